@@ -1,0 +1,67 @@
+// Runs the project with nothing but Node's npm (or Bun) on the machine: installs what is missing, once and quietly, then hands
+// over to the Bun that npm brought. It runs before anything is installed, so it is plain JavaScript without dependencies.
+import { spawn, spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const bun = join(root, "node_modules", "bun", "bin", "bun.exe");
+
+const tasks = {
+  start: { development: false, args: ["src/main.ts", "serve"] },
+  pds: { development: false, args: ["src/main.ts"] },
+  test: { development: true, args: ["test/run.ts"] },
+  bench: { development: true, args: ["bench/run.ts"] },
+  check: { development: true, args: ["scripts/check.ts"] },
+};
+
+const readJson = (path) => JSON.parse(readFileSync(join(root, path), "utf8"));
+
+function isInstalled(path, version) {
+  try {
+    return readJson(join(path, "package.json")).version === version;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether every package of the lock file is there that runs everywhere, the development ones only if they are asked for. */
+function allInstalled(development) {
+  return Object.entries(readJson("package-lock.json").packages).every(
+    ([path, { version, dev, devOptional, optional, link }]) =>
+      path === "" || optional || link || ((dev || devOptional) && !development) || isInstalled(path, version),
+  );
+}
+
+function install(development) {
+  process.stderr.write("Installing what is missing; this happens once …\n");
+  const manager = process.env.npm_execpath ?? "npm";
+  const [command, ...args] = basename(manager).startsWith("bun")
+    ? [manager, "install", "--silent", ...(development ? [] : ["--production"])]
+    : [
+        ...(manager.endsWith(".js") ? [process.execPath, manager] : [manager]),
+        ...["ci", "--loglevel=error", "--no-audit", "--no-fund", "--no-progress"],
+        ...(development ? ["--include=dev"] : ["--omit=dev"]),
+      ];
+  // What the installer prints is no data of ours: standard output stays clean.
+  const { status, error } = spawnSync(command, args, { cwd: root, stdio: ["ignore", 2, 2] });
+  if (status === 0) return;
+  process.stderr.write(`The installation failed${error ? `: ${error.message}` : ""}. Try: npm ci\n`);
+  process.exit(1);
+}
+
+const [name, ...rest] = process.argv.slice(2);
+const task = tasks[name];
+// What was installed for the tests stays when only running is asked for.
+const keepDevelopment =
+  task.development || isInstalled("node_modules/typescript", readJson("package.json").devDependencies.typescript);
+if (!allInstalled(task.development)) install(keepDevelopment);
+
+const child = spawn(bun, [...task.args, ...rest], { cwd: root, stdio: "inherit" });
+for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+child.on("exit", (code, signal) => process.exit(code ?? (signal ? 1 : 0)));
+child.on("error", (error) => {
+  process.stderr.write(`${bun}: ${error.message}\n`);
+  process.exit(1);
+});
