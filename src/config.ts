@@ -1,0 +1,194 @@
+import { existsSync, readFileSync } from "node:fs";
+import { z } from "zod";
+import { ServiceError } from "./errors.ts";
+
+interface Setting<T> {
+  readonly default: string;
+  readonly parse: (text: string) => T;
+  readonly sentence: string;
+  /** Never printed: `secret` hides the whole value, `password` the password of a URL. */
+  readonly hide?: "secret" | "password";
+}
+
+const setting = <T>(of: Setting<T>): Setting<T> => of;
+
+function expected(what: string): never {
+  throw new Error(`expected ${what}`);
+}
+
+const host = (text: string) => (/^[\w.:-]+$/.test(text) ? text : expected("a host name or an address to bind"));
+
+const port = (text: string) =>
+  /^\d{1,5}$/.test(text) && Number(text) <= 65535 ? Number(text) : expected("a port from 0 to 65535 (0: any free one)");
+
+const domain = (text: string) => (/^[a-z\d.-]+$/i.test(text) ? text : expected("a domain name"));
+
+const brand = (text: string) =>
+  text.trim() !== "" && text.length <= 100 ? text : expected("a name of 1 to 100 characters");
+
+const token = (text: string) =>
+  text === "" || text.length >= 16 ? text : expected("at least 16 characters, or nothing at all");
+
+function databaseUrl(text: string): string {
+  if (/^sqlite:.+/.test(text) || (/^postgres(ql)?:\/\//.test(text) && URL.canParse(text))) return text;
+  return expected("sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/DATABASE");
+}
+
+const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
+export type LogLevel = (typeof logLevels)[number];
+const logLevel = (text: string): LogLevel =>
+  logLevels.find((level) => level === text) ?? expected(`one of ${logLevels.join(", ")}`);
+
+/**
+ * Every scalar setting, spelled once: `adminHost` is `admin_host` in the file and `ADMIN_HOST` in the environment.
+ * The README's table is made from this one.
+ */
+export const settings = {
+  host: setting({ default: "127.0.0.1", parse: host, sentence: "Address that the public listener binds." }),
+  port: setting({ default: "3000", parse: port, sentence: "Port of the public listener; 0 picks a free one." }),
+  adminHost: setting({
+    default: "127.0.0.1",
+    parse: host,
+    sentence: "Address that the admin listener binds; anything but loopback needs `ADMIN_TOKEN`.",
+  }),
+  adminPort: setting({ default: "3001", parse: port, sentence: "Port of the admin listener; 0 picks a free one." }),
+  adminToken: setting({
+    default: "",
+    parse: token,
+    sentence: "What the admin listener asks for, as bearer token or as the password of basic authentication.",
+    hide: "secret",
+  }),
+  databaseUrl: setting({
+    default: "sqlite:data/pds.sqlite",
+    parse: databaseUrl,
+    sentence: "The store: `sqlite:PATH` (embedded) or `postgres://…` (shared by several replicas).",
+    hide: "password",
+  }),
+  shopDomain: setting({
+    default: "localhost",
+    parse: domain,
+    sentence: "Domain of the store, the `shop` of every product answer.",
+  }),
+  brand: setting({
+    default: "default",
+    parse: brand,
+    sentence: "Brand that jobs run for, and whose personalization comes first.",
+  }),
+  logLevel: setting({ default: "info", parse: logLevel, sentence: `One of ${logLevels.join(", ")}.` }),
+};
+
+export type SettingName = keyof typeof settings;
+type Scalars = { readonly [Name in SettingName]: ReturnType<(typeof settings)[Name]["parse"]> };
+
+const source = z.string().min(1);
+const jobsSchema = z.strictObject({
+  "catalog-import": z
+    .strictObject({ source: z.array(source).min(1).describe("Files of products, the whole set together.") })
+    .optional(),
+  "personalization-import": z
+    .strictObject({ source: source.describe("Folder of pzlines, pzstyles and pzchoices, each .csv or .ndjson.") })
+    .optional(),
+});
+
+export interface Config extends Scalars {
+  /** The tables `[jobs.NAME]` of the file. */
+  readonly jobs: z.infer<typeof jobsSchema>;
+  /** Where each scalar came from. */
+  readonly from: Readonly<Record<SettingName, "default" | "file" | "environment">>;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const snake = (name: string) => name.replace(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`);
+
+/** The setting's key in the file. */
+export const fileKey = snake;
+/** The setting's name in the environment. */
+export const environmentName = (name: string) => snake(name).toUpperCase();
+
+export const settingNames = Object.keys(settings) as SettingName[];
+
+/**
+ * Reads the settings once: environment before file before default.
+ * @throws ServiceError `invalid_setting`, naming the setting and where it stands.
+ */
+export function readConfig(environment: Environment): Config {
+  const path = environment.PDS_CONFIG ?? "pds.toml";
+  const file = readFile(path, environment.PDS_CONFIG !== undefined);
+  const { jobs = {}, ...scalars } = file;
+
+  const known = settingNames.map(fileKey);
+  for (const key of Object.keys(scalars)) {
+    if (known.includes(key)) continue;
+    throw invalid(path, key, `is not a setting; the settings are ${known.join(", ")} and the tables [jobs.NAME]`);
+  }
+
+  const from = {} as Record<SettingName, "default" | "file" | "environment">;
+  const values: Record<string, unknown> = {};
+  for (const name of settingNames) {
+    const inEnvironment = environment[environmentName(name)];
+    const inFile = scalars[fileKey(name)];
+    from[name] = inEnvironment !== undefined ? "environment" : inFile !== undefined ? "file" : "default";
+    values[name] = parseSetting(name, inEnvironment ?? inFile ?? settings[name].default, from[name], path);
+  }
+  const config = { ...(values as Scalars), jobs: parseJobs(jobs, path), from };
+  if (!isLoopback(config.adminHost) && config.adminToken === "") {
+    throw invalid("the settings", "ADMIN_HOST", `is ${config.adminHost}, which is not loopback: set ADMIN_TOKEN too`);
+  }
+  return config;
+}
+
+/** A setting's value as people may see it. */
+export function shown(name: SettingName, config: Config): string {
+  const { hide } = settings[name] as Setting<unknown>;
+  const text = `${config[name]}`;
+  if (hide === "secret") return text === "" ? "(not set)" : "(set, hidden)";
+  return hide === "password" ? withoutPassword(text) : text;
+}
+
+export function withoutPassword(url: string): string {
+  if (!URL.canParse(url)) return url;
+  const parsed = new URL(url);
+  if (parsed.password === "" && !parsed.searchParams.has("password")) return url;
+  if (parsed.password !== "") parsed.password = "hidden";
+  if (parsed.searchParams.has("password")) parsed.searchParams.set("password", "hidden");
+  return parsed.href;
+}
+
+export const isLoopback = (address: string) => /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/.test(address);
+
+function readFile(path: string, mustExist: boolean): Record<string, unknown> {
+  if (!existsSync(path)) {
+    if (mustExist) throw new ServiceError("invalid_setting", `PDS_CONFIG names ${path}, and there is no such file`);
+    return {};
+  }
+  try {
+    return Bun.TOML.parse(readFileSync(path, "utf8")) as Record<string, unknown>;
+  } catch (cause) {
+    throw new ServiceError("invalid_setting", `${path}: ${(cause as Error).message}`, { cause });
+  }
+}
+
+function parseSetting(name: SettingName, value: unknown, from: string, path: string): unknown {
+  const [where, key] = from === "file" ? [path, fileKey(name)] : ["the environment", environmentName(name)];
+  if (typeof value === "object") throw invalid(where, key, "expected a single value");
+  try {
+    return settings[name].parse(`${value}`);
+  } catch (cause) {
+    const got = (settings[name] as Setting<unknown>).hide === undefined ? `, not ${JSON.stringify(`${value}`)}` : "";
+    throw invalid(where, key, `${(cause as Error).message}${got}`);
+  }
+}
+
+function parseJobs(value: unknown, path: string): Config["jobs"] {
+  const { data, error } = jobsSchema.safeParse(value);
+  if (data) return data;
+  const [issue] = error.issues;
+  const known = Object.keys(jobsSchema.shape).join(", ");
+  const hint = issue?.code === "unrecognized_keys" && issue.path.length === 0 ? `; the jobs are ${known}` : "";
+  throw invalid(path, ["jobs", ...(issue?.path ?? [])].join("."), `${issue?.message}${hint}`);
+}
+
+function invalid(where: string, key: string, what: string): ServiceError {
+  return new ServiceError("invalid_setting", `${where}: ${key}: ${what}`);
+}

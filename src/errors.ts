@@ -1,0 +1,21 @@
+/** What went wrong, as far as anyone outside needs to know; `http/errors.ts` gives each its status. */
+export type ErrorCode =
+  | "invalid_setting"
+  | "invalid_input"
+  | "invalid_id"
+  | "bad_request"
+  | "not_found"
+  | "unauthorized"
+  | "method_not_allowed"
+  | "unavailable";
+
+/** An expected failure: its message is written for the person who caused it. Everything else is internal, and never shown. */
+export class ServiceError extends Error {
+  override readonly name = "ServiceError";
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}

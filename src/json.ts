@@ -1,0 +1,36 @@
+/**
+ * JSON that keeps integers beyond 2^53 exact: they parse to `bigint` and print as the digits they came with.
+ */
+
+/** Sixteen digits in a row: only a text that has them can hold an integer that a double cannot. */
+const longDigits = /\d{16}/;
+const integer = /^-?\d+$/;
+
+interface SourceContext {
+  readonly source?: string;
+}
+
+/** `JSON.rawJSON` and the reviver's third argument are in the runtime, but not yet in TypeScript's library. */
+const json = JSON as unknown as {
+  parse(text: string, reviver?: (key: string, value: unknown, context: SourceContext) => unknown): unknown;
+  stringify(value: unknown, replacer?: (key: string, value: unknown) => unknown): string;
+  rawJSON(text: string): unknown;
+};
+
+/**
+ * Parses JSON; an integer that is not safe as a number becomes a `bigint`.
+ * @throws SyntaxError when the text is not JSON.
+ */
+export function parseJson(text: string): unknown {
+  if (!longDigits.test(text)) return json.parse(text);
+  return json.parse(text, (_key, value, { source }) =>
+    typeof value === "number" && !Number.isSafeInteger(value) && source !== undefined && integer.test(source)
+      ? BigInt(source)
+      : value,
+  );
+}
+
+/** Prints JSON, a `bigint` as its digits. */
+export function toJson(value: unknown): string {
+  return json.stringify(value, (_key, member) => (typeof member === "bigint" ? json.rawJSON(`${member}`) : member));
+}

@@ -1,0 +1,239 @@
+import { z } from "zod";
+
+/** Largest identifier: a signed 64-bit integer. */
+export const maxId = 2n ** 63n - 1n;
+
+/** A `number` while that is exact, else a `bigint`. */
+export type Id = number | bigint;
+
+const id = (description: string) =>
+  z
+    .custom<Id>(
+      (value) =>
+        (Number.isSafeInteger(value) && (value as number) > 0) ||
+        (typeof value === "bigint" && value > 0n && value <= maxId),
+      "expected a whole number from 1 to 9223372036854775807",
+    )
+    .meta({ type: "integer", format: "int64", minimum: 1, description });
+
+const integer = () => z.int("expected a whole number");
+
+const timestamp = (description: string) =>
+  z
+    .string()
+    .regex(
+      /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d$/,
+      "expected a timestamp with a numeric UTC offset, such as 2026-11-20T09:30:00-05:00",
+    )
+    .describe(description);
+
+const created = () => timestamp("When it was created: ISO 8601 with a numeric UTC offset.");
+const updated = () => timestamp("When it was last changed: ISO 8601 with a numeric UTC offset.");
+
+const money = (description: string) =>
+  z
+    .string()
+    .regex(/^-?\d+\.\d\d$/, 'expected decimal text with two places, such as "49.95"')
+    .describe(description);
+
+const gid = (kind: string) => z.string().describe(`Global identifier of the form \`gid://<platform>/${kind}/<id>\`.`);
+
+export const metafieldSchema = z
+  .object({
+    id: id("The metafield identifier."),
+    owner_id: id("The identifier of the product or variant that it belongs to."),
+    owner_resource: z.enum(["product", "variant"]).describe("What it belongs to."),
+    namespace: z.string().describe("Value seen: `global`."),
+    key: z.string(),
+    value: z.string().describe("May hold HTML text."),
+    type: z.string().describe("Value seen: `string`."),
+    description: z.string().nullable(),
+    created_at: created(),
+    updated_at: updated(),
+    admin_graphql_api_id: gid("Metafield"),
+  })
+  .meta({ id: "Metafield", description: "A named value attached to a product or to a variant." });
+
+export const imageSchema = z
+  .object({
+    id: id("The image identifier."),
+    product_id: id("The product that it belongs to."),
+    position: integer(),
+    width: integer(),
+    height: integer(),
+    src: z.string().describe("URL with a version query parameter."),
+    created_at: created(),
+    updated_at: updated(),
+    variant_ids: z.array(id("A variant identifier.")).describe("The variants that it shows; may be empty."),
+    alt: z.string().nullable(),
+    admin_graphql_api_id: gid("ProductImage"),
+  })
+  .meta({ id: "Image", description: "A picture of a product." });
+
+export const optionSchema = z
+  .object({
+    id: id("The option identifier."),
+    product_id: id("The product that it belongs to."),
+    position: integer(),
+    name: z.string(),
+    values: z.array(z.string()),
+  })
+  .meta({ id: "Option", description: "A way in which the variants of a product differ." });
+
+export const variantSchema = z
+  .object({
+    id: id("The variant identifier."),
+    product_id: id("The product that it belongs to."),
+    inventory_item_id: id("The inventory item identifier."),
+    position: integer(),
+    image_id: id("The image that shows it.").nullable(),
+    barcode: z.string(),
+    sku: z.string(),
+    title: z.string(),
+    price: money("Decimal text with two places."),
+    compare_at_price: money("Decimal text with two places; null where the platform has none.").nullable(),
+    fulfillment_service: z.string().describe("Value seen: `manual`."),
+    inventory_management: z.string().nullable().describe("Who tracks the stock; null where nobody does."),
+    inventory_policy: z.string().describe("Value seen: `deny`."),
+    inventory_quantity: integer(),
+    old_inventory_quantity: integer(),
+    requires_shipping: z.boolean(),
+    taxable: z.boolean(),
+    tax_code: z.string(),
+    grams: integer(),
+    weight: z.number(),
+    weight_unit: z.string().describe("Value seen: `lb`."),
+    option1: z.string().nullable(),
+    option2: z.string().nullable(),
+    option3: z.string().nullable(),
+    created_at: created(),
+    updated_at: updated(),
+    admin_graphql_api_id: gid("ProductVariant"),
+    metafields: z.array(metafieldSchema).describe("Its metafields (`owner_resource` is `variant`)."),
+  })
+  .meta({ id: "Variant", description: "One sellable form of a product." });
+
+export const productSchema = z
+  .object({
+    id: id("The product identifier."),
+    title: z.string(),
+    body_html: z.string().describe("Description text."),
+    handle: z.string().describe("URL-style slug."),
+    created_at: created(),
+    updated_at: updated(),
+    published_at: timestamp(
+      "When it was published, ISO 8601 with a numeric UTC offset; null where it is not.",
+    ).nullable(),
+    product_type: z.string().describe("May be empty."),
+    published_scope: z.string().describe("Value seen: `web`."),
+    status: z.string().describe("Product status. Value seen: `active`."),
+    tags: z
+      .string()
+      .describe("One string of tags separated by a comma and a space; some tags have the form `<name>:<value>`."),
+    template_suffix: z.string().nullable(),
+    vendor: z.string(),
+    admin_graphql_api_id: gid("Product"),
+    images: z.array(imageSchema),
+    image: imageSchema.nullable().describe("The first image (position 1); null where there is none."),
+    options: z.array(optionSchema),
+    variants: z.array(variantSchema),
+    metafields: z.array(metafieldSchema).describe("Product-level metafields (`owner_resource` is `product`)."),
+  })
+  .meta({ id: "Product", description: "A product as the storefront's pages read it." });
+
+export const productAnswerSchema = z
+  .object({
+    product: productSchema.nullable().describe("Null when the lookup failed."),
+    shop: z.string().describe("Domain of the store that the product belongs to, form `<shop_domain>`."),
+    error: z
+      .string()
+      .nullable()
+      .describe("Null on success; a message on failure, which ends with the request reference."),
+  })
+  .meta({ id: "ProductAnswer", description: "The product, or why there is none; always these three fields." });
+
+export type Metafield = z.infer<typeof metafieldSchema>;
+export type Image = z.infer<typeof imageSchema>;
+export type Option = z.infer<typeof optionSchema>;
+export type Variant = z.infer<typeof variantSchema>;
+export type Product = z.infer<typeof productSchema>;
+export type ProductAnswer = z.infer<typeof productAnswerSchema>;
+
+/**
+ * The product identifier that a path segment spells, or undefined when it is not one
+ * (digits without a leading zero, within signed 64 bits).
+ */
+export function parseProductId(text: string): bigint | undefined {
+  if (!/^[1-9]\d{0,18}$/.test(text)) return undefined;
+  const value = BigInt(text);
+  return value <= maxId ? value : undefined;
+}
+
+/** What is wrong with a document, and where in it. */
+export interface ProductProblem {
+  readonly field?: string;
+  readonly reason: string;
+}
+
+/**
+ * A product from a document in the contract's shape, its fields in the contract's order. What exports leave out is derived:
+ * `metafields` (none), `image` (the first image), `tax_code` (empty); text that the platform may give as null is empty.
+ */
+export function parseProduct(
+  document: unknown,
+): { product: Product; problems?: never } | { product?: never; problems: ProductProblem[] } {
+  const { data, error } = productSchema.safeParse(completed(document), { reportInput: true });
+  if (data) return { product: data };
+  return { problems: error.issues.map(toProblem) };
+}
+
+type Document = Record<string, unknown>;
+
+const isDocument = (value: unknown): value is Document =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+function completed(document: unknown): unknown {
+  if (!isDocument(document)) return document;
+  const { images, variants } = document;
+  return {
+    metafields: [],
+    ...document,
+    ...emptyWhenNull(document, "body_html", "product_type", "tags"),
+    image: document.image ?? firstImage(images),
+    variants: Array.isArray(variants) ? variants.map(completedVariant) : variants,
+  };
+}
+
+function completedVariant(variant: unknown): unknown {
+  if (!isDocument(variant)) return variant;
+  return { metafields: [], tax_code: "", ...variant, ...emptyWhenNull(variant, "barcode", "sku", "tax_code") };
+}
+
+function emptyWhenNull(document: Document, ...keys: string[]): Document {
+  return Object.fromEntries(keys.filter((key) => document[key] === null).map((key) => [key, ""]));
+}
+
+function firstImage(images: unknown): unknown {
+  if (!Array.isArray(images)) return null;
+  return images.find((image) => isDocument(image) && image.position === 1) ?? images[0] ?? null;
+}
+
+function toProblem(issue: z.core.$ZodIssue): ProductProblem {
+  const field = issue.path.reduce<string>(
+    (path, key) => (typeof key === "number" ? `${path}[${key}]` : path === "" ? String(key) : `${path}.${String(key)}`),
+    "",
+  );
+  const { input } = issue;
+  const reason = input === undefined ? "is missing" : `${wanted(issue.message)}, got ${told(input)}`;
+  return field === "" ? { reason } : { field, reason };
+}
+
+const wanted = (message: string) => message.replace("Invalid input: ", "").replace(/, received .*$/, "");
+
+/** A wrong value in a few words. */
+function told(value: unknown): string {
+  if (Array.isArray(value)) return "a list";
+  if (typeof value === "object" && value !== null) return "an object";
+  const text = typeof value === "string" ? JSON.stringify(value) : String(value);
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+}
