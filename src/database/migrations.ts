@@ -1,0 +1,96 @@
+import type { SQL } from "bun";
+import type { Dialect } from "./dialect.ts";
+import type { Database } from "./index.ts";
+import { writing } from "./index.ts";
+
+/** One step of the schema: never edited once released, only followed by another. */
+type Migration = (dialect: Dialect) => readonly string[];
+
+const migrations: readonly Migration[] = [
+  ({ counter, key, clustered }) => [
+    `CREATE TABLE product (
+      id BIGINT PRIMARY KEY,
+      document TEXT NOT NULL,
+      tag TEXT NOT NULL
+    )`,
+    `CREATE TABLE generation (
+      id ${counter},
+      brand ${key} NOT NULL,
+      loaded_at TEXT NOT NULL
+    )`,
+    "CREATE INDEX generation_by_brand ON generation (brand, id)",
+    `CREATE TABLE current_generation (
+      brand ${key} PRIMARY KEY,
+      generation INTEGER NOT NULL REFERENCES generation (id)
+    )`,
+    `CREATE TABLE personalization_line (
+      generation INTEGER NOT NULL,
+      sku_id ${key} NOT NULL,
+      style_code ${key} NOT NULL,
+      style_display_seq TEXT NOT NULL,
+      style_sku_status TEXT NOT NULL,
+      position INTEGER NOT NULL,
+      PRIMARY KEY (generation, sku_id, style_code)
+    ) ${clustered}`,
+    `CREATE TABLE personalization_style (
+      generation INTEGER NOT NULL,
+      style_code ${key} NOT NULL,
+      line_status TEXT NOT NULL,
+      line_display_seq ${key} NOT NULL,
+      choice_type TEXT NOT NULL,
+      instruct_text TEXT NOT NULL,
+      position INTEGER NOT NULL,
+      PRIMARY KEY (generation, style_code, line_display_seq)
+    ) ${clustered}`,
+    `CREATE TABLE personalization_choice (
+      generation INTEGER NOT NULL,
+      choice_type ${key} NOT NULL,
+      choice_status TEXT NOT NULL,
+      choice_display_seq TEXT NOT NULL,
+      choice_value ${key} NOT NULL,
+      position INTEGER NOT NULL,
+      PRIMARY KEY (generation, choice_type, choice_value)
+    ) ${clustered}`,
+    `CREATE TABLE run (
+      id ${counter},
+      job TEXT NOT NULL,
+      brand TEXT NOT NULL,
+      started_at TEXT NOT NULL,
+      finished_at TEXT,
+      outcome TEXT,
+      counts INTEGER NOT NULL DEFAULT 0,
+      reason TEXT,
+      report TEXT
+    )`,
+    "CREATE INDEX run_by_finish ON run (finished_at, id) WHERE finished_at IS NOT NULL",
+    "CREATE INDEX run_by_job ON run (job, id)",
+  ],
+];
+
+/** Brings the tables up to date; any number of replicas may call it at once. */
+export async function migrate(database: Database): Promise<void> {
+  if ((await appliedMigrations(database.sql)) === migrations.length) return;
+  await writing(database, async (transaction) => {
+    await transaction.unsafe(database.dialect.lockMigrations);
+    await transaction.unsafe("CREATE TABLE IF NOT EXISTS migration (id INTEGER PRIMARY KEY)");
+    const applied = await appliedMigrations(transaction);
+    if (applied > migrations.length) {
+      throw new Error(`it has ${applied} migrations and this version knows ${migrations.length}: use a newer version`);
+    }
+    for (const [index, migration] of migrations.entries()) {
+      if (index < applied) continue;
+      for (const statement of migration(database.dialect)) await transaction.unsafe(statement);
+      await transaction`INSERT INTO migration (id) VALUES (${index + 1})`;
+    }
+  });
+}
+
+async function appliedMigrations(sql: SQL): Promise<number> {
+  try {
+    const [row] = await sql`SELECT max(id) AS applied FROM migration`;
+    return row.applied ?? 0;
+  } catch (error) {
+    if (/no such table|does not exist/.test((error as Error).message)) return 0;
+    throw error;
+  }
+}
