@@ -1,0 +1,252 @@
+import type { Config } from "./config.ts";
+import { environmentName, readConfig, settingNames, shown } from "./config.ts";
+import type { Database } from "./database/index.ts";
+import { ServiceError } from "./errors.ts";
+import { toText } from "./job.ts";
+import type { Job, RunResult } from "./jobs/index.ts";
+
+export interface CommandOption {
+  readonly type: "string" | "boolean";
+  readonly sentence: string;
+}
+
+export interface Command {
+  /** What follows the name. */
+  readonly usage: string;
+  readonly summary: string;
+  readonly options?: Readonly<Record<string, CommandOption>>;
+  /** Fewest and most arguments; none when absent. */
+  readonly positionals?: readonly [number, number];
+  /** @returns whether it did what it was asked to */
+  readonly run: (positionals: string[], values: Record<string, unknown>) => Promise<boolean>;
+}
+
+const json: CommandOption = { type: "boolean", sentence: "Print JSON." };
+const importOptions = {
+  brand: { type: "string", sentence: "Brand to import for; by default the configured one." },
+  "dry-run": { type: "boolean", sentence: "Only read and check; change nothing." },
+  json,
+} satisfies Record<string, CommandOption>;
+
+/**
+ * The command line's commands. What they need is loaded when they run, so that each starts as fast as it can.
+ */
+export const commands: Readonly<Record<string, Command>> = {
+  serve: {
+    usage: "",
+    summary: "Run the service until it is told to stop.",
+    run: serve,
+  },
+  "import products": {
+    usage: "FILE… [--brand TEXT] [--dry-run] [--json]",
+    summary: "Replace all products by those of the files: JSON, a JSON array or NDJSON.",
+    options: importOptions,
+    positionals: [1, Number.POSITIVE_INFINITY],
+    run: async (files, values) => {
+      const { catalogImportJob } = await import("./jobs/index.ts");
+      return await importNow(catalogImportJob(files), values);
+    },
+  },
+  "import personalization": {
+    usage: "FOLDER [--brand TEXT] [--dry-run] [--json]",
+    summary: "Replace a brand's personalization by the folder's pzlines, pzstyles and pzchoices, each .csv or .ndjson.",
+    options: importOptions,
+    positionals: [1, 1],
+    run: async ([folder = ""], values) => {
+      const { personalizationImportJob } = await import("./jobs/index.ts");
+      return await importNow(personalizationImportJob(folder), values);
+    },
+  },
+  "rollback personalization": {
+    usage: "[--brand TEXT]",
+    summary: "Make a brand's personalization what it was before the last import.",
+    options: { brand: importOptions.brand },
+    run: (_, values) =>
+      withDatabase(async (database, config) => {
+        const { rollbackPersonalization } = await import("./database/personalization.ts");
+        const brand = brandOf(config, values);
+        const done = await rollbackPersonalization(database, brand);
+        tell(done ? `rolled back the personalization of ${brand}` : `nothing to roll back to for ${brand}`);
+        return done;
+      }),
+  },
+  run: {
+    usage: "JOB [--json]",
+    summary: "Run a configured job now.",
+    options: { json },
+    positionals: [1, 1],
+    run: ([name = ""], values) =>
+      withDatabase(async (database, config) => {
+        const { listJobs, runJob } = await import("./jobs/index.ts");
+        const jobs = listJobs(config);
+        const job = jobs.find((candidate) => candidate.name === name);
+        if (job === undefined) {
+          const known = jobs.map((candidate) => candidate.name).join(", ") || "none";
+          throw new ServiceError(
+            "bad_request",
+            `run: no job ${JSON.stringify(name)} is configured; configured: ${known}`,
+          );
+        }
+        return report(await runJob(database, job, config.brand), values);
+      }),
+  },
+  jobs: {
+    usage: "[--json]",
+    summary: "List the configured jobs and how each ran last.",
+    options: { json },
+    run: (_, values) => withDatabase((database, config) => printJobs(database, config, values)),
+  },
+  history: {
+    usage: "[asc|desc] [--json]",
+    summary: "Print the last runs as the history operation answers them; newest first unless asc.",
+    options: { json },
+    positionals: [0, 1],
+    run: ([order = "desc"], values) => withDatabase((database) => printHistory(database, order, values)),
+  },
+  config: {
+    usage: "[--json]",
+    summary: "Print the settings in force and where each comes from; secrets stay hidden.",
+    options: { json },
+    run: async (_, values) => {
+      const config = readConfig(process.env);
+      const rows = settingNames.map((name) => ({
+        setting: environmentName(name),
+        value: shown(name, config),
+        from: config.from[name],
+      }));
+      if (values.json === true) printJson({ settings: rows, jobs: config.jobs });
+      else printTable(rows);
+      return true;
+    },
+  },
+  openapi: {
+    usage: "",
+    summary: "Print the contract as OpenAPI 3.1.",
+    run: async () => {
+      const { openApiDocument } = await import("./http/openapi.ts");
+      printJson(openApiDocument());
+      return true;
+    },
+  },
+};
+
+async function serve(): Promise<boolean> {
+  const config = readConfig(process.env);
+  const [{ createLog }, { startService }, { runJobProcess }] = await Promise.all([
+    import("./log.ts"),
+    import("./service.ts"),
+    import("./jobs/process.ts"),
+  ]);
+  const log = await createLog(config.logLevel);
+  // For good: a terminal tells the whole group and npm tells once more, and the second must not cut the stop short.
+  const told = new Promise<NodeJS.Signals>((resolve) => {
+    for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, resolve);
+  });
+  const service = await startService(config, log, runJobProcess);
+  print(`Public   ${service.publicUrl}/api/v1`);
+  print(`Docs     ${service.publicUrl}/docs`);
+  print(`Admin    ${service.adminUrl}`);
+  log.info({ signal: await told }, "stopping");
+  await service.stop();
+  log.info("stopped");
+  return true;
+}
+
+async function importNow(job: Job, values: Record<string, unknown>): Promise<boolean> {
+  const { rehearseJob, runJob } = await import("./jobs/index.ts");
+  if (values["dry-run"] === true)
+    return report(await rehearseJob(job, brandOf(readConfig(process.env), values)), values);
+  return await withDatabase(async (database, config) =>
+    report(await runJob(database, job, brandOf(config, values)), values),
+  );
+}
+
+function report({ error, report, ...run }: RunResult, values: Record<string, unknown>): boolean {
+  for (const note of report.notes) tell(note);
+  for (const row of report.rejectedRows) tell(toText(row));
+  if (values.json === true) printJson({ ...run, ...(error && { reason: error.message }), ...report });
+  else if (error === undefined) {
+    print(
+      `${run.job}: ${run.counts} ${values["dry-run"] === true ? "would be imported" : "imported"} for ${run.brand}`,
+    );
+  }
+  if (error !== undefined) tell(`pds: ${run.job}: ${error.message}`);
+  return error === undefined;
+}
+
+async function printJobs(database: Database, config: Config, values: Record<string, unknown>): Promise<boolean> {
+  const [{ findLastRun }, { listJobs }] = await Promise.all([import("./database/run.ts"), import("./jobs/index.ts")]);
+  const rows = [];
+  for (const { name, source } of listJobs(config)) {
+    const run = await findLastRun(database, name, config.brand);
+    rows.push({
+      job: name,
+      outcome: run?.outcome ?? "never run",
+      finished: run?.finishedAt ?? "",
+      counts: run?.counts ?? 0,
+      source,
+    });
+  }
+  if (values.json === true) printJson(rows);
+  else if (rows.length === 0) tell("no jobs are configured: the tables [jobs.NAME] of pds.toml do that");
+  else printTable(rows);
+  return true;
+}
+
+async function printHistory(database: Database, text: string, values: Record<string, unknown>): Promise<boolean> {
+  const [{ parseOrder, toHistories }, { listFinishedRuns }] = await Promise.all([
+    import("./history.ts"),
+    import("./database/run.ts"),
+  ]);
+  const order = parseOrder(text);
+  if (order === undefined) throw new ServiceError("bad_request", "history: the order is asc or desc");
+  const answer = toHistories(await listFinishedRuns(database), order);
+  if (values.json === true) printJson(answer);
+  else if (answer.histories.length === 0) tell("no job has finished yet");
+  else printTable(answer.histories.map(({ created_at, brand, counts }) => ({ created_at, brand, counts })));
+  return true;
+}
+
+async function withDatabase<T>(work: (database: Database, config: Config) => Promise<T>): Promise<T> {
+  const config = readConfig(process.env);
+  const { closeDatabase, openDatabase } = await import("./database/index.ts");
+  const database = await openDatabase(config.databaseUrl);
+  try {
+    return await work(database, config);
+  } finally {
+    await closeDatabase(database);
+  }
+}
+
+/** The brand that the option names, checked like the setting. */
+function brandOf(config: Config, { brand }: Record<string, unknown>): string {
+  return typeof brand === "string" ? readConfig({ ...process.env, BRAND: brand }).brand : config.brand;
+}
+
+/** Data goes to standard output … */
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+/** … and messages to standard error. */
+function tell(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
+function printJson(value: unknown): void {
+  print(JSON.stringify(value, null, 2));
+}
+
+/** Rows with the same keys as aligned columns under their names. */
+function printTable(rows: readonly Record<string, string | number>[]): void {
+  const columns = Object.keys(rows[0] ?? {});
+  const lines = [columns, ...rows.map((row) => columns.map((column) => `${row[column] ?? ""}`))];
+  const widths = columns.map((_, index) => Math.max(...lines.map((line) => line[index]?.length ?? 0)));
+  for (const line of lines)
+    print(
+      line
+        .map((cell, index) => cell.padEnd(widths[index] ?? 0))
+        .join("  ")
+        .trimEnd(),
+    );
+}

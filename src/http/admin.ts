@@ -1,0 +1,51 @@
+import { timingSafeEqual } from "node:crypto";
+import type { Database } from "../database/index.ts";
+import { ServiceError } from "../errors.ts";
+import type { Log } from "../log.ts";
+import { type Check, databaseCheck, getLiveness, getReadiness } from "./health.ts";
+import { endpoint, type Handler, type Routes } from "./server.ts";
+
+export interface AdminContext {
+  readonly database: Database;
+  readonly log: Log;
+  readonly dataCheck: Check;
+  /** Empty: whoever reaches the listener is trusted. */
+  readonly token: string;
+}
+
+/** What the admin listener answers. Only the two probes are open when there is a token. */
+export function adminRoutes({ database, log, dataCheck, token }: AdminContext): Routes {
+  return {
+    "/livez": endpoint(log, getLiveness),
+    "/readyz": endpoint(log, getReadiness({ database: databaseCheck(database), data: dataCheck })),
+    "/*": endpoint(log, guarded(token, getNothing)),
+  };
+}
+
+const getNothing: Handler = () => {
+  throw new ServiceError("not_found", "There is nothing at this address.");
+};
+
+/** Asks for the token, as bearer token or as the password of basic authentication. */
+function guarded(token: string, handler: Handler): Handler {
+  return (request, requestId) => {
+    if (token !== "" && !sameText(givenToken(request.headers.get("authorization") ?? ""), token)) {
+      throw new ServiceError("unauthorized", "This address needs the admin token.");
+    }
+    return handler(request, requestId);
+  };
+}
+
+function givenToken(authorization: string): string {
+  const [scheme = "", value = ""] = authorization.split(" ");
+  if (scheme.toLowerCase() === "bearer") return value;
+  if (scheme.toLowerCase() !== "basic") return "";
+  const pair = Buffer.from(value, "base64").toString();
+  return pair.slice(pair.indexOf(":") + 1);
+}
+
+/** Takes the same time wherever the texts differ. */
+function sameText(a: string, b: string): boolean {
+  const digest = (text: string) => Bun.CryptoHasher.hash("sha256", text);
+  return timingSafeEqual(digest(a), digest(b));
+}

@@ -1,0 +1,80 @@
+import { SQL } from "bun";
+import { z } from "zod";
+import { type ErrorCode, ServiceError } from "../errors.ts";
+import type { Answer } from "./server.ts";
+
+/** The one place where a code becomes a status. */
+const statuses: Record<ErrorCode | "internal", number> = {
+  bad_request: 400,
+  invalid_id: 400,
+  invalid_input: 400,
+  unauthorized: 401,
+  not_found: 404,
+  method_not_allowed: 405,
+  internal: 500,
+  invalid_setting: 500,
+  unavailable: 503,
+};
+
+const titles: Record<number, string> = {
+  400: "Bad Request",
+  401: "Unauthorized",
+  404: "Not Found",
+  405: "Method Not Allowed",
+  500: "Internal Server Error",
+  503: "Service Unavailable",
+};
+
+/** What every address here answers. */
+export const allowedMethods = "GET, HEAD, OPTIONS";
+
+/** Seconds after which a client may ask again. */
+const retryAfterS = 5;
+
+export const problemSchema = z
+  .object({
+    type: z.string().describe("`about:blank`: the title says it all."),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string(),
+    request_id: z.string().describe("The request reference to quote when reporting the error."),
+  })
+  .meta({ id: "Problem", description: "What went wrong (RFC 9457)." });
+
+/** A failed request, as far as the caller may know. */
+export interface Failure {
+  readonly code: ErrorCode | "internal";
+  readonly status: number;
+  readonly detail: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** An error's outer face: what is not a {@link ServiceError} stays inside. */
+export function toFailure(error: unknown): Failure {
+  const { code, detail } = describe(error);
+  return { code, status: statuses[code], detail, headers: headersOf[code] ?? {} };
+}
+
+const headersOf: Partial<Record<ErrorCode | "internal", Record<string, string>>> = {
+  unauthorized: { "WWW-Authenticate": 'Basic realm="Product Data Service"' },
+  method_not_allowed: { Allow: allowedMethods },
+  unavailable: { "Retry-After": `${retryAfterS}` },
+};
+
+function describe(error: unknown): { code: ErrorCode | "internal"; detail: string } {
+  if (error instanceof ServiceError) return { code: error.code, detail: error.message };
+  if (error instanceof SQL.SQLError)
+    return { code: "unavailable", detail: "The data cannot be reached at the moment." };
+  return { code: "internal", detail: "The service failed to answer." };
+}
+
+export function toProblem({ status, detail, headers }: Failure, requestId: string): Answer {
+  const problem: z.infer<typeof problemSchema> = {
+    type: "about:blank",
+    title: titles[status] ?? "Error",
+    status,
+    detail,
+    request_id: requestId,
+  };
+  return { status, type: "application/problem+json", body: JSON.stringify(problem), headers };
+}

@@ -1,0 +1,133 @@
+import { z } from "zod";
+import packageJson from "../../package.json" with { type: "json" };
+import { historiesSchema } from "../history.ts";
+import { personalizationSchema } from "../personalization.ts";
+import { productAnswerSchema } from "../product.ts";
+import { problemSchema } from "./errors.ts";
+
+const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+
+const answer = (description: string, schema: z.ZodType, type = "application/json") => ({
+  description,
+  headers: { "X-Request-Id": { description: "The request reference.", schema: { type: "string" } } },
+  content: { [type]: { schema: reference(schema.meta()?.id ?? "") } },
+});
+
+const problem = (description: string) => answer(description, problemSchema, "application/problem+json");
+
+const retryAfter = { "Retry-After": { description: "Seconds to wait.", schema: { type: "integer" } } };
+
+const unavailable = <Answer extends { headers: object }>(of: Answer) => ({
+  ...of,
+  headers: { ...of.headers, ...retryAfter },
+});
+
+const historiesAnswers = {
+  200: answer("The newest finished runs in the order asked for.", historiesSchema),
+  400: problem("The order is neither `asc` nor `desc`."),
+  503: unavailable(problem("The data cannot be reached at the moment.")),
+};
+
+const paths = {
+  "/api/v1/products/pz/{sku}": {
+    get: {
+      operationId: "getPersonalization",
+      summary: "Get personalization data for a SKU",
+      description:
+        "Lines in display order, the styles in the order of their lines, the choices in the order of their styles. " +
+        "Rows of every status are served.",
+      parameters: [
+        {
+          name: "sku",
+          in: "path",
+          required: true,
+          description: "The unique identifier of a product that supports personalization; matched exactly.",
+          schema: { type: "string" },
+        },
+      ],
+      responses: {
+        200: answer("What the SKU offers; three empty lists when it is unknown.", personalizationSchema),
+        400: problem("The path's percent-encoding is malformed."),
+        503: unavailable(problem("The data cannot be reached at the moment.")),
+      },
+    },
+  },
+  "/api/v1/histories": {
+    get: {
+      operationId: "getHistories",
+      summary: "Get the most recent job history, newest first",
+      responses: historiesAnswers,
+    },
+  },
+  "/api/v1/histories/{order}": {
+    get: {
+      operationId: "getOrderedHistories",
+      summary: "Get the most recent job history",
+      description: "The 10 newest finished runs, then put in order. For debugging and monitoring.",
+      parameters: [
+        {
+          name: "order",
+          in: "path",
+          required: true,
+          description: "`asc` (oldest first) or `desc` (newest first).",
+          schema: { type: "string", enum: ["asc", "desc"] },
+        },
+      ],
+      responses: historiesAnswers,
+    },
+  },
+  "/api/v1/products/{id}": {
+    get: {
+      operationId: "getProduct",
+      summary: "Get product details by product identifier",
+      parameters: [
+        {
+          name: "id",
+          in: "path",
+          required: true,
+          description: "The product identifier of the external storefront platform (digits).",
+          schema: { type: "string", pattern: "^[1-9][0-9]*$", maxLength: 19 },
+        },
+      ],
+      responses: {
+        200: answer("The product; `error` is null.", productAnswerSchema),
+        400: {
+          description: "Not a valid identifier, or malformed percent-encoding.",
+          headers: answer("", productAnswerSchema).headers,
+          content: {
+            ...answer("", productAnswerSchema).content,
+            ...problem("").content,
+          },
+        },
+        404: answer("No such product; `product` is null.", productAnswerSchema),
+        503: unavailable(answer("The source cannot be reached and nothing is stored.", productAnswerSchema)),
+      },
+    },
+  },
+};
+
+/** The contract as OpenAPI 3.1, its schemas made from the ones that the code itself uses. */
+export function openApiDocument() {
+  const { schemas } = z.toJSONSchema(z.globalRegistry, {
+    target: "draft-2020-12",
+    unrepresentable: "any",
+    uri: (id) => reference(id).$ref,
+  });
+  return {
+    openapi: "3.1.1",
+    info: {
+      title: "Product Data Service",
+      version: packageJson.version,
+      description: packageJson.description,
+      license: { name: "MIT", identifier: "MIT" },
+    },
+    servers: [{ url: "/" }],
+    paths,
+    components: { schemas: Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, bare(schema)])) },
+  };
+}
+
+/** The document says once which JSON Schema it speaks; the names of its schemas are theirs by place. */
+function bare({ $schema: _, $id: __, id: ___, ...schema }: Record<string, unknown>) {
+  return schema;
+}

@@ -1,0 +1,81 @@
+#!/usr/bin/env bun
+import { parseArgs } from "node:util";
+import { type Command, type CommandOption, commands } from "./commands.ts";
+import { ServiceError } from "./errors.ts";
+
+/** Exit statuses. */
+const failed = 1;
+const misused = 2;
+
+/** The command that the arguments name, one word or two, and the arguments behind it. */
+function findCommand(args: readonly string[]): { name: string; command: Command; rest: string[] } | undefined {
+  for (const words of [2, 1]) {
+    const name = args.slice(0, words).join(" ");
+    const command = commands[name];
+    if (command !== undefined) return { name, command, rest: args.slice(words) };
+  }
+  return undefined;
+}
+
+function overview(): string {
+  const width = Math.max(...Object.keys(commands).map((name) => name.length));
+  const lines = Object.entries(commands).map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`);
+  return `Usage: pds COMMAND [ARGUMENTS] [OPTIONS]\n\n${lines.join("\n")}\n\npds COMMAND --help tells more.\n`;
+}
+
+function helpOf(name: string, { usage, summary, options = {} }: Command): string {
+  const all: Record<string, CommandOption> = { ...options, help: { type: "boolean", sentence: "Print this." } };
+  const lines = Object.entries(all).map(([option, { type, sentence }]) => {
+    const spelled = `--${option}${type === "string" ? " TEXT" : ""}`;
+    return `  ${spelled.padEnd(16)}  ${sentence}`;
+  });
+  return `Usage: pds ${name} ${usage}\n\n${summary}\n\n${lines.join("\n")}\n`;
+}
+
+function misuse(message: string): number {
+  process.stderr.write(`pds: ${message}\n`);
+  return misused;
+}
+
+async function main(args: string[]): Promise<number> {
+  const found = findCommand(args);
+  if (found === undefined) {
+    if (args.length === 0 || args[0] === "--help" || args[0] === "-h" || args[0] === "help") {
+      process.stdout.write(overview());
+      return args.length === 0 ? misused : 0;
+    }
+    const similar = Object.keys(commands).filter((name) => name.startsWith(`${args[0]} `));
+    const hint = similar.length > 0 ? `it is ${similar.map((name) => `pds ${name}`).join(" or ")}` : "see pds --help";
+    return misuse(`there is no command ${JSON.stringify(args[0])}: ${hint}`);
+  }
+  const { name, command, rest } = found;
+  let parsed: ReturnType<typeof parse>;
+  try {
+    parsed = parse(command, rest);
+  } catch (error) {
+    return misuse(`${name}: ${(error as Error).message}`);
+  }
+  const { values, positionals } = parsed;
+  if (values.help === true) {
+    process.stdout.write(helpOf(name, command));
+    return 0;
+  }
+  const [least, most] = command.positionals ?? [0, 0];
+  if (positionals.length < least || positionals.length > most) {
+    return misuse(`${name}: expected ${command.usage || "no arguments"}; see pds ${name} --help`);
+  }
+  try {
+    return (await command.run(positionals, values)) ? 0 : failed;
+  } catch (error) {
+    const expected = error instanceof ServiceError;
+    process.stderr.write(`pds: ${expected ? error.message : ((error as Error).stack ?? error)}\n`);
+    return expected && error.code === "bad_request" ? misused : failed;
+  }
+}
+
+function parse({ options = {} }: Command, args: string[]) {
+  const types = Object.fromEntries(Object.entries(options).map(([name, { type }]) => [name, { type }]));
+  return parseArgs({ args, options: { ...types, help: { type: "boolean", short: "h" } }, allowPositionals: true });
+}
+
+process.exit(await main(process.argv.slice(2)));

@@ -1,0 +1,80 @@
+import type { Config } from "./config.ts";
+import { closeDatabase, type Database, openDatabase } from "./database/index.ts";
+import { hasSucceeded } from "./database/run.ts";
+import { adminRoutes } from "./http/admin.ts";
+import { publicRoutes } from "./http/public.ts";
+import { type Listener, listen } from "./http/server.ts";
+import { type Job, listJobs } from "./jobs/index.ts";
+import type { Log } from "./log.ts";
+
+export interface Service {
+  readonly publicUrl: string;
+  readonly adminUrl: string;
+  stop(): Promise<void>;
+}
+
+/** How long the first start waits for the first data before it listens all the same. */
+const firstDataMs = 10_000;
+/** How long answers under way may take once the service is told to stop. */
+const graceMs = 10_000;
+
+/**
+ * Opens the store, brings in what has never been brought in, and listens.
+ * @param runJob runs a job in a process of its own until it ends or the signal says so
+ */
+export async function startService(
+  config: Config,
+  log: Log,
+  runJob: (job: string, signal: AbortSignal) => Promise<void>,
+): Promise<Service> {
+  const database = await openDatabase(config.databaseUrl);
+  const stopping = new AbortController();
+  const listeners: Listener[] = [];
+  let firstData: "loading" | "loaded" = "loading";
+
+  const stop = async () => {
+    stopping.abort();
+    await Promise.all(listeners.map((listener) => listener.stop(graceMs)));
+    await firstRuns;
+    await closeDatabase(database);
+  };
+
+  const firstRuns = runNewJobs(config, database, log, (job) => runJob(job, stopping.signal)).then(() => {
+    firstData = "loaded";
+  });
+  await Promise.race([firstRuns, Bun.sleep(firstDataMs)]);
+
+  try {
+    const dataCheck = () => (firstData === "loading" ? "the first imports are still running" : undefined);
+    const { shopDomain: shop, brand } = config;
+    const isPublic = publicRoutes({ database, shop, brand, log, dataCheck });
+    listeners.push(listen(isPublic, config.host, config.port, log));
+    const isAdmin = adminRoutes({ database, log, dataCheck, token: config.adminToken });
+    listeners.push(listen(isAdmin, config.adminHost, config.adminPort, log));
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  const [publicUrl, adminUrl] = listeners.map((listener) => listener.url) as [string, string];
+  log.info({ publicUrl, adminUrl }, "listening");
+  return { publicUrl, adminUrl, stop };
+}
+
+/** Runs, one after the other, the configured jobs that have never succeeded. */
+async function runNewJobs(
+  config: Config,
+  database: Database,
+  log: Log,
+  run: (job: string) => Promise<void>,
+): Promise<void> {
+  for (const { name } of await newJobs(config, database)) {
+    log.info({ job: name }, "first run");
+    await run(name).catch((error) => log.error({ job: name, err: error }, "the first run failed"));
+  }
+}
+
+async function newJobs(config: Config, database: Database): Promise<Job[]> {
+  const jobs = listJobs(config);
+  const done = await Promise.all(jobs.map(({ name }) => hasSucceeded(database, name, config.brand)));
+  return jobs.filter((_, index) => !done[index]);
+}
