@@ -1,0 +1,103 @@
+import { afterAll } from "bun:test";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createPostgresDatabase } from "./postgres.ts";
+
+export const root = new URL("../..", import.meta.url).pathname;
+const main = join(root, "src", "main.ts");
+
+export interface Finished {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** What a test gives a process; nothing of the surrounding environment gets in. */
+export type Environment = Readonly<Record<string, string>>;
+
+const base: Environment = { PATH: process.env.PATH ?? "", HOME: tmpdir(), PDS_CONFIG: "/dev/null" };
+
+/** Runs the command line to its end. */
+export async function pds(args: readonly string[], environment: Environment = {}, cwd = root): Promise<Finished> {
+  const child = Bun.spawn([process.execPath, main, ...args], {
+    cwd,
+    env: { ...base, ...environment },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const [stdout, stderr, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
+  return { code, stdout, stderr };
+}
+
+export interface RunningService {
+  readonly url: string;
+  readonly adminUrl: string;
+  readonly process: Bun.Subprocess;
+  /** All that it has said on standard error so far. */
+  log(): string;
+  get(path: string, init?: RequestInit): Promise<Response>;
+  stop(): Promise<void>;
+}
+
+/** Runs `pds serve` on free ports until the test stops it. */
+export async function serve(environment: Environment = {}, cwd = root): Promise<RunningService> {
+  const child = Bun.spawn([process.execPath, main, "serve"], {
+    cwd,
+    env: { ...base, PORT: "0", ADMIN_PORT: "0", ...environment },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let said = "";
+  const logged = (async () => {
+    for await (const chunk of child.stderr.pipeThrough(new TextDecoderStream())) said += chunk;
+  })();
+  let printed = "";
+  for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {
+    printed += chunk;
+    if (printed.includes("Admin")) break;
+  }
+  const url = printed.match(/^Public\s+(\S+)\/api\/v1$/m)?.[1];
+  const adminUrl = printed.match(/^Admin\s+(\S+)$/m)?.[1];
+  if (url === undefined || adminUrl === undefined) {
+    await logged;
+    throw new Error(`pds serve printed no address: ${printed}${said}`);
+  }
+  return {
+    url,
+    adminUrl,
+    process: child,
+    log: () => said,
+    get: (path, init) => fetch(`${url}${path}`, init),
+    stop: async () => {
+      child.kill("SIGTERM");
+      await child.exited;
+    },
+  };
+}
+
+/** A folder that is removed after the test file. */
+export async function temporaryFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "pds-test-"));
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Writes files below a folder. @returns their paths */
+export async function writeFiles(
+  folder: string,
+  files: Readonly<Record<string, string | Uint8Array>>,
+): Promise<string[]> {
+  const paths = Object.keys(files).map((name) => join(folder, name));
+  await Promise.all(Object.values(files).map((content, index) => writeFile(paths[index] ?? "", content)));
+  return paths;
+}
+
+export const engines = ["sqlite", "postgres"] as const;
+export type Engine = (typeof engines)[number];
+
+/** The address of a new empty store, which is removed after the test file. */
+export async function createStore(engine: Engine): Promise<string> {
+  if (engine === "sqlite") return `sqlite:${join(await temporaryFolder(), "pds.sqlite")}`;
+  const { url, drop } = await createPostgresDatabase();
+  afterAll(drop);
+  return url;
+}

