@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { Readable } from "node:stream";
+import { pipeline, Readable } from "node:stream";
 import { CsvError, parse } from "csv-parse";
 import { ServiceError } from "../errors.ts";
 import type { RejectedRow } from "../job.ts";
@@ -58,9 +58,14 @@ interface CsvRecord {
 
 async function* readCsv(list: ListName, file: string): AsyncGenerator<ReadRow> {
   const { columns } = lists[list];
-  const parser = Readable.from(readText(file)).pipe(
-    parse({ info: true, relax_column_count: true, skip_empty_lines: true, max_record_size: 1024 * 1024 }),
-  );
+  const parser = parse({
+    info: true,
+    relax_column_count: true,
+    skip_empty_lines: true,
+    max_record_size: 1024 * 1024,
+  });
+  // An error of the source ends the parser with it, and so comes out of the loop below.
+  pipeline(Readable.from(readText(file)), parser, () => {});
   let header: string[] | undefined;
   let line = 1;
   try {

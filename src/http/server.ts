@@ -37,22 +37,19 @@ export function endpoint(log: Log, handler: Handler, toAnswer: FailureAnswer = t
       if (request.method !== "GET" && request.method !== "HEAD") {
         throw new ServiceError("method_not_allowed", `This address answers ${allowedMethods}, not ${request.method}.`);
       }
-      const response = toResponse(await handler(request, requestId), requestId);
-      // The server dates every answer but those to HEAD.
-      if (request.method === "HEAD") response.headers.set("Date", new Date().toUTCString());
-      return response;
+      return toResponse(await handler(request, requestId), request, requestId);
     } catch (error) {
       const failure = toFailure(error);
       logFailure(log, failure, error, request, requestId);
-      // Not the operation's failure, so not its kind of answer either.
+      // A wrong method is not the operation's failure, so it does not get the operation's kind of answer.
       const answer = failure.code === "method_not_allowed" ? toProblem : toAnswer;
-      return toResponse(answer(failure, requestId, request), requestId);
+      return toResponse(answer(failure, requestId, request), request, requestId);
     }
   };
 }
 
 /** The server adds the length, and leaves out the body of an answer to `HEAD`. */
-function toResponse({ status, type, body, headers }: Answer, requestId: string): Response {
+function toResponse({ status, type, body, headers }: Answer, request: Request, requestId: string): Response {
   return new Response(body, {
     status,
     headers: {
@@ -61,6 +58,8 @@ function toResponse({ status, type, body, headers }: Answer, requestId: string):
       "X-Content-Type-Options": "nosniff",
       "Access-Control-Allow-Origin": "*",
       "Access-Control-Expose-Headers": "X-Request-Id, Retry-After",
+      // The server dates every answer but those to HEAD.
+      ...(request.method === "HEAD" && { Date: new Date().toUTCString() }),
       ...headers,
     },
   });
