@@ -1,0 +1,58 @@
+import type { ProductPlan } from "../plan.ts";
+
+export const teaAndCoffee: readonly ProductPlan[] = [
+  {
+    title: "Bellamy Bone China Mug",
+    vendor: "Larkspur & Finch",
+    type: "Drinkware",
+    collection: "Bellamy",
+    ware: "Mug",
+    shape: "Tall",
+    color: "White",
+    copy: `Thin at the lip, strong at the handle, and just large enough for the second cup. | Five colors that
+      like one another, so the shelf always looks on purpose.`,
+    bullets: "Bone china | Microwave & dishwasher safe | Holds 14 oz",
+    includes: "Mug",
+    options: { Color: "White | Butter | Petal | Celadon | Ink" },
+    price: 18,
+    weight: 0.7,
+    images: 6,
+    tags: "gifts under $25 | everyday",
+  },
+  {
+    title: "Café Lumière Espresso Cup & Saucer",
+    vendor: "Maison Corvellier",
+    type: "Drinkware",
+    collection: "Café Lumière",
+    ware: "Espresso Cup & Saucer",
+    shape: "Conical",
+    color: "White with stripe",
+    copy: `The stripe of a zinc-bar awning, on a cup that holds precisely one double espresso. | « À la vôtre! »
+      is painted inside, where only the finished cup shows it.`,
+    bullets: "Limoges-style porcelain | Dishwasher safe | Holds 3 oz",
+    includes: "Espresso cup | Saucer",
+    options: { Color: "Café | Crème | Citron | Bleu | Vert | Noir" },
+    price: 21,
+    weight: 260,
+    unit: "g",
+    images: 7,
+    tags: "gifts under $25",
+  },
+  {
+    title: "Wisteria Walk Teapot",
+    vendor: "Wrenfield Pottery",
+    type: "Serveware",
+    collection: "Wisteria Walk",
+    ware: "Teapot",
+    shape: "Globe",
+    color: "Lilac and leaf green on cream",
+    copy: `It pours without a drip: we tried forty spouts to be sure. | Room for four cups, with a lid that
+      stays on to the last of them.`,
+    bullets: "Porcelain | Dishwasher safe | Holds 40 oz | Stainless infuser",
+    includes: "Teapot | Lid | Infuser",
+    price: 84,
+    weight: 2.6,
+    images: 3,
+    tags: "occasion:mother's day | spring",
+  },
+];
