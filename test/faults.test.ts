@@ -1,0 +1,113 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { toJson } from "../src/json.ts";
+import { toProduct } from "./support/catalog.ts";
+import { feedFiles, writeFeed } from "./support/feed.ts";
+import { createStore, engines, pds, root, serve, temporaryFolder, writeFiles } from "./support/pds.ts";
+
+/** How often an import is killed: enough for each run of the tests; the full campaign asks for more. */
+const kills = Number(process.env.FAULT_KILLS ?? 6);
+
+for (const engine of engines) {
+  const folder = await temporaryFolder();
+  const environment = { DATABASE_URL: await createStore(engine), SHOP_DOMAIN: "shop.example", BRAND: "acme" };
+  const size = 3000;
+  const catalog = (title: string) =>
+    Array.from({ length: size }, (_, index) => toJson(toProduct(index + 1, { title }))).join("\n");
+  const lines = (status: string) => {
+    const rows = Array.from({ length: 5 * size }, (_, index) => `SKU-${index},SCRIPT,1,${status}`);
+    return {
+      ...feedFiles,
+      "pzlines.csv": ["sku_id,style_code,style_display_seq,style_sku_status", ...rows].join("\n"),
+    };
+  };
+  const [oldCatalog = "", newCatalog = ""] = await writeFiles(folder, {
+    "old.ndjson": catalog("old"),
+    "new.ndjson": catalog("new"),
+  });
+  const [oldFeed, newFeed] = await Promise.all([
+    writeFeed(folder, "old", lines("old")),
+    writeFeed(folder, "new", lines("new")),
+  ]);
+  await pds(["import", "products", oldCatalog], environment);
+  await pds(["import", "personalization", oldFeed], environment);
+  const service = await serve(environment);
+  afterAll(() => service.stop());
+
+  /** Which of the two sets the answers are of; more than one would be a mixture. */
+  const marks = async (paths: string[], mark: RegExp) => {
+    const answers = await Promise.all(
+      paths.map(async (path) => (await service.get(`/api/v1/products/${path}`)).text()),
+    );
+    return [...new Set(answers.map((answer) => answer.match(mark)?.[1]))];
+  };
+  const titles = () => marks([1, size / 2, size].map(String), /"title":"(\w+)","body_html"/);
+  const statuses = () =>
+    marks(
+      [0, 2 * size, 5 * size - 1].map((index) => `pz/SKU-${index}`),
+      /"style_sku_status":"(\w+)"/,
+    );
+
+  describe(`on ${engine}, an import killed at any instant`, () => {
+    test.each([
+      ["products", newCatalog, titles],
+      ["personalization", newFeed, statuses],
+    ])("of %s leaves the old set whole, or has made the new one whole", async (noun, source, seen) => {
+      const before = Date.now();
+      await pds(["import", noun, source], environment);
+      const wholeMs = Date.now() - before;
+      expect(await seen()).toEqual(["new"]);
+      await pds(["import", noun, noun === "products" ? oldCatalog : oldFeed], environment);
+      for (let kill = 0; kill < kills; kill++) {
+        const child = Bun.spawn([process.execPath, join(root, "src", "main.ts"), "import", noun, source], {
+          env: { PATH: "", PDS_CONFIG: "/dev/null", ...environment },
+          stdio: ["ignore", "ignore", "ignore"],
+        });
+        await Bun.sleep((wholeMs * (kill + 0.5)) / kills);
+        child.kill("SIGKILL");
+        await child.exited;
+        expect(await seen()).toBeOneOf([["old"], ["new"]]);
+        expect((await service.get("/readyz")).status).toBe(200);
+      }
+      expect((await pds(["import", noun, source], environment)).code).toBe(0);
+      expect(await seen()).toEqual(["new"]);
+    });
+  });
+}
+
+const fullDisk = await temporaryFolder();
+
+test("a disk that is full fails the import, says so, and changes nothing", async () => {
+  const folder = fullDisk;
+  const environment = { DATABASE_URL: `sqlite:${join(folder, "pds.sqlite")}`, PDS_CONFIG: "/dev/null" };
+  const [small = "", large = ""] = await writeFiles(folder, {
+    "small.ndjson": toJson(toProduct(1)),
+    "large.ndjson": Array.from({ length: 3000 }, (_, index) => toJson(toProduct(index + 2))).join("\n"),
+  });
+  await pds(["import", "products", small], environment);
+  // A limit on the size of files does to a process what a full disk does: its writes fail.
+  const limited = Bun.spawn(
+    [
+      "sh",
+      "-c",
+      `trap "" XFSZ; ulimit -f 1024; exec "$0" "$@"`,
+      process.execPath,
+      join(root, "src", "main.ts"),
+      "import",
+      "products",
+      large,
+    ],
+    { env: { PATH: process.env.PATH ?? "", ...environment }, stdio: ["ignore", "pipe", "pipe"] },
+  );
+  const [stderr, code] = await Promise.all([limited.stderr.text(), limited.exited]);
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/full|I\/O error/i);
+  const service = await serve(environment);
+  try {
+    expect((await service.get("/api/v1/products/1")).status).toBe(200);
+    expect((await service.get("/api/v1/products/2")).status).toBe(404);
+  } finally {
+    await service.stop();
+  }
+  expect((await pds(["import", "products", large], environment)).code).toBe(0);
+});

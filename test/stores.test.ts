@@ -1,0 +1,148 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { SQL } from "bun";
+import { createStore, engines, pds, root, serve, temporaryFolder } from "./support/pds.ts";
+import { createPostgres } from "./support/postgres.ts";
+
+const sample = join(root, "sample");
+const products = readFileSync(join(sample, "products.ndjson"), "utf8").trimEnd().split("\n");
+const ids = products.map((line) => JSON.parse(line).id as number);
+const variantSkus = products.flatMap((line) => JSON.parse(line).variants.map(({ sku }: { sku: string }) => sku));
+
+const services = await Promise.all(
+  engines.map(async (engine) => serve({ DATABASE_URL: await createStore(engine), PDS_CONFIG: join(root, "pds.toml") })),
+);
+afterAll(() => Promise.all(services.map((service) => service.stop())));
+
+const emptyStore = await createStore("sqlite");
+const folder = await temporaryFolder();
+const freshStores = { sqlite: await createStore("sqlite"), postgres: await createStore("postgres") };
+
+describe("the sample brand", () => {
+  test("is brought in by the jobs at the first start, and the history says so", async () => {
+    for (const service of services) {
+      const { histories } = (await (await service.get("/api/v1/histories/asc")).json()) as { histories: object[] };
+      expect(histories).toMatchObject([
+        { brand: "Larkspur & Finch", counts: products.length },
+        { brand: "Larkspur & Finch", counts: 794 + 75 + 227 },
+      ]);
+    }
+  });
+
+  test("gives every product, byte for byte as it stands in the file, on every store", async () => {
+    expect(ids.length).toBeGreaterThanOrEqual(60);
+    for (const [index, id] of ids.entries()) {
+      const expected = `{"product":${products[index]},"shop":"larkspur-finch.example","error":null}`;
+      for (const service of services) expect(await (await service.get(`/api/v1/products/${id}`)).text()).toBe(expected);
+    }
+  });
+
+  test("gives the same bytes for the personalization of every SKU on every store", async () => {
+    let personalized = 0;
+    for (const sku of [...variantSkus, "unknown"]) {
+      const [one, ...others] = await Promise.all(
+        services.map(async (service) => (await service.get(`/api/v1/products/pz/${encodeURIComponent(sku)}`)).text()),
+      );
+      for (const other of others) expect(other).toBe(one ?? "");
+      if (JSON.parse(one ?? "").pzlines.length > 0) personalized++;
+    }
+    expect(personalized).toBeGreaterThanOrEqual(200);
+  });
+
+  test("is not brought in again at the next start", async () => {
+    const environment = { DATABASE_URL: emptyStore, PDS_CONFIG: join(root, "pds.toml") };
+    for (let start = 0; start < 2; start++) await (await serve(environment)).stop();
+    const { histories } = JSON.parse((await pds(["history", "--json"], environment)).stdout);
+    expect(histories).toHaveLength(2);
+  });
+
+  const broken = join(sample, "broken");
+  test.each([
+    ["products", "missing-title.ndjson", /missing-title\.ndjson:2: title: is missing/],
+    ["products", "price-number.json", /price-number\.json:\d+: variants\[0\]\.price: expected string, got \d/],
+    ["products", "truncated.json", /truncated\.json:\d+: the file ends inside the document that starts at line \d+/],
+    ["products", "bad-timestamp.json", /bad-timestamp\.json:1: updated_at: expected a timestamp/],
+    ["personalization", "short-row", /short-row\/pzlines\.csv:3: has 2 fields where the header has 4/],
+    ["personalization", "missing-column", /missing-column\/pzstyles\.csv:1: the header lacks choice_type/],
+    ["personalization", "missing-file", /missing-file: there is no pzchoices\.csv/],
+    ["personalization", "empty-sku", /empty-sku\/pzlines\.csv:3: sku_id: is empty/],
+  ])("has broken cases that are named: %s %s", async (noun, name, message) => {
+    const { code, stderr } = await pds(["import", noun, join(broken, name), "--dry-run"]);
+    expect(stderr).toMatch(message);
+    expect(code).toBe(1);
+  });
+
+  test("is what its generator makes", async () => {
+    const made = join(folder, "sample");
+    const { $ } = Bun;
+    await $`mkdir -p ${join(made, "..", "src")} && cp -r ${sample} ${made}`.quiet();
+    await $`cp ${join(root, "src", "product.ts")} ${join(root, "src", "json.ts")} ${join(root, "src", "personalization.ts")} ${join(made, "..", "src")}`.quiet();
+    await $`ln -sfn ${join(root, "node_modules")} ${join(made, "..", "node_modules")}`.quiet();
+    await $`${process.execPath} ${join(made, "generate.ts")}`.quiet();
+    expect((await $`diff -r ${sample} ${made}`.quiet().nothrow()).stdout.toString()).toBe("");
+  });
+});
+
+describe("a store", () => {
+  test.each([...engines])("on %s is made once by replicas that start together", async (engine) => {
+    const environment = { DATABASE_URL: freshStores[engine] };
+    const replicas = await Promise.all([1, 2, 3, 4].map(() => serve(environment)));
+    try {
+      for (const replica of replicas) expect((await replica.get("/readyz")).status).toBe(200);
+    } finally {
+      await Promise.all(replicas.map((replica) => replica.stop()));
+    }
+  });
+
+  test.each([...engines])("on %s of a newer version is refused", async (engine) => {
+    const url = freshStores[engine];
+    await pds(["history"], { DATABASE_URL: url });
+    await using sql = new SQL(url);
+    await sql`INSERT INTO migration (id) VALUES (999)`;
+    const { code, stderr } = await pds(["history"], { DATABASE_URL: url });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/DATABASE_URL: .*use a newer version/);
+  });
+
+  test("that cannot be opened is named, without its password", async () => {
+    for (const url of [`sqlite:${folder}`, "postgres://pds:s3cret-word@127.0.0.1:1/none"]) {
+      const { code, stderr } = await pds(["serve"], { DATABASE_URL: url, PORT: "0", ADMIN_PORT: "0" });
+      expect(code).toBe(1);
+      expect(stderr).toContain("DATABASE_URL: cannot open");
+      expect(stderr).not.toContain("s3cret-word");
+    }
+  });
+});
+
+describe("a lost PostgreSQL", () => {
+  test("means 503 with Retry-After, in the operation's own kind of answer, and no restart once it is back", async () => {
+    const postgres = await createPostgres();
+    const service = await serve({ DATABASE_URL: postgres.url, PDS_CONFIG: join(root, "pds.toml") });
+    const paths = ["/api/v1/histories", "/api/v1/products/pz/OV.810794", `/api/v1/products/${ids[0]}`];
+    const statuses = async () => Promise.all(paths.map(async (path) => (await service.get(path)).status));
+    try {
+      expect(await statuses()).toEqual([200, 200, 200]);
+      await postgres.stop("SIGKILL");
+      for (const path of paths) {
+        const response = await service.get(path);
+        expect(response.status).toBe(503);
+        expect(response.headers.get("retry-after")).toMatch(/^\d+$/);
+        const body = (await response.json()) as Record<string, unknown>;
+        const requestId = response.headers.get("x-request-id") ?? "";
+        if (path.includes("pz") || path.includes("histories")) expect(body.request_id).toBe(requestId);
+        else expect(body).toMatchObject({ product: null, shop: "larkspur-finch.example" });
+        expect(JSON.stringify(body)).not.toMatch(/postgres|SELECT|127\.0\.0\.1/i);
+      }
+      expect((await service.get("/livez")).status).toBe(200);
+      expect((await service.get("/readyz")).status).toBe(503);
+      await postgres.start();
+      for (let tries = 0; tries < 100 && (await statuses()).some((status) => status !== 200); tries++)
+        await Bun.sleep(50);
+      expect(await statuses()).toEqual([200, 200, 200]);
+    } finally {
+      await service.stop();
+      await postgres.remove();
+    }
+  });
+});
