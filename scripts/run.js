@@ -9,11 +9,14 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const bun = join(root, "node_modules", "bun", "bin", "bun.exe");
 
 const tasks = {
-  start: { development: false, args: ["src/main.ts", "serve"] },
-  pds: { development: false, args: ["src/main.ts"] },
+  start: { args: ["src/main.ts", "serve"] },
+  pds: { args: ["src/main.ts"] },
+  build: { args: ["build", "--compile", "--bytecode", "--minify", "src/main.ts", "--outfile", "dist/pds"] },
   test: { development: true, args: ["test/run.ts"] },
-  bench: { development: true, args: ["bench/run.ts"] },
+  "test:faults": { development: true, args: ["test/run.ts", "test/faults.test.ts"], env: { FAULT_KILLS: "100" } },
   check: { development: true, args: ["scripts/check.ts"] },
+  document: { args: ["scripts/document.ts"] },
+  "bench:start": { args: ["bench/start.ts"] },
 };
 
 const readJson = (path) => JSON.parse(readFileSync(join(root, path), "utf8"));
@@ -27,7 +30,7 @@ function isInstalled(path, version) {
 }
 
 /** Whether every package of the lock file is there that runs everywhere, the development ones only if they are asked for. */
-function allInstalled(development) {
+function allInstalled(development = false) {
   return Object.entries(readJson("package-lock.json").packages).every(
     ([path, { version, dev, devOptional, optional, link }]) =>
       path === "" || optional || link || ((dev || devOptional) && !development) || isInstalled(path, version),
@@ -58,7 +61,11 @@ const keepDevelopment =
   task.development || isInstalled("node_modules/typescript", readJson("package.json").devDependencies.typescript);
 if (!allInstalled(task.development)) install(keepDevelopment);
 
-const child = spawn(bun, [...task.args, ...rest], { cwd: root, stdio: "inherit" });
+const child = spawn(bun, [...task.args, ...rest], {
+  cwd: root,
+  stdio: "inherit",
+  env: { ...process.env, ...task.env },
+});
 for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) process.on(signal, () => child.kill(signal));
 child.on("exit", (code, signal) => process.exit(code ?? (signal ? 1 : 0)));
 child.on("error", (error) => {

@@ -78,4 +78,4 @@ function parse({ options = {} }: Command, args: string[]) {
   return parseArgs({ args, options: { ...types, help: { type: "boolean", short: "h" } }, allowPositionals: true });
 }
 
-process.exit(await main(process.argv.slice(2)));
+main(process.argv.slice(2)).then(process.exit);

@@ -1,3 +1,4 @@
+/** @jsxImportSource hono/jsx */
 import type { Child } from "hono/jsx";
 import { openApiDocument } from "./openapi.ts";
 import style from "./reference.css" with { type: "text" };

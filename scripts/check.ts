@@ -1,0 +1,20 @@
+import { readFileSync } from "node:fs";
+import { $ } from "bun";
+
+// Everything that needs no running program: types, linter and formatter, the generated part of the README, the lock file.
+$.cwd(new URL("..", import.meta.url).pathname);
+
+const checks: Record<string, () => Promise<boolean>> = {
+  types: async () => (await $`node_modules/.bin/tsc`.nothrow()).exitCode === 0,
+  linter: async () => (await $`node_modules/.bin/biome ci --colors=off .`.nothrow()).exitCode === 0,
+  documentation: async () => (await $`${process.execPath} scripts/document.ts --check`.nothrow()).exitCode === 0,
+  "lock file": async () => !/"resolved": "https?:/.test(readFileSync("package-lock.json", "utf8")),
+};
+
+let failed = 0;
+for (const [name, check] of Object.entries(checks)) {
+  const right = await check();
+  if (!right) failed++;
+  process.stdout.write(`${right ? "ok" : "FAILED"}  ${name}\n`);
+}
+process.exitCode = failed === 0 ? 0 : 1;

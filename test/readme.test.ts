@@ -1,0 +1,95 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { $ } from "bun";
+import { root, temporaryFolder } from "./support/pds.ts";
+import { freePort } from "./support/postgres.ts";
+
+/** Commands that this test cannot run because they run it: `.ci/run` does. */
+const runByCi = ["npm test"];
+
+const readme = readFileSync(join(root, "README.md"), "utf8");
+
+interface Block {
+  readonly language: string;
+  readonly text: string;
+}
+
+const blocks: Block[] = [...readme.matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(([, language = "", text = ""]) => ({
+  language,
+  text,
+}));
+
+// The clone of a newcomer: the files of this repository, its own store, packages installed already.
+const clone = await temporaryFolder();
+await $`git ls-files -z --cached --others --exclude-standard | tar --null -T - -cf - | tar -xf - -C ${clone}`
+  .cwd(root)
+  .quiet();
+await $`ln -s ${join(root, "node_modules")} ${join(clone, "node_modules")}`.quiet();
+const port = await freePort();
+const environment = { PATH: process.env.PATH ?? "", HOME: clone, PORT: `${port}`, ADMIN_PORT: "0" };
+
+const service = Bun.spawn(["npm", "start"], { cwd: clone, env: environment, stdio: ["ignore", "pipe", "ignore"] });
+afterAll(async () => {
+  service.kill("SIGTERM");
+  await service.exited;
+});
+let printed = "";
+for await (const chunk of service.stdout.pipeThrough(new TextDecoderStream())) {
+  printed += chunk;
+  if (printed.includes("Admin")) break;
+}
+
+async function run(command: string): Promise<string> {
+  const here = command.replace("127.0.0.1:3000", `127.0.0.1:${port}`);
+  const child = Bun.spawn(["sh", "-c", here], { cwd: clone, env: environment, stdio: ["ignore", "pipe", "pipe"] });
+  const [stdout, stderr, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
+  if (code !== 0) throw new Error(`${command} ended with ${code}: ${stderr}`);
+  return stdout + stderr;
+}
+
+/** Whether the text is what the example shows, with anything where that has "…". */
+function shows(example: string, text: string): boolean {
+  const literal = example
+    .trim()
+    .split("…")
+    .map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+  return new RegExp(literal.join(".*"), "s").test(text);
+}
+
+describe("the README", () => {
+  test("starts the service with its first command", () => {
+    expect(blocks[0]).toEqual({ language: "sh", text: "npm start\n" });
+    expect(printed).toContain(`http://127.0.0.1:${port}/api/v1`);
+  });
+
+  for (const [index, { language, text }] of blocks.entries()) {
+    if (language !== "sh" || index === 0) continue;
+    for (const command of text.trimEnd().split("\n")) {
+      if (runByCi.includes(command)) {
+        test(`has CI run: ${command}`, () => {
+          expect(readFileSync(join(root, ".ci", "run"), "utf8")).toContain(`\n${command}\n`);
+        });
+        continue;
+      }
+      test(`has a command that works: ${command}`, async () => {
+        const output = await run(command);
+        const next = blocks[index + 1];
+        if (next !== undefined && /json|text/.test(next.language)) {
+          expect(shows(next.text, output), `${command} printed ${output.slice(0, 400)}`).toBeTrue();
+        }
+      }, 120_000);
+    }
+  }
+
+  test("links to files that are there", async () => {
+    const targets = [...readme.matchAll(/\]\((?!https?:)([^)#]+)\)/g)].map(([, target = ""]) => target);
+    expect(targets.length).toBeGreaterThan(3);
+    for (const target of targets) expect(await Bun.file(join(root, target)).exists(), target).toBeTrue();
+  });
+
+  test("has every setting, as the code has it", async () => {
+    const { exitCode } = await $`${process.execPath} scripts/document.ts --check`.cwd(root).nothrow().quiet();
+    expect(exitCode).toBe(0);
+  });
+});
