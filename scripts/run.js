@@ -67,6 +67,9 @@ const child = spawn(bun, [...task.args, ...rest], {
   env: { ...process.env, ...task.env },
 });
 for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+// A shell between npm and here does not pass on what npm is told, and nobody passes on a kill: who lost its parent is to stop.
+const parent = process.ppid;
+setInterval(() => process.ppid === parent || child.kill("SIGTERM"), 200).unref();
 child.on("exit", (code, signal) => process.exit(code ?? (signal ? 1 : 0)));
 child.on("error", (error) => {
   process.stderr.write(`${bun}: ${error.message}\n`);

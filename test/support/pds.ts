@@ -13,8 +13,8 @@ export interface Finished {
   readonly stderr: string;
 }
 
-/** What a test gives a process; nothing of the surrounding environment gets in. */
-export type Environment = Readonly<Record<string, string>>;
+/** What a test gives a process, undefined to take something away; nothing of the surrounding environment gets in. */
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 const base: Environment = { PATH: process.env.PATH ?? "", HOME: tmpdir(), PDS_CONFIG: "/dev/null" };
 
@@ -69,7 +69,7 @@ export async function serve(environment: Environment = {}, cwd = root): Promise<
     get: (path, init) => fetch(`${url}${path}`, init),
     stop: async () => {
       child.kill("SIGTERM");
-      await child.exited;
+      await Promise.all([child.exited, logged]);
     },
   };
 }
