@@ -30,10 +30,7 @@ const port = await freePort();
 const environment = { PATH: process.env.PATH ?? "", HOME: clone, PORT: `${port}`, ADMIN_PORT: "0" };
 
 const service = Bun.spawn(["npm", "start"], { cwd: clone, env: environment, stdio: ["ignore", "pipe", "ignore"] });
-afterAll(async () => {
-  service.kill("SIGTERM");
-  await service.exited;
-});
+afterAll(() => service.kill("SIGTERM"));
 let printed = "";
 for await (const chunk of service.stdout.pipeThrough(new TextDecoderStream())) {
   printed += chunk;
@@ -91,5 +88,17 @@ describe("the README", () => {
   test("has every setting, as the code has it", async () => {
     const { exitCode } = await $`${process.execPath} scripts/document.ts --check`.cwd(root).nothrow().quiet();
     expect(exitCode).toBe(0);
+  });
+
+  test("starts a service that stops when the npm that started it does", async () => {
+    const answers = () =>
+      fetch(`http://127.0.0.1:${port}/livez`).then(
+        (response) => response.ok,
+        () => false,
+      );
+    expect(await answers()).toBeTrue();
+    service.kill("SIGTERM");
+    for (let tries = 0; tries < 100 && (await answers()); tries++) await Bun.sleep(50);
+    expect(await answers()).toBeFalse();
   });
 });
