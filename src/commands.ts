@@ -1,9 +1,10 @@
 import type { Config } from "./config.ts";
-import { environmentName, readConfig, settingNames, shown } from "./config.ts";
+import { environmentName, readConfig, settingNames, settings, shown } from "./config.ts";
 import type { Database } from "./database/index.ts";
 import { ServiceError } from "./errors.ts";
 import { toText } from "./job.ts";
 import type { Job, RunResult } from "./jobs/index.ts";
+import type { Log } from "./log.ts";
 
 export interface CommandOption {
   readonly type: "string" | "boolean";
@@ -77,8 +78,8 @@ export const commands: Readonly<Record<string, Command>> = {
     positionals: [1, 1],
     run: ([name = ""], values) =>
       withDatabase(async (database, config) => {
-        const { listJobs, runJob } = await import("./jobs/index.ts");
-        const jobs = listJobs(config);
+        const [{ listJobs, runJob }, log] = await Promise.all([import("./jobs/index.ts"), openLog(config)]);
+        const jobs = listJobs(config, log);
         const job = jobs.find((candidate) => candidate.name === name);
         if (job === undefined) {
           const known = jobs.map((candidate) => candidate.name).join(", ") || "none";
@@ -87,7 +88,7 @@ export const commands: Readonly<Record<string, Command>> = {
             `run: no job ${JSON.stringify(name)} is configured; configured: ${known}`,
           );
         }
-        return report(await runJob(database, job, config.brand), values);
+        return report(await runJob(database, job, config.brand, whenTold().signal), values);
       }),
   },
   jobs: {
@@ -132,16 +133,12 @@ export const commands: Readonly<Record<string, Command>> = {
 
 async function serve(): Promise<boolean> {
   const config = readConfig(process.env);
-  const [{ createLog }, { startService }, { runJobProcess }] = await Promise.all([
-    import("./log.ts"),
+  const [log, { startService }, { runJobProcess }] = await Promise.all([
+    openLog(config),
     import("./service.ts"),
     import("./jobs/process.ts"),
   ]);
-  const log = await createLog(config.logLevel);
-  // For good: a terminal tells the whole group and npm tells once more, and the second must not cut the stop short.
-  const told = new Promise<NodeJS.Signals>((resolve) => {
-    for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, resolve);
-  });
+  const { told } = whenTold();
   const service = await startService(config, log, runJobProcess);
   print(`Public   ${service.publicUrl}/api/v1`);
   print(`Docs     ${service.publicUrl}/docs`);
@@ -152,12 +149,30 @@ async function serve(): Promise<boolean> {
   return true;
 }
 
+/** Told to stop: by the system, or by a person at the terminal. */
+function whenTold(): { told: Promise<NodeJS.Signals>; signal: AbortSignal } {
+  const controller = new AbortController();
+  const told = new Promise<NodeJS.Signals>((resolve) => {
+    // For good: a terminal tells the whole group and npm tells once more, and the second must not cut the stop short.
+    for (const name of ["SIGTERM", "SIGINT"] as const) process.on(name, resolve);
+  });
+  told.then((name) => controller.abort(new ServiceError("unavailable", `stopped by ${name}`)));
+  return { told, signal: controller.signal };
+}
+
+async function openLog({ logLevel }: Config): Promise<Log> {
+  const { createLog } = await import("./log.ts");
+  return await createLog(logLevel);
+}
+
 async function importNow(job: Job, values: Record<string, unknown>): Promise<boolean> {
   const { rehearseJob, runJob } = await import("./jobs/index.ts");
-  if (values["dry-run"] === true)
-    return report(await rehearseJob(job, brandOf(readConfig(process.env), values)), values);
+  const { signal } = whenTold();
+  if (values["dry-run"] === true) {
+    return report(await rehearseJob(job, brandOf(readConfig(process.env), values), signal), values);
+  }
   return await withDatabase(async (database, config) =>
-    report(await runJob(database, job, brandOf(config, values)), values),
+    report(await runJob(database, job, brandOf(config, values), signal), values),
   );
 }
 
@@ -175,9 +190,13 @@ function report({ error, report, ...run }: RunResult, values: Record<string, unk
 }
 
 async function printJobs(database: Database, config: Config, values: Record<string, unknown>): Promise<boolean> {
-  const [{ findLastRun }, { listJobs }] = await Promise.all([import("./database/run.ts"), import("./jobs/index.ts")]);
+  const [{ findLastRun }, { listJobs }, log] = await Promise.all([
+    import("./database/run.ts"),
+    import("./jobs/index.ts"),
+    openLog(config),
+  ]);
   const rows = [];
-  for (const { name, source } of listJobs(config)) {
+  for (const { name, source } of listJobs(config, log)) {
     const run = await findLastRun(database, name, config.brand);
     rows.push({
       job: name,
@@ -220,7 +239,12 @@ async function withDatabase<T>(work: (database: Database, config: Config) => Pro
 
 /** The brand that the option names, checked like the setting. */
 function brandOf(config: Config, { brand }: Record<string, unknown>): string {
-  return typeof brand === "string" ? readConfig({ ...process.env, BRAND: brand }).brand : config.brand;
+  if (typeof brand !== "string") return config.brand;
+  try {
+    return settings.brand.parse(brand);
+  } catch (cause) {
+    throw new ServiceError("bad_request", `--brand: ${(cause as Error).message}`, { cause });
+  }
 }
 
 /** Data goes to standard output … */

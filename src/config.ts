@@ -24,15 +24,24 @@ const port = (text: string) =>
 const domain = (text: string) => (/^[a-z\d.-]+$/i.test(text) ? text : expected("a domain name"));
 
 const brand = (text: string) =>
-  text.trim() !== "" && text.length <= 100 ? text : expected("a name of 1 to 100 characters");
+  text.trim() !== "" && /^\P{Cc}{1,100}$/u.test(text) ? text : expected("a name of 1 to 100 characters");
 
 const token = (text: string) =>
-  text === "" || text.length >= 16 ? text : expected("at least 16 characters, or nothing at all");
+  text === "" || /^[!-~]{16,}$/.test(text) ? text : expected("at least 16 visible ASCII characters, or nothing at all");
 
 function databaseUrl(text: string): string {
   if (/^sqlite:.+/.test(text) || (/^postgres(ql)?:\/\//.test(text) && URL.canParse(text))) return text;
   return expected("sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/DATABASE");
 }
+
+const anything = (text: string) => text;
+
+const seconds = (text: string) => (/^\d{1,9}$/.test(text) ? Number(text) : expected("a whole number of seconds"));
+
+const count = (text: string) => (/^\d{1,6}$/.test(text) ? Number(text) : expected("a whole number up to 999999"));
+
+const endpoint = (text: string) =>
+  text === "" || (/^https?:/.test(text) && URL.canParse(text)) ? text : expected("an http:// or https:// address");
 
 const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 export type LogLevel = (typeof logLevels)[number];
@@ -74,6 +83,39 @@ export const settings = {
     parse: brand,
     sentence: "Brand that jobs run for, and whose personalization comes first.",
   }),
+  shopifyAccessToken: setting({
+    default: "",
+    parse: anything,
+    sentence: "Access token of the shop's app (`shpat_…`).",
+    hide: "secret",
+  }),
+  shopifyClientId: setting({
+    default: "",
+    parse: anything,
+    sentence: "Client id of the shop's app, for the client-credentials grant, instead of a token.",
+  }),
+  shopifyClientSecret: setting({
+    default: "",
+    parse: anything,
+    sentence: "Client secret that goes with it.",
+    hide: "secret",
+  }),
+  shopifyApiUrl: setting({
+    default: "",
+    parse: endpoint,
+    sentence: "Another platform than `https://SHOP_DOMAIN`, such as the stand-in.",
+  }),
+  productMaxAge: setting({
+    default: "86400",
+    parse: seconds,
+    sentence:
+      "Seconds after which a stored product is read again at the platform, behind the answer that it still gives.",
+  }),
+  lookupsPerMinute: setting({
+    default: "60",
+    parse: count,
+    sentence: "Products that a process reads at the platform for requests, at most, in a minute.",
+  }),
   logLevel: setting({ default: "info", parse: logLevel, sentence: `One of ${logLevels.join(", ")}.` }),
 };
 
@@ -88,6 +130,19 @@ const jobsSchema = z.strictObject({
   "personalization-import": z
     .strictObject({ source: source.describe("Folder of pzlines, pzstyles and pzchoices, each .csv or .ndjson.") })
     .optional(),
+  "catalog-reconcile": z
+    .strictObject({
+      max_removed_share: z
+        .number()
+        .min(0)
+        .max(1)
+        .default(0.2)
+        .describe(
+          "Share of the stored products that may vanish in a run; beyond it the run fails and changes nothing.",
+        ),
+    })
+    .optional(),
+  "catalog-sync": z.strictObject({}).optional(),
 });
 
 export interface Config extends Scalars {
@@ -135,7 +190,27 @@ export function readConfig(environment: Environment): Config {
   if (!isLoopback(config.adminHost) && config.adminToken === "") {
     throw invalid("the settings", "ADMIN_HOST", `is ${config.adminHost}, which is not loopback: set ADMIN_TOKEN too`);
   }
+  checkPlatform(config, path);
   return config;
+}
+
+function checkPlatform(config: Config, path: string): void {
+  const { shopifyAccessToken, shopifyClientId, shopifyClientSecret, jobs } = config;
+  if ((shopifyClientId === "") !== (shopifyClientSecret === "")) {
+    throw invalid("the settings", "SHOPIFY_CLIENT_ID", "goes with SHOPIFY_CLIENT_SECRET: set both, or neither");
+  }
+  const platform = shopifyAccessToken !== "" || shopifyClientId !== "";
+  for (const job of ["catalog-sync", "catalog-reconcile"] as const) {
+    if (jobs[job] === undefined || platform) continue;
+    throw invalid(
+      path,
+      `jobs.${job}`,
+      "needs the platform: set SHOPIFY_ACCESS_TOKEN, or SHOPIFY_CLIENT_ID and its secret",
+    );
+  }
+  if (platform && config.shopifyApiUrl === "" && config.from.shopDomain === "default") {
+    throw invalid("the settings", "SHOP_DOMAIN", "is needed with an access token: the shop's .myshopify.com domain");
+  }
 }
 
 /** A setting's value as people may see it. */
@@ -165,7 +240,9 @@ function readFile(path: string, mustExist: boolean): Record<string, unknown> {
   try {
     return Bun.TOML.parse(readFileSync(path, "utf8")) as Record<string, unknown>;
   } catch (cause) {
-    throw new ServiceError("invalid_setting", `${path}: ${(cause as Error).message}`, { cause });
+    // The parser quotes what it stumbles over, which may be a secret.
+    const reason = (cause as Error).message.replace(/"[^"]*"/g, "…");
+    throw new ServiceError("invalid_setting", `${path}: ${reason}`, { cause });
   }
 }
 

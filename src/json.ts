@@ -32,5 +32,10 @@ export function parseJson(text: string): unknown {
 
 /** Prints JSON, a `bigint` as its digits. */
 export function toJson(value: unknown): string {
-  return json.stringify(value, (_key, member) => (typeof member === "bigint" ? json.rawJSON(`${member}`) : member));
+  try {
+    // Without a replacer it is ten times as fast, and it throws at a bigint: so seldom that the second way may cost more.
+    return json.stringify(value);
+  } catch {
+    return json.stringify(value, (_key, member) => (typeof member === "bigint" ? json.rawJSON(`${member}`) : member));
+  }
 }

@@ -11,7 +11,7 @@ const misused = 2;
 function findCommand(args: readonly string[]): { name: string; command: Command; rest: string[] } | undefined {
   for (const words of [2, 1]) {
     const name = args.slice(0, words).join(" ");
-    const command = commands[name];
+    const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
     if (command !== undefined) return { name, command, rest: args.slice(words) };
   }
   return undefined;
@@ -29,7 +29,7 @@ function helpOf(name: string, { usage, summary, options = {} }: Command): string
     const spelled = `--${option}${type === "string" ? " TEXT" : ""}`;
     return `  ${spelled.padEnd(16)}  ${sentence}`;
   });
-  return `Usage: pds ${name} ${usage}\n\n${summary}\n\n${lines.join("\n")}\n`;
+  return `${`Usage: pds ${name} ${usage}`.trimEnd()}\n\n${summary}\n\n${lines.join("\n")}\n`;
 }
 
 function misuse(message: string): number {
@@ -40,9 +40,13 @@ function misuse(message: string): number {
 async function main(args: string[]): Promise<number> {
   const found = findCommand(args);
   if (found === undefined) {
-    if (args.length === 0 || args[0] === "--help" || args[0] === "-h" || args[0] === "help") {
+    if (args.length === 0) {
+      process.stderr.write(overview());
+      return misused;
+    }
+    if (args[0] === "--help" || args[0] === "-h" || args[0] === "help") {
       process.stdout.write(overview());
-      return args.length === 0 ? misused : 0;
+      return 0;
     }
     const similar = Object.keys(commands).filter((name) => name.startsWith(`${args[0]} `));
     const hint = similar.length > 0 ? `it is ${similar.map((name) => `pds ${name}`).join(" or ")}` : "see pds --help";

@@ -44,7 +44,7 @@ export const metafieldSchema = z
     owner_id: id("The identifier of the product or variant that it belongs to."),
     owner_resource: z.enum(["product", "variant"]).describe("What it belongs to."),
     namespace: z.string().describe("Value seen: `global`."),
-    key: z.string(),
+    key: z.string().describe("What the value is, such as `sku_status` or `long_desc`."),
     value: z.string().describe("May hold HTML text."),
     type: z.string().describe("Value seen: `string`."),
     description: z.string().nullable(),
@@ -86,12 +86,14 @@ export const variantSchema = z
     product_id: id("The product that it belongs to."),
     inventory_item_id: id("The inventory item identifier."),
     position: integer(),
-    image_id: id("The image that shows it.").nullable(),
+    image_id: id("The image that shows it.").nullable().describe("The image that shows it; null where none does."),
     barcode: z.string(),
     sku: z.string(),
     title: z.string(),
     price: money("Decimal text with two places."),
-    compare_at_price: money("Decimal text with two places; null where the platform has none.").nullable(),
+    compare_at_price: money("Decimal text with two places.")
+      .nullable()
+      .describe("Decimal text with two places; null where the platform has none."),
     fulfillment_service: z.string().describe("Value seen: `manual`."),
     inventory_management: z.string().nullable().describe("Who tracks the stock; null where nobody does."),
     inventory_policy: z.string().describe("Value seen: `deny`."),
@@ -121,9 +123,9 @@ export const productSchema = z
     handle: z.string().describe("URL-style slug."),
     created_at: created(),
     updated_at: updated(),
-    published_at: timestamp(
-      "When it was published, ISO 8601 with a numeric UTC offset; null where it is not.",
-    ).nullable(),
+    published_at: timestamp("When it was published.")
+      .nullable()
+      .describe("When it was published: ISO 8601 with a numeric UTC offset; null where it is not."),
     product_type: z.string().describe("May be empty."),
     published_scope: z.string().describe("Value seen: `web`."),
     status: z.string().describe("Product status. Value seen: `active`."),
@@ -167,6 +169,12 @@ export function parseProductId(text: string): bigint | undefined {
   if (!/^[1-9]\d{0,18}$/.test(text)) return undefined;
   const value = BigInt(text);
   return value <= maxId ? value : undefined;
+}
+
+/** The identifier that decimal text spells, exactly. */
+export function toId(text: string): Id {
+  const id = Number(text);
+  return Number.isSafeInteger(id) ? id : BigInt(text);
 }
 
 /** What is wrong with a document, and where in it. */

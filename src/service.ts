@@ -1,11 +1,16 @@
 import type { Config } from "./config.ts";
 import { closeDatabase, type Database, openDatabase } from "./database/index.ts";
+import { findProduct } from "./database/product.ts";
 import { hasSucceeded } from "./database/run.ts";
 import { adminRoutes } from "./http/admin.ts";
+import { Lookup } from "./http/lookup.ts";
+import type { FindProduct } from "./http/product.ts";
 import { publicRoutes } from "./http/public.ts";
 import { type Listener, listen } from "./http/server.ts";
 import { type Job, listJobs } from "./jobs/index.ts";
 import type { Log } from "./log.ts";
+import { connectPlatform } from "./shopify/connection.ts";
+import { readProduct } from "./shopify/read.ts";
 
 export interface Service {
   readonly publicUrl: string;
@@ -47,7 +52,8 @@ export async function startService(
   try {
     const dataCheck = () => (firstData === "loading" ? "the first imports are still running" : undefined);
     const { shopDomain: shop, brand } = config;
-    const isPublic = publicRoutes({ database, shop, brand, log, dataCheck });
+    const find = productFinder(config, database, log);
+    const isPublic = publicRoutes({ database, shop, brand, log, findProduct: find, dataCheck });
     listeners.push(listen(isPublic, config.host, config.port, log));
     const isAdmin = adminRoutes({ database, log, dataCheck, token: config.adminToken });
     listeners.push(listen(isAdmin, config.adminHost, config.adminPort, log));
@@ -60,6 +66,20 @@ export async function startService(
   return { publicUrl, adminUrl, stop };
 }
 
+/** Where products are looked up: in the store, and behind it at the platform when there is one. */
+function productFinder(config: Config, database: Database, log: Log): FindProduct {
+  const request = connectPlatform(config, log);
+  if (request === undefined) return (id) => findProduct(database, id);
+  const lookup = new Lookup({
+    database,
+    read: (id, signal) => readProduct(request, id, { priority: "live", signal }),
+    log,
+    perMinute: config.lookupsPerMinute,
+    maxAgeS: config.productMaxAge,
+  });
+  return (id) => lookup.find(id);
+}
+
 /** Runs, one after the other, the configured jobs that have never succeeded. */
 async function runNewJobs(
   config: Config,
@@ -67,14 +87,14 @@ async function runNewJobs(
   log: Log,
   run: (job: string) => Promise<void>,
 ): Promise<void> {
-  for (const { name } of await newJobs(config, database)) {
+  for (const { name } of await newJobs(config, database, log)) {
     log.info({ job: name }, "first run");
     await run(name).catch((error) => log.error({ job: name, err: error }, "the first run failed"));
   }
 }
 
-async function newJobs(config: Config, database: Database): Promise<Job[]> {
-  const jobs = listJobs(config);
+async function newJobs(config: Config, database: Database, log: Log): Promise<Job[]> {
+  const jobs = listJobs(config, log);
   const done = await Promise.all(jobs.map(({ name }) => hasSucceeded(database, name, config.brand)));
   return jobs.filter((_, index) => !done[index]);
 }

@@ -47,6 +47,12 @@ export async function closeDatabase({ sql }: Database): Promise<void> {
   await sql.close({ timeout: 5 });
 }
 
+/** The database's clock: ISO 8601 in UTC with milliseconds. */
+export async function readNow({ sql, dialect }: Database): Promise<string> {
+  const [row] = await sql<{ now: string }[]>`SELECT ${sql.unsafe(dialect.now)} AS now`;
+  return row?.now ?? "";
+}
+
 /** Runs `work` in one transaction that may write: all of it happens, or nothing. */
 export function writing<T>({ sql, dialect }: Database, work: (transaction: SQL) => Promise<T>): Promise<T> {
   return sql.begin(dialect.write, work) as Promise<T>;

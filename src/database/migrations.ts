@@ -65,6 +65,16 @@ const migrations: readonly Migration[] = [
     "CREATE INDEX run_by_finish ON run (finished_at, id) WHERE finished_at IS NOT NULL",
     "CREATE INDEX run_by_job ON run (job, id)",
   ],
+  ({ key }) => [
+    // When the platform last changed it, as the platform says; empty when it came from elsewhere.
+    "ALTER TABLE product ADD COLUMN updated_at TEXT NOT NULL DEFAULT ''",
+    // When it was last known to be the platform's state; null when it is known not to be.
+    "ALTER TABLE product ADD COLUMN checked_at TEXT",
+    `CREATE TABLE mark (
+      name ${key} PRIMARY KEY,
+      value TEXT NOT NULL
+    )`,
+  ],
 ];
 
 /** Brings the tables up to date; any number of replicas may call it at once. */

@@ -1,4 +1,6 @@
 import type { SQL } from "bun";
+import { toJson } from "../json.ts";
+import type { Product } from "../product.ts";
 import type { Database } from "./index.ts";
 import { writing } from "./index.ts";
 
@@ -8,12 +10,31 @@ export interface StoredProduct {
   readonly tag: string;
 }
 
-export interface IdentifiedProduct extends StoredProduct {
-  readonly id: bigint;
+export interface FoundProduct extends StoredProduct {
+  /** When it was last known to be the platform's state, ISO 8601; null when it is known not to be. */
+  readonly checkedAt: string | null;
 }
 
-export async function findProduct({ sql }: Database, id: bigint): Promise<StoredProduct | undefined> {
-  const [row] = await sql<StoredProduct[]>`SELECT document, tag FROM product WHERE id = ${id}`;
+export interface IdentifiedProduct extends StoredProduct {
+  readonly id: bigint;
+  /** The platform's own timestamp of its last change; empty when it came from elsewhere. */
+  readonly updatedAt: string;
+}
+
+/** The finished form of a product: what a reader would repeat is done here once. */
+export function toStored(product: Product, updatedAt = ""): IdentifiedProduct {
+  const document = toJson(product);
+  const tag = Bun.CryptoHasher.hash("sha256", document, "base64url").slice(0, 22);
+  return { id: BigInt(product.id), document, tag, updatedAt };
+}
+
+/** One product. A comparison of the whole catalog counts as a check of each product in it. */
+export async function findProduct({ sql }: Database, id: bigint): Promise<FoundProduct | undefined> {
+  const [row] = await sql<FoundProduct[]>`
+    SELECT document, tag,
+      CASE WHEN checked_at < mark.value THEN mark.value ELSE checked_at END AS ${sql("checkedAt")}
+    FROM product LEFT JOIN mark ON mark.name = 'catalog-reconcile'
+    WHERE id = ${id}`;
   return row;
 }
 
@@ -30,21 +51,78 @@ export function replaceProducts(
     const kept = new Set<string>();
     for await (const batch of batches) {
       for (const { id } of batch) kept.add(`${id}`);
-      await saveProducts(transaction, batch);
+      if (batch.length === 0) continue;
+      await transaction`
+        INSERT INTO product ${transaction(toRows(batch))}
+        ON CONFLICT (id) DO UPDATE SET document = excluded.document, tag = excluded.tag, updated_at = excluded.updated_at
+        WHERE product.tag <> excluded.tag`;
     }
     const stored = await transaction<{ id: string }[]>`SELECT CAST(id AS TEXT) AS id FROM product`;
     const vanished = stored.filter(({ id }) => !kept.has(id)).map(({ id }) => BigInt(id));
-    for (let start = 0; start < vanished.length; start += 1000) {
-      await transaction`DELETE FROM product WHERE id IN ${transaction(vanished.slice(start, start + 1000))}`;
-    }
+    await deleteProducts(transaction, vanished);
     return { removed: vanished.length };
   });
 }
 
-async function saveProducts(sql: SQL, products: readonly IdentifiedProduct[]): Promise<void> {
-  if (products.length === 0) return;
-  await sql`
-    INSERT INTO product ${sql(products.map(({ id, document, tag }) => ({ id, document, tag })))}
-    ON CONFLICT (id) DO UPDATE SET document = excluded.document, tag = excluded.tag
-    WHERE product.tag <> excluded.tag`;
+/**
+ * Writes products as the platform gave them; one that is stored in a later state of the platform's stays as it is.
+ * @returns how many were written
+ */
+export async function saveProducts(
+  { sql, dialect }: Database,
+  products: readonly IdentifiedProduct[],
+): Promise<number> {
+  if (products.length === 0) return 0;
+  const rows = toRows(products).map((row) => ({ ...row, checked_at: sql.unsafe(dialect.now) }));
+  const written = await sql`
+    INSERT INTO product ${sql(rows)}
+    ON CONFLICT (id) DO UPDATE SET
+      document = excluded.document, tag = excluded.tag, updated_at = excluded.updated_at, checked_at = excluded.checked_at
+    WHERE product.updated_at <= excluded.updated_at
+    RETURNING 1`;
+  return written.length;
+}
+
+export async function removeProducts({ sql }: Database, ids: readonly bigint[]): Promise<void> {
+  await deleteProducts(sql, ids);
+}
+
+/** Notes that the platform has a later state of a product than the one stored: it is to be read again. */
+export async function markProductStale({ sql }: Database, id: bigint): Promise<void> {
+  await sql`UPDATE product SET checked_at = NULL WHERE id = ${id}`;
+}
+
+/** What is stored of some products, by identifier: enough to tell which of them have changed. */
+export async function listProductStates(
+  { sql }: Database,
+  ids: readonly bigint[],
+): Promise<Map<string, { readonly tag: string; readonly updatedAt: string; readonly known: boolean }>> {
+  if (ids.length === 0) return new Map();
+  type Row = { id: string; tag: string; updatedAt: string; checkedAt: string | null };
+  const rows = await sql<Row[]>`
+    SELECT CAST(id AS TEXT) AS id, tag, updated_at AS ${sql("updatedAt")}, checked_at AS ${sql("checkedAt")}
+    FROM product WHERE id IN ${sql(ids)}`;
+  return new Map(rows.map(({ id, tag, updatedAt, checkedAt }) => [id, { tag, updatedAt, known: checkedAt !== null }]));
+}
+
+export async function countProducts({ sql }: Database): Promise<number> {
+  const [row] = await sql<{ products: number }[]>`SELECT CAST(count(*) AS INTEGER) AS products FROM product`;
+  return row?.products ?? 0;
+}
+
+/** Every stored identifier that was last checked before the instant. */
+export async function listProductIds({ sql }: Database, checkedBefore: string): Promise<string[]> {
+  const rows = await sql<{ id: string }[]>`
+    SELECT CAST(id AS TEXT) AS id FROM product WHERE checked_at IS NULL OR checked_at < ${checkedBefore}`;
+  return rows.map(({ id }) => id);
+}
+
+function toRows(products: readonly IdentifiedProduct[]) {
+  return products.map(({ id, document, tag, updatedAt }) => ({ id, document, tag, updated_at: updatedAt }));
+}
+
+async function deleteProducts(sql: SQL, ids: readonly bigint[]): Promise<void> {
+  for (let start = 0; start < ids.length; start += 1000) {
+    await sql`DELETE FROM product WHERE id IN ${sql(ids.slice(start, start + 1000))}`;
+  }
 }

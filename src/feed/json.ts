@@ -12,7 +12,7 @@ export interface JsonPiece {
 
 const code = (character: string) => character.charCodeAt(0);
 const [quote, backslash, newline, comma, colon] = ['"', "\\", "\n", ",", ":"].map(code);
-const [openBrace, closeBrace, openBracket, closeBracket] = ["{", "}", "[", "]"].map(code);
+const [openBrace = 0, closeBrace = 0, openBracket = 0, closeBracket = 0] = ["{", "}", "[", "]"].map(code);
 
 const isSpace = (character: number) => character <= 0x20;
 
@@ -33,6 +33,13 @@ export class JsonSplitter {
   #startLine = 0;
   #inValue = false;
   #anything = false;
+  /** The brackets that close the containers around the values. */
+  #closers: number[] = [];
+
+  /** Whether nothing but space has come: an empty list would have been something. */
+  get isEmpty(): boolean {
+    return !this.#anything;
+  }
 
   constructor(depth: 0 | 2 = 0) {
     this.#valueDepth = depth;
@@ -65,12 +72,15 @@ export class JsonSplitter {
         }
       }
       if (character === quote) this.#inString = true;
-      else if (character === openBrace || character === openBracket) this.#depth++;
-      else if (closes) {
-        if (this.#depth === 0) {
+      else if (character === openBrace || character === openBracket) {
+        if (!this.#inValue) this.#closers.push(character === openBrace ? closeBrace : closeBracket);
+        this.#depth++;
+      } else if (closes) {
+        if (!this.#inValue && character !== this.#closers.at(-1)) {
           yield { text: chunk.charAt(index), line: this.#line };
           continue;
         }
+        if (!this.#inValue) this.#closers.pop();
         this.#depth--;
         if (this.#inValue && this.#depth === this.#valueDepth) yield this.#end(chunk.slice(start, index + 1));
       }

@@ -133,6 +133,8 @@ async function* readNdjson(list: ListName, file: string): AsyncGenerator<ReadRow
   const { piece, unfinished } = splitter.end();
   if (piece !== undefined) yield* read(piece.text, piece.line);
   if (unfinished !== undefined) yield { rejected: { file, ...unfinished } };
+  if (splitter.isEmpty)
+    yield { rejected: { file, line: 1, reason: "the file is empty; an empty list is written as []" } };
   if (unknown.size > 0) yield { note: `${file}: unknown fields, left out: ${[...unknown].join(", ")}` };
 }
 

@@ -27,6 +27,8 @@ async function* readFile(file: string): AsyncGenerator<ReadProduct> {
   const { piece, unfinished } = splitter.end();
   if (piece !== undefined) yield* readDocument(piece, file);
   if (unfinished !== undefined) yield { rejected: [{ file, ...unfinished }] };
+  if (splitter.isEmpty)
+    yield { rejected: [{ file, line: 1, reason: "the file is empty; an empty list is written as []" }] };
 }
 
 function* readDocument({ text, line }: JsonPiece, file: string): Generator<ReadProduct> {

@@ -24,7 +24,6 @@ const unavailable = <Answer extends { headers: object }>(of: Answer) => ({
 
 const historiesAnswers = {
   200: answer("The newest finished runs in the order asked for.", historiesSchema),
-  400: problem("The order is neither `asc` nor `desc`."),
   503: unavailable(problem("The data cannot be reached at the moment.")),
 };
 
@@ -73,7 +72,7 @@ const paths = {
           schema: { type: "string", enum: ["asc", "desc"] },
         },
       ],
-      responses: historiesAnswers,
+      responses: { ...historiesAnswers, 400: problem("The order is neither `asc` nor `desc`.") },
     },
   },
   "/api/v1/products/{id}": {
@@ -123,8 +122,22 @@ export function openApiDocument() {
     },
     servers: [{ url: "/" }],
     paths,
-    components: { schemas: Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, bare(schema)])) },
+    components: { schemas: Object.fromEntries(namesByUse(schemas).map((name) => [name, bare(schemas[name] ?? {})])) },
   };
+}
+
+/** The schemas' names in the order in which a reader of the operations comes upon them. */
+function namesByUse(schemas: Record<string, object>): string[] {
+  const names = new Set<string>();
+  const visit = (value: object) => {
+    for (const [, name = ""] of JSON.stringify(value).matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
+      if (names.has(name)) continue;
+      names.add(name);
+      visit(schemas[name] ?? {});
+    }
+  };
+  visit(paths);
+  return [...names];
 }
 
 /** The document says once which JSON Schema it speaks; the names of its schemas are theirs by place. */

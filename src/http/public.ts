@@ -3,7 +3,7 @@ import type { Log } from "../log.ts";
 import { type Check, databaseCheck, getLiveness, getReadiness } from "./health.ts";
 import { getHistories } from "./history.ts";
 import { getPersonalization } from "./personalization.ts";
-import { getProduct, productFailure } from "./product.ts";
+import { type FindProduct, getProduct, productFailure } from "./product.ts";
 import { getOpenApi, getReference, getReferenceStyle } from "./reference.tsx";
 import { endpoint, type Routes } from "./server.ts";
 
@@ -12,15 +12,16 @@ export interface PublicContext {
   readonly shop: string;
   readonly brand: string;
   readonly log: Log;
+  readonly findProduct: FindProduct;
   /** Whether the data is there. */
   readonly dataCheck: Check;
 }
 
 /** What the public listener answers. */
-export function publicRoutes({ database, shop, brand, log, dataCheck }: PublicContext): Routes {
+export function publicRoutes({ database, shop, brand, log, findProduct, dataCheck }: PublicContext): Routes {
   return {
     "/api/v1/products/pz/:sku": endpoint(log, getPersonalization(database, brand)),
-    "/api/v1/products/:id": endpoint(log, getProduct(database, shop), productFailure(shop)),
+    "/api/v1/products/:id": endpoint(log, getProduct(findProduct, shop), productFailure(shop)),
     "/api/v1/histories": endpoint(log, getHistories(database)),
     "/api/v1/histories/:order": endpoint(log, getHistories(database)),
     "/openapi.json": endpoint(log, getOpenApi()),

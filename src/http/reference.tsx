@@ -23,7 +23,8 @@ export function getReference(): Handler {
       type: "text/html; charset=utf-8",
       body,
       headers: {
-        "Content-Security-Policy": "default-src 'none'; style-src 'self'; frame-ancestors 'none'; base-uri 'none'",
+        "Content-Security-Policy":
+          "default-src 'none'; style-src 'self'; img-src data:; frame-ancestors 'none'; base-uri 'none'",
       },
     };
   };
@@ -35,7 +36,7 @@ type Document = ReturnType<typeof openApiDocument>;
 
 interface Schema {
   readonly $ref?: string;
-  readonly type?: string;
+  readonly type?: string | readonly string[];
   readonly format?: string;
   readonly pattern?: string;
   readonly description?: string;
@@ -62,6 +63,8 @@ function Reference({ document }: { document: Document }) {
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <title>{document.info.title}: reference</title>
+        {/* Without one a browser asks for /favicon.ico. */}
+        <link rel="icon" href="data:," />
         <link rel="stylesheet" href="/docs/style.css" />
       </head>
       <body>
@@ -118,7 +121,7 @@ function OperationSection({ path, operation }: { path: string; operation: Operat
       {parameters.length === 0 ? (
         ""
       ) : (
-        <Table head={["Parameter", "Type", "Notes"]}>
+        <Table head={["Parameter", "Type", "Notes"]} label={`Parameters: ${summary}`}>
           {parameters.map((parameter) => (
             <tr>
               <th scope="row">
@@ -134,7 +137,7 @@ function OperationSection({ path, operation }: { path: string; operation: Operat
           ))}
         </Table>
       )}
-      <Table head={["Status", "Body", "When"]}>
+      <Table head={["Status", "Body", "When"]} label={`Answers: ${summary}`}>
         {Object.entries(responses).map(([status, answer]) => (
           <tr>
             <th scope="row">{status}</th>
@@ -160,7 +163,7 @@ function ObjectSection({ name, schema }: { name: string; schema: Schema }) {
     <section id={name} aria-labelledby={`${name}-title`}>
       <h3 id={`${name}-title`}>{name}</h3>
       {schema.description ? <Text text={schema.description} /> : ""}
-      <Table head={["Field", "Type", "Notes"]}>
+      <Table head={["Field", "Type", "Notes"]} label={`Fields of ${name}`}>
         {Object.entries(schema.properties ?? {}).map(([field, property]) => (
           <tr>
             <th scope="row">
@@ -178,9 +181,9 @@ function ObjectSection({ name, schema }: { name: string; schema: Schema }) {
 }
 
 /** A table that scrolls by itself where the page is narrow; focusable, so that keys can scroll it. */
-function Table({ head, children }: { head: string[]; children?: Child }) {
+function Table({ head, label, children }: { head: string[]; label: string; children?: Child }) {
   return (
-    <section class="table" tabindex={0} aria-label={head.join(", ")}>
+    <section class="table" tabindex={0} aria-label={label}>
       <table>
         <thead>
           <tr>
@@ -216,7 +219,8 @@ function Type({ schema }: { schema: Schema }): Child {
       </>
     );
   }
-  return [schema.type, schema.format].filter((part) => part !== undefined).join(", ");
+  const types = [schema.type].flat().join(" or ");
+  return schema.format === undefined ? types : `${types}, ${schema.format}`;
 }
 
 /** A description's text, its `code` marked. */

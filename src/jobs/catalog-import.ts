@@ -1,24 +1,27 @@
-import { type IdentifiedProduct, replaceProducts } from "../database/product.ts";
+import { type IdentifiedProduct, replaceProducts, toStored } from "../database/product.ts";
 import { readProducts } from "../feed/product.ts";
-import { toJson } from "../json.ts";
-import type { Product } from "../product.ts";
-import type { Import, ImportReporter } from "./import.ts";
+import type { Reporter, Work } from "./work.ts";
 
 const batchSize = 100;
 
 /** Reads files of products, together the whole set, and replaces the stored one. */
-export function catalogImport(files: readonly string[]): Import {
-  return async ({ database, reporter }) => {
-    const batches = readBatches(files, reporter);
+export function catalogImport(files: readonly string[]): Work {
+  return async ({ database, reporter, signal }) => {
+    const batches = readBatches(files, reporter, signal);
     if (database !== undefined) await replaceProducts(database, batches);
     else while (!(await batches.next()).done);
   };
 }
 
-async function* readBatches(files: readonly string[], reporter: ImportReporter): AsyncGenerator<IdentifiedProduct[]> {
+async function* readBatches(
+  files: readonly string[],
+  reporter: Reporter,
+  signal: AbortSignal,
+): AsyncGenerator<IdentifiedProduct[]> {
   const seen = new Map<string, string>();
   let batch = new Map<string, IdentifiedProduct>();
   for await (const read of readProducts(files)) {
+    signal.throwIfAborted();
     if ("rejected" in read) {
       reporter.reject(...read.rejected);
       continue;
@@ -36,9 +39,4 @@ async function* readBatches(files: readonly string[], reporter: ImportReporter):
   }
   reporter.finish();
   yield [...batch.values()];
-}
-
-function toStored(product: Product): IdentifiedProduct {
-  const document = toJson(product);
-  return { id: BigInt(product.id), document, tag: Bun.CryptoHasher.hash("sha256", document, "base64url").slice(0, 22) };
 }

@@ -2,32 +2,49 @@ import type { Config } from "../config.ts";
 import type { Database } from "../database/index.ts";
 import { beginRun, finishRun } from "../database/run.ts";
 import type { ImportReport, Outcome } from "../job.ts";
+import type { Log } from "../log.ts";
+import { connectPlatform } from "../shopify/connection.ts";
 import { catalogImport } from "./catalog-import.ts";
-import { type Import, ImportReporter } from "./import.ts";
+import { catalogReconcile } from "./catalog-reconcile.ts";
+import { catalogSync } from "./catalog-sync.ts";
 import { personalizationImport } from "./personalization-import.ts";
+import { Reporter, type Work } from "./work.ts";
 
 export interface Job {
   readonly name: string;
   /** What it reads, for people. */
   readonly source: string;
-  readonly import: Import;
+  readonly work: Work;
 }
 
 export function catalogImportJob(files: readonly string[]): Job {
-  return { name: "catalog-import", source: files.join(", "), import: catalogImport(files) };
+  return { name: "catalog-import", source: files.join(", "), work: catalogImport(files) };
 }
 
 export function personalizationImportJob(folder: string): Job {
-  return { name: "personalization-import", source: folder, import: personalizationImport(folder) };
+  return { name: "personalization-import", source: folder, work: personalizationImport(folder) };
 }
 
-/** The jobs that the settings configure. */
-export function listJobs({ jobs }: Config): Job[] {
-  const catalog = jobs["catalog-import"];
-  const personalization = jobs["personalization-import"];
+/** The jobs that the settings configure, in the order in which a new store wants them. */
+export function listJobs(config: Config, log: Log): Job[] {
+  const { "catalog-import": catalog, "personalization-import": personalization, ...ofPlatform } = config.jobs;
   return [
     ...(catalog ? [catalogImportJob(catalog.source)] : []),
+    ...listPlatformJobs(ofPlatform, config, log),
     ...(personalization ? [personalizationImportJob(personalization.source)] : []),
+  ];
+}
+
+function listPlatformJobs(jobs: Config["jobs"], config: Config, log: Log): Job[] {
+  const request = connectPlatform(config, log);
+  if (request === undefined) return [];
+  const source = config.shopifyApiUrl || config.shopDomain;
+  const reconcile = jobs["catalog-reconcile"];
+  return [
+    ...(reconcile
+      ? [{ name: "catalog-reconcile", source, work: catalogReconcile(request, reconcile.max_removed_share, log) }]
+      : []),
+    ...(jobs["catalog-sync"] ? [{ name: "catalog-sync", source, work: catalogSync(request) }] : []),
   ];
 }
 
@@ -42,25 +59,30 @@ export interface RunResult {
 }
 
 /** Runs a job for a brand and records the run. A failure is part of the result; only a lost database throws. */
-export async function runJob(database: Database, job: Job, brand: string): Promise<RunResult> {
+export async function runJob(database: Database, job: Job, brand: string, signal: AbortSignal): Promise<RunResult> {
   const id = await beginRun(database, job.name, brand);
-  const result = await execute(database, job, brand);
+  const result = await execute(database, job, brand, signal);
   const { outcome, counts, report, error } = result;
   await finishRun(database, id, { outcome, counts, report, ...(error && { reason: error.message }) });
   return result;
 }
 
 /** Reads and checks what the job would import, and changes nothing. */
-export function rehearseJob(job: Job, brand: string): Promise<RunResult> {
-  return execute(undefined, job, brand);
+export function rehearseJob(job: Job, brand: string, signal: AbortSignal): Promise<RunResult> {
+  return execute(undefined, job, brand, signal);
 }
 
-async function execute(database: Database | undefined, job: Job, brand: string): Promise<RunResult> {
-  const reporter = new ImportReporter();
+async function execute(
+  database: Database | undefined,
+  job: Job,
+  brand: string,
+  signal: AbortSignal,
+): Promise<RunResult> {
+  const reporter = new Reporter();
   const { report } = reporter;
   let error: Error | undefined;
   try {
-    await job.import({ database, brand, reporter });
+    await job.work({ database, brand, reporter, signal });
   } catch (thrown) {
     error = thrown as Error;
   }

@@ -2,17 +2,20 @@ import type { Database } from "../database/index.ts";
 import { ServiceError } from "../errors.ts";
 import { type ImportReport, type RejectedRow, reportedRows } from "../job.ts";
 
-/** Reads a feed and makes it the stored set; with no database it only reads and checks. */
-export type Import = (context: ImportContext) => Promise<void>;
+/** What a job does when it runs; what it throws is why the run failed. */
+export type Work = (context: RunContext) => Promise<void>;
 
-export interface ImportContext {
+export interface RunContext {
+  /** Undefined for an import that only reads and checks. */
   readonly database: Database | undefined;
   readonly brand: string;
-  readonly reporter: ImportReporter;
+  readonly reporter: Reporter;
+  /** Tells the work to stop. */
+  readonly signal: AbortSignal;
 }
 
-/** Keeps account of one import. */
-export class ImportReporter {
+/** Keeps account of one run. */
+export class Reporter {
   readonly report: ImportReport = { accepted: 0, duplicates: 0, rejected: 0, rejectedRows: [], notes: [] };
 
   /** Whether a row was rejected: nothing will be changed any more, the rest is only checked. */
@@ -20,8 +23,8 @@ export class ImportReporter {
     return this.report.rejected > 0;
   }
 
-  accept(): void {
-    this.report.accepted++;
+  accept(count = 1): void {
+    this.report.accepted += count;
   }
 
   reject(...rows: RejectedRow[]): void {
@@ -36,8 +39,9 @@ export class ImportReporter {
   /** A key that was there before: its last row wins. */
   acceptDuplicate(where: string, what: string, earlier: string): void {
     this.report.duplicates++;
-    if (this.report.duplicates <= reportedRows)
+    if (this.report.duplicates <= reportedRows) {
       this.note(`${where}: ${what} again, first at ${earlier}; the last one wins`);
+    }
   }
 
   /**

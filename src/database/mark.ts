@@ -1,0 +1,19 @@
+import type { Database } from "./index.ts";
+
+/** How far something has come, kept from run to run. */
+export type MarkName =
+  /** The platform's `updatedAt` up to which every product has been read. */
+  | "catalog-sync"
+  /** The instant at which every stored product was last compared with the platform's. */
+  | "catalog-reconcile";
+
+export async function findMark({ sql }: Database, name: MarkName): Promise<string | undefined> {
+  const [mark] = await sql<{ value: string }[]>`SELECT value FROM mark WHERE name = ${name}`;
+  return mark?.value;
+}
+
+export async function saveMark({ sql }: Database, name: MarkName, value: string): Promise<void> {
+  await sql`
+    INSERT INTO mark (name, value) VALUES (${name}, ${value})
+    ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
+}

@@ -1,0 +1,125 @@
+import type { Database } from "../database/index.ts";
+import { readNow } from "../database/index.ts";
+import { saveMark } from "../database/mark.ts";
+import {
+  countProducts,
+  type IdentifiedProduct,
+  listProductIds,
+  listProductStates,
+  removeProducts,
+  saveProducts,
+  toStored,
+} from "../database/product.ts";
+import { ServiceError } from "../errors.ts";
+import type { Log } from "../log.ts";
+import { type Id, toId } from "../product.ts";
+import { BulkRefused, runBulk } from "../shopify/bulk.ts";
+import type { Request, RequestOptions } from "../shopify/client.ts";
+import { type ListedProduct, listProducts } from "../shopify/list.ts";
+import { type PartitionedResult, partition } from "../shopify/partition.ts";
+import { toProduct } from "../shopify/product.ts";
+import { readShop } from "../shopify/read.ts";
+import { createZone } from "../shopify/time.ts";
+import { bringIn } from "./catalog-sync.ts";
+import type { Reporter, RunContext, Work } from "./work.ts";
+
+const batchSize = 200;
+
+/**
+ * Compares the whole catalog with the platform's: writes what differs, removes what vanished.
+ * @param maxRemovedShare share of the stored products, from 0 to 1, that may vanish; beyond it the run fails and changes nothing
+ */
+export function catalogReconcile(request: Request, maxRemovedShare: number, log: Log): Work {
+  return async (context) => {
+    const { database, signal, reporter } = context;
+    if (database === undefined) return;
+    const options: RequestOptions = { priority: "sync", signal };
+    const begunAt = await readNow(database);
+    try {
+      const [products, media] = await Promise.all([
+        runBulk(request, "products", options, log),
+        runBulk(request, "media", options, log),
+      ]);
+      await using result = await partition(products, media, signal);
+      const vanished = await findVanished(database, result.ids, begunAt, maxRemovedShare);
+      await writeChanged(database, result, (await readShop(request, options)).ianaTimezone, context);
+      await remove(database, vanished, reporter);
+    } catch (error) {
+      if (!(error instanceof BulkRefused)) throw error;
+      reporter.note(`${error.message}; every product is read by itself instead`);
+      await readEverything(database, request, begunAt, maxRemovedShare, context);
+    }
+    await saveMark(database, "catalog-reconcile", begunAt);
+  };
+}
+
+/** Stored products that the platform does not have any more; one that was checked since the run began is none of them. */
+async function findVanished(
+  database: Database,
+  present: ReadonlySet<Id>,
+  begunAt: string,
+  maxShare: number,
+): Promise<bigint[]> {
+  const stored = await countProducts(database);
+  const vanished = (await listProductIds(database, begunAt)).filter((id) => !present.has(toId(id)));
+  if (vanished.length > stored * maxShare) {
+    const limit = `${Math.round(maxShare * 100)} %`;
+    throw new ServiceError(
+      "invalid_input",
+      `${vanished.length} of ${stored} products would vanish, more than ${limit}: nothing was changed; ` +
+        "if that is right, raise max_removed_share of [jobs.catalog-reconcile]",
+    );
+  }
+  return vanished.map(BigInt);
+}
+
+async function writeChanged(
+  database: Database,
+  result: PartitionedResult,
+  timeZone: string,
+  { reporter, signal }: RunContext,
+): Promise<void> {
+  const toLocal = createZone(timeZone);
+  for await (const products of result.products()) {
+    for (let start = 0; start < products.length; start += batchSize) {
+      signal.throwIfAborted();
+      const batch = products.slice(start, start + batchSize);
+      const stored = batch.map((product) => toStored(toProduct(product, toLocal), product.updatedAt));
+      reporter.accept(await saveProducts(database, await changedOf(database, stored)));
+    }
+  }
+}
+
+async function changedOf(database: Database, products: readonly IdentifiedProduct[]): Promise<IdentifiedProduct[]> {
+  const states = await listProductStates(
+    database,
+    products.map(({ id }) => id),
+  );
+  return products.filter(({ id, tag, updatedAt }) => {
+    const state = states.get(`${id}`);
+    return state?.tag !== tag || state.updatedAt !== updatedAt || !state.known;
+  });
+}
+
+async function remove(database: Database, vanished: readonly bigint[], reporter: Reporter): Promise<void> {
+  await removeProducts(database, vanished);
+  if (vanished.length > 0) reporter.note(`${vanished.length} products are gone from the platform and were removed`);
+}
+
+/** The way without bulk runs: all are listed first, so that what would vanish is known before anything is changed. */
+async function readEverything(
+  database: Database,
+  request: Request,
+  begunAt: string,
+  maxRemovedShare: number,
+  { reporter, signal }: RunContext,
+): Promise<void> {
+  const listed = new Map<Id, ListedProduct>();
+  for await (const page of listProducts(request, undefined, { priority: "sync", signal })) {
+    for (const product of page) listed.set(toId(`${product.id}`), product);
+  }
+  const vanished = await findVanished(database, new Set(listed.keys()), begunAt, maxRemovedShare);
+  const failed = await bringIn(database, request, [...listed.values()], reporter, signal);
+  if (failed > 0) throw new ServiceError("unavailable", `${failed} of ${listed.size} products could not be read`);
+  await remove(database, vanished, reporter);
+}

@@ -1,0 +1,267 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Id, toId } from "../product.ts";
+import type { BulkResult } from "./bulk.ts";
+import type {
+  CompleteProduct,
+  CompleteVariant,
+  PlatformImage,
+  PlatformMedia,
+  PlatformMetafield,
+  PlatformProductCore,
+  PlatformVariant,
+} from "./queries.ts";
+
+/** Bytes of a part: it is held in memory whole when its products are put together. */
+const partBytes = 1 * 1024 * 1024;
+const maxParts = 512;
+const maxDownloads = 5;
+const partsBetweenCollections = 16;
+
+/**
+ * The results of bulk runs, cut into parts by product on the way from the network to the disk, so that the lines of a product, in
+ * whatever order they came, lie in one part. Memory holds a part at a time, and about 50 bytes a variant.
+ */
+export class PartitionedResult {
+  /** Every product of the result. */
+  readonly ids = new Set<Id>();
+  readonly #folder: string;
+  readonly #parts: number;
+  readonly #writers: Bun.FileSink[];
+  /** In which part a variant's product lies; a variant's metafields name only the variant. */
+  readonly #partOfVariant = new Map<Id, number>();
+
+  private constructor(folder: string, parts: number) {
+    this.#folder = folder;
+    this.#parts = parts;
+    this.#writers = Array.from({ length: parts }, (_, part) =>
+      Bun.file(this.#path(part)).writer({ highWaterMark: 65_536 }),
+    );
+  }
+
+  static async create(bytes: number): Promise<PartitionedResult> {
+    const parts = Math.min(maxParts, Math.max(1, Math.ceil(bytes / partBytes)));
+    return new PartitionedResult(await mkdtemp(join(tmpdir(), "pds-bulk-")), parts);
+  }
+
+  #path(part: number): string {
+    return join(this.#folder, `${part}.ndjson`);
+  }
+
+  /** Adds a result, or what of it belongs to products that are in already. */
+  async add(lines: AsyncIterable<Buffer>, products: "all" | "known"): Promise<void> {
+    const early = Bun.file(join(this.#folder, "early.ndjson"));
+    const writer = early.writer();
+    let unflushed = 0;
+    for await (const line of lines) {
+      if (!this.#place(line, products)) writeLine(writer, line);
+      unflushed += line.length;
+      if (unflushed < partBytes) continue;
+      unflushed = 0;
+      await this.#flush();
+      await writer.flush();
+    }
+    await writer.end();
+    // What came before its variant did has one by now.
+    for await (const line of splitLines(early.stream())) {
+      if (!this.#place(line, products))
+        throw new Error("the bulk result is not whole: it holds metafields without their variant");
+    }
+    await this.#flush();
+  }
+
+  async #flush(): Promise<void> {
+    for (const writer of this.#writers) await writer.flush();
+  }
+
+  /** @returns whether it is known by now which product the line belongs to */
+  #place(line: Buffer, products: "all" | "known"): boolean {
+    const { kind, id, parentKind, parent } = identify(line);
+    if (parentKind === undefined) {
+      if (products === "known") return true;
+      this.ids.add(toId(id));
+      this.#write(this.#partOf(id), line);
+    } else if (parentKind === "Product") {
+      if (products === "known" && !this.ids.has(toId(parent))) return true;
+      const part = this.#partOf(parent);
+      if (kind === "ProductVariant") this.#partOfVariant.set(toId(id), part);
+      this.#write(part, line);
+    } else {
+      const part = this.#partOfVariant.get(toId(parent));
+      if (part === undefined) return false;
+      this.#write(part, line);
+    }
+    return true;
+  }
+
+  #partOf(id: string): number {
+    return Number(id.slice(-9)) % this.#parts;
+  }
+
+  #write(part: number, line: Buffer): void {
+    const writer = this.#writers[part];
+    if (writer !== undefined) writeLine(writer, line);
+  }
+
+  /** The products of one part after the other. */
+  async *products(): AsyncGenerator<CompleteProduct[]> {
+    for (const [part, writer] of this.#writers.entries()) {
+      await writer.end();
+      // The collector underrates what a part leaves behind, most of which lies outside its heap: left alone it grows to a gigabyte.
+      if (part % partsBetweenCollections === 0) Bun.gc(true);
+      yield assemble(await Bun.file(this.#path(part)).bytes());
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const writer of this.#writers) await writer.end();
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+}
+
+interface Identity {
+  readonly kind: string;
+  readonly id: string;
+  readonly parentKind?: string;
+  readonly parent: string;
+}
+
+const head = /^\{"__typename":"(\w+)","id":"gid:\/\/shopify\/\w+\/(\d+)/;
+const tail = /"__parentId":"gid:\/\/shopify\/(\w+)\/(\d+)"\}$/;
+
+/** What a line is and whose, from its two ends: most of it need not be read for that. */
+function identify(line: Buffer): Identity {
+  const own = line.toString("latin1", 0, 160).match(head);
+  const parent = line.toString("latin1", Math.max(0, line.length - 160)).match(tail);
+  if (own === null) return identifyWhole(line);
+  if (parent === null)
+    return own[1] === "Product" ? { kind: "Product", id: own[2] ?? "", parent: "" } : identifyWhole(line);
+  return { kind: own[1] ?? "", id: own[2] ?? "", parentKind: parent[1] ?? "", parent: parent[2] ?? "" };
+}
+
+function identifyWhole(line: Buffer): Identity {
+  const { __typename, id, __parentId } = JSON.parse(new TextDecoder().decode(line));
+  const [, , , parentKind, parent = ""] = `${__parentId ?? ""}`.split("/");
+  const kind = `${__typename}`;
+  return { kind, id: `${id ?? ""}`.split("/").at(-1) ?? "", ...(parentKind && { parentKind }), parent };
+}
+
+type Child = { readonly __typename: string; readonly __parentId?: string };
+type Line = Child & (PlatformProductCore | PlatformVariant | PlatformMetafield | PlatformImage | PlatformMedia);
+
+interface Lists {
+  readonly images: PlatformImage[];
+  readonly media: PlatformMedia[];
+  readonly metafields: PlatformMetafield[];
+  readonly variants: (PlatformVariant & { metafields: PlatformMetafield[] })[];
+}
+
+/** Puts the products of a part together, whatever the order of its lines; siblings keep theirs. */
+function assemble(text: Uint8Array): CompleteProduct[] {
+  const cores: PlatformProductCore[] = [];
+  const lists = new Map<string, Lists>();
+  const metafieldsOf = new Map<string, PlatformMetafield[]>();
+  const listsOf = getOrMake(lists, () => ({ images: [], media: [], metafields: [], variants: [] }));
+  const variantMetafields = getOrMake(metafieldsOf, () => []);
+
+  for (const line of Bun.JSONL.parse(new TextDecoder().decode(text)) as Line[]) {
+    const parent = line.__parentId;
+    if (parent === undefined) cores.push(line as PlatformProductCore);
+    else if (line.__typename === "Metafield" && !parent.startsWith("gid://shopify/Product/")) {
+      variantMetafields(parent).push(line as unknown as PlatformMetafield);
+    } else addTo(listsOf(parent), line, variantMetafields);
+  }
+  return cores.map((core) => {
+    const { variants, ...rest } = listsOf(core.id);
+    return { ...core, ...rest, variants: variants.toSorted((a, b) => a.position - b.position) };
+  });
+}
+
+function addTo(lists: Lists, line: Line, metafieldsOf: (variant: string) => PlatformMetafield[]): void {
+  switch (line.__typename) {
+    case "ProductVariant": {
+      const variant = line as unknown as PlatformVariant;
+      lists.variants.push({ ...variant, metafields: metafieldsOf(variant.id) } satisfies CompleteVariant);
+      break;
+    }
+    case "Metafield":
+      lists.metafields.push(line as unknown as PlatformMetafield);
+      break;
+    case "MediaImage":
+      lists.media.push(line as PlatformMedia);
+      break;
+    case "Image":
+      lists.images.push(line as unknown as PlatformImage);
+      break;
+  }
+}
+
+function getOrMake<Value>(map: Map<string, Value>, make: () => Value): (key: string) => Value {
+  return (key) => {
+    let value = map.get(key);
+    if (value === undefined) {
+      value = make();
+      map.set(key, value);
+    }
+    return value;
+  };
+}
+
+/**
+ * Downloads and partitions the results of both runs.
+ * @throws Error when they do not come whole, however often they are asked for
+ */
+export async function partition(
+  products: BulkResult,
+  media: BulkResult,
+  signal: AbortSignal,
+): Promise<PartitionedResult> {
+  for (let download = 1; ; download++) {
+    const result = await PartitionedResult.create(products.bytes + media.bytes);
+    try {
+      await result.add(readLines(products, signal), "all");
+      await result.add(readLines(media, signal), "known");
+      return result;
+    } catch (error) {
+      await result[Symbol.asyncDispose]();
+      if (download === maxDownloads || signal.aborted) throw error;
+    }
+  }
+}
+
+async function* readLines({ url, objects }: BulkResult, signal: AbortSignal): AsyncGenerator<Buffer> {
+  if (url === null) return;
+  const response = await fetch(url, { signal });
+  if (!response.ok || response.body === null)
+    throw new Error(`the bulk result cannot be had: status ${response.status}`);
+  let lines = 0;
+  for await (const line of splitLines(response.body)) {
+    lines++;
+    yield line;
+  }
+  if (lines !== objects) throw new Error(`the bulk result is not whole: ${lines} of ${objects} lines came`);
+}
+
+const newline = 10;
+
+async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
+  let rest = Buffer.alloc(0);
+  for await (const bytes of chunks) {
+    const chunk = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    let start = 0;
+    for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, start)) {
+      const line = chunk.subarray(start, end);
+      if (rest.length > 0 || line.length > 0) yield rest.length === 0 ? line : Buffer.concat([rest, line]);
+      rest = Buffer.alloc(0);
+      start = end + 1;
+    }
+    if (start < chunk.length) rest = Buffer.concat([rest, chunk.subarray(start)]);
+  }
+  if (rest.length > 0) yield rest;
+}
+
+function writeLine(writer: Bun.FileSink, line: Buffer): void {
+  writer.write(line);
+  writer.write("\n");
+}
