@@ -138,6 +138,11 @@ for (const engine of engines) {
       ],
       ["an empty file", { "pzchoices.csv": "" }, /pzchoices\.csv: empty; expected a header of choice_type,/],
       [
+        "an empty NDJSON file",
+        { "pzlines.csv": undefined, "pzlines.ndjson": "" },
+        /pzlines\.ndjson:1: the file is empty/,
+      ],
+      [
         "a row too short",
         { "pzlines.csv": linesOf(line("A"), "B,C,1") },
         /pzlines\.csv:3: has 3 fields where the header has 4/,

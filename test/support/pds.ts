@@ -2,10 +2,11 @@ import { afterAll } from "bun:test";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { leash } from "./leash.ts";
 import { createPostgresDatabase } from "./postgres.ts";
 
 export const root = new URL("../..", import.meta.url).pathname;
-const main = join(root, "src", "main.ts");
+export const main = join(root, "src", "main.ts");
 
 export interface Finished {
   readonly code: number;
@@ -29,7 +30,8 @@ export async function pds(args: readonly string[], environment: Environment = {}
   return { code, stdout, stderr };
 }
 
-export interface RunningService {
+/** Ends at its `stop`, or, when held by `await using`, at the end of the block. */
+export interface RunningService extends AsyncDisposable {
   readonly url: string;
   readonly adminUrl: string;
   readonly process: Bun.Subprocess;
@@ -46,6 +48,7 @@ export async function serve(environment: Environment = {}, cwd = root): Promise<
     env: { ...base, PORT: "0", ADMIN_PORT: "0", ...environment },
     stdio: ["ignore", "pipe", "pipe"],
   });
+  leash(child, "TERM");
   let said = "";
   const logged = (async () => {
     for await (const chunk of child.stderr.pipeThrough(new TextDecoderStream())) said += chunk;
@@ -61,16 +64,18 @@ export async function serve(environment: Environment = {}, cwd = root): Promise<
     await logged;
     throw new Error(`pds serve printed no address: ${printed}${said}`);
   }
+  const stop = async () => {
+    child.kill("SIGTERM");
+    await Promise.all([child.exited, logged]);
+  };
   return {
     url,
     adminUrl,
     process: child,
     log: () => said,
     get: (path, init) => fetch(`${url}${path}`, init),
-    stop: async () => {
-      child.kill("SIGTERM");
-      await Promise.all([child.exited, logged]);
-    },
+    stop,
+    [Symbol.asyncDispose]: stop,
   };
 }
 

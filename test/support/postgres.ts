@@ -4,6 +4,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { SQL } from "bun";
+import { leash } from "./leash.ts";
 
 /** A real PostgreSQL server of our own, in a folder of its own. */
 export interface Postgres {
@@ -38,6 +39,8 @@ export async function createPostgres(): Promise<Postgres> {
   const start = async () => {
     const flags = ["listen_addresses=127.0.0.1", "unix_socket_directories=", "fsync=off", "max_connections=200"];
     server = run(postgres, ["-D", data, "-p", `${port}`, ...flags.flatMap((flag) => ["-c", flag])]);
+    const { pid = 0 } = server;
+    leash({ pid, exited: new Promise((resolve) => server?.once("exit", resolve)), folder }, "QUIT");
     await saying(server, "database system is ready to accept connections");
   };
   const stop = async (signal: NodeJS.Signals = "SIGINT") => {
@@ -47,8 +50,6 @@ export async function createPostgres(): Promise<Postgres> {
     await ended;
     server = undefined;
   };
-  // A test run that ends early must leave no server behind; SIGQUIT needs no waiting for.
-  process.on("exit", () => server?.kill("SIGQUIT"));
   await start();
   return {
     url: `postgres://pds@127.0.0.1:${port}/postgres`,

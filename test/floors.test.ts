@@ -1,0 +1,175 @@
+import { describe, expect, test } from "bun:test";
+import { posix } from "node:path";
+import { root } from "./support/pds.ts";
+
+/** One import as it is written: type-only ones count too. */
+interface Import {
+  /** Undefined when it is computed. */
+  readonly path: string | undefined;
+  readonly typeOnly: boolean;
+}
+
+/** The floors from the ground up, each a list of its groups; a group is a folder, or a file at the root of `src`. */
+const floors = [
+  ["product", "personalization", "history", "job", "json", "errors"],
+  ["config", "log"],
+  ["database", "shopify", "feed"],
+  ["jobs", "http", "console"],
+  ["service"],
+  ["commands"],
+  ["main"],
+];
+
+/** On the ground a noun may use another. */
+const ground = 0;
+
+/** What stands on no floor: it may be imported from anywhere. */
+const outside = ["../package.json"];
+
+const groupOf = (file: string) => file.split("/")[0]?.replace(/\.tsx?$/, "") ?? "";
+const floorOf = (file: string) => floors.findIndex((groups) => groups.includes(groupOf(file)));
+
+/** Why a file of `src` may not have an import, or undefined when it may. Files are named from `src`. */
+function refusal(file: string, { path, typeOnly }: Import): string | undefined {
+  if (path === undefined) return `${file} computes what it imports`;
+  if (!path.startsWith(".")) return undefined;
+  const target = posix.join(posix.dirname(file), path);
+  if (outside.includes(target) || groupOf(target) === groupOf(file)) return undefined;
+  if (file === "log.ts" && target === "config.ts" && typeOnly) return undefined;
+  const [from, to] = [floorOf(file), floorOf(target)];
+  if (from < 0 || to < 0) return `${file} imports ${target}: ${from < 0 ? file : target} stands on no floor`;
+  if (to > from) return `${file} imports ${target}: that is up`;
+  if (to === from && from !== ground) return `${file} imports ${target}: that is sideways`;
+  return undefined;
+}
+
+/** Every import, export from, and dynamic import of a source text. */
+function importsOf(text: string): Import[] {
+  const statements = /^[ \t]*(?:import|export)\s+(type\s+)?(?:[\w$*{][^"'`;()=]*?\bfrom\s*)?["']([^"']+)["']/gm;
+  const calls = /(?<![.\w$])(?:import|require)\s*\(\s*([^)\n]*)/g;
+  return [
+    ...[...text.matchAll(statements)].map(([, type, path = ""]) => ({ path, typeOnly: type !== undefined })),
+    ...[...text.matchAll(calls)].map(([, argument = ""]) => ({
+      path: argument.match(/^["']([^"']+)["']/)?.[1],
+      typeOnly: false,
+    })),
+  ];
+}
+
+/** What a source text may not hold, whatever it imports. */
+function faultsOf(file: string, text: string): string[] {
+  const mayKnowEngines = ["database/dialect.ts", "database/index.ts", "config.ts"].includes(file);
+  const withoutComments = text.replace(/\/\*[\s\S]*?\*\/|(?<!:)\/\/.*/g, "");
+  const faults = {
+    "silences the type checker": /@ts-(ignore|expect-error|nocheck)/.test(text),
+    "has the type any": /(?:[:<,|&(=]|=>|\bas|\bkeyof)\s*any\b(?!\s+\w|["'`])/.test(withoutComments),
+    "names a database engine": !mayKnowEngines && /sqlite|postgres/i.test(text),
+  };
+  return Object.entries(faults).flatMap(([fault, found]) => (found ? [`${file} ${fault}`] : []));
+}
+
+const files = [...new Bun.Glob("**/*").scanSync(`${root}/src`)].sort();
+const sources = await Promise.all(
+  files.map(async (file) => ({ file, text: await Bun.file(`${root}/src/${file}`).text() })),
+);
+const code = sources.filter(({ file }) => /\.tsx?$/.test(file) && !file.endsWith(".d.ts"));
+
+describe("the source", () => {
+  test("imports only downwards", () => {
+    const refused = code.flatMap(({ file, text }) => importsOf(text).map((of) => refusal(file, of)));
+    expect(refused.filter((reason) => reason !== undefined)).toEqual([]);
+  });
+
+  test("stands on the floors, file by file", () => {
+    expect(code.map(({ file }) => file).filter((file) => floorOf(file) < 0)).toEqual([]);
+  });
+
+  test("names no database engine but where the differences are, and nowhere gives up its types", () => {
+    expect(sources.flatMap(({ file, text }) => faultsOf(file, text))).toEqual([]);
+  });
+
+  test("is read whole: the scan sees every import that the bundler sees", () => {
+    for (const { file, text } of code) {
+      const bundled = new Bun.Transpiler({ loader: file.endsWith("x") ? "tsx" : "ts" }).scanImports(
+        text.replace(/^#!.*/, ""),
+      );
+      const paths = bundled.map(({ path }) => path).filter((path) => path.startsWith("."));
+      expect(importsOf(text).map(({ path }) => path)).toEqual(expect.arrayContaining(paths));
+    }
+  });
+});
+
+describe("the rule on imports", () => {
+  test.each([
+    ["feed/product.ts", `import { writing } from "../database/index.ts";`, "sideways"],
+    ["feed/product.ts", `import type { Database } from "../database/index.ts";`, "sideways"],
+    ["http/product.ts", `import { listJobs } from "../jobs/index.ts";`, "sideways"],
+    ["jobs/index.ts", `import { endpoint } from "../http/server.ts";`, "sideways"],
+    ["config.ts", `import type { Log } from "./log.ts";`, "sideways"],
+    ["log.ts", `import { settings } from "./config.ts";`, "sideways"],
+    ["product.ts", `import { readConfig } from "./config.ts";`, "up"],
+    ["history.ts", `import type { LogLevel } from "./config.ts";`, "up"],
+    ["history.ts", `export { historyLimit } from "./database/run.ts";`, "up"],
+    ["errors.ts", `export * from "./http/errors.ts";`, "up"],
+    ["config.ts", `import { openDatabase } from "./database/index.ts";`, "up"],
+    ["database/run.ts", `import {\n  runJob,\n  type Job,\n} from "../jobs/index.ts";`, "up"],
+    ["database/run.ts", `const { runJob } = await import("../jobs/index.ts");`, "up"],
+    ["database/run.ts", `let job: import("../jobs/index.ts").Job;`, "up"],
+    ["jobs/index.ts", `import "../service.ts";`, "up"],
+    ["service.ts", `import { commands } from "./commands.ts";`, "up"],
+    ["commands.ts", `import "./main.ts";`, "up"],
+    ["http/server.ts", "await import(file);", "computes"],
+    ["http/server.ts", `import { helper } from "../utilities.ts";`, "no floor"],
+    ["http/server.ts", `import { pds } from "../../test/support/pds.ts";`, "no floor"],
+    ["utilities.ts", `import { z } from "./product.ts";`, "no floor"],
+  ])("refuses in %s: %j (%s)", (file, text, reason) => {
+    const imports = importsOf(text);
+    expect(imports).toHaveLength(1);
+    for (const found of imports) expect(refusal(file, found)).toContain(reason);
+  });
+
+  test.each([
+    ["product.ts", `import { z } from "zod";`],
+    ["history.ts", `import type { FinishedRun } from "./job.ts";`],
+    ["log.ts", `import type { LogLevel } from "./config.ts";`],
+    ["database/run.ts", `import { historyLimit } from "../history.ts";`],
+    ["database/run.ts", `import type { Log } from "../log.ts";`],
+    ["database/run.ts", `import type { Database } from "./index.ts";`],
+    ["http/openapi.ts", `import packageJson from "../../package.json" with { type: "json" };`],
+    ["jobs/index.ts", `import { readProducts } from "../feed/product.ts";`],
+    ["service.ts", `import { listen } from "./http/server.ts";`],
+    ["commands.ts", `const { listJobs } = await import("./jobs/index.ts");`],
+    ["main.ts", `import { type Command, commands } from "./commands.ts";`],
+  ])("allows in %s: %j", (file, text) => {
+    const imports = importsOf(text);
+    expect(imports).toHaveLength(1);
+    for (const found of imports) expect(refusal(file, found)).toBeUndefined();
+  });
+});
+
+describe("the rule on the text", () => {
+  test.each([
+    ["jobs/index.ts", "// as SQLite does it"],
+    ["http/health.ts", `const url = "postgres://";`],
+    ["json.ts", "const a: any = 1;"],
+    ["json.ts", "const a = b as any;"],
+    ["json.ts", "function f(a: any, b: Array<any>) {}"],
+    ["json.ts", "type A = Record<string, any>;"],
+    ["json.ts", "type A = any[] | string;"],
+    ["json.ts", "// @ts-ignore"],
+    ["json.ts", "// @ts-expect-error: it is right"],
+  ])("refuses in %s: %j", (file, text) => {
+    expect(faultsOf(file, text)).toHaveLength(1);
+  });
+
+  test.each([
+    ["config.ts", `const url = "sqlite:data/pds.sqlite";`],
+    ["database/dialect.ts", "const postgres: Dialect = {};"],
+    ["json.ts", "// Picks (any free one): any of them, if any, or any other."],
+    ["json.ts", "/**\n * One of them, any.\n */"],
+    ["config.ts", `expected("a port (0: any free one)");`],
+    ["json.ts", `const unrepresentable = "any";`],
+  ])("allows in %s: %j", (file, text) => {
+    expect(faultsOf(file, text)).toEqual([]);
+  });
+});

@@ -1,0 +1,296 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { type JsonPiece, JsonSplitter } from "../src/feed/json.ts";
+import { parseJson, toJson } from "../src/json.ts";
+import { compareSequence, orderPersonalization, type Personalization } from "../src/personalization.ts";
+
+/** Any JSON value, integers beyond the exact ones as bigint. */
+const value: fc.Arbitrary<unknown> = fc.letrec((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 4 },
+    fc.constantFrom(null, true, false, 0, "", "123456789012345678901"),
+    fc.string({ unit: "binary" }),
+    fc.maxSafeInteger(),
+    fc.double({ noNaN: true, noDefaultInfinity: true }).map((number) => (Number.isInteger(number) ? 0.5 : number)),
+    fc.bigInt().filter((number) => !Number.isSafeInteger(Number(number))),
+    fc.array(tie("value"), { maxLength: 5 }),
+    fc.dictionary(fc.string(), tie("value"), { maxKeys: 5 }),
+  ),
+})).value;
+
+describe("JSON with exact integers", () => {
+  test("comes back as it was printed", () => {
+    fc.assert(fc.property(value, (original) => expect(parseJson(toJson(original))).toEqual(original)));
+  });
+
+  test("prints any text's integers with the digits that they came with", () => {
+    fc.assert(fc.property(fc.bigInt(), (number) => toJson(parseJson(`[${number}]`)) === `[${number}]`));
+  });
+
+  test.each([
+    ["9007199254740991", 9007199254740991],
+    ["-9007199254740991", -9007199254740991],
+    ["9007199254740992", 9007199254740992n],
+    ["-9007199254740992", -9007199254740992n],
+    ["9223372036854775807", 9223372036854775807n],
+    ["12345678901234567890.5", Number("12345678901234567890.5")],
+    ["1e30", 1e30],
+    ['"9007199254740993"', "9007199254740993"],
+    ['{"a":[1,9007199254740993]}', { a: [1, 9007199254740993n] }],
+  ])("reads %s as what it is", (text, read) => {
+    expect(parseJson(text)).toEqual(read);
+  });
+
+  test.each(["", "{", "01", "9007199254740993n", "[9007199254740993,]", "NaN"])("refuses %j", (text) => {
+    expect(() => parseJson(text)).toThrow(SyntaxError);
+  });
+});
+
+interface Cut {
+  readonly pieces: JsonPiece[];
+  readonly unfinished?: { line: number; reason: string };
+}
+
+function cut(chunks: readonly string[], depth: 0 | 2 = 0): Cut {
+  const splitter = new JsonSplitter(depth);
+  const pieces = chunks.flatMap((chunk) => [...splitter.push(chunk)]);
+  const { piece, unfinished } = splitter.end();
+  return { pieces: piece ? [...pieces, piece] : pieces, ...(unfinished && { unfinished }) };
+}
+
+/** A text in chunks: cut at some places, and cut everywhere. */
+const inChunks = (text: fc.Arbitrary<string>) =>
+  fc.tuple(text, fc.array(fc.nat())).map(([whole, places]) => {
+    const cuts = [0, ...places.map((place) => place % (whole.length + 1)), whole.length].sort((a, b) => a - b);
+    return { whole, some: cuts.slice(1).map((end, index) => whole.slice(cuts[index], end)), all: whole.split("") };
+  });
+
+const values = fc.array(value, { maxLength: 6 });
+const lineOf = (text: string, offset: number) => text.slice(0, offset).split("\n").length;
+
+describe("a JSON text of many values", () => {
+  const anyText = fc.oneof(
+    fc.array(fc.constantFrom(...'{}[]",:\\ \n1a'), { maxLength: 40 }).map((characters) => characters.join("")),
+    values.map((all) => all.map((one) => JSON.stringify(one, asText, 2)).join("\n")),
+    fc.string({ unit: "binary" }),
+  );
+
+  test.each([0, 2] as const)("gives the same pieces whatever way it arrives, at depth %i", (depth) => {
+    fc.assert(
+      fc.property(inChunks(anyText), ({ whole, some, all }) => {
+        expect(cut(some, depth)).toEqual(cut([whole], depth));
+        expect(cut(all, depth)).toEqual(cut([whole], depth));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  // Each of the forms: what stands before the values, between two of them, and behind them.
+  test.each([
+    ["NDJSON", "", "\n", "\n"],
+    ["NDJSON with empty lines and Windows line ends", "\r\n", "\r\n\r\n", ""],
+    ["values one after the other", "", " ", ""],
+    ["an array", "[", ",", "]"],
+    ["an array, a value a line", "[\n", ",\n", "\n]\n"],
+  ])("is cut into its values: %s", (_, before, between, behind) => {
+    fc.assert(
+      fc.property(values, fc.constantFrom(0, 2), (all, indent) => {
+        // A text that begins with a bracket is a list: the values themselves are none.
+        const printed = all.map((one) => JSON.stringify({ one }, asText, indent));
+        const text = before + printed.join(between) + behind;
+        const { pieces, unfinished } = cut([text]);
+        expect(unfinished).toBeUndefined();
+        expect(pieces.map((piece) => piece.text)).toEqual(printed);
+        let offset = before.length;
+        for (const [index, piece] of pieces.entries()) {
+          expect(piece.line).toBe(lineOf(text, offset));
+          offset += (printed[index] ?? "").length + between.length;
+        }
+      }),
+    );
+  });
+
+  test.each([
+    ["nothing", "", []],
+    ["only space", " \n\t\n", []],
+    ["an empty list", "[ ]", []],
+    ["numbers and words", "1 true\nnull", ["1", "true", "null"]],
+    ["a value without a line end", '{"a":1}', ['{"a":1}']],
+    ["values without anything between", '{"a":1}{"b":2}[3]', ['{"a":1}', '{"b":2}', "[3]"]],
+    ["brackets in a text", '{"a":"}]{["}\n"]"', ['{"a":"}]{["}', '"]"']],
+    ["quotes in a text", '{"a":"\\"}{\\\\"}\n{"b":"\\\\\\""}', ['{"a":"\\"}{\\\\"}', '{"b":"\\\\\\""}']],
+    ["line separators in a text", '{"a":"\u2028\u2029"}', ['{"a":"\u2028\u2029"}']],
+    ["lists in a list", '[[1,2],["]"],[]]', ["[1,2]", '["]"]', "[]"]],
+    ["two lists", "[1,2]\n[3]", ["1", "2", "3"]],
+  ])("is cut into its values: %s", (_, text, pieces) => {
+    expect(cut([text]).pieces.map((piece) => piece.text)).toEqual(pieces);
+    expect(cut([text]).unfinished).toBeUndefined();
+  });
+
+  test.each([
+    ["of an object", '{"products": [{"a": 1},\n {"b": [2]}]}', ['{"a": 1}', '{"b": [2]}'], [1, 2]],
+    ["of an empty one", '{"products": []}', [], []],
+    ["beside values of its own", '{"page": 1, "products": ["x", 2], "next": null}', ['"x"', "2"], [1, 1]],
+  ])("gives the elements of the lists %s", (_, text, pieces, lines) => {
+    const found = cut([text], 2).pieces;
+    expect(found.map((piece) => piece.text)).toEqual(pieces);
+    expect(found.map((piece) => piece.line)).toEqual(lines);
+  });
+
+  test.each([
+    ["an object", '{"a":1}\n{"b":\n', 3, "inside the document that starts at line 2"],
+    ["a text", '{"a":1}\n"b', 2, "inside the document that starts at line 2"],
+    ["a text behind a backslash", '"b\\"', 1, "inside the document that starts at line 1"],
+    ["an element of a list", '[\n1,\n{"a":', 3, "inside the document that starts at line 3"],
+    ["a list", "[\n1,\n2\n", 4, "before the list is closed"],
+    ["a list that has just begun", "[", 1, "before the list is closed"],
+  ])("is told to be unfinished when it ends within %s", (_, text, line, reason) => {
+    expect(cut([text]).unfinished).toEqual({ line, reason: expect.stringContaining(reason) });
+  });
+
+  test.each([
+    ["a closing bracket", '{"a":1}\n}\n{"b":2}', "}", 2],
+    ["a closing bracket at the start", '\n]{"b":2}', "]", 2],
+    ["a closing bracket behind a list", "[1]\n]", "]", 2],
+    ["a brace where the list's bracket should be", "[1\n}", "}", 2],
+  ])("shows %s as a piece that is no JSON", (_, text, stray, line) => {
+    expect(cut([text]).pieces).toContainEqual({ text: stray, line });
+  });
+
+  test("of over 64 Mi characters without an end is refused before it fills the memory", () => {
+    const splitter = new JsonSplitter();
+    const chunk = "x".repeat(1024 * 1024);
+    const push = () => {
+      for (let count = 0; count < 70; count++) for (const _ of splitter.push(count === 0 ? `\n"${chunk}` : chunk));
+    };
+    expect(push).toThrow("a document of over 67108864 characters starts at line 2");
+  });
+});
+
+/** For printing with an indent: a bigint as text. */
+function asText(_: string, member: unknown): unknown {
+  return typeof member === "bigint" ? `${member}` : member;
+}
+
+/** As feeds have them and as they should not: numbers in several spellings, and what is none. */
+const sequence = fc.oneof(
+  fc.nat({ max: 30 }).map(String),
+  fc.nat({ max: 30 }).map((number) => `0${number}`),
+  fc.integer({ min: -5, max: 5 }).map((number) => ` ${number}.50 `),
+  fc.constantFrom("", " ", "x", "10a", "1e3", "0x10", "Infinity", "NaN", "-", ".", "1.", ".5", "+7", "１"),
+  fc.string(),
+);
+
+const isNumeric = (text: string) => /^\s*[+-]?(\d+\.?\d*|\.\d+)\s*$/.test(text);
+
+describe("display sequences", () => {
+  test("have one order: reflexive, antisymmetric, transitive", () => {
+    fc.assert(
+      fc.property(sequence, sequence, sequence, (a, b, c) => {
+        const sign = (x: string, y: string) => Math.sign(compareSequence(x, y));
+        expect(sign(a, a)).toBe(0);
+        expect(sign(a, b) + sign(b, a)).toBe(0);
+        expect(sign(a, b) === 0).toBe(a === b);
+        if (sign(a, b) <= 0 && sign(b, c) <= 0) expect(sign(a, c)).toBeLessThanOrEqual(0);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test("have numbers first, by value, and what is no number last", () => {
+    fc.assert(
+      fc.property(fc.array(sequence), (sequences) => {
+        const sorted = sequences.toSorted(compareSequence);
+        const numbers = sorted.filter(isNumeric);
+        expect(sorted.slice(0, numbers.length)).toEqual(numbers);
+        expect(numbers.map(Number)).toEqual(numbers.map(Number).toSorted((a, b) => a - b));
+      }),
+    );
+  });
+
+  test.each([
+    ["as numbers, not as text", ["10", "9", "1"], ["1", "9", "10"]],
+    ["equal numbers as text", ["10", "010", "10.0", "9"], ["9", "010", "10", "10.0"]],
+    ["with a sign, a point, a space", ["+2", ".5", "-1", " 1 "], ["-1", ".5", " 1 ", "+2"]],
+    ["no numbers last, as text", ["x", "", "1e0", "0x1", "NaN", "99999"], ["99999", "", "0x1", "1e0", "NaN", "x"]],
+  ])("are put in order %s", (_, sequences, sorted) => {
+    expect(sequences.toSorted(compareSequence)).toEqual(sorted);
+  });
+});
+
+const few = fc.constantFrom("A", "B", "C");
+
+/** Rows as loaded; a text that no order goes by tells equal ones apart. */
+const personalization: fc.Arbitrary<Personalization> = fc.record({
+  pzlines: fc.array(
+    fc.record({ sku_id: fc.uuid(), style_code: few, style_display_seq: sequence, style_sku_status: few }),
+  ),
+  pzstyles: fc.array(
+    fc.record({
+      style_code: few,
+      line_status: few,
+      line_display_seq: sequence,
+      choice_type: few,
+      instruct_text: fc.uuid(),
+    }),
+  ),
+  pzchoices: fc.array(
+    fc.record({ choice_type: few, choice_status: few, choice_display_seq: sequence, choice_value: fc.uuid() }),
+  ),
+});
+
+/** What decides a row's place: that of its group, then its sequence, then its place as loaded. */
+type Rank = readonly [number, string, number];
+
+const placeIn = <Row>(loaded: readonly Row[], row: Row) => loaded.findIndex((other) => Bun.deepEquals(other, row));
+
+function ranksOf({ pzlines, pzstyles, pzchoices }: Personalization, loaded: Personalization): Rank[][] {
+  const lines = pzlines.map((line) => line.style_code);
+  const styles = pzstyles.map((style) => style.choice_type);
+  return [
+    pzlines.map((row) => [0, row.style_display_seq, placeIn(loaded.pzlines, row)]),
+    pzstyles.map((row) => [lines.indexOf(row.style_code), row.line_display_seq, placeIn(loaded.pzstyles, row)]),
+    pzchoices.map((row) => [styles.indexOf(row.choice_type), row.choice_display_seq, placeIn(loaded.pzchoices, row)]),
+  ];
+}
+
+describe("personalization in display order", () => {
+  const offered = personalization.map(({ pzlines, pzstyles, pzchoices }) => {
+    const styles = pzstyles.filter((style) => pzlines.some((line) => line.style_code === style.style_code));
+    const choices = pzchoices.filter((choice) => styles.some((style) => style.choice_type === choice.choice_type));
+    return { pzlines, pzstyles: styles, pzchoices: choices };
+  });
+
+  test("has the same rows, and those that it was given stay as they were", () => {
+    fc.assert(
+      fc.property(offered, (loaded) => {
+        const before = structuredClone(loaded);
+        const ordered = orderPersonalization(loaded);
+        expect(loaded).toEqual(before);
+        for (const list of ["pzlines", "pzstyles", "pzchoices"] as const) {
+          expect(ordered[list]).toHaveLength(loaded[list].length);
+          expect(new Set<object>(ordered[list])).toEqual(new Set<object>(loaded[list]));
+        }
+      }),
+    );
+  });
+
+  test("is ordered by the group's place, then by sequence, then as loaded", () => {
+    fc.assert(
+      fc.property(offered, (loaded) => {
+        for (const ranks of ranksOf(orderPersonalization(loaded), loaded)) {
+          expect(ranks).toEqual(ranks.toSorted((a, b) => a[0] - b[0] || compareSequence(a[1], b[1]) || a[2] - b[2]));
+        }
+      }),
+    );
+  });
+
+  test("does not change when it is ordered again", () => {
+    fc.assert(
+      fc.property(offered, (loaded) => {
+        const ordered = orderPersonalization(loaded);
+        expect(orderPersonalization(ordered)).toEqual(ordered);
+      }),
+    );
+  });
+});

@@ -1,0 +1,193 @@
+import { Database } from "bun:sqlite";
+import { afterAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { type Environment, main, type RunningService, root, serve, temporaryFolder } from "./support/pds.ts";
+
+interface Line {
+  readonly level: number;
+  readonly time: number;
+  readonly msg: string;
+  readonly requestId?: string;
+  readonly [key: string]: unknown;
+}
+
+const [info, error] = [30, 50];
+const environment = { DATABASE_URL: `sqlite:${join(await temporaryFolder(), "pds.sqlite")}` };
+
+/** Runs the service, has it asked, and stops it. @returns all that it said on standard error, line by line */
+async function linesOf(
+  ask: (get: RunningService["get"]) => Promise<unknown>,
+  more: Environment = {},
+): Promise<string[]> {
+  await using service = await serve({ ...environment, ...more });
+  await ask(service.get);
+  await service.stop();
+  return service.log().split("\n").slice(0, -1);
+}
+
+const parsed = (lines: readonly string[]) => lines.map((line): Line => JSON.parse(line));
+
+describe("the log", () => {
+  test("is a line of JSON an event on standard error, with its level and time", async () => {
+    const start = Date.now();
+    const lines = parsed(await linesOf(async () => {}));
+    expect(lines.map(({ level, msg }) => ({ level, msg }))).toEqual([
+      { level: info, msg: "listening" },
+      { level: info, msg: "stopping" },
+      { level: info, msg: "stopped" },
+    ]);
+    for (const { time } of lines) {
+      expect(time).toBeGreaterThanOrEqual(start);
+      expect(time).toBeLessThanOrEqual(Date.now());
+    }
+  });
+
+  test("holds no request that was answered as asked", async () => {
+    const lines = parsed(
+      await linesOf((get) =>
+        Promise.all([
+          get("/api/v1/histories"),
+          get("/api/v1/products/pz/unknown"),
+          get("/docs"),
+          get("/livez", { method: "HEAD" }),
+          get("/livez", { method: "OPTIONS" }),
+        ]),
+      ),
+    );
+    expect(lines.map(({ msg }) => msg)).toEqual(["listening", "stopping", "stopped"]);
+  });
+
+  test.each([
+    ["GET", "/api/v1/products/1", 404],
+    ["GET", "/api/v1/products/abc", 400],
+    ["GET", "/api/v1/histories/up", 400],
+    ["GET", "/api/v1/products/pz/%zz", 400],
+    ["POST", "/api/v1/products/1", 405],
+    ["GET", "/nothing/here", 404],
+  ])("holds the failed request %s %s with the reference of its answer", async (method, path, status) => {
+    let requestId = "";
+    let body: { error?: string; request_id?: string } = {};
+    const lines = await linesOf(async (get) => {
+      const response = await get(`${path}?token=sesame`, { method });
+      requestId = response.headers.get("x-request-id") ?? "";
+      body = (await response.json()) as typeof body;
+    });
+    expect(requestId).toMatch(/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/);
+    const failures = parsed(lines).filter((line) => line.requestId !== undefined);
+    expect(failures).toEqual([expect.objectContaining({ level: info, requestId, method, path, status })]);
+    expect(body.request_id ?? body.error).toEndWith(requestId);
+    expect(lines.join()).not.toContain("sesame");
+  });
+
+  test("holds a failure of the service with its cause, under the reference of its answer", async () => {
+    const store = join(await temporaryFolder(), "pds.sqlite");
+    let answers: Response[] = [];
+    const lines = await linesOf(
+      async (get) => {
+        using database = new Database(store);
+        database.run("DROP TABLE product");
+        database.run("DROP TABLE run");
+        answers = await Promise.all([get("/api/v1/products/1"), get("/api/v1/histories")]);
+      },
+      { DATABASE_URL: `sqlite:${store}` },
+    );
+    const failures = parsed(lines).filter(({ level }) => level === error);
+    const references = answers.map(({ headers }) => headers.get("x-request-id") ?? "");
+    expect(failures.map(({ requestId }) => requestId).toSorted()).toEqual(references.toSorted());
+    for (const { status, err } of failures) {
+      expect(status).toBe(503);
+      expect(err).toMatchObject({ message: expect.stringContaining("no such table") });
+    }
+    for (const answer of answers) expect(await answer.text()).not.toContain("no such table");
+  });
+
+  test.each(["warn", "error", "fatal", "silent"])(
+    "at the level %s is silent about what callers did wrong",
+    async (LOG_LEVEL) => {
+      expect(await linesOf((get) => get("/api/v1/products/1"), { LOG_LEVEL })).toEqual([]);
+    },
+  );
+
+  test("on a terminal is written for people, not as JSON", async () => {
+    const decoder = new TextDecoder();
+    let shown = "";
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+    const { promise: listening, resolve: listen } = Promise.withResolvers<string>();
+    await using child = Bun.spawn([process.execPath, main, "serve"], {
+      cwd: root,
+      env: { PATH: process.env.PATH, PDS_CONFIG: "/dev/null", PORT: "0", ADMIN_PORT: "0", ...environment },
+      terminal: {
+        cols: 200,
+        data(_, bytes) {
+          shown += decoder.decode(bytes, { stream: true });
+          const url = shown.match(/^Public +(\S+)\r?\n/m)?.[1];
+          if (url !== undefined) listen(url);
+        },
+        exit: () => {
+          end();
+          listen("it has ended");
+        },
+      },
+    });
+    const response = await fetch(`${await listening}/products/1`, { headers: { "x-request-id": "seen-by-people" } });
+    expect(response.status).toBe(404);
+    child.kill("SIGTERM");
+    await Promise.all([child.exited, ended]);
+    child.terminal?.close();
+    const lines = Bun.stripANSI(shown).split(/\r?\n/);
+    for (const message of ["listening", "Not Found", "stopping", "stopped"]) {
+      expect(lines).toContainEqual(
+        expect.stringMatching(new RegExp(`^\\[\\d\\d:\\d\\d:\\d\\d\\] INFO.*: ${message}$`)),
+      );
+    }
+    expect(lines).toContainEqual(expect.stringMatching(/^ +requestId: "seen-by-people"$/));
+    expect(shown).not.toContain('{"level"');
+  });
+});
+
+describe("the request reference", async () => {
+  const service = await serve({ ...environment, LOG_LEVEL: "silent" });
+  afterAll(() => service.stop());
+
+  const referenceOf = async (incoming?: string) => {
+    const response = await service.get("/livez", {
+      headers: incoming === undefined ? {} : { "x-request-id": incoming },
+    });
+    expect(response.status).toBe(200);
+    return response.headers.get("x-request-id") ?? "";
+  };
+  const fresh = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
+
+  test("is a new one for every request that brings none", async () => {
+    const [one, two] = [await referenceOf(), await referenceOf()];
+    expect(one).toMatch(fresh);
+    expect(two).toMatch(fresh);
+    expect(one).not.toBe(two);
+  });
+
+  test.each([
+    ["1"],
+    ["edge:4711/ab_C.d-e@f+g="],
+    ["00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"],
+    ["x".repeat(128)],
+  ])("that a request brings is kept: %s", async (incoming) => {
+    expect(await referenceOf(incoming)).toBe(incoming);
+  });
+
+  test.each([
+    ["none at all", ""],
+    ["too long", "x".repeat(129)],
+    ["far too long", "x".repeat(4000)],
+    ["with a space", "a b"],
+    ["with a tab", "a\tb"],
+    ["with a delete character", "a\x7Fb"],
+    ["of Latin-1", "é"],
+    ["of UTF-8", Buffer.from("日本").toString("latin1")],
+    ["that would close a text", 'a"b'],
+    ["of markup", "<b>"],
+    ["of two", "a,b"],
+    ["of a template", "{a}"],
+  ])("is a new one where a request brings one %s", async (_, incoming) => {
+    expect(await referenceOf(incoming)).toMatch(fresh);
+  });
+});
