@@ -14,6 +14,7 @@ const tasks = {
   build: { args: ["build", "--compile", "--bytecode", "--minify", "src/main.ts", "--outfile", "dist/pds"] },
   test: { development: true, args: ["test/run.ts"] },
   "test:faults": { development: true, args: ["test/run.ts", "test/faults.test.ts"], env: { FAULT_KILLS: "100" } },
+  platform: { development: true, args: ["test/platform/main.ts"] },
   check: { development: true, args: ["scripts/check.ts"] },
   document: { args: ["scripts/document.ts"] },
   "bench:start": { args: ["bench/start.ts"] },
