@@ -25,8 +25,6 @@ const sqlite: Dialect = {
     // With WAL this loses at most the last commits at a power cut, and never the database.
     "PRAGMA synchronous = NORMAL",
     "PRAGMA foreign_keys = ON",
-    // Pages are read from the file's mapping instead of being copied.
-    "PRAGMA mmap_size = 268435456",
     "PRAGMA cache_size = -16384",
     "PRAGMA journal_size_limit = 67108864",
   ],

@@ -70,6 +70,8 @@ const migrations: readonly Migration[] = [
     "ALTER TABLE product ADD COLUMN updated_at TEXT NOT NULL DEFAULT ''",
     // When it was last known to be the platform's state; null when it is known not to be.
     "ALTER TABLE product ADD COLUMN checked_at TEXT",
+    // What a comparison needs of every product, without its document.
+    "CREATE INDEX product_state ON product (id, tag, updated_at, checked_at)",
     `CREATE TABLE mark (
       name ${key} PRIMARY KEY,
       value TEXT NOT NULL
