@@ -26,20 +26,48 @@ await $`git ls-files -z --cached --others --exclude-standard | tar --null -T - -
   .cwd(root)
   .quiet();
 await $`ln -s ${join(root, "node_modules")} ${join(clone, "node_modules")}`.quiet();
-const port = await freePort();
+const [port, platformPort] = [await freePort(), await freePort()];
 const environment = { PATH: process.env.PATH ?? "", HOME: clone, PORT: `${port}`, ADMIN_PORT: "0" };
 
-const service = Bun.spawn(["npm", "start"], { cwd: clone, env: environment, stdio: ["ignore", "pipe", "ignore"] });
-afterAll(() => service.kill("SIGTERM"));
-let printed = "";
-for await (const chunk of service.stdout.pipeThrough(new TextDecoderStream())) {
-  printed += chunk;
-  if (printed.includes("Admin")) break;
+const begun: Bun.Subprocess[] = [];
+afterAll(() => begun.map((child) => child.kill("SIGTERM")));
+
+/** Runs a command that goes on, until it has printed what shows that it is there. */
+async function begin(command: string, sign: string, added: Record<string, string> = {}) {
+  const child = Bun.spawn(["sh", "-c", `exec ${command}`], {
+    cwd: clone,
+    env: { ...environment, ...added },
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  begun.push(child);
+  let printed = "";
+  for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {
+    printed += chunk;
+    if (printed.includes(sign)) break;
+  }
+  return { child, printed };
 }
 
-async function run(command: string): Promise<string> {
-  const here = command.replace("127.0.0.1:3000", `127.0.0.1:${port}`);
-  const child = Bun.spawn(["sh", "-c", here], { cwd: clone, env: environment, stdio: ["ignore", "pipe", "pipe"] });
+const { child: service, printed } = await begin("npm start", "Admin");
+// The README's other terminal: the stand-in, and the service against it.
+const platformCommand = "npm run --silent platform -- --port 4000 --products 300";
+await begin(platformCommand.replace("4000", `${platformPort}`), "control");
+const secondPort = await freePort();
+const second = { SHOPIFY_API_URL: `http://127.0.0.1:${platformPort}`, PORT: `${secondPort}` };
+
+/** What a block has exported so far: it is a terminal of its own. */
+const exported: Record<number, Record<string, string>> = {};
+
+async function run(command: string, block: number): Promise<string> {
+  const [, name, value = ""] = command.match(/^export (\w+)=(\S+)$/) ?? [];
+  if (name !== undefined) {
+    exported[block] = { [name]: value, ...second };
+    return "";
+  }
+  const env = { ...environment, ...exported[block] };
+  if (command === "npm start") return (await begin(command, "Admin", exported[block])).printed;
+  const here = command.replace("127.0.0.1:3000", `127.0.0.1:${env.PORT}`);
+  const child = Bun.spawn(["sh", "-c", here], { cwd: clone, env, stdio: ["ignore", "pipe", "pipe"] });
   const [stdout, stderr, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
   if (code !== 0) throw new Error(`${command} ended with ${code}: ${stderr}`);
   return stdout + stderr;
@@ -61,7 +89,7 @@ describe("the README", () => {
   });
 
   for (const [index, { language, text }] of blocks.entries()) {
-    if (language !== "sh" || index === 0) continue;
+    if (language !== "sh" || index === 0 || text === `${platformCommand}\n`) continue;
     for (const command of text.trimEnd().split("\n")) {
       if (runByCi.includes(command)) {
         test(`has CI run: ${command}`, () => {
@@ -70,7 +98,7 @@ describe("the README", () => {
         continue;
       }
       test(`has a command that works: ${command}`, async () => {
-        const output = await run(command);
+        const output = await run(command, index);
         const next = blocks[index + 1];
         if (next !== undefined && /json|text/.test(next.language)) {
           expect(shows(next.text, output), `${command} printed ${output.slice(0, 400)}`).toBeTrue();

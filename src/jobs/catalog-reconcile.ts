@@ -40,10 +40,20 @@ export function catalogReconcile(request: Request, maxRemovedShare: number, log:
         runBulk(request, "products", options, log),
         runBulk(request, "media", options, log),
       ]);
+      const downloadedFromMs = performance.now();
       await using result = await partition(products, media, signal);
       const vanished = await findVanished(database, result.ids, begunAt, maxRemovedShare);
-      await writeChanged(database, result, (await readShop(request, options)).ianaTimezone, context);
+      const { ianaTimezone } = await readShop(request, options);
+      const writtenFromMs = performance.now();
+      await writeChanged(database, result, ianaTimezone, context);
       await remove(database, vanished, reporter);
+      const [downloadMs, writeMs] = [writtenFromMs - downloadedFromMs, performance.now() - writtenFromMs].map(
+        Math.round,
+      );
+      log.info(
+        { products: result.ids.size, written: reporter.report.accepted, downloadMs, writeMs },
+        "catalog compared",
+      );
     } catch (error) {
       if (!(error instanceof BulkRefused)) throw error;
       reporter.note(`${error.message}; every product is read by itself instead`);
