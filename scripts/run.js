@@ -13,7 +13,11 @@ const tasks = {
   pds: { args: ["src/main.ts"] },
   build: { args: ["build", "--compile", "--bytecode", "--minify", "src/main.ts", "--outfile", "dist/pds"] },
   test: { development: true, args: ["test/run.ts"] },
-  "test:faults": { development: true, args: ["test/run.ts", "test/faults.test.ts"], env: { FAULT_KILLS: "100" } },
+  "test:faults": {
+    development: true,
+    args: ["test/run.ts", "test/faults.test.ts", "test/storm.test.ts"],
+    env: { FAULT_KILLS: "100", STORM_LOOKUPS: "1000", TEST_TIMEOUT_MS: "1800000" },
+  },
   platform: { development: true, args: ["test/platform/main.ts"] },
   check: { development: true, args: ["scripts/check.ts"] },
   document: { args: ["scripts/document.ts"] },

@@ -2,16 +2,12 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Id, toId } from "../product.ts";
+import { assemble } from "./assemble.ts";
 import type { BulkResult } from "./bulk.ts";
-import type {
-  CompleteProduct,
-  CompleteVariant,
-  PlatformImage,
-  PlatformMedia,
-  PlatformMetafield,
-  PlatformProductCore,
-  PlatformVariant,
-} from "./queries.ts";
+import { splitLines, writeLine } from "./lines.ts";
+import type { CompleteProduct } from "./queries.ts";
+
+const closeBrace = "}".charCodeAt(0);
 
 /** Bytes of a part: it is held in memory whole when its products are put together. */
 const partBytes = 1 * 1024 * 1024;
@@ -65,8 +61,8 @@ export class PartitionedResult {
     await writer.end();
     // What came before its variant did has one by now.
     for await (const line of splitLines(early.stream())) {
-      if (!this.#place(line, products))
-        throw new Error("the bulk result is not whole: it holds metafields without their variant");
+      if (this.#place(line, products)) continue;
+      throw new Error("the bulk result is not whole: it holds metafields without their variant");
     }
     await this.#flush();
   }
@@ -147,67 +143,6 @@ function identifyWhole(line: Buffer): Identity {
   return { kind, id: `${id ?? ""}`.split("/").at(-1) ?? "", ...(parentKind && { parentKind }), parent };
 }
 
-type Child = { readonly __typename: string; readonly __parentId?: string };
-type Line = Child & (PlatformProductCore | PlatformVariant | PlatformMetafield | PlatformImage | PlatformMedia);
-
-interface Lists {
-  readonly images: PlatformImage[];
-  readonly media: PlatformMedia[];
-  readonly metafields: PlatformMetafield[];
-  readonly variants: (PlatformVariant & { metafields: PlatformMetafield[] })[];
-}
-
-/** Puts the products of a part together, whatever the order of its lines; siblings keep theirs. */
-function assemble(text: Uint8Array): CompleteProduct[] {
-  const cores: PlatformProductCore[] = [];
-  const lists = new Map<string, Lists>();
-  const metafieldsOf = new Map<string, PlatformMetafield[]>();
-  const listsOf = getOrMake(lists, () => ({ images: [], media: [], metafields: [], variants: [] }));
-  const variantMetafields = getOrMake(metafieldsOf, () => []);
-
-  for (const line of Bun.JSONL.parse(new TextDecoder().decode(text)) as Line[]) {
-    const parent = line.__parentId;
-    if (parent === undefined) cores.push(line as PlatformProductCore);
-    else if (line.__typename === "Metafield" && !parent.startsWith("gid://shopify/Product/")) {
-      variantMetafields(parent).push(line as unknown as PlatformMetafield);
-    } else addTo(listsOf(parent), line, variantMetafields);
-  }
-  return cores.map((core) => {
-    const { variants, ...rest } = listsOf(core.id);
-    return { ...core, ...rest, variants: variants.toSorted((a, b) => a.position - b.position) };
-  });
-}
-
-function addTo(lists: Lists, line: Line, metafieldsOf: (variant: string) => PlatformMetafield[]): void {
-  switch (line.__typename) {
-    case "ProductVariant": {
-      const variant = line as unknown as PlatformVariant;
-      lists.variants.push({ ...variant, metafields: metafieldsOf(variant.id) } satisfies CompleteVariant);
-      break;
-    }
-    case "Metafield":
-      lists.metafields.push(line as unknown as PlatformMetafield);
-      break;
-    case "MediaImage":
-      lists.media.push(line as PlatformMedia);
-      break;
-    case "Image":
-      lists.images.push(line as unknown as PlatformImage);
-      break;
-  }
-}
-
-function getOrMake<Value>(map: Map<string, Value>, make: () => Value): (key: string) => Value {
-  return (key) => {
-    let value = map.get(key);
-    if (value === undefined) {
-      value = make();
-      map.set(key, value);
-    }
-    return value;
-  };
-}
-
 /**
  * Downloads and partitions the results of both runs.
  * @throws Error when they do not come whole, however often they are asked for
@@ -237,31 +172,9 @@ async function* readLines({ url, objects }: BulkResult, signal: AbortSignal): As
     throw new Error(`the bulk result cannot be had: status ${response.status}`);
   let lines = 0;
   for await (const line of splitLines(response.body)) {
+    if (line.at(-1) !== closeBrace) throw new Error("the bulk result is not whole: it ends within a line");
     lines++;
     yield line;
   }
   if (lines !== objects) throw new Error(`the bulk result is not whole: ${lines} of ${objects} lines came`);
-}
-
-const newline = 10;
-
-async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
-  let rest = Buffer.alloc(0);
-  for await (const bytes of chunks) {
-    const chunk = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    let start = 0;
-    for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, start)) {
-      const line = chunk.subarray(start, end);
-      if (rest.length > 0 || line.length > 0) yield rest.length === 0 ? line : Buffer.concat([rest, line]);
-      rest = Buffer.alloc(0);
-      start = end + 1;
-    }
-    if (start < chunk.length) rest = Buffer.concat([rest, chunk.subarray(start)]);
-  }
-  if (rest.length > 0) yield rest;
-}
-
-function writeLine(writer: Bun.FileSink, line: Buffer): void {
-  writer.write(line);
-  writer.write("\n");
 }
