@@ -1,6 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { SQL } from "bun";
+import { withoutPassword } from "../config.ts";
 import { ServiceError } from "../errors.ts";
 import { type Dialect, dialectOf } from "./dialect.ts";
 import { migrate } from "./migrations.ts";
@@ -28,9 +29,13 @@ export async function openDatabase(url: string): Promise<Database> {
     return database;
   } catch (cause) {
     await sql.close({ timeout: 0 });
-    throw new ServiceError("unavailable", `DATABASE_URL: cannot open the database: ${(cause as Error).message}`, {
-      cause,
-    });
+    throw new ServiceError(
+      "unavailable",
+      `DATABASE_URL: cannot open ${withoutPassword(url)}: ${(cause as Error).message}`,
+      {
+        cause,
+      },
+    );
   }
 }
 

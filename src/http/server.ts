@@ -129,7 +129,8 @@ export function listen(routes: Routes, host: string, port: number, log: Log): Li
     });
   } catch (cause) {
     const reason = (cause as Error).message;
-    throw new ServiceError("invalid_setting", `cannot listen on ${host} port ${port}: ${reason}`, { cause });
+    const hint = "PORT and ADMIN_PORT choose others";
+    throw new ServiceError("invalid_setting", `cannot listen on ${host} port ${port}: ${reason} ${hint}`, { cause });
   }
   return {
     url: server.url.href.replace(/\/$/, ""),
