@@ -1,6 +1,6 @@
 import type { Config } from "./config.ts";
 import { environmentName, readConfig, settingNames, settings, shown } from "./config.ts";
-import type { Database } from "./database/index.ts";
+import type { Database } from "./database/database.ts";
 import { ServiceError } from "./errors.ts";
 import { toText } from "./job.ts";
 import type { Job, RunResult } from "./jobs/index.ts";

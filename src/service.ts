@@ -1,5 +1,6 @@
 import type { Config } from "./config.ts";
-import { closeDatabase, type Database, openDatabase } from "./database/index.ts";
+import type { Database } from "./database/database.ts";
+import { closeDatabase, openDatabase } from "./database/index.ts";
 import { findProduct } from "./database/product.ts";
 import { hasSucceeded } from "./database/run.ts";
 import { adminRoutes } from "./http/admin.ts";

@@ -3,14 +3,9 @@ import { dirname } from "node:path";
 import { SQL } from "bun";
 import { withoutPassword } from "../config.ts";
 import { ServiceError } from "../errors.ts";
-import { type Dialect, dialectOf } from "./dialect.ts";
+import type { Database } from "./database.ts";
+import { dialectOf } from "./dialect.ts";
 import { migrate } from "./migrations.ts";
-
-/** An open store. Queries take it as their first argument. */
-export interface Database {
-  readonly sql: SQL;
-  readonly dialect: Dialect;
-}
 
 /**
  * Opens the store and brings its tables up to date.
@@ -50,15 +45,4 @@ async function openFile(path: string): Promise<SQL> {
 
 export async function closeDatabase({ sql }: Database): Promise<void> {
   await sql.close({ timeout: 5 });
-}
-
-/** The database's clock: ISO 8601 in UTC with milliseconds. */
-export async function readNow({ sql, dialect }: Database): Promise<string> {
-  const [row] = await sql<{ now: string }[]>`SELECT ${sql.unsafe(dialect.now)} AS now`;
-  return row?.now ?? "";
-}
-
-/** Runs `work` in one transaction that may write: all of it happens, or nothing. */
-export function writing<T>({ sql, dialect }: Database, work: (transaction: SQL) => Promise<T>): Promise<T> {
-  return sql.begin(dialect.write, work) as Promise<T>;
 }

@@ -1,4 +1,4 @@
-import type { Database } from "./index.ts";
+import type { Database } from "./database.ts";
 
 /** How far something has come, kept from run to run. */
 export type MarkName =

@@ -1,7 +1,7 @@
 import type { SQL } from "bun";
+import type { Database } from "./database.ts";
+import { writing } from "./database.ts";
 import type { Dialect } from "./dialect.ts";
-import type { Database } from "./index.ts";
-import { writing } from "./index.ts";
 
 /** One step of the schema: never edited once released, only followed by another. */
 type Migration = (dialect: Dialect) => readonly string[];

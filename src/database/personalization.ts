@@ -1,7 +1,7 @@
 import type { SQL } from "bun";
 import type { Choice, Line, Personalization, Style } from "../personalization.ts";
-import type { Database } from "./index.ts";
-import { writing } from "./index.ts";
+import type { Database } from "./database.ts";
+import { writing } from "./database.ts";
 
 /** How many generations of a brand are kept, the current one included. */
 const keptGenerations = 3;

@@ -1,8 +1,8 @@
 import type { SQL } from "bun";
 import { toJson } from "../json.ts";
 import type { Product } from "../product.ts";
-import type { Database } from "./index.ts";
-import { writing } from "./index.ts";
+import type { Database } from "./database.ts";
+import { writing } from "./database.ts";
 
 /** A product as it is served: finished JSON text of the contract's `product`, and its entity tag. */
 export interface StoredProduct {

@@ -1,6 +1,6 @@
 import { historyLimit } from "../history.ts";
 import type { FinishedRun, ImportReport, Outcome, Run } from "../job.ts";
-import type { Database } from "./index.ts";
+import type { Database } from "./database.ts";
 
 /** Records that a run has begun. @returns its id */
 export async function beginRun({ sql, dialect }: Database, job: string, brand: string): Promise<number> {

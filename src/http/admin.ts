@@ -1,5 +1,5 @@
 import { timingSafeEqual } from "node:crypto";
-import type { Database } from "../database/index.ts";
+import type { Database } from "../database/database.ts";
 import { ServiceError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { type Check, databaseCheck, getLiveness, getReadiness } from "./health.ts";

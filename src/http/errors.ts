@@ -1,7 +1,7 @@
 import { SQL } from "bun";
 import { z } from "zod";
 import { type ErrorCode, ServiceError } from "../errors.ts";
-import type { Answer } from "./server.ts";
+import type { Answer } from "./answer.ts";
 
 /** The one place where a code becomes a status. */
 const statuses: Record<ErrorCode | "internal", number> = {

@@ -1,4 +1,4 @@
-import type { Database } from "../database/index.ts";
+import type { Database } from "../database/database.ts";
 import type { Handler } from "./server.ts";
 
 /** `GET /livez`: the process answers; it asks nothing else. */

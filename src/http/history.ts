@@ -1,4 +1,4 @@
-import type { Database } from "../database/index.ts";
+import type { Database } from "../database/database.ts";
 import { listFinishedRuns } from "../database/run.ts";
 import { ServiceError } from "../errors.ts";
 import { parseOrder, toHistories } from "../history.ts";

@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import type { Database } from "../database/index.ts";
+import type { Database } from "../database/database.ts";
 import { type FoundProduct, findProduct, removeProducts, saveProducts, toStored } from "../database/product.ts";
 import { ServiceError } from "../errors.ts";
 import type { Log } from "../log.ts";

@@ -1,4 +1,4 @@
-import type { Database } from "../database/index.ts";
+import type { Database } from "../database/database.ts";
 import { findPersonalization } from "../database/personalization.ts";
 import { maxSkuLength, orderPersonalization, type Personalization } from "../personalization.ts";
 import { type Handler, parameter } from "./server.ts";

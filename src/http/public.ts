@@ -1,4 +1,4 @@
-import type { Database } from "../database/index.ts";
+import type { Database } from "../database/database.ts";
 import type { Log } from "../log.ts";
 import { type Check, databaseCheck, getLiveness, getReadiness } from "./health.ts";
 import { getHistories } from "./history.ts";

@@ -1,15 +1,8 @@
 import type { BunRequest, Server } from "bun";
 import { ServiceError } from "../errors.ts";
 import type { Log } from "../log.ts";
+import type { Answer } from "./answer.ts";
 import { allowedMethods, type Failure, toFailure, toProblem } from "./errors.ts";
-
-/** What a handler answers with; {@link endpoint} makes the response of it. */
-export interface Answer {
-  readonly status: number;
-  readonly type: string;
-  readonly body: string | Uint8Array<ArrayBuffer>;
-  readonly headers?: Readonly<Record<string, string>>;
-}
 
 export type Handler = (request: BunRequest<string>, requestId: string) => Answer | Promise<Answer>;
 

@@ -1,5 +1,5 @@
-import type { Database } from "../database/index.ts";
-import { readNow } from "../database/index.ts";
+import type { Database } from "../database/database.ts";
+import { readNow } from "../database/database.ts";
 import { saveMark } from "../database/mark.ts";
 import {
   countProducts,

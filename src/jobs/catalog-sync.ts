@@ -1,4 +1,4 @@
-import type { Database } from "../database/index.ts";
+import type { Database } from "../database/database.ts";
 import { findMark, saveMark } from "../database/mark.ts";
 import { listProductStates, markProductStale, removeProducts, saveProducts, toStored } from "../database/product.ts";
 import { ServiceError } from "../errors.ts";

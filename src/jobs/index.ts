@@ -1,5 +1,5 @@
 import type { Config } from "../config.ts";
-import type { Database } from "../database/index.ts";
+import type { Database } from "../database/database.ts";
 import { beginRun, finishRun } from "../database/run.ts";
 import type { ImportReport, Outcome } from "../job.ts";
 import type { Log } from "../log.ts";

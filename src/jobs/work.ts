@@ -1,4 +1,4 @@
-import type { Database } from "../database/index.ts";
+import type { Database } from "../database/database.ts";
 import { ServiceError } from "../errors.ts";
 import { type ImportReport, type RejectedRow, reportedRows } from "../job.ts";
 
