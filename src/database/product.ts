@@ -64,13 +64,19 @@ export function replaceProducts(
   });
 }
 
+/** Later than every instant, by whatever rules text is compared. */
+const everyInstant = "9999-12-31T23:59:59.999Z";
+
 /**
  * Writes products as the platform gave them; one that is stored in a later state of the platform's stays as it is.
+ * @param asOf when the platform's state was taken: the platform does not date every change, so of two states of the same
+ *   date the one that was stored since then stays
  * @returns how many were written
  */
 export async function saveProducts(
   { sql, dialect }: Database,
   products: readonly IdentifiedProduct[],
+  asOf = everyInstant,
 ): Promise<number> {
   if (products.length === 0) return 0;
   const rows = toRows(products).map((row) => ({ ...row, checked_at: sql.unsafe(dialect.now) }));
@@ -78,7 +84,8 @@ export async function saveProducts(
     INSERT INTO product ${sql(rows)}
     ON CONFLICT (id) DO UPDATE SET
       document = excluded.document, tag = excluded.tag, updated_at = excluded.updated_at, checked_at = excluded.checked_at
-    WHERE product.updated_at <= excluded.updated_at
+    WHERE product.updated_at < excluded.updated_at
+      OR (product.updated_at = excluded.updated_at AND COALESCE(product.checked_at, '') < ${asOf})
     RETURNING 1`;
   return written.length;
 }
@@ -110,8 +117,8 @@ export async function countProducts({ sql }: Database): Promise<number> {
   return row?.products ?? 0;
 }
 
-/** Every stored identifier that was last checked before the instant. */
-export async function listProductIds({ sql }: Database, checkedBefore: string): Promise<string[]> {
+/** Every stored identifier, or those that were last checked before an instant. */
+export async function listProductIds({ sql }: Database, checkedBefore = everyInstant): Promise<string[]> {
   const rows = await sql<{ id: string }[]>`
     SELECT CAST(id AS TEXT) AS id FROM product WHERE checked_at IS NULL OR checked_at < ${checkedBefore}`;
   return rows.map(({ id }) => id);

@@ -1,5 +1,4 @@
-import type { Database } from "../database/database.ts";
-import { readNow } from "../database/database.ts";
+import { type Database, readNow } from "../database/database.ts";
 import { saveMark } from "../database/mark.ts";
 import {
   countProducts,
@@ -35,6 +34,7 @@ export function catalogReconcile(request: Request, maxRemovedShare: number, log:
     if (database === undefined) return;
     const options: RequestOptions = { priority: "sync", signal };
     const begunAt = await readNow(database);
+    const storedBefore = new Set((await listProductIds(database)).map(toId));
     try {
       const [products, media] = await Promise.all([
         runBulk(request, "products", options, log),
@@ -45,7 +45,7 @@ export function catalogReconcile(request: Request, maxRemovedShare: number, log:
       const vanished = await findVanished(database, result.ids, begunAt, maxRemovedShare);
       const { ianaTimezone } = await readShop(request, options);
       const writtenFromMs = performance.now();
-      await writeChanged(database, result, ianaTimezone, context);
+      await writeChanged(database, result, ianaTimezone, { ...context, begunAt, storedBefore });
       await remove(database, vanished, reporter);
       const [downloadMs, writeMs] = [writtenFromMs - downloadedFromMs, performance.now() - writtenFromMs].map(
         Math.round,
@@ -87,7 +87,7 @@ async function writeChanged(
   database: Database,
   result: PartitionedResult,
   timeZone: string,
-  { reporter, signal }: RunContext,
+  { reporter, signal, begunAt, storedBefore }: RunContext & { begunAt: string; storedBefore: ReadonlySet<Id> },
 ): Promise<void> {
   const toLocal = createZone(timeZone);
   for await (const products of result.products()) {
@@ -95,19 +95,25 @@ async function writeChanged(
       signal.throwIfAborted();
       const batch = products.slice(start, start + batchSize);
       const stored = batch.map((product) => toStored(toProduct(product, toLocal), product.updatedAt));
-      reporter.accept(await saveProducts(database, await changedOf(database, stored)));
+      reporter.accept(await saveProducts(database, await changedOf(database, stored, storedBefore), begunAt));
     }
   }
 }
 
-async function changedOf(database: Database, products: readonly IdentifiedProduct[]): Promise<IdentifiedProduct[]> {
+/** Those that differ from what is stored; one that was stored and is no more was removed while the bulk runs went on. */
+async function changedOf(
+  database: Database,
+  products: readonly IdentifiedProduct[],
+  storedBefore: ReadonlySet<Id>,
+): Promise<IdentifiedProduct[]> {
   const states = await listProductStates(
     database,
     products.map(({ id }) => id),
   );
   return products.filter(({ id, tag, updatedAt }) => {
     const state = states.get(`${id}`);
-    return state?.tag !== tag || state.updatedAt !== updatedAt || !state.known;
+    if (state === undefined) return !storedBefore.has(toId(`${id}`));
+    return state.tag !== tag || state.updatedAt !== updatedAt || !state.known;
   });
 }
 

@@ -84,7 +84,8 @@ async function execute(
   try {
     await job.work({ database, brand, reporter, signal });
   } catch (thrown) {
-    error = thrown as Error;
+    // Whatever the work threw when it was told to stop: who told it is the reason.
+    error = (signal.aborted ? signal.reason : thrown) as Error;
   }
   const outcome = error === undefined ? "succeeded" : "failed";
   return { job: job.name, brand, outcome, counts: report.accepted, ...(error && { error }), report };

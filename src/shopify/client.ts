@@ -39,12 +39,15 @@ interface Body {
   readonly extensions?: { readonly cost?: CostExtension };
 }
 
-type Outcome = { readonly data: unknown } | { readonly failure: Failure };
+type Outcome =
+  | { readonly data: unknown }
+  /** `renewable`: with another token the same request may be answered. */
+  | { readonly failure: Failure; readonly renewable?: boolean };
 
 export function createClient({ url, token, log, random = Math.random }: ClientOptions): Request {
   const throttle = new Throttle();
   const costs = new Map<string, number>();
-  let version: string = apiVersion;
+  const versions = new Set<string>([apiVersion]);
 
   /** Every page size is a part of what a document costs. */
   const costKey = (operation: string, variables: object) =>
@@ -53,14 +56,14 @@ export function createClient({ url, token, log, random = Math.random }: ClientOp
   const send = async (operation: OperationName, variables: object, options: RequestOptions): Promise<Outcome> => {
     const key = costKey(operation, variables);
     const cost = costs.get(key) ?? assumedCost;
-    await throttle.take(cost, options.priority, options.signal);
+    const sentAtMs = await throttle.take(cost, options.priority, options.signal);
     let status: ThrottleStatus | undefined;
     try {
       const accessToken = await token.get(options.signal);
       const response = await post(url, accessToken, operation, variables, options.signal);
       noticeVersion(response.headers.get("x-shopify-api-version"));
-      if (response.status === 401 && token.renew(accessToken)) return { failure: { kind: "status", status: 401 } };
-      if (!response.ok) return { failure: toStatusFailure(response) };
+      const renewable = response.status === 401 && token.renew(accessToken);
+      if (!response.ok) return { failure: toStatusFailure(response), renewable };
       const body = (await response.json()) as Body;
       const extension = body.extensions?.cost;
       status = extension?.throttleStatus;
@@ -71,13 +74,13 @@ export function createClient({ url, token, log, random = Math.random }: ClientOp
       if (error instanceof PlatformError) return { failure: error.failure };
       return { failure: { kind: "network", message: toMessage(error) } };
     } finally {
-      throttle.settle(cost, status);
+      throttle.settle(cost, status, sentAtMs);
     }
   };
 
   const noticeVersion = (answered: string | null) => {
-    if (answered === null || answered === version) return;
-    version = answered;
+    if (answered === null || versions.has(answered)) return;
+    versions.add(answered);
     log.warn({ asked: apiVersion, answered }, "the platform answers another version of its API than the one asked for");
   };
 
@@ -88,7 +91,7 @@ export function createClient({ url, token, log, random = Math.random }: ClientOp
       const outcome = await send(operation, variables, options);
       if ("data" in outcome) return outcome.data as Data;
       const { failure } = outcome;
-      if (isRefusedToken(failure) && !renewed) {
+      if (outcome.renewable && !renewed) {
         renewed = true;
         continue;
       }
@@ -103,8 +106,6 @@ export function createClient({ url, token, log, random = Math.random }: ClientOp
   };
 }
 
-const isRefusedToken = (failure: Failure) => failure.kind === "status" && failure.status === 401;
-
 function post(url: string, token: string, operation: OperationName, variables: object, signal: AbortSignal) {
   return fetch(url, {
     method: "POST",
@@ -112,7 +113,7 @@ function post(url: string, token: string, operation: OperationName, variables: o
     body: JSON.stringify({ query: documents[operation], operationName: operation, variables }),
     signal: AbortSignal.any([signal, AbortSignal.timeout(requestTimeoutMs)]),
     // The token goes where it was meant to go, and nowhere else.
-    redirect: "error",
+    redirect: "manual",
   });
 }
 

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Id, toId } from "../product.ts";
 import { assemble } from "./assemble.ts";
 import type { BulkResult } from "./bulk.ts";
@@ -13,6 +14,8 @@ const closeBrace = "}".charCodeAt(0);
 const partBytes = 1 * 1024 * 1024;
 const maxParts = 512;
 const maxDownloads = 5;
+/** Before the second download, twice that before the third, and so on. */
+const pauseMs = 200;
 const partsBetweenCollections = 16;
 
 /**
@@ -27,6 +30,8 @@ export class PartitionedResult {
   readonly #writers: Bun.FileSink[];
   /** In which part a variant's product lies; a variant's metafields name only the variant. */
   readonly #partOfVariant = new Map<Id, number>();
+  /** Variants some of whose metafields came before them: the rest waits behind those, so that siblings keep their order. */
+  readonly #early = new Set<Id>();
 
   private constructor(folder: string, parts: number) {
     this.#folder = folder;
@@ -47,18 +52,23 @@ export class PartitionedResult {
 
   /** Adds a result, or what of it belongs to products that are in already. */
   async add(lines: AsyncIterable<Buffer>, products: "all" | "known"): Promise<void> {
-    const early = Bun.file(join(this.#folder, "early.ndjson"));
+    // A file of each result's own: a writer that is given nothing leaves what is in its file already.
+    const early = Bun.file(join(this.#folder, `early-${products}.ndjson`));
     const writer = early.writer();
     let unflushed = 0;
-    for await (const line of lines) {
-      if (!this.#place(line, products)) writeLine(writer, line);
-      unflushed += line.length;
-      if (unflushed < partBytes) continue;
-      unflushed = 0;
-      await this.#flush();
-      await writer.flush();
+    try {
+      for await (const line of lines) {
+        if (!this.#place(line, products)) writeLine(writer, line);
+        unflushed += line.length;
+        if (unflushed < partBytes) continue;
+        unflushed = 0;
+        await this.#flush();
+        await writer.flush();
+      }
+    } finally {
+      await writer.end();
     }
-    await writer.end();
+    this.#early.clear();
     // What came before its variant did has one by now.
     for await (const line of splitLines(early.stream())) {
       if (this.#place(line, products)) continue;
@@ -84,8 +94,12 @@ export class PartitionedResult {
       if (kind === "ProductVariant") this.#partOfVariant.set(toId(id), part);
       this.#write(part, line);
     } else {
-      const part = this.#partOfVariant.get(toId(parent));
-      if (part === undefined) return false;
+      const variant = toId(parent);
+      const part = this.#partOfVariant.get(variant);
+      if (part === undefined || this.#early.has(variant)) {
+        this.#early.add(variant);
+        return false;
+      }
       this.#write(part, line);
     }
     return true;
@@ -161,6 +175,7 @@ export async function partition(
     } catch (error) {
       await result[Symbol.asyncDispose]();
       if (download === maxDownloads || signal.aborted) throw error;
+      await sleep(download * pauseMs, undefined, { signal });
     }
   }
 }

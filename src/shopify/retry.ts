@@ -84,7 +84,14 @@ export function describeFailure(failure: Failure): string {
   }
 }
 
+const elsewhere = ": it sends elsewhere; SHOP_DOMAIN must be the shop's .myshopify.com domain";
+
 const hints: Partial<Record<number, string>> = {
+  301: elsewhere,
+  302: elsewhere,
+  303: elsewhere,
+  307: elsewhere,
+  308: elsewhere,
   401: ": it refuses the access token",
   402: ": the shop is frozen",
   403: ": the app may not do this, or the shop is closed to it",

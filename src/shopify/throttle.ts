@@ -12,7 +12,7 @@ export type Priority = "live" | "sync";
 interface Waiter {
   readonly cost: number;
   readonly priority: Priority;
-  readonly resolve: () => void;
+  readonly resolve: (sentAtMs: number) => void;
 }
 
 /** Points that sync work leaves in the bucket, for live look-ups of this process and of others. */
@@ -25,6 +25,8 @@ const liveReserve = 400;
 export class Throttle {
   #status: ThrottleStatus | undefined;
   #statusAtMs = 0;
+  /** When the request was sent whose answer told. */
+  #statusSentAtMs = Number.NEGATIVE_INFINITY;
   /** Points asked for by requests that have not been answered. */
   #underWay = 0;
   readonly #waiters: Waiter[] = [];
@@ -35,8 +37,8 @@ export class Throttle {
     this.#nowMs = nowMs;
   }
 
-  /** Waits until the points are there, and takes them. */
-  take(cost: number, priority: Priority, signal: AbortSignal): Promise<void> {
+  /** Waits until the points are there, and takes them. @returns when, for {@link settle} */
+  take(cost: number, priority: Priority, signal: AbortSignal): Promise<number> {
     signal.throwIfAborted();
     return new Promise((resolve, reject) => {
       const abort = () => {
@@ -47,9 +49,9 @@ export class Throttle {
       const waiter: Waiter = {
         cost,
         priority,
-        resolve: () => {
+        resolve: (sentAtMs) => {
           signal.removeEventListener("abort", abort);
-          resolve();
+          resolve(sentAtMs);
         },
       };
       signal.addEventListener("abort", abort, { once: true });
@@ -59,11 +61,13 @@ export class Throttle {
   }
 
   /** Ends what {@link take} began. @param status what the answer said of the bucket, if there was one that did */
-  settle(cost: number, status: ThrottleStatus | undefined): void {
+  settle(cost: number, status: ThrottleStatus | undefined, sentAtMs: number): void {
     this.#underWay -= cost;
-    if (status !== undefined) {
+    // Of answers that overtake each other the one to the latest request knows most.
+    if (status !== undefined && sentAtMs >= this.#statusSentAtMs) {
       this.#status = status;
       this.#statusAtMs = this.#nowMs();
+      this.#statusSentAtMs = sentAtMs;
     }
     this.#serve();
   }
@@ -95,7 +99,7 @@ export class Throttle {
       }
       this.#waiters.splice(this.#waiters.indexOf(next), 1);
       this.#underWay += next.cost;
-      next.resolve();
+      next.resolve(this.#nowMs());
     }
   }
 }

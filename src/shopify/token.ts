@@ -28,6 +28,8 @@ export function grantedToken(url: string, clientId: string, clientSecret: string
       body: new URLSearchParams({ client_id: clientId, client_secret: clientSecret, grant_type: "client_credentials" }),
       headers: { Accept: "application/json" },
       signal: AbortSignal.timeout(15_000),
+      // The secret goes where it was meant to go, and nowhere else.
+      redirect: "manual",
     });
     const { data } = grantSchema.safeParse(await response.json().catch(() => undefined));
     if (!response.ok || data === undefined) {

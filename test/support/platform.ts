@@ -1,0 +1,96 @@
+import { afterAll } from "bun:test";
+import pino from "pino";
+import { toJson } from "../../src/json.ts";
+import { createClient } from "../../src/shopify/client.ts";
+import { readProduct } from "../../src/shopify/read.ts";
+import { staticToken } from "../../src/shopify/token.ts";
+import { createPlatform, type Platform, type PlatformOptions } from "../platform/platform.ts";
+import type { Environment, RunningService } from "./pds.ts";
+
+export type { Platform, ProductChanges } from "../platform/platform.ts";
+
+export const shop = "stand-in.myshopify.com";
+export const token = "shpat_stand-in";
+
+/** Points enough that they limit nothing. */
+const wealth = { maximumAvailable: 1_000_000, restoreRate: 100_000 };
+
+/** A stand-in platform of small products, which is stopped after the test file. */
+export function startPlatform(options: PlatformOptions = {}): Platform {
+  const small = { variants: 2, images: [0, 2], metafields: 2, variantMetafields: 1 } as const;
+  const platform = createPlatform({ ...small, bucket: wealth, bulk: { createdMs: 0, runningMs: 0 }, ...options });
+  afterAll(() => platform.stop());
+  return platform;
+}
+
+/** What makes the service ask a platform. */
+export const environmentOf = ({ origin }: { readonly origin: string }): Environment => ({
+  SHOP_DOMAIN: shop,
+  SHOPIFY_ACCESS_TOKEN: token,
+  SHOPIFY_API_URL: origin,
+  LOOKUPS_PER_MINUTE: "999999",
+});
+
+/** The answers that products have by what the platform says of them now; undefined for one that it does not have. */
+export async function readAnswers(
+  platform: Platform,
+  ids: readonly string[],
+): Promise<Map<string, string | undefined>> {
+  const log = pino({ level: "silent" });
+  const request = createClient({ url: platform.graphqlUrl(), token: staticToken(token), log });
+  const signal = AbortSignal.timeout(30_000);
+  const answers = new Map<string, string | undefined>();
+  for (const id of ids) {
+    const read = await readProduct(request, BigInt(id), { priority: "live", signal });
+    answers.set(id, read && `{"product":${toJson(read.product)},"shop":"${shop}","error":null}`);
+  }
+  return answers;
+}
+
+/** The answers that a service gives; undefined for a product that it does not have. */
+export async function getAnswers(
+  service: RunningService,
+  ids: readonly string[],
+): Promise<Map<string, string | undefined>> {
+  const answers = new Map<string, string | undefined>();
+  for (const id of ids) {
+    const response = await service.get(`/api/v1/products/${id}`);
+    if (response.status !== 200 && response.status !== 404) throw new Error(`product ${id}: ${response.status}`);
+    const text = await response.text();
+    answers.set(id, response.status === 200 ? text : undefined);
+  }
+  return answers;
+}
+
+/** How often the platform was asked, by operation or at all. */
+export function asked({ counters }: Platform, operation?: string): number {
+  if (operation !== undefined) return counters.requests.get(operation) ?? 0;
+  return [...counters.requests.values()].reduce((sum, requests) => sum + requests, 0);
+}
+
+/** Waits until something is so. @throws Error when it is not within the time */
+export async function until(what: string, isSo: () => boolean | Promise<boolean>, withinMs = 10_000): Promise<void> {
+  for (const begun = performance.now(); !(await isSo()); await Bun.sleep(10)) {
+    if (performance.now() - begun > withinMs) throw new Error(`in ${withinMs} ms it did not come about that ${what}`);
+  }
+}
+
+/** Stands before a platform and changes the documents that are sent to it. */
+export function relay(platform: Platform, change: (document: string) => string): { readonly origin: string } {
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: async (request) => {
+      const { pathname } = new URL(request.url);
+      const { query, ...rest } = (await request.json()) as { query: string };
+      const headers = new Headers(request.headers);
+      headers.delete("content-length");
+      headers.delete("host");
+      headers.set("accept-encoding", "identity");
+      const body = JSON.stringify({ query: change(query), ...rest });
+      return fetch(`${platform.origin}${pathname}`, { method: "POST", headers, body });
+    },
+  });
+  afterAll(() => server.stop(true));
+  return { origin: `http://127.0.0.1:${server.port}` };
+}

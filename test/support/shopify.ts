@@ -1,0 +1,69 @@
+import pino from "pino";
+import { createClient, type Request, type RequestOptions } from "../../src/shopify/client.ts";
+import type { OperationName } from "../../src/shopify/queries.ts";
+import { type AccessToken, grantedToken, staticToken } from "../../src/shopify/token.ts";
+import { toArray } from "../platform/catalog/list.ts";
+import type { ProductRecord } from "../platform/catalog/records.ts";
+import { defaultApp } from "../platform/options.ts";
+import type { Platform } from "../platform/platform.ts";
+
+/** No test waits longer for an answer. */
+export const live = (signal: AbortSignal = AbortSignal.timeout(20_000)): RequestOptions => ({
+  priority: "live",
+  signal,
+});
+
+export interface Connection {
+  readonly request: Request;
+  /** Every line that was logged, at any level. */
+  readonly lines: string[];
+}
+
+/** A client of its own; without jitter it asks again at once, unless the platform wants a wait. */
+export function connect(url: string, token: AccessToken = staticToken(defaultApp.token)): Connection {
+  const { log, lines } = createMemoryLog();
+  return { request: createClient({ url, token, log, random: () => 0 }), lines };
+}
+
+export function createMemoryLog() {
+  const lines: string[] = [];
+  return { log: pino({ level: "trace", base: null }, { write: (line: string) => void lines.push(line) }), lines };
+}
+
+export const credentialsOf = ({ accessTokenUrl }: Platform) =>
+  grantedToken(accessTokenUrl, defaultApp.clientId, defaultApp.clientSecret);
+
+/** Tells of each request before it is sent; what is answered is awaited. */
+export function watch(request: Request, tell: (operation: OperationName, variables: object) => unknown): Request {
+  return async (operation, variables, options) => {
+    await tell(operation, variables);
+    return await request(operation, variables, options);
+  };
+}
+
+/** What a promise is rejected with. */
+export async function failureOf(promise: Promise<unknown>): Promise<Error> {
+  const error = await promise.then(
+    (value) => new Error(`it was answered: ${Bun.inspect(value).slice(0, 500)}`),
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof Error)) throw new Error(`it failed with ${Bun.inspect(error)}`);
+  return error;
+}
+
+/** The identifiers of all that a product of the stand-in has, list by list. */
+export function identifiersOf(product: ProductRecord) {
+  const gids = (records: readonly { readonly id: string }[]) => records.map(({ id }) => id);
+  return {
+    id: product.id,
+    images: gids(toArray(product.images)),
+    metafields: gids(toArray(product.metafields)),
+    variants: toArray(product.variants).map(({ id, metafields }) => ({ id, metafields: gids(toArray(metafields)) })),
+  };
+}
+
+export async function until(isSo: () => boolean): Promise<void> {
+  for (const end = performance.now() + 10_000; !isSo(); await Bun.sleep(1)) {
+    if (performance.now() > end) throw new Error(`never came true: ${isSo}`);
+  }
+}
