@@ -12,7 +12,7 @@ import {
 import { ServiceError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { type Id, toId } from "../product.ts";
-import { BulkRefused, runBulk } from "../shopify/bulk.ts";
+import { BulkRefused, type BulkResult, runBulk } from "../shopify/bulk.ts";
 import type { Request, RequestOptions } from "../shopify/client.ts";
 import { type ListedProduct, listProducts } from "../shopify/list.ts";
 import { type PartitionedResult, partition } from "../shopify/partition.ts";
@@ -36,10 +36,7 @@ export function catalogReconcile(request: Request, maxRemovedShare: number, log:
     const begunAt = await readNow(database);
     const storedBefore = new Set((await listProductIds(database)).map(toId));
     try {
-      const [products, media] = await Promise.all([
-        runBulk(request, "products", options, log),
-        runBulk(request, "media", options, log),
-      ]);
+      const [products, media] = await runBoth(request, options, log);
       const downloadedFromMs = performance.now();
       await using result = await partition(products, media, signal);
       const vanished = await findVanished(database, result.ids, begunAt, maxRemovedShare);
@@ -61,6 +58,21 @@ export function catalogReconcile(request: Request, maxRemovedShare: number, log:
     }
     await saveMark(database, "catalog-reconcile", begunAt);
   };
+}
+
+/** Both bulk runs, side by side; when one ends badly, the other is not left behind. */
+async function runBoth(request: Request, options: RequestOptions, log: Log): Promise<[BulkResult, BulkResult]> {
+  const stopping = new AbortController();
+  const signal = AbortSignal.any([options.signal, stopping.signal]);
+  const run = (name: "products" | "media") => runBulk(request, name, { ...options, signal }, log);
+  const runs: [Promise<BulkResult>, Promise<BulkResult>] = [run("products"), run("media")];
+  try {
+    return await Promise.all(runs);
+  } catch (error) {
+    stopping.abort(error);
+    await Promise.allSettled(runs);
+    throw error;
+  }
 }
 
 /** Stored products that the platform does not have any more; one that was checked since the run began is none of them. */

@@ -14,8 +14,10 @@ const closeBrace = "}".charCodeAt(0);
 const partBytes = 1 * 1024 * 1024;
 const maxParts = 512;
 const maxDownloads = 5;
+/** A download that brings nothing for so long is given up. */
+const stallMs = 30_000;
 /** Before the second download, twice that before the third, and so on. */
-const pauseMs = 200;
+const pauseMs = 50;
 const partsBetweenCollections = 16;
 
 /**
@@ -182,14 +184,25 @@ export async function partition(
 
 async function* readLines({ url, objects }: BulkResult, signal: AbortSignal): AsyncGenerator<Buffer> {
   if (url === null) return;
-  const response = await fetch(url, { signal });
-  if (!response.ok || response.body === null)
-    throw new Error(`the bulk result cannot be had: status ${response.status}`);
+  const stalled = new AbortController();
   let lines = 0;
-  for await (const line of splitLines(response.body)) {
-    if (line.at(-1) !== closeBrace) throw new Error("the bulk result is not whole: it ends within a line");
-    lines++;
-    yield line;
+  let linesBefore = -1;
+  const watch = setInterval(() => {
+    if (lines === linesBefore) stalled.abort(new Error("the bulk result comes no further"));
+    linesBefore = lines;
+  }, stallMs);
+  try {
+    const response = await fetch(url, { signal: AbortSignal.any([signal, stalled.signal]) });
+    if (!response.ok || response.body === null) {
+      throw new Error(`the bulk result cannot be had: status ${response.status}`);
+    }
+    for await (const line of splitLines(response.body)) {
+      if (line.at(-1) !== closeBrace) throw new Error("the bulk result is not whole: it ends within a line");
+      lines++;
+      yield line;
+    }
+  } finally {
+    clearInterval(watch);
   }
   if (lines !== objects) throw new Error(`the bulk result is not whole: ${lines} of ${objects} lines came`);
 }

@@ -1,0 +1,144 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import type { FaultEffect } from "./platform/faults.ts";
+import { createStore, type Environment, pds, type RunningService, serve, temporaryFolder } from "./support/pds.ts";
+import {
+  asked,
+  environmentOf,
+  getAnswers,
+  type Platform,
+  readAnswers,
+  startPlatform,
+  until,
+} from "./support/platform.ts";
+
+/** How many products are looked up in the worst storm: enough for each run of the tests; a campaign asks for more. */
+const lookups = Number(process.env.STORM_LOOKUPS ?? 60);
+
+const weather: readonly FaultEffect[] = [
+  { kind: "status", status: 429, retryAfter: "0.1" },
+  { kind: "status", status: 430 },
+  { kind: "status", status: 500 },
+  { kind: "status", status: 503 },
+  { kind: "slow", latencyMs: 60 },
+  { kind: "reset" },
+  { kind: "halfBody" },
+  { kind: "halfJson" },
+  { kind: "html" },
+  { kind: "throttled" },
+  { kind: "internalError" },
+];
+
+/** A request is sent so often at most, and a look-up takes so long. */
+const mostAttempts = 10;
+const longestMs = 8000 + 1500;
+
+// The same seed makes the same shop: what the twin says in fair weather is what the other must be understood to have said.
+const shape = { products: Math.max(150, lookups), images: [0, 3], metafields: [0, 4], seed: 7 } as const;
+const platform = startPlatform(shape);
+const twin = startPlatform(shape);
+const ids = twin.catalog.ids(0, twin.catalog.count);
+const right = await readAnswers(twin, ids);
+
+const config = `${await temporaryFolder()}/pds.toml`;
+await Bun.write(config, "[jobs.catalog-sync]\n");
+const stores = await Promise.all(Array.from({ length: 4 + weather.length }, () => createStore("sqlite")));
+const nextStore = () => stores.pop() ?? "";
+const environmentWith = (DATABASE_URL: string): Environment => ({ ...environmentOf(platform), DATABASE_URL });
+
+function storm(at: Platform, faults: readonly FaultEffect[], probability: number): void {
+  at.faults.clear();
+  at.counters.reset();
+  for (const fault of faults) at.faults.add({ ...fault, probability });
+}
+
+/** Looks products up at once: each is right, or refused as one that cannot be had now. @returns how many were refused */
+async function lookUp(service: RunningService, wanted: readonly string[]): Promise<number> {
+  const refused = await Promise.all(
+    wanted.map(async (id) => {
+      const begun = performance.now();
+      const response = await service.get(`/api/v1/products/${id}`);
+      const text = await response.text();
+      expect(performance.now() - begun).toBeLessThan(longestMs);
+      if (response.status === 503) {
+        expect(response.headers.get("retry-after")).toMatch(/^\d+$/);
+        expect(JSON.parse(text)).toMatchObject({ product: null, error: expect.stringContaining(`id ${id} could`) });
+        return true;
+      }
+      expect(response.status).toBe(200);
+      expect(text).toBe(right.get(id) ?? "");
+      return false;
+    }),
+  );
+  return refused.filter(Boolean).length;
+}
+
+async function expectSound(service: RunningService): Promise<void> {
+  expect((await service.get("/readyz")).status).toBe(200);
+  expect(service.log()).not.toMatch(/"level":60|TypeError|unhandled|shpat_/i);
+}
+
+afterAll(() => platform.faults.clear());
+
+describe("in a storm", () => {
+  test.each(weather)("of one kind, a fifth of all requests, look-ups are right: %j", async (fault) => {
+    await using service = await serve(environmentWith(nextStore()));
+    storm(platform, [fault], 0.2);
+    expect(await lookUp(service, ids.slice(0, 15))).toBe(0);
+    expect(asked(platform)).toBeLessThan(15 * 3);
+    await expectSound(service);
+  });
+
+  test("of every kind, each a fifth of all requests, look-ups are right or refused in time", async () => {
+    const store = nextStore();
+    {
+      await using service = await serve(environmentWith(store));
+      storm(platform, weather, 0.2);
+      const wanted = ids.slice(0, lookups);
+      expect(await lookUp(service, wanted)).toBeLessThan(wanted.length);
+      expect(asked(platform)).toBeLessThanOrEqual(mostAttempts * wanted.length);
+      await expectSound(service);
+    }
+    platform.faults.clear();
+    await using after = await serve(environmentWith(store));
+    expect(await lookUp(after, ids)).toBe(0);
+  });
+
+  test("of every kind, together a third of all requests, catalog-sync brings in everything", async () => {
+    const environment = { ...environmentWith(nextStore()), PDS_CONFIG: config };
+    storm(platform, weather, 0.04);
+    const begun = performance.now();
+    expect(await pds(["run", "catalog-sync", "--json"], environment)).toMatchObject({ code: 0 });
+    expect(performance.now() - begun).toBeLessThan(100 * ids.length);
+    expect(asked(platform)).toBeLessThan(3 * ids.length);
+    platform.faults.clear();
+    await using service = await serve({ ...environment, SHOPIFY_ACCESS_TOKEN: undefined, PDS_CONFIG: "/dev/null" });
+    expect(await getAnswers(service, ids)).toEqual(right);
+  });
+
+  test("that waiting does not calm, catalog-sync fails, and what it could not read is known to be old", async () => {
+    const store = nextStore();
+    const environment = { ...environmentWith(store), PDS_CONFIG: config };
+    storm(platform, [], 0);
+    expect((await pds(["run", "catalog-sync"], environment)).code).toBe(0);
+    for (const id of ids) platform.catalog.touch(id, { product: { title: "After the storm" } });
+    for (const status of [402, 403, 423]) {
+      platform.faults.add({ kind: "status", status, operation: "ProductById", probability: 0.1 });
+    }
+    const { code, stdout } = await pds(["run", "catalog-sync", "--json"], environment);
+    const { counts, notes, outcome } = JSON.parse(stdout) as { counts: number; notes: string[]; outcome: string };
+    expect({ code, outcome }).toEqual({ code: 1, outcome: "failed" });
+    expect(notes).toHaveLength(ids.length - counts);
+    expect(counts).toBeWithin(1, ids.length);
+    platform.faults.clear();
+
+    // However young the store may be: a request for one of them is answered at once, and has it read again behind.
+    await using service = await serve(environmentWith(store));
+    const isNew = (answer: string | undefined) => answer?.includes('"title":"After the storm"') === true;
+    const old = [...(await getAnswers(service, ids))].filter(([, answer]) => !isNew(answer));
+    expect(old).toHaveLength(ids.length - counts);
+    for (const [id] of old) {
+      await until("it is new", async () => isNew((await getAnswers(service, [id])).get(id)));
+    }
+    expect(await getAnswers(service, ids)).toEqual(await readAnswers(platform, ids));
+  });
+});
