@@ -22,9 +22,8 @@ const blocks: Block[] = [...readme.matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(([,
 
 // The clone of a newcomer: the files of this repository, its own store, packages installed already.
 const clone = await temporaryFolder();
-await $`git ls-files -z --cached --others --exclude-standard | tar --null -T - -cf - | tar -xf - -C ${clone}`
-  .cwd(root)
-  .quiet();
+const without = ["./.git", "./node_modules", "./data", "./dist"].map((path) => `--exclude=${path}`);
+await $`tar ${without} -cf - . | tar -xf - -C ${clone}`.cwd(root).quiet();
 await $`ln -s ${join(root, "node_modules")} ${join(clone, "node_modules")}`.quiet();
 const [port, platformPort] = [await freePort(), await freePort()];
 const environment = { PATH: process.env.PATH ?? "", HOME: clone, PORT: `${port}`, ADMIN_PORT: "0" };
