@@ -7,7 +7,9 @@ const runs = Number(process.argv[2] ?? 20);
 const root = new URL("..", import.meta.url).pathname;
 const main = join(root, "src", "main.ts");
 const folder = await mkdtemp(join(tmpdir(), "pds-bench-"));
-const port = "39117";
+const probe = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response() });
+const port = `${probe.port}`;
+await probe.stop(true);
 const environment = {
   PATH: process.env.PATH ?? "",
   PDS_CONFIG: join(root, "pds.toml"),
