@@ -13,6 +13,7 @@ import {
 
 /** How many products are looked up in the worst storm: enough for each run of the tests; a campaign asks for more. */
 const lookups = Number(process.env.STORM_LOOKUPS ?? 60);
+const campaign = process.env.STORM_LOOKUPS !== undefined;
 
 const weather: readonly FaultEffect[] = [
   { kind: "status", status: 429, retryAfter: "0.1" },
@@ -44,7 +45,7 @@ const right = await readAnswers(twin, ids);
 
 const config = `${await temporaryFolder()}/pds.toml`;
 await Bun.write(config, "[jobs.catalog-sync]\n");
-const stores = await Promise.all(Array.from({ length: 4 + weather.length }, () => createStore("sqlite")));
+const stores = await Promise.all(Array.from({ length: 4 + 2 * weather.length }, () => createStore("sqlite")));
 const nextStore = () => stores.pop() ?? "";
 const environmentWith = (DATABASE_URL: string): Environment => ({ ...environmentOf(platform), DATABASE_URL });
 
@@ -110,6 +111,18 @@ describe("in a storm", () => {
     await using after = await serve(environmentWith(store));
     expect(await lookUp(after, ids)).toBe(0);
   });
+
+  test.if(campaign).each(weather)(
+    "of one kind, a fifth of all requests, catalog-sync brings in everything: %j",
+    async (fault) => {
+      const environment = { ...environmentWith(nextStore()), PDS_CONFIG: config };
+      storm(platform, [fault], 0.2);
+      expect(await pds(["run", "catalog-sync"], environment)).toMatchObject({ code: 0 });
+      platform.faults.clear();
+      await using service = await serve({ ...environment, SHOPIFY_ACCESS_TOKEN: undefined, PDS_CONFIG: "/dev/null" });
+      expect(await getAnswers(service, ids)).toEqual(right);
+    },
+  );
 
   test("of every kind, together a third of all requests, catalog-sync brings in everything", async () => {
     const environment = { ...environmentWith(nextStore()), PDS_CONFIG: config };
