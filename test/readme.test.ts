@@ -13,12 +13,15 @@ const readme = readFileSync(join(root, "README.md"), "utf8");
 interface Block {
   readonly language: string;
   readonly text: string;
+  /** The heading that it stands under. */
+  readonly section: string;
 }
 
-const blocks: Block[] = [...readme.matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(([, language = "", text = ""]) => ({
-  language,
-  text,
-}));
+const blocks: Block[] = readme.split(/^## /m).flatMap((part) => {
+  const section = part.slice(0, part.indexOf("\n"));
+  const found = [...part.matchAll(/^```(\w+)\n(.*?)^```$/gms)];
+  return found.map(([, language = "", text = ""]) => ({ language, text, section }));
+});
 
 // The clone of a newcomer: the files of this repository, its own store, packages installed already.
 const clone = await temporaryFolder();
@@ -54,17 +57,17 @@ await begin(platformCommand.replace("4000", `${platformPort}`), "control");
 const secondPort = await freePort();
 const second = { SHOPIFY_API_URL: `http://127.0.0.1:${platformPort}`, PORT: `${secondPort}` };
 
-/** What a block has exported so far: it is a terminal of its own. */
-const exported: Record<number, Record<string, string>> = {};
+/** What a section has exported so far: it has terminals of its own. */
+const exported: Record<string, Record<string, string>> = {};
 
-async function run(command: string, block: number): Promise<string> {
+async function run(command: string, section: string): Promise<string> {
   const [, name, value = ""] = command.match(/^export (\w+)=(\S+)$/) ?? [];
   if (name !== undefined) {
-    exported[block] = { [name]: value, ...second };
+    exported[section] = { [name]: value, ...second };
     return "";
   }
-  const env = { ...environment, ...exported[block] };
-  if (command === "npm start") return (await begin(command, "Admin", exported[block])).printed;
+  const env = { ...environment, ...exported[section] };
+  if (command === "npm start") return (await begin(command, "Admin", exported[section])).printed;
   const here = command.replace("127.0.0.1:3000", `127.0.0.1:${env.PORT}`);
   const child = Bun.spawn(["sh", "-c", here], { cwd: clone, env, stdio: ["ignore", "pipe", "pipe"] });
   const [stdout, stderr, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
@@ -83,11 +86,11 @@ function shows(example: string, text: string): boolean {
 
 describe("the README", () => {
   test("starts the service with its first command", () => {
-    expect(blocks[0]).toEqual({ language: "sh", text: "npm start\n" });
+    expect(blocks[0]).toMatchObject({ language: "sh", text: "npm start\n" });
     expect(printed).toContain(`http://127.0.0.1:${port}/api/v1`);
   });
 
-  for (const [index, { language, text }] of blocks.entries()) {
+  for (const [index, { language, text, section }] of blocks.entries()) {
     if (language !== "sh" || index === 0 || text === `${platformCommand}\n`) continue;
     for (const command of text.trimEnd().split("\n")) {
       if (runByCi.includes(command)) {
@@ -97,7 +100,7 @@ describe("the README", () => {
         continue;
       }
       test(`has a command that works: ${command}`, async () => {
-        const output = await run(command, index);
+        const output = await run(command, section);
         const next = blocks[index + 1];
         if (next !== undefined && /json|text/.test(next.language)) {
           expect(shows(next.text, output), `${command} printed ${output.slice(0, 400)}`).toBeTrue();
