@@ -138,8 +138,8 @@ async function serve(): Promise<boolean> {
     import("./service.ts"),
     import("./jobs/process.ts"),
   ]);
-  const { told } = whenTold();
-  const service = await startService(config, log, runJobProcess);
+  const { told, signal } = whenTold();
+  const service = await startService(config, log, runJobProcess, signal);
   print(`Public   ${service.publicUrl}/api/v1`);
   print(`Docs     ${service.publicUrl}/docs`);
   print(`Admin    ${service.adminUrl}`);

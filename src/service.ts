@@ -27,11 +27,13 @@ const graceMs = 10_000;
 /**
  * Opens the store, brings in what has never been brought in, and listens.
  * @param runJob runs a job in a process of its own until it ends or the signal says so
+ * @param told aborts when the service is to stop, which may be while it still waits for its first data
  */
 export async function startService(
   config: Config,
   log: Log,
   runJob: (job: string, signal: AbortSignal) => Promise<void>,
+  told: AbortSignal,
 ): Promise<Service> {
   const database = await openDatabase(config.databaseUrl);
   const stopping = new AbortController();
@@ -45,7 +47,8 @@ export async function startService(
     await closeDatabase(database);
   };
 
-  const firstRuns = runNewJobs(config, database, log, (job) => runJob(job, stopping.signal)).then(() => {
+  const signal = AbortSignal.any([stopping.signal, told]);
+  const firstRuns = runNewJobs(config, database, log, signal, (job) => runJob(job, signal)).then(() => {
     firstData = "loaded";
   });
   await Promise.race([firstRuns, Bun.sleep(firstDataMs)]);
@@ -86,9 +89,11 @@ async function runNewJobs(
   config: Config,
   database: Database,
   log: Log,
+  signal: AbortSignal,
   run: (job: string) => Promise<void>,
 ): Promise<void> {
   for (const { name } of await newJobs(config, database, log)) {
+    if (signal.aborted) return;
     log.info({ job: name }, "first run");
     await run(name).catch((error) => log.error({ job: name, err: error }, "the first run failed"));
   }

@@ -21,8 +21,8 @@ import {
   relay,
   shop,
   startPlatform,
-  until,
 } from "./support/platform.ts";
+import { until } from "./support/until.ts";
 
 const folder = await temporaryFolder();
 const [configPath = "", boldConfigPath = ""] = await writeFiles(folder, {

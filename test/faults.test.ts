@@ -4,6 +4,7 @@ import { toJson } from "../src/json.ts";
 import { toProduct } from "./support/catalog.ts";
 import { feedFiles, writeFeed } from "./support/feed.ts";
 import { createStore, engines, pds, root, serve, temporaryFolder, writeFiles } from "./support/pds.ts";
+import { until } from "./support/until.ts";
 
 /** How often an import is killed: enough for each run of the tests; the full campaign asks for more. */
 const kills = Number(process.env.FAULT_KILLS ?? 6);
@@ -110,4 +111,40 @@ test("a disk that is full fails the import, says so, and changes nothing", async
     await service.stop();
   }
   expect((await pds(["import", "products", large], environment)).code).toBe(0);
+});
+
+const waiting = await temporaryFolder();
+
+test("a service that is told to stop while it waits for its first data stops at once, and its job with it", async () => {
+  let asked = 0;
+  await using platform = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch: () => {
+      asked++;
+      return new Promise<Response>(() => {});
+    },
+  });
+  const [config = ""] = await writeFiles(waiting, { "pds.toml": "[jobs.catalog-reconcile]\n" });
+  const environment = {
+    PDS_CONFIG: config,
+    DATABASE_URL: `sqlite:${join(waiting, "pds.sqlite")}`,
+    SHOPIFY_API_URL: platform.url.origin,
+    SHOPIFY_ACCESS_TOKEN: "token",
+    PORT: "0",
+    ADMIN_PORT: "0",
+  };
+  const service = Bun.spawn([process.execPath, join(root, "src", "main.ts"), "serve"], {
+    env: { PATH: process.env.PATH ?? "", ...environment },
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  await until("the first run has begun", () => asked > 0);
+  const told = performance.now();
+  service.kill("SIGTERM");
+  expect(await service.exited).toBe(0);
+  // Well within the ten seconds that it would have waited.
+  expect(performance.now() - told).toBeLessThan(6000);
+  expect(await service.stderr.text()).toContain('"msg":"stopped"');
+  const { stdout } = await pds(["jobs", "--json"], environment);
+  expect(JSON.parse(stdout)).toMatchObject([{ job: "catalog-reconcile", outcome: "failed" }]);
 });

@@ -175,6 +175,14 @@ for (const engine of engines) {
       expect(report.rejectedRows[0]).toMatchObject({ line: 1, field: "id", reason: "is missing" });
     });
 
+    test("names where a document without end begins, and changes nothing", async () => {
+      await importing(toJson(toProduct(41)));
+      const { code, stderr } = await importing(`\n{"title":"${"x".repeat(65 * 1024 * 1024)}`);
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/products\.json:2: a document of over 67108864 characters/);
+      expect(await answer(41)).toBe(stored(toProduct(41)));
+    });
+
     test("of a file that is not there says so", async () => {
       const { code, stderr } = await pds(["import", "products", join(folder, "nowhere.json")], environment);
       expect(code).toBe(1);

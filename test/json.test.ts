@@ -163,7 +163,7 @@ describe("a JSON text of many values", () => {
     const push = () => {
       for (let count = 0; count < 70; count++) for (const _ of splitter.push(count === 0 ? `\n"${chunk}` : chunk));
     };
-    expect(push).toThrow("a document of over 67108864 characters starts at line 2");
+    expect(push).toThrow("the text:2: a document of over 67108864 characters");
   });
 });
 

@@ -1,7 +1,8 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { productAnswerSchema } from "../src/product.ts";
 import { createStore, type Environment, engines, pds, type RunningService, serve } from "./support/pds.ts";
-import { asked, environmentOf, readAnswers, shop, startPlatform, token, until } from "./support/platform.ts";
+import { asked, environmentOf, readAnswers, shop, startPlatform, token } from "./support/platform.ts";
+import { until } from "./support/until.ts";
 
 const path = (id: string) => `/api/v1/products/${id}`;
 

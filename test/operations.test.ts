@@ -88,6 +88,7 @@ for (const engine of engines) {
       ["with a NUL", "MUG%00"],
       ["of SQL", "'%20OR%201=1--"],
       ["a replacement character", "%EF%BF%BD"],
+      ["many replacement characters", "%EF%BF%BD".repeat(100)],
     ])("answers three empty lists for a SKU %s", async (_, sku) => {
       const response = await get(`/api/v1/products/pz/${sku}`);
       expect(response.status).toBe(200);

@@ -12,7 +12,8 @@ import { readProduct } from "../src/shopify/read.ts";
 import { PlatformError } from "../src/shopify/retry.ts";
 import { createZone } from "../src/shopify/time.ts";
 import { createPlatform, type Fault } from "./platform/platform.ts";
-import { connect, createMemoryLog, failureOf, live, until, watch } from "./support/shopify.ts";
+import { connect, createMemoryLog, failureOf, live, watch } from "./support/shopify.ts";
+import { until } from "./support/until.ts";
 
 const platform = createPlatform({
   products: 30,
@@ -100,7 +101,7 @@ describe("a bulk run", () => {
     faults.add({ kind: "bulkStuck" });
     const controller = new AbortController();
     const failure = failureOf(run(request, "products", controller.signal));
-    await until(() => (counters.requests.get("BulkOperation") ?? 0) > 0);
+    await until("it is polled", () => (counters.requests.get("BulkOperation") ?? 0) > 0);
     controller.abort(new Error("left"));
     const error = await failure;
     expect(error).not.toBeInstanceOf(BulkRefused);
@@ -240,10 +241,10 @@ describe("a bulk run's start and end", () => {
       if (operation === "BulkOperation") polled.add(Object.values(variables)[0]);
     });
     const stuck = Array.from({ length: 5 }, () => failureOf(run(watched, "media", runs.signal)));
-    await until(() => polled.size === 5);
+    await until("five are polled", () => polled.size === 5);
     const controller = new AbortController();
     const sixth = failureOf(run(request, "products", controller.signal));
-    await until(() => counters.requests.get("BulkRun") === 6);
+    await until("the sixth is asked for", () => counters.requests.get("BulkRun") === 6);
     controller.abort();
     expect((await sixth).name).toBe("AbortError");
     expect(counters.bulkRuns).toBe(5);
@@ -615,7 +616,7 @@ describe("the result of bulk runs", () => {
       );
       const controller = new AbortController();
       const failure = failureOf(partition(products, nothing, controller.signal));
-      await until(() => products.downloads() === 1 && leftOvers().length === 1);
+      await until("the download has begun", () => products.downloads() === 1 && leftOvers().length === 1);
       controller.abort(new Error("left"));
       expect((await failure).message).toBe("left");
       gate.resolve();

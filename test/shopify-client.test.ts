@@ -10,7 +10,8 @@ import { grantedToken, staticToken } from "../src/shopify/token.ts";
 import type { ProductRecord } from "./platform/catalog/records.ts";
 import { type SpecialName, specialNames } from "./platform/catalog/specials.ts";
 import { createPlatform, type Fault } from "./platform/platform.ts";
-import { connect, credentialsOf, failureOf, identifiersOf, live, until, watch } from "./support/shopify.ts";
+import { connect, credentialsOf, failureOf, identifiersOf, live, watch } from "./support/shopify.ts";
+import { until } from "./support/until.ts";
 
 /** Points are no matter here. */
 const plenty = { maximumAvailable: 1_000_000, restoreRate: 1_000_000 };
@@ -317,7 +318,7 @@ describe("the caller's signal", () => {
     faults.add({ kind: "hang" });
     const controller = new AbortController();
     const failure = failureOf(readShop(connect(platform.graphqlUrl()).request, live(controller.signal)));
-    await until(() => counters.faults.get("hang") === 1);
+    await until("a request hangs", () => counters.faults.get("hang") === 1);
     controller.abort(new Error("enough"));
     expect((await failure).message).toBe("enough");
     expect(counters.requests.get("Shop")).toBe(1);
@@ -328,7 +329,7 @@ describe("the caller's signal", () => {
     const controller = new AbortController();
     const { request, lines } = connect(platform.graphqlUrl());
     const failure = failureOf(readShop(request, live(controller.signal)));
-    await until(() => lines.length === 1);
+    await until("it is logged", () => lines.length === 1);
     controller.abort(new Error("enough"));
     expect(await failure).toMatchObject({ name: "AbortError", cause: new Error("enough") });
   });
@@ -345,7 +346,7 @@ describe("the caller's signal", () => {
     await readShop(request, live());
     const controller = new AbortController();
     const hanging = failureOf(readShop(request, live(controller.signal)));
-    await until(() => counters.faults.get("hang") === 1);
+    await until("a request hangs", () => counters.faults.get("hang") === 1);
     expect(await Promise.all(Array.from({ length: 10 }, () => readShop(request, live())))).toHaveLength(10);
     controller.abort(new Error("enough"));
     expect((await hanging).message).toBe("enough");

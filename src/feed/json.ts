@@ -22,6 +22,8 @@ const isSpace = (character: number) => character <= 0x20;
  * where a value ends, not whether it is right: that is for the parser.
  */
 export class JsonSplitter {
+  /** For messages. */
+  readonly #file: string;
   /** How many containers stand around a value. */
   #valueDepth: number;
   #depth = 0;
@@ -41,8 +43,9 @@ export class JsonSplitter {
     return !this.#anything;
   }
 
-  constructor(depth: 0 | 2 = 0) {
+  constructor(depth: 0 | 2 = 0, file = "the text") {
     this.#valueDepth = depth;
+    this.#file = file;
   }
 
   *push(chunk: string): Generator<JsonPiece> {
@@ -89,7 +92,7 @@ export class JsonSplitter {
     if (this.#text.length > longestValue) {
       throw new ServiceError(
         "invalid_input",
-        `a document of over ${longestValue} characters starts at line ${this.#startLine}`,
+        `${this.#file}:${this.#startLine}: a document of over ${longestValue} characters; is a bracket or a quote missing?`,
       );
     }
   }

@@ -6,7 +6,7 @@ import { ServiceError } from "../errors.ts";
 import type { RejectedRow } from "../job.ts";
 import { choiceSchema, lineSchema, maxSkuLength, styleSchema } from "../personalization.ts";
 import { JsonSplitter } from "./json.ts";
-import { openFile, readText } from "./source.ts";
+import { checkFile, readText } from "./source.ts";
 
 /** The three files of a feed: their columns in the contract's order, and which of them make a row's key. */
 export const lists = {
@@ -40,7 +40,7 @@ export async function findFiles(folder: string): Promise<Record<ListName, string
     }
     if (candidates.length > 1)
       throw new ServiceError("invalid_input", `${folder}: both ${candidates.join(" and ")} are there`);
-    await openFile(path);
+    await checkFile(path);
     found[list] = path;
   }
   return found;
@@ -109,7 +109,7 @@ function* checkHeader(header: string[], columns: readonly string[], file: string
 }
 
 async function* readNdjson(list: ListName, file: string): AsyncGenerator<ReadRow> {
-  const splitter = new JsonSplitter();
+  const splitter = new JsonSplitter(0, file);
   const unknown = new Set<string>();
   const { columns } = lists[list];
   const read = function* (text: string, line: number): Generator<ReadRow> {

@@ -2,7 +2,7 @@ import type { RejectedRow } from "../job.ts";
 import { parseJson } from "../json.ts";
 import { type Product, parseProduct } from "../product.ts";
 import { type JsonPiece, JsonSplitter } from "./json.ts";
-import { openFile, readText } from "./source.ts";
+import { checkFile, readText } from "./source.ts";
 
 /** A document of a feed: a product, or what is wrong with it. */
 export type ReadProduct =
@@ -15,12 +15,12 @@ export type ReadProduct =
  * @throws ServiceError `invalid_input` when a file is missing or not text.
  */
 export async function* readProducts(paths: readonly string[]): AsyncGenerator<ReadProduct> {
-  for (const path of paths) await openFile(path);
+  for (const path of paths) await checkFile(path);
   for (const path of paths) yield* readFile(path);
 }
 
 async function* readFile(file: string): AsyncGenerator<ReadProduct> {
-  const splitter = new JsonSplitter();
+  const splitter = new JsonSplitter(0, file);
   for await (const chunk of readText(file)) {
     for (const piece of splitter.push(chunk)) yield* readDocument(piece, file);
   }

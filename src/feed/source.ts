@@ -1,13 +1,12 @@
 import { stat } from "node:fs/promises";
 import { ServiceError } from "../errors.ts";
 
-/** A file that can be read, with its size in bytes. @throws ServiceError `invalid_input` when it cannot. */
-export async function openFile(path: string): Promise<{ path: string; bytes: number }> {
+/** @throws ServiceError `invalid_input` when there is no such file. */
+export async function checkFile(path: string): Promise<void> {
   const found = await stat(path).catch((cause: NodeJS.ErrnoException) => {
     throw new ServiceError("invalid_input", `${path}: ${cause.code === "ENOENT" ? "no such file" : cause.message}`);
   });
   if (!found.isFile()) throw new ServiceError("invalid_input", `${path}: not a file`);
-  return { path, bytes: found.size };
 }
 
 /**

@@ -74,13 +74,15 @@ function preflight(requestId: string): Response {
 
 function logFailure(log: Log, failure: Failure, error: unknown, request: Request, requestId: string): void {
   const { status, detail } = failure;
-  const about = { requestId, method: request.method, path: pathOf(request), status };
+  const about = { requestId, method: request.method, path: pathOf(request).slice(0, longestLoggedPath), status };
   if (status < 500) log.info(about, detail);
   else if (error instanceof ServiceError) log.warn({ ...about, cause: (error.cause as Error)?.message }, detail);
   else log.error({ ...about, err: error }, detail);
 }
 
-const pathOf = (request: Request) => new URL(request.url).pathname.slice(0, 500);
+const pathOf = (request: Request) => new URL(request.url).pathname;
+
+const longestLoggedPath = 500;
 
 /**
  * The value of a path parameter.

@@ -68,13 +68,6 @@ export function asked({ counters }: Platform, operation?: string): number {
   return [...counters.requests.values()].reduce((sum, requests) => sum + requests, 0);
 }
 
-/** Waits until something is so. @throws Error when it is not within the time */
-export async function until(what: string, isSo: () => boolean | Promise<boolean>, withinMs = 10_000): Promise<void> {
-  for (const begun = performance.now(); !(await isSo()); await Bun.sleep(10)) {
-    if (performance.now() - begun > withinMs) throw new Error(`in ${withinMs} ms it did not come about that ${what}`);
-  }
-}
-
 /** Stands before a platform and changes the documents that are sent to it. */
 export function relay(platform: Platform, change: (document: string) => string): { readonly origin: string } {
   const server = Bun.serve({

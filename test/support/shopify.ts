@@ -61,9 +61,3 @@ export function identifiersOf(product: ProductRecord) {
     variants: toArray(product.variants).map(({ id, metafields }) => ({ id, metafields: gids(toArray(metafields)) })),
   };
 }
-
-export async function until(isSo: () => boolean): Promise<void> {
-  for (const end = performance.now() + 10_000; !isSo(); await Bun.sleep(1)) {
-    if (performance.now() > end) throw new Error(`never came true: ${isSo}`);
-  }
-}
