@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { z } from "zod";
 import { ServiceError } from "./errors.ts";
+import { choiceSchema, lineSchema, styleSchema } from "./personalization.ts";
 
 interface Setting<T> {
   readonly default: string;
@@ -35,6 +36,8 @@ function databaseUrl(text: string): string {
 }
 
 const anything = (text: string) => text;
+
+const header = (text: string) => (/^[ -~]*$/.test(text) ? text : expected("visible ASCII characters on one line"));
 
 const seconds = (text: string) => (/^\d{1,9}$/.test(text) ? Number(text) : expected("a whole number of seconds"));
 
@@ -105,6 +108,25 @@ export const settings = {
     parse: endpoint,
     sentence: "Another platform than `https://SHOP_DOMAIN`, such as the stand-in.",
   }),
+  feedAuthorization: setting({
+    default: "",
+    parse: header,
+    sentence: "`Authorization` header for a feed at an `https://` address, such as `Bearer …`.",
+    hide: "secret",
+  }),
+  s3Endpoint: setting({
+    default: "",
+    parse: endpoint,
+    sentence: "Endpoint of an S3-compatible store that is not Amazon's, for a feed at an `s3://` address.",
+  }),
+  s3Region: setting({ default: "us-east-1", parse: anything, sentence: "Its region." }),
+  s3AccessKeyId: setting({ default: "", parse: anything, sentence: "Its access key.", hide: "secret" }),
+  s3SecretAccessKey: setting({
+    default: "",
+    parse: anything,
+    sentence: "The secret that goes with the key.",
+    hide: "secret",
+  }),
   productMaxAge: setting({
     default: "86400",
     parse: seconds,
@@ -123,23 +145,91 @@ export type SettingName = keyof typeof settings;
 type Scalars = { readonly [Name in SettingName]: ReturnType<(typeof settings)[Name]["parse"]> };
 
 const source = z.string().min(1);
+
+const share = (what: string) => z.number().min(0).max(1).describe(what);
+const listNames = ["pzlines", "pzstyles", "pzchoices"] as const;
+const column = z.enum([lineSchema, styleSchema, choiceSchema].flatMap(({ shape }) => Object.keys(shape)));
+
+/** What is wrong with where a feed is said to be, or undefined. */
+function problemOfFeedSource(text: string): string | undefined {
+  if (!/^[a-z][a-z\d+.-]*:\/\//i.test(text)) return undefined;
+  if (!URL.canParse(text)) return "expected a folder, https://HOST/PATH/ or s3://BUCKET/PREFIX/";
+  const { protocol, hostname, username, password, search, hash } = new URL(text);
+  if (username !== "" || password !== "" || search !== "" || hash !== "") {
+    return "expected an address without user, password, query or fragment: a secret goes into FEED_AUTHORIZATION";
+  }
+  if (protocol === "https:" || protocol === "s3:" || (protocol === "http:" && isLoopback(hostname))) return undefined;
+  return "expected https:// or s3:// (http:// only for this very machine)";
+}
+
+const personalizationSchema = z.strictObject({
+  source: source
+    .superRefine((text, { addIssue }) => {
+      const message = problemOfFeedSource(text);
+      if (message !== undefined) addIssue({ code: "custom", message });
+    })
+    .describe("Where the three files are: a folder, `https://HOST/PATH/` or `s3://BUCKET/PREFIX/`."),
+  files: z
+    .partialRecord(z.enum(listNames), z.string().regex(/^[^/]+$/, "expected the name of a file, without its folder"))
+    .default({})
+    .describe(
+      "Their names there, where they are not pzlines, pzstyles, pzchoices with .csv or .ndjson and .gz or .zst.",
+    ),
+  marker: z
+    .string()
+    .regex(/^[^/]+$/, "expected the name of a file, without its folder")
+    .optional()
+    .describe(
+      "A file that is written last: without it, or while it is older than one of the three, the feed is not complete.",
+    ),
+  settle_seconds: z
+    .number()
+    .min(0)
+    .max(3600)
+    .default(5)
+    .describe("How long the files must have been left alone to count as complete."),
+  encoding: z
+    .enum(["utf-8", "utf-16le", "utf-16be", "windows-1252"])
+    .optional()
+    .describe("How the text is encoded; by default that is found out."),
+  separator: z
+    .enum([",", ";", "\t", "|"])
+    .optional()
+    .describe("What separates the fields of a row; by default that is found out."),
+  aliases: z
+    .partialRecord(column, z.array(z.string().min(1)).min(1))
+    .default({})
+    .describe('Other names of columns: `aliases.sku_id = ["Article"]`.'),
+  keep_generations: z.int().min(2).max(100).default(3).describe("How many generations stay, the current one included."),
+  max_removed_share: share(
+    "Share of the SKUs, of the styles or of the choices that may vanish in an import; fewer than 20 are not judged.",
+  ).default(0.2),
+  max_rejected_share: share(
+    "Share of the rows that may be rejected; the others are then imported without them.",
+  ).default(0),
+});
+
+/** Where a brand's personalization comes from and what is accepted of it. */
+export type PersonalizationOptions = z.infer<typeof personalizationSchema>;
+
+/** The options of a feed that is imported by hand: it lies there whole, since a person says so. */
+export function optionsByHand({ jobs }: Pick<Config, "jobs">, source: string): PersonalizationOptions {
+  const problem = problemOfFeedSource(source);
+  if (problem !== undefined) throw new ServiceError("bad_request", `${source}: ${problem}`);
+  const configured = jobs["personalization-import"];
+  return { ...(configured ?? personalizationSchema.parse({ source })), source, settle_seconds: 0 };
+}
+
 const jobsSchema = z.strictObject({
   "catalog-import": z
     .strictObject({ source: z.array(source).min(1).describe("Files of products, the whole set together.") })
     .optional(),
-  "personalization-import": z
-    .strictObject({ source: source.describe("Folder of pzlines, pzstyles and pzchoices, each .csv or .ndjson.") })
-    .optional(),
+  "personalization-import": personalizationSchema.optional(),
   "catalog-reconcile": z
     .strictObject({
-      max_removed_share: z
-        .number()
-        .min(0)
-        .max(1)
-        .default(0.2)
-        .describe(
-          "Share of the stored products that may vanish in a run; beyond it the run fails and changes nothing.",
-        ),
+      max_removed_share: share(
+        "Share of the stored products that may vanish in a run; beyond it the run fails and changes nothing.",
+      ).default(0.2),
     })
     .optional(),
   "catalog-sync": z.strictObject({}).optional(),

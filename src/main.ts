@@ -1,6 +1,6 @@
 #!/usr/bin/env bun
 import { parseArgs } from "node:util";
-import { type Command, type CommandOption, commands } from "./commands.ts";
+import { type Command, type CommandOption, commands } from "./commands/index.ts";
 import { ServiceError } from "./errors.ts";
 
 /** Exit statuses. */

@@ -48,11 +48,12 @@ export type Personalization = z.infer<typeof personalizationSchema>;
 export const maxSkuLength = 255;
 
 const numeric = /^\s*[+-]?(\d+(\.\d*)?|\.\d+)\s*$/;
+export const isNumericSequence = (sequence: string) => numeric.test(sequence);
 
 /** Display sequences compare as numbers, then as text; one that is not a number comes last. */
 export function compareSequence(a: string, b: string): number {
-  const x = numeric.test(a) ? Number(a) : Number.POSITIVE_INFINITY;
-  const y = numeric.test(b) ? Number(b) : Number.POSITIVE_INFINITY;
+  const x = isNumericSequence(a) ? Number(a) : Number.POSITIVE_INFINITY;
+  const y = isNumericSequence(b) ? Number(b) : Number.POSITIVE_INFINITY;
   if (x !== y) return x - y;
   return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -192,7 +192,7 @@ describe("jobs", async () => {
 
   test("print their report as JSON", async () => {
     const rows = Object.values(feedFiles).reduce((sum, text) => sum + text.trimEnd().split("\n").length - 1, 0);
-    expect(await jsonOf(["run", "personalization-import"], environment, cwd)).toEqual({
+    expect(await jsonOf(["run", "personalization-import"], environment, cwd)).toMatchObject({
       job: "personalization-import",
       brand: "acme",
       outcome: "succeeded",
@@ -200,8 +200,15 @@ describe("jobs", async () => {
       accepted: rows,
       duplicates: 0,
       rejected: 0,
-      rejectedRows: [],
+      rejections: [],
       notes: [],
+      overridden: [],
+      personalization: {
+        skus: null,
+        orphans: { stylesWithoutLine: { count: 1, examples: [expect.stringMatching(/pzstyles\.csv:6: "UNUSED"$/)] } },
+        nonNumericSequences: { count: 1 },
+        statuses: { style_sku_status: { A: 2, I: 1 }, line_status: { A: 5 }, choice_status: { A: 3, H: 1 } },
+      },
     });
   });
 
@@ -323,8 +330,8 @@ describe("pds rollback personalization", () => {
 
   test("is the business of one brand", async () => {
     const environment = await newStore();
-    for (const brand of ["acme", "acme", "other"]) {
-      await dataOf(["import", "personalization", feed, "--brand", brand], environment);
+    for (const [brand = "", ...options] of [["acme"], ["acme", "--force"], ["other"]]) {
+      await dataOf(["import", "personalization", feed, "--brand", brand, ...options], environment);
     }
     expect((await pds(["rollback", "personalization", "--brand", "other"], environment)).code).toBe(1);
     expect((await pds(["rollback", "personalization", "--brand", "acme"], environment)).code).toBe(0);

@@ -50,6 +50,11 @@ describe("the settings", () => {
         { setting: "SHOPIFY_CLIENT_ID", value: "", from },
         { setting: "SHOPIFY_CLIENT_SECRET", value: "(not set)", from },
         { setting: "SHOPIFY_API_URL", value: "", from },
+        { setting: "FEED_AUTHORIZATION", value: "(not set)", from },
+        { setting: "S3_ENDPOINT", value: "", from },
+        { setting: "S3_REGION", value: "us-east-1", from },
+        { setting: "S3_ACCESS_KEY_ID", value: "(not set)", from },
+        { setting: "S3_SECRET_ACCESS_KEY", value: "(not set)", from },
         { setting: "PRODUCT_MAX_AGE", value: "86400", from },
         { setting: "LOOKUPS_PER_MINUTE", value: "60", from },
         { setting: "LOG_LEVEL", value: "info", from },
@@ -107,10 +112,18 @@ describe("the settings", () => {
     );
   });
 
-  test("of jobs are shown as the file has them", async () => {
+  test("of jobs are shown as the file has them, with their defaults", async () => {
     const jobs = {
       "catalog-import": { source: ["a.ndjson", "b.json"] },
-      "personalization-import": { source: "feed" },
+      "personalization-import": {
+        source: "feed",
+        files: {},
+        settle_seconds: 5,
+        aliases: {},
+        keep_generations: 3,
+        max_removed_share: 0.2,
+        max_rejected_share: 0,
+      },
     };
     const PDS_CONFIG = await writeSettings(
       '[jobs.catalog-import]\nsource = ["a.ndjson", "b.json"]\n[jobs.personalization-import]\nsource = "feed"',
@@ -216,7 +229,9 @@ describe("a secret", () => {
 
   test("of any name is shown only as being set", async () => {
     const { settings } = await showConfig();
-    const names = settings.map(({ setting }) => setting).filter((name) => /TOKEN|SECRET|PASSWORD|KEY/.test(name));
+    const names = settings
+      .map(({ setting }) => setting)
+      .filter((name) => /TOKEN|SECRET|PASSWORD|KEY|AUTHORIZATION/.test(name));
     expect(names).toContain("ADMIN_TOKEN");
     const complete = { SHOP_DOMAIN: "shop.example", SHOPIFY_CLIENT_ID: "client" };
     const environment = { ...complete, ...Object.fromEntries(names.map((name) => [name, secret])) };

@@ -116,8 +116,8 @@ describe("the rule on imports", () => {
     ["database/run.ts", `const { runJob } = await import("../jobs/index.ts");`, "up"],
     ["database/run.ts", `let job: import("../jobs/index.ts").Job;`, "up"],
     ["jobs/index.ts", `import "../service.ts";`, "up"],
-    ["service.ts", `import { commands } from "./commands.ts";`, "up"],
-    ["commands.ts", `import "./main.ts";`, "up"],
+    ["service.ts", `import { commands } from "./commands/index.ts";`, "up"],
+    ["commands/index.ts", `import "../main.ts";`, "up"],
     ["http/server.ts", "await import(file);", "computes"],
     ["http/server.ts", `import { helper } from "../utilities.ts";`, "no floor"],
     ["http/server.ts", `import { pds } from "../../test/support/pds.ts";`, "no floor"],
@@ -138,8 +138,8 @@ describe("the rule on imports", () => {
     ["http/openapi.ts", `import packageJson from "../../package.json" with { type: "json" };`],
     ["jobs/index.ts", `import { readProducts } from "../feed/product.ts";`],
     ["service.ts", `import { listen } from "./http/server.ts";`],
-    ["commands.ts", `const { listJobs } = await import("./jobs/index.ts");`],
-    ["main.ts", `import { type Command, commands } from "./commands.ts";`],
+    ["commands/index.ts", `const { listJobs } = await import("../jobs/index.ts");`],
+    ["main.ts", `import { type Command, commands } from "./commands/index.ts";`],
   ])("allows in %s: %j", (file, text) => {
     const imports = importsOf(text);
     expect(imports).toHaveLength(1);

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { SQL } from "bun";
@@ -32,6 +33,11 @@ export async function openDatabase(url: string): Promise<Database> {
       },
     );
   }
+}
+
+/** Whether there is a store to open: one that is embedded may not have been made yet. */
+export function databaseExists(url: string): boolean {
+  return !url.startsWith("sqlite:") || existsSync(url.slice("sqlite:".length));
 }
 
 async function openFile(path: string): Promise<SQL> {

@@ -77,6 +77,21 @@ const migrations: readonly Migration[] = [
       value TEXT NOT NULL
     )`,
   ],
+  ({ key, bytes }) => [
+    // "loading", "complete", or "removed": on its way out.
+    "ALTER TABLE generation ADD COLUMN state TEXT NOT NULL DEFAULT 'complete'",
+    "ALTER TABLE generation ADD COLUMN row_count INTEGER NOT NULL DEFAULT 0",
+    // What it was loaded from, so that the same feed is known again: JSON.
+    "ALTER TABLE generation ADD COLUMN feed TEXT",
+    // Fingerprints of a generation's SKUs, styles and choices, for comparing it with the next.
+    `CREATE TABLE generation_digest (
+      generation INTEGER NOT NULL,
+      list ${key} NOT NULL,
+      part INTEGER NOT NULL,
+      data ${bytes} NOT NULL,
+      PRIMARY KEY (generation, list, part)
+    )`,
+  ],
 ];
 
 /** Brings the tables up to date; any number of replicas may call it at once. */

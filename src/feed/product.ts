@@ -21,7 +21,7 @@ export async function* readProducts(paths: readonly string[]): AsyncGenerator<Re
 
 async function* readFile(file: string): AsyncGenerator<ReadProduct> {
   const splitter = new JsonSplitter(0, file);
-  for await (const chunk of readText(file)) {
+  for await (const chunk of readText(file, "utf-8")) {
     for (const piece of splitter.push(chunk)) yield* readDocument(piece, file);
   }
   const { piece, unfinished } = splitter.end();

@@ -6,9 +6,9 @@ const batchSize = 100;
 
 /** Reads files of products, together the whole set, and replaces the stored one. */
 export function catalogImport(files: readonly string[]): Work {
-  return async ({ database, reporter, signal }) => {
+  return async ({ database, isRehearsal, reporter, signal }) => {
     const batches = readBatches(files, reporter, signal);
-    if (database !== undefined) await replaceProducts(database, batches);
+    if (database !== undefined && !isRehearsal) await replaceProducts(database, batches);
     else while (!(await batches.next()).done);
   };
 }
@@ -34,9 +34,11 @@ async function* readBatches(
     seen.set(key, `${file}:${line}`);
     batch.set(key, toStored(product));
     if (batch.size < batchSize) continue;
-    if (!reporter.refused) yield [...batch.values()];
+    if (!reporter.hasRejected) yield [...batch.values()];
     batch = new Map();
   }
-  reporter.finish();
+  reporter.finishDuplicates();
+  const { accepted, duplicates, rejected } = reporter.report;
+  if (rejected > 0) reporter.object([`${rejected} of ${accepted + duplicates + rejected} were rejected`], false);
   yield [...batch.values()];
 }

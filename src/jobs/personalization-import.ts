@@ -1,57 +1,166 @@
-import { type PersonalizationBatch, replacePersonalization } from "../database/personalization.ts";
-import { findFiles, type ListName, listNames, lists, readRows } from "../feed/personalization.ts";
-import type { Reporter, Work } from "./work.ts";
+import type { Config, PersonalizationOptions } from "../config.ts";
+import type { Database } from "../database/database.ts";
+import {
+  abandonGeneration,
+  beginGeneration,
+  findLastGeneration,
+  finishGeneration,
+  type LastGeneration,
+  type LoadedRows,
+  loadRows,
+  type PlacedRow,
+  readDigest,
+  removeOldGenerations,
+  saveDigest,
+} from "../database/generation.ts";
+import { ServiceError } from "../errors.ts";
+import { collectFeed, type DeliveredFile, type FeedState, formatOf } from "../feed/delivery.ts";
+import { type ListName, listNames } from "../feed/lists.ts";
+import { FeedReader } from "../feed/personalization.ts";
+import type { FileReport } from "../job.ts";
+import { objectionsTo } from "./guards.ts";
+import { FeedSurvey } from "./survey.ts";
+import type { RunContext, Work } from "./work.ts";
 
-const batchSize = 1000;
+/** Rows that one transaction loads: as many as others who want to write may wait for. */
+const rowsPerTransaction = 50_000;
 
-/** Reads a feed, the folder with the three files, and makes it the brand's current generation. */
-export function personalizationImport(folder: string): Work {
-  return async ({ database, brand, reporter, signal }) => {
-    const files = await findFiles(folder);
-    const batches = readBatches(files, reporter, signal);
-    if (database !== undefined) await replacePersonalization(database, brand, batches);
-    else while (!(await batches.next()).done);
+/** Choices and styles first: by then each line can be told whether its style is there. */
+const readingOrder: readonly ListName[] = ["pzchoices", "pzstyles", "pzlines"];
+
+/** How a feed is taken. */
+export interface ImportMode {
+  /** Whether a person asked for this very feed, and is to be told when it cannot be taken. */
+  readonly isByHand: boolean;
+  /** Take it whatever speaks against it. */
+  readonly isForced: boolean;
+}
+
+type Files = Readonly<Record<ListName, DeliveredFile>>;
+
+/** Reads a feed and makes it the brand's current generation. */
+export function personalizationImport(options: PersonalizationOptions, config: Config, mode: ImportMode): Work {
+  return async (context) => {
+    const { database, brand, reporter, signal } = context;
+    const last = database && (await findLastGeneration(database, brand));
+    const previous = mode.isForced ? undefined : (JSON.parse(last?.feed ?? "null") as FeedState | null);
+    const given = mode.isForced ? { ...options, marker: undefined } : options;
+    await using delivery = await collectFeed(given, config, previous ?? undefined, signal);
+    if (delivery.status === "complete") await importFiles(delivery.files, options, mode, last, context);
+    else if (delivery.status === "unchanged") reporter.note(unchangedNote(options.source, last));
+    else if (mode.isByHand) throw new ServiceError("invalid_input", `${delivery.reason}; --force takes it as it is`);
+    else reporter.note(`the feed is not complete yet, the next run looks again: ${delivery.reason}`);
   };
 }
 
-async function* readBatches(
-  files: Record<ListName, string>,
-  reporter: Reporter,
-  signal: AbortSignal,
-): AsyncGenerator<PersonalizationBatch> {
-  for (const list of listNames) yield* readList(list, files[list], reporter, signal);
-  reporter.finish();
+function unchangedNote(source: string, last: LastGeneration | undefined): string {
+  const wasRolledBack = last !== undefined && last.current !== last.id;
+  return wasRolledBack
+    ? `${source}: the same feed as the one that was imported last and rolled back, so it was left alone; --force takes it again`
+    : `${source}: the same feed as the one that was imported last, so there was nothing to do`;
 }
 
-type PlacedRow = Record<string, string | number>;
+async function importFiles(
+  files: Files,
+  options: PersonalizationOptions,
+  { isForced }: ImportMode,
+  last: LastGeneration | undefined,
+  context: RunContext,
+): Promise<void> {
+  const { database, isRehearsal, brand, reporter } = context;
+  const survey = new FeedSurvey();
+  const check = async (load: Load) => {
+    const read: FileReport[] = [];
+    for (const list of readingOrder)
+      read.push(await readFile(list, files[list], options, isForced, survey, load, context));
+    reporter.finishDuplicates();
+    // A generation that was loaded before feeds were kept has no digest either.
+    const isComparable = last !== undefined && last.currentFeed !== null;
+    const report = await survey.report(read, (list) =>
+      database !== undefined && isComparable ? readDigest(database, last.current, list) : undefined,
+    );
+    reporter.report.personalization = report;
+    reporter.object(objectionsTo(report, reporter.report, options), isForced);
+  };
+  if (database === undefined || isRehearsal) return await check(async () => {});
 
-async function* readList(
-  list: ListName,
-  path: string,
-  reporter: Reporter,
-  signal: AbortSignal,
-): AsyncGenerator<PersonalizationBatch> {
-  const seen = new Map<string, number>();
-  let batch = new Map<string, PlacedRow>();
-  // The rows have exactly the columns of their list: the reader made them so.
-  const toBatch = () => ({ list, rows: [...batch.values()] }) as unknown as PersonalizationBatch;
-  let position = 0;
-  for await (const read of readRows(list, path)) {
-    signal.throwIfAborted();
-    if ("note" in read) reporter.note(read.note);
-    else if ("rejected" in read) reporter.reject(read.rejected);
-    else {
-      const { row, file, line } = read;
-      const key = JSON.stringify(lists[list].key.map((column) => row[column]));
-      const earlier = seen.get(key);
-      if (earlier === undefined) reporter.accept();
-      else reporter.acceptDuplicate(`${file}:${line}`, `key ${key}`, `line ${earlier}`);
-      seen.set(key, line);
-      batch.set(key, { ...row, position: position++ });
-      if (batch.size < batchSize) continue;
-      if (!reporter.refused) yield toBatch();
-      batch = new Map();
-    }
+  const generation = await beginGeneration(database, brand);
+  try {
+    await check((list, rows) => loadRows(database, generation, list, rows));
+    await saveDigests(database, generation, survey);
+    const state: FeedState = { files, format: formatOf(options) };
+    await finishGeneration(database, brand, generation, JSON.stringify(state));
+  } catch (error) {
+    // What cannot be removed now, because the store is lost, the next import removes.
+    await abandonGeneration(database, brand, generation).catch(() => {});
+    throw error;
   }
-  if (!reporter.refused) yield toBatch();
+  await removeOldGenerations(database, brand, options.keep_generations);
+}
+
+type Load = (list: ListName, rows: LoadedRows) => Promise<void>;
+
+async function saveDigests(database: Database, generation: number, survey: FeedSurvey): Promise<void> {
+  for (const list of listNames) {
+    let part = 0;
+    for (const data of survey.lists[list].digest()) await saveDigest(database, generation, list, part++, data);
+  }
+}
+
+async function readFile(
+  list: ListName,
+  file: DeliveredFile,
+  options: PersonalizationOptions,
+  isForced: boolean,
+  survey: FeedSurvey,
+  load: Load,
+  { reporter, signal, onProgress }: RunContext,
+): Promise<FileReport> {
+  const reader = new FeedReader(list, file, options, isForced);
+  const hasher = new Bun.CryptoHasher("sha256");
+  let bytes = 0;
+  let rows = 0;
+  let fresh: PlacedRow[] = [];
+  let repeated: PlacedRow[] = [];
+  const tell = (isDone: boolean) => onProgress?.({ file: file.name, rows, bytes, totalBytes: file.bytes, isDone });
+  const pieces = reader.read((read) => {
+    hasher.update(read);
+    bytes += read.length;
+  });
+  for await (const piece of pieces) {
+    signal.throwIfAborted();
+    for (const problem of piece.rejected) reporter.reject(problem);
+    for (const row of piece.rows) {
+      const earlier = survey.add(list, row, file.name);
+      if (earlier < 0) fresh.push(row);
+      else {
+        repeated.push(row);
+        reporter.acceptDuplicate(`${file.name}:${row.line}`, `key ${survey.lists[list].keyOf(row)}`, `line ${earlier}`);
+      }
+    }
+    rows += piece.rows.length + piece.rejected.length;
+    tell(false);
+    if (fresh.length + repeated.length < rowsPerTransaction) continue;
+    reporter.accept(fresh.length);
+    await load(list, { fresh, repeated });
+    fresh = [];
+    repeated = [];
+    // Left alone, the collector lets the rows of many transactions pile up: twice the memory for a tenth of the time.
+    Bun.gc(true);
+  }
+  reporter.accept(fresh.length);
+  await load(list, { fresh, repeated });
+  tell(true);
+  for (const note of reader.notes) reporter.note(note);
+  const sha256 = hasher.digest("hex");
+  if (sha256 !== file.sha256) throw new ServiceError("invalid_input", `${file.name}: was changed while it was read`);
+  return {
+    list,
+    file: file.name,
+    encoding: reader.encoding,
+    separator: reader.separator,
+    rows,
+    isBlank: reader.isBlank,
+    sha256,
+  };
 }

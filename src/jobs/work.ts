@@ -1,25 +1,50 @@
 import type { Database } from "../database/database.ts";
 import { ServiceError } from "../errors.ts";
-import { type ImportReport, type RejectedRow, reportedRows } from "../job.ts";
+import { type ImportReport, type RejectedRow, reportedExamples, reportedNotes, reportedReasons } from "../job.ts";
 
 /** What a job does when it runs; what it throws is why the run failed. */
 export type Work = (context: RunContext) => Promise<void>;
 
 export interface RunContext {
-  /** Undefined for an import that only reads and checks. */
+  /** Undefined for a rehearsal where there is no store yet. */
   readonly database: Database | undefined;
+  /** Only read and check: nothing is to change. */
+  readonly isRehearsal: boolean;
   readonly brand: string;
   readonly reporter: Reporter;
   /** Tells the work to stop. */
   readonly signal: AbortSignal;
+  /** Is told how far a long reading has come. */
+  readonly onProgress?: OnProgress | undefined;
 }
+
+/** How far the reading of a file has come; `bytes` of `totalBytes` as the file lies there. */
+export interface Progress {
+  /** Whether it has been read to its end. */
+  readonly isDone: boolean;
+  readonly file: string;
+  readonly rows: number;
+  readonly bytes: number;
+  readonly totalBytes: number;
+}
+
+export type OnProgress = (progress: Progress) => void;
+
+const otherReasons = "other reasons";
 
 /** Keeps account of one run. */
 export class Reporter {
-  readonly report: ImportReport = { accepted: 0, duplicates: 0, rejected: 0, rejectedRows: [], notes: [] };
+  readonly report: ImportReport = {
+    accepted: 0,
+    duplicates: 0,
+    rejected: 0,
+    rejections: [],
+    notes: [],
+    overridden: [],
+  };
 
-  /** Whether a row was rejected: nothing will be changed any more, the rest is only checked. */
-  get refused(): boolean {
+  /** Whether a row was rejected. */
+  get hasRejected(): boolean {
     return this.report.rejected > 0;
   }
 
@@ -27,9 +52,23 @@ export class Reporter {
     this.report.accepted += count;
   }
 
-  reject(...rows: RejectedRow[]): void {
+  /** One row or document, with all that is wrong with it. */
+  reject(...problems: RejectedRow[]): void {
     this.report.rejected++;
-    this.report.rejectedRows.push(...rows.slice(0, Math.max(0, reportedRows - this.report.rejectedRows.length)));
+    for (const problem of problems) this.#reject(problem);
+  }
+
+  #reject({ field, reason, ...example }: RejectedRow): void {
+    const { rejections } = this.report;
+    const known = rejections.find((rejection) => rejection.field === field && rejection.reason === reason);
+    if (known !== undefined) {
+      known.rows++;
+      if (known.examples.length < reportedExamples) known.examples.push(example);
+    } else if (rejections.length < reportedReasons || reason === otherReasons) {
+      rejections.push({ ...(field !== undefined && { field }), reason, rows: 1, examples: [example] });
+    } else {
+      this.#reject({ reason: otherReasons, ...example });
+    }
   }
 
   note(text: string): void {
@@ -39,20 +78,24 @@ export class Reporter {
   /** A key that was there before: its last row wins. */
   acceptDuplicate(where: string, what: string, earlier: string): void {
     this.report.duplicates++;
-    if (this.report.duplicates <= reportedRows) {
+    if (this.report.duplicates <= reportedNotes) {
       this.note(`${where}: ${what} again, first at ${earlier}; the last one wins`);
     }
   }
 
+  /** Tells of the duplicates that were not told one by one. */
+  finishDuplicates(): void {
+    const more = this.report.duplicates - reportedNotes;
+    if (more > 0) this.note(`${more} more duplicates`);
+  }
+
   /**
-   * Ends the reading.
-   * @throws ServiceError `invalid_input` when a row was rejected.
+   * What speaks against the import: refused, or, when it is forced, reported.
+   * @throws ServiceError `invalid_input`
    */
-  finish(): void {
-    const { accepted, duplicates, rejected } = this.report;
-    if (duplicates > reportedRows) this.note(`${duplicates - reportedRows} more duplicates`);
-    if (!this.refused) return;
-    const read = accepted + duplicates + rejected;
-    throw new ServiceError("invalid_input", `${rejected} of ${read} were rejected, so nothing was changed`);
+  object(objections: readonly string[], isForced: boolean): void {
+    if (objections.length === 0) return;
+    if (!isForced) throw new ServiceError("invalid_input", `${objections.join("; ")}, so nothing was changed`);
+    this.report.overridden.push(...objections);
   }
 }

@@ -1,10 +1,12 @@
-import type { Config } from "./config.ts";
-import { environmentName, readConfig, settingNames, settings, shown } from "./config.ts";
-import type { Database } from "./database/database.ts";
-import { ServiceError } from "./errors.ts";
-import { toText } from "./job.ts";
-import type { Job, RunResult } from "./jobs/index.ts";
-import type { Log } from "./log.ts";
+import type { Config } from "../config.ts";
+import { environmentName, optionsByHand, readConfig, settingNames, settings, shown } from "../config.ts";
+import type { Database } from "../database/database.ts";
+import { ServiceError } from "../errors.ts";
+import type { Job, RunOptions, RunResult } from "../jobs/index.ts";
+import type { Log } from "../log.ts";
+import { print, printJson, printTable, tell } from "./output.ts";
+import { progressLine } from "./progress.ts";
+import { describePersonalization, describeProblems } from "./report.ts";
 
 export interface CommandOption {
   readonly type: "string" | "boolean";
@@ -23,6 +25,10 @@ export interface Command {
 }
 
 const json: CommandOption = { type: "boolean", sentence: "Print JSON." };
+const force: CommandOption = {
+  type: "boolean",
+  sentence: "Import whatever can be read, even what would be refused; the report says what.",
+};
 const importOptions = {
   brand: { type: "string", sentence: "Brand to import for; by default the configured one." },
   "dry-run": { type: "boolean", sentence: "Only read and check; change nothing." },
@@ -44,18 +50,20 @@ export const commands: Readonly<Record<string, Command>> = {
     options: importOptions,
     positionals: [1, Number.POSITIVE_INFINITY],
     run: async (files, values) => {
-      const { catalogImportJob } = await import("./jobs/index.ts");
-      return await importNow(catalogImportJob(files), values);
+      const { catalogImportJob } = await import("../jobs/index.ts");
+      return await importNow(() => catalogImportJob(files), values);
     },
   },
   "import personalization": {
-    usage: "FOLDER [--brand TEXT] [--dry-run] [--json]",
-    summary: "Replace a brand's personalization by the folder's pzlines, pzstyles and pzchoices, each .csv or .ndjson.",
-    options: importOptions,
+    usage: "FOLDER [--brand TEXT] [--dry-run] [--force] [--json]",
+    summary: "Replace a brand's personalization by the feed in a folder, or at an https:// or s3:// address.",
+    options: { ...importOptions, force },
     positionals: [1, 1],
     run: async ([folder = ""], values) => {
-      const { personalizationImportJob } = await import("./jobs/index.ts");
-      return await importNow(personalizationImportJob(folder), values);
+      const { personalizationImportJob } = await import("../jobs/index.ts");
+      const mode = { isByHand: true, isForced: values.force === true };
+      const jobOf = (config: Config) => personalizationImportJob(optionsByHand(config, folder), config, mode);
+      return await importNow(jobOf, values);
     },
   },
   "rollback personalization": {
@@ -64,7 +72,7 @@ export const commands: Readonly<Record<string, Command>> = {
     options: { brand: importOptions.brand },
     run: (_, values) =>
       withDatabase(async (database, config) => {
-        const { rollbackPersonalization } = await import("./database/personalization.ts");
+        const { rollbackPersonalization } = await import("../database/generation.ts");
         const brand = brandOf(config, values);
         const done = await rollbackPersonalization(database, brand);
         tell(done ? `rolled back the personalization of ${brand}` : `nothing to roll back to for ${brand}`);
@@ -78,7 +86,7 @@ export const commands: Readonly<Record<string, Command>> = {
     positionals: [1, 1],
     run: ([name = ""], values) =>
       withDatabase(async (database, config) => {
-        const [{ listJobs, runJob }, log] = await Promise.all([import("./jobs/index.ts"), openLog(config)]);
+        const [{ listJobs, runJob }, log] = await Promise.all([import("../jobs/index.ts"), openLog(config)]);
         const jobs = listJobs(config, log);
         const job = jobs.find((candidate) => candidate.name === name);
         if (job === undefined) {
@@ -88,7 +96,7 @@ export const commands: Readonly<Record<string, Command>> = {
             `run: no job ${JSON.stringify(name)} is configured; configured: ${known}`,
           );
         }
-        return report(await runJob(database, job, config.brand, whenTold().signal), values);
+        return report(await runJob(database, job, runOptions(config.brand)), values);
       }),
   },
   jobs: {
@@ -124,7 +132,7 @@ export const commands: Readonly<Record<string, Command>> = {
     usage: "",
     summary: "Print the contract as OpenAPI 3.1.",
     run: async () => {
-      const { openApiDocument } = await import("./http/openapi.ts");
+      const { openApiDocument } = await import("../http/openapi.ts");
       printJson(openApiDocument());
       return true;
     },
@@ -135,8 +143,8 @@ async function serve(): Promise<boolean> {
   const config = readConfig(process.env);
   const [log, { startService }, { runJobProcess }] = await Promise.all([
     openLog(config),
-    import("./service.ts"),
-    import("./jobs/process.ts"),
+    import("../service.ts"),
+    import("../jobs/process.ts"),
   ]);
   const { told, signal } = whenTold();
   const service = await startService(config, log, runJobProcess, signal);
@@ -161,26 +169,33 @@ function whenTold(): { told: Promise<NodeJS.Signals>; signal: AbortSignal } {
 }
 
 async function openLog({ logLevel }: Config): Promise<Log> {
-  const { createLog } = await import("./log.ts");
+  const { createLog } = await import("../log.ts");
   return await createLog(logLevel);
 }
 
-async function importNow(job: Job, values: Record<string, unknown>): Promise<boolean> {
-  const { rehearseJob, runJob } = await import("./jobs/index.ts");
-  const { signal } = whenTold();
-  if (values["dry-run"] === true) {
-    return report(await rehearseJob(job, brandOf(readConfig(process.env), values), signal), values);
+async function importNow(jobOf: (config: Config) => Job, values: Record<string, unknown>): Promise<boolean> {
+  const { rehearseJob, runJob } = await import("../jobs/index.ts");
+  const config = readConfig(process.env);
+  const options = runOptions(brandOf(config, values));
+  if (values["dry-run"] !== true) {
+    return await withDatabase(async (database) => report(await runJob(database, jobOf(config), options), values));
   }
-  return await withDatabase(async (database, config) =>
-    report(await runJob(database, job, brandOf(config, values), signal), values),
-  );
+  const { databaseExists } = await import("../database/index.ts");
+  const rehearse = async (database?: Database) => report(await rehearseJob(database, jobOf(config), options), values);
+  return databaseExists(config.databaseUrl) ? await withDatabase(rehearse) : await rehearse();
+}
+
+function runOptions(brand: string): RunOptions {
+  return { brand, signal: whenTold().signal, onProgress: progressLine(process.stderr) };
 }
 
 function report({ error, report, ...run }: RunResult, values: Record<string, unknown>): boolean {
-  for (const note of report.notes) tell(note);
-  for (const row of report.rejectedRows) tell(toText(row));
+  for (const line of describeProblems(report)) tell(line);
+  const { personalization } = report;
   if (values.json === true) printJson({ ...run, ...(error && { reason: error.message }), ...report });
-  else if (error === undefined) {
+  // Of an import that failed nothing came: what its feed held is a part of the message.
+  else for (const line of personalization ? describePersonalization(personalization) : []) (error ? tell : print)(line);
+  if (error === undefined && values.json !== true) {
     print(
       `${run.job}: ${run.counts} ${values["dry-run"] === true ? "would be imported" : "imported"} for ${run.brand}`,
     );
@@ -191,8 +206,8 @@ function report({ error, report, ...run }: RunResult, values: Record<string, unk
 
 async function printJobs(database: Database, config: Config, values: Record<string, unknown>): Promise<boolean> {
   const [{ findLastRun }, { listJobs }, log] = await Promise.all([
-    import("./database/run.ts"),
-    import("./jobs/index.ts"),
+    import("../database/run.ts"),
+    import("../jobs/index.ts"),
     openLog(config),
   ]);
   const rows = [];
@@ -214,8 +229,8 @@ async function printJobs(database: Database, config: Config, values: Record<stri
 
 async function printHistory(database: Database, text: string, values: Record<string, unknown>): Promise<boolean> {
   const [{ parseOrder, toHistories }, { listFinishedRuns }] = await Promise.all([
-    import("./history.ts"),
-    import("./database/run.ts"),
+    import("../history.ts"),
+    import("../database/run.ts"),
   ]);
   const order = parseOrder(text);
   if (order === undefined) throw new ServiceError("bad_request", "history: the order is asc or desc");
@@ -228,7 +243,7 @@ async function printHistory(database: Database, text: string, values: Record<str
 
 async function withDatabase<T>(work: (database: Database, config: Config) => Promise<T>): Promise<T> {
   const config = readConfig(process.env);
-  const { closeDatabase, openDatabase } = await import("./database/index.ts");
+  const { closeDatabase, openDatabase } = await import("../database/index.ts");
   const database = await openDatabase(config.databaseUrl);
   try {
     return await work(database, config);
@@ -245,32 +260,4 @@ function brandOf(config: Config, { brand }: Record<string, unknown>): string {
   } catch (cause) {
     throw new ServiceError("bad_request", `--brand: ${(cause as Error).message}`, { cause });
   }
-}
-
-/** Data goes to standard output … */
-function print(line: string): void {
-  process.stdout.write(`${line}\n`);
-}
-
-/** … and messages to standard error. */
-function tell(line: string): void {
-  process.stderr.write(`${line}\n`);
-}
-
-function printJson(value: unknown): void {
-  print(JSON.stringify(value, null, 2));
-}
-
-/** Rows with the same keys as aligned columns under their names. */
-function printTable(rows: readonly Record<string, string | number>[]): void {
-  const columns = Object.keys(rows[0] ?? {});
-  const lines = [columns, ...rows.map((row) => columns.map((column) => `${row[column] ?? ""}`))];
-  const widths = columns.map((_, index) => Math.max(...lines.map((line) => line[index]?.length ?? 0)));
-  for (const line of lines)
-    print(
-      line
-        .map((cell, index) => cell.padEnd(widths[index] ?? 0))
-        .join("  ")
-        .trimEnd(),
-    );
 }

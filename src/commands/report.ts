@@ -1,0 +1,47 @@
+import { type Difference, type ImportReport, type PersonalizationReport, type Sighting, toText } from "../job.ts";
+
+/** What went wrong or is odd in an import, for people, line by line. */
+export function describeProblems({ notes, rejections, overridden }: ImportReport): string[] {
+  return [
+    ...notes,
+    ...rejections.flatMap(({ rows, examples, ...problem }) => [
+      ...examples.map((example) => toText({ ...problem, ...example })),
+      ...(rows > examples.length ? [`${rows - examples.length} more of: ${problem.reason}`] : []),
+    ]),
+    ...overridden.map((objection) => `forced, although ${objection}`),
+  ];
+}
+
+/** What a feed holds, and how that differs from the current generation. */
+export function describePersonalization(report: PersonalizationReport): string[] {
+  const { files, skus, styles, choices, orphans, nonNumericSequences, statuses } = report;
+  return [
+    ...files.map(({ file, rows }) => `${file}: ${rows} rows`),
+    ...Object.entries({ SKUs: skus, styles, choices }).flatMap(([what, difference]) =>
+      difference === null ? [] : [`${what}: ${describeDifference(difference)}`],
+    ),
+    ...describeSighting("lines without their style", orphans.linesWithoutStyle),
+    ...describeSighting("styles that no line offers", orphans.stylesWithoutLine),
+    ...describeSighting("choice groups that no style uses", orphans.unusedChoiceGroups),
+    ...describeSighting("display sequences that are no numbers", nonNumericSequences),
+    ...Object.entries(statuses).map(
+      ([column, counts]) =>
+        `${column}: ${Object.entries(counts)
+          .map(([code, rows]) => `${code || '""'} ${rows}`)
+          .join(", ")}`,
+    ),
+  ];
+}
+
+function describeDifference({ total, added, changed, removed }: Difference): string {
+  return `${total} (${added} added, ${changed} changed, ${removed} removed)`;
+}
+
+function describeSighting(what: string, { count, examples }: Sighting): string[] {
+  if (count === 0) return [];
+  return [
+    `${what}: ${count}`,
+    ...examples.map((example) => `  ${example}`),
+    ...(count > examples.length ? ["  …"] : []),
+  ];
+}

@@ -1,0 +1,228 @@
+import type { SQL } from "bun";
+import { ServiceError } from "../errors.ts";
+import type { Database } from "./database.ts";
+import { writing } from "./database.ts";
+import { type Cell, insertRows } from "./rows.ts";
+
+/** The tables of a generation's rows, by the list that each holds. */
+const tables = {
+  pzlines: {
+    table: "personalization_line",
+    columns: ["sku_id", "style_code", "style_display_seq", "style_sku_status"],
+    key: ["sku_id", "style_code"],
+  },
+  pzstyles: {
+    table: "personalization_style",
+    columns: ["style_code", "line_status", "line_display_seq", "choice_type", "instruct_text"],
+    key: ["style_code", "line_display_seq"],
+  },
+  pzchoices: {
+    table: "personalization_choice",
+    columns: ["choice_type", "choice_status", "choice_display_seq", "choice_value"],
+    key: ["choice_type", "choice_value"],
+  },
+} as const;
+
+type List = keyof typeof tables;
+
+/** A row's values in the contract's order of columns, and its place in the feed. */
+export interface PlacedRow {
+  readonly values: readonly string[];
+  readonly position: number;
+}
+
+/** Rows of a list: of keys that are new to the generation, and of keys that may be there already, whose last row wins. */
+export interface LoadedRows {
+  readonly fresh: readonly PlacedRow[];
+  readonly repeated: readonly PlacedRow[];
+}
+
+/** Rows that one transaction deletes: short enough for whoever else wants to write. */
+const rowsPerDeletion = 20_000;
+
+/**
+ * Begins a generation beside the current one. One that was never finished is removed: its run was killed, or it still goes on
+ * and ends with an error, since the run that began last is the one that counts.
+ */
+export async function beginGeneration(database: Database, brand: string): Promise<number> {
+  await writing(database, async (transaction) => {
+    await transaction`UPDATE generation SET state = 'removed' WHERE brand = ${brand} AND state = 'loading'`;
+  });
+  await sweepGenerations(database, brand);
+  const { sql, dialect } = database;
+  const [created] = await sql<{ id: number }[]>`
+    INSERT INTO generation (brand, loaded_at, state) VALUES (${brand}, ${sql.unsafe(dialect.now)}, 'loading') RETURNING id`;
+  if (created === undefined) throw new Error("the database made no generation");
+  return created.id;
+}
+
+/**
+ * Adds rows to a generation that is being loaded, all or none.
+ * @throws ServiceError `unavailable` when another import of the brand has begun since.
+ */
+export function loadRows(database: Database, generation: number, list: List, rows: LoadedRows): Promise<void> {
+  const { table, columns, key } = tables[list];
+  const keyPlaces = key.map((column) => (columns as readonly string[]).indexOf(column));
+  const names = ["generation", ...columns, "position"];
+  const append = (cells: Cell[], { values, position }: PlacedRow) => {
+    cells.push(generation);
+    for (const value of values) cells.push(value);
+    cells.push(position);
+  };
+  const { dialect } = database;
+  return writing(database, async (transaction) => {
+    const count = rows.fresh.length + rows.repeated.length;
+    await holdGeneration(transaction, generation, count);
+    await dialect.load(transaction, { table, columns: names, rows: rows.fresh, append });
+    const updates = columns.filter((name) => !(key as readonly string[]).includes(name));
+    const update = [...updates, "position"].map((name) => `${name} = excluded.${name}`).join(", ");
+    const conflict = `ON CONFLICT (generation, ${key.join(", ")}) DO UPDATE SET ${update}`;
+    const repeated = lastOfEachKey(rows.repeated, keyPlaces);
+    await insertRows(transaction, dialect.placeholder, { table, columns: names, rows: repeated, append }, conflict);
+  });
+}
+
+/** Adds a part of what the generation is compared by later. */
+export async function saveDigest({ sql }: Database, generation: number, list: List, part: number, data: Uint8Array) {
+  await sql`INSERT INTO generation_digest (generation, list, part, data) VALUES (${generation}, ${list}, ${part}, ${data})`;
+}
+
+/** @returns the parts that were saved for a list, in their order; none for a generation without */
+export async function* readDigest({ sql }: Database, generation: number, list: List): AsyncGenerator<Uint8Array> {
+  for (let part = 0; ; part++) {
+    const [row] = await sql<{ data: Uint8Array }[]>`
+      SELECT data FROM generation_digest WHERE generation = ${generation} AND list = ${list} AND part = ${part}`;
+    if (row === undefined) return;
+    yield row.data;
+  }
+}
+
+/**
+ * Makes a loaded generation the brand's current one, in one update.
+ * @param feed what it was loaded from, as JSON
+ */
+export async function finishGeneration(
+  database: Database,
+  brand: string,
+  generation: number,
+  feed: string,
+): Promise<void> {
+  const { sql } = database;
+  // Before anyone reads it: the planner would else know nothing of so many new rows.
+  for (const { table } of Object.values(tables)) await sql.unsafe(`ANALYZE ${table}`);
+  await writing(database, async (transaction) => {
+    await holdGeneration(transaction, generation, 0);
+    await transaction`UPDATE generation SET state = 'complete', feed = ${feed} WHERE id = ${generation}`;
+    await makeCurrent(transaction, brand, generation);
+  });
+}
+
+/** Gives up a generation that is being loaded. */
+export async function abandonGeneration(database: Database, brand: string, generation: number): Promise<void> {
+  await database.sql`UPDATE generation SET state = 'removed' WHERE id = ${generation} AND state = 'loading'`;
+  await sweepGenerations(database, brand);
+}
+
+/** Removes all but the newest generations of a brand; the current one stays in any case. */
+export async function removeOldGenerations(database: Database, brand: string, kept: number): Promise<void> {
+  const { sql } = database;
+  await sql`
+    UPDATE generation SET state = 'removed'
+    WHERE brand = ${brand} AND state = 'complete'
+      AND id NOT IN (SELECT generation FROM current_generation WHERE brand = ${brand})
+      AND id NOT IN (
+        SELECT id FROM generation WHERE brand = ${brand} AND state = 'complete' ORDER BY id DESC LIMIT ${kept}
+      )`;
+  await sweepGenerations(database, brand);
+}
+
+export interface LastGeneration {
+  readonly id: number;
+  /** What it was loaded from, as JSON; null when it was loaded before that was kept. */
+  readonly feed: string | null;
+  /** The brand's current one, which is an older one after a rollback. */
+  readonly current: number;
+  /** What that was loaded from. */
+  readonly currentFeed: string | null;
+}
+
+/** The brand's generation that was loaded last. */
+export async function findLastGeneration({ sql }: Database, brand: string): Promise<LastGeneration | undefined> {
+  const [last] = await sql<LastGeneration[]>`
+    SELECT last.id, last.feed, now.id AS current, now.feed AS ${sql("currentFeed")}
+    FROM generation last
+    JOIN current_generation ON current_generation.brand = last.brand
+    JOIN generation now ON now.id = current_generation.generation
+    WHERE last.brand = ${brand} AND last.state = 'complete' ORDER BY last.id DESC LIMIT 1`;
+  return last;
+}
+
+/**
+ * Makes the brand's generation before the current one current again.
+ * @returns whether there was one
+ */
+export function rollbackPersonalization(database: Database, brand: string): Promise<boolean> {
+  return writing(database, async (transaction) => {
+    const [previous] = await transaction<{ id: number | null }[]>`
+      SELECT max(id) AS id FROM generation
+      WHERE brand = ${brand} AND state = 'complete'
+        AND id < (SELECT generation FROM current_generation WHERE brand = ${brand})`;
+    if (typeof previous?.id !== "number") return false;
+    await makeCurrent(transaction, brand, previous.id);
+    return true;
+  });
+}
+
+/** Makes sure that nobody takes the generation away before the transaction ends. */
+async function holdGeneration(sql: SQL, generation: number, rows: number): Promise<void> {
+  const held = await sql`
+    UPDATE generation SET row_count = row_count + ${rows} WHERE id = ${generation} AND state = 'loading' RETURNING 1`;
+  if (held.length === 0) {
+    throw new ServiceError(
+      "unavailable",
+      "another import for the same brand has begun since, and takes the place of this one",
+    );
+  }
+}
+
+/** A statement may touch a key only once. */
+function lastOfEachKey(rows: readonly PlacedRow[], keyPlaces: readonly number[]): PlacedRow[] {
+  const byKey = rows.map((row) => [JSON.stringify(keyPlaces.map((place) => row.values[place])), row] as const);
+  return [...new Map(byKey).values()];
+}
+
+async function makeCurrent(sql: SQL, brand: string, generation: number): Promise<void> {
+  await sql`
+    INSERT INTO current_generation (brand, generation) VALUES (${brand}, ${generation})
+    ON CONFLICT (brand) DO UPDATE SET generation = excluded.generation`;
+}
+
+/** Deletes what was removed, the rows first: cut short, the next sweep goes on. */
+async function sweepGenerations(database: Database, brand: string): Promise<void> {
+  const { sql } = database;
+  const removed = await sql<{ id: number }[]>`SELECT id FROM generation WHERE brand = ${brand} AND state = 'removed'`;
+  for (const { id } of removed) {
+    for (const { table, key } of Object.values(tables)) await deleteRows(sql, table, key[0], id);
+    await sql`DELETE FROM generation_digest WHERE generation = ${id}`;
+    await sql`DELETE FROM generation WHERE id = ${id}`;
+  }
+}
+
+/** @param first the column that the rows of a generation are ordered by */
+async function deleteRows(sql: SQL, table: string, first: string, generation: number): Promise<void> {
+  for (;;) {
+    const [bound] = await sql.unsafe(
+      `SELECT ${first} AS value FROM ${table} WHERE generation = $1 ORDER BY ${first} LIMIT 1 OFFSET ${rowsPerDeletion}`,
+      [generation],
+    );
+    if (bound === undefined) break;
+    const { count } = await sql.unsafe(`DELETE FROM ${table} WHERE generation = $1 AND ${first} < $2`, [
+      generation,
+      bound.value,
+    ]);
+    // So many rows of one value that they take a step of their own.
+    if (count > 0) continue;
+    await sql.unsafe(`DELETE FROM ${table} WHERE generation = $1 AND ${first} = $2`, [generation, bound.value]);
+  }
+  await sql.unsafe(`DELETE FROM ${table} WHERE generation = $1`, [generation]);
+}

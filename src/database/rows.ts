@@ -1,0 +1,41 @@
+import type { SQL } from "bun";
+
+export type Cell = string | number;
+
+/** Rows on their way into a table. */
+export interface NewRows<Row> {
+  readonly table: string;
+  readonly columns: readonly string[];
+  readonly rows: readonly Row[];
+  /** Appends a row's cells, in the order of the columns. */
+  readonly append: (cells: Cell[], row: Row) => void;
+}
+
+/** Rows of one statement: with more of them it is not faster. */
+const rowsPerStatement = 200;
+
+/**
+ * Adds rows to a table.
+ * @param placeholder how a statement names its nth value, counted from 1
+ * @param conflict what follows the values: what is to happen with keys that are there already
+ */
+export async function insertRows<Row>(
+  sql: SQL,
+  placeholder: (place: number) => string,
+  { table, columns, rows, append }: NewRows<Row>,
+  conflict = "",
+): Promise<void> {
+  const placesOf = (row: number) =>
+    columns.map((_, column) => placeholder(row * columns.length + column + 1)).join(", ");
+  const statementFor = (count: number) => {
+    const values = Array.from({ length: count }, (_, row) => `(${placesOf(row)})`).join(", ");
+    return `INSERT INTO ${table} (${columns.join(", ")}) VALUES ${values} ${conflict}`;
+  };
+  const whole = statementFor(rowsPerStatement);
+  for (let start = 0; start < rows.length; start += rowsPerStatement) {
+    const end = Math.min(start + rowsPerStatement, rows.length);
+    const cells: Cell[] = [];
+    for (let index = start; index < end; index++) append(cells, rows[index] as Row);
+    await sql.unsafe(end - start === rowsPerStatement ? whole : statementFor(end - start), cells);
+  }
+}

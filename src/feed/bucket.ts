@@ -1,0 +1,71 @@
+import { join } from "node:path";
+import { S3Client } from "bun";
+import type { PersonalizationOptions } from "../config.ts";
+import { ServiceError } from "../errors.ts";
+import type { Credentials, FoundFile, Origin } from "./delivery.ts";
+import { type ListName, listNames, missing, namesOf } from "./lists.ts";
+import { save } from "./spool.ts";
+
+/** Objects below a prefix of an S3 bucket. */
+export function bucketOrigin(
+  options: PersonalizationOptions,
+  { s3Endpoint, s3Region, s3AccessKeyId, s3SecretAccessKey }: Credentials,
+  signal: AbortSignal,
+): Origin {
+  const [, bucket = "", path = ""] = options.source.match(/^s3:\/\/([^/]+)\/?(.*)$/i) ?? [];
+  const prefix = path === "" || path.endsWith("/") ? path : `${path}/`;
+  const base = `s3://${bucket}/${prefix}`;
+  const client = new S3Client({
+    bucket,
+    region: s3Region,
+    ...(s3Endpoint !== "" && { endpoint: s3Endpoint }),
+    accessKeyId: s3AccessKeyId,
+    secretAccessKey: s3SecretAccessKey,
+  });
+
+  const ask = async <T>(name: string, request: Promise<T>): Promise<T> => {
+    try {
+      return await request;
+    } catch (cause) {
+      signal.throwIfAborted();
+      const { code = "", message } = cause as Error & { code?: string };
+      throw new ServiceError("unavailable", `${name}: ${[code, message].filter(Boolean).join(": ")}`, { cause });
+    }
+  };
+
+  const look = async (name: string): Promise<FoundFile | undefined> => {
+    const file = client.file(`${prefix}${name}`);
+    const found = await ask(`${base}${name}`, file.stat().catch(undefinedIfMissing));
+    if (found === undefined) return undefined;
+    return { name: `${base}${name}`, version: found.etag, ageMs: Date.now() - found.lastModified.getTime() };
+  };
+
+  return {
+    name: base,
+    versionsTell: true,
+    find: async (marker) => {
+      const files = {} as Record<ListName, FoundFile>;
+      for (const list of listNames) {
+        const found = (await Promise.all(namesOf(list, options).map(look))).filter((file) => file !== undefined);
+        const [file, second] = found;
+        if (file === undefined) throw new ServiceError("invalid_input", `${base}: ${missing(list, options)}`);
+        if (second !== undefined) {
+          throw new ServiceError("invalid_input", `both ${file.name} and ${second.name} are there`);
+        }
+        files[list] = file;
+      }
+      return { files, marker: marker === undefined ? undefined : await look(marker) };
+    },
+    fetch: async ({ name, version }, openSpool) => {
+      const key = name.slice(base.length);
+      const target = join((await openSpool()).folder, key);
+      await ask(name, save(client.file(`${prefix}${key}`).stream(), target));
+      return (await look(key))?.version === version ? target : undefined;
+    },
+  };
+}
+
+function undefinedIfMissing(error: Error & { code?: string }): undefined {
+  if (error.code === "NoSuchKey" || error.code === "NotFound" || error.code === "ERR_S3_NOT_FOUND") return undefined;
+  throw error;
+}
