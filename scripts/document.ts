@@ -1,26 +1,40 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import { environmentName, fileKey, settingNames, settings } from "../src/config.ts";
+import { environmentName, fileKey, personalizationOptions, settingNames, settings } from "../src/config.ts";
 
-// Writes the README's table of settings from the one in the code; with --check it only says whether that is needed.
-const path = new URL("../README.md", import.meta.url).pathname;
-const begin = "<!-- settings: made by scripts/document.ts -->\n";
-const end = "<!-- end of settings -->";
+// Writes the tables of settings in the documentation from those in the code; with --check it only says whether that is needed.
+const root = new URL("..", import.meta.url).pathname;
 
-const rows = settingNames.map((name) => {
-  const { default: value, sentence } = settings[name];
-  return `| \`${environmentName(name)}\` | \`${fileKey(name)}\` | ${value === "" ? "" : `\`${value}\``} | ${sentence} |`;
-});
-const table = ["| environment | pds.toml | default | what it is |", "| --- | --- | --- | --- |", ...rows, ""].join(
-  "\n",
-);
+const code = (text: string) => (text === "" ? "" : `\`${text}\``);
 
-const text = readFileSync(path, "utf8");
-const documented = text.slice(0, text.indexOf(begin) + begin.length) + table + text.slice(text.indexOf(end));
-if (documented !== text) {
+const tables = [
+  {
+    file: "README.md",
+    name: "settings",
+    head: ["environment", "pds.toml", "default", "what it is"],
+    rows: settingNames.map((name) => {
+      const { default: value, sentence } = settings[name];
+      return [code(environmentName(name)), code(fileKey(name)), code(value), sentence];
+    }),
+  },
+  {
+    file: "docs/personalization.md",
+    name: "personalization",
+    head: ["option", "default", "what it is"],
+    rows: personalizationOptions().map(({ name, default: value, sentence }) => [code(name), code(value), sentence]),
+  },
+];
+
+for (const { file, name, head, rows } of tables) {
+  const begin = `<!-- ${name}: made by scripts/document.ts -->\n`;
+  const end = `<!-- end of ${name} -->`;
+  const table = [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |\n`).join("");
+  const text = readFileSync(`${root}${file}`, "utf8");
+  const documented = text.slice(0, text.indexOf(begin) + begin.length) + table + text.slice(text.indexOf(end));
+  if (documented === text) continue;
   if (process.argv.includes("--check")) {
-    process.stderr.write("README.md: the settings are not up to date: npm run document\n");
+    process.stderr.write(`${file}: its table is not up to date: npm run document\n`);
     process.exitCode = 1;
   } else {
-    writeFileSync(path, documented);
+    writeFileSync(`${root}${file}`, documented);
   }
 }

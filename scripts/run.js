@@ -21,6 +21,7 @@ const tasks = {
   platform: { development: true, args: ["test/platform/main.ts"] },
   check: { development: true, args: ["scripts/check.ts"] },
   document: { args: ["scripts/document.ts"] },
+  "bench:import": { development: true, args: ["bench/import.ts"] },
   "bench:platform": { development: true, args: ["bench/platform.ts"] },
   "bench:start": { args: ["bench/start.ts"] },
 };

@@ -146,7 +146,7 @@ type Scalars = { readonly [Name in SettingName]: ReturnType<(typeof settings)[Na
 
 const source = z.string().min(1);
 
-const share = (what: string) => z.number().min(0).max(1).describe(what);
+const share = (what: string, value: number) => z.number().min(0).max(1).default(value).describe(what);
 const listNames = ["pzlines", "pzstyles", "pzchoices"] as const;
 const column = z.enum([lineSchema, styleSchema, choiceSchema].flatMap(({ shape }) => Object.keys(shape)));
 
@@ -203,14 +203,21 @@ const personalizationSchema = z.strictObject({
   keep_generations: z.int().min(2).max(100).default(3).describe("How many generations stay, the current one included."),
   max_removed_share: share(
     "Share of the SKUs, of the styles or of the choices that may vanish in an import; fewer than 20 are not judged.",
-  ).default(0.2),
-  max_rejected_share: share(
-    "Share of the rows that may be rejected; the others are then imported without them.",
-  ).default(0),
+    0.2,
+  ),
+  max_rejected_share: share("Share of the rows that may be rejected; the others are then imported without them.", 0),
 });
 
 /** Where a brand's personalization comes from and what is accepted of it. */
 export type PersonalizationOptions = z.infer<typeof personalizationSchema>;
+
+/** Each option with its default, for the documentation. */
+export function personalizationOptions(): { name: string; default: string; sentence: string }[] {
+  return Object.entries(personalizationSchema.shape).map(([name, schema]) => {
+    const value = (schema.def as { defaultValue?: unknown }).defaultValue;
+    return { name, default: value === undefined ? "" : JSON.stringify(value), sentence: schema.description ?? "" };
+  });
+}
 
 /** The options of a feed that is imported by hand: it lies there whole, since a person says so. */
 export function optionsByHand({ jobs }: Pick<Config, "jobs">, source: string): PersonalizationOptions {
@@ -229,7 +236,8 @@ const jobsSchema = z.strictObject({
     .strictObject({
       max_removed_share: share(
         "Share of the stored products that may vanish in a run; beyond it the run fails and changes nothing.",
-      ).default(0.2),
+        0.2,
+      ),
     })
     .optional(),
   "catalog-sync": z.strictObject({}).optional(),

@@ -1,3 +1,4 @@
+import { constants, setPriority } from "node:os";
 import type { Config } from "../config.ts";
 import { environmentName, optionsByHand, readConfig, settingNames, settings, shown } from "../config.ts";
 import type { Database } from "../database/database.ts";
@@ -186,6 +187,8 @@ async function importNow(jobOf: (config: Config) => Job, values: Record<string, 
 }
 
 function runOptions(brand: string): RunOptions {
+  // Whoever serves on the same machine comes first.
+  setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
   return { brand, signal: whenTold().signal, onProgress: progressLine(process.stderr) };
 }
 

@@ -139,7 +139,8 @@ async function collect(
 }
 
 /** How long the files are still to be watched: until the youngest has been left alone for long enough. */
-function settleMs({ files }: Found, { settle_seconds: seconds }: PersonalizationOptions): number {
+function settleMs({ files }: Found, { settle_seconds: seconds, marker }: PersonalizationOptions): number {
+  if (marker !== undefined) return 0;
   const ages = listNames.map((list) => files[list].ageMs ?? Number.POSITIVE_INFINITY);
   // A clock that is ahead makes a file seem younger than new.
   return seconds * 1000 - Math.max(0, Math.min(...ages));

@@ -8,7 +8,6 @@ import {
   type LastGeneration,
   type LoadedRows,
   loadRows,
-  type PlacedRow,
   readDigest,
   removeOldGenerations,
   saveDigest,
@@ -19,11 +18,9 @@ import { type ListName, listNames } from "../feed/lists.ts";
 import { FeedReader } from "../feed/personalization.ts";
 import type { FileReport } from "../job.ts";
 import { objectionsTo } from "./guards.ts";
+import { Loading } from "./loading.ts";
 import { FeedSurvey } from "./survey.ts";
 import type { RunContext, Work } from "./work.ts";
-
-/** Rows that one transaction loads: as many as others who want to write may wait for. */
-const rowsPerTransaction = 50_000;
 
 /** Choices and styles first: by then each line can be told whether its style is there. */
 const readingOrder: readonly ListName[] = ["pzchoices", "pzstyles", "pzlines"];
@@ -120,8 +117,7 @@ async function readFile(
   const hasher = new Bun.CryptoHasher("sha256");
   let bytes = 0;
   let rows = 0;
-  let fresh: PlacedRow[] = [];
-  let repeated: PlacedRow[] = [];
+  await using loading = new Loading((some) => load(list, some));
   const tell = (isDone: boolean) => onProgress?.({ file: file.name, rows, bytes, totalBytes: file.bytes, isDone });
   const pieces = reader.read((read) => {
     hasher.update(read);
@@ -132,24 +128,19 @@ async function readFile(
     for (const problem of piece.rejected) reporter.reject(problem);
     for (const row of piece.rows) {
       const earlier = survey.add(list, row, file.name);
-      if (earlier < 0) fresh.push(row);
-      else {
-        repeated.push(row);
+      loading.add(row, earlier < 0);
+      if (earlier < 0) reporter.accept();
+      else
         reporter.acceptDuplicate(`${file.name}:${row.line}`, `key ${survey.lists[list].keyOf(row)}`, `line ${earlier}`);
-      }
     }
     rows += piece.rows.length + piece.rejected.length;
     tell(false);
-    if (fresh.length + repeated.length < rowsPerTransaction) continue;
-    reporter.accept(fresh.length);
-    await load(list, { fresh, repeated });
-    fresh = [];
-    repeated = [];
+    if (!loading.isFull) continue;
+    await loading.send();
     // Left alone, the collector lets the rows of many transactions pile up: twice the memory for a tenth of the time.
     Bun.gc(true);
   }
-  reporter.accept(fresh.length);
-  await load(list, { fresh, repeated });
+  await loading.finish();
   tell(true);
   for (const note of reader.notes) reporter.note(note);
   const sha256 = hasher.digest("hex");
