@@ -155,6 +155,7 @@ function problemOfFeedSource(text: string): string | undefined {
   if (!/^[a-z][a-z\d+.-]*:\/\//i.test(text)) return undefined;
   if (!URL.canParse(text)) return "expected a folder, https://HOST/PATH/ or s3://BUCKET/PREFIX/";
   const { protocol, hostname, username, password, search, hash } = new URL(text);
+  if (hostname === "") return "expected a folder, https://HOST/PATH/ or s3://BUCKET/PREFIX/";
   if (username !== "" || password !== "" || search !== "" || hash !== "") {
     return "expected an address without user, password, query or fragment: a secret goes into FEED_AUTHORIZATION";
   }
@@ -219,10 +220,13 @@ export function personalizationOptions(): { name: string; default: string; sente
   });
 }
 
+/** An address as messages may repeat it: people paste what they were given, with all that is in it. */
+const withoutSecrets = (address: string) => address.replace(/\/\/[^/]*@/, "//").replace(/[?#].*$/s, "");
+
 /** The options of a feed that is imported by hand: it lies there whole, since a person says so. */
 export function optionsByHand({ jobs }: Pick<Config, "jobs">, source: string): PersonalizationOptions {
   const problem = problemOfFeedSource(source);
-  if (problem !== undefined) throw new ServiceError("bad_request", `${source}: ${problem}`);
+  if (problem !== undefined) throw new ServiceError("bad_request", `${withoutSecrets(source)}: ${problem}`);
   const configured = jobs["personalization-import"];
   return { ...(configured ?? personalizationSchema.parse({ source })), source, settle_seconds: 0 };
 }

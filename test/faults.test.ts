@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
+import { SQL } from "bun";
 import { toJson } from "../src/json.ts";
 import { toProduct } from "./support/catalog.ts";
 import { feedFiles, writeFeed } from "./support/feed.ts";
@@ -49,30 +50,48 @@ for (const engine of engines) {
       /"style_sku_status":"(\w+)"/,
     );
 
+  /** Three generations, the one that a killed import left behind, and the oldest, which it may not have removed yet. */
+  const mostLines = 5 * 5 * size;
+  const storedLines = async () => {
+    await using sql = new SQL(environment.DATABASE_URL);
+    const [row] = await sql`SELECT CAST(count(*) AS INTEGER) AS lines FROM personalization_line`;
+    return row.lines;
+  };
+
   describe(`on ${engine}, an import killed at any instant`, () => {
     test.each([
-      ["products", newCatalog, titles],
-      ["personalization", newFeed, statuses],
-    ])("of %s leaves the old set whole, or has made the new one whole", async (noun, source, seen) => {
-      const before = Date.now();
-      await pds(["import", noun, source], environment);
-      const wholeMs = Date.now() - before;
-      expect(await seen()).toEqual(["new"]);
-      await pds(["import", noun, noun === "products" ? oldCatalog : oldFeed], environment);
-      for (let kill = 0; kill < kills; kill++) {
-        const child = Bun.spawn([process.execPath, join(root, "src", "main.ts"), "import", noun, source], {
-          env: { PATH: "", PDS_CONFIG: "/dev/null", ...environment },
-          stdio: ["ignore", "ignore", "ignore"],
-        });
-        await Bun.sleep((wholeMs * (kill + 0.5)) / kills);
-        child.kill("SIGKILL");
-        await child.exited;
-        expect(await seen()).toBeOneOf([["old"], ["new"]]);
-        expect((await service.get("/readyz")).status).toBe(200);
-      }
-      expect((await pds(["import", noun, source], environment)).code).toBe(0);
-      expect(await seen()).toEqual(["new"]);
-    });
+      ["products", [oldCatalog, newCatalog], titles, []],
+      // The same feed again would be left alone.
+      ["personalization", [oldFeed, newFeed], statuses, ["--force"]],
+    ])(
+      "of %s leaves the old set whole, or has made the new one whole",
+      async (noun, [old = "", changed = ""], seen, options) => {
+        const importing = (source: string) => ["import", noun, source, ...options];
+        const before = Date.now();
+        await pds(importing(changed), environment);
+        const wholeMs = Date.now() - before;
+        expect(await seen()).toEqual(["new"]);
+        await pds(importing(old), environment);
+        for (let kill = 0; kill < kills; kill++) {
+          const child = Bun.spawn(
+            [process.execPath, join(root, "src", "main.ts"), ...importing(kill % 2 ? old : changed)],
+            {
+              env: { PATH: "", PDS_CONFIG: "/dev/null", ...environment },
+              stdio: ["ignore", "ignore", "ignore"],
+            },
+          );
+          await Bun.sleep((wholeMs * (kill + 0.5)) / kills);
+          child.kill("SIGKILL");
+          await child.exited;
+          expect(await seen()).toBeOneOf([["old"], ["new"]]);
+          expect((await service.get("/readyz")).status).toBe(200);
+          expect(await storedLines()).toBeLessThanOrEqual(mostLines);
+        }
+        expect((await pds(importing(changed), environment)).code).toBe(0);
+        expect(await seen()).toEqual(["new"]);
+        expect(await storedLines()).toBeLessThanOrEqual(3 * 5 * size);
+      },
+    );
   });
 }
 

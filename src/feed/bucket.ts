@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { S3Client } from "bun";
+import { S3Client, type S3File } from "bun";
 import type { PersonalizationOptions } from "../config.ts";
 import { ServiceError } from "../errors.ts";
 import type { Credentials, FoundFile, Origin } from "./delivery.ts";
@@ -23,9 +23,16 @@ export function bucketOrigin(
     secretAccessKey: s3SecretAccessKey,
   });
 
+  const stopped = new Promise<never>((_, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+  });
+  stopped.catch(() => {});
+
   const ask = async <T>(name: string, request: Promise<T>): Promise<T> => {
     try {
-      return await request;
+      signal.throwIfAborted();
+      // The client knows no signal: what it waits for goes on until the process ends, but nobody waits for it.
+      return await Promise.race([request, stopped]);
     } catch (cause) {
       signal.throwIfAborted();
       const { code = "", message } = cause as Error & { code?: string };
@@ -35,9 +42,10 @@ export function bucketOrigin(
 
   const look = async (name: string): Promise<FoundFile | undefined> => {
     const file = client.file(`${prefix}${name}`);
-    const found = await ask(`${base}${name}`, file.stat().catch(undefinedIfMissing));
+    const found = await ask(`${base}${name}`, file.stat().catch(explain(file)).catch(undefinedIfMissing));
     if (found === undefined) return undefined;
-    return { name: `${base}${name}`, version: found.etag, ageMs: Date.now() - found.lastModified.getTime() };
+    const changedAtMs = found.lastModified.getTime();
+    return { name: `${base}${name}`, version: found.etag, changedAtMs, ageMs: Date.now() - changedAtMs };
   };
 
   return {
@@ -62,6 +70,14 @@ export function bucketOrigin(
       await ask(name, save(client.file(`${prefix}${key}`).stream(), target));
       return (await look(key))?.version === version ? target : undefined;
     },
+  };
+}
+
+/** A store says nothing of why it refuses a look: asked for the first byte it does. */
+function explain(file: S3File): (error: Error & { code?: string }) => Promise<never> {
+  return async (error) => {
+    if (error.code === "UnknownError") await file.slice(0, 1).bytes();
+    throw error;
   };
 }
 

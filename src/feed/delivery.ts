@@ -13,7 +13,8 @@ export interface FoundFile {
   readonly name: string;
   /** Another one whenever the content is; empty where the origin tells none. */
   readonly version: string;
-  /** How long ago it was last changed, by its origin's clock; undefined where that is not told. */
+  /** When it was last changed, and how long ago that was, by its origin's clock; undefined where that is not told. */
+  readonly changedAtMs: number | undefined;
   readonly ageMs: number | undefined;
 }
 
@@ -40,7 +41,7 @@ export interface DeliveredFile extends FeedFile {
 
 /** What is kept of a feed that was imported, so that it is known again. */
 export interface FeedState {
-  readonly files: Readonly<Record<ListName, Pick<DeliveredFile, "version" | "sha256">>>;
+  readonly files: Readonly<Record<ListName, Pick<DeliveredFile, "name" | "version" | "sha256">>>;
   /** How it was read: read in another way it is another feed. */
   readonly format: string;
 }
@@ -125,7 +126,10 @@ async function collect(
     const reason = problemOfMarker(options.marker, marker, files);
     if (reason !== undefined) return { status: "incomplete", reason: `${origin.name}: ${reason}` };
   }
-  const isKnown = (list: ListName) => files[list].version !== "" && files[list].version === known?.files[list].version;
+  const isKnown = (list: ListName) => {
+    const { name, version } = files[list];
+    return version !== "" && version === known?.files[list].version && name === known.files[list].name;
+  };
   if (origin.versionsTell && listNames.every(isKnown)) return { status: "unchanged" };
   const delivered = {} as Record<ListName, DeliveredFile>;
   for (const list of listNames) {
@@ -148,8 +152,9 @@ function settleMs({ files }: Found, { settle_seconds: seconds, marker }: Persona
 
 function problemOfMarker(name: string, marker: FoundFile | undefined, files: Found["files"]): string | undefined {
   if (marker === undefined) return `the marker ${name} is not there yet`;
-  const { ageMs } = marker;
-  if (ageMs === undefined) return undefined;
-  const younger = listNames.find((list) => (files[list].ageMs ?? Number.POSITIVE_INFINITY) < ageMs);
+  // By the time itself: an age grows from one look to the next.
+  const { changedAtMs } = marker;
+  if (changedAtMs === undefined) return undefined;
+  const younger = listNames.find((list) => (files[list].changedAtMs ?? Number.NEGATIVE_INFINITY) > changedAtMs);
   return younger === undefined ? undefined : `the marker ${name} is older than ${files[younger].name}`;
 }

@@ -14,7 +14,13 @@ export function folderOrigin(folder: string, options: PersonalizationOptions): O
     });
     if (found === undefined) return undefined;
     if (!found.isFile()) throw new ServiceError("invalid_input", `${join(folder, name)}: not a file`);
-    return { name: join(folder, name), version: `${found.size} ${found.mtimeMs}`, ageMs: Date.now() - found.mtimeMs };
+    const { size, mtimeMs } = found;
+    return {
+      name: join(folder, name),
+      version: `${size} ${mtimeMs}`,
+      changedAtMs: mtimeMs,
+      ageMs: Date.now() - mtimeMs,
+    };
   };
   return {
     name: folder,

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm, truncate } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -44,5 +44,7 @@ export async function save(stream: AsyncIterable<Uint8Array>, path: string): Pro
   } finally {
     await writer.end();
   }
+  // What an earlier try left there may be longer, and the writer does not cut it off.
+  await truncate(path, bytes);
   return bytes;
 }

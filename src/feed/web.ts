@@ -55,19 +55,23 @@ export function webOrigin(
     }
   };
 
-  /** @param version the one that is known: told so, the server need not send it again */
-  const look = (name: string, version = ""): Promise<FoundFile | undefined> =>
-    ask(`${base}${encodeURIComponent(name)}`, conditions(version, "If-None-Match"), async (response) => {
-      const found = { name: `${base}${encodeURIComponent(name)}`, ageMs: ageOf(response) };
+  /** @param known what was imported before: told so, the server need not send it again */
+  const look = (name: string, known?: Pick<FoundFile, "name" | "version">): Promise<FoundFile | undefined> => {
+    const url = `${base}${encodeURIComponent(name)}`;
+    // Of another address it says nothing here: a time would make an older file look unchanged.
+    const version = known?.name === url ? known.version : "";
+    return ask(url, conditions(version, "If-None-Match"), async (response) => {
+      const found = { name: url, ...timesOf(response) };
       if (response.status === 304) return { ...found, version };
       if (response.status === 404 || response.status === 410) return undefined;
       if (response.ok) return { ...found, version: versionOf(response) };
-      throw new ServiceError("unavailable", `${found.name}: ${response.status} ${response.statusText}`);
+      throw new ServiceError("unavailable", `${url}: ${response.status} ${response.statusText}`);
     });
+  };
 
   const findFile = async (list: ListName): Promise<FoundFile> => {
     for (const name of namesOf(list, options)) {
-      const found = await look(name, previous?.files[list].version);
+      const found = await look(name, previous?.files[list]);
       if (found !== undefined) return found;
     }
     throw new ServiceError("invalid_input", `${base}: ${missing(list, options)}`);
@@ -121,8 +125,8 @@ function conditions(version: string, name: "If-None-Match"): Record<string, stri
   return /^(W\/)?"/.test(version) ? { [name]: version } : { "If-Modified-Since": version };
 }
 
-function ageOf({ headers }: Response): number | undefined {
+function timesOf({ headers }: Response): Pick<FoundFile, "changedAtMs" | "ageMs"> {
   const [changed, now] = ["Last-Modified", "Date"].map((name) => Date.parse(headers.get(name) ?? ""));
-  if (changed === undefined || Number.isNaN(changed)) return undefined;
-  return (now === undefined || Number.isNaN(now) ? Date.now() : now) - changed;
+  if (changed === undefined || Number.isNaN(changed)) return { changedAtMs: undefined, ageMs: undefined };
+  return { changedAtMs: changed, ageMs: (now === undefined || Number.isNaN(now) ? Date.now() : now) - changed };
 }

@@ -1,0 +1,100 @@
+import { createHash, createHmac } from "node:crypto";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Environment } from "./pds.ts";
+
+const region = "eu-test-1";
+const accessKeyId = "AKIDSTANDIN";
+const secretAccessKey = "stand-in/secret+0123456789";
+
+export interface StoredObject {
+  readonly content: string | Uint8Array;
+  /** By default long ago. */
+  readonly changed?: Date;
+}
+
+/** An S3-compatible store, as far as reading goes, with objects that a test puts and takes away. */
+export interface Store extends Disposable {
+  /** What a process needs to read from it. */
+  readonly environment: Environment & { readonly S3_SECRET_ACCESS_KEY: string };
+  /** By bucket and key: `bucket/folder/name`. */
+  readonly objects: Map<string, StoredObject>;
+  /** Method and path of each request so far. */
+  readonly requests: string[];
+  /** Is asked before each answer: true when it has seen to the answer itself. */
+  intercept: (request: IncomingMessage, response: ServerResponse) => boolean;
+  stop(): void;
+}
+
+/** Listens on a free port until it is stopped, or, when held by `using`, to the end of the block. */
+export async function startStore(): Promise<Store> {
+  const server = createServer((request, response) => {
+    const { method = "", url = "" } = request;
+    store.requests.push(`${method} ${url}`);
+    const refuse = (status: number, code: string) => {
+      const xml = `<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${code}</Code><Message>It is ${code}</Message></Error>`;
+      response.writeHead(status, { "Content-Type": "application/xml" });
+      // To HEAD no store says why.
+      response.end(method === "HEAD" ? undefined : xml);
+    };
+    const problem = problemOfSignature(request);
+    if (problem !== undefined) return refuse(403, problem);
+    if (store.intercept(request, response)) return;
+    const object = store.objects.get(decodeURIComponent(url).slice(1));
+    if (object === undefined) return refuse(404, "NoSuchKey");
+    const whole = Buffer.from(object.content);
+    const [, from = "0", to = `${whole.length - 1}`] = request.headers.range?.match(/^bytes=(\d+)-(\d+)?$/) ?? [];
+    const part = whole.subarray(Number(from), Number(to) + 1);
+    const isPart = part.length < whole.length;
+    response.writeHead(isPart ? 206 : 200, {
+      "Content-Length": part.length,
+      "Content-Type": "binary/octet-stream",
+      ETag: `"${createHash("md5").update(whole).digest("hex")}"`,
+      "Last-Modified": (object.changed ?? new Date("2024-01-01")).toUTCString(),
+      ...(isPart && { "Content-Range": `bytes ${from}-${Number(from) + part.length - 1}/${whole.length}` }),
+    });
+    response.end(method === "HEAD" ? undefined : part);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const stop = () => {
+    server.closeAllConnections();
+    server.close();
+  };
+  const store: Store = {
+    environment: {
+      S3_ENDPOINT: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      S3_REGION: region,
+      S3_ACCESS_KEY_ID: accessKeyId,
+      S3_SECRET_ACCESS_KEY: secretAccessKey,
+    },
+    objects: new Map(),
+    requests: [],
+    intercept: () => false,
+    stop,
+    [Symbol.dispose]: stop,
+  };
+  return store;
+}
+
+const hmac = (key: string | Buffer, text: string) => createHmac("sha256", key).update(text).digest();
+
+/** The code of the store's refusal, unless the request is signed with the right secret (AWS signature, version 4). */
+function problemOfSignature({ method, url = "", headers }: IncomingMessage): string | undefined {
+  const pattern = /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8}\/([^/]+)\/s3\/aws4_request), ?SignedHeaders=([^,]+), ?/;
+  const [head = "", keyId, scope = "", inRegion, signed = ""] = headers.authorization?.match(pattern) ?? [];
+  if (keyId === undefined) return "AccessDenied";
+  if (keyId !== accessKeyId) return "InvalidAccessKeyId";
+  if (inRegion !== region) return "AuthorizationHeaderMalformed";
+  const time = `${headers["x-amz-date"]}`;
+  const at = Date.parse(time.replace(/^(....)(..)(..T..)(..)(..Z)$/, "$1-$2-$3:$4:$5"));
+  if (!(Math.abs(Date.now() - at) < 15 * 60_000)) return "RequestTimeTooSkewed";
+  const [path, query = ""] = url.split("?");
+  const names = signed.split(";");
+  const lines = names.map((name) => `${name}:${headers[name]}\n`).join("");
+  const canonical = [method, path, query, lines, signed, headers["x-amz-content-sha256"]].join("\n");
+  const hash = createHash("sha256").update(canonical).digest("hex");
+  const key = scope.split("/").reduce<string | Buffer>(hmac, `AWS4${secretAccessKey}`);
+  const signature = hmac(key, ["AWS4-HMAC-SHA256", time, scope, hash].join("\n")).toString("hex");
+  const isRight = names.includes("host") && headers.authorization === `${head}Signature=${signature}`;
+  return isRight ? undefined : "SignatureDoesNotMatch";
+}
