@@ -97,7 +97,7 @@ export const commands: Readonly<Record<string, Command>> = {
             `run: no job ${JSON.stringify(name)} is configured; configured: ${known}`,
           );
         }
-        return report(await runJob(database, job, runOptions(config.brand)), values);
+        return report(await runShown(config.brand, (options) => runJob(database, job, options)), values);
       }),
   },
   jobs: {
@@ -177,19 +177,25 @@ async function openLog({ logLevel }: Config): Promise<Log> {
 async function importNow(jobOf: (config: Config) => Job, values: Record<string, unknown>): Promise<boolean> {
   const { rehearseJob, runJob } = await import("../jobs/index.ts");
   const config = readConfig(process.env);
-  const options = runOptions(brandOf(config, values));
+  const brand = brandOf(config, values);
   if (values["dry-run"] !== true) {
-    return await withDatabase(async (database) => report(await runJob(database, jobOf(config), options), values));
+    return await withDatabase(async (database) =>
+      report(await runShown(brand, (options) => runJob(database, jobOf(config), options)), values),
+    );
   }
   const { databaseExists } = await import("../database/index.ts");
-  const rehearse = async (database?: Database) => report(await rehearseJob(database, jobOf(config), options), values);
+  const rehearse = async (database?: Database) =>
+    report(await runShown(brand, (options) => rehearseJob(database, jobOf(config), options)), values);
   return databaseExists(config.databaseUrl) ? await withDatabase(rehearse) : await rehearse();
 }
 
-function runOptions(brand: string): RunOptions {
-  // Whoever serves on the same machine comes first.
+/** Runs a job behind whoever serves on the same machine, and shows on a terminal how far it is. */
+async function runShown(brand: string, run: (options: RunOptions) => Promise<RunResult>): Promise<RunResult> {
   setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
-  return { brand, signal: whenTold().signal, onProgress: progressLine(process.stderr) };
+  const progress = progressLine(process.stderr);
+  const result = await run({ brand, signal: whenTold().signal, onProgress: progress.show });
+  progress.end();
+  return result;
 }
 
 function report({ error, report, ...run }: RunResult, values: Record<string, unknown>): boolean {

@@ -9,6 +9,8 @@ export interface Dialect {
   readonly write: string;
   /** Statement that makes other migrating replicas wait until this transaction ends. */
   readonly lockMigrations: string;
+  /** Statement that makes others who begin, choose or remove generations wait until this transaction ends. */
+  readonly lockGenerations: string;
   /** Column type of a key that the database counts up. */
   readonly counter: string;
   /** Column type of text compared byte by byte. */
@@ -72,6 +74,8 @@ const sqlite: Dialect = {
   ],
   write: "IMMEDIATE",
   lockMigrations: "SELECT 1",
+  // Whoever will write has waited for the turn already.
+  lockGenerations: "SELECT 1",
   counter: "INTEGER PRIMARY KEY AUTOINCREMENT",
   key: "TEXT",
   clustered: "WITHOUT ROWID",
@@ -86,6 +90,7 @@ const postgres: Dialect = {
   write: "READ WRITE",
   // Any constant does that nothing else in the database uses: this one spells "pds" and a number.
   lockMigrations: "SELECT pg_advisory_xact_lock(7365747301)",
+  lockGenerations: "SELECT pg_advisory_xact_lock(7365747302)",
   counter: "INTEGER GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
   key: 'TEXT COLLATE "C"',
   clustered: "",

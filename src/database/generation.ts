@@ -45,14 +45,17 @@ const rowsPerDeletion = 20_000;
  * and ends with an error, since the run that began last is the one that counts.
  */
 export async function beginGeneration(database: Database, brand: string): Promise<number> {
-  await writing(database, async (transaction) => {
+  const { dialect } = database;
+  const created = await writing(database, async (transaction) => {
+    await transaction.unsafe(dialect.lockGenerations);
     await transaction`UPDATE generation SET state = 'removed' WHERE brand = ${brand} AND state = 'loading'`;
+    const [row] = await transaction<{ id: number }[]>`
+      INSERT INTO generation (brand, loaded_at, state)
+      VALUES (${brand}, ${transaction.unsafe(dialect.now)}, 'loading') RETURNING id`;
+    return row;
   });
-  await sweepGenerations(database, brand);
-  const { sql, dialect } = database;
-  const [created] = await sql<{ id: number }[]>`
-    INSERT INTO generation (brand, loaded_at, state) VALUES (${brand}, ${sql.unsafe(dialect.now)}, 'loading') RETURNING id`;
   if (created === undefined) throw new Error("the database made no generation");
+  await sweepGenerations(database, brand);
   return created.id;
 }
 
@@ -82,9 +85,22 @@ export function loadRows(database: Database, generation: number, list: List, row
   });
 }
 
-/** Adds a part of what the generation is compared by later. */
-export async function saveDigest({ sql }: Database, generation: number, list: List, part: number, data: Uint8Array) {
-  await sql`INSERT INTO generation_digest (generation, list, part, data) VALUES (${generation}, ${list}, ${part}, ${data})`;
+/**
+ * Adds a part of what the generation is compared by later.
+ * @throws ServiceError `unavailable` when another import of the brand has begun since.
+ */
+export function saveDigest(
+  database: Database,
+  generation: number,
+  list: List,
+  part: number,
+  data: Uint8Array,
+): Promise<void> {
+  return writing(database, async (transaction) => {
+    await holdGeneration(transaction, generation, 0);
+    await transaction`
+      INSERT INTO generation_digest (generation, list, part, data) VALUES (${generation}, ${list}, ${part}, ${data})`;
+  });
 }
 
 /** @returns the parts that were saved for a list, in their order; none for a generation without */
@@ -112,7 +128,10 @@ export async function finishGeneration(
   for (const { table } of Object.values(tables)) await sql.unsafe(`ANALYZE ${table}`);
   await writing(database, async (transaction) => {
     await holdGeneration(transaction, generation, 0);
-    await transaction`UPDATE generation SET state = 'complete', feed = ${feed} WHERE id = ${generation}`;
+    await transaction`
+      UPDATE generation SET state = 'complete', feed = ${feed},
+        previous = (SELECT generation FROM current_generation WHERE brand = ${brand})
+      WHERE id = ${generation}`;
     await makeCurrent(transaction, brand, generation);
   });
 }
@@ -123,16 +142,21 @@ export async function abandonGeneration(database: Database, brand: string, gener
   await sweepGenerations(database, brand);
 }
 
-/** Removes all but the newest generations of a brand; the current one stays in any case. */
+/** Keeps the brand's current generation and those that were current before it, and removes the others. */
 export async function removeOldGenerations(database: Database, brand: string, kept: number): Promise<void> {
-  const { sql } = database;
-  await sql`
-    UPDATE generation SET state = 'removed'
-    WHERE brand = ${brand} AND state = 'complete'
-      AND id NOT IN (SELECT generation FROM current_generation WHERE brand = ${brand})
-      AND id NOT IN (
-        SELECT id FROM generation WHERE brand = ${brand} AND state = 'complete' ORDER BY id DESC LIMIT ${kept}
-      )`;
+  await writing(database, async (transaction) => {
+    // So that nobody rolls back to one of them meanwhile.
+    await transaction.unsafe(database.dialect.lockGenerations);
+    await transaction`
+      WITH RECURSIVE kept (id, place) AS (
+        SELECT generation, 1 FROM current_generation WHERE brand = ${brand}
+        UNION ALL
+        SELECT previous, place + 1 FROM kept JOIN generation ON generation.id = kept.id
+        WHERE previous IS NOT NULL AND place < ${kept}
+      )
+      UPDATE generation SET state = 'removed'
+      WHERE brand = ${brand} AND state = 'complete' AND id NOT IN (SELECT id FROM kept)`;
+  });
   await sweepGenerations(database, brand);
 }
 
@@ -158,16 +182,18 @@ export async function findLastGeneration({ sql }: Database, brand: string): Prom
 }
 
 /**
- * Makes the brand's generation before the current one current again.
+ * Makes the generation current again that was so before the brand's current one.
  * @returns whether there was one
  */
 export function rollbackPersonalization(database: Database, brand: string): Promise<boolean> {
   return writing(database, async (transaction) => {
-    const [previous] = await transaction<{ id: number | null }[]>`
-      SELECT max(id) AS id FROM generation
-      WHERE brand = ${brand} AND state = 'complete'
-        AND id < (SELECT generation FROM current_generation WHERE brand = ${brand})`;
-    if (typeof previous?.id !== "number") return false;
+    await transaction.unsafe(database.dialect.lockGenerations);
+    const [previous] = await transaction<{ id: number }[]>`
+      SELECT before.id FROM current_generation
+      JOIN generation now ON now.id = current_generation.generation
+      JOIN generation before ON before.id = now.previous AND before.state = 'complete'
+      WHERE current_generation.brand = ${brand}`;
+    if (previous === undefined) return false;
     await makeCurrent(transaction, brand, previous.id);
     return true;
   });

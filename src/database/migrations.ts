@@ -81,6 +81,8 @@ const migrations: readonly Migration[] = [
     // "loading", "complete", or "removed": on its way out.
     "ALTER TABLE generation ADD COLUMN state TEXT NOT NULL DEFAULT 'complete'",
     "ALTER TABLE generation ADD COLUMN row_count INTEGER NOT NULL DEFAULT 0",
+    // The one that was current before it; null for the first, and for those loaded before this was kept.
+    "ALTER TABLE generation ADD COLUMN previous INTEGER",
     // What it was loaded from, so that the same feed is known again: JSON.
     "ALTER TABLE generation ADD COLUMN feed TEXT",
     // Fingerprints of a generation's SKUs, styles and choices, for comparing it with the next.

@@ -45,6 +45,7 @@ export class CsvReader {
 
   end(): CsvRecord[] {
     const records: CsvRecord[] = [];
+    this.#begin(this.#rest, true);
     this.#read(this.#lineEnd === "\r" ? this.#rest : this.#rest.replace(/\r$/, ""), true, records);
     return records;
   }
@@ -122,7 +123,7 @@ export class CsvReader {
       const line = this.#line;
       records.push(problem === undefined ? { line, fields } : { line, problem, text: record });
       this.#line += record.split(lineEnd).length;
-      return position + (text.startsWith("\r\n", position) ? 2 : 1);
+      return position + (lineEnd === "\n" && text.startsWith("\r\n", position) ? 2 : 1);
     }
   }
 }

@@ -121,11 +121,12 @@ export class FeedReader {
     const names = record.fields.map((name) => name.trim());
     const found = names.map((name) => this.#columnOf(name));
     const missing = columns.filter((column) => !found.includes(column));
-    if (missing.length === columns.length && names.length === columns.length) {
+    const other = this.#otherList(names);
+    if (missing.length === columns.length && names.length === columns.length && other === "") {
       const first = excerpt(names.join(", "));
       if (!this.#mayLackHeader) {
         throw invalid(
-          `${where}: there is no header: the first line is ${first}, expected ${columns.join(", ")}; forced, the columns are read in that order${this.#otherList(names)}`,
+          `${where}: there is no header: the first line is ${first}, expected ${columns.join(", ")}; forced, the columns are read in that order`,
         );
       }
       this.notes.push(`${where}: there is no header, so the columns were read as ${columns.join(", ")}`);
@@ -133,7 +134,7 @@ export class FeedReader {
     }
     if (missing.length > 0) {
       const shown = excerpt(names.join(", ")).slice(1, -1);
-      throw invalid(`${where}: the header lacks ${missing.join(", ")}; it has ${shown}${this.#otherList(names)}`);
+      throw invalid(`${where}: the header lacks ${missing.join(", ")}; it has ${shown}${other}`);
     }
     const twice = columns.find((column) => found.indexOf(column) !== found.lastIndexOf(column));
     if (twice !== undefined) {

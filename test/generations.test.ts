@@ -1,0 +1,433 @@
+import { afterAll, afterEach, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { SQL } from "bun";
+import fc from "fast-check";
+import { forEachEntry, Hash, HashTable } from "../src/jobs/fingerprints.ts";
+import { toJson } from "../src/json.ts";
+import { toProduct } from "./support/catalog.ts";
+import { feedFiles, writeFeed } from "./support/feed.ts";
+import { createStore, engines, main, pds, serve, temporaryFolder, writeFiles } from "./support/pds.ts";
+import { until } from "./support/until.ts";
+
+const header = "sku_id,style_code,style_display_seq,style_sku_status";
+const marked = (prefix: string, mark: string, skus = 1) => ({
+  ...feedFiles,
+  "pzlines.csv": [header, ...Array.from({ length: skus }, (_, index) => `${prefix}-${index},NOTE,1,${mark}`), ""].join(
+    "\n",
+  ),
+});
+
+/** Lines that take more than one transaction, so that others come in between. */
+const many = 100_000;
+const folder = await temporaryFolder();
+const settings = await temporaryFolder();
+const [keepsTwo = "", keepsFive = "", product = ""] = await writeFiles(settings, {
+  "two.toml": '[jobs.personalization-import]\nsource = "."\nkeep_generations = 2\n',
+  "five.toml": '[jobs.personalization-import]\nsource = "."\nkeep_generations = 5\n',
+  "product.ndjson": toJson(toProduct(1)),
+});
+
+let feeds = 0;
+let brands = 0;
+
+for (const engine of engines) {
+  const url = await createStore(engine);
+  const environment = { DATABASE_URL: url, BRAND: "acme" };
+  const service = await serve(environment);
+  afterAll(() => service.stop());
+  const sql = new SQL(url, { max: 1 });
+  afterAll(() => sql.close());
+
+  /** A brand of its own, with SKUs that only it has, and what is done with it. */
+  const newBrand = () => {
+    const brand = `brand-${brands++}`;
+    const feedOf = (mark: string, skus?: number) => writeFeed(folder, `feed-${feeds++}`, marked(brand, mark, skus));
+    const importing = (feed: string, config = "/dev/null", as = brand) =>
+      pds(["import", "personalization", feed, "--brand", as, "--json"], { ...environment, PDS_CONFIG: config });
+    const take = async (mark: string, config?: string) => {
+      expect((await importing(await feedOf(mark), config)).code).toBe(0);
+    };
+    const rollback = async (of = brand) =>
+      (await pds(["rollback", "personalization", "--brand", of], environment)).code;
+    /** Which feeds the answers for some of the SKUs are of; undefined: of none. */
+    const marksOf = async (...skus: number[]) => {
+      const answers = skus.map(async (sku) => (await service.get(`/api/v1/products/pz/${brand}-${sku}`)).text());
+      return [...new Set((await Promise.all(answers)).map((text) => text.match(/"style_sku_status":"(\w+)"/)?.[1]))];
+    };
+    const mark = async () => (await marksOf(0))[0];
+    const complete = async (): Promise<number[]> =>
+      (await sql`SELECT id FROM generation WHERE brand = ${brand} AND state = 'complete' ORDER BY id`).map(
+        ({ id }: { id: number }) => id,
+      );
+    const current = async (of = brand): Promise<number> =>
+      (await sql`SELECT generation FROM current_generation WHERE brand = ${of}`)[0]?.generation;
+    /** Begins an import; @returns it once it has loaded rows and has more to load */
+    const underWay = async (feed: string) => {
+      const child = Bun.spawn([process.execPath, main, "import", "personalization", feed, "--brand", brand, "--json"], {
+        env: { PATH: process.env.PATH ?? "", PDS_CONFIG: "/dev/null", ...environment },
+        stdio: ["ignore", "pipe", "pipe"],
+      });
+      await until("the import loads", async () => {
+        const [row] =
+          await sql`SELECT max(row_count) AS rows FROM generation WHERE brand = ${brand} AND state = 'loading'`;
+        return row.rows >= 50_000 || child.exitCode !== null;
+      });
+      expect(child.exitCode).toBe(null);
+      return child;
+    };
+    return { brand, feedOf, importing, take, rollback, marksOf, mark, complete, current, underWay };
+  };
+
+  /** In each table something of each generation that is whole, and nothing of any other. */
+  const expectNoLeftovers = async () => {
+    const states = await sql`SELECT id, state FROM generation ORDER BY id`;
+    expect(states.filter(({ state }: { state: string }) => state !== "complete")).toEqual([]);
+    const whole = states.map(({ id }: { id: number }) => id);
+    for (const table of [
+      "personalization_line",
+      "personalization_style",
+      "personalization_choice",
+      "generation_digest",
+    ]) {
+      const found = await sql.unsafe(`SELECT DISTINCT generation AS id FROM ${table} ORDER BY generation`);
+      expect([table, ...found.map(({ id }: { id: number }) => id)]).toEqual([table, ...whole]);
+    }
+  };
+
+  /** Stops a process at a moment when it holds no lock that another import would wait for. */
+  const pause = async (child: Bun.Subprocess) => {
+    await using probe = new SQL(url, { max: 1 });
+    if (engine === "postgres") await probe`SET lock_timeout = 50`;
+    await until("the import pauses between two transactions", async () => {
+      child.kill("SIGSTOP");
+      try {
+        await probe`UPDATE generation SET row_count = row_count`;
+        return true;
+      } catch {
+        child.kill("SIGCONT");
+        return false;
+      }
+    });
+  };
+
+  describe(`on ${engine}, generations of personalization`, () => {
+    afterEach(expectNoLeftovers);
+
+    test("are kept as many as is set, the current one among them", async () => {
+      const { take, complete, mark, rollback } = newBrand();
+      for (const each of ["1", "2", "3", "4"]) await take(each);
+      expect(await complete()).toHaveLength(3);
+      for (const each of ["5", "6"]) await take(each, keepsFive);
+      expect(await complete()).toHaveLength(5);
+      await take("7", keepsTwo);
+      expect(await complete()).toHaveLength(2);
+      expect(await mark()).toBe("7");
+      expect([await rollback(), await mark()]).toEqual([0, "6"]);
+      expect([await rollback(), await mark()]).toEqual([1, "6"]);
+    });
+
+    test("never lose the current one, not after rollbacks either, and the next import is compared with that", async () => {
+      const { feedOf, importing, rollback, mark, complete, current } = newBrand();
+      const importOf = async (each: string, skus: number, config?: string) => {
+        const { code, stdout } = await importing(await feedOf(each, skus), config);
+        return { code, skus: JSON.parse(stdout).personalization.skus };
+      };
+      expect(await importOf("1", 30)).toEqual({ code: 0, skus: null });
+      await importOf("2", 31);
+      await importOf("3", 90);
+      expect([await rollback(), await rollback(), await mark()]).toEqual([0, 0, "1"]);
+      // Judged by the 30 of the one that was rolled back to, whatever came after it.
+      expect(await importOf("x", 10)).toEqual({ code: 1, skus: { total: 10, added: 0, changed: 10, removed: 20 } });
+      expect(await mark()).toBe("1");
+      await expectNoLeftovers();
+      const compared = { total: 28, added: 0, changed: 28, removed: 2 };
+      expect(await importOf("4", 28, keepsTwo)).toEqual({ code: 0, skus: compared });
+      expect(await mark()).toBe("4");
+      expect(await complete()).toContain(await current());
+    });
+
+    test("of one brand lie beside another's, which is neither compared, removed nor rolled back", async () => {
+      const { brand, take, feedOf, importing, mark, rollback, current, complete } = newBrand();
+      const other = `${brand}-other`;
+      await take("1");
+      for (const each of ["2", "3", "4", "5"]) {
+        const { code, stdout } = await importing(await feedOf(each), "/dev/null", other);
+        expect(code).toBe(0);
+        const { skus } = JSON.parse(stdout).personalization;
+        expect(skus).toEqual(each === "2" ? null : { total: 1, added: 0, changed: 1, removed: 0 });
+      }
+      expect(await mark()).toBe("1");
+      const before = await current(other);
+      expect(await rollback()).toBe(1);
+      expect(await rollback(other)).toBe(0);
+      expect(await current(other)).toBeLessThan(before);
+      expect(await complete()).toHaveLength(1);
+      expect(await mark()).toBe("1");
+    });
+
+    test("are not served before they are whole: what a killed import left goes with the next one", async () => {
+      const { brand, take, feedOf, underWay, importing, mark, marksOf, complete } = newBrand();
+      await take("old");
+      const large = await feedOf("large", many);
+      for (let kill = 0; kill < 2; kill++) {
+        const child = await underWay(large);
+        child.kill("SIGKILL");
+        await child.exited;
+        expect(await sql`SELECT id FROM generation WHERE brand = ${brand} AND state = 'loading'`).toHaveLength(1);
+        expect([await mark(), await marksOf(1, 49_999)]).toEqual(["old", [undefined]]);
+      }
+      expect((await importing(await feedOf("new"))).code).toBe(0);
+      expect(await mark()).toBe("new");
+      expect(await complete()).toHaveLength(2);
+    }, 30_000);
+
+    test("let others write and roll back while an import goes on", async () => {
+      const { brand, take, feedOf, underWay, marksOf, mark } = newBrand();
+      await take("1");
+      await take("2");
+      const child = await underWay(await feedOf("3", many));
+      await pause(child);
+      expect(await pds(["rollback", "personalization", "--brand", brand], environment)).toMatchObject({
+        code: 0,
+        stderr: `rolled back the personalization of ${brand}\n`,
+      });
+      expect(await mark()).toBe("1");
+      child.kill("SIGCONT");
+      expect(await pds(["import", "products", product], environment)).toMatchObject({ code: 0 });
+      expect(await child.exited).toBe(0);
+      expect(await marksOf(0, 1, 49_999, 50_000, many - 1)).toEqual(["3"]);
+    }, 30_000);
+
+    test("of an import that another one overtakes are given up, and that one counts", async () => {
+      const { take, feedOf, underWay, importing, marksOf, complete } = newBrand();
+      await take("old");
+      const overtaken = await underWay(await feedOf("slow", many));
+      await pause(overtaken);
+      expect(await importing(await feedOf("quick", 100))).toMatchObject({ code: 0 });
+      overtaken.kill("SIGCONT");
+      expect(await overtaken.exited).toBe(1);
+      expect(JSON.parse(await overtaken.stdout.text()).reason).toBe(
+        "another import for the same brand has begun since, and takes the place of this one",
+      );
+      expect(await marksOf(0, 1, 99)).toEqual(["quick"]);
+      expect(await complete()).toHaveLength(2);
+    }, 30_000);
+
+    test("of two imports that begin at once do not mix, and the one that began last is current", async () => {
+      const { take, feedOf, importing, marksOf, current, complete } = newBrand();
+      await take("old");
+      for (let round = 0; round < 4; round++) {
+        const marks = [`a${round}`, `b${round}`];
+        const feedsOfRound = await Promise.all(marks.map((each) => feedOf(each, 3000)));
+        const ended = await Promise.all(feedsOfRound.map((each) => importing(each)));
+        const winners = marks.filter((_, index) => ended[index]?.code === 0);
+        expect(winners).not.toEqual([]);
+        for (const { code, stderr } of ended)
+          if (code !== 0) expect(stderr).toContain("another import for the same brand");
+        const seen = await marksOf(0, 1, 1500, 2999);
+        expect(seen).toHaveLength(1);
+        expect(winners).toContain(seen[0] ?? "");
+        expect(await current()).toBe((await complete()).at(-1) ?? 0);
+        await expectNoLeftovers();
+      }
+    }, 30_000);
+
+    // Only here can a test hold an import at the very instant that matters.
+    test.if(engine === "postgres")(
+      "leave nothing behind when another import begins just before they are whole",
+      async () => {
+        const { take, feedOf, importing, mark } = newBrand();
+        await take("old");
+        const { blocked, release } = await holdDigests();
+        const overtaken = importing(await feedOf("slow"));
+        await blocked(1);
+        const next = importing(await feedOf("next"));
+        await blocked(2);
+        await release();
+        expect([(await overtaken).code, (await next).code]).toEqual([1, 0]);
+        expect(await mark()).toBe("next");
+      },
+    );
+
+    test.if(engine === "postgres")(
+      "are begun one after the other, also by imports that tidy up at the same time",
+      async () => {
+        const { brand, take, feedOf, importing, current, complete } = newBrand();
+        await take("old");
+        await sql`INSERT INTO generation (brand, loaded_at, state) VALUES (${brand}, '', 'removed')`;
+        const { blocked, release } = await holdDigests();
+        const both = await Promise.all([feedOf("a", 3000), feedOf("b", 3000)]);
+        const ended = Promise.all(both.map((each) => importing(each)));
+        await blocked(2);
+        await release();
+        expect((await ended).map(({ code }) => code).sort()).toEqual([0, 1]);
+        expect(await current()).toBe((await complete()).at(-1) ?? 0);
+      },
+    );
+  });
+
+  /** Makes whoever writes or deletes what generations are compared by wait, on PostgreSQL. */
+  const holdDigests = async () => {
+    const holder = new SQL(url, { max: 1 });
+    await holder.unsafe("BEGIN");
+    await holder.unsafe("LOCK TABLE generation_digest IN EXCLUSIVE MODE");
+    const blocked = (count: number) =>
+      until(`${count} wait`, async () => {
+        const [row] = await sql`
+          SELECT count(DISTINCT pid) AS waiting FROM pg_locks
+          JOIN pg_stat_activity USING (pid) WHERE NOT granted AND pg_stat_activity.datname = current_database()`;
+        return Number(row.waiting) >= count;
+      });
+    const release = async () => {
+      await holder.unsafe("COMMIT");
+      await holder.close();
+    };
+    return { blocked, release };
+  };
+}
+
+describe("on a terminal, an import", () => {
+  /** Runs an import as at a keyboard. @returns what the terminal got to see */
+  const onTerminal = async (feed: string) => {
+    const store = `sqlite:${join(folder, `terminal-${feeds++}.sqlite`)}`;
+    let seen = "";
+    const decoder = new TextDecoder();
+    const child = Bun.spawn([process.execPath, main, "import", "personalization", feed], {
+      env: { PATH: process.env.PATH ?? "", PDS_CONFIG: "/dev/null", DATABASE_URL: store },
+      terminal: {
+        cols: 200,
+        rows: 30,
+        data: (_, data) => {
+          seen += decoder.decode(data, { stream: true });
+        },
+      },
+    });
+    const code = await child.exited;
+    await until("the terminal has got it all", () => /imported for default|pds: /.test(seen));
+    child.terminal?.close();
+    return { code, seen };
+  };
+
+  test("shows the rows, how many a second, and how long it takes from here", async () => {
+    const feed = await writeFeed(folder, `feed-${feeds++}`, marked("TTY", "A", 2 * many));
+    const { code, seen } = await onTerminal(feed);
+    expect(code).toBe(0);
+    const lines = `${feed}/pzlines.csv: `;
+    const shown = seen
+      .split("\r")
+      .filter((text) => text.startsWith(lines))
+      .map((text) => text.slice(lines.length).replace("\x1b[K", ""));
+    expect(shown[0]).toMatch(/^[\d,]+ rows, [\d,]+ a second, \d+ s left$/);
+    expect(shown.some((text) => /^200,000 rows, [\d,]+ a second, read\n?$/.test(text))).toBe(true);
+    expect(seen).toMatch(/pzstyles\.csv: 5 rows, [\d,]+ a second, read/);
+  });
+
+  test("that fails while it reads says so on a line of its own", async () => {
+    const rows = marked("TTY", "A", many);
+    const feed = await writeFeed(folder, `feed-${feeds++}`, {
+      ...rows,
+      "pzlines.csv": Buffer.concat([Buffer.from(`${rows["pzlines.csv"]}É`), new Uint8Array(200_000).fill(0xff)]),
+    });
+    const { code, seen } = await onTerminal(feed);
+    expect(code).toBe(1);
+    expect(seen).toContain(" s left");
+    expect(seen).toMatch(/\npds: personalization-import: .*mixed encodings/);
+  });
+});
+
+test("without a terminal an import that goes well says nothing on standard error", async () => {
+  const store = `sqlite:${join(folder, "silent.sqlite")}`;
+  const feed = await writeFeed(folder, `feed-${feeds++}`, marked("PIPE", "A", many));
+  expect(await pds(["import", "personalization", feed], { DATABASE_URL: store })).toMatchObject({
+    code: 0,
+    stderr: "",
+  });
+});
+
+describe("the table of fingerprints", () => {
+  const edges = fc.constantFrom(0, 1, -1, 2 ** 31 - 1, -(2 ** 31));
+  const small = fc.integer({ min: 0, max: 3 });
+  // Few and alike: keys that meet, that share their slot, and the pair of zeros that marks a free one.
+  const half = fc.oneof(
+    small,
+    edges,
+    small.map((number) => number * 1024),
+    fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 }),
+  );
+  const steps = fc.array(fc.tuple(half, half, fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 })), { maxLength: 300 });
+  /** A second half of zero is taken for a one: nothing is lost by that but one bit of one key in four billion. */
+  const keyOf = (high: number, low: number) => `${high} ${low || 1}`;
+  const exportOf = (table: HashTable, entriesPerPart: number) => {
+    const parts = [...table.export(entriesPerPart)].map((part) => part.slice());
+    const entries: [string, number][] = [];
+    for (const part of parts) forEachEntry(part, (high, low, value) => entries.push([keyOf(high, low), value]));
+    return { parts, entries };
+  };
+
+  test("behaves as a map does, and comes out whole", () => {
+    fc.assert(
+      fc.property(steps, fc.integer({ min: 1, max: 50 }), (entries, entriesPerPart) => {
+        const table = new HashTable(2);
+        const model = new Map<string, number>();
+        for (const [high, low, value] of entries) {
+          const key = keyOf(high, low);
+          expect(table.find(high, low) >= 0).toBe(model.has(key));
+          const place = table.add(high, low);
+          expect(place >= 0).toBe(model.has(key));
+          const at = place < 0 ? ~place : place;
+          expect(table.find(high, low)).toBe(at);
+          expect(table.get(at, 0)).toBe(model.get(key) ?? 0);
+          table.set(at, 0, value);
+          table.set(at, 1, ~value);
+          model.set(key, value);
+        }
+        expect(table.size).toBe(model.size);
+        for (const [high, low] of entries) {
+          const place = table.find(high, low);
+          expect([table.get(place, 0), ~table.get(place, 1)]).toEqual([
+            model.get(keyOf(high, low)) ?? 0,
+            table.get(place, 0),
+          ]);
+        }
+        const { parts, entries: exported } = exportOf(table, entriesPerPart);
+        expect(parts).toHaveLength(Math.ceil(model.size / entriesPerPart));
+        expect(exported).toHaveLength(model.size);
+        expect(new Map(exported)).toEqual(model);
+      }),
+    );
+  });
+
+  test("reads a part wherever in memory it lies", () => {
+    const table = new HashTable(1);
+    table.set(~table.add(7, 8), 0, 9);
+    const [part = new Uint8Array()] = [...table.export(10)];
+    for (const around of [new Uint8Array(part.length + 4), Buffer.alloc(part.length + 4)]) {
+      around.set(part, 3);
+      const seen: number[][] = [];
+      forEachEntry(around.subarray(3, 3 + part.length), (...entry) => seen.push(entry));
+      expect(seen).toEqual([[7, 8, 9]]);
+    }
+  });
+
+  test.each<[string, (index: number) => string[]]>([
+    ["counted", (index) => [`SKU-${index}`]],
+    ["counted with zeros in front", (index) => [`${index}`.padStart(12, "0")]],
+    ["of two parts", (index) => [`${index % 1000}`, `${Math.floor(index / 1000)}`]],
+    [
+      "of two parts without a mark between them",
+      (index) => [`${index}`.slice(0, index % 5), `${index}`.slice(index % 5)],
+    ],
+    ["of few letters", (index) => [index.toString(2).padStart(20, "0")]],
+    ["beyond ASCII", (index) => [String.fromCharCode(0x4e00 + (index % 1000), 0x4e00 + Math.floor(index / 1000))]],
+  ])("tells a million keys apart that are %s", (_, keyOfIndex) => {
+    const table = new HashTable(1);
+    const hash = new Hash();
+    for (let index = 0; index < 1_000_000; index++) {
+      hash.reset();
+      for (const part of keyOfIndex(index)) hash.add(part);
+      hash.take();
+      table.add(hash.high, hash.low);
+    }
+    expect(table.size).toBe(1_000_000);
+  });
+});
