@@ -264,7 +264,8 @@ async function bench(engine: string, newStore: () => Promise<Store>, folders: Re
 }
 
 const folder = await mkdtemp(join(tmpdir(), "pds-bench-"));
-const postgres = await createPostgres();
+// As a server for so much data would be set; with its defaults every reader writes out the pages that the import has changed.
+const postgres = await createPostgres(["shared_buffers=1GB", "min_wal_size=2GB", "max_wal_size=4GB"]);
 try {
   const folders = {
     old: await writeFeed(join(folder, "old"), skus, "A"),

@@ -323,7 +323,7 @@ describe("on a terminal, an import", () => {
   });
 
   test("that fails while it reads says so on a line of its own", async () => {
-    const rows = marked("TTY", "A", many);
+    const rows = marked("TTY", "A", 4 * many);
     const feed = await writeFeed(folder, `feed-${feeds++}`, {
       ...rows,
       "pzlines.csv": Buffer.concat([Buffer.from(`${rows["pzlines.csv"]}É`), new Uint8Array(200_000).fill(0xff)]),

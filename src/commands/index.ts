@@ -1,3 +1,4 @@
+import { existsSync, readdirSync } from "node:fs";
 import { constants, setPriority } from "node:os";
 import type { Config } from "../config.ts";
 import { environmentName, optionsByHand, readConfig, settingNames, settings, shown } from "../config.ts";
@@ -189,9 +190,16 @@ async function importNow(jobOf: (config: Config) => Job, values: Record<string, 
   return databaseExists(config.databaseUrl) ? await withDatabase(rehearse) : await rehearse();
 }
 
-/** Runs a job behind whoever serves on the same machine, and shows on a terminal how far it is. */
+/** Lets whoever serves on the same machine go first. */
+function stepBack(): void {
+  // On Linux each thread has a priority of its own, also those of the collector, which are there already.
+  const threads = existsSync("/proc/self/task") ? readdirSync("/proc/self/task") : ["0"];
+  for (const thread of threads) setPriority(Number(thread), constants.priority.PRIORITY_LOW);
+}
+
+/** Runs a job, and shows on a terminal how far it is. */
 async function runShown(brand: string, run: (options: RunOptions) => Promise<RunResult>): Promise<RunResult> {
-  setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+  stepBack();
   const progress = progressLine(process.stderr);
   const result = await run({ brand, signal: whenTold().signal, onProgress: progress.show });
   progress.end();

@@ -28,7 +28,7 @@ export interface Dialect {
 }
 
 /** Characters that are sent at once. */
-const copyPiece = 65_536;
+const copyPiece = 256 * 1024;
 const special = /[\\\t\n\r]/;
 const escapes: Readonly<Record<string, string>> = { "\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r" };
 

@@ -236,19 +236,20 @@ async function sweepGenerations(database: Database, brand: string): Promise<void
 
 /** @param first the column that the rows of a generation are ordered by */
 async function deleteRows(sql: SQL, table: string, first: string, generation: number): Promise<void> {
-  for (;;) {
+  // From one bound to the next, never from the beginning: what was deleted may still lie there.
+  for (let from = ""; ; ) {
+    const rest = `FROM ${table} WHERE generation = $1 AND ${first} >= $2`;
     const [bound] = await sql.unsafe(
-      `SELECT ${first} AS value FROM ${table} WHERE generation = $1 ORDER BY ${first} LIMIT 1 OFFSET ${rowsPerDeletion}`,
-      [generation],
+      `SELECT ${first} AS value ${rest} ORDER BY ${first} LIMIT 1 OFFSET ${rowsPerDeletion}`,
+      [generation, from],
     );
-    if (bound === undefined) break;
-    const { count } = await sql.unsafe(`DELETE FROM ${table} WHERE generation = $1 AND ${first} < $2`, [
-      generation,
-      bound.value,
-    ]);
+    if (bound === undefined) {
+      await sql.unsafe(`DELETE ${rest}`, [generation, from]);
+      return;
+    }
     // So many rows of one value that they take a step of their own.
-    if (count > 0) continue;
-    await sql.unsafe(`DELETE FROM ${table} WHERE generation = $1 AND ${first} = $2`, [generation, bound.value]);
+    const until = bound.value === from ? "<=" : "<";
+    await sql.unsafe(`DELETE ${rest} AND ${first} ${until} $3`, [generation, from, bound.value]);
+    from = bound.value;
   }
-  await sql.unsafe(`DELETE FROM ${table} WHERE generation = $1`, [generation]);
 }

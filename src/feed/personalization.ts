@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import type { PersonalizationOptions } from "../config.ts";
 import { ServiceError } from "../errors.ts";
 import { excerpt, type RejectedRow } from "../job.ts";
@@ -92,7 +93,13 @@ export class FeedReader {
 
   async *#texts(onRead: (bytes: Uint8Array) => void): AsyncGenerator<string> {
     const { path, name } = this.#file;
-    for await (const bytes of readBytes(path, name, onRead)) yield this.#decoding.push(bytes);
+    for await (const bytes of readBytes(path, name, onRead)) {
+      for (let start = 0; start < bytes.length; start += pieceBytes) {
+        yield this.#decoding.push(bytes.subarray(start, start + pieceBytes));
+        // Lets the process attend to what else it does.
+        await setImmediate();
+      }
+    }
     yield this.#decoding.end();
   }
 
@@ -222,6 +229,9 @@ export class FeedReader {
     if (unknown.size > 0) this.notes.push(`${this.#file.name}: unknown fields, left out: ${shortened([...unknown])}`);
   }
 }
+
+/** Bytes that are read in one go: some thousand rows, a few milliseconds. */
+const pieceBytes = 65_536;
 
 /** Different field names that a file's objects may have: a bound for memory when it is something else. */
 const maxNames = 1000;

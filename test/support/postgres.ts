@@ -26,7 +26,8 @@ interface Binaries {
 const asRoot = process.getuid?.() === 0;
 const identity = asRoot ? { uid: 65534, gid: 65534 } : {};
 
-export async function createPostgres(): Promise<Postgres> {
+/** @param settings of the server, such as `shared_buffers=1GB` */
+export async function createPostgres(settings: readonly string[] = []): Promise<Postgres> {
   const folder = await mkdtemp(join(tmpdir(), "pds-postgres-"));
   const data = join(folder, "data");
   await chmod(folder, 0o755);
@@ -37,7 +38,13 @@ export async function createPostgres(): Promise<Postgres> {
   let server: ChildProcess | undefined;
 
   const start = async () => {
-    const flags = ["listen_addresses=127.0.0.1", "unix_socket_directories=", "fsync=off", "max_connections=200"];
+    const flags = [
+      "listen_addresses=127.0.0.1",
+      "unix_socket_directories=",
+      "fsync=off",
+      "max_connections=200",
+      ...settings,
+    ];
     server = run(postgres, ["-D", data, "-p", `${port}`, ...flags.flatMap((flag) => ["-c", flag])]);
     const { pid = 0 } = server;
     leash({ pid, exited: new Promise((resolve) => server?.once("exit", resolve)), folder }, "QUIT");
