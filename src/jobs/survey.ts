@@ -1,5 +1,5 @@
 import { type ListName, listNames, lists } from "../feed/lists.ts";
-import type { FeedRow } from "../feed/personalization.ts";
+import type { FeedRow } from "../feed/rows.ts";
 import {
   type Difference,
   excerpt,
