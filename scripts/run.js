@@ -15,8 +15,15 @@ const tasks = {
   test: { development: true, args: ["test/run.ts"] },
   "test:faults": {
     development: true,
-    args: ["test/run.ts", "test/faults.test.ts", "test/storm.test.ts"],
-    env: { FAULT_KILLS: "100", STORM_LOOKUPS: "1000", TEST_TIMEOUT_MS: "1800000" },
+    args: [
+      "test/run.ts",
+      "test/faults.test.ts",
+      "test/storm.test.ts",
+      "test/import-bad-input.test.ts",
+      "test/import-guards.test.ts",
+      "test/import-report.test.ts",
+    ],
+    env: { FAULT_KILLS: "100", STORM_LOOKUPS: "1000", TEST_CAMPAIGN: "1", TEST_TIMEOUT_MS: "1800000" },
   },
   platform: { development: true, args: ["test/platform/main.ts"] },
   check: { development: true, args: ["scripts/check.ts"] },

@@ -4,7 +4,7 @@ import { SQL } from "bun";
 import { toJson } from "../src/json.ts";
 import { toProduct } from "./support/catalog.ts";
 import { feedFiles, writeFeed } from "./support/feed.ts";
-import { createStore, engines, pds, root, serve, temporaryFolder, writeFiles } from "./support/pds.ts";
+import { createStore, engines, main, pds, serve, temporaryFolder, writeFiles } from "./support/pds.ts";
 import { until } from "./support/until.ts";
 
 /** How often an import is killed: enough for each run of the tests; the full campaign asks for more. */
@@ -73,13 +73,10 @@ for (const engine of engines) {
         expect(await seen()).toEqual(["new"]);
         await pds(importing(old), environment);
         for (let kill = 0; kill < kills; kill++) {
-          const child = Bun.spawn(
-            [process.execPath, join(root, "src", "main.ts"), ...importing(kill % 2 ? old : changed)],
-            {
-              env: { PATH: "", PDS_CONFIG: "/dev/null", ...environment },
-              stdio: ["ignore", "ignore", "ignore"],
-            },
-          );
+          const child = Bun.spawn([process.execPath, main, ...importing(kill % 2 ? old : changed)], {
+            env: { PATH: "", PDS_CONFIG: "/dev/null", ...environment },
+            stdio: ["ignore", "ignore", "ignore"],
+          });
           await Bun.sleep((wholeMs * (kill + 0.5)) / kills);
           child.kill("SIGKILL");
           await child.exited;
@@ -107,16 +104,7 @@ test("a disk that is full fails the import, says so, and changes nothing", async
   await pds(["import", "products", small], environment);
   // A limit on the size of files does to a process what a full disk does: its writes fail.
   const limited = Bun.spawn(
-    [
-      "sh",
-      "-c",
-      `trap "" XFSZ; ulimit -f 1024; exec "$0" "$@"`,
-      process.execPath,
-      join(root, "src", "main.ts"),
-      "import",
-      "products",
-      large,
-    ],
+    ["sh", "-c", `trap "" XFSZ; ulimit -f 1024; exec "$0" "$@"`, process.execPath, main, "import", "products", large],
     { env: { PATH: process.env.PATH ?? "", ...environment }, stdio: ["ignore", "pipe", "pipe"] },
   );
   const [stderr, code] = await Promise.all([limited.stderr.text(), limited.exited]);
@@ -153,7 +141,7 @@ test("a service that is told to stop while it waits for its first data stops at 
     PORT: "0",
     ADMIN_PORT: "0",
   };
-  const service = Bun.spawn([process.execPath, join(root, "src", "main.ts"), "serve"], {
+  const service = Bun.spawn([process.execPath, main, "serve"], {
     env: { PATH: process.env.PATH ?? "", ...environment },
     stdio: ["ignore", "ignore", "pipe"],
   });

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { SQL } from "bun";
 import { writeFeed } from "./support/feed.ts";
-import { createStore, engines, pds, serve, temporaryFolder, writeFiles } from "./support/pds.ts";
+import { casesFor, createStore, engines, pds, serve, temporaryFolder, writeFiles } from "./support/pds.ts";
 
 const headers = {
   pzlines: "sku_id,style_code,style_display_seq,style_sku_status",
@@ -162,9 +162,6 @@ const passes: readonly [string, Shape | undefined, Shape, string][] = [
 ];
 
 for (const engine of engines) {
-  // The decision is the same wherever the numbers come from: on the second store some of the cases will do.
-  const some = <T>(cases: readonly T[]) =>
-    engine === "sqlite" ? [...cases] : cases.filter((_, index) => index % 3 === 0);
   const url = await createStore(engine);
   const environment = { DATABASE_URL: url, BRAND: "acme" };
   const service = await serve(environment);
@@ -209,7 +206,7 @@ for (const engine of engines) {
   };
 
   describe(`on ${engine}, an import of personalization`, () => {
-    test.each(some(refusals))(
+    test.each(casesFor(engine, refusals))(
       "%s is refused, rehearsed or not, and taken when it is forced",
       async (_, before, after, config, objections) => {
         const brand = await brandWith(before);
@@ -241,18 +238,21 @@ for (const engine of engines) {
       },
     );
 
-    test.each(some(passes))("%s passes, and its rehearsal says the same", async (_, before, after, config) => {
-      const brand = await brandWith(before);
-      const feed = await writtenFeed({ ...after, mark: "new" });
-      const [stateBefore, runsBefore] = [await stored(), await runs()];
-      const rehearsed = await importing(feed, ["--dry-run"], config, brand);
-      expect(await stored()).toEqual(stateBefore);
-      expect(await runs()).toEqual(runsBefore);
-      const imported = await importing(feed, [], config, brand);
-      expect(rehearsed).toEqual(imported);
-      expect(imported).toMatchObject({ code: 0, report: { outcome: "succeeded", overridden: [] } });
-      expect((await stored()).current).not.toEqual(stateBefore.current);
-    });
+    test.each(casesFor(engine, passes))(
+      "%s passes, and its rehearsal says the same",
+      async (_, before, after, config) => {
+        const brand = await brandWith(before);
+        const feed = await writtenFeed({ ...after, mark: "new" });
+        const [stateBefore, runsBefore] = [await stored(), await runs()];
+        const rehearsed = await importing(feed, ["--dry-run"], config, brand);
+        expect(await stored()).toEqual(stateBefore);
+        expect(await runs()).toEqual(runsBefore);
+        const imported = await importing(feed, [], config, brand);
+        expect(rehearsed).toEqual(imported);
+        expect(imported).toMatchObject({ code: 0, report: { outcome: "succeeded", overridden: [] } });
+        expect((await stored()).current).not.toEqual(stateBefore.current);
+      },
+    );
 
     test.each([
       ["pzchoices.csv", noChoices],

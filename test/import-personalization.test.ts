@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { feedFiles, writeFeed } from "./support/feed.ts";
-import { createStore, engines, pds, serve, temporaryFolder } from "./support/pds.ts";
+import { casesFor, createStore, engines, pds, serve, temporaryFolder } from "./support/pds.ts";
 
 type Files = Partial<Record<string, string | Uint8Array>>;
 
@@ -123,7 +123,7 @@ for (const engine of engines) {
     });
 
     const { "pzlines.csv": lines, "pzstyles.csv": styles } = feedFiles;
-    test.each<[string, Files, RegExp]>([
+    const refusals: [string, Files, RegExp][] = [
       ["a missing file", { "pzchoices.csv": undefined }, /there is no pzchoices\.csv and no pzchoices\.ndjson/],
       ["a file that is there twice", { "pzlines.ndjson": "" }, /both .*pzlines\.csv and .*pzlines\.ndjson are there/],
       [
@@ -186,7 +186,8 @@ for (const engine of engines) {
         { "pzchoices.csv": new Uint8Array([0x00, 0xfe, 0x01, 0x80]) },
         /pzchoices\.csv: not text: it begins with binary data/,
       ],
-    ])("names %s and changes nothing", async (_, changes, message) => {
+    ];
+    test.each(casesFor(engine, refusals))("names %s and changes nothing", async (_, changes, message) => {
       // Whatever the test before left there is no reason to refuse this.
       await importing(feedFiles, "--force");
       const before = await answer("MUG");

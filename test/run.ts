@@ -1,22 +1,36 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createPostgres } from "./support/postgres.ts";
 
-// One PostgreSQL for all test files; each test makes a database of its own in it.
+// One PostgreSQL for all test files; each test makes a database of its own in it. And the program in one file: the tests start it
+// a thousand times, and it starts twice as fast then.
+const folder = await mkdtemp(join(tmpdir(), "pds-tests-"));
 const postgres = await createPostgres();
 try {
+  const built = await Bun.build({
+    entrypoints: [new URL("../src/main.ts", import.meta.url).pathname],
+    outdir: folder,
+    target: "bun",
+    format: "cjs",
+    bytecode: true,
+  });
+  if (!built.success) throw new AggregateError(built.logs, "the program cannot be built");
   const tests = Bun.spawn(
     [
       process.execPath,
       "test",
-      "--parallel=2",
+      "--parallel=3",
       `--timeout=${process.env.TEST_TIMEOUT_MS ?? 30_000}`,
       ...process.argv.slice(2),
     ],
     {
-      env: { ...process.env, TEST_POSTGRES_URL: postgres.url },
+      env: { ...process.env, TEST_POSTGRES_URL: postgres.url, TEST_MAIN: join(folder, "main.js") },
       stdio: ["ignore", "inherit", "inherit"],
     },
   );
   process.exitCode = await tests.exited;
 } finally {
   await postgres.remove();
+  await rm(folder, { recursive: true, force: true });
 }

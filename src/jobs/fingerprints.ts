@@ -132,7 +132,7 @@ export class HashTable {
 
 /** Goes through the entries of a part of an exported table. */
 export function forEachEntry(part: Uint8Array, visit: (high: number, low: number, value: number) => void): void {
-  // A copy, which begins where numbers may begin. Not by slice: that of a Buffer, which PostgreSQL's driver gives, copies nothing.
+  // A copy, which begins where numbers may begin. Not by slice: that of a Buffer, which a driver may give, copies nothing.
   const cells = new Int32Array(new Uint8Array(part).buffer);
   for (let index = 0; index < cells.length; index += exported) {
     visit(cells[index] as number, cells[index + 1] as number, cells[index + 2] as number);

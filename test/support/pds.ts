@@ -6,7 +6,8 @@ import { leash } from "./leash.ts";
 import { createPostgresDatabase } from "./postgres.ts";
 
 export const root = new URL("../..", import.meta.url).pathname;
-export const main = join(root, "src", "main.ts");
+/** The program: as the test run has built it, or, when a test file is run alone, its source. */
+export const main = process.env.TEST_MAIN ?? join(root, "src", "main.ts");
 
 export interface Finished {
   readonly code: number;
@@ -98,6 +99,17 @@ export async function writeFiles(
 
 export const engines = ["sqlite", "postgres"] as const;
 export type Engine = (typeof engines)[number];
+
+/** Whether everything is to be tried, however long it takes: `npm run test:faults`. */
+export const isCampaign = process.env.TEST_CAMPAIGN !== undefined;
+
+/**
+ * The cases of a table that an engine gets where what they try does not depend on it: of each three two on the one and the third
+ * on the other, so that every case is tried; in a campaign all on both.
+ */
+export function casesFor<Case>(engine: Engine, cases: readonly Case[]): Case[] {
+  return cases.filter((_, index) => isCampaign || (index % 3 === 0) === (engine === "postgres"));
+}
 
 /** The address of a new empty store, which is removed after the test file. */
 export async function createStore(engine: Engine): Promise<string> {
