@@ -3,7 +3,7 @@ import { S3Client, type S3File } from "bun";
 import type { PersonalizationOptions } from "../config.ts";
 import { ServiceError } from "../errors.ts";
 import type { Credentials, FoundFile, Origin } from "./delivery.ts";
-import { type ListName, listNames, missing, namesOf } from "./lists.ts";
+import { findLists } from "./lists.ts";
 import { save } from "./spool.ts";
 
 /** Objects below a prefix of an S3 bucket. */
@@ -51,19 +51,10 @@ export function bucketOrigin(
   return {
     name: base,
     versionsTell: true,
-    find: async (marker) => {
-      const files = {} as Record<ListName, FoundFile>;
-      for (const list of listNames) {
-        const found = (await Promise.all(namesOf(list, options).map(look))).filter((file) => file !== undefined);
-        const [file, second] = found;
-        if (file === undefined) throw new ServiceError("invalid_input", `${base}: ${missing(list, options)}`);
-        if (second !== undefined) {
-          throw new ServiceError("invalid_input", `both ${file.name} and ${second.name} are there`);
-        }
-        files[list] = file;
-      }
-      return { files, marker: marker === undefined ? undefined : await look(marker) };
-    },
+    find: async (marker) => ({
+      files: await findLists(options, base, look),
+      marker: marker === undefined ? undefined : await look(marker),
+    }),
     fetch: async ({ name, version }, openSpool) => {
       const key = name.slice(base.length);
       const target = join((await openSpool()).folder, key);

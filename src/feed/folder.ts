@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { PersonalizationOptions } from "../config.ts";
 import { ServiceError } from "../errors.ts";
 import type { FoundFile, Origin } from "./delivery.ts";
-import { type ListName, listNames, missing, namesOf } from "./lists.ts";
+import { findLists } from "./lists.ts";
 
 /** A folder on this machine. */
 export function folderOrigin(folder: string, options: PersonalizationOptions): Origin {
@@ -26,20 +26,10 @@ export function folderOrigin(folder: string, options: PersonalizationOptions): O
     name: folder,
     // A file's size and time can stay while its content changes: only the content itself tells.
     versionsTell: false,
-    find: async (marker) => {
-      const found = {} as Record<ListName, FoundFile>;
-      for (const list of listNames) {
-        const there = (await Promise.all(namesOf(list, options).map(look))).filter((file) => file !== undefined);
-        const [file, second] = there;
-        if (file === undefined) throw new ServiceError("invalid_input", `${folder}: ${missing(list, options)}`);
-        if (second !== undefined) {
-          const names = there.map(({ name }) => name).join(" and ");
-          throw new ServiceError("invalid_input", `${folder}: both ${names} are there`);
-        }
-        found[list] = file;
-      }
-      return { files: found, marker: marker === undefined ? undefined : await look(marker) };
-    },
+    find: async (marker) => ({
+      files: await findLists(options, folder, look),
+      marker: marker === undefined ? undefined : await look(marker),
+    }),
     fetch: async ({ name }) => name,
   };
 }

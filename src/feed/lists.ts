@@ -1,4 +1,5 @@
 import type { PersonalizationOptions } from "../config.ts";
+import { ServiceError } from "../errors.ts";
 import { choiceSchema, lineSchema, styleSchema } from "../personalization.ts";
 
 /** The three files of a feed: their columns in the contract's order, and which of them make a row's key. */
@@ -23,4 +24,30 @@ export function missing(list: ListName, { files }: Pick<PersonalizationOptions, 
   return files[list] === undefined
     ? `there is no ${list}.csv and no ${list}.ndjson, neither plain nor with .gz or .zst`
     : `there is no ${files[list]}`;
+}
+
+/**
+ * Looks for each list under all its names.
+ * @param where what messages call the place
+ * @throws ServiceError `invalid_input` when one is missing or there twice.
+ */
+export async function findLists<File extends { readonly name: string }>(
+  options: Pick<PersonalizationOptions, "files">,
+  where: string,
+  look: (name: string) => Promise<File | undefined>,
+): Promise<Record<ListName, File>> {
+  const found = {} as Record<ListName, File>;
+  for (const list of listNames) {
+    const there = (await Promise.all(namesOf(list, options).map(look))).filter((file) => file !== undefined);
+    const [file, second] = there;
+    if (file === undefined) throw new ServiceError("invalid_input", `${where}: ${missing(list, options)}`);
+    if (second !== undefined) {
+      throw new ServiceError(
+        "invalid_input",
+        `${where}: both ${there.map(({ name }) => name).join(" and ")} are there`,
+      );
+    }
+    found[list] = file;
+  }
+  return found;
 }
