@@ -23,6 +23,8 @@ export interface Dialect {
   readonly placeholder: (place: number) => string;
   /** Adds many rows of new keys to a table, as fast as the engine takes them. */
   readonly load: <Row>(sql: SQL, rows: NewRows<Row>) => Promise<void>;
+  /** Statement that gives the space of deleted rows back to a table, and tells its readers which pages everyone may see. */
+  readonly tidy: (table: string) => string;
   /** Expression: the database's clock, as ISO 8601 text in UTC with milliseconds. */
   readonly now: string;
 }
@@ -82,6 +84,8 @@ const sqlite: Dialect = {
   bytes: "BLOB",
   placeholder: positional,
   load: (sql, rows) => insertRows(sql, positional, rows),
+  // Deleted rows leave free pages behind at once.
+  tidy: () => "SELECT 1",
   now: "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')",
 };
 
@@ -97,6 +101,7 @@ const postgres: Dialect = {
   bytes: "BYTEA",
   placeholder: (place) => `$${place}`,
   load: loadByCopy,
+  tidy: (table) => `VACUUM ${table}`,
   now: `to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
 };
 

@@ -158,6 +158,8 @@ export async function removeOldGenerations(database: Database, brand: string, ke
       WHERE brand = ${brand} AND state = 'complete' AND id NOT IN (SELECT id FROM kept)`;
   });
   await sweepGenerations(database, brand);
+  const { sql, dialect } = database;
+  for (const { table } of Object.values(tables)) await sql.unsafe(dialect.tidy(table));
 }
 
 export interface LastGeneration {
