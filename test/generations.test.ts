@@ -113,6 +113,28 @@ for (const engine of engines) {
   describe(`on ${engine}, generations of personalization`, () => {
     afterEach(expectNoLeftovers);
 
+    test("that cannot be removed are told, while the new one is served, and go with the next import", async () => {
+      const { feedOf, importing, take, mark, complete } = newBrand();
+      await take("A", keepsTwo);
+      await take("B", keepsTwo);
+      const [oldest] = await complete();
+      await sql`CREATE TABLE holder (generation INTEGER REFERENCES generation (id))`;
+      await sql`INSERT INTO holder (generation) VALUES (${oldest})`;
+      const { code, stdout } = await importing(await feedOf("C"), keepsTwo);
+      expect(code).toBe(0);
+      expect(JSON.parse(stdout)).toMatchObject({
+        outcome: "succeeded",
+        notes: [expect.stringMatching(/^the oldest generation could not be removed, .+: .*foreign key/i)],
+      });
+      expect(await mark()).toBe("C");
+
+      await sql`DROP TABLE holder`;
+      await take("D", keepsTwo);
+      expect(await mark()).toBe("D");
+      expect(await complete()).toHaveLength(2);
+      await expectNoLeftovers();
+    });
+
     test("are kept as many as is set, the current one among them", async () => {
       const { take, complete, mark, rollback } = newBrand();
       for (const each of ["1", "2", "3", "4"]) await take(each);

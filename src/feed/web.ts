@@ -60,7 +60,7 @@ export function webOrigin(
     const url = `${base}${encodeURIComponent(name)}`;
     // Of another address it says nothing here: a time would make an older file look unchanged.
     const version = known?.name === url ? known.version : "";
-    return ask(url, conditions(version, "If-None-Match"), async (response) => {
+    return ask(url, conditionsOf(version), async (response) => {
       const found = { name: url, ...timesOf(response) };
       if (response.status === 304) return { ...found, version };
       if (response.status === 404 || response.status === 410) return undefined;
@@ -120,9 +120,9 @@ function versionOf({ headers }: Response): string {
   return headers.get("ETag") ?? headers.get("Last-Modified") ?? "";
 }
 
-function conditions(version: string, name: "If-None-Match"): Record<string, string> {
+function conditionsOf(version: string): Record<string, string> {
   if (version === "") return {};
-  return /^(W\/)?"/.test(version) ? { [name]: version } : { "If-Modified-Since": version };
+  return { [/^(W\/)?"/.test(version) ? "If-None-Match" : "If-Modified-Since"]: version };
 }
 
 function timesOf({ headers }: Response): Pick<FoundFile, "changedAtMs" | "ageMs"> {

@@ -43,7 +43,7 @@ const fullest = 0.75;
 /** Numbers of an entry when it leaves the table: the two halves of its key, and its first value. */
 const exported = 3;
 
-/** A table from hashed keys to a few 32-bit numbers each, in one flat array: a JavaScript `Map` takes ten times the memory. */
+/** A table from hashed keys to a few 32-bit numbers each, in one flat array: a `Map` takes six times the memory. */
 export class HashTable {
   size = 0;
   readonly #width: number;

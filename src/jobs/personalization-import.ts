@@ -92,7 +92,10 @@ async function importFiles(
     await abandonGeneration(database, brand, generation).catch(() => {});
     throw error;
   }
-  await removeOldGenerations(database, brand, options.keep_generations);
+  // The feed is served by now: what goes wrong here does not make its import fail.
+  await removeOldGenerations(database, brand, options.keep_generations).catch(({ message }: Error) =>
+    reporter.note(`the oldest generation could not be removed, which the next import tries again: ${message}`),
+  );
 }
 
 type Load = (list: ListName, rows: LoadedRows) => Promise<void>;
