@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { SQL } from "bun";
 import { createStore, engines, pds, root, serve, temporaryFolder } from "./support/pds.ts";
 import { createPostgres } from "./support/postgres.ts";
+import { until } from "./support/until.ts";
 
 const sample = join(root, "sample");
 const products = readFileSync(join(sample, "products.ndjson"), "utf8").trimEnd().split("\n");
@@ -124,6 +125,8 @@ describe("a lost PostgreSQL", () => {
     try {
       expect(await statuses()).toEqual([200, 200, 200]);
       await postgres.stop("SIGKILL");
+      // The processes that serve the connections outlive the one that was killed by a moment.
+      await until("the whole server is gone", async () => (await statuses()).every((status) => status !== 200));
       for (const path of paths) {
         const response = await service.get(path);
         expect(response.status).toBe(503);
