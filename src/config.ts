@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { z } from "zod";
 import { ServiceError } from "./errors.ts";
 import { choiceSchema, lineSchema, styleSchema } from "./personalization.ts";
+import { parseSchedule } from "./schedule.ts";
 
 interface Setting<T> {
   readonly default: string;
@@ -46,10 +47,17 @@ const count = (text: string) => (/^\d{1,6}$/.test(text) ? Number(text) : expecte
 const endpoint = (text: string) =>
   text === "" || (/^https?:/.test(text) && URL.canParse(text)) ? text : expected("an http:// or https:// address");
 
+function oneOf<Word extends string>(...words: readonly Word[]): (text: string) => Word {
+  return (text) => words.find((word) => word === text) ?? expected(`one of ${words.join(", ")}`);
+}
+
+const leaseSeconds = (text: string) => {
+  const value = seconds(text);
+  return value >= 2 && value <= 3600 ? value : expected("2 to 3600 seconds");
+};
+
 const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 export type LogLevel = (typeof logLevels)[number];
-const logLevel = (text: string): LogLevel =>
-  logLevels.find((level) => level === text) ?? expected(`one of ${logLevels.join(", ")}`);
 
 /**
  * Every scalar setting, spelled once: `adminHost` is `admin_host` in the file and `ADMIN_HOST` in the environment.
@@ -138,7 +146,24 @@ export const settings = {
     parse: count,
     sentence: "Products that a process reads at the platform for requests, at most, in a minute.",
   }),
-  logLevel: setting({ default: "info", parse: logLevel, sentence: `One of ${logLevels.join(", ")}.` }),
+  scheduler: setting({
+    default: "on",
+    parse: oneOf("on", "off"),
+    sentence:
+      "`off`: this process only serves; jobs are run by other replicas, or by an outside scheduler with `pds run JOB`.",
+  }),
+  leaseSeconds: setting({
+    default: "30",
+    parse: leaseSeconds,
+    sentence: "Seconds without a sign of life after which a run counts as abandoned, so that the next can begin.",
+  }),
+  staleData: setting({
+    default: "tell",
+    parse: oneOf("tell", "fail"),
+    sentence:
+      "What `/readyz` does when a job has not succeeded for too long: `tell` so, or `fail`, so that no requests are sent here.",
+  }),
+  logLevel: setting({ default: "info", parse: oneOf(...logLevels), sentence: `One of ${logLevels.join(", ")}.` }),
 };
 
 export type SettingName = keyof typeof settings;
@@ -163,7 +188,83 @@ function problemOfFeedSource(text: string): string | undefined {
   return "expected https:// or s3:// (http:// only for this very machine)";
 }
 
-const personalizationSchema = z.strictObject({
+/** An address that a monitor gives, which is as good as a password. */
+const pingAddress = z
+  .string()
+  .refine((text) => /^https?:\/\//.test(text) && URL.canParse(text), "expected an http:// or https:// address");
+
+function check(parse: (text: string) => unknown) {
+  return (text: string, { addIssue }: z.core.$RefinementCtx<string>) => {
+    try {
+      parse(text);
+    } catch (error) {
+      addIssue({ code: "custom", message: (error as Error).message });
+    }
+  };
+}
+
+/** When and how a job is run; every job has these options. */
+const planShape = {
+  schedule: z
+    .string()
+    .superRefine(check((text) => parseSchedule(text, "UTC")))
+    .optional()
+    .describe(
+      "When it runs, as a cron expression: `*/15 * * * *`, `@daily`, or with the second first. Without one it runs when it is asked to.",
+    ),
+  time_zone: z
+    .string()
+    .superRefine(check((text) => parseSchedule("@daily", text)))
+    .default("UTC")
+    .describe("Time zone of the schedule, such as `America/New_York`."),
+  brand: z.string().superRefine(check(brand)).optional().describe("Brand that it runs for, when not `BRAND`."),
+  limit_seconds: z
+    .int()
+    .min(1)
+    .max(7 * 86_400)
+    .default(3600)
+    .describe("How long a run may take; one that takes longer is ended, and has failed."),
+  retries: z
+    .int()
+    .min(0)
+    .max(100)
+    .default(0)
+    .describe("How often a scheduled run that did not succeed is tried again, unless the next is due by then."),
+  retry_seconds: z.int().min(1).max(86_400).default(60).describe("How long to wait before that."),
+  missed: z
+    .enum(["once", "skip", "all"])
+    .default("once")
+    .describe(
+      "What happens to times that passed while nothing could run, or while it was still running: all of them together run `once`, " +
+        "as soon as that is possible; they are left out (`skip`); or each has its run, one after the other (`all`).",
+    ),
+  stale_seconds: z
+    .int()
+    .min(1)
+    .optional()
+    .describe(
+      "How long ago its last success may be; by default, for a job with a schedule, until it has been due twice since.",
+    ),
+  ping: z
+    .union(
+      [pingAddress, z.strictObject({ start: pingAddress, success: pingAddress, failure: pingAddress }).partial()],
+      {
+        error: "expected an http:// or https:// address, or a table of them with start, success and failure",
+      },
+    )
+    .optional()
+    .describe(
+      "Address of an outside monitor that raises the alarm when it hears nothing: it is called after a success, with `/start` at the end " +
+        "before a run and with `/fail` after a failure; or a table that gives the addresses `start`, `success` and `failure` one by one.",
+    ),
+};
+
+const planSchema = z.strictObject(planShape);
+
+/** When and how a job is run. */
+export type PlanOptions = z.infer<typeof planSchema>;
+
+const personalizationShape = {
   source: source
     .superRefine((text, { addIssue }) => {
       const message = problemOfFeedSource(text);
@@ -207,14 +308,25 @@ const personalizationSchema = z.strictObject({
     0.2,
   ),
   max_rejected_share: share("Share of the rows that may be rejected; the others are then imported without them.", 0),
-});
+};
+
+const personalizationSchema = z.strictObject({ ...personalizationShape, ...planShape });
 
 /** Where a brand's personalization comes from and what is accepted of it. */
 export type PersonalizationOptions = z.infer<typeof personalizationSchema>;
 
+interface DocumentedOption {
+  readonly name: string;
+  readonly default: string;
+  readonly sentence: string;
+}
+
 /** Each option with its default, for the documentation. */
-export function personalizationOptions(): { name: string; default: string; sentence: string }[] {
-  return Object.entries(personalizationSchema.shape).map(([name, schema]) => {
+export const personalizationOptions = () => documentedOptions(personalizationShape);
+export const planOptions = () => documentedOptions(planShape);
+
+function documentedOptions(shape: Readonly<Record<string, z.ZodType>>): DocumentedOption[] {
+  return Object.entries(shape).map(([name, schema]) => {
     const value = (schema.def as { defaultValue?: unknown }).defaultValue;
     return { name, default: value === undefined ? "" : JSON.stringify(value), sentence: schema.description ?? "" };
   });
@@ -224,31 +336,47 @@ export function personalizationOptions(): { name: string; default: string; sente
 const withoutSecrets = (address: string) => address.replace(/\/\/[^/]*@/, "//").replace(/[?#].*$/s, "");
 
 /** The options of a feed that is imported by hand: it lies there whole, since a person says so. */
-export function optionsByHand({ jobs }: Pick<Config, "jobs">, source: string): PersonalizationOptions {
+export function optionsByHand(
+  config: Pick<Config, "jobs" | "brand">,
+  source: string,
+  brand: string,
+): PersonalizationOptions {
   const problem = problemOfFeedSource(source);
   if (problem !== undefined) throw new ServiceError("bad_request", `${withoutSecrets(source)}: ${problem}`);
-  const configured = jobs["personalization-import"];
-  return { ...(configured ?? personalizationSchema.parse({ source })), source, settle_seconds: 0 };
+  const configured = config.jobs["personalization-import"] ?? [];
+  const options = configured.find((job) => (job.brand ?? config.brand) === brand) ?? configured[0];
+  return { ...(options ?? personalizationSchema.parse({ source })), source, settle_seconds: 0 };
 }
 
 const jobsSchema = z.strictObject({
   "catalog-import": z
-    .strictObject({ source: z.array(source).min(1).describe("Files of products, the whole set together.") })
+    .strictObject({
+      source: z.array(source).min(1).describe("Files of products, the whole set together."),
+      ...planShape,
+    })
     .optional(),
-  "personalization-import": personalizationSchema.optional(),
+  // One for each brand.
+  "personalization-import": z.array(personalizationSchema).optional(),
   "catalog-reconcile": z
     .strictObject({
       max_removed_share: share(
         "Share of the stored products that may vanish in a run; beyond it the run fails and changes nothing.",
         0.2,
       ),
+      ...planShape,
     })
     .optional(),
-  "catalog-sync": z.strictObject({}).optional(),
+  "catalog-sync": planSchema.optional(),
+  "history-retention": z
+    .strictObject({
+      keep_days: z.int().min(1).max(36_500).default(90).describe("How many days a run stays in the history."),
+      ...planShape,
+    })
+    .optional(),
 });
 
 export interface Config extends Scalars {
-  /** The tables `[jobs.NAME]` of the file. */
+  /** The tables `[jobs.NAME]` of the file; of `personalization-import` there may be several. */
   readonly jobs: z.infer<typeof jobsSchema>;
   /** Where each scalar came from. */
   readonly from: Readonly<Record<SettingName, "default" | "file" | "environment">>;
@@ -293,6 +421,7 @@ export function readConfig(environment: Environment): Config {
     throw invalid("the settings", "ADMIN_HOST", `is ${config.adminHost}, which is not loopback: set ADMIN_TOKEN too`);
   }
   checkPlatform(config, path);
+  checkBrands(config, path);
   return config;
 }
 
@@ -313,6 +442,23 @@ function checkPlatform(config: Config, path: string): void {
   if (platform && config.shopifyApiUrl === "" && config.from.shopDomain === "default") {
     throw invalid("the settings", "SHOP_DOMAIN", "is needed with an access token: the shop's .myshopify.com domain");
   }
+}
+
+function checkBrands({ jobs, brand }: Config, path: string): void {
+  const brands = (jobs["personalization-import"] ?? []).map((options) => options.brand ?? brand);
+  const twice = brands.find((name, index) => brands.indexOf(name) !== index);
+  if (twice === undefined) return;
+  throw invalid(
+    path,
+    "jobs.personalization-import",
+    `is there twice for ${JSON.stringify(twice)}: give each its brand`,
+  );
+}
+
+/** The jobs as people may see them. */
+export function shownJobs(jobs: Config["jobs"]): unknown {
+  const hidden = (key: string, value: unknown) => (key === "ping" ? "(set, hidden)" : value);
+  return JSON.parse(JSON.stringify(jobs, hidden));
 }
 
 /** A setting's value as people may see it. */
@@ -360,12 +506,18 @@ function parseSetting(name: SettingName, value: unknown, from: string, path: str
 }
 
 function parseJobs(value: unknown, path: string): Config["jobs"] {
-  const { data, error } = jobsSchema.safeParse(value);
+  const name = "personalization-import";
+  const tables = value as Record<string, unknown>;
+  const isOne = typeof tables?.[name] === "object" && !Array.isArray(tables[name]);
+  const { data, error } = jobsSchema.safeParse(isOne ? { ...tables, [name]: [tables[name]] } : value);
   if (data) return data;
   const [issue] = error.issues;
   const known = Object.keys(jobsSchema.shape).join(", ");
   const hint = issue?.code === "unrecognized_keys" && issue.path.length === 0 ? `; the jobs are ${known}` : "";
-  throw invalid(path, ["jobs", ...(issue?.path ?? [])].join("."), `${issue?.message}${hint}`);
+  const place = issue?.path ?? [];
+  // Of the only table nobody wants to know that it is the first.
+  const shown = isOne && place[0] === name ? place.toSpliced(1, 1) : place;
+  throw invalid(path, ["jobs", ...shown].join("."), `${issue?.message}${hint}`);
 }
 
 function invalid(where: string, key: string, what: string): ServiceError {

@@ -1,17 +1,44 @@
-/** How a run ended. */
-export type Outcome = "succeeded" | "failed";
+/** How a run ended; abandoned: the process that ran it was gone before it could say how. */
+export type Outcome = "succeeded" | "failed" | "abandoned";
 
-/** One execution of a job for a brand. Instants are ISO 8601 text in UTC with milliseconds. */
+/** One execution of a job for a brand. Instants are ISO 8601 text in UTC with milliseconds, by the database's clock. */
 export interface Run {
   readonly id: number;
   readonly job: string;
   readonly brand: string;
+  /** The instant of the schedule that it is for; null when it was started otherwise. */
+  readonly scheduledAt: string | null;
+  /** Counted from 1; more when it is a retry. */
+  readonly attempt: number;
   readonly startedAt: string;
+  /** Null while it is under way. */
   readonly finishedAt: string | null;
+  /** Until when it counts as under way without another sign of life. */
+  readonly leaseUntil: string;
   readonly outcome: Outcome | null;
   readonly counts: number;
-  /** Why it failed, in words; null otherwise. */
+  /** Why it did not succeed, in words; null otherwise. */
   readonly reason: string | null;
+  /** The last lines that its process said, when it did not succeed. */
+  readonly log: string | null;
+}
+
+/** How a configured job does. Instants as in `Run`; durations in seconds. */
+export interface JobStatus {
+  readonly job: string;
+  readonly brand: string;
+  /** When its schedule has it run next; null without a schedule. */
+  readonly next: string | null;
+  /** Its newest run that has ended; null before that. */
+  readonly last: Run | null;
+  /** Since when it is under way; null when it is not. */
+  readonly runningSince: string | null;
+  /** When it last succeeded; null when it never has. */
+  readonly lastSuccess: string | null;
+  /** Seconds since then. */
+  readonly age: number | null;
+  /** Whether that is too long ago. */
+  readonly isStale: boolean;
 }
 
 /** What the history shows of a run. */

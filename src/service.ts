@@ -2,13 +2,18 @@ import type { Config } from "./config.ts";
 import type { Database } from "./database/database.ts";
 import { closeDatabase, openDatabase } from "./database/index.ts";
 import { findProduct } from "./database/product.ts";
-import { hasSucceeded } from "./database/run.ts";
+import { ServiceError } from "./errors.ts";
 import { adminRoutes } from "./http/admin.ts";
+import { databaseCheck, freshnessCheck, getReadiness } from "./http/health.ts";
 import { Lookup } from "./http/lookup.ts";
+import { getMetrics } from "./http/metrics.ts";
 import type { FindProduct } from "./http/product.ts";
 import { publicRoutes } from "./http/public.ts";
 import { type Listener, listen } from "./http/server.ts";
-import { type Job, listJobs } from "./jobs/index.ts";
+import { listJobs, type PlannedJob } from "./jobs/index.ts";
+import { Monitors } from "./jobs/monitors.ts";
+import { runNewJobs, runOnSchedule } from "./jobs/scheduler.ts";
+import { listJobStatus } from "./jobs/status.ts";
 import type { Log } from "./log.ts";
 import { connectPlatform } from "./shopify/connection.ts";
 import { readProduct } from "./shopify/read.ts";
@@ -25,41 +30,44 @@ const firstDataMs = 10_000;
 const graceMs = 10_000;
 
 /**
- * Opens the store, brings in what has never been brought in, and listens.
- * @param runJob runs a job in a process of its own until it ends or the signal says so
+ * Opens the store, brings in what has never been brought in, listens, and runs the jobs on their schedules.
  * @param told aborts when the service is to stop, which may be while it still waits for its first data
  */
-export async function startService(
-  config: Config,
-  log: Log,
-  runJob: (job: string, signal: AbortSignal) => Promise<void>,
-  told: AbortSignal,
-): Promise<Service> {
+export async function startService(config: Config, log: Log, told: AbortSignal): Promise<Service> {
   const database = await openDatabase(config.databaseUrl);
-  const stopping = new AbortController();
+  const jobs = listJobs(config, log);
   const listeners: Listener[] = [];
-  let firstData: "loading" | "loaded" = "loading";
+  const stopping = new AbortController();
+  const signal = AbortSignal.any([stopping.signal, told]);
+  const scheduler = await startScheduler(config, jobs, log, signal);
 
   const stop = async () => {
-    stopping.abort();
-    await Promise.all(listeners.map((listener) => listener.stop(graceMs)));
-    await firstRuns;
+    stopping.abort(new ServiceError("unavailable", "the service was stopped"));
+    await Promise.all([...listeners.map((listener) => listener.stop(graceMs)), scheduler.stopped]);
     await closeDatabase(database);
   };
 
-  const signal = AbortSignal.any([stopping.signal, told]);
-  const firstRuns = runNewJobs(config, database, log, signal, (job) => runJob(job, signal)).then(() => {
+  let firstData: "loading" | "loaded" = "loading";
+  void scheduler.firstRuns.then(() => {
     firstData = "loaded";
   });
-  await Promise.race([firstRuns, Bun.sleep(firstDataMs)]);
+  await Promise.race([scheduler.firstRuns, Bun.sleep(firstDataMs)]);
 
   try {
-    const dataCheck = () => (firstData === "loading" ? "the first imports are still running" : undefined);
+    const jobStatus = () => listJobStatus(database, jobs);
+    const readiness = getReadiness(
+      {
+        database: databaseCheck(database),
+        data: () => (firstData === "loading" ? "the first imports are still running" : undefined),
+      },
+      { jobs: freshnessCheck(jobStatus) },
+      config.staleData,
+    );
     const { shopDomain: shop, brand } = config;
     const find = productFinder(config, database, log);
-    const isPublic = publicRoutes({ database, shop, brand, log, findProduct: find, dataCheck });
+    const isPublic = publicRoutes({ database, shop, brand, log, findProduct: find, readiness });
     listeners.push(listen(isPublic, config.host, config.port, log));
-    const isAdmin = adminRoutes({ database, log, dataCheck, token: config.adminToken });
+    const isAdmin = adminRoutes({ log, readiness, metrics: getMetrics(jobStatus), token: config.adminToken });
     listeners.push(listen(isAdmin, config.adminHost, config.adminPort, log));
   } catch (error) {
     await stop();
@@ -68,6 +76,33 @@ export async function startService(
   const [publicUrl, adminUrl] = listeners.map((listener) => listener.url) as [string, string];
   log.info({ publicUrl, adminUrl }, "listening");
   return { publicUrl, adminUrl, stop };
+}
+
+interface Scheduler {
+  /** Settles when the jobs that had never succeeded have had their first run. */
+  readonly firstRuns: Promise<void>;
+  /** Settles when the signal has said so and every run has ended. */
+  readonly stopped: Promise<void>;
+}
+
+async function startScheduler(
+  config: Config,
+  jobs: readonly PlannedJob[],
+  log: Log,
+  signal: AbortSignal,
+): Promise<Scheduler> {
+  const nothing = Promise.resolve();
+  if (config.scheduler === "off" || jobs.length === 0) return { firstRuns: nothing, stopped: nothing };
+  // A store of its own: what it writes waits for its turn without anybody else who waits for an answer.
+  const database = await openDatabase(config.databaseUrl, true);
+  const monitors = new Monitors(log);
+  const scheduling = { database, log, monitors, leaseSeconds: config.leaseSeconds, signal };
+  const firstRuns = runNewJobs(jobs, scheduling).catch((error) => log.error({ err: error }, "the first runs failed"));
+  const stopped = firstRuns
+    .then(() => runOnSchedule(jobs, scheduling))
+    .then(() => monitors.settled())
+    .then(() => closeDatabase(database));
+  return { firstRuns, stopped };
 }
 
 /** Where products are looked up: in the store, and behind it at the platform when there is one. */
@@ -82,25 +117,4 @@ function productFinder(config: Config, database: Database, log: Log): FindProduc
     maxAgeS: config.productMaxAge,
   });
   return (id) => lookup.find(id);
-}
-
-/** Runs, one after the other, the configured jobs that have never succeeded. */
-async function runNewJobs(
-  config: Config,
-  database: Database,
-  log: Log,
-  signal: AbortSignal,
-  run: (job: string) => Promise<void>,
-): Promise<void> {
-  for (const { name } of await newJobs(config, database, log)) {
-    if (signal.aborted) return;
-    log.info({ job: name }, "first run");
-    await run(name).catch((error) => log.error({ job: name, err: error }, "the first run failed"));
-  }
-}
-
-async function newJobs(config: Config, database: Database, log: Log): Promise<Job[]> {
-  const jobs = listJobs(config, log);
-  const done = await Promise.all(jobs.map(({ name }) => hasSucceeded(database, name, config.brand)));
-  return jobs.filter((_, index) => !done[index]);
 }

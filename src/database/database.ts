@@ -13,7 +13,17 @@ export async function readNow({ sql, dialect }: Database): Promise<string> {
   return row?.now ?? "";
 }
 
-/** Runs `work` in one transaction that may write: all of it happens, or nothing. */
-export function writing<T>({ sql, dialect }: Database, work: (transaction: SQL) => Promise<T>): Promise<T> {
-  return sql.begin(dialect.write, work) as Promise<T>;
+/** How long a yielding connection asks for its turn again and again, and how often. */
+const patienceMs = 30_000;
+const busyPauseMs = 10;
+
+/** Runs `work` in one transaction that may write: all of it happens, or nothing. It waits for its turn. */
+export async function writing<T>({ sql, dialect }: Database, work: (transaction: SQL) => Promise<T>): Promise<T> {
+  for (const begunAt = performance.now(); ; await Bun.sleep(busyPauseMs)) {
+    try {
+      return (await sql.begin(dialect.write, work)) as T;
+    } catch (error) {
+      if (!dialect.isBusy(error) || performance.now() - begunAt > patienceMs) throw error;
+    }
+  }
 }

@@ -27,6 +27,12 @@ export interface Dialect {
   readonly tidy: (table: string) => string;
   /** Expression: the database's clock, as ISO 8601 text in UTC with milliseconds. */
   readonly now: string;
+  /** Expression: the same some seconds later. */
+  readonly later: (seconds: number) => string;
+  /** Statements for a connection whose process must not stand still while another one writes: it is told so at once instead. */
+  readonly yielding: readonly string[];
+  /** Whether that is what an error tells. */
+  readonly isBusy: (error: unknown) => boolean;
 }
 
 /** Characters that are sent at once. */
@@ -87,7 +93,13 @@ const sqlite: Dialect = {
   // Deleted rows leave free pages behind at once.
   tidy: () => "SELECT 1",
   now: "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')",
+  later: (seconds) => `strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+${seconds} seconds')`,
+  // Nor does it write the log back, which is work for as long as an import's: whoever else writes does that.
+  yielding: ["PRAGMA busy_timeout = 0", "PRAGMA wal_autocheckpoint = 0"],
+  isBusy: (error) => `${(error as { code?: unknown }).code}`.startsWith("SQLITE_BUSY"),
 };
+
+const textOf = (instant: string) => `to_char((${instant}) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 const postgres: Dialect = {
   setup: [],
@@ -102,7 +114,10 @@ const postgres: Dialect = {
   placeholder: (place) => `$${place}`,
   load: loadByCopy,
   tidy: (table) => `VACUUM ${table}`,
-  now: `to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
+  now: textOf("clock_timestamp()"),
+  later: (seconds) => textOf(`clock_timestamp() + interval '${seconds} seconds'`),
+  yielding: [],
+  isBusy: () => false,
 };
 
 /** The dialect of a `sqlite:` or `postgres:` address. */

@@ -11,9 +11,10 @@ import { migrate } from "./migrations.ts";
 /**
  * Opens the store and brings its tables up to date.
  * @param url `sqlite:PATH` (made when absent, with its folder) or `postgres://…`
+ * @param isYielding whether its process must go on while others write: everything that it writes then goes through `writing`
  * @throws ServiceError `unavailable` when it cannot be reached.
  */
-export async function openDatabase(url: string): Promise<Database> {
+export async function openDatabase(url: string, isYielding = false): Promise<Database> {
   const dialect = dialectOf(url);
   const sql = url.startsWith("sqlite:")
     ? await openFile(url.slice("sqlite:".length))
@@ -22,6 +23,7 @@ export async function openDatabase(url: string): Promise<Database> {
   try {
     for (const statement of dialect.setup) await sql.unsafe(statement);
     await migrate(database);
+    if (isYielding) for (const statement of dialect.yielding) await sql.unsafe(statement);
     return database;
   } catch (cause) {
     await sql.close({ timeout: 0 });

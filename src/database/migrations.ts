@@ -94,6 +94,23 @@ const migrations: readonly Migration[] = [
       PRIMARY KEY (generation, list, part)
     )`,
   ],
+  () => [
+    // Null when it was not started by a schedule; beyond 1 the attempt is a retry.
+    "ALTER TABLE run ADD COLUMN scheduled_at TEXT",
+    "ALTER TABLE run ADD COLUMN attempt INTEGER NOT NULL DEFAULT 1",
+    "ALTER TABLE run ADD COLUMN lease_until TEXT NOT NULL DEFAULT ''",
+    // The last lines that its process said.
+    "ALTER TABLE run ADD COLUMN log TEXT",
+    // There were no leases: what is unfinished by now was given up long ago, or belongs to a version that must not run beside this one.
+    `UPDATE run SET finished_at = started_at, outcome = 'abandoned', reason = 'it never ended' WHERE finished_at IS NULL`,
+    // A claim: only one can insert the instant of a schedule …
+    "CREATE UNIQUE INDEX run_by_tick ON run (job, brand, scheduled_at, attempt) WHERE scheduled_at IS NOT NULL",
+    // … and only one run of a job can be under way.
+    "CREATE UNIQUE INDEX run_under_way ON run (job, brand) WHERE finished_at IS NULL",
+    "DROP INDEX run_by_job",
+    "CREATE INDEX run_by_job ON run (job, brand, id)",
+    "CREATE INDEX run_by_success ON run (job, brand, id) WHERE outcome = 'succeeded'",
+  ],
 ];
 
 /** Brings the tables up to date; any number of replicas may call it at once. */

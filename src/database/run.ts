@@ -1,13 +1,54 @@
+import type { SQL } from "bun";
 import { historyLimit } from "../history.ts";
 import type { FinishedRun, ImportReport, Outcome, Run } from "../job.ts";
-import type { Database } from "./database.ts";
+import { type Database, writing } from "./database.ts";
 
-/** Records that a run has begun. @returns its id */
-export async function beginRun({ sql, dialect }: Database, job: string, brand: string): Promise<number> {
-  const [run] = await sql<{ id: number }[]>`
-    INSERT INTO run (job, brand, started_at) VALUES (${job}, ${brand}, ${sql.unsafe(dialect.now)}) RETURNING id`;
-  if (run === undefined) throw new Error("the database made no run");
-  return run.id;
+/** What a run is of: a job for a brand, and, when a schedule starts it, the instant and the attempt. */
+export interface Claim {
+  readonly job: string;
+  readonly brand: string;
+  /** ISO 8601 in UTC with milliseconds. */
+  readonly scheduledAt?: string;
+  readonly attempt?: number;
+}
+
+/**
+ * Begins a run as the only one who does: nobody else has claimed that instant and attempt, and no other run of the job is under way.
+ * One that gave no sign of life until its lease ended is abandoned, and does not stand in the way.
+ * @returns the run's id; undefined when the claim is refused
+ */
+export function claimRun(database: Database, claim: Claim, leaseSeconds: number): Promise<number | undefined> {
+  const { job, brand, scheduledAt = null, attempt = 1 } = claim;
+  const { dialect } = database;
+  return writing(database, async (sql) => {
+    await abandon(database, sql, sql`AND job = ${job} AND brand = ${brand}`);
+    const [run] = await sql<{ id: number }[]>`
+      INSERT INTO run (job, brand, scheduled_at, attempt, started_at, lease_until)
+      VALUES (${job}, ${brand}, ${scheduledAt}, ${attempt}, ${sql.unsafe(dialect.now)},
+        ${sql.unsafe(dialect.later(leaseSeconds))})
+      ON CONFLICT DO NOTHING RETURNING id`;
+    return run?.id;
+  });
+}
+
+/** Ends the runs whose lease is over, of every job. @returns how many there were */
+export function abandonRuns(database: Database): Promise<number> {
+  return writing(database, (sql) => abandon(database, sql, sql``));
+}
+
+async function abandon({ dialect }: Database, sql: SQL, which: SQL.Query<unknown>): Promise<number> {
+  const reason = "its process gave no sign of life until its lease ended";
+  const { count } = await sql`
+    UPDATE run SET finished_at = ${sql.unsafe(dialect.now)}, outcome = ${"abandoned" satisfies Outcome}, reason = ${reason}
+    WHERE finished_at IS NULL AND lease_until < ${sql.unsafe(dialect.now)} ${which}`;
+  return count;
+}
+
+/** Gives a sign of life. @returns whether the run is still under way */
+export async function renewLease({ sql, dialect }: Database, id: number, leaseSeconds: number): Promise<boolean> {
+  const { count } = await sql`
+    UPDATE run SET lease_until = ${sql.unsafe(dialect.later(leaseSeconds))} WHERE id = ${id} AND finished_at IS NULL`;
+  return count > 0;
 }
 
 export interface RunEnd {
@@ -17,14 +58,51 @@ export interface RunEnd {
   readonly report?: ImportReport;
 }
 
-/** Records how a run ended: from here on it is part of the history. */
+/** Records how a run ended, unless it was ended already: from here on it is part of the history. */
 export async function finishRun({ sql, dialect }: Database, id: number, end: RunEnd): Promise<void> {
   const report = end.report === undefined ? null : JSON.stringify(end.report);
   await sql`
     UPDATE run SET
       finished_at = ${sql.unsafe(dialect.now)}, outcome = ${end.outcome}, counts = ${end.counts},
       reason = ${end.reason ?? null}, report = ${report}
-    WHERE id = ${id}`;
+    WHERE id = ${id} AND finished_at IS NULL`;
+}
+
+/** What is known of a run whose process has ended, by the one who started that. */
+export interface ProcessEnd {
+  /** Why it was made to end; undefined when it ended by itself. */
+  readonly stopped?: string | undefined;
+  /** How it ended. */
+  readonly exit: string;
+  /** The last lines that it said. */
+  readonly log: string | null;
+}
+
+/** Adds that to a run, which counts as failed when the process has not said how it ended. @returns the run as it is then */
+export async function concludeRun(database: Database, id: number, end: ProcessEnd): Promise<Run | undefined> {
+  const run = await findRun(database, id);
+  if (run === undefined || run.outcome === "succeeded") return run;
+  const { dialect } = database;
+  await writing(
+    database,
+    (sql) => sql`
+      UPDATE run SET
+        finished_at = coalesce(finished_at, ${sql.unsafe(dialect.now)}),
+        outcome = coalesce(outcome, ${"failed" satisfies Outcome}),
+        reason = coalesce(${end.stopped ?? null}, reason, ${end.exit}),
+        log = ${end.log}
+      WHERE id = ${id}`,
+  );
+  return await findRun(database, id);
+}
+
+const columnsOf = (sql: SQL) => sql`
+  id, job, brand, scheduled_at AS ${sql("scheduledAt")}, attempt, started_at AS ${sql("startedAt")},
+  finished_at AS ${sql("finishedAt")}, lease_until AS ${sql("leaseUntil")}, outcome, counts, reason, log`;
+
+export async function findRun({ sql }: Database, id: number): Promise<Run | undefined> {
+  const [run] = await sql<Run[]>`SELECT ${columnsOf(sql)} FROM run WHERE id = ${id}`;
+  return run;
 }
 
 /** The newest finished runs, newest first. */
@@ -34,17 +112,64 @@ export async function listFinishedRuns({ sql }: Database): Promise<FinishedRun[]
     WHERE finished_at IS NOT NULL ORDER BY finished_at DESC, id DESC LIMIT ${historyLimit}`;
 }
 
-/** The newest run of a job for a brand, finished or not. */
-export async function findLastRun(database: Database, job: string, brand: string): Promise<Run | undefined> {
-  const { sql } = database;
+/** The same with all that is known of them. */
+export async function listRuns({ sql }: Database): Promise<(Run & FinishedRun)[]> {
+  return await sql<(Run & FinishedRun)[]>`
+    SELECT ${columnsOf(sql)} FROM run
+    WHERE finished_at IS NOT NULL ORDER BY finished_at DESC, id DESC LIMIT ${historyLimit}`;
+}
+
+/** The run of a job for a brand that is under way. */
+export async function findRunUnderWay(
+  { sql, dialect }: Database,
+  job: string,
+  brand: string,
+): Promise<Run | undefined> {
   const [run] = await sql<Run[]>`
-    SELECT id, job, brand, started_at AS ${sql("startedAt")}, finished_at AS ${sql("finishedAt")}, outcome, counts, reason
-    FROM run WHERE job = ${job} AND brand = ${brand} ORDER BY id DESC LIMIT 1`;
+    SELECT ${columnsOf(sql)} FROM run
+    WHERE job = ${job} AND brand = ${brand} AND finished_at IS NULL AND lease_until >= ${sql.unsafe(dialect.now)}`;
   return run;
 }
 
-export async function hasSucceeded({ sql }: Database, job: string, brand: string): Promise<boolean> {
-  const rows = await sql`
-    SELECT 1 FROM run WHERE job = ${job} AND brand = ${brand} AND outcome = ${"succeeded" satisfies Outcome} LIMIT 1`;
-  return rows.length > 0;
+/** The newest run of a job for a brand that has ended. */
+export async function findLastRun({ sql }: Database, job: string, brand: string): Promise<Run | undefined> {
+  const [run] = await sql<Run[]>`
+    SELECT ${columnsOf(sql)} FROM run WHERE job = ${job} AND brand = ${brand} AND finished_at IS NOT NULL
+    ORDER BY id DESC LIMIT 1`;
+  return run;
+}
+
+/** The run that a schedule last started. */
+export async function findLastScheduledRun({ sql }: Database, job: string, brand: string): Promise<Run | undefined> {
+  const [run] = await sql<Run[]>`
+    SELECT ${columnsOf(sql)} FROM run WHERE job = ${job} AND brand = ${brand} AND scheduled_at IS NOT NULL
+    ORDER BY scheduled_at DESC, attempt DESC LIMIT 1`;
+  return run;
+}
+
+/** When a job last succeeded for a brand. */
+export async function findLastSuccess({ sql }: Database, job: string, brand: string): Promise<string | undefined> {
+  // Spelled out: an index that holds only such rows is not used for a value that is not known yet.
+  const [run] = await sql<{ finishedAt: string }[]>`
+    SELECT finished_at AS ${sql("finishedAt")} FROM run
+    WHERE job = ${job} AND brand = ${brand} AND outcome = 'succeeded' ORDER BY id DESC LIMIT 1`;
+  return run?.finishedAt;
+}
+
+/**
+ * Removes runs that finished before an instant, the oldest first, but none that tells how a job does: the newest of each job and
+ * brand, the newest that succeeded, and the newest that a schedule started.
+ * @returns how many were removed, `most` at most
+ */
+export function removeRunsBefore(database: Database, instant: string, most: number): Promise<number> {
+  return writing(database, async (sql) => {
+    const { count } = await sql`
+      DELETE FROM run WHERE id IN (
+        SELECT id FROM run WHERE finished_at < ${instant} AND id NOT IN (
+          SELECT max(id) FROM run GROUP BY job, brand
+          UNION ALL SELECT max(id) FROM run WHERE outcome = 'succeeded' GROUP BY job, brand
+          UNION ALL SELECT max(id) FROM run WHERE scheduled_at IS NOT NULL GROUP BY job, brand)
+        ORDER BY finished_at, id LIMIT ${most})`;
+    return count;
+  });
 }

@@ -1,23 +1,23 @@
 import { timingSafeEqual } from "node:crypto";
-import type { Database } from "../database/database.ts";
 import { ServiceError } from "../errors.ts";
 import type { Log } from "../log.ts";
-import { type Check, databaseCheck, getLiveness, getReadiness } from "./health.ts";
+import { getLiveness } from "./health.ts";
 import { endpoint, type Handler, type Routes } from "./server.ts";
 
 export interface AdminContext {
-  readonly database: Database;
   readonly log: Log;
-  readonly dataCheck: Check;
+  readonly readiness: Handler;
+  readonly metrics: Handler;
   /** Empty: whoever reaches the listener is trusted. */
   readonly token: string;
 }
 
 /** What the admin listener answers. Only the two probes are open when there is a token. */
-export function adminRoutes({ database, log, dataCheck, token }: AdminContext): Routes {
+export function adminRoutes({ log, readiness, metrics, token }: AdminContext): Routes {
   return {
     "/livez": endpoint(log, getLiveness),
-    "/readyz": endpoint(log, getReadiness({ database: databaseCheck(database), data: dataCheck })),
+    "/readyz": endpoint(log, readiness),
+    "/metrics": endpoint(log, guarded(token, metrics)),
     "/*": endpoint(log, guarded(token, getNothing)),
   };
 }

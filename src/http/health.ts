@@ -1,24 +1,50 @@
 import type { Database } from "../database/database.ts";
+import type { JobStatus } from "../job.ts";
 import type { Handler } from "./server.ts";
 
 /** `GET /livez`: the process answers; it asks nothing else. */
 export const getLiveness: Handler = () => ({ status: 200, type: "application/json", body: '{"status":"ok"}' });
 
-/** A named condition for taking requests. @returns why it is not met, or undefined when it is */
+/** A named condition. @returns why it is not met, or undefined when it is */
 export type Check = () => string | undefined | Promise<string | undefined>;
+type Checks = Readonly<Record<string, Check>>;
 
-/** `GET /readyz`: whether requests should be sent here, check by check. */
-export function getReadiness(checks: Readonly<Record<string, Check>>): Handler {
+/**
+ * `GET /readyz`: whether requests should be sent here, check by check.
+ * @param needed without these there are no right answers
+ * @param wanted without these the answers are right but old: that is told, or fails too
+ */
+export function getReadiness(needed: Checks, wanted: Checks, otherwise: "tell" | "fail"): Handler {
   return async () => {
-    const names = Object.keys(checks);
-    const problems = await Promise.all(Object.values(checks).map((check) => check()));
-    const ready = problems.every((problem) => problem === undefined);
-    const body = {
-      status: ready ? "ready" : "not ready",
-      checks: Object.fromEntries(names.map((name, index) => [name, problems[index] ?? "ok"])),
-    };
-    return { status: ready ? 200 : 503, type: "application/json", body: JSON.stringify(body) };
+    const [problems, drawbacks] = await Promise.all([ask(needed), ask(wanted)]);
+    const isReady = problems.every(([, problem]) => problem === undefined);
+    const isDegraded = drawbacks.some(([, problem]) => problem !== undefined);
+    const isRefused = !isReady || (isDegraded && otherwise === "fail");
+    const checks = [...problems, ...drawbacks].map(([name, problem]) => [name, problem ?? "ok"]);
+    const status = isRefused ? "not ready" : isDegraded ? "degraded" : "ready";
+    const body = JSON.stringify({ status, checks: Object.fromEntries(checks) });
+    return { status: isRefused ? 503 : 200, type: "application/json", body };
   };
+}
+
+function ask(checks: Checks): Promise<[string, string | undefined][]> {
+  return Promise.all(
+    Object.entries(checks).map(async ([name, check]): Promise<[string, string | undefined]> => [name, await check()]),
+  );
+}
+
+/** Whether every job has succeeded lately. */
+export function freshnessCheck(jobStatus: () => Promise<JobStatus[]>): Check {
+  return async () => {
+    // A store that cannot be reached has a check of its own.
+    const statuses = await jobStatus().catch(() => []);
+    const stale = statuses.filter(({ isStale }) => isStale);
+    return stale.length === 0 ? undefined : stale.map(describeAge).join("; ");
+  };
+}
+
+function describeAge({ job, brand, age }: JobStatus): string {
+  return `${job} for ${brand} ${age === null ? "has never succeeded" : `last succeeded ${Math.round(age)} s ago`}`;
 }
 
 export function databaseCheck({ sql }: Database): Check {

@@ -1,11 +1,11 @@
 import type { Database } from "../database/database.ts";
 import type { Log } from "../log.ts";
-import { type Check, databaseCheck, getLiveness, getReadiness } from "./health.ts";
+import { getLiveness } from "./health.ts";
 import { getHistories } from "./history.ts";
 import { getPersonalization } from "./personalization.ts";
 import { type FindProduct, getProduct, productFailure } from "./product.ts";
 import { getOpenApi, getReference, getReferenceStyle } from "./reference.tsx";
-import { endpoint, type Routes } from "./server.ts";
+import { endpoint, type Handler, type Routes } from "./server.ts";
 
 export interface PublicContext {
   readonly database: Database;
@@ -13,12 +13,11 @@ export interface PublicContext {
   readonly brand: string;
   readonly log: Log;
   readonly findProduct: FindProduct;
-  /** Whether the data is there. */
-  readonly dataCheck: Check;
+  readonly readiness: Handler;
 }
 
 /** What the public listener answers. */
-export function publicRoutes({ database, shop, brand, log, findProduct, dataCheck }: PublicContext): Routes {
+export function publicRoutes({ database, shop, brand, log, findProduct, readiness }: PublicContext): Routes {
   return {
     "/api/v1/products/pz/:sku": endpoint(log, getPersonalization(database, brand)),
     "/api/v1/products/:id": endpoint(log, getProduct(findProduct, shop), productFailure(shop)),
@@ -28,6 +27,6 @@ export function publicRoutes({ database, shop, brand, log, findProduct, dataChec
     "/docs": endpoint(log, getReference()),
     "/docs/style.css": endpoint(log, getReferenceStyle),
     "/livez": endpoint(log, getLiveness),
-    "/readyz": endpoint(log, getReadiness({ database: databaseCheck(database), data: dataCheck })),
+    "/readyz": endpoint(log, readiness),
   };
 }

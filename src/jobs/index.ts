@@ -1,105 +1,94 @@
 import type { Config, PersonalizationOptions } from "../config.ts";
-import type { Database } from "../database/database.ts";
-import { beginRun, finishRun } from "../database/run.ts";
-import type { ImportReport, Outcome } from "../job.ts";
 import type { Log } from "../log.ts";
 import { connectPlatform } from "../shopify/connection.ts";
 import { catalogImport } from "./catalog-import.ts";
 import { catalogReconcile } from "./catalog-reconcile.ts";
 import { catalogSync } from "./catalog-sync.ts";
+import { historyRetention } from "./history-retention.ts";
 import { type ImportMode, personalizationImport } from "./personalization-import.ts";
-import { type OnProgress, Reporter, type Work } from "./work.ts";
+import { type Plan, toPlan } from "./plan.ts";
+import type { Work } from "./work.ts";
 
+/** What is run, for a brand. */
 export interface Job {
   readonly name: string;
+  readonly brand: string;
   /** What it reads, for people. */
   readonly source: string;
   readonly work: Work;
 }
 
-export function catalogImportJob(files: readonly string[]): Job {
-  return { name: "catalog-import", source: files.join(", "), work: catalogImport(files) };
+/** One that the settings configure. */
+export type PlannedJob = Job & { readonly plan: Plan };
+
+export function catalogImportJob(files: readonly string[], brand: string): Job {
+  return { name: "catalog-import", brand, source: files.join(", "), work: catalogImport(files) };
 }
 
-export function personalizationImportJob(options: PersonalizationOptions, config: Config, mode: ImportMode): Job {
+export function personalizationImportJob(
+  options: PersonalizationOptions,
+  config: Config,
+  brand: string,
+  mode: ImportMode,
+): Job {
   const work = personalizationImport(options, config, mode);
-  return { name: "personalization-import", source: options.source, work };
+  return { name: "personalization-import", brand, source: options.source, work };
 }
 
 const bySchedule: ImportMode = { isByHand: false, isForced: false };
 
 /** The jobs that the settings configure, in the order in which a new store wants them. */
-export function listJobs(config: Config, log: Log): Job[] {
-  const { "catalog-import": catalog, "personalization-import": personalization, ...ofPlatform } = config.jobs;
+export function listJobs(config: Config, log: Log): PlannedJob[] {
+  const {
+    "catalog-import": catalog,
+    "personalization-import": feeds = [],
+    "history-retention": retention,
+  } = config.jobs;
+  const brandOf = (options: { brand?: string | undefined }) => options.brand ?? config.brand;
   return [
-    ...(catalog ? [catalogImportJob(catalog.source)] : []),
-    ...listPlatformJobs(ofPlatform, config, log),
-    ...(personalization ? [personalizationImportJob(personalization, config, bySchedule)] : []),
+    ...(catalog ? [{ ...catalogImportJob(catalog.source, brandOf(catalog)), plan: toPlan(catalog) }] : []),
+    ...listPlatformJobs(config, brandOf, log),
+    ...feeds.map((feed) => ({
+      ...personalizationImportJob(feed, config, brandOf(feed), bySchedule),
+      plan: toPlan(feed),
+    })),
+    ...(retention
+      ? [
+          {
+            name: "history-retention",
+            brand: brandOf(retention),
+            source: `runs older than ${retention.keep_days} days`,
+            work: historyRetention(retention.keep_days),
+            plan: toPlan(retention),
+          },
+        ]
+      : []),
   ];
 }
 
-function listPlatformJobs(jobs: Config["jobs"], config: Config, log: Log): Job[] {
+function listPlatformJobs(
+  config: Config,
+  brandOf: (options: { brand?: string | undefined }) => string,
+  log: Log,
+): PlannedJob[] {
   const request = connectPlatform(config, log);
   if (request === undefined) return [];
   const source = config.shopifyApiUrl || config.shopDomain;
-  const reconcile = jobs["catalog-reconcile"];
+  const { "catalog-reconcile": reconcile, "catalog-sync": sync } = config.jobs;
   return [
     ...(reconcile
-      ? [{ name: "catalog-reconcile", source, work: catalogReconcile(request, reconcile.max_removed_share, log) }]
+      ? [
+          {
+            name: "catalog-reconcile",
+            brand: brandOf(reconcile),
+            source,
+            work: catalogReconcile(request, reconcile.max_removed_share, log),
+            plan: toPlan(reconcile),
+          },
+        ]
       : []),
-    ...(jobs["catalog-sync"] ? [{ name: "catalog-sync", source, work: catalogSync(request) }] : []),
+    ...(sync
+      ? [{ name: "catalog-sync", brand: brandOf(sync), source, work: catalogSync(request), plan: toPlan(sync) }]
+      : []),
   ];
-}
-
-export interface RunResult {
-  readonly job: string;
-  readonly brand: string;
-  readonly outcome: Outcome;
-  readonly counts: number;
-  /** What made it fail. */
-  readonly error?: Error;
-  readonly report: ImportReport;
-}
-
-/** Who runs a job, and who wants to know how it goes. */
-export interface RunOptions {
-  readonly brand: string;
-  readonly signal: AbortSignal;
-  readonly onProgress?: OnProgress | undefined;
-}
-
-/** Runs a job for a brand and records the run. A failure is part of the result; only a lost database throws. */
-export async function runJob(database: Database, job: Job, options: RunOptions): Promise<RunResult> {
-  const id = await beginRun(database, job.name, options.brand);
-  const result = await execute(database, false, job, options);
-  const { outcome, counts, report, error } = result;
-  await finishRun(database, id, { outcome, counts, report, ...(error && { reason: error.message }) });
-  return result;
-}
-
-/**
- * Reads and checks what the job would import, and changes nothing.
- * @param database what it would be imported into; undefined when that is not there yet
- */
-export function rehearseJob(database: Database | undefined, job: Job, options: RunOptions): Promise<RunResult> {
-  return execute(database, true, job, options);
-}
-
-async function execute(
-  database: Database | undefined,
-  isRehearsal: boolean,
-  job: Job,
-  { brand, signal, onProgress }: RunOptions,
-): Promise<RunResult> {
-  const reporter = new Reporter();
-  const { report } = reporter;
-  let error: Error | undefined;
-  try {
-    await job.work({ database, isRehearsal, brand, reporter, signal, onProgress });
-  } catch (thrown) {
-    // Whatever the work threw when it was told to stop: who told it is the reason.
-    error = (signal.aborted ? signal.reason : thrown) as Error;
-  }
-  const outcome = error === undefined ? "succeeded" : "failed";
-  return { job: job.name, brand, outcome, counts: report.accepted, ...(error && { error }), report };
 }

@@ -1,0 +1,41 @@
+import { type Config, readConfig, settings } from "../config.ts";
+import type { Database } from "../database/database.ts";
+import { ServiceError } from "../errors.ts";
+import type { Log } from "../log.ts";
+
+/** Told to stop: by the system, or by a person at the terminal. */
+export function whenTold(): { told: Promise<NodeJS.Signals>; signal: AbortSignal } {
+  const controller = new AbortController();
+  const told = new Promise<NodeJS.Signals>((resolve) => {
+    // For good: a terminal tells the whole group and npm tells once more, and the second must not cut the stop short.
+    for (const name of ["SIGTERM", "SIGINT"] as const) process.on(name, resolve);
+  });
+  told.then((name) => controller.abort(new ServiceError("unavailable", `stopped by ${name}`)));
+  return { told, signal: controller.signal };
+}
+
+export async function openLog({ logLevel }: Config): Promise<Log> {
+  const { createLog } = await import("../log.ts");
+  return await createLog(logLevel);
+}
+
+export async function withDatabase<T>(work: (database: Database, config: Config) => Promise<T>): Promise<T> {
+  const config = readConfig(process.env);
+  const { closeDatabase, openDatabase } = await import("../database/index.ts");
+  const database = await openDatabase(config.databaseUrl);
+  try {
+    return await work(database, config);
+  } finally {
+    await closeDatabase(database);
+  }
+}
+
+/** The brand that the option names, checked like the setting. */
+export function brandOf(config: Config, { brand }: Record<string, unknown>): string {
+  if (typeof brand !== "string") return config.brand;
+  try {
+    return settings.brand.parse(brand);
+  } catch (cause) {
+    throw new ServiceError("bad_request", `--brand: ${(cause as Error).message}`, { cause });
+  }
+}

@@ -1,0 +1,142 @@
+import { existsSync, readdirSync } from "node:fs";
+import { constants, setPriority } from "node:os";
+import { type Config, readConfig } from "../config.ts";
+import type { Database } from "../database/database.ts";
+import { databaseExists } from "../database/index.ts";
+import { claimRun, findRun, findRunUnderWay } from "../database/run.ts";
+import { ServiceError } from "../errors.ts";
+import { type Job, listJobs, type PlannedJob } from "../jobs/index.ts";
+import { Monitors } from "../jobs/monitors.ts";
+import { Abandoned, type RunOptions, type RunResult, rehearseJob, runJob } from "../jobs/run.ts";
+import { supervise } from "../jobs/supervisor.ts";
+import type { Log } from "../log.ts";
+import { brandOf, openLog, whenTold, withDatabase } from "./common.ts";
+import { print, printJson, tell } from "./output.ts";
+import { progressLine } from "./progress.ts";
+import { describePersonalization, describeProblems } from "./report.ts";
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** Imports what a person names, in this very process. */
+export async function importNow(jobOf: (config: Config, brand: string) => Job, values: Values): Promise<boolean> {
+  const config = readConfig(process.env);
+  const brand = brandOf(config, values);
+  const job = jobOf(config, brand);
+  if (values["dry-run"] !== true) {
+    return await withDatabase(async (database) => {
+      const id = await claim(database, job, config.leaseSeconds);
+      return report(await runShown((options) => runJob(database, job, id, config.leaseSeconds, options)), values);
+    });
+  }
+  const rehearse = async (database?: Database) =>
+    report(await runShown((options) => rehearseJob(database, job, options)), values);
+  return databaseExists(config.databaseUrl) ? await withDatabase(rehearse) : await rehearse();
+}
+
+/** Runs a configured job in a process of its own, as the service does it. */
+export function runSupervised(name: string, values: Values): Promise<boolean> {
+  return withDatabase(async (database, config) => {
+    const log = await openLog(config);
+    const job = findJob(name, values, config, log);
+    const id = await claim(database, job, config.leaseSeconds);
+    const monitors = new Monitors(log);
+    const isTerminal = process.stderr.isTTY && process.stdin.isTTY;
+    const run = await supervise(
+      job,
+      id,
+      { database, monitors, leaseSeconds: config.leaseSeconds, signal: whenTold().signal },
+      {
+        arguments: values.json === true ? ["--json"] : [],
+        stdout: "inherit",
+        stderr: isTerminal ? "inherit" : "pipe",
+      },
+    );
+    await monitors.settled();
+    return run?.outcome === "succeeded";
+  });
+}
+
+/** Does the work of a run for the process that has claimed it, and is told to stop when that one is gone. */
+export function runClaimed(name: string, values: Values): Promise<boolean> {
+  return withDatabase(async (database, config) => {
+    const job = findJob(name, values, config, await openLog(config));
+    const id = Number(values.claimed);
+    const run = Number.isSafeInteger(id) ? await findRun(database, id) : undefined;
+    if (run === undefined || run.job !== name || run.brand !== job.brand || run.finishedAt !== null) {
+      throw new ServiceError("bad_request", `run: no run ${values.claimed} of ${name} for ${job.brand} is under way`);
+    }
+    const orphaned = new AbortController();
+    void supervisorGone().then(() => orphaned.abort(new Abandoned("the process that started it was gone")));
+    return report(
+      await runShown(({ signal, ...options }) =>
+        runJob(database, job, id, config.leaseSeconds, {
+          ...options,
+          signal: AbortSignal.any([signal, orphaned.signal]),
+        }),
+      ),
+      values,
+    );
+  });
+}
+
+/** It holds the other end of the standard input. */
+async function supervisorGone(): Promise<void> {
+  for await (const _ of Bun.stdin.stream());
+}
+
+function findJob(name: string, { brand }: Values, config: Config, log: Log): PlannedJob {
+  const jobs = listJobs(config, log);
+  const named = jobs.filter((job) => job.name === name);
+  const [job, ...others] = named.filter((job) => brand === undefined || job.brand === brand);
+  if (named.length === 0) {
+    const known = [...new Set(jobs.map((candidate) => candidate.name))].join(", ") || "none";
+    throw new ServiceError("bad_request", `run: no job ${JSON.stringify(name)} is configured; configured: ${known}`);
+  }
+  if (job !== undefined && others.length === 0) return job;
+  const brands = named.map((candidate) => JSON.stringify(candidate.brand)).join(", ");
+  throw new ServiceError("bad_request", `run: --brand: ${name} is configured for ${brands}: name one of them`);
+}
+
+/** @throws ServiceError `unavailable` when the job is running already. */
+async function claim(database: Database, { name, brand }: Job, leaseSeconds: number): Promise<number> {
+  const id = await claimRun(database, { job: name, brand }, leaseSeconds);
+  if (id !== undefined) return id;
+  const underWay = await findRunUnderWay(database, name, brand);
+  const since = underWay === undefined ? "" : `, since ${underWay.startedAt}`;
+  throw new ServiceError(
+    "unavailable",
+    `${name} is running for ${brand} already${since}: try again when that has ended`,
+  );
+}
+
+/** Lets whoever serves on the same machine go first. */
+function stepBack(): void {
+  // On Linux each thread has a priority of its own, also those of the collector, which are there already.
+  const threads = existsSync("/proc/self/task") ? readdirSync("/proc/self/task") : ["0"];
+  for (const thread of threads) setPriority(Number(thread), constants.priority.PRIORITY_LOW);
+}
+
+/** Runs a job, and shows on a terminal how far it is. */
+async function runShown(run: (options: RunOptions) => Promise<RunResult>): Promise<RunResult> {
+  stepBack();
+  const progress = progressLine(process.stderr);
+  const result = await run({ signal: whenTold().signal, onProgress: progress.show });
+  progress.end();
+  return result;
+}
+
+function report({ error, report, ...run }: RunResult, values: Values): boolean {
+  for (const line of describeProblems(report)) tell(line);
+  const { personalization } = report;
+  if (values.json === true) printJson({ ...run, ...(error && { reason: error.message }), ...report });
+  // Of an import that failed nothing came: what its feed held is a part of the message.
+  else for (const line of personalization ? describePersonalization(personalization) : []) (error ? tell : print)(line);
+  if (error === undefined && values.json !== true) print(sentenceOf(run, values["dry-run"] === true));
+  if (error !== undefined) tell(`pds: ${run.job}: ${error.message}`);
+  return error === undefined;
+}
+
+function sentenceOf({ job, brand, counts }: Omit<RunResult, "report">, isRehearsal: boolean): string {
+  if (job === "history-retention") return `${job}: ${counts} runs removed`;
+  return `${job}: ${counts} ${isRehearsal ? "would be imported" : "imported"} for ${brand}`;
+}

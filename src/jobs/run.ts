@@ -1,0 +1,91 @@
+import type { Database } from "../database/database.ts";
+import { finishRun, renewLease } from "../database/run.ts";
+import type { ImportReport, Outcome } from "../job.ts";
+import type { Job } from "./index.ts";
+import { type OnProgress, Reporter } from "./work.ts";
+
+export interface RunResult {
+  readonly job: string;
+  readonly brand: string;
+  readonly outcome: Outcome;
+  readonly counts: number;
+  /** What made it fail. */
+  readonly error?: Error;
+  readonly report: ImportReport;
+}
+
+/** Who wants to know how a run goes, and may tell it to stop. */
+export interface RunOptions {
+  readonly signal: AbortSignal;
+  readonly onProgress?: OnProgress | undefined;
+}
+
+/** Why a run stops that nobody waits for any more. */
+export class Abandoned extends Error {}
+
+/**
+ * Does a claimed run's work in this process and records how that ended. A failure is part of the result; only a lost database throws.
+ * @param id the run, as it was claimed
+ */
+export async function runJob(
+  database: Database,
+  job: Job,
+  id: number,
+  leaseSeconds: number,
+  { signal, onProgress }: RunOptions,
+): Promise<RunResult> {
+  const lost = new AbortController();
+  using _ = holdLease(database, id, leaseSeconds, () =>
+    lost.abort(new Abandoned("its lease ended, so that another run may have begun")),
+  );
+  const result = await execute(database, false, job, { signal: AbortSignal.any([signal, lost.signal]), onProgress });
+  const { outcome, counts, report, error } = result;
+  await finishRun(database, id, { outcome, counts, report, ...(error && { reason: error.message }) });
+  return result;
+}
+
+/**
+ * Renews a run's lease until it is let go.
+ * @param onLost is told once, when the run counts as abandoned, or must by now
+ */
+export function holdLease(database: Database, id: number, leaseSeconds: number, onLost: () => void): Disposable {
+  const leaseMs = leaseSeconds * 1000;
+  let renewedAt = performance.now();
+  const beat = setInterval(async () => {
+    const askedAt = performance.now();
+    // A store that cannot be reached may be back before the lease ends.
+    const isHeld = await renewLease(database, id, leaseSeconds).catch(() => undefined);
+    if (isHeld === true) renewedAt = askedAt;
+    if (isHeld !== false && performance.now() - renewedAt < leaseMs) return;
+    clearInterval(beat);
+    onLost();
+  }, leaseMs / 3);
+  return { [Symbol.dispose]: () => clearInterval(beat) };
+}
+
+/**
+ * Reads and checks what the job would import, and changes nothing.
+ * @param database what it would be imported into; undefined when that is not there yet
+ */
+export function rehearseJob(database: Database | undefined, job: Job, options: RunOptions): Promise<RunResult> {
+  return execute(database, true, job, options);
+}
+
+async function execute(
+  database: Database | undefined,
+  isRehearsal: boolean,
+  { name, brand, work }: Job,
+  { signal, onProgress }: RunOptions,
+): Promise<RunResult> {
+  const reporter = new Reporter();
+  const { report } = reporter;
+  let error: Error | undefined;
+  try {
+    await work({ database, isRehearsal, brand, reporter, signal, onProgress });
+  } catch (thrown) {
+    // Whatever the work threw when it was told to stop: who told it is the reason.
+    error = (signal.aborted ? signal.reason : thrown) as Error;
+  }
+  const outcome = error === undefined ? "succeeded" : error instanceof Abandoned ? "abandoned" : "failed";
+  return { job: name, brand, outcome, counts: report.accepted, ...(error && { error }), report };
+}
