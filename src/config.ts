@@ -53,7 +53,7 @@ function oneOf<Word extends string>(...words: readonly Word[]): (text: string) =
 
 const leaseSeconds = (text: string) => {
   const value = seconds(text);
-  return value >= 2 && value <= 3600 ? value : expected("2 to 3600 seconds");
+  return value >= 1 && value <= 3600 ? value : expected("1 to 3600 seconds");
 };
 
 const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;

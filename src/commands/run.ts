@@ -5,6 +5,7 @@ import type { Database } from "../database/database.ts";
 import { databaseExists } from "../database/index.ts";
 import { claimRun, findRun, findRunUnderWay } from "../database/run.ts";
 import { ServiceError } from "../errors.ts";
+import type { Run } from "../job.ts";
 import { type Job, listJobs, type PlannedJob } from "../jobs/index.ts";
 import { Monitors } from "../jobs/monitors.ts";
 import { Abandoned, type RunOptions, type RunResult, rehearseJob, runJob } from "../jobs/run.ts";
@@ -97,16 +98,30 @@ function findJob(name: string, { brand }: Values, config: Config, log: Log): Pla
   throw new ServiceError("bad_request", `run: --brand: ${name} is configured for ${brands}: name one of them`);
 }
 
-/** @throws ServiceError `unavailable` when the job is running already. */
+/** How often a run is looked at that is to show whether it is still there. */
+const lookMs = 250;
+
+/**
+ * Claims a run that a person or an outside scheduler wants. Where there is one under way its next sign of life is waited for, for
+ * as long as its lease lasts: without one it is abandoned, and not in the way.
+ * @throws ServiceError `unavailable` when the job is running already.
+ */
 async function claim(database: Database, { name, brand }: Job, leaseSeconds: number): Promise<number> {
-  const id = await claimRun(database, { job: name, brand }, leaseSeconds);
-  if (id !== undefined) return id;
-  const underWay = await findRunUnderWay(database, name, brand);
-  const since = underWay === undefined ? "" : `, since ${underWay.startedAt}`;
-  throw new ServiceError(
-    "unavailable",
-    `${name} is running for ${brand} already${since}: try again when that has ended`,
-  );
+  let seen: Run | undefined;
+  for (;;) {
+    const id = await claimRun(database, { job: name, brand }, leaseSeconds);
+    if (id !== undefined) return id;
+    const underWay = await findRunUnderWay(database, name, brand);
+    if (underWay !== undefined) {
+      const since = `${name} is running for ${brand} already, since ${underWay.startedAt}`;
+      if (seen === undefined) tell(`${since}: waiting for its sign of life, ${leaseSeconds} s at most`);
+      else if (seen.id === underWay.id && seen.leaseUntil !== underWay.leaseUntil) {
+        throw new ServiceError("unavailable", `${since}: try again when that has ended`);
+      }
+      seen = underWay;
+    }
+    await Bun.sleep(lookMs);
+  }
 }
 
 /** Lets whoever serves on the same machine go first. */
