@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import { environmentName, fileKey, personalizationOptions, settingNames, settings } from "../src/config.ts";
+import { environmentName, fileKey, personalizationOptions, planOptions, settingNames, settings } from "../src/config.ts";
 
 // Writes the tables of settings in the documentation from those in the code; with --check it only says whether that is needed.
 const root = new URL("..", import.meta.url).pathname;
@@ -16,12 +16,15 @@ const tables = [
       return [code(environmentName(name)), code(fileKey(name)), code(value), sentence];
     }),
   },
-  {
-    file: "docs/personalization.md",
-    name: "personalization",
+  ...[
+    { file: "docs/personalization.md", name: "personalization", options: personalizationOptions() },
+    { file: "docs/jobs.md", name: "plan", options: planOptions() },
+  ].map(({ file, name, options }) => ({
+    file,
+    name,
     head: ["option", "default", "what it is"],
-    rows: personalizationOptions().map(({ name, default: value, sentence }) => [code(name), code(value), sentence]),
-  },
+    rows: options.map((option) => [code(option.name), code(option.default), option.sentence]),
+  })),
 ];
 
 for (const { file, name, head, rows } of tables) {

@@ -140,15 +140,25 @@ describe("pds history", async () => {
   ])("prints the 10 newest runs in order: %s", async (_, order, expected) => {
     expect(brandsOf(await jsonOf(["history", ...order], environment))).toEqual(expected);
     const [head, ...lines] = (await dataOf(["history", ...order], environment)).trimEnd().split("\n");
-    expect(head?.split(/ +/)).toEqual(["created_at", "brand", "counts"]);
-    expect(lines.map((line) => line.split(/ +/).slice(1))).toEqual(expected.map((brand) => [brand, "1"]));
+    expect(head?.split(/ +/)).toEqual(["created_at", "job", "brand", "outcome", "duration", "counts", "reason"]);
+    expect(lines.map((line) => line.split(/ +/).toSpliced(0, 1).toSpliced(3, 2))).toEqual(
+      expected.map((brand) => ["catalog-import", brand, "succeeded", "1"]),
+    );
   });
 
-  test("prints with --json what the operation answers", async () => {
+  test("prints with --json what the operation answers, and of each run more than that", async () => {
     await using service = await serve(environment);
-    expect(await (await service.get("/api/v1/histories/asc")).json()).toEqual(
-      await jsonOf(["history", "asc"], environment),
-    );
+    for (const order of ["asc", "desc"]) {
+      const answer = (await (await service.get(`/api/v1/histories/${order}`)).json()) as Histories;
+      const { histories }: Histories = await jsonOf(["history", order], environment);
+      expect(histories.map(({ brand, counts, created_at }) => ({ brand, counts, created_at }))).toEqual([
+        ...answer.histories,
+      ]);
+      for (const { seconds, ...record } of histories as readonly { brand: string; seconds?: number }[]) {
+        expect(seconds).toBeWithin(0, 60);
+        expect(record).toMatchObject({ job: "catalog-import", outcome: "succeeded", reason: null, log: null });
+      }
+    }
   });
 
   test("prints no data and a message where nothing has run", async () => {
@@ -172,21 +182,29 @@ describe("jobs", async () => {
 
   test("are listed before they ran, run by name, and listed with how that went", async () => {
     const source = "products.ndjson";
+    const never = { outcome: "never run", finished: "", counts: 0, reason: null, lastSuccess: null, age: null };
+    const still = { brand: "acme", schedule: null, next: null, runningSince: null, isStale: false };
     expect(await jsonOf(["jobs"], environment, cwd)).toEqual([
-      { job: "catalog-import", outcome: "never run", finished: "", counts: 0, source },
-      { job: "personalization-import", outcome: "never run", finished: "", counts: 0, source: "feed" },
+      { job: "catalog-import", ...still, ...never, source },
+      { job: "personalization-import", ...still, ...never, source: "feed" },
     ]);
     expect(await dataOf(["run", "catalog-import"], environment, cwd)).toBe("catalog-import: 2 imported for acme\n");
     const finished = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-    expect((await jsonOf(["jobs"], environment, cwd))[0]).toEqual({
+    const [ran] = await jsonOf(["jobs"], environment, cwd);
+    expect(ran).toEqual({
       job: "catalog-import",
+      ...still,
       outcome: "succeeded",
       finished,
       counts: 2,
+      reason: null,
+      lastSuccess: ran.finished,
+      age: expect.any(Number),
       source,
     });
     const [head = "", ...lines] = (await dataOf(["jobs"], environment, cwd)).trimEnd().split("\n");
-    expect(head.split(/ +/)).toEqual(["job", "outcome", "finished", "counts", "source"]);
+    const columns = ["job", "brand", "schedule", "next", "outcome", "finished", "success", "counts", "source"];
+    expect(head.split(/ +/)).toEqual(columns);
     expect(lines.map((line) => line.split(" ")[0])).toEqual(["catalog-import", "personalization-import"]);
   });
 
@@ -223,8 +241,12 @@ describe("jobs", async () => {
     expect(code).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject({ outcome: "failed", counts: 0, rejected: 1 });
     expect(stderr).toContain("broken.ndjson:1: id: ");
-    expect(await jsonOf(["jobs"], failingEnvironment, failing)).toMatchObject([{ outcome: "failed", counts: 0 }]);
-    expect(await jsonOf(["history"], failingEnvironment, failing)).toMatchObject({ histories: [{ counts: 0 }] });
+    const reason = expect.stringContaining("broken.ndjson:1: id: ");
+    const failed = { job: "catalog-import", outcome: "failed", counts: 0, reason };
+    expect(await jsonOf(["jobs"], failingEnvironment, failing)).toMatchObject([failed]);
+    expect(await jsonOf(["history"], failingEnvironment, failing)).toMatchObject({
+      histories: [{ ...failed, log: expect.stringContaining("broken.ndjson:1: id: ") }],
+    });
   });
 
   test("that are unknown are refused with the names of those that are not", async () => {

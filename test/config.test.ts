@@ -57,6 +57,9 @@ describe("the settings", () => {
         { setting: "S3_SECRET_ACCESS_KEY", value: "(not set)", from },
         { setting: "PRODUCT_MAX_AGE", value: "86400", from },
         { setting: "LOOKUPS_PER_MINUTE", value: "60", from },
+        { setting: "SCHEDULER", value: "on", from },
+        { setting: "LEASE_SECONDS", value: "30", from },
+        { setting: "STALE_DATA", value: "tell", from },
         { setting: "LOG_LEVEL", value: "info", from },
       ],
       jobs: {},
@@ -113,22 +116,39 @@ describe("the settings", () => {
   });
 
   test("of jobs are shown as the file has them, with their defaults", async () => {
-    const jobs = {
-      "catalog-import": { source: ["a.ndjson", "b.json"] },
-      "personalization-import": {
-        source: "feed",
-        files: {},
-        settle_seconds: 5,
-        aliases: {},
-        keep_generations: 3,
-        max_removed_share: 0.2,
-        max_rejected_share: 0,
-      },
+    const plan = { time_zone: "UTC", limit_seconds: 3600, retries: 0, retry_seconds: 60, missed: "once" };
+    const feed = {
+      source: "feed",
+      files: {},
+      settle_seconds: 5,
+      aliases: {},
+      keep_generations: 3,
+      max_removed_share: 0.2,
+      max_rejected_share: 0,
+      ...plan,
     };
     const PDS_CONFIG = await writeSettings(
-      '[jobs.catalog-import]\nsource = ["a.ndjson", "b.json"]\n[jobs.personalization-import]\nsource = "feed"',
+      '[jobs.catalog-import]\nsource = ["a.ndjson", "b.json"]\nschedule = "@daily"\ntime_zone = "America/New_York"\n' +
+        '[jobs.personalization-import]\nsource = "feed"\n[jobs.history-retention]',
     );
-    expect((await showConfig({ PDS_CONFIG })).jobs).toEqual(jobs);
+    expect((await showConfig({ PDS_CONFIG })).jobs).toEqual({
+      "catalog-import": {
+        source: ["a.ndjson", "b.json"],
+        ...plan,
+        schedule: "@daily",
+        time_zone: "America/New_York",
+      },
+      "personalization-import": [feed],
+      "history-retention": { keep_days: 90, ...plan },
+    });
+  });
+
+  test("of a job that is there for several brands are a list", async () => {
+    const table = "[[jobs.personalization-import]]\nsource = 'feed'\n";
+    const PDS_CONFIG = await writeSettings(`${table}${table}brand = "other"`);
+    expect((await showConfig({ PDS_CONFIG })).jobs).toMatchObject({
+      "personalization-import": [{ source: "feed" }, { source: "feed", brand: "other" }],
+    });
   });
 });
 
@@ -159,6 +179,11 @@ describe("junk stops the start and is named", () => {
     ["PRODUCT_MAX_AGE", "1d"],
     ["PRODUCT_MAX_AGE", ""],
     ["LOOKUPS_PER_MINUTE", "-1"],
+    ["SCHEDULER", "yes"],
+    ["LEASE_SECONDS", "0"],
+    ["LEASE_SECONDS", "3601"],
+    ["LEASE_SECONDS", "1.5"],
+    ["STALE_DATA", "FAIL"],
   ])("%s=%j, in the environment and in the file", async (name, value) => {
     await expectRefusal("serve", { [name]: value }, `the environment: ${name}: expected `);
     const path = await writeSettings(`${name.toLowerCase()} = ${JSON.stringify(value)}`);
@@ -188,6 +213,50 @@ describe("junk stops the start and is named", () => {
   ])("%s in the file", async (_, text, words) => {
     const path = await writeSettings(text);
     await expectRefusal("serve", { PDS_CONFIG: path }, `pds: ${path}: `, ...words);
+  });
+
+  const catalog = "[jobs.catalog-import]\nsource = ['x']\n";
+  const feed = "[[jobs.personalization-import]]\nsource = 'x'\n";
+  test.each([
+    [
+      "a schedule in words",
+      `${catalog}schedule = 'every day'`,
+      "jobs.catalog-import.schedule: expected a cron expression",
+    ],
+    ["a schedule beyond the clock", `${catalog}schedule = '0 24 * * *'`, "jobs.catalog-import.schedule: expected"],
+    ["an empty schedule", `${catalog}schedule = ''`, "jobs.catalog-import.schedule: expected"],
+    ["a number for a schedule", `${catalog}schedule = 5`, "jobs.catalog-import.schedule: "],
+    [
+      "a day that never comes",
+      `${catalog}schedule = '0 0 30 2 *'`,
+      "jobs.catalog-import.schedule: .+ never comes true",
+    ],
+    ["an unknown time zone", `${catalog}time_zone = 'Mars/Olympus'`, 'jobs.catalog-import.time_zone: .+"Mars/Olympus"'],
+    ["an empty brand", `${catalog}brand = ' '`, "jobs.catalog-import.brand: expected"],
+    ["no time at all", `${catalog}limit_seconds = 0`, "jobs.catalog-import.limit_seconds: .+>=1"],
+    ["part of a second", `${catalog}limit_seconds = 1.5`, "jobs.catalog-import.limit_seconds: .+int"],
+    ["fewer than no retries", `${catalog}retries = -1`, "jobs.catalog-import.retries: .+>=0"],
+    ["retries at once", `${catalog}retry_seconds = 0`, "jobs.catalog-import.retry_seconds: .+>=1"],
+    ["data that is never fresh", `${catalog}stale_seconds = 0`, "jobs.catalog-import.stale_seconds: .+>=1"],
+    ["another word for missed", `${catalog}missed = 'never'`, 'jobs.catalog-import.missed: .+"once"'],
+    ["an unknown key", `${catalog}every = '1 h'`, 'jobs.catalog-import: .+"every"'],
+    ["no days to keep", "[jobs.history-retention]\nkeep_days = 0", "jobs.history-retention.keep_days: .+>=1"],
+    ["an unknown key of a job without any", "[jobs.catalog-sync]\nsource = 'x'", 'jobs.catalog-sync: .+"source"'],
+    [
+      "several of a job that is one",
+      "[[jobs.catalog-import]]\nsource = ['x']",
+      "jobs.catalog-import: expected|Invalid",
+    ],
+    ["a schedule of the second of two", `${feed}${feed}schedule = '* *'`, "jobs.personalization-import.1.schedule: "],
+    ["two without a brand", feed + feed, 'jobs.personalization-import: is there twice for "default"'],
+    ["two for one brand", `brand = 'b'\n${feed}brand = 'b'\n${feed}`, 'jobs.personalization-import: .+ twice for "b"'],
+  ])("of a job %s: it is named with its path", async (_, text, complaint) => {
+    const path = await writeSettings(text);
+    for (const command of ["serve", "config"]) {
+      const { code, stdout, stderr } = await pds([command], { PDS_CONFIG: path });
+      expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+      expect(stderr).toMatch(new RegExp(`^pds: ${path}: ${complaint}.*\n$`));
+    }
   });
 
   test.each([["/nonexistent/pds.toml"], [folder], [""]])("PDS_CONFIG=%j, which is no file", async (path) => {
@@ -274,6 +343,35 @@ describe("a secret", () => {
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).not.toContain(secret);
     expect(stderr).not.toContain("sesame");
+  });
+
+  const monitor = `https://monitor.example/${secret}`;
+  test.each([
+    ["one", `ping = "${monitor}"`],
+    ["several", `ping = { start = "${monitor}/1", success = "${monitor}/2", failure = "${monitor}/3" }`],
+  ])("is the address of a monitor, and is shown only as being set: %s", async (_, ping) => {
+    const PDS_CONFIG = await writeSettings(`[jobs.catalog-import]\nsource = ["x"]\n${ping}`);
+    expect((await showConfig({ PDS_CONFIG })).jobs).toMatchObject({ "catalog-import": { ping: "(set, hidden)" } });
+    for (const args of [["config"], ["config", "--json"]]) {
+      const { code, stdout, stderr } = await pds(args, { PDS_CONFIG });
+      expect(code).toBe(0);
+      expect(stdout + stderr).not.toContain("monitor.example");
+    }
+  });
+
+  test.each([
+    ["is none", `ping = "${secret}"`, "ping: expected an http"],
+    ["has another scheme", `ping = "ftp://monitor.example/${secret}"`, "ping: expected an http"],
+    ["has no host", `ping = "https://:80/${secret}"`, "ping: expected an http"],
+    ["is a list", `ping = ["${monitor}"]`, "ping: expected an http"],
+    ["is none in a table", `ping = { start = "${secret}" }`, "ping.start: expected an http"],
+    ["is under an unknown name", `ping = { begin = "${monitor}" }`, 'ping: Unrecognized key: "begin"'],
+  ])("is not in the complaint about a monitor's address that %s", async (_, ping, complaint) => {
+    const path = await writeSettings(`[jobs.catalog-import]\nsource = ["x"]\n${ping}`);
+    const { code, stdout, stderr } = await pds(["config"], { PDS_CONFIG: path });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toStartWith(`pds: ${path}: jobs.catalog-import.${complaint}`);
+    expect(stderr).not.toContain(secret);
   });
 
   describe("of a PostgreSQL", async () => {

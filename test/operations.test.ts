@@ -259,7 +259,7 @@ for (const engine of engines) {
         expect((await fetch(`${base}/livez`)).status).toBe(200);
         const ready = await fetch(`${base}/readyz`);
         expect(ready.status).toBe(200);
-        expect(await ready.json()).toEqual({ status: "ready", checks: { database: "ok", data: "ok" } });
+        expect(await ready.json()).toEqual({ status: "ready", checks: { database: "ok", data: "ok", jobs: "ok" } });
       }
     });
   });

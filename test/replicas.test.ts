@@ -1,0 +1,192 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { SQL } from "bun";
+import { feedFiles } from "./support/feed.ts";
+import { leash } from "./support/leash.ts";
+import { createStore, type Engine, isCampaign, main, root, temporaryFolder, writeFiles } from "./support/pds.ts";
+import { until } from "./support/until.ts";
+
+// Several replicas on one store, a job that is due every second, and every few seconds the end of one of them without a warning.
+
+/** How many times of the schedule are to have their run: enough for each run of the tests; the full campaign asks for more. */
+const ticks = Number(process.env.FAULT_TICKS ?? 12);
+const replicaCount = 3;
+/** Between two kills, and from a kill to the new start. */
+const killPauseMs = isCampaign ? 4000 : 2500;
+const restartPauseMs = 700;
+const leaseSeconds = 2;
+
+interface TickRun {
+  readonly scheduledAt: string;
+  readonly attempt: number;
+  readonly startedAt: string;
+  readonly finishedAt: string;
+  readonly outcome: string;
+}
+
+interface Replica {
+  readonly process: Bun.Subprocess;
+  readonly exited: Promise<number>;
+}
+
+/** A feed that takes its time, so that a kill often meets a run under way. */
+const feed = Bun.serve({
+  hostname: "127.0.0.1",
+  port: 0,
+  fetch: async ({ url }) => {
+    await Bun.sleep(50);
+    const file = feedFiles[new URL(url).pathname.slice(1) as keyof typeof feedFiles];
+    return file === undefined ? new Response(null, { status: 404 }) : new Response(file);
+  },
+});
+afterAll(() => feed.stop(true));
+
+const folder = await temporaryFolder();
+const [config = ""] = await writeFiles(folder, {
+  "pds.toml": `
+    brand = "acme"
+    lease_seconds = ${leaseSeconds}
+    [jobs.personalization-import]
+    source = "${feed.url.origin}/"
+    schedule = "* * * * * *"
+    missed = "all"
+    settle_seconds = 0
+  `,
+});
+
+/** Starts one in a group of processes of its own, as a container is. */
+function start(url: string, shiftMs: number): Replica {
+  const child = Bun.spawn([process.execPath, main, "serve"], {
+    env: {
+      PATH: process.env.PATH ?? "",
+      PDS_CONFIG: config,
+      DATABASE_URL: url,
+      PORT: "0",
+      ADMIN_PORT: "0",
+      LOG_LEVEL: "error",
+      ...(shiftMs !== 0 && {
+        BUN_OPTIONS: `--preload=${join(root, "test", "support", "clock.ts")}`,
+        TEST_CLOCK_SHIFT_MS: `${shiftMs}`,
+      }),
+    },
+    stdio: ["ignore", "ignore", isCampaign ? "inherit" : "ignore"],
+    detached: true,
+  });
+  leash(child, "TERM");
+  return { process: child, exited: child.exited };
+}
+
+/** Ends it, or with it all that it has begun, as the loss of a machine does. */
+async function kill({ process: child, exited }: Replica, isWholeGroup: boolean): Promise<void> {
+  process.kill(isWholeGroup ? -child.pid : child.pid, "SIGKILL");
+  await exited;
+}
+
+const canSeeChildren = existsSync("/proc");
+
+/** Whether it has a run under way at this moment. */
+function isRunning({ process: child }: Replica): boolean {
+  const path = `/proc/${child.pid}/task/${child.pid}/children`;
+  return existsSync(path) && readFileSync(path, "utf8") !== "";
+}
+
+/** One that has a run under way, as soon as there is one. */
+async function findRunning(replicas: readonly Replica[]): Promise<number> {
+  let found = -1;
+  await until("a run is under way", () => {
+    found = replicas.findIndex(isRunning);
+    return found >= 0;
+  });
+  return found;
+}
+
+async function campaign(url: string, shiftsMs: readonly number[]): Promise<{ runs: TickRun[]; kills: number }> {
+  const replicas = shiftsMs.map((shiftMs) => start(url, shiftMs));
+  let kills = 0;
+  let isOver = false;
+  const killing = (async () => {
+    while (!isOver) {
+      await Bun.sleep(killPauseMs);
+      // Every other kill meets whoever has a run under way.
+      const victim = kills % 2 === 0 && canSeeChildren ? await findRunning(replicas) : kills % replicas.length;
+      await kill(replicas[victim] as Replica, kills % 4 !== 2);
+      kills++;
+      await Bun.sleep(restartPauseMs);
+      replicas[victim] = start(url, shiftsMs[victim] ?? 0);
+    }
+  })();
+  await using sql = new SQL(url, { max: 1 });
+  const read = () => sql<TickRun[]>`
+    SELECT scheduled_at AS ${sql("scheduledAt")}, attempt, started_at AS ${sql("startedAt")},
+      finished_at AS ${sql("finishedAt")}, outcome
+    FROM run WHERE scheduled_at IS NOT NULL ORDER BY scheduled_at, id`;
+  // Until then a replica may not have made the tables yet.
+  const finished = async () => (await read().catch(() => [])).filter(({ outcome }) => outcome !== null);
+  try {
+    const mostMs = (ticks * 1.5 + 20) * 1000;
+    await until(`${ticks} times have had their run`, async () => (await finished()).length >= ticks, mostMs);
+    isOver = true;
+    await killing;
+    // The last kill's run too is to be seen as abandoned: it stands in the way of the next until it is.
+    const seen = (await finished()).length;
+    await until("the schedule goes on", async () => (await finished()).length >= seen + 2, 20_000);
+  } finally {
+    isOver = true;
+    await killing;
+    for (const replica of replicas) replica.process.kill("SIGTERM");
+    await Promise.all(replicas.map(({ exited }) => exited));
+  }
+  return { runs: await read(), kills };
+}
+
+function judge(name: string, { runs, kills }: { runs: TickRun[]; kills: number }): void {
+  const times = runs.map(({ scheduledAt }) => Date.parse(scheduledAt));
+  const first = times[0] ?? 0;
+  // Each second exactly once: none twice, none left out.
+  expect(times).toEqual(Array.from({ length: runs.length }, (_, index) => first + index * 1000));
+  expect(runs.every(({ attempt }) => attempt === 1)).toBe(true);
+  expect(runs.filter(({ outcome }) => outcome === null)).toEqual([]);
+
+  // What did not succeed was under way in a replica that was killed, or in one that was told to stop at the end.
+  const abandoned = runs.filter(({ outcome }) => outcome === "abandoned").length;
+  const stopped = runs.filter(({ outcome }) => outcome === "failed");
+  expect(abandoned).toBeLessThanOrEqual(kills);
+  if (canSeeChildren) expect(abandoned).toBeGreaterThan(0);
+  expect(stopped.length).toBeLessThanOrEqual(1);
+  expect(stopped).toEqual(runs.slice(runs.length - stopped.length));
+
+  // Nothing begins early by the store's clock, and nothing while the one before is under way.
+  for (const [index, { scheduledAt, startedAt }] of runs.entries()) {
+    expect(startedAt >= scheduledAt).toBe(true);
+    expect(startedAt >= (runs[index - 1]?.finishedAt ?? "")).toBe(true);
+  }
+  if (!isCampaign) return;
+  const delays = runs
+    .map(({ startedAt, scheduledAt }) => Date.parse(startedAt) - Date.parse(scheduledAt))
+    .sort((a, b) => a - b);
+  const at = (share: number) => delays[Math.floor(share * (delays.length - 1))];
+  process.stderr.write(
+    `${name}: ${runs.length} ticks, each claimed once; ${kills} kills, ${abandoned} runs abandoned; ` +
+      `begun after ${at(0.5)} ms (median), ${at(0.9)} ms (90 %), ${at(1)} ms (last)\n`,
+  );
+}
+
+const scenarios: readonly [string, Engine, readonly number[]][] = [
+  ["on one embedded store", "sqlite", Array(replicaCount).fill(0)],
+  ["on one shared store, with clocks that are 5 seconds apart", "postgres", [0, 5000, -5000]],
+  ...(isCampaign
+    ? [["on one shared store", "postgres", Array(replicaCount).fill(0)] satisfies [string, Engine, number[]]]
+    : []),
+];
+
+describe(`${replicaCount} replicas of which one is killed and started again every few seconds`, async () => {
+  const stores = await Promise.all(scenarios.map(([, engine]) => createStore(engine)));
+  test.concurrent.each(scenarios.map(([name, , shiftsMs], index) => ({ name, shiftsMs, url: stores[index] ?? "" })))(
+    "$name run each time of the schedule once",
+    async ({ name, shiftsMs, url }) => {
+      judge(name, await campaign(url, shiftsMs));
+    },
+    (ticks * 2 + 60) * 1000,
+  );
+});
