@@ -7,12 +7,12 @@ import { closeDatabase, openDatabase } from "../src/database/index.ts";
 import { findPersonalization } from "../src/database/personalization.ts";
 import { createPostgres } from "../test/support/postgres.ts";
 import { linesPerSku, skuOf, writeFeed, writeTables } from "./feed.ts";
+import { main, percentile, serving } from "./service.ts";
 
 // Imports of personalization beside the engines' own loaders, on the same rows, tables and indexes, in one run:
 // `npm run bench:import -- [SKUS]`.
 const skus = Number(process.argv[2] ?? 1_000_000);
 const fewSkus = Math.min(10_000, skus);
-const main = join(new URL("..", import.meta.url).pathname, "src", "main.ts");
 const tables = {
   pzlines: "personalization_line",
   pzstyles: "personalization_style",
@@ -136,10 +136,6 @@ async function compareLoaders(
   return times;
 }
 
-function percentile(times: number[], share: number): number {
-  return times.toSorted((a, b) => a - b)[Math.ceil(times.length * share) - 1] ?? Number.NaN;
-}
-
 /** Asks for SKUs at a steady rate until the work ends; every answer must be wholly of one feed. */
 async function readWhile(url: string, work: Promise<unknown>): Promise<{ times: number[]; seen: Map<string, number> }> {
   const times: number[] = [];
@@ -147,7 +143,7 @@ async function readWhile(url: string, work: Promise<unknown>): Promise<{ times: 
   const failures: string[] = [];
   const ask = async (sku: string) => {
     const begun = performance.now();
-    const answer = await (await fetch(`${url}/api/v1/products/pz/${sku}`)).text();
+    const answer = await (await fetch(`${url}/products/pz/${sku}`)).text();
     times.push(performance.now() - begun);
     const statuses = new Set(
       [...answer.matchAll(/"(?:style_sku|line|choice)_status":"(\w+)"/g)].map(([, status]) => status),
@@ -176,24 +172,6 @@ async function readWhile(url: string, work: Promise<unknown>): Promise<{ times: 
 }
 
 const readsPerSecond = 200;
-
-async function serving<T>(store: Store, work: (url: string) => Promise<T>): Promise<T> {
-  const child = Bun.spawn([process.execPath, main, "serve"], {
-    env: { PDS_CONFIG: "/dev/null", LOG_LEVEL: "silent", DATABASE_URL: store.url, PORT: "0", ADMIN_PORT: "0" },
-    stdio: ["ignore", "pipe", "ignore"],
-  });
-  let printed = "";
-  for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {
-    printed += chunk;
-    if (printed.includes("Admin")) break;
-  }
-  try {
-    return await work(printed.match(/^Public\s+(\S+)\/api\/v1$/m)?.[1] ?? "");
-  } finally {
-    child.kill("SIGTERM");
-    await child.exited;
-  }
-}
 
 /** What a read of the store takes, at two sizes, in turns: each time the median of some thousand. */
 async function compareReads(few: Store, many: Store): Promise<void> {
@@ -247,7 +225,7 @@ async function bench(engine: string, newStore: () => Promise<Store>, folders: Re
   if (same.report.counts !== 0) throw new Error("the unchanged feed was imported");
   print(`  pds import, unchanged feed: ${seconds(same.ms)}`);
 
-  await serving(store, async (url) => {
+  await serving({ DATABASE_URL: store.url }, async (url) => {
     await readWhile(url, Bun.sleep(3000));
     const rounds = [];
     for (const feed of ["old", "new", "old"]) {

@@ -3,10 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { defaultApp } from "../test/platform/options.ts";
 import { createPlatform, type Platform, type PlatformOptions } from "../test/platform/platform.ts";
+import { main, percentile, serving } from "./service.ts";
 
 // What the work with the platform costs, against the stand-in: `npm run bench:platform -- points|reconcile|changes|walk`.
-const root = new URL("..", import.meta.url).pathname;
-const main = join(root, "src", "main.ts");
 const print = (line: string) => process.stdout.write(`${line}\n`);
 const seconds = (ms: number) => (ms / 1000).toFixed(1);
 
@@ -39,6 +38,9 @@ async function withBench(options: PlatformOptions, work: (bench: Bench) => Promi
   }
 }
 
+/** The service without the jobs, which are run by hand. */
+const served = ({ environment }: Bench) => ({ ...environment, PDS_CONFIG: "/dev/null" });
+
 /** Runs a command of the service to its end. */
 async function run({ environment }: Bench, ...args: string[]) {
   const begun = performance.now();
@@ -54,33 +56,12 @@ async function run({ environment }: Bench, ...args: string[]) {
 }
 
 /** Runs the service beside the work; its job tables would start a first run, so it gets none. */
-async function serving(bench: Bench, environment: Record<string, string>, work: (url: string) => Promise<void>) {
-  const child = Bun.spawn([process.execPath, main, "serve"], {
-    env: { ...bench.environment, PDS_CONFIG: "/dev/null", LOG_LEVEL: "silent", ...environment },
-    stdio: ["ignore", "pipe", "ignore"],
-  });
-  let printed = "";
-  for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {
-    printed += chunk;
-    if (printed.includes("Admin")) break;
-  }
-  try {
-    await work(printed.match(/^Public\s+(\S+)$/m)?.[1] ?? "");
-  } finally {
-    child.kill("SIGTERM");
-    await child.exited;
-  }
-}
-
 async function timed(url: string): Promise<{ status: number; ms: number }> {
   const begun = performance.now();
   const response = await fetch(url);
   await response.arrayBuffer();
   return { status: response.status, ms: performance.now() - begun };
 }
-
-const quantile = (values: number[], share: number) =>
-  values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))] ?? 0;
 
 /** A sync of everything with the points of the smallest plan, while shoppers ask for products that are not stored yet. */
 function points(products: number) {
@@ -89,7 +70,7 @@ function points(products: number) {
     const bucket = platform.findApp().bucket.status;
     const ids = platform.catalog.ids(0, products);
     const waits: number[] = [];
-    await serving(bench, {}, async (url) => {
+    await serving(served(bench), async (url) => {
       let done = false;
       const syncing = run(bench, "run", "catalog-sync").finally(() => {
         done = true;
@@ -108,7 +89,7 @@ function points(products: number) {
       print(`points: ${pointsSpent} spent, throttled answers: ${throttled}`);
       print(`time: ${seconds(ms)} s; the points alone allow ${seconds(leastMs)} s: ${(ms / leastMs).toFixed(2)} times`);
       print(
-        `look-ups meanwhile: ${waits.length}, median ${quantile(waits, 0.5).toFixed(0)} ms, most ${Math.max(...waits).toFixed(0)} ms`,
+        `look-ups meanwhile: ${waits.length}, median ${percentile(waits, 0.5).toFixed(0)} ms, most ${Math.max(...waits).toFixed(0)} ms`,
       );
     });
   });
@@ -142,7 +123,7 @@ function changes(products: number) {
     const { output, ms } = await run(bench, "run", "catalog-sync");
     const reads = platform.counters.productReads;
     print(`${output}; ${seconds(ms)} s, ${reads.size} products read in full, ${platform.counters.pointsSpent} points`);
-    await serving(bench, { PRODUCT_MAX_AGE: "999999" }, async (url) => {
+    await serving({ ...served(bench), PRODUCT_MAX_AGE: "999999" }, async (url) => {
       const answers = await Promise.all(changed.map(async (id) => (await fetch(`${url}/products/${id}`)).text()));
       print(
         `in the answers: ${answers.filter((answer, index) => answer.includes(`Changed ${changed[index]}`)).length} of 100`,
@@ -156,11 +137,11 @@ function walk(unknown: number) {
   return withBench({ products: 200 }, async (bench) => {
     await run(bench, "run", "catalog-reconcile");
     const [known = ""] = bench.platform.catalog.ids(0, 1);
-    await serving(bench, {}, async (url) => {
+    await serving(served(bench), async (url) => {
       const knownMs = async () => {
         const times = [];
         for (let ask = 0; ask < 2000; ask++) times.push((await timed(`${url}/products/${known}`)).ms);
-        return quantile(times, 0.5);
+        return percentile(times, 0.5);
       };
       await knownMs();
       const before = await knownMs();

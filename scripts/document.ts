@@ -1,5 +1,12 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import { environmentName, fileKey, personalizationOptions, planOptions, settingNames, settings } from "../src/config.ts";
+import {
+  environmentName,
+  fileKey,
+  personalizationOptions,
+  planOptions,
+  settingNames,
+  settings,
+} from "../src/config.ts";
 
 // Writes the tables of settings in the documentation from those in the code; with --check it only says whether that is needed.
 const root = new URL("..", import.meta.url).pathname;

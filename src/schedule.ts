@@ -49,7 +49,7 @@ function parseExpression(expression: string): (after: WallTime) => WallTime {
   const nextSecond = (after: number) =>
     (Bun.cron.parse(`${seconds} * * * *`, after * scale, { tz: "UTC" })?.getTime() ?? Number.NaN) / scale;
   const nextWall = (after: WallTime) => {
-    const minute = after - (after % minuteMs);
+    const minute = Math.floor(after / minuteMs) * minuteMs;
     const second = nextMinute(minute - 1) === minute ? nextSecond(after - minute) : minuteMs;
     if (second < minuteMs) return minute + second;
     const following = nextMinute(minute);
@@ -116,12 +116,20 @@ function toInstant(wall: WallTime, timeZone: string): number {
   return (change ?? instant).epochMilliseconds;
 }
 
-/** Looks back further and further, so that a long time with many instants costs no more than a short one. */
+/** Halves the time in which it must be: however long that is, and however many instants are in it, few of them are looked at. */
 function latest(next: (after: number) => number, after: number, until: number): number | undefined {
-  for (let backMs = secondMs; ; backMs *= 2) {
-    const from = Math.max(after, until - backMs);
-    let last: number | undefined;
-    for (let instant = next(from); instant <= until; instant = next(instant)) last = instant;
-    if (last !== undefined || from === after) return last;
+  let last: number | undefined;
+  let [from, to] = [after, until];
+  // What comes next after an instant is no later than `until` as long as the instant is before the last one.
+  while (from < to) {
+    const middle = Math.floor((from + to) / 2);
+    const instant = next(middle);
+    if (instant <= until) {
+      last = instant;
+      from = instant;
+    } else {
+      to = middle;
+    }
   }
+  return last;
 }

@@ -38,11 +38,14 @@ export async function startService(config: Config, log: Log, told: AbortSignal):
   const jobs = listJobs(config, log);
   const listeners: Listener[] = [];
   const stopping = new AbortController();
-  const signal = AbortSignal.any([stopping.signal, told]);
-  const scheduler = await startScheduler(config, jobs, log, signal);
+  // For the runs it is one and the same how the service was told to stop.
+  const stopJobs = () => stopping.abort(new ServiceError("unavailable", "the service was stopped"));
+  told.addEventListener("abort", stopJobs, { once: true });
+  if (told.aborted) stopJobs();
+  const scheduler = await startScheduler(config, jobs, log, stopping.signal);
 
   const stop = async () => {
-    stopping.abort(new ServiceError("unavailable", "the service was stopped"));
+    stopJobs();
     await Promise.all([...listeners.map((listener) => listener.stop(graceMs)), scheduler.stopped]);
     await closeDatabase(database);
   };

@@ -3,6 +3,7 @@ import {
   createStore,
   type Engine,
   type Environment,
+  endLeases,
   engines,
   type Finished,
   main,
@@ -69,7 +70,16 @@ const begin = (job: string, environment: Environment) =>
   Bun.spawn([process.execPath, main, "run", job], {
     env: { PATH: "", ...environment } as Record<string, string>,
     stdio: ["ignore", "ignore", "pipe"],
+    // A group of its own, so that it can be killed together with the process that does its work.
+    detached: true,
   });
+
+/** Kills a run so that nothing of it can say so, neither who does the work nor who watches. */
+async function kill({ pid, exited }: Bun.Subprocess, { DATABASE_URL = "" }: Environment): Promise<void> {
+  process.kill(-pid, "SIGKILL");
+  await exited;
+  await endLeases(DATABASE_URL);
+}
 
 const allIds = ({ platform }: World) => platform.catalog.ids(0, platform.catalog.count);
 
@@ -376,8 +386,7 @@ for (const engine of engines) {
         asking.counters.reset();
         const child = begin("catalog-sync", environment);
         await until("so many are read", () => asked(asking, "ProductById") >= moment);
-        child.kill("SIGKILL");
-        await child.exited;
+        await kill(child, environment);
       }
       asking.counters.reset();
       await succeed(interrupted, "catalog-sync");
@@ -397,8 +406,7 @@ for (const engine of engines) {
         killed.counters.reset();
         const child = begin("catalog-sync", many.environment);
         await until("so many are read", () => asked(killed, "ProductById") >= moment);
-        child.kill("SIGKILL");
-        await child.exited;
+        await kill(child, many.environment);
         const after = await getAnswers(many.service, ids);
         const right = await readAnswers(killed, ids);
         const neither = [...after].filter(([id, answer]) => answer !== before.get(id) && answer !== right.get(id));

@@ -245,7 +245,7 @@ describe("junk stops the start and is named", () => {
     [
       "several of a job that is one",
       "[[jobs.catalog-import]]\nsource = ['x']",
-      "jobs.catalog-import: expected|Invalid",
+      "jobs.catalog-import: .*expected object",
     ],
     ["a schedule of the second of two", `${feed}${feed}schedule = '* *'`, "jobs.personalization-import.1.schedule: "],
     ["two without a brand", feed + feed, 'jobs.personalization-import: is there twice for "default"'],

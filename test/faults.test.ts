@@ -4,7 +4,7 @@ import { SQL } from "bun";
 import { toJson } from "../src/json.ts";
 import { toProduct } from "./support/catalog.ts";
 import { feedFiles, writeFeed } from "./support/feed.ts";
-import { createStore, engines, main, pds, serve, temporaryFolder, writeFiles } from "./support/pds.ts";
+import { createStore, endLeases, engines, main, pds, serve, temporaryFolder, writeFiles } from "./support/pds.ts";
 import { until } from "./support/until.ts";
 
 /** How often an import is killed: enough for each run of the tests; the full campaign asks for more. */
@@ -80,6 +80,7 @@ for (const engine of engines) {
           await Bun.sleep((wholeMs * (kill + 0.5)) / kills);
           child.kill("SIGKILL");
           await child.exited;
+          await endLeases(environment.DATABASE_URL);
           expect(await seen()).toBeOneOf([["old"], ["new"]]);
           expect((await service.get("/readyz")).status).toBe(200);
           expect(await storedLines()).toBeLessThanOrEqual(mostLines);

@@ -6,7 +6,16 @@ import { join } from "node:path";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { parse } from "csv-parse/sync";
 import { feedFiles, writeFeed } from "./support/feed.ts";
-import { type Environment, type Finished, main, pds, serve, temporaryFolder, writeFiles } from "./support/pds.ts";
+import {
+  type Environment,
+  endLeases,
+  type Finished,
+  main,
+  pds,
+  serve,
+  temporaryFolder,
+  writeFiles,
+} from "./support/pds.ts";
 import { type Store, startStore } from "./support/s3.ts";
 import { until } from "./support/until.ts";
 
@@ -922,6 +931,8 @@ const begin = ({ environment }: World) =>
   Bun.spawn([process.execPath, main, "run", "personalization-import"], {
     env: { PATH: process.env.PATH, ...environment } as Record<string, string>,
     stdio: ["ignore", "ignore", "pipe"],
+    // A group of its own, so that it can be killed together with the process that does its work.
+    detached: true,
   });
 
 /** Lets a web server send the beginning of a file when it is downloaded, and then nothing. */
@@ -980,10 +991,20 @@ describe("what is downloaded", () => {
       const world = await createWorld("", web.source);
       const child = begin(world);
       await until("it downloads", async () => (await spools(world)).length > 0, startsWithinMs);
-      child.kill("SIGKILL");
+      process.kill(-child.pid, "SIGKILL");
       await child.exited;
+      await endLeases(`${world.environment.DATABASE_URL}`);
       const [left = ""] = await spools(world);
-      expect(left).toStartWith(`pds-feed-${child.pid}-`);
+      expect(left).toMatch(/^pds-feed-\d+-/);
+      // Its parent is dead as well: until the system has buried it, it counts as alive.
+      const worker = Number(left.split("-")[2]);
+      await until("the process that did the work is gone", () => {
+        try {
+          return !process.kill(worker, 0);
+        } catch {
+          return true;
+        }
+      });
       const ours = `pds-feed-${process.pid}-ours`;
       const strange = "pds-feed-of-somebody";
       for (const folder of [ours, strange]) await mkdir(join(world.temporary, folder));

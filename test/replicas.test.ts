@@ -70,7 +70,7 @@ function start(url: string, shiftMs: number): Replica {
         TEST_CLOCK_SHIFT_MS: `${shiftMs}`,
       }),
     },
-    stdio: ["ignore", "ignore", isCampaign ? "inherit" : "ignore"],
+    stdio: ["ignore", "ignore", "ignore"],
     detached: true,
   });
   leash(child, "TERM");

@@ -42,7 +42,7 @@ export function printJobs(values: Values): Promise<boolean> {
           next: next === null ? "" : next.slice(0, -".000Z".length).concat("Z"),
           outcome: runningSince === null ? (last?.outcome ?? "never run") : "running",
           finished: last?.finishedAt ?? "",
-          success: age === null ? "never" : `${inWords(age)} ago${isStale ? " (too long)" : ""}`,
+          success: `${age === null ? "never" : `${inWords(age)} ago`}${isStale ? " (too long)" : ""}`,
           counts: last?.counts ?? 0,
           source,
         })),

@@ -11,8 +11,7 @@ export interface ProgressLine {
 }
 
 export function progressLine(terminal: NodeJS.WriteStream): ProgressLine {
-  // The service gives its jobs its own terminal to write to, and nobody at the keyboard: there it would only be in the way.
-  if (!terminal.isTTY || !process.stdin.isTTY) return { show: undefined, end: () => {} };
+  if (!terminal.isTTY) return { show: undefined, end: () => {} };
   let isOpen = false;
   let file: string | undefined;
   let begunAt = 0;

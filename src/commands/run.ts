@@ -41,7 +41,6 @@ export function runSupervised(name: string, values: Values): Promise<boolean> {
     const job = findJob(name, values, config, log);
     const id = await claim(database, job, config.leaseSeconds);
     const monitors = new Monitors(log);
-    const isTerminal = process.stderr.isTTY && process.stdin.isTTY;
     const run = await supervise(
       job,
       id,
@@ -49,7 +48,7 @@ export function runSupervised(name: string, values: Values): Promise<boolean> {
       {
         arguments: values.json === true ? ["--json"] : [],
         stdout: "inherit",
-        stderr: isTerminal ? "inherit" : "pipe",
+        stderr: process.stderr.isTTY ? "inherit" : "pipe",
       },
     );
     await monitors.settled();
@@ -67,7 +66,11 @@ export function runClaimed(name: string, values: Values): Promise<boolean> {
       throw new ServiceError("bad_request", `run: no run ${values.claimed} of ${name} for ${job.brand} is under way`);
     }
     const orphaned = new AbortController();
-    void supervisorGone().then(() => orphaned.abort(new Abandoned("the process that started it was gone")));
+    void supervisorGone().then(() => {
+      orphaned.abort(new Abandoned("the process that started it was gone"));
+      // Work that does not stop would keep its lease for good, and nobody is there to end it.
+      setTimeout(() => process.exit(1), orphanGraceMs).unref();
+    });
     return report(
       await runShown(({ signal, ...options }) =>
         runJob(database, job, id, config.leaseSeconds, {
@@ -79,6 +82,8 @@ export function runClaimed(name: string, values: Values): Promise<boolean> {
     );
   });
 }
+
+const orphanGraceMs = 10_000;
 
 /** It holds the other end of the standard input. */
 async function supervisorGone(): Promise<void> {

@@ -18,7 +18,8 @@ export async function openDatabase(url: string, isYielding = false): Promise<Dat
   const dialect = dialectOf(url);
   const sql = url.startsWith("sqlite:")
     ? await openFile(url.slice("sqlite:".length))
-    : new SQL(url, { connectionTimeout: 5 });
+    : // All of a pool's connections are opened at once, and a server counts those of every replica and every run.
+      new SQL(url, { connectionTimeout: 5, max: isYielding ? 2 : 5 });
   const database = { sql, dialect };
   try {
     for (const statement of dialect.setup) await sql.unsafe(statement);

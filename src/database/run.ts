@@ -10,6 +10,8 @@ export interface Claim {
   /** ISO 8601 in UTC with milliseconds. */
   readonly scheduledAt?: string;
   readonly attempt?: number;
+  /** Only as long as the job has never succeeded. */
+  readonly isFirst?: boolean;
 }
 
 /**
@@ -18,7 +20,7 @@ export interface Claim {
  * @returns the run's id; undefined when the claim is refused
  */
 export function claimRun(database: Database, claim: Claim, leaseSeconds: number): Promise<number | undefined> {
-  const { job, brand, scheduledAt = null, attempt = 1 } = claim;
+  const { job, brand, scheduledAt = null, attempt = 1, isFirst = false } = claim;
   const { dialect } = database;
   return writing(database, async (sql) => {
     await abandon(database, sql, sql`AND job = ${job} AND brand = ${brand}`);
@@ -27,7 +29,14 @@ export function claimRun(database: Database, claim: Claim, leaseSeconds: number)
       VALUES (${job}, ${brand}, ${scheduledAt}, ${attempt}, ${sql.unsafe(dialect.now)},
         ${sql.unsafe(dialect.later(leaseSeconds))})
       ON CONFLICT DO NOTHING RETURNING id`;
-    return run?.id;
+    if (run === undefined) return undefined;
+    // Whoever claims has looked some time ago. From here on nobody else begins or ends one: what there is now decides.
+    const succeeded = isFirst ? sql`OR outcome = 'succeeded'` : sql``;
+    const { count } = await sql`
+      DELETE FROM run WHERE id = ${run.id} AND EXISTS (
+        SELECT 1 FROM run WHERE job = ${job} AND brand = ${brand} AND (
+          scheduled_at > ${scheduledAt} OR (scheduled_at = ${scheduledAt} AND attempt > ${attempt}) ${succeeded}))`;
+    return count === 0 ? run.id : undefined;
   });
 }
 
@@ -166,7 +175,7 @@ export function removeRunsBefore(database: Database, instant: string, most: numb
     const { count } = await sql`
       DELETE FROM run WHERE id IN (
         SELECT id FROM run WHERE finished_at < ${instant} AND id NOT IN (
-          SELECT max(id) FROM run GROUP BY job, brand
+          SELECT max(id) FROM run WHERE finished_at IS NOT NULL GROUP BY job, brand
           UNION ALL SELECT max(id) FROM run WHERE outcome = 'succeeded' GROUP BY job, brand
           UNION ALL SELECT max(id) FROM run WHERE scheduled_at IS NOT NULL GROUP BY job, brand)
         ORDER BY finished_at, id LIMIT ${most})`;

@@ -85,7 +85,8 @@ function retryTime({ retries, retryMs }: Plan, { finishedAt, outcome, attempt }:
 }
 
 /**
- * Whether a job's last success is too long ago: by default when its schedule has had it run twice since, and it is not under way.
+ * Whether a job's last success is too long ago: by default when it has been due twice since, unless a run that began by then is still
+ * under way.
  * @param runningSince undefined when it is not under way
  */
 export function isStale(

@@ -51,16 +51,31 @@ export async function runJob(
 export function holdLease(database: Database, id: number, leaseSeconds: number, onLost: () => void): Disposable {
   const leaseMs = leaseSeconds * 1000;
   let renewedAt = performance.now();
+  let isOver = false;
+  const lose = () => {
+    if (isOver) return;
+    clearInterval(beat);
+    isOver = true;
+    onLost();
+  };
   const beat = setInterval(async () => {
     const askedAt = performance.now();
-    // A store that cannot be reached may be back before the lease ends.
-    const isHeld = await renewLease(database, id, leaseSeconds).catch(() => undefined);
-    if (isHeld === true) renewedAt = askedAt;
-    if (isHeld !== false && performance.now() - renewedAt < leaseMs) return;
-    clearInterval(beat);
-    onLost();
+    // Asked here and not behind the answer: of a store that is cut off none may come.
+    if (askedAt - renewedAt >= leaseMs) return lose();
+    try {
+      if (await renewLease(database, id, leaseSeconds)) renewedAt = askedAt;
+      else lose();
+    } catch (error) {
+      // While someone writes, perhaps this very run, nobody can take the lease away. A store that is lost may be back before it ends.
+      if (database.dialect.isBusy(error)) renewedAt = askedAt;
+    }
   }, leaseMs / 3);
-  return { [Symbol.dispose]: () => clearInterval(beat) };
+  return {
+    [Symbol.dispose]: () => {
+      isOver = true;
+      clearInterval(beat);
+    },
+  };
 }
 
 /**

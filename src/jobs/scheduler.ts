@@ -27,7 +27,7 @@ export async function runNewJobs(jobs: readonly PlannedJob[], scheduling: Schedu
   for (const job of jobs) {
     const { name, brand } = job;
     while (!signal.aborted && (await findLastSuccess(database, name, brand)) === undefined) {
-      if (await runClaimed(job, { job: name, brand }, scheduling)) break;
+      if (await runClaimed(job, { job: name, brand, isFirst: true }, scheduling)) break;
       log.debug({ job: name, brand }, "another one runs it");
       await pause(underWayPauseMs, signal);
     }
@@ -64,9 +64,13 @@ async function follow(job: ScheduledJob, scheduling: Scheduling): Promise<void> 
       const scheduledAt = new Date(due.scheduledAt).toISOString();
       const claim = { job: name, brand, scheduledAt, attempt: due.attempt };
       const isFree = (await findRunUnderWay(database, name, brand)) === undefined;
+      // What comes while a run by hand is under way is missed too.
+      if (!isFree && plan.missed === "skip") since = undefined;
       if (!isFree || !(await runClaimed(job, claim, scheduling))) await pause(underWayPauseMs, signal);
     } catch (error) {
       log.error({ job: name, brand, err: error }, "the schedule cannot be followed at the moment");
+      // What passes meanwhile is missed.
+      if (plan.missed === "skip") since = undefined;
       await pause(lostPauseMs, signal);
     }
   }

@@ -1,0 +1,696 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { SQL } from "bun";
+import { toJson } from "../src/json.ts";
+import { toProduct } from "./support/catalog.ts";
+import { writeFeed } from "./support/feed.ts";
+import {
+  type Engine,
+  type Environment,
+  engines,
+  type Finished,
+  main,
+  pds,
+  type RunningService,
+  serve,
+  writeFiles,
+} from "./support/pds.ts";
+import { createPostgres, createPostgresDatabase } from "./support/postgres.ts";
+import { until } from "./support/until.ts";
+
+// Real services on real stores, at the pace of the clock: the tests of this file wait side by side.
+/** More worlds at once, and the processors rather than the clock would say what happens when. */
+const mostWorlds = 4;
+const { concurrent } = test;
+/** Where the processes that a service begins cannot be found, what needs that is left out. */
+const withProcesses = concurrent.skipIf(!existsSync("/proc"));
+const longMs = 60_000;
+
+const brand = "acme";
+const everySecond = 'schedule = "* * * * * *"';
+const shortLease = "lease_seconds = 2";
+
+/** Takes every request and never answers: what asks it hangs. */
+const silence = Bun.serve({
+  hostname: "127.0.0.1",
+  port: 0,
+  idleTimeout: 0,
+  fetch: () => new Promise<Response>(() => {}),
+});
+afterAll(() => silence.stop(true));
+const hangingPlatform = `
+  shopify_access_token = "token"
+  shopify_api_url = "${silence.url.origin}"`;
+
+interface Run {
+  readonly id: number;
+  readonly job: string;
+  readonly brand: string;
+  readonly scheduledAt: string | null;
+  readonly attempt: number;
+  readonly startedAt: string;
+  readonly finishedAt: string | null;
+  readonly leaseUntil: string;
+  readonly outcome: string | null;
+  readonly reason: string | null;
+  readonly log: string | null;
+}
+
+/** What a store already knows of: a job that has succeeded, for a time of its schedule when that is given. */
+interface Past {
+  readonly job: string;
+  readonly brand?: string;
+  readonly scheduledAt?: string;
+}
+
+/** A store with the settings of a service on it; at its end its services stop and it is gone. */
+interface World extends AsyncDisposable {
+  readonly folder: string;
+  readonly environment: Environment;
+  start(also?: Environment): Promise<RunningService>;
+  /** In the order in which they began. One whose process has just ended may still be told why, and what that said last. */
+  runs(): Promise<Run[]>;
+  /** Stops its services. @returns all runs, to which nothing is added any more */
+  stop(): Promise<Run[]>;
+}
+
+let worlds = 0;
+
+/**
+ * @param settings the file of settings, without those that every world has
+ * @param past runs without which a job's first run would come at once
+ */
+async function createWorld(
+  engine: Engine | { url: string },
+  settings: string | ((folder: string) => Promise<string>),
+  past: readonly Past[] = [],
+): Promise<World> {
+  await until("it is its turn", () => worlds < mostWorlds, longMs);
+  worlds++;
+  const folder = await mkdtemp(join(tmpdir(), "pds-test-"));
+  const own = engine === "postgres" ? await createPostgresDatabase() : undefined;
+  const url = typeof engine === "object" ? engine.url : (own?.url ?? `sqlite:${join(folder, "pds.sqlite")}`);
+  const general = `brand = "${brand}"\nshop_domain = "shop.example"\n`;
+  const special = typeof settings === "string" ? settings : await settings(folder);
+  const [config = ""] = await writeFiles(folder, { "pds.toml": general + special });
+  const environment = { PDS_CONFIG: config, DATABASE_URL: url };
+  const services: RunningService[] = [];
+  const sql = new SQL(url, { max: 1 });
+  if (past.length > 0) {
+    await pds(["jobs"], environment);
+    const at = new Date().toISOString();
+    for (const run of past) {
+      await sql`INSERT INTO run (job, brand, scheduled_at, started_at, finished_at, outcome)
+        VALUES (${run.job}, ${run.brand ?? brand}, ${run.scheduledAt ?? null}, ${at}, ${at}, 'succeeded')`;
+    }
+  }
+  const runs = async () => {
+    const all = await sql<Run[]>`
+      SELECT id, job, brand, scheduled_at AS ${sql("scheduledAt")}, attempt, started_at AS ${sql("startedAt")},
+        finished_at AS ${sql("finishedAt")}, lease_until AS ${sql("leaseUntil")}, outcome, reason, log
+      FROM run ORDER BY started_at, id`;
+    return all.slice(past.length);
+  };
+  const stop = () => Promise.all(services.map((service) => service.stop()));
+  return {
+    folder,
+    environment,
+    runs,
+    stop: async () => {
+      await stop();
+      return await runs();
+    },
+    start: async (also = {}) => {
+      const service = await serve({ ...environment, ...also });
+      services.push(service);
+      return service;
+    },
+    [Symbol.asyncDispose]: async () => {
+      await stop();
+      await sql.close();
+      await own?.drop();
+      await rm(folder, { recursive: true, force: true });
+      worlds--;
+    },
+  };
+}
+
+/** The runs of a job, as soon as there are so many that have ended. */
+async function ended({ runs }: World, count: number, which: Partial<Run> = {}): Promise<Run[]> {
+  let found: Run[] = [];
+  await until(
+    `${count} runs have ended`,
+    async () => {
+      found = (await runs()).filter((run) => run.finishedAt !== null && matches(run, which));
+      return found.length >= count;
+    },
+    longMs,
+  );
+  return found;
+}
+
+/** The newest run of a job that is under way, as soon as there is one. */
+async function underWay({ runs }: World, which: Partial<Run> = {}): Promise<Run> {
+  let found: Run | undefined;
+  await until("a run is under way", async () => {
+    found = (await runs()).findLast((run) => run.finishedAt === null && matches(run, which));
+    return found !== undefined;
+  });
+  return found as Run;
+}
+
+const matches = (run: Run, which: Partial<Run>) =>
+  Object.entries(which).every(([key, value]) => run[key as keyof Run] === value);
+
+const findRun = async (world: World, { id }: Run) => (await world.runs()).find((run) => run.id === id);
+
+const secondsOf = ({ startedAt, finishedAt }: Run) => (Date.parse(finishedAt ?? "") - Date.parse(startedAt)) / 1000;
+
+/** Of one job: nothing begins before its time, or before the one before it has ended. */
+function expectInTurn(runs: readonly Run[]): void {
+  for (const [index, { startedAt, scheduledAt }] of runs.entries()) {
+    expect(startedAt >= (scheduledAt ?? "")).toBe(true);
+    expect(startedAt >= (runs[index - 1]?.finishedAt ?? "")).toBe(true);
+  }
+}
+
+/** These times of a schedule for every second are whole seconds, one after the other, and each began soon after it. */
+function expectOnTime(runs: readonly Run[]): void {
+  const first = Date.parse(runs[0]?.scheduledAt ?? "");
+  expect(first % 1000).toBe(0);
+  expect(runs.map(({ scheduledAt }) => scheduledAt)).toEqual(
+    runs.map((_, index) => new Date(first + index * 1000).toISOString()),
+  );
+  expectInTurn(runs);
+  const delays = runs.map(({ startedAt, scheduledAt }) => Date.parse(startedAt) - Date.parse(scheduledAt ?? ""));
+  // Other tests want the same processors.
+  expect(Math.min(...delays)).toBeLessThan(1000);
+}
+
+interface Process {
+  readonly pid: number;
+  readonly command: string;
+  readonly parent: number;
+}
+
+/** Every process that has not ended. */
+function listProcesses(): Process[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name): Process[] => {
+      try {
+        const [state = "", parent = ""] = readFileSync(`/proc/${name}/stat`, "utf8")
+          .replace(/^.*\) /s, "")
+          .split(" ");
+        const command = readFileSync(`/proc/${name}/cmdline`, "utf8").replaceAll("\0", " ");
+        return state === "Z" ? [] : [{ pid: Number(name), command, parent: Number(parent) }];
+      } catch {
+        // It has ended meanwhile.
+        return [];
+      }
+    });
+}
+
+/** The process that a service has begun for a run, as soon as it is there. */
+async function processOf({ id }: Run, services: readonly RunningService[]): Promise<number> {
+  let found: Process | undefined;
+  const pids = services.map((service) => service.process.pid);
+  await until("the run has its process", () => {
+    found = listProcesses().find(
+      ({ command, parent }) => pids.includes(parent) && command.includes(` --claimed ${id} `),
+    );
+    return found !== undefined;
+  });
+  return found?.pid ?? 0;
+}
+
+const isThere = (pid: number) => listProcesses().some((found) => found.pid === pid);
+const isGone = (pid: number, withinMs?: number) => until("the process is gone", () => !isThere(pid), withinMs);
+
+async function kill(service: RunningService): Promise<void> {
+  service.process.kill("SIGKILL");
+  await service.process.exited;
+}
+
+const linesOf = (service: { log(): string }) =>
+  service
+    .log()
+    .split("\n")
+    .filter((line) => line.startsWith("{"))
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+const hangingSync = `${hangingPlatform}\n[jobs.catalog-sync]\n${everySecond}\n`;
+const syncedBefore = [{ job: "catalog-sync" }];
+
+describe("a run that hangs", () => {
+  withProcesses(
+    "is killed when it does not end when told to, and keeps its lease until then",
+    async () => {
+      await using world = await createWorld("postgres", `${shortLease}${hangingSync}limit_seconds = 1`, syncedBefore);
+      const service = await world.start();
+      const first = await underWay(world);
+      const pid = await processOf(first, [service]);
+      // Told to stop, it is none the wiser: only the end by force reaches it.
+      process.kill(pid, "SIGSTOP");
+      await isGone(pid, 20_000);
+      await ended(world, 1);
+      await underWay(world);
+      const [run, next] = await world.stop();
+      expect(run).toMatchObject({ id: first.id, outcome: "failed", reason: "it took longer than its limit of 1 s" });
+      expect(secondsOf(run as Run)).toBeWithin(10.9, 20);
+      expect((next?.startedAt ?? "") >= (run?.finishedAt ?? "~")).toBe(true);
+    },
+    longMs,
+  );
+
+  withProcesses(
+    "is ended at its limit, has failed, and the next begins",
+    async () => {
+      await using world = await createWorld("sqlite", `${hangingSync}limit_seconds = 1`, syncedBefore);
+      const service = await world.start();
+      const pid = await processOf(await underWay(world), [service]);
+      await ended(world, 2);
+      expect(isThere(pid)).toBe(false);
+      const runs = await world.stop();
+      expectInTurn(runs);
+      for (const run of runs.slice(0, 2)) {
+        expect(run).toMatchObject({ outcome: "failed", reason: "it took longer than its limit of 1 s", attempt: 1 });
+        expect(secondsOf(run)).toBeWithin(0.9, 8);
+      }
+    },
+    longMs,
+  );
+
+  withProcesses.each(engines)(
+    "ends with its service, at once, on %s",
+    async (engine) => {
+      await using world = await createWorld(engine, hangingSync, syncedBefore);
+      const service = await world.start();
+      const run = await underWay(world);
+      const pid = await processOf(run, [service]);
+      const told = performance.now();
+      await service.stop();
+      expect(performance.now() - told).toBeLessThan(6000);
+      expect(service.process.exitCode).toBe(0);
+      expect(isThere(pid)).toBe(false);
+      expect(await findRun(world, run)).toMatchObject({ outcome: "failed", reason: "the service was stopped" });
+      expect((await world.runs()).filter(({ finishedAt }) => finishedAt === null)).toEqual([]);
+    },
+    longMs,
+  );
+});
+
+describe("the times of a schedule", () => {
+  concurrent.each(engines)(
+    "are claimed once each by two replicas, as is the first run of a job, on %s",
+    async (engine) => {
+      await using world = await createWorld(engine, `[jobs.history-retention]\n${everySecond}\nmissed = "all"`);
+      const replicas = await Promise.all([world.start(), world.start()]);
+      await ended(world, 5);
+      const all = await world.stop();
+      expectInTurn(all);
+      const [first, ...scheduled] = all;
+      expect(first).toMatchObject({ scheduledAt: null, outcome: "succeeded" });
+      expectOnTime(scheduled);
+      expect(scheduled.slice(0, 4)).toEqual(
+        Array(4).fill(expect.objectContaining({ attempt: 1, outcome: "succeeded", reason: null, log: null })),
+      );
+      expect(all.every(({ finishedAt }) => finishedAt !== null)).toBe(true);
+      const begun = replicas.flatMap(linesOf).filter(({ msg }) => msg === "run begun");
+      expect(begun.map(({ run }) => run).sort((a, b) => Number(a) - Number(b))).toEqual(all.map(({ id }) => id));
+    },
+    longMs,
+  );
+
+  concurrent(
+    "are nobody's business where the scheduler is off",
+    async () => {
+      await using world = await createWorld("sqlite", `[jobs.history-retention]\n${everySecond}`);
+      const service = await world.start({ SCHEDULER: "off" });
+      await Bun.sleep(2500);
+      expect(await world.runs()).toEqual([]);
+      await service.stop();
+      expect(service.log()).not.toContain("run begun");
+    },
+    longMs,
+  );
+
+  concurrent(
+    "go by the store's clock, whatever the machine's says",
+    async () => {
+      await using world = await createWorld("postgres", `[jobs.history-retention]\n${everySecond}\nmissed = "all"\n`);
+      const shiftsMs = [5000, -5000];
+      const preloads = await writeFiles(
+        world.folder,
+        Object.fromEntries(shiftsMs.map((shiftMs) => [`shift${shiftMs}.ts`, shiftingClock(shiftMs, world.folder)])),
+      );
+      const replicas = await Promise.all(
+        preloads.map((path) => world.start({ BUN_OPTIONS: `--preload=${path}`, LOG_LEVEL: "debug" })),
+      );
+      await ended(world, 5);
+      const all = await world.stop();
+      expectOnTime(all.slice(1));
+
+      // Those clocks were wrong indeed: in the replicas, of which both had their share of work, and in what they began.
+      const runs = new Map(all.map((run) => [run.id, run]));
+      for (const [index, replica] of replicas.entries()) {
+        const shiftMs = shiftsMs[index] ?? 0;
+        for (const { msg, run, time } of linesOf(replica)) {
+          if (msg !== "run begun") continue;
+          const begunAt = Date.parse(runs.get(Number(run))?.startedAt ?? "");
+          expect(Math.abs(Number(time) - shiftMs - begunAt)).toBeLessThan(2000);
+        }
+      }
+      const seen = readFileSync(join(world.folder, "shifted"), "utf8");
+      for (const id of runs.keys()) expect(seen).toMatch(new RegExp(`^-?5000 .* --claimed ${id}$`, "m"));
+      for (const shiftMs of shiftsMs) expect(seen).toMatch(new RegExp(`^${shiftMs} serve$`, "m"));
+    },
+    longMs,
+  );
+});
+
+/** A module that makes the clock of its process wrong, and says whose. */
+const shiftingClock = (shiftMs: number, folder: string) => `
+  import { appendFileSync } from "node:fs";
+  const RightDate = Date;
+  const now = () => RightDate.now() + ${shiftMs};
+  globalThis.Date = new Proxy(RightDate, {
+    construct: (target, given) => (given.length === 0 ? new target(now()) : Reflect.construct(target, given)),
+    get: (target, name) => (name === "now" ? now : Reflect.get(target, name)),
+  });
+  const shiftedMs = Math.round((Date.now() - RightDate.now()) / 1000) * 1000;
+  appendFileSync(${JSON.stringify(join(folder, "shifted"))}, shiftedMs + " " + process.argv.slice(2).join(" ") + "\\n");
+`;
+
+describe("a run whose processes are killed", () => {
+  withProcesses(
+    "notices that its service is gone, also beside others, and is abandoned",
+    async () => {
+      await using world = await createWorld("sqlite", `${hangingSync}[jobs.catalog-reconcile]\n${everySecond}`, [
+        ...syncedBefore,
+        { job: "catalog-reconcile" },
+      ]);
+      const service = await world.start();
+      const runs = await Promise.all(["catalog-sync", "catalog-reconcile"].map((job) => underWay(world, { job })));
+      const pids = await Promise.all(runs.map((run) => processOf(run, [service])));
+      await kill(service);
+      await Promise.all(pids.map((pid) => isGone(pid)));
+      for (const run of runs) {
+        const reason = "the process that started it was gone";
+        expect(await findRun(world, run)).toMatchObject({ outcome: "abandoned", reason });
+      }
+      await world.start();
+      for (const { job } of runs) await underWay(world, { job });
+    },
+    longMs,
+  );
+
+  withProcesses.each([
+    ["at the next start", "sqlite"],
+    ["by another replica", "postgres"],
+  ] as const)(
+    "together with its service is abandoned %s once its lease has ended, and the next begins, on %s",
+    async (who, engine) => {
+      await using world = await createWorld(engine, shortLease + hangingSync, syncedBefore);
+      const replicas = [await world.start()];
+      if (who === "by another replica") replicas.push(await world.start());
+      const lost = await underWay(world);
+      const pid = await processOf(lost, replicas);
+      const { parent } = listProcesses().find((found) => found.pid === pid) as Process;
+      const victim = replicas.find((replica) => replica.process.pid === parent) as RunningService;
+      victim.process.kill("SIGKILL");
+      process.kill(pid, "SIGKILL");
+      await victim.process.exited;
+      if (who === "at the next start") await world.start();
+      await ended(world, 1);
+      const next = await underWay(world);
+      const [run] = await world.stop();
+      const reason = "its process gave no sign of life until its lease ended";
+      expect(run).toMatchObject({ id: lost.id, outcome: "abandoned", reason });
+      expect((run?.finishedAt ?? "") >= (run?.leaseUntil ?? "~")).toBe(true);
+      expect(next).toMatchObject({ attempt: 1 });
+      expect((next.scheduledAt ?? "") > (run?.scheduledAt ?? "~")).toBe(true);
+    },
+    longMs,
+  );
+
+  withProcesses(
+    "under a service that lives has failed, and the next begins",
+    async () => {
+      await using world = await createWorld("postgres", hangingSync, syncedBefore);
+      const service = await world.start();
+      const first = await underWay(world);
+      process.kill(await processOf(first, [service]), "SIGKILL");
+      await ended(world, 1);
+      await underWay(world);
+      const [run] = await world.stop();
+      expect(run).toMatchObject({ id: first.id, outcome: "failed", reason: "its process was ended by SIGKILL" });
+    },
+    longMs,
+  );
+});
+
+describe("a time of the schedule that comes while a run by hand is under way", () => {
+  concurrent.each([
+    ["has its run as soon as that has ended", "once", "sqlite"],
+    ["is left out", "skip", "postgres"],
+  ] as const)(
+    "%s, where missed = %p, on %s",
+    async (_, missed, engine) => {
+      const settings = async (folder: string) => `
+        [jobs.personalization-import]
+        source = "${await writeFeed(folder, "feed")}"
+        schedule = "*/3 * * * * *"
+        missed = "${missed}"`;
+      await using world = await createWorld(engine, settings, [{ job: "personalization-import" }]);
+      const byHand = Bun.spawn([process.execPath, main, "import", "personalization", silence.url.href], {
+        env: { PATH: "", ...world.environment } as Record<string, string>,
+        stdio: ["ignore", "ignore", "ignore"],
+      });
+      const hanging = await underWay(world);
+      await world.start();
+      // By then it has begun to look.
+      const due = Math.ceil((Date.now() + 1000) / 3000) * 3000;
+      await until("a time of the schedule has passed", () => Date.now() > due + 500);
+      expect(await world.runs()).toEqual([expect.objectContaining({ id: hanging.id, outcome: null })]);
+      byHand.kill("SIGTERM");
+      await byHand.exited;
+      await ended(world, 2);
+      const runs = await world.stop();
+      expectInTurn(runs);
+      const [first, next] = runs;
+      const reason = "stopped by SIGTERM";
+      expect(first).toMatchObject({ id: hanging.id, scheduledAt: null, outcome: "failed", reason });
+      expect(next).toMatchObject({ outcome: "succeeded", log: null });
+      const isOfAPastTime = (next?.scheduledAt ?? "~") <= (first?.finishedAt ?? "");
+      expect(isOfAPastTime).toBe(missed === "once");
+    },
+    longMs,
+  );
+});
+
+const thisYear = new Date().getUTCFullYear();
+const newYear = (year: number) => `${year}-01-01T00:00:00.000Z`;
+
+describe("times that passed", () => {
+  concurrent(
+    "while the store was lost, are made up for as the settings say, and the schedule goes on",
+    async () => {
+      const postgres = await createPostgres();
+      try {
+        const settings = async (folder: string) => `
+        ${shortLease}
+        [jobs.history-retention]
+        ${everySecond}
+        [jobs.personalization-import]
+        source = "${await writeFeed(folder, "feed")}"
+        ${everySecond}
+        missed = "skip"`;
+        await using world = await createWorld({ url: postgres.url }, settings);
+        const service = await world.start();
+        const jobs = ["history-retention", "personalization-import"];
+        await Promise.all(jobs.map((job) => ended(world, 2, { job })));
+        await postgres.stop();
+        await until("every job notices", () =>
+          jobs.every((job) =>
+            linesOf(service).some(
+              (line) => line.job === job && line.msg === "the schedule cannot be followed at the moment",
+            ),
+          ),
+        );
+        await postgres.start();
+        const back = new Date().toISOString();
+        await until("the schedule goes on", async () => {
+          const runs = await world.runs().catch(() => []);
+          const since = runs.filter(
+            ({ scheduledAt, outcome }) => (scheduledAt ?? "") > back && outcome === "succeeded",
+          );
+          return jobs.every((job) => since.some((run) => run.job === job));
+        });
+        expect(service.process.exitCode).toBe(null);
+        const runs = await world.stop();
+        expect(runs.filter(({ finishedAt }) => finishedAt === null)).toEqual([]);
+        for (const job of jobs) expectInTurn(runs.filter((run) => run.job === job));
+        // Made up for is one of them, or none.
+        const late = (job: string) =>
+          runs.filter(
+            (run) => run.job === job && run.scheduledAt !== null && run.startedAt >= back && run.scheduledAt < back,
+          );
+        expect(late("history-retention").length).toBeLessThanOrEqual(1);
+        expect(late("personalization-import")).toEqual([]);
+      } finally {
+        await postgres.remove();
+      }
+    },
+    longMs,
+  );
+
+  concurrent(
+    "while no service ran, are made up for as the settings say, and a failed run is tried again as often as they say",
+    async () => {
+      const settings = async (folder: string) => {
+        const feed = await writeFeed(folder, "feed");
+        const [broken] = await writeFiles(folder, {
+          "broken.ndjson": Array.from({ length: 30 }, (_, index) => `{"id":${index + 1}}`).join("\n"),
+        });
+        const feeds = ["once", "skip", "all"].map(
+          (missed) => `
+            [[jobs.personalization-import]]
+            brand = "${missed}"
+            source = "${feed}"
+            schedule = "@yearly"
+            missed = "${missed}"`,
+        );
+        return `${feeds.join("")}
+          [jobs.catalog-import]
+          source = ["${broken}"]
+          schedule = "@yearly"
+          retries = 2
+          retry_seconds = 1`;
+      };
+      const scheduledAt = newYear(thisYear - 3);
+      const past = ["once", "skip", "all"].map((missed) => ({
+        job: "personalization-import",
+        brand: missed,
+        scheduledAt,
+      }));
+      await using world = await createWorld("sqlite", settings, [...past, { job: "catalog-import", scheduledAt }]);
+      await Promise.all([world.start(), world.start()]);
+      await ended(world, 3, { job: "catalog-import" });
+      await ended(world, 3, { brand: "all" });
+      await ended(world, 1, { brand: "once" });
+      // Longer than until the next attempt would come.
+      await Bun.sleep(1500);
+      const runs = await world.stop();
+      const timesOf = (missed: string) => runs.filter((run) => run.brand === missed).map((run) => run.scheduledAt);
+      expect(timesOf("once")).toEqual([newYear(thisYear)]);
+      expect(timesOf("skip")).toEqual([]);
+      expect(timesOf("all")).toEqual([thisYear - 2, thisYear - 1, thisYear].map(newYear));
+      expectInTurn(runs.filter((run) => run.brand === "all"));
+
+      const failed = runs.filter((run) => run.job === "catalog-import");
+      expect(failed.map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
+      for (const [index, run] of failed.entries()) {
+        expect(run).toMatchObject({ scheduledAt: newYear(thisYear), outcome: "failed" });
+        expect(run.reason).toContain("30 of 30 were rejected");
+        // The end of what it said, not all of the hundred lines.
+        expect(run.log?.split("\n")).toHaveLength(20);
+        expect(run.log).toContain("broken.ndjson:");
+        const pauseMs = Date.parse(run.startedAt) - Date.parse(failed[index - 1]?.finishedAt ?? "");
+        if (index > 0) expect(pauseMs).toBeGreaterThanOrEqual(1000);
+      }
+      const { stdout } = await pds(["jobs", "--json"], world.environment);
+      const rows = JSON.parse(stdout) as { next: string }[];
+      expect(rows.map(({ next }) => next)).toEqual(Array(4).fill(newYear(thisYear + 1)));
+    },
+    longMs,
+  );
+});
+
+describe("outside monitors", () => {
+  const calls: string[] = [];
+  const monitor = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch: async ({ method, url }) => {
+      const { pathname, search } = new URL(url);
+      // Long enough that what does not wait for it comes first, or not at all.
+      if (/start|begins/.test(pathname)) await Bun.sleep(500);
+      calls.push(`${method} ${pathname}${search}`);
+      return new Response(null, { status: pathname.startsWith("/broken") ? 500 : 200 });
+    },
+  });
+  afterAll(() => monitor.stop(true));
+  const { origin } = monitor.url;
+  const callsOf = (name: string) => calls.filter((call) => call.includes(name));
+
+  concurrent(
+    "are told of the start, the success and the failure of a run",
+    async () => {
+      await using world = await createWorld(
+        "sqlite",
+        `
+        [jobs.history-retention]
+        ping = "${origin}/works?token=1"
+        [jobs.catalog-import]
+        source = ["/nowhere.ndjson"]
+        ping = "${origin}/fails/"
+        [[jobs.personalization-import]]
+        source = "/nowhere"
+        ping = { start = "${origin}/table-begins", failure = "${origin}/table-fails" }`,
+      );
+      const service = await world.start();
+      await service.stop();
+      // Only when they have been told has the service stopped.
+      expect(callsOf("/works")).toEqual(["GET /works/start?token=1", "GET /works?token=1"]);
+      expect(callsOf("/fails")).toEqual(["GET /fails/start", "GET /fails/fail"]);
+      expect(callsOf("/table")).toEqual(["GET /table-begins", "GET /table-fails"]);
+      expect((await world.runs()).map(({ job, outcome }) => [job, outcome])).toEqual([
+        ["catalog-import", "failed"],
+        ["personalization-import", "failed"],
+        ["history-retention", "succeeded"],
+      ]);
+    },
+    longMs,
+  );
+
+  concurrent(
+    "that cannot be told are tried three times, also by pds run, and change nothing about the run",
+    async () => {
+      const settings = async (folder: string) => {
+        const product = toJson(toProduct(1));
+        const [source] = await writeFiles(folder, { "twice.ndjson": `${product}\n${product}` });
+        // Nobody listens at the port of a service that has stopped.
+        const closed = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response() });
+        await closed.stop(true);
+        return `
+          [jobs.catalog-import]
+          source = ["${source}"]
+          ping = { success = "${origin}/broken/secret" }
+          [jobs.personalization-import]
+          source = "/nowhere"
+          ping = { failure = "${closed.url.origin}/secret" }`;
+      };
+      await using world = await createWorld("sqlite", settings);
+      const [works, fails] = (await Promise.all(
+        ["catalog-import", "personalization-import"].map((job) => pds(["run", job], world.environment)),
+      )) as [Finished, Finished];
+      expect(callsOf("/broken")).toEqual(Array(3).fill("GET /broken/secret"));
+      const told = ({ stderr }: Finished) => linesOf({ log: () => stderr }).map(({ level, msg }) => [level, msg]);
+      expect(works.code).toBe(0);
+      expect(told(works)).toEqual([[40, "the monitor was not told: it answered 500"]]);
+      expect(fails.code).toBe(1);
+      expect(told(fails)).toEqual([[40, "the monitor was not told: it cannot be reached"]]);
+      expect(works.stderr + fails.stderr).not.toContain("secret");
+      const runs = await world.runs();
+      expect(runs.map(({ outcome }) => outcome).sort()).toEqual(["failed", "succeeded"]);
+      // What it said is not kept when it succeeded.
+      expect(works.stderr).toContain("product 1 again");
+      expect(runs.find(({ outcome }) => outcome === "succeeded")?.log).toBe(null);
+    },
+    longMs,
+  );
+});
