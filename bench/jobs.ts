@@ -105,7 +105,7 @@ async function compareReads(url: string, feed: string, folder: string): Promise<
     hanging(async (hangingUrl) => {
       await read(quietUrl, skus, 3000);
       await read(hangingUrl, skus, 3000);
-      for (let round = 0; round < 5; round++) {
+      for (let round = 0; round < 3; round++) {
         const alone = percentile(await read(quietUrl, skus, 9000), 0.99);
         const beside = percentile(await read(hangingUrl, skus, 9000), 0.99);
         ratios.push(beside / alone);

@@ -18,6 +18,7 @@ const tasks = {
     args: [
       "test/run.ts",
       "test/faults.test.ts",
+      "test/catalog-jobs.test.ts",
       "test/replicas.test.ts",
       "test/storm.test.ts",
       "test/import-bad-input.test.ts",

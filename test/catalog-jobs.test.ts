@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import {
+  casesFor,
   createStore,
   type Engine,
   type Environment,
@@ -172,10 +173,12 @@ for (const engine of engines) {
       await expectRight(world, [...ids.slice(5, 7), ...added]);
     });
 
-    test.each([
-      ["when the platform fails it", "fails", /bulk run of \w+ ended as FAILED/],
-      ["when the platform refuses it", "refuses", /BulkRun.*colour/],
-    ])("reads one by one what does not come in bulk, %s", async (_, how, why) => {
+    test.each(
+      casesFor(engine, [
+        ["when the platform fails it", "fails", /bulk run of \w+ ended as FAILED/],
+        ["when the platform refuses it", "refuses", /BulkRun.*colour/],
+      ] as const),
+    )("reads one by one what does not come in bulk, %s", async (_, how, why) => {
       const ids = allIds(world);
       for (const id of ids.slice(10, 14)) catalog.touch(id, titled(`${how} ${id}`));
       catalog.remove(ids[14] ?? "");
@@ -190,10 +193,12 @@ for (const engine of engines) {
       expect((await succeed(world, "catalog-reconcile")).counts).toBe(0);
     });
 
-    test.each([
-      ["in bulk", (document: string) => document],
-      ["one by one", refusingBulk],
-    ])("read %s changes nothing when too many products would vanish, unless it is told to", async (_, change) => {
+    test.each(
+      casesFor(engine, [
+        ["in bulk", (document: string) => document],
+        ["one by one", refusingBulk],
+      ] as const),
+    )("read %s changes nothing when too many products would vanish, unless it is told to", async (_, change) => {
       const ids = allIds(world);
       const before = await getAnswers(service, ids);
       const gone = ids.slice(-Math.ceil(ids.length / 4));
@@ -275,7 +280,7 @@ for (const engine of engines) {
   afterAll(() => looking.stop());
 
   describe(`on ${engine}, the result of a bulk run`, () => {
-    test.each(["childrenFirst", "shuffled"] as const)("may come in any order: %s", async (order) => {
+    test.each(casesFor(engine, ["childrenFirst", "shuffled"] as const))("may come in any order: %s", async (order) => {
       few.platform.bulk.change({ order, runningMs: 0 });
       const { origin } = relay(few.platform, (document) =>
         document.replace("groupObjects: true", "groupObjects: false"),
@@ -285,10 +290,12 @@ for (const engine of engines) {
       await expectRight(few);
     });
 
-    test.each([
-      ["as the platform dates it", {}],
-      ["which the platform does not date", { keepUpdatedAt: true }],
-    ])("does not take the place of a later state, %s", async (_, options) => {
+    test.each(
+      casesFor(engine, [
+        ["as the platform dates it", {}],
+        ["which the platform does not date", { keepUpdatedAt: true }],
+      ] as const),
+    )("does not take the place of a later state, %s", async (_, options) => {
       const { catalog: edited, bulk, counters } = few.platform;
       bulk.change({ runningMs: 400 });
       counters.reset();

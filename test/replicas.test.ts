@@ -10,7 +10,7 @@ import { until } from "./support/until.ts";
 // Several replicas on one store, a job that is due every second, and every few seconds the end of one of them without a warning.
 
 /** How many times of the schedule are to have their run: enough for each run of the tests; the full campaign asks for more. */
-const ticks = Number(process.env.FAULT_TICKS ?? 12);
+const ticks = Number(process.env.FAULT_TICKS ?? 8);
 const replicaCount = 3;
 /** Between two kills, and from a kill to the new start. */
 const killPauseMs = isCampaign ? 4000 : 2500;

@@ -20,7 +20,7 @@ try {
     [
       process.execPath,
       "test",
-      "--parallel=3",
+      "--parallel=4",
       `--timeout=${process.env.TEST_TIMEOUT_MS ?? 30_000}`,
       ...process.argv.slice(2),
     ],

@@ -326,19 +326,6 @@ describe("the times of a schedule", () => {
   );
 
   concurrent(
-    "are nobody's business where the scheduler is off",
-    async () => {
-      await using world = await createWorld("sqlite", `[jobs.history-retention]\n${everySecond}`);
-      const service = await world.start({ SCHEDULER: "off" });
-      await Bun.sleep(2500);
-      expect(await world.runs()).toEqual([]);
-      await service.stop();
-      expect(service.log()).not.toContain("run begun");
-    },
-    longMs,
-  );
-
-  concurrent(
     "go by the store's clock, whatever the machine's says",
     async () => {
       await using world = await createWorld("postgres", `[jobs.history-retention]\n${everySecond}\nmissed = "all"\n`);

@@ -122,6 +122,8 @@ export async function createStore(engine: Engine): Promise<string> {
 
 /** What otherwise time does: ends the leases of the runs whose processes were killed, so that the next need not wait for that. */
 export async function endLeases(url: string): Promise<void> {
-  await using sql = new SQL(url);
+  await using sql = new SQL(url, { max: 1 });
+  // What was killed may hold its lock for another moment.
+  if (url.startsWith("sqlite:")) await sql`PRAGMA busy_timeout = 5000`;
   await sql`UPDATE run SET lease_until = '' WHERE finished_at IS NULL`;
 }
