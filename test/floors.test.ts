@@ -11,7 +11,7 @@ interface Import {
 
 /** The floors from the ground up, each a list of its groups; a group is a folder, or a file at the root of `src`. */
 const floors = [
-  ["product", "personalization", "history", "job", "schedule", "json", "errors"],
+  ["product", "personalization", "history", "job", "schedule", "fingerprint", "json", "errors"],
   ["config", "log"],
   ["database", "shopify", "feed"],
   ["jobs", "http", "console"],

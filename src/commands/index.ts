@@ -71,7 +71,7 @@ export const commands: Readonly<Record<string, Command>> = {
     options: { brand: importOptions.brand },
     run: (_, values) =>
       withDatabase(async (database, config) => {
-        const { rollbackPersonalization } = await import("../database/generation.ts");
+        const { rollbackPersonalization } = await import("../jobs/rollback.ts");
         const brand = brandOf(config, values);
         const done = await rollbackPersonalization(database, brand);
         tell(done ? `rolled back the personalization of ${brand}` : `nothing to roll back to for ${brand}`);

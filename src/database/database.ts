@@ -5,7 +5,12 @@ import type { Dialect } from "./dialect.ts";
 export interface Database {
   readonly sql: SQL;
   readonly dialect: Dialect;
+  /** Asks what is asked over and over, by a statement that stays prepared; its values are `$1`, `$2` … in this order. */
+  readonly read: <Row>(text: string, values: Value[]) => Promise<Row[]>;
+  readonly closeReader: () => void;
 }
+
+export type Value = string | number | bigint;
 
 /** The database's clock: ISO 8601 in UTC with milliseconds. */
 export async function readNow({ sql, dialect }: Database): Promise<string> {

@@ -11,6 +11,12 @@ export interface Dialect {
   readonly lockMigrations: string;
   /** Statement that makes others who begin, choose or remove generations wait until this transaction ends. */
   readonly lockGenerations: string;
+  /** Statement that makes others who record changes wait until this transaction ends: so they are numbered in the order in which they become visible. */
+  readonly lockChanges: string;
+  /** Statements for triggers: each change of a product leaves a row in `change`, and the oldest rows make room. */
+  readonly changeTriggers: (kept: number) => readonly string[];
+  /** How many queries it answers at once; more of them would only wait inside. */
+  readonly readers: number;
   /** Column type of a key that the database counts up. */
   readonly counter: string;
   /** Column type of text compared byte by byte. */
@@ -84,6 +90,23 @@ const sqlite: Dialect = {
   lockMigrations: "SELECT 1",
   // Whoever will write has waited for the turn already.
   lockGenerations: "SELECT 1",
+  lockChanges: "SELECT 1",
+  changeTriggers: (kept) => [
+    `CREATE TRIGGER product_inserted AFTER INSERT ON product BEGIN
+      INSERT INTO change (noun, what) VALUES ('product', CAST(NEW.id AS TEXT));
+    END`,
+    `CREATE TRIGGER product_updated AFTER UPDATE ON product WHEN OLD.tag <> NEW.tag BEGIN
+      INSERT INTO change (noun, what) VALUES ('product', CAST(NEW.id AS TEXT));
+    END`,
+    `CREATE TRIGGER product_deleted AFTER DELETE ON product BEGIN
+      INSERT INTO change (noun, what) VALUES ('product', CAST(OLD.id AS TEXT));
+    END`,
+    `CREATE TRIGGER change_inserted AFTER INSERT ON change BEGIN
+      DELETE FROM change WHERE id <= NEW.id - ${kept};
+    END`,
+  ],
+  // It answers on the thread that asks: what else that has to do gets its turn in between.
+  readers: 4,
   counter: "INTEGER PRIMARY KEY AUTOINCREMENT",
   key: "TEXT",
   clustered: "WITHOUT ROWID",
@@ -107,6 +130,25 @@ const postgres: Dialect = {
   // Any constant does that nothing else in the database uses: this one spells "pds" and a number.
   lockMigrations: "SELECT pg_advisory_xact_lock(7365747301)",
   lockGenerations: "SELECT pg_advisory_xact_lock(7365747302)",
+  lockChanges: "SELECT pg_advisory_xact_lock(7365747303)",
+  changeTriggers: (kept) => [
+    `CREATE FUNCTION record_product_change() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      PERFORM pg_advisory_xact_lock(7365747303);
+      INSERT INTO change (noun, what) VALUES ('product', CAST(coalesce(NEW.id, OLD.id) AS TEXT));
+      RETURN NULL;
+    END $$`,
+    // At the end of the transaction: until then nobody else waits for the lock.
+    `CREATE CONSTRAINT TRIGGER product_inserted AFTER INSERT OR DELETE ON product
+      DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION record_product_change()`,
+    `CREATE CONSTRAINT TRIGGER product_updated AFTER UPDATE ON product
+      DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (OLD.tag <> NEW.tag) EXECUTE FUNCTION record_product_change()`,
+    `CREATE FUNCTION remove_old_changes() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      DELETE FROM change WHERE id <= NEW.id - ${kept};
+      RETURN NULL;
+    END $$`,
+    `CREATE TRIGGER change_inserted AFTER INSERT ON change FOR EACH ROW EXECUTE FUNCTION remove_old_changes()`,
+  ],
+  readers: 5,
   counter: "INTEGER GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
   key: 'TEXT COLLATE "C"',
   clustered: "",

@@ -1,5 +1,6 @@
 import type { SQL } from "bun";
 import { ServiceError } from "../errors.ts";
+import { recordPersonalizationChange } from "./change.ts";
 import type { Database } from "./database.ts";
 import { writing } from "./database.ts";
 import { type Cell, insertRows } from "./rows.ts";
@@ -113,6 +114,32 @@ export async function* readDigest({ sql }: Database, generation: number, list: L
   }
 }
 
+/** The names of styles or of choice groups that two generations do not have alike, `most` of them and one more at most. */
+export async function listDifferingNames(
+  { sql }: Database,
+  list: "pzstyles" | "pzchoices",
+  from: number,
+  to: number,
+  most: number,
+): Promise<string[]> {
+  const { table, columns } = tables[list];
+  const name = columns[0];
+  const rowsOf = (generation: number) => `SELECT ${columns.join(", ")} FROM ${table} WHERE generation = ${generation}`;
+  const only = (one: number, other: number) => `SELECT ${name} FROM (${rowsOf(one)} EXCEPT ${rowsOf(other)}) AS rows`;
+  const rows = await sql.unsafe<Record<string, string>[]>(
+    `${only(from, to)} UNION ${only(to, from)} LIMIT ${most + 1}`,
+  );
+  return rows.map((row) => row[name] ?? "");
+}
+
+/** What its becoming current changes in the answers. */
+export interface GenerationChange {
+  /** The generation that was current; undefined when there was none. */
+  readonly from: number | undefined;
+  /** Fingerprints of the SKUs, styles and choice groups that differ from it; undefined when that is not known. */
+  readonly fingerprints: readonly number[] | undefined;
+}
+
 /**
  * Makes a loaded generation the brand's current one, in one update.
  * @param feed what it was loaded from, as JSON
@@ -122,6 +149,7 @@ export async function finishGeneration(
   brand: string,
   generation: number,
   feed: string,
+  change: GenerationChange,
 ): Promise<void> {
   const { sql } = database;
   // Before anyone reads it: the planner would else know nothing of so many new rows.
@@ -132,7 +160,7 @@ export async function finishGeneration(
       UPDATE generation SET state = 'complete', feed = ${feed},
         previous = (SELECT generation FROM current_generation WHERE brand = ${brand})
       WHERE id = ${generation}`;
-    await makeCurrent(transaction, brand, generation);
+    await makeCurrent(transaction, database, brand, generation, change);
   });
 }
 
@@ -183,20 +211,29 @@ export async function findLastGeneration({ sql }: Database, brand: string): Prom
   return last;
 }
 
+/** The brand's current generation, and the one that was current before it and can be so again. */
+export async function findPreviousGeneration(
+  { sql }: { readonly sql: SQL },
+  brand: string,
+): Promise<{ readonly current: number; readonly previous: number } | undefined> {
+  const [found] = await sql<{ current: number; previous: number }[]>`
+    SELECT now.id AS current, before.id AS previous FROM current_generation
+    JOIN generation now ON now.id = current_generation.generation
+    JOIN generation before ON before.id = now.previous AND before.state = 'complete'
+    WHERE current_generation.brand = ${brand}`;
+  return found;
+}
+
 /**
  * Makes the generation current again that was so before the brand's current one.
  * @returns whether there was one
  */
-export function rollbackPersonalization(database: Database, brand: string): Promise<boolean> {
+export function rollbackGeneration(database: Database, brand: string, change: GenerationChange): Promise<boolean> {
   return writing(database, async (transaction) => {
     await transaction.unsafe(database.dialect.lockGenerations);
-    const [previous] = await transaction<{ id: number }[]>`
-      SELECT before.id FROM current_generation
-      JOIN generation now ON now.id = current_generation.generation
-      JOIN generation before ON before.id = now.previous AND before.state = 'complete'
-      WHERE current_generation.brand = ${brand}`;
-    if (previous === undefined) return false;
-    await makeCurrent(transaction, brand, previous.id);
+    const found = await findPreviousGeneration({ sql: transaction }, brand);
+    if (found === undefined) return false;
+    await makeCurrent(transaction, database, brand, found.previous, change);
     return true;
   });
 }
@@ -219,10 +256,19 @@ function lastOfEachKey(rows: readonly PlacedRow[], keyPlaces: readonly number[])
   return [...new Map(byKey).values()];
 }
 
-async function makeCurrent(sql: SQL, brand: string, generation: number): Promise<void> {
+async function makeCurrent(
+  sql: SQL,
+  database: Database,
+  brand: string,
+  generation: number,
+  { from, fingerprints }: GenerationChange,
+): Promise<void> {
+  const [now] = await sql<{ id: number }[]>`SELECT generation AS id FROM current_generation WHERE brand = ${brand}`;
   await sql`
     INSERT INTO current_generation (brand, generation) VALUES (${brand}, ${generation})
     ON CONFLICT (brand) DO UPDATE SET generation = excluded.generation`;
+  // Another one may have become current since they were compared.
+  await recordPersonalizationChange(sql, database, now?.id === from ? fingerprints : undefined);
 }
 
 /** Deletes what was removed, the rows first: cut short, the next sweep goes on. */

@@ -2,9 +2,10 @@ import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { SQL } from "bun";
+import { Database as EmbeddedStore } from "bun:sqlite";
 import { withoutPassword } from "../config.ts";
 import { ServiceError } from "../errors.ts";
-import type { Database } from "./database.ts";
+import type { Database, Value } from "./database.ts";
 import { dialectOf } from "./dialect.ts";
 import { migrate } from "./migrations.ts";
 
@@ -19,8 +20,9 @@ export async function openDatabase(url: string, isYielding = false): Promise<Dat
   const sql = url.startsWith("sqlite:")
     ? await openFile(url.slice("sqlite:".length))
     : // All of a pool's connections are opened at once, and a server counts those of every replica and every run.
-      new SQL(url, { connectionTimeout: 5, max: isYielding ? 2 : 5 });
-  const database = { sql, dialect };
+      new SQL(url, { connectionTimeout: 5, max: isYielding ? 2 : dialect.readers });
+  const reader = url.startsWith("sqlite:") ? readerOfFile(url.slice("sqlite:".length)) : readerOf(sql);
+  const database: Database = { sql, dialect, ...reader };
   try {
     for (const statement of dialect.setup) await sql.unsafe(statement);
     await migrate(database);
@@ -52,6 +54,35 @@ async function openFile(path: string): Promise<SQL> {
   }
 }
 
-export async function closeDatabase({ sql }: Database): Promise<void> {
+type Reader = Pick<Database, "read" | "closeReader">;
+
+/** The driver compiles each statement anew, which takes as long as its answer: so reads have a connection that keeps them. */
+function readerOfFile(path: string): Reader {
+  let store: EmbeddedStore | undefined;
+  return {
+    read: async <Row>(text: string, values: Value[]) => {
+      store ??= openReader(path);
+      return store.query<Row, Value[]>(text).all(...values);
+    },
+    closeReader: () => store?.close(),
+  };
+}
+
+function openReader(path: string): EmbeddedStore {
+  const store = new EmbeddedStore(path, { readonly: true });
+  store.run("PRAGMA busy_timeout = 1000");
+  store.run("PRAGMA cache_size = -16384");
+  return store;
+}
+
+function readerOf(sql: SQL): Reader {
+  return {
+    read: async <Row>(text: string, values: Value[]) => await sql.unsafe<Row[]>(text, values),
+    closeReader: () => {},
+  };
+}
+
+export async function closeDatabase({ sql, closeReader }: Database): Promise<void> {
+  closeReader();
   await sql.close({ timeout: 5 });
 }

@@ -1,4 +1,5 @@
 import type { SQL } from "bun";
+import { keptChanges } from "./change.ts";
 import type { Database } from "./database.ts";
 import { writing } from "./database.ts";
 import type { Dialect } from "./dialect.ts";
@@ -110,6 +111,15 @@ const migrations: readonly Migration[] = [
     "DROP INDEX run_by_job",
     "CREATE INDEX run_by_job ON run (job, brand, id)",
     "CREATE INDEX run_by_success ON run (job, brand, id) WHERE outcome = 'succeeded'",
+  ],
+  ({ counter, changeTriggers }) => [
+    // What changed, for those who keep finished answers; a "what" of null stands for everything.
+    `CREATE TABLE change (
+      id ${counter},
+      noun TEXT NOT NULL,
+      what TEXT
+    )`,
+    ...changeTriggers(keptChanges),
   ],
 ];
 

@@ -29,12 +29,13 @@ export function toStored(product: Product, updatedAt = ""): IdentifiedProduct {
 }
 
 /** One product. A comparison of the whole catalog counts as a check of each product in it. */
-export async function findProduct({ sql }: Database, id: bigint): Promise<FoundProduct | undefined> {
-  const [row] = await sql<FoundProduct[]>`
-    SELECT document, tag,
-      CASE WHEN checked_at < mark.value THEN mark.value ELSE checked_at END AS ${sql("checkedAt")}
+export async function findProduct({ read }: Database, id: bigint): Promise<FoundProduct | undefined> {
+  const [row] = await read<FoundProduct>(
+    `SELECT document, tag, CASE WHEN checked_at < mark.value THEN mark.value ELSE checked_at END AS "checkedAt"
     FROM product LEFT JOIN mark ON mark.name = 'catalog-reconcile'
-    WHERE id = ${id}`;
+    WHERE id = $1`,
+    [id],
+  );
   return row;
 }
 

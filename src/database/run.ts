@@ -115,10 +115,12 @@ export async function findRun({ sql }: Database, id: number): Promise<Run | unde
 }
 
 /** The newest finished runs, newest first. */
-export async function listFinishedRuns({ sql }: Database): Promise<FinishedRun[]> {
-  return await sql<FinishedRun[]>`
-    SELECT brand, counts, finished_at AS ${sql("finishedAt")} FROM run
-    WHERE finished_at IS NOT NULL ORDER BY finished_at DESC, id DESC LIMIT ${historyLimit}`;
+export function listFinishedRuns({ read }: Database): Promise<FinishedRun[]> {
+  return read<FinishedRun>(
+    `SELECT brand, counts, finished_at AS "finishedAt" FROM run
+    WHERE finished_at IS NOT NULL ORDER BY finished_at DESC, id DESC LIMIT ${historyLimit}`,
+    [],
+  );
 }
 
 /** The same with all that is known of them. */

@@ -1,43 +1,3 @@
-/**
- * A hash of 64 bits in two halves, over texts added one after the other. Not for secrets: fast, and even enough that of millions
- * of keys no two are expected to meet.
- */
-export class Hash {
-  high = 0;
-  low = 0;
-  #a = 0;
-  #b = 0;
-
-  reset(): this {
-    this.#a = 0xdeadbeef;
-    this.#b = 0x41c6ce57;
-    return this;
-  }
-
-  add(text: string): this {
-    let a = this.#a;
-    let b = this.#b;
-    for (let index = 0; index < text.length; index++) {
-      const character = text.charCodeAt(index);
-      a = Math.imul(a ^ character, 2654435761);
-      b = Math.imul(b ^ character, 1597334677);
-    }
-    // No character: so that "ab" and "c" are not "a" and "bc".
-    this.#a = Math.imul(a ^ 0x10000, 2654435761);
-    this.#b = Math.imul(b ^ 0x10000, 1597334677);
-    return this;
-  }
-
-  /** Sets the two halves to the hash of all that was added since the reset; more may be added. */
-  take(): this {
-    const a = Math.imul(this.#a ^ (this.#a >>> 16), 2246822507) ^ Math.imul(this.#b ^ (this.#b >>> 13), 3266489909);
-    const b = Math.imul(this.#b ^ (this.#b >>> 16), 2246822507) ^ Math.imul(this.#a ^ (this.#a >>> 13), 3266489909);
-    this.high = Math.imul(a ^ (a >>> 15), 2654435761) ^ (b >>> 7);
-    this.low = Math.imul(b ^ (b >>> 15), 1597334677) ^ (a >>> 9);
-    return this;
-  }
-}
-
 /** Share of the slots beyond which a table grows. */
 const fullest = 0.75;
 /** Numbers of an entry when it leaves the table: the two halves of its key, and its first value. */
@@ -83,6 +43,24 @@ export class HashTable {
 
   set(place: number, value: number, to: number): void {
     this.#cells[place + value] = to;
+  }
+
+  /** A number for a key's place, from 0 to less than the capacity. */
+  indexOf(place: number): number {
+    return (place - 2) / this.#width;
+  }
+
+  get capacity(): number {
+    return this.#mask + 1;
+  }
+
+  /** The keys whose number is not marked in a bit set. */
+  *unmarked(marks: Uint8Array): Generator<[high: number, low: number]> {
+    for (let index = 0; index < this.capacity; index++) {
+      const place = index * this.#width;
+      if (this.#isFree(place) || isMarked(marks, index)) continue;
+      yield [this.#cells[place] as number, this.#cells[place + 1] as number];
+    }
   }
 
   /** Every key with its first value, as the bytes of `[high, low, value]`, in parts. */
@@ -137,4 +115,47 @@ export function forEachEntry(part: Uint8Array, visit: (high: number, low: number
   for (let index = 0; index < cells.length; index += exported) {
     visit(cells[index] as number, cells[index + 1] as number, cells[index + 2] as number);
   }
+}
+
+const isMarked = (marks: Uint8Array, index: number) => ((marks[index >> 3] as number) & (1 << (index & 7))) !== 0;
+
+/** Puts an exported table back together. */
+export async function toTable(digest: AsyncIterable<Uint8Array>): Promise<HashTable> {
+  const table = new HashTable(1);
+  for await (const part of digest) {
+    forEachEntry(part, (high, low, value) => {
+      const place = table.add(high, low);
+      table.set(place < 0 ? ~place : place, 0, value);
+    });
+  }
+  return table;
+}
+
+/**
+ * The fingerprints of the keys that are in one of two tables only, or with another first value.
+ * @returns undefined when there are more than `most`
+ */
+export async function findDiffering(
+  table: HashTable,
+  other: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  most: number,
+): Promise<number[] | undefined> {
+  const marks = new Uint8Array(Math.ceil(table.capacity / 8));
+  const differing: number[] = [];
+  for await (const part of other) {
+    forEachEntry(part, (high, low, value) => {
+      const place = table.find(high, low);
+      if (place >= 0) {
+        const index = table.indexOf(place);
+        marks[index >> 3] = (marks[index >> 3] as number) | (1 << (index & 7));
+        if (table.get(place, 0) === value) return;
+      }
+      if (differing.length <= most) differing.push(toFingerprint(high, low));
+    });
+  }
+  for (const [high, low] of table.unmarked(marks)) {
+    if (differing.length > most) break;
+    differing.push(toFingerprint(high, low));
+  }
+  return differing.length > most ? undefined : differing;
 }

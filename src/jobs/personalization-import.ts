@@ -17,6 +17,7 @@ import { collectFeed, type DeliveredFile, type FeedState, formatOf } from "../fe
 import { type ListName, listNames } from "../feed/lists.ts";
 import { FeedReader } from "../feed/personalization.ts";
 import type { FileReport } from "../job.ts";
+import { findChanged } from "./changes.ts";
 import { objectionsTo } from "./guards.ts";
 import { Loading } from "./loading.ts";
 import { FeedSurvey } from "./survey.ts";
@@ -86,7 +87,13 @@ async function importFiles(
     await check((list, rows) => loadRows(database, generation, list, rows));
     await saveDigests(database, generation, survey);
     const state: FeedState = { files, format: formatOf(options) };
-    await finishGeneration(database, brand, generation, JSON.stringify(state));
+    const from = last?.current;
+    const fingerprints = await findChanged(database, from, generation, async (most) =>
+      from === undefined || last?.currentFeed === null
+        ? undefined
+        : await survey.lists.pzlines.fingerprintsOfChanged(readDigest(database, from, "pzlines"), most),
+    );
+    await finishGeneration(database, brand, generation, JSON.stringify(state), { from, fingerprints });
   } catch (error) {
     // What cannot be removed now, because the store is lost, the next import removes.
     await abandonGeneration(database, brand, generation).catch(() => {});

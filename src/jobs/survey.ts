@@ -1,5 +1,6 @@
 import { type ListName, listNames, lists } from "../feed/lists.ts";
 import type { FeedRow } from "../feed/rows.ts";
+import { Hash } from "../fingerprint.ts";
 import {
   type Difference,
   excerpt,
@@ -9,7 +10,7 @@ import {
   type Sighting,
 } from "../job.ts";
 import { isNumericSequence } from "../personalization.ts";
-import { forEachEntry, Hash, HashTable } from "./fingerprints.ts";
+import { findDiffering, forEachEntry, HashTable } from "./fingerprints.ts";
 
 /** By how many of the key's columns a list is compared with the current generation: by SKU, by style, by single choice. */
 const comparedBy: Readonly<Record<ListName, number>> = { pzlines: 1, pzstyles: 1, pzchoices: 2 };
@@ -115,6 +116,11 @@ export class ListSurvey {
       });
     }
     return { total: this.size, added: this.size - same - changed, changed, removed };
+  }
+
+  /** The fingerprints of what is not as in another generation, or only in one of the two. @returns undefined when there are more than `most` */
+  fingerprintsOfChanged(digest: AsyncIterable<Uint8Array>, most: number): Promise<number[] | undefined> {
+    return findDiffering(this.#things, digest, most);
   }
 }
 

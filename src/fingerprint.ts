@@ -1,0 +1,50 @@
+/**
+ * A hash of 64 bits in two halves, over texts added one after the other. Not for secrets: fast, and even enough that of millions
+ * of keys no two are expected to meet.
+ */
+export class Hash {
+  high = 0;
+  low = 0;
+  #a = 0;
+  #b = 0;
+
+  reset(): this {
+    this.#a = 0xdeadbeef;
+    this.#b = 0x41c6ce57;
+    return this;
+  }
+
+  add(text: string): this {
+    let a = this.#a;
+    let b = this.#b;
+    for (let index = 0; index < text.length; index++) {
+      const character = text.charCodeAt(index);
+      a = Math.imul(a ^ character, 2654435761);
+      b = Math.imul(b ^ character, 1597334677);
+    }
+    // No character: so that "ab" and "c" are not "a" and "bc".
+    this.#a = Math.imul(a ^ 0x10000, 2654435761);
+    this.#b = Math.imul(b ^ 0x10000, 1597334677);
+    return this;
+  }
+
+  /** Sets the two halves to the hash of all that was added since the reset; more may be added. */
+  take(): this {
+    const a = Math.imul(this.#a ^ (this.#a >>> 16), 2246822507) ^ Math.imul(this.#b ^ (this.#b >>> 13), 3266489909);
+    const b = Math.imul(this.#b ^ (this.#b >>> 16), 2246822507) ^ Math.imul(this.#a ^ (this.#a >>> 13), 3266489909);
+    this.high = Math.imul(a ^ (a >>> 15), 2654435761) ^ (b >>> 7);
+    this.low = Math.imul(b ^ (b >>> 15), 1597334677) ^ (a >>> 9);
+    return this;
+  }
+}
+
+/** A name's fingerprint as one number: 53 bits of its hash. */
+export function fingerprintOf(name: string): number {
+  const { high, low } = shared.reset().add(name).take();
+  return toFingerprint(high, low);
+}
+
+const shared = new Hash();
+
+/** The two halves of a hash as one number. */
+export const toFingerprint = (high: number, low: number) => (high >>> 0) * 2 ** 21 + (low >>> 11);
