@@ -1,3 +1,5 @@
+import { toFingerprint } from "../fingerprint.ts";
+
 /** Share of the slots beyond which a table grows. */
 const fullest = 0.75;
 /** Numbers of an entry when it leaves the table: the two halves of its key, and its first value. */
