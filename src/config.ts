@@ -1,5 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
+import { BlockList, isIP } from "node:net";
 import { z } from "zod";
+import { parseCachePolicy } from "./caching.ts";
 import { ServiceError } from "./errors.ts";
 import { choiceSchema, lineSchema, styleSchema } from "./personalization.ts";
 import { parseSchedule } from "./schedule.ts";
@@ -55,6 +57,31 @@ const leaseSeconds = (text: string) => {
   const value = seconds(text);
   return value >= 1 && value <= 3600 ? value : expected("1 to 3600 seconds");
 };
+
+const secondsUpTo = (most: number) => (text: string) => {
+  const value = seconds(text);
+  return value <= most ? value : expected(`0 to ${most} seconds`);
+};
+
+/** Addresses and networks, such as `10.0.0.0/8`. */
+function networks(text: string): BlockList {
+  const list = new BlockList();
+  for (const part of text
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => part !== "")) {
+    const [, address = "", bits] = part.match(/^([\da-fA-F.:]+)(?:\/(\d{1,3}))?$/) ?? [];
+    const version = isIP(address);
+    const widest = version === 4 ? 32 : 128;
+    const width = bits === undefined ? widest : Number(bits);
+    if (version === 0 || width > widest)
+      expected("IP addresses or networks such as 10.0.0.0/8, with commas between them");
+    list.addSubnet(address, width, version === 4 ? "ipv4" : "ipv6");
+  }
+  return list;
+}
+
+const longCache = "max-age=60, s-maxage=300, stale-while-revalidate=600, stale-if-error=86400";
 
 const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 export type LogLevel = (typeof logLevels)[number];
@@ -162,6 +189,60 @@ export const settings = {
     parse: oneOf("tell", "fail"),
     sentence:
       "What `/readyz` does when a job has not succeeded for too long: `tell` so, or `fail`, so that no requests are sent here.",
+  }),
+  memoryMegabytes: setting({
+    default: "128",
+    parse: count,
+    sentence: "Memory for finished answers, in megabytes; 0 keeps none.",
+  }),
+  cachePersonalization: setting({
+    default: longCache,
+    parse: parseCachePolicy,
+    sentence:
+      "How long browsers (`max-age`) and caches in between (`s-maxage`) may keep a personalization; or `no-store`.",
+  }),
+  cacheProducts: setting({ default: longCache, parse: parseCachePolicy, sentence: "The same for a product." }),
+  cacheHistories: setting({
+    default: "max-age=5, s-maxage=5",
+    parse: parseCachePolicy,
+    sentence: "The same for the history.",
+  }),
+  cacheNotFound: setting({
+    default: "max-age=10, s-maxage=10",
+    parse: parseCachePolicy,
+    sentence: "The same for an answer that there is no such product or address.",
+  }),
+  rateLimit: setting({
+    default: "0",
+    parse: count,
+    sentence: "Requests of a client that are answered in a minute; beyond them it gets 429. 0 sets no limit.",
+  }),
+  trustedProxies: setting({
+    default: "",
+    parse: networks,
+    sentence: "Addresses or networks of proxies, with commas: only their `X-Forwarded-For` says who the client is.",
+  }),
+  reusePort: setting({
+    default: "off",
+    parse: oneOf("on", "off"),
+    sentence: "`on`: another process may listen on the same ports, so that a new version takes over from an old one.",
+  }),
+  drainSeconds: setting({
+    default: "1",
+    parse: secondsUpTo(3600),
+    sentence:
+      "Seconds for which the service, told to stop by `SIGTERM`, still answers while `/readyz` fails and every answer closes its connection.",
+  }),
+  idleSeconds: setting({
+    default: "75",
+    parse: secondsUpTo(255),
+    sentence:
+      "Seconds after which a connection is closed on which nothing is asked, or a request is not sent to its end; more than a proxy's in front of it. 0 never.",
+  }),
+  serverTiming: setting({
+    default: "off",
+    parse: oneOf("on", "off"),
+    sentence: "`on`: every answer says in `Server-Timing` how long it took.",
   }),
   logLevel: setting({ default: "info", parse: oneOf(...logLevels), sentence: `One of ${logLevels.join(", ")}.` }),
 };
@@ -378,6 +459,8 @@ const jobsSchema = z.strictObject({
 export interface Config extends Scalars {
   /** The tables `[jobs.NAME]` of the file; of `personalization-import` there may be several. */
   readonly jobs: z.infer<typeof jobsSchema>;
+  /** Each scalar as it was given. */
+  readonly text: Readonly<Record<SettingName, string>>;
   /** Where each scalar came from. */
   readonly from: Readonly<Record<SettingName, "default" | "file" | "environment">>;
 }
@@ -409,14 +492,17 @@ export function readConfig(environment: Environment): Config {
   }
 
   const from = {} as Record<SettingName, "default" | "file" | "environment">;
+  const text = {} as Record<SettingName, string>;
   const values: Record<string, unknown> = {};
   for (const name of settingNames) {
     const inEnvironment = environment[environmentName(name)];
     const inFile = scalars[fileKey(name)];
     from[name] = inEnvironment !== undefined ? "environment" : inFile !== undefined ? "file" : "default";
-    values[name] = parseSetting(name, inEnvironment ?? inFile ?? settings[name].default, from[name], path);
+    const given = inEnvironment ?? inFile ?? settings[name].default;
+    text[name] = `${given}`;
+    values[name] = parseSetting(name, given, from[name], path);
   }
-  const config = { ...(values as Scalars), jobs: parseJobs(jobs, path), from };
+  const config = { ...(values as Scalars), jobs: parseJobs(jobs, path), text, from };
   if (!isLoopback(config.adminHost) && config.adminToken === "") {
     throw invalid("the settings", "ADMIN_HOST", `is ${config.adminHost}, which is not loopback: set ADMIN_TOKEN too`);
   }
@@ -464,7 +550,8 @@ export function shownJobs(jobs: Config["jobs"]): unknown {
 /** A setting's value as people may see it. */
 export function shown(name: SettingName, config: Config): string {
   const { hide } = settings[name] as Setting<unknown>;
-  const text = `${config[name]}`;
+  const value = config[name];
+  const text = typeof value === "object" ? config.text[name] : `${value}`;
   if (hide === "secret") return text === "" ? "(not set)" : "(set, hidden)";
   return hide === "password" ? withoutPassword(text) : text;
 }

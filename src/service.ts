@@ -1,15 +1,22 @@
 import type { Config } from "./config.ts";
 import type { Database } from "./database/database.ts";
+import { listCurrentGenerations } from "./database/generation.ts";
 import { closeDatabase, openDatabase } from "./database/index.ts";
 import { findProduct } from "./database/product.ts";
 import { ServiceError } from "./errors.ts";
-import { adminRoutes } from "./http/admin.ts";
-import { databaseCheck, freshnessCheck, getReadiness } from "./http/health.ts";
+import { adminResources } from "./http/admin.ts";
+import { RateLimiter } from "./http/client.ts";
+import { FailureLog } from "./http/failure-log.ts";
+import { Gate } from "./http/gate.ts";
+import { type Check, freshnessCheck, getReadiness } from "./http/health.ts";
 import { Lookup } from "./http/lookup.ts";
-import { getMetrics } from "./http/metrics.ts";
-import type { FindProduct } from "./http/product.ts";
-import { publicRoutes } from "./http/public.ts";
-import { type Listener, listen } from "./http/server.ts";
+import { Memory } from "./http/memory.ts";
+import { getMetrics, measureProcess, type ProcessMeters, type ProcessMetrics } from "./http/metrics.ts";
+import type { ProductSource } from "./http/product.ts";
+import { publicResources } from "./http/public.ts";
+import { RequestCounter } from "./http/requests.ts";
+import { type Listener, listen, type Serving } from "./http/server.ts";
+import { Watch } from "./http/watch.ts";
 import { listJobs, type PlannedJob } from "./jobs/index.ts";
 import { Monitors } from "./jobs/monitors.ts";
 import { runNewJobs, runOnSchedule } from "./jobs/scheduler.ts";
@@ -17,37 +24,58 @@ import { listJobStatus } from "./jobs/status.ts";
 import type { Log } from "./log.ts";
 import { connectPlatform } from "./shopify/connection.ts";
 import { readProduct } from "./shopify/read.ts";
+import { reportToSupervisor, Workers } from "./workers.ts";
 
 export interface Service {
   readonly publicUrl: string;
-  readonly adminUrl: string;
-  stop(): Promise<void>;
+  /** Undefined for a worker. */
+  readonly adminUrl: string | undefined;
+  /** @param isUrgent whether a person waits for it: then nobody is given time to go elsewhere */
+  stop(isUrgent: boolean): Promise<void>;
 }
+
+/** What of the service a process is: all of it, one of several that serve, or the one that starts those. */
+export type Part = { readonly is: "all" | "worker" } | { readonly is: "supervisor"; readonly workers: number };
 
 /** How long the first start waits for the first data before it listens all the same. */
 const firstDataMs = 10_000;
 /** How long answers under way may take once the service is told to stop. */
 const graceMs = 10_000;
+/** How many may wait for the store, and for the platform. */
+const waitingForStore = 1000;
+const waitingForPlatform = 100;
+/** How many may ask the platform at once; the throttle decides how fast. */
+const askingPlatform = 8;
 
 /**
  * Opens the store, brings in what has never been brought in, listens, and runs the jobs on their schedules.
  * @param told aborts when the service is to stop, which may be while it still waits for its first data
  */
-export async function startService(config: Config, log: Log, told: AbortSignal): Promise<Service> {
+export async function startService(config: Config, log: Log, told: AbortSignal, part: Part): Promise<Service> {
   const database = await openDatabase(config.databaseUrl);
+  // Another connection: what it writes waits for its turn without anybody else who waits for an answer.
+  const writer = await openDatabase(config.databaseUrl, true);
   const jobs = listJobs(config, log);
-  const listeners: Listener[] = [];
   const stopping = new AbortController();
   // For the runs it is one and the same how the service was told to stop.
   const stopJobs = () => stopping.abort(new ServiceError("unavailable", "the service was stopped"));
   told.addEventListener("abort", stopJobs, { once: true });
   if (told.aborted) stopJobs();
-  const scheduler = await startScheduler(config, jobs, log, stopping.signal);
+  const isScheduling = part.is !== "worker" && config.scheduler === "on";
+  const scheduler = startScheduler(isScheduling ? jobs : [], writer, config, log, stopping.signal);
 
-  const stop = async () => {
+  const serving = await startServing(config, database, writer, log, stopping.signal);
+  const listeners: Listener[] = [];
+  let workers: Workers | undefined;
+
+  const stop = async (isUrgent: boolean) => {
+    serving.life.isDraining = true;
     stopJobs();
-    await Promise.all([...listeners.map((listener) => listener.stop(graceMs)), scheduler.stopped]);
-    await closeDatabase(database);
+    // By now it says that it is not ready, and whoever sends requests has time to notice.
+    const drained = isUrgent || part.is === "supervisor" ? Promise.resolve() : Bun.sleep(config.drainSeconds * 1000);
+    await Promise.all([workers?.stop(), drained.then(() => stopAll(listeners)), scheduler.stopped]);
+    await serving.stopped;
+    await Promise.all([closeDatabase(database), closeDatabase(writer)]);
   };
 
   let firstData: "loading" | "loaded" = "loading";
@@ -58,27 +86,118 @@ export async function startService(config: Config, log: Log, told: AbortSignal):
 
   try {
     const jobStatus = () => listJobStatus(database, jobs);
-    const readiness = getReadiness(
-      {
-        database: databaseCheck(database),
-        data: () => (firstData === "loading" ? "the first imports are still running" : undefined),
-      },
-      { jobs: freshnessCheck(jobStatus) },
-      config.staleData,
-    );
-    const { shopDomain: shop, brand } = config;
-    const find = productFinder(config, database, log);
-    const isPublic = publicRoutes({ database, shop, brand, log, findProduct: find, readiness });
-    listeners.push(listen(isPublic, config.host, config.port, log));
-    const isAdmin = adminRoutes({ log, readiness, metrics: getMetrics(jobStatus), token: config.adminToken });
-    listeners.push(listen(isAdmin, config.adminHost, config.adminPort, log));
+    const needed: Record<string, Check> = {
+      service: () => (serving.life.isDraining ? "is about to stop" : undefined),
+      database: () => (serving.meters.isStoreLost() ? "cannot be reached" : undefined),
+      data: () => (firstData === "loading" ? "the first imports are still running" : undefined),
+      ...(part.is === "supervisor" && { workers: () => workers?.problem() }),
+    };
+    const readiness = getReadiness(needed, { jobs: freshnessCheck(jobStatus) }, config.staleData);
+    const measure = () => measureProcess(serving.meters);
+    const at = { isShared: config.reusePort === "on" || part.is === "worker", idleSeconds: config.idleSeconds };
+
+    let publicUrl: string;
+    if (part.is === "supervisor") {
+      workers = new Workers({ ...sharedOut(config, part.workers), log });
+      publicUrl = await workers.start();
+    } else {
+      const listener = listen(publicResources({ ...serving.sources, readiness }), serving.of("public"), {
+        ...at,
+        host: config.host,
+        port: config.port,
+      });
+      listeners.push(listener);
+      publicUrl = listener.url;
+    }
+    if (part.is === "worker") {
+      reportToSupervisor(publicUrl, measure);
+      return { publicUrl, adminUrl: undefined, stop };
+    }
+    const processes = async () => (workers === undefined ? [await measure()] : await workers.ask<ProcessMetrics>());
+    const metrics = getMetrics({ jobStatus, generations: () => listCurrentGenerations(database) }, processes);
+    const admin = listen(adminResources({ readiness, metrics, token: config.adminToken }), serving.of("admin"), {
+      ...at,
+      host: config.adminHost,
+      port: config.adminPort,
+    });
+    listeners.push(admin);
+    log.info({ publicUrl, adminUrl: admin.url }, "listening");
+    return { publicUrl, adminUrl: admin.url, stop };
   } catch (error) {
-    await stop();
+    await stop(true);
     throw error;
   }
-  const [publicUrl, adminUrl] = listeners.map((listener) => listener.url) as [string, string];
-  log.info({ publicUrl, adminUrl }, "listening");
-  return { publicUrl, adminUrl, stop };
+}
+
+const stopAll = (listeners: readonly Listener[]) => Promise.all(listeners.map((listener) => listener.stop(graceMs)));
+
+/** What several workers are told: together they ask the platform no more than one process would. */
+function sharedOut({ port, lookupsPerMinute }: Config, count: number) {
+  const lookups = Math.ceil(lookupsPerMinute / count);
+  return { count, port, environment: { SCHEDULER: "off", LOOKUPS_PER_MINUTE: `${lookups}` } };
+}
+
+interface ServingParts {
+  readonly life: { isDraining: boolean };
+  readonly meters: ProcessMeters;
+  readonly sources: Omit<Parameters<typeof publicResources>[0], "readiness">;
+  /** What the endpoints of a listener share. */
+  of(listener: "public" | "admin"): Serving;
+  /** Settles when the signal has said so and nothing of the store is asked any more. */
+  readonly stopped: Promise<void>;
+}
+
+/** The way of an answer: store or platform, the gate before it, memory, and what watches that this is still true. */
+async function startServing(
+  config: Config,
+  database: Database,
+  writer: Database,
+  log: Log,
+  signal: AbortSignal,
+): Promise<ServingParts> {
+  const watch = new Watch();
+  const memory = new Memory(config.memoryMegabytes * 2 ** 20, (nowMs) => watch.unverifiedMs(nowMs));
+  const storeGate = new Gate({
+    name: "store",
+    inside: database.dialect.readers,
+    waiting: waitingForStore,
+    patienceMs: 5000,
+    refusal: "The data cannot be reached at the moment.",
+  });
+  const platformGate = new Gate({
+    name: "platform",
+    inside: askingPlatform,
+    waiting: waitingForPlatform,
+    patienceMs: 10_000,
+    refusal: "The platform cannot be asked at the moment.",
+  });
+  const { stopped } = await watch.start({ database, memory, gate: storeGate, log }, signal);
+
+  const life = { isDraining: false };
+  const requests = new RequestCounter();
+  const limiter = config.rateLimit === 0 ? undefined : new RateLimiter(config.rateLimit, config.trustedProxies);
+  const failures = new FailureLog(log);
+  const { brand, shopDomain: shop } = config;
+  const find = productFinder(config, (id) => storeGate.run(() => findProduct(database, id)), writer, platformGate, log);
+  return {
+    life,
+    stopped,
+    meters: { requests, memory, gates: [storeGate, platformGate], isStoreLost: () => watch.isLost },
+    sources: {
+      memory,
+      personalization: { database, gate: storeGate, brand, policy: config.cachePersonalization },
+      product: { find, shop, maxAgeS: config.productMaxAge, policy: config.cacheProducts },
+      histories: { database, gate: storeGate, policy: config.cacheHistories },
+    },
+    of: (listener) => ({
+      log: failures,
+      requests,
+      life,
+      limiter: listener === "public" ? limiter : undefined,
+      tellsTiming: config.serverTiming === "on",
+      notFound: config.cacheNotFound,
+    }),
+  };
 }
 
 interface Scheduler {
@@ -88,32 +207,35 @@ interface Scheduler {
   readonly stopped: Promise<void>;
 }
 
-async function startScheduler(
-  config: Config,
+function startScheduler(
   jobs: readonly PlannedJob[],
+  database: Database,
+  { leaseSeconds }: Config,
   log: Log,
   signal: AbortSignal,
-): Promise<Scheduler> {
-  const nothing = Promise.resolve();
-  if (config.scheduler === "off" || jobs.length === 0) return { firstRuns: nothing, stopped: nothing };
-  // A store of its own: what it writes waits for its turn without anybody else who waits for an answer.
-  const database = await openDatabase(config.databaseUrl, true);
+): Scheduler {
+  if (jobs.length === 0) return { firstRuns: Promise.resolve(), stopped: Promise.resolve() };
   const monitors = new Monitors(log);
-  const scheduling = { database, log, monitors, leaseSeconds: config.leaseSeconds, signal };
+  const scheduling = { database, log, monitors, leaseSeconds, signal };
   const firstRuns = runNewJobs(jobs, scheduling).catch((error) => log.error({ err: error }, "the first runs failed"));
-  const stopped = firstRuns
-    .then(() => runOnSchedule(jobs, scheduling))
-    .then(() => monitors.settled())
-    .then(() => closeDatabase(database));
+  const stopped = firstRuns.then(() => runOnSchedule(jobs, scheduling)).then(() => monitors.settled());
   return { firstRuns, stopped };
 }
 
 /** Where products are looked up: in the store, and behind it at the platform when there is one. */
-function productFinder(config: Config, database: Database, log: Log): FindProduct {
+function productFinder(
+  config: Config,
+  find: (id: bigint) => ReturnType<typeof findProduct>,
+  writer: Database,
+  gate: Gate,
+  log: Log,
+): ProductSource["find"] {
   const request = connectPlatform(config, log);
-  if (request === undefined) return (id) => findProduct(database, id);
+  if (request === undefined) return find;
   const lookup = new Lookup({
-    database,
+    find,
+    writer,
+    gate,
     read: (id, signal) => readProduct(request, id, { priority: "live", signal }),
     log,
     perMinute: config.lookupsPerMinute,

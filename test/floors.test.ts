@@ -11,10 +11,10 @@ interface Import {
 
 /** The floors from the ground up, each a list of its groups; a group is a folder, or a file at the root of `src`. */
 const floors = [
-  ["product", "personalization", "history", "job", "schedule", "fingerprint", "json", "errors"],
+  ["product", "personalization", "history", "job", "schedule", "fingerprint", "caching", "program", "json", "errors"],
   ["config", "log"],
   ["database", "shopify", "feed"],
-  ["jobs", "http", "console"],
+  ["jobs", "http", "console", "workers"],
   ["service"],
   ["commands"],
   ["main"],

@@ -1,5 +1,7 @@
 import type { Config } from "../config.ts";
 import { environmentName, optionsByHand, readConfig, settingNames, shown, shownJobs } from "../config.ts";
+import { ServiceError } from "../errors.ts";
+import type { Part } from "../service.ts";
 import { brandOf, openLog, whenTold, withDatabase } from "./common.ts";
 import { print, printJson, printTable, tell } from "./output.ts";
 
@@ -35,9 +37,13 @@ const importOptions = {
  */
 export const commands: Readonly<Record<string, Command>> = {
   serve: {
-    usage: "",
+    usage: "[--workers N]",
     summary: "Run the service until it is told to stop.",
-    run: serve,
+    options: {
+      workers: { type: "string", sentence: "Serve from N processes that share the port, for several cores." },
+      worker: { type: "boolean", sentence: "Be one of them: how they are started." },
+    },
+    run: (_, values) => serve(values),
   },
   "import products": {
     usage: "FILE… [--brand TEXT] [--dry-run] [--json]",
@@ -132,16 +138,33 @@ export const commands: Readonly<Record<string, Command>> = {
   },
 };
 
-async function serve(): Promise<boolean> {
+async function serve(values: Record<string, unknown>): Promise<boolean> {
+  const part = partOf(values);
   const config = readConfig(process.env);
   const [log, { startService }] = await Promise.all([openLog(config), import("../service.ts")]);
   const { told, signal } = whenTold();
-  const service = await startService(config, log, signal);
-  print(`Public   ${service.publicUrl}/api/v1`);
-  print(`Docs     ${service.publicUrl}/docs`);
-  print(`Admin    ${service.adminUrl}`);
-  log.info({ signal: await told }, "stopping");
-  await service.stop();
+  const service = await startService(config, log, signal, part);
+  if (service.adminUrl !== undefined) {
+    print(`Public   ${service.publicUrl}/api/v1`);
+    print(`Docs     ${service.publicUrl}/docs`);
+    print(`Admin    ${service.adminUrl}`);
+  }
+  const name = await told;
+  log.info({ signal: name }, "stopping");
+  // Who stops it at the terminal waits for it.
+  await service.stop(name === "SIGINT");
   log.info("stopped");
   return true;
+}
+
+const mostWorkers = 256;
+
+function partOf({ workers, worker }: Record<string, unknown>): Part {
+  if (worker === true) return { is: "worker" };
+  if (workers === undefined) return { is: "all" };
+  const count = /^\d{1,3}$/.test(`${workers}`) ? Number(workers) : 0;
+  if (count < 1 || count > mostWorkers) {
+    throw new ServiceError("bad_request", `--workers: expected a number from 1 to ${mostWorkers}, not ${workers}`);
+  }
+  return { is: "supervisor", workers: count };
 }

@@ -41,6 +41,7 @@ export async function recordPersonalizationChange(
   await sql`INSERT INTO change (noun, what) VALUES ('personalization', ${what})`;
 }
 
-const formatFingerprints = (numbers: readonly number[]) => Buffer.from(Float64Array.from(numbers).buffer).toString("base64");
+const formatFingerprints = (numbers: readonly number[]) =>
+  Buffer.from(Float64Array.from(numbers).buffer).toString("base64");
 
 const parseFingerprints = (text: string) => new Float64Array(new Uint8Array(Buffer.from(text, "base64")).buffer);

@@ -200,6 +200,13 @@ export interface LastGeneration {
   readonly currentFeed: string | null;
 }
 
+/** Each brand's current generation. */
+export async function listCurrentGenerations({
+  sql,
+}: Database): Promise<{ readonly brand: string; readonly generation: number }[]> {
+  return await sql`SELECT brand, generation FROM current_generation ORDER BY brand`;
+}
+
 /** The brand's generation that was loaded last. */
 export async function findLastGeneration({ sql }: Database, brand: string): Promise<LastGeneration | undefined> {
   const [last] = await sql<LastGeneration[]>`

@@ -1,8 +1,8 @@
+import { Database as EmbeddedStore, SQLiteError } from "bun:sqlite";
 import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { SQL } from "bun";
-import { Database as EmbeddedStore } from "bun:sqlite";
 import { withoutPassword } from "../config.ts";
 import { ServiceError } from "../errors.ts";
 import type { Database, Value } from "./database.ts";
@@ -39,6 +39,9 @@ export async function openDatabase(url: string, isYielding = false): Promise<Dat
     );
   }
 }
+
+/** Whether it is the store that failed; its statements are fixed and tested, so it cannot be reached. */
+export const isDatabaseError = (error: unknown) => error instanceof SQL.SQLError || error instanceof SQLiteError;
 
 /** Whether there is a store to open: one that is embedded may not have been made yet. */
 export function databaseExists(url: string): boolean {

@@ -1,11 +1,9 @@
 import { timingSafeEqual } from "node:crypto";
 import { ServiceError } from "../errors.ts";
-import type { Log } from "../log.ts";
 import { getLiveness } from "./health.ts";
-import { endpoint, type Handler, type Routes } from "./server.ts";
+import type { Handler, Resources } from "./server.ts";
 
 export interface AdminContext {
-  readonly log: Log;
   readonly readiness: Handler;
   readonly metrics: Handler;
   /** Empty: whoever reaches the listener is trusted. */
@@ -13,12 +11,12 @@ export interface AdminContext {
 }
 
 /** What the admin listener answers. Only the two probes are open when there is a token. */
-export function adminRoutes({ log, readiness, metrics, token }: AdminContext): Routes {
+export function adminResources({ readiness, metrics, token }: AdminContext): Resources {
   return {
-    "/livez": endpoint(log, getLiveness),
-    "/readyz": endpoint(log, readiness),
-    "/metrics": endpoint(log, guarded(token, metrics)),
-    "/*": endpoint(log, guarded(token, getNothing)),
+    "/livez": { get: getLiveness },
+    "/readyz": { get: readiness },
+    "/metrics": { get: guarded(token, metrics) },
+    "/*": { get: guarded(token, getNothing) },
   };
 }
 

@@ -1,7 +1,7 @@
-import { SQL } from "bun";
 import { z } from "zod";
+import { isDatabaseError } from "../database/index.ts";
 import { type ErrorCode, ServiceError } from "../errors.ts";
-import type { Answer } from "./answer.ts";
+import type { ContentParts } from "./answer.ts";
 
 /** The one place where a code becomes a status. */
 const statuses: Record<ErrorCode | "internal", number> = {
@@ -11,6 +11,7 @@ const statuses: Record<ErrorCode | "internal", number> = {
   unauthorized: 401,
   not_found: 404,
   method_not_allowed: 405,
+  too_many_requests: 429,
   internal: 500,
   invalid_setting: 500,
   unavailable: 503,
@@ -21,6 +22,7 @@ const titles: Record<number, string> = {
   401: "Unauthorized",
   404: "Not Found",
   405: "Method Not Allowed",
+  429: "Too Many Requests",
   500: "Internal Server Error",
   503: "Service Unavailable",
 };
@@ -52,7 +54,13 @@ export interface Failure {
 /** An error's outer face: what is not a {@link ServiceError} stays inside. */
 export function toFailure(error: unknown): Failure {
   const { code, detail } = describe(error);
-  return { code, status: statuses[code], detail, headers: headersOf[code] ?? {} };
+  const wait = error instanceof ServiceError ? error.retryAfterS : undefined;
+  return {
+    code,
+    status: statuses[code],
+    detail,
+    headers: { ...headersOf[code], ...(wait !== undefined && { "Retry-After": `${wait}` }) },
+  };
 }
 
 const headersOf: Partial<Record<ErrorCode | "internal", Record<string, string>>> = {
@@ -63,12 +71,11 @@ const headersOf: Partial<Record<ErrorCode | "internal", Record<string, string>>>
 
 function describe(error: unknown): { code: ErrorCode | "internal"; detail: string } {
   if (error instanceof ServiceError) return { code: error.code, detail: error.message };
-  if (error instanceof SQL.SQLError)
-    return { code: "unavailable", detail: "The data cannot be reached at the moment." };
+  if (isDatabaseError(error)) return { code: "unavailable", detail: "The data cannot be reached at the moment." };
   return { code: "internal", detail: "The service failed to answer." };
 }
 
-export function toProblem({ status, detail, headers }: Failure, requestId: string): Answer {
+export function toProblem({ status, detail }: Failure, requestId: string): ContentParts {
   const problem: z.infer<typeof problemSchema> = {
     type: "about:blank",
     title: titles[status] ?? "Error",
@@ -76,5 +83,5 @@ export function toProblem({ status, detail, headers }: Failure, requestId: strin
     detail,
     request_id: requestId,
   };
-  return { status, type: "application/problem+json", body: JSON.stringify(problem), headers };
+  return { status, type: "application/problem+json", body: JSON.stringify(problem) };
 }

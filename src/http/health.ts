@@ -1,9 +1,11 @@
-import type { Database } from "../database/database.ts";
 import type { JobStatus } from "../job.ts";
-import type { Handler } from "./server.ts";
+import { toAnswer } from "./answer.ts";
+import { type Handler, notStored } from "./server.ts";
 
 /** `GET /livez`: the process answers; it asks nothing else. */
-export const getLiveness: Handler = () => ({ status: 200, type: "application/json", body: '{"status":"ok"}' });
+export const getLiveness: Handler = () => alive;
+
+const alive = toAnswer({ type: "application/json", body: '{"status":"ok"}', headers: notStored });
 
 /** A named condition. @returns why it is not met, or undefined when it is */
 export type Check = () => string | undefined | Promise<string | undefined>;
@@ -23,7 +25,7 @@ export function getReadiness(needed: Checks, wanted: Checks, otherwise: "tell" |
     const checks = [...problems, ...drawbacks].map(([name, problem]) => [name, problem ?? "ok"]);
     const status = isRefused ? "not ready" : isDegraded ? "degraded" : "ready";
     const body = JSON.stringify({ status, checks: Object.fromEntries(checks) });
-    return { status: isRefused ? 503 : 200, type: "application/json", body };
+    return toAnswer({ status: isRefused ? 503 : 200, type: "application/json", body, headers: notStored });
   };
 }
 
@@ -45,15 +47,4 @@ export function freshnessCheck(jobStatus: () => Promise<JobStatus[]>): Check {
 
 function describeAge({ job, brand, age }: JobStatus): string {
   return `${job} for ${brand} ${age === null ? "has never succeeded" : `last succeeded ${Math.round(age)} s ago`}`;
-}
-
-export function databaseCheck({ sql }: Database): Check {
-  return async () => {
-    try {
-      await sql`SELECT 1`;
-      return undefined;
-    } catch {
-      return "cannot be reached";
-    }
-  };
 }

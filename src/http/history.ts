@@ -1,16 +1,41 @@
+import type { CachePolicy } from "../caching.ts";
 import type { Database } from "../database/database.ts";
 import { listFinishedRuns } from "../database/run.ts";
 import { ServiceError } from "../errors.ts";
-import { parseOrder, toHistories } from "../history.ts";
-import { type Handler, parameter } from "./server.ts";
+import { type Order, parseOrder, toHistories } from "../history.ts";
+import { Content, tagOf } from "./answer.ts";
+import type { Gate } from "./gate.ts";
+import type { Kind, Memory } from "./memory.ts";
+import { cachingFields, type Handler, parameter, purgeFields } from "./server.ts";
+
+export interface HistorySource {
+  readonly database: Database;
+  readonly gate: Gate;
+  readonly policy: CachePolicy;
+}
+
+/** Runs end without a word to the memory: it asks again, so that it is never further behind than this. */
+const freshMs = 500;
 
 /** `GET /api/v1/histories/:order`: the newest finished runs; without an order the newest come first. */
-export function getHistories(database: Database): Handler {
-  return async (request) => {
+export function getHistories(memory: Memory, { database, gate, policy }: HistorySource): Handler {
+  const headers = { ...cachingFields(policy), ...purgeFields("histories") };
+  const kind: Kind = {
+    name: "histories",
+    freshMs,
+    staleWhileRevalidateMs: 0,
+    staleIfErrorMs: policy.staleIfErrorS * 1000,
+    find: async (order) => {
+      const runs = await gate.run(() => listFinishedRuns(database));
+      const body = JSON.stringify(toHistories(runs, order as Order));
+      const content = new Content({ type: "application/json", body, tag: tagOf(body), headers });
+      return { content, isEmpty: false };
+    },
+  };
+  return (request) => {
     const order = parseOrder("order" in request.params ? parameter(request, "order") : "desc");
     if (order === undefined)
       throw new ServiceError("bad_request", "The order is asc (oldest first) or desc (newest first).");
-    const histories = toHistories(await listFinishedRuns(database), order);
-    return { status: 200, type: "application/json", body: JSON.stringify(histories) };
+    return memory.answer(kind, order);
   };
 }

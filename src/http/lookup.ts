@@ -1,9 +1,10 @@
 import { LRUCache } from "lru-cache";
-import type { Database } from "../database/database.ts";
-import { type FoundProduct, findProduct, removeProducts, saveProducts, toStored } from "../database/product.ts";
+import { type Database, writing } from "../database/database.ts";
+import { type FoundProduct, removeProducts, saveProducts, toStored } from "../database/product.ts";
 import { ServiceError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { Product } from "../product.ts";
+import type { Gate } from "./gate.ts";
 
 /** Reads one product where it comes from; undefined when there is none. */
 export type ReadLive = (
@@ -12,8 +13,13 @@ export type ReadLive = (
 ) => Promise<{ product: Product; updatedAt: string } | undefined>;
 
 export interface LookupOptions {
-  readonly database: Database;
+  /** Finds a product in the store. */
+  readonly find: (id: bigint) => Promise<FoundProduct | undefined>;
+  /** Where what was read is written: waiting for that must not stop anybody else. */
+  readonly writer: Database;
   readonly read: ReadLive;
+  /** Stands before the platform. */
+  readonly gate: Gate;
   readonly log: Log;
   /** Readings a minute, at most: whoever walks identifiers must not spend what the sync and the shop's other apps need. */
   readonly perMinute: number;
@@ -27,6 +33,8 @@ const failedMs = 10_000;
 const remembered = 10_000;
 /** A shopper waits no longer. */
 const timeoutMs = 8000;
+
+const removeOne = (writer: Database, id: bigint) => writing(writer, (sql) => removeProducts({ ...writer, sql }, [id]));
 
 /** Finds products in the store and, where that does not have them, at the platform. */
 export class Lookup {
@@ -47,7 +55,7 @@ export class Lookup {
    */
   async find(id: bigint): Promise<FoundProduct | undefined> {
     const key = `${id}`;
-    const stored = await findProduct(this.#options.database, id);
+    const stored = await this.#options.find(id);
     if (stored !== undefined) {
       if (this.#isOld(stored)) this.#refresh(id, key);
       return stored;
@@ -72,7 +80,7 @@ export class Lookup {
   #refresh(id: bigint, key: string): void {
     if (this.#reading.has(key) || this.#known.has(key) || !this.#spend()) return;
     this.#read(id, key)
-      .then((found) => (found === undefined ? removeProducts(this.#options.database, [id]) : undefined))
+      .then((found) => (found === undefined ? removeOne(this.#options.writer, id) : undefined))
       .catch((error) => this.#options.log.warn({ product: key, err: error }, "an old product could not be read again"));
   }
 
@@ -83,17 +91,20 @@ export class Lookup {
   }
 
   async #readOnce(id: bigint, key: string): Promise<FoundProduct | undefined> {
-    const { database, read } = this.#options;
-    const found = await read(id, AbortSignal.timeout(timeoutMs)).catch((cause) => {
-      this.#known.set(key, "failed", { ttl: failedMs });
-      throw new ServiceError("unavailable", "The platform cannot be reached at the moment", { cause });
-    });
+    const { writer, gate, read } = this.#options;
+    const found = await gate
+      .run(() => read(id, AbortSignal.timeout(timeoutMs)))
+      .catch((cause) => {
+        this.#known.set(key, "failed", { ttl: failedMs });
+        throw new ServiceError("unavailable", "The platform cannot be reached at the moment", { cause });
+      });
     if (found === undefined) {
       this.#known.set(key, "absent", { ttl: absentMs });
       return undefined;
     }
-    await saveProducts(database, [toStored(found.product, found.updatedAt)]);
-    return await findProduct(database, id);
+    const product = toStored(found.product, found.updatedAt);
+    await writing(writer, (sql) => saveProducts({ ...writer, sql }, [product]));
+    return await this.#options.find(id);
   }
 
   /** Takes one reading out of the allowance, which fills up evenly. */

@@ -1,17 +1,54 @@
+import type { CachePolicy } from "../caching.ts";
 import type { Database } from "../database/database.ts";
 import { findPersonalization } from "../database/personalization.ts";
+import { fingerprintOf } from "../fingerprint.ts";
 import { maxSkuLength, orderPersonalization, type Personalization } from "../personalization.ts";
-import { type Handler, parameter } from "./server.ts";
+import { Content, tagOf } from "./answer.ts";
+import type { Gate } from "./gate.ts";
+import { type Finding, type Kind, lifetimeOf, type Memory } from "./memory.ts";
+import { cachingFields, type Handler, parameter, purgeFields } from "./server.ts";
+
+export interface PersonalizationSource {
+  readonly database: Database;
+  readonly gate: Gate;
+  readonly brand: string;
+  readonly policy: CachePolicy;
+}
 
 const nothing: Personalization = { pzlines: [], pzstyles: [], pzchoices: [] };
 
 /** `GET /api/v1/products/pz/:sku`: what a SKU offers; an unknown SKU offers nothing. */
-export function getPersonalization(database: Database, brand: string): Handler {
-  return async (request) => {
-    const sku = parameter(request, "sku");
-    // No stored SKU is like this, and the database need not be asked, or could not.
-    const unknown = sku.length > maxSkuLength || sku.includes("\0");
-    const found = unknown ? nothing : await findPersonalization(database, brand, sku);
-    return { status: 200, type: "application/json", body: JSON.stringify(orderPersonalization(found)) };
+export function getPersonalization(memory: Memory, { database, gate, brand, policy }: PersonalizationSource): Handler {
+  const caching = cachingFields(policy);
+  const toFinding = (sku: string, found: Personalization): Finding => {
+    const body = JSON.stringify(orderPersonalization(found));
+    const headers = { ...caching, ...purgeFields("personalization", sku) };
+    return {
+      content: new Content({ type: "application/json", body, tag: tagOf(body), headers }),
+      isEmpty: found.pzlines.length === 0,
+      fingerprints: fingerprintsOf(sku, found),
+    };
   };
+  const kind: Kind = {
+    name: "personalization",
+    ...lifetimeOf(policy),
+    find: async (sku) => {
+      // No stored SKU is like this, and the database need not be asked, or could not.
+      const isUnknown = sku.length > maxSkuLength || sku.includes("\0");
+      const found = isUnknown ? nothing : await gate.run(() => findPersonalization(database, brand, sku));
+      return toFinding(sku, found);
+    },
+  };
+  return (request) => memory.answer(kind, parameter(request, "sku"));
+}
+
+/** Whatever of this changes, the answer does. */
+function fingerprintsOf(sku: string, { pzstyles, pzchoices, pzlines }: Personalization): number[] {
+  const names = new Set([
+    sku,
+    ...pzlines.map((line) => line.style_code),
+    ...pzstyles.map((style) => style.choice_type),
+    ...pzchoices.map((choice) => choice.choice_type),
+  ]);
+  return [...names].map(fingerprintOf);
 }

@@ -1,20 +1,46 @@
+import type { CachePolicy } from "../caching.ts";
 import type { StoredProduct } from "../database/product.ts";
 import { ServiceError } from "../errors.ts";
 import { type ProductAnswer, parseProductId } from "../product.ts";
+import { Content, tagOf } from "./answer.ts";
 import { toProblem } from "./errors.ts";
-import { type FailureAnswer, type Handler, parameter } from "./server.ts";
+import { type Kind, lifetimeOf, type Memory } from "./memory.ts";
+import { cachingFields, type FailureAnswer, type Handler, parameter, purgeFields } from "./server.ts";
 
 export type FindProduct = (id: bigint) => Promise<StoredProduct | undefined>;
 
+export interface ProductSource {
+  readonly find: FindProduct;
+  readonly shop: string;
+  /** After so many seconds it wants to be asked again, even when nothing is known to have changed. */
+  readonly maxAgeS: number;
+  readonly policy: CachePolicy;
+}
+
 /** `GET /api/v1/products/:id`: the stored document within `{product, shop, error}`. */
-export function getProduct(findProduct: FindProduct, shop: string): Handler {
+export function getProduct(memory: Memory, { find, shop, maxAgeS, policy }: ProductSource): Handler {
   const rest = `,"shop":${JSON.stringify(shop)},"error":null}`;
-  return async (request) => {
-    const id = parseProductId(parameter(request, "id"));
-    if (id === undefined) throw new ServiceError("invalid_id", "expected String to be a id");
-    const product = await findProduct(id);
-    if (product === undefined) throw new ServiceError("not_found", "Not Found");
-    return { status: 200, type: "application/json", body: `{"product":${product.document}${rest}` };
+  const envelope = tagOf(rest);
+  const caching = cachingFields(policy);
+  const kind: Kind = {
+    name: "product",
+    ...lifetimeOf(policy, maxAgeS),
+    find: async (id) => {
+      const product = await find(BigInt(id));
+      if (product === undefined) return { content: undefined, isEmpty: true };
+      const content = new Content({
+        type: "application/json",
+        body: `{"product":${product.document}${rest}`,
+        tag: `${product.tag}.${envelope}`,
+        headers: { ...caching, ...purgeFields("product", id) },
+      });
+      return { content, isEmpty: false };
+    },
+  };
+  return (request) => {
+    const id = parameter(request, "id");
+    if (parseProductId(id) === undefined) throw new ServiceError("invalid_id", "expected String to be a id");
+    return memory.answer(kind, id);
   };
 }
 
@@ -30,6 +56,6 @@ export function productFailure(shop: string): FailureAnswer {
         `The product with id ${id} could not be found: ${failure.detail.replace(/\.$/, "")}. ` +
         `If you report this error, please include this id: ${requestId}`,
     };
-    return { status: failure.status, type: "application/json", body: JSON.stringify(answer), headers: failure.headers };
+    return { status: failure.status, type: "application/json", body: JSON.stringify(answer) };
   };
 }

@@ -1,32 +1,31 @@
-import type { Database } from "../database/database.ts";
-import type { Log } from "../log.ts";
 import { getLiveness } from "./health.ts";
-import { getHistories } from "./history.ts";
-import { getPersonalization } from "./personalization.ts";
-import { type FindProduct, getProduct, productFailure } from "./product.ts";
+import { getHistories, type HistorySource } from "./history.ts";
+import type { Memory } from "./memory.ts";
+import { getPersonalization, type PersonalizationSource } from "./personalization.ts";
+import { getProduct, type ProductSource, productFailure } from "./product.ts";
 import { getOpenApi, getReference, getReferenceStyle } from "./reference.tsx";
-import { endpoint, type Handler, type Routes } from "./server.ts";
+import type { Handler, Resources } from "./server.ts";
 
 export interface PublicContext {
-  readonly database: Database;
-  readonly shop: string;
-  readonly brand: string;
-  readonly log: Log;
-  readonly findProduct: FindProduct;
+  readonly memory: Memory;
+  readonly personalization: PersonalizationSource;
+  readonly product: ProductSource;
+  readonly histories: HistorySource;
   readonly readiness: Handler;
 }
 
 /** What the public listener answers. */
-export function publicRoutes({ database, shop, brand, log, findProduct, readiness }: PublicContext): Routes {
+export function publicResources({ memory, personalization, product, histories, readiness }: PublicContext): Resources {
+  const getRuns = getHistories(memory, histories);
   return {
-    "/api/v1/products/pz/:sku": endpoint(log, getPersonalization(database, brand)),
-    "/api/v1/products/:id": endpoint(log, getProduct(findProduct, shop), productFailure(shop)),
-    "/api/v1/histories": endpoint(log, getHistories(database)),
-    "/api/v1/histories/:order": endpoint(log, getHistories(database)),
-    "/openapi.json": endpoint(log, getOpenApi()),
-    "/docs": endpoint(log, getReference()),
-    "/docs/style.css": endpoint(log, getReferenceStyle),
-    "/livez": endpoint(log, getLiveness),
-    "/readyz": endpoint(log, readiness),
+    "/api/v1/products/pz/:sku": { get: getPersonalization(memory, personalization) },
+    "/api/v1/products/:id": { get: getProduct(memory, product), toFailure: productFailure(product.shop) },
+    "/api/v1/histories": { get: getRuns },
+    "/api/v1/histories/:order": { get: getRuns },
+    "/openapi.json": { get: getOpenApi() },
+    "/docs": { get: getReference() },
+    "/docs/style.css": { get: getReferenceStyle },
+    "/livez": { get: getLiveness },
+    "/readyz": { get: readiness },
   };
 }

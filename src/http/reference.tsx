@@ -1,36 +1,43 @@
 /** @jsxImportSource hono/jsx */
 import type { Child } from "hono/jsx";
+import { type Answer, type ContentParts, tagOf, toAnswer } from "./answer.ts";
 import { openApiDocument } from "./openapi.ts";
 import style from "./reference.css" with { type: "text" };
 import type { Handler } from "./server.ts";
 
+/** Documentation changes with the version: it is asked for again, and mostly not sent again. */
+const caching = { "Cache-Control": "public, max-age=300" };
+
 /** `GET /openapi.json`. */
 export function getOpenApi(): Handler {
-  let body: string | undefined;
-  return () => {
-    body ??= JSON.stringify(openApiDocument());
-    return { status: 200, type: "application/json", body };
-  };
+  return once(() => ({ type: "application/json", body: JSON.stringify(openApiDocument()) }));
 }
 
 /** `GET /docs`: the same document as a page for people, without script. */
 export function getReference(): Handler {
-  let body: string | undefined;
-  return () => {
-    body ??= `<!doctype html>${<Reference document={openApiDocument()} />}`;
-    return {
-      status: 200,
-      type: "text/html; charset=utf-8",
-      body,
-      headers: {
-        "Content-Security-Policy":
-          "default-src 'none'; style-src 'self'; img-src data:; frame-ancestors 'none'; base-uri 'none'",
-      },
-    };
-  };
+  return once(() => ({
+    type: "text/html; charset=utf-8",
+    body: `<!doctype html>${<Reference document={openApiDocument()} />}`,
+    headers: {
+      "Content-Security-Policy":
+        "default-src 'none'; style-src 'self'; img-src data:; frame-ancestors 'none'; base-uri 'none'",
+    },
+  }));
 }
 
-export const getReferenceStyle: Handler = () => ({ status: 200, type: "text/css; charset=utf-8", body: style });
+export const getReferenceStyle: Handler = once(() => ({ type: "text/css; charset=utf-8", body: style }));
+
+/** Made when it is first asked for, and kept. */
+function once(make: () => ContentParts & { readonly body: string }): Handler {
+  let answer: Answer | undefined;
+  return () => {
+    if (answer === undefined) {
+      const parts = make();
+      answer = toAnswer({ ...parts, tag: tagOf(parts.body), headers: { ...caching, ...parts.headers } });
+    }
+    return answer;
+  };
+}
 
 type Document = ReturnType<typeof openApiDocument>;
 

@@ -1,61 +1,139 @@
 import type { BunRequest, Server } from "bun";
+import type { CachePolicy } from "../caching.ts";
 import { ServiceError } from "../errors.ts";
-import type { Log } from "../log.ts";
-import type { Answer } from "./answer.ts";
+import { Answer, Content, type ContentParts, type Fields, isNamed } from "./answer.ts";
+import type { RateLimiter } from "./client.ts";
+import { chooseCoding } from "./coding.ts";
 import { allowedMethods, type Failure, toFailure, toProblem } from "./errors.ts";
+import type { FailureLog } from "./failure-log.ts";
+import type { RequestCounter } from "./requests.ts";
 
-export type Handler = (request: BunRequest<string>, requestId: string) => Answer | Promise<Answer>;
+/** @returns undefined when there is nothing of that name */
+export type Handler = (
+  request: BunRequest<string>,
+  requestId: string,
+) => Answer | undefined | Promise<Answer | undefined>;
 
 /** Makes a failure the operation's own kind of answer. */
-export type FailureAnswer = (failure: Failure, requestId: string, request: BunRequest<string>) => Answer;
+export type FailureAnswer = (failure: Failure, requestId: string, request: BunRequest<string>) => ContentParts;
 
-type Endpoint = (request: BunRequest<string>) => Promise<Response>;
+/** What is at an address: what it answers, and, where it has its own, how it fails. */
+export interface Resource {
+  readonly get: Handler;
+  readonly toFailure?: FailureAnswer;
+}
 
-export type Routes = Readonly<Record<string, Endpoint>>;
+/** By route template, such as `/api/v1/products/:id`. */
+export type Resources = Readonly<Record<string, Resource>>;
+
+type Endpoint = (request: BunRequest<string>, server: Server<undefined>) => Response | Promise<Response>;
+
+/** What the endpoints of a listener share. */
+export interface Serving {
+  readonly log: FailureLog;
+  readonly requests: RequestCounter;
+  /** Whether the service is about to stop: every answer then closes its connection. */
+  readonly life: { readonly isDraining: boolean };
+  readonly limiter: RateLimiter | undefined;
+  /** Whether every answer says how long it took. */
+  readonly tellsTiming: boolean;
+  /** How long a mistaken address may be remembered by caches. */
+  readonly notFound: CachePolicy;
+}
 
 /** An incoming reference that can stand in a header, a log line and a message as it is. */
 const saneReference = /^[\w.:=+/@-]{1,128}$/;
 
-function requestIdOf(request: Request): string {
-  const incoming = request.headers.get("x-request-id");
+function requestIdOf(headers: Headers): string {
+  const incoming = headers.get("x-request-id");
   return incoming !== null && saneReference.test(incoming) ? incoming : crypto.randomUUID();
 }
 
-/** A read-only resource: `GET` and `HEAD` by the handler, `OPTIONS` for CORS, anything else refused. */
-export function endpoint(log: Log, handler: Handler, toAnswer: FailureAnswer = toProblem): Endpoint {
-  return async (request) => {
-    const requestId = requestIdOf(request);
-    if (request.method === "OPTIONS") return preflight(requestId);
+/**
+ * A read-only resource: `GET` and `HEAD` by the handler, `OPTIONS` for CORS, anything else refused.
+ * An answer that is there already goes out without a promise in between.
+ * @param route the template, by which requests are counted
+ */
+function endpoint(serving: Serving, route: string, { get, toFailure: toAnswer = toProblem }: Resource): Endpoint {
+  const fail = (error: unknown, request: BunRequest<string>, requestId: string): Answer => {
+    const failure = toFailure(error);
+    serving.log.failed(failure, error, request, requestId);
+    // What is wrong before the operation is reached is not its failure, so it does not get the operation's kind of answer.
+    const answer = outsideOperation.has(failure.code) ? toProblem : toAnswer;
+    const parts = answer(failure, requestId, request);
+    const caching = failure.status === 404 || failure.status === 400 ? cachingFields(serving.notFound) : notStored;
+    return new Answer(new Content({ ...parts, headers: { ...caching, ...failure.headers, ...parts.headers } }));
+  };
+  const done = (response: Response, request: Request, begunMs: number, limits?: Fields): Response => {
+    const seconds = (performance.now() - begunMs) / 1000;
+    serving.requests.count(route, request.method, response.status, seconds);
+    if (serving.life.isDraining) response.headers.set("Connection", "close");
+    if (serving.tellsTiming) response.headers.set("Server-Timing", `total;dur=${(seconds * 1000).toFixed(2)}`);
+    for (const name in limits) response.headers.set(name, limits[name] as string);
+    return response;
+  };
+  return (request, server) => {
+    const begunMs = performance.now();
+    const requestId = requestIdOf(request.headers);
+    let limits: Fields | undefined;
+    let answer: ReturnType<Handler>;
     try {
-      if (request.method !== "GET" && request.method !== "HEAD") {
+      if (serving.limiter !== undefined) limits = takeAllowance(serving.limiter, request, server);
+      if (request.method === "GET" || request.method === "HEAD") answer = get(request, requestId);
+      else if (request.method === "OPTIONS") return done(preflight(requestId), request, begunMs, limits);
+      else
         throw new ServiceError("method_not_allowed", `This address answers ${allowedMethods}, not ${request.method}.`);
-      }
-      return toResponse(await handler(request, requestId), request, requestId);
     } catch (error) {
-      const failure = toFailure(error);
-      logFailure(log, failure, error, request, requestId);
-      // A wrong method is not the operation's failure, so it does not get the operation's kind of answer.
-      const answer = failure.code === "method_not_allowed" ? toProblem : toAnswer;
-      return toResponse(answer(failure, requestId, request), request, requestId);
+      answer = fail(error, request, requestId);
     }
+    if (!(answer instanceof Promise)) {
+      const response = respond(answer ?? fail(absent(), request, requestId), request, requestId);
+      return response instanceof Response
+        ? done(response, request, begunMs, limits)
+        : response.then((late) => done(late, request, begunMs, limits));
+    }
+    return answer
+      .then((found) => found ?? fail(absent(), request, requestId))
+      .catch((error) => fail(error, request, requestId))
+      .then((late) => respond(late, request, requestId))
+      .then((late) => done(late, request, begunMs, limits));
   };
 }
 
+const absent = () => new ServiceError("not_found", "Not Found");
+
+const outsideOperation = new Set<Failure["code"]>(["method_not_allowed", "too_many_requests"]);
+
+/** What goes out: a response of the finished answer, in the form that the request asks for. */
+function respond(answer: Answer, request: Request, requestId: string): Response | Promise<Response> {
+  const { content } = answer;
+  const { etag } = content;
+  const names = etag === undefined ? null : request.headers.get("if-none-match");
+  if (etag !== undefined && names !== null && isNamed(etag, names)) {
+    return toResponse(304, null, answer.headersFor("unchanged"), request, requestId);
+  }
+  const coding = content.isCompressible ? chooseCoding(request.headers.get("accept-encoding")) : "identity";
+  const body = content.in(coding);
+  if (body instanceof Promise) {
+    return body.then((made) => toResponse(content.status, made, answer.headersFor(coding), request, requestId));
+  }
+  return toResponse(content.status, body, answer.headersFor(coding), request, requestId);
+}
+
 /** The server adds the length, and leaves out the body of an answer to `HEAD`. */
-function toResponse({ status, type, body, headers }: Answer, request: Request, requestId: string): Response {
-  return new Response(body, {
-    status,
-    headers: {
-      "Content-Type": type,
-      "X-Request-Id": requestId,
-      "X-Content-Type-Options": "nosniff",
-      "Access-Control-Allow-Origin": "*",
-      "Access-Control-Expose-Headers": "X-Request-Id, Retry-After",
-      // The server dates every answer but those to HEAD.
-      ...(request.method === "HEAD" && { Date: new Date().toUTCString() }),
-      ...headers,
-    },
-  });
+function toResponse(
+  status: number,
+  body: Uint8Array<ArrayBuffer> | null,
+  headers: Headers,
+  request: Request,
+  requestId: string,
+): Response {
+  // The response copies them: the next one sets its own.
+  headers.set("X-Request-Id", requestId);
+  const response = new Response(body, { status, headers });
+  // The server dates every answer but those to HEAD.
+  if (request.method === "HEAD") response.headers.set("Date", new Date().toUTCString());
+  return response;
 }
 
 function preflight(requestId: string): Response {
@@ -72,17 +150,40 @@ function preflight(requestId: string): Response {
   });
 }
 
-function logFailure(log: Log, failure: Failure, error: unknown, request: Request, requestId: string): void {
-  const { status, detail } = failure;
-  const about = { requestId, method: request.method, path: pathOf(request).slice(0, longestLoggedPath), status };
-  if (status < 500) log.info(about, detail);
-  else if (error instanceof ServiceError) log.warn({ ...about, cause: (error.cause as Error)?.message }, detail);
-  else log.error({ ...about, err: error }, detail);
+/** @throws ServiceError `too_many_requests` */
+function takeAllowance(limiter: RateLimiter, request: Request, server: Server<undefined>): Fields {
+  const connected = server.requestIP(request)?.address ?? "";
+  const { isAllowed, remaining, resetS } = limiter.take(connected, request.headers.get("x-forwarded-for"));
+  if (!isAllowed) {
+    throw new ServiceError("too_many_requests", `This client may ask ${limiter.perMinute} times a minute.`, {
+      retryAfterS: resetS,
+    });
+  }
+  return {
+    "RateLimit-Policy": `"minute";q=${limiter.perMinute};w=60`,
+    RateLimit: `"minute";r=${remaining};t=${resetS}`,
+  };
 }
 
-const pathOf = (request: Request) => new URL(request.url).pathname;
+/** Fields that say how long an answer may be kept. */
+export const cachingFields = ({ cacheControl, cdnCacheControl }: CachePolicy): Fields => ({
+  "Cache-Control": cacheControl,
+  "CDN-Cache-Control": cdnCacheControl,
+});
 
-const longestLoggedPath = 500;
+/** Longer names go without a tag of their own. */
+const longestTag = 900;
+
+/** Tags by which a cache in between can be told to forget: all of a kind, or one. */
+export function purgeFields(kind: string, name?: string): Fields {
+  const tag = name === undefined ? "" : `${kind}-${encodeURIComponent(name.toWellFormed())}`;
+  const tags = tag === "" || tag.length > longestTag ? [kind] : [kind, tag];
+  return { "Cache-Tag": tags.join(","), "Surrogate-Key": tags.join(" ") };
+}
+
+export const notStored: Fields = { "Cache-Control": "no-store" };
+
+const pathOf = (request: Request) => new URL(request.url).pathname;
 
 /**
  * The value of a path parameter.
@@ -107,21 +208,41 @@ export interface Listener {
   stop(graceMs: number): Promise<void>;
 }
 
+export interface ListenOptions {
+  readonly host: string;
+  readonly port: number;
+  /** Whether another process may listen there too. */
+  readonly isShared: boolean;
+  /** Seconds after which a connection is closed on which nothing comes; 0 never. */
+  readonly idleSeconds: number;
+}
+
 /** @throws ServiceError `invalid_setting` when the address cannot be bound. */
-export function listen(routes: Routes, host: string, port: number, log: Log): Listener {
-  const unknown = endpoint(log, () => {
-    throw new ServiceError("not_found", "There is nothing at this address; /docs lists what there is.");
+export function listen(
+  resources: Resources,
+  serving: Serving,
+  { host, port, isShared, idleSeconds }: ListenOptions,
+): Listener {
+  const unknown = endpoint(serving, "(unknown)", {
+    get: () => {
+      throw new ServiceError("not_found", "There is nothing at this address; /docs lists what there is.");
+    },
   });
+  const routes = Object.fromEntries(
+    Object.entries(resources).map(([route, resource]) => [route, endpoint(serving, route, resource)]),
+  );
   let server: Server<undefined>;
   try {
     server = Bun.serve({
       hostname: host,
       port,
+      reusePort: isShared,
+      idleTimeout: idleSeconds,
       routes,
       // Every answer is to a request without a body.
       maxRequestBodySize: 64 * 1024,
       development: false,
-      fetch: (request) => unknown(request as BunRequest<string>),
+      fetch: (request, server) => unknown(request as BunRequest<string>, server),
     });
   } catch (cause) {
     const reason = (cause as Error).message;

@@ -1,6 +1,7 @@
 import type { Database } from "../database/database.ts";
 import { concludeRun, type ProcessEnd } from "../database/run.ts";
 import type { Run } from "../job.ts";
+import { thisProgram } from "../program.ts";
 import type { PlannedJob } from "./index.ts";
 import type { Monitors } from "./monitors.ts";
 import { holdLease } from "./run.ts";
@@ -104,11 +105,4 @@ async function conclude(
     if (run !== undefined) return run;
   }
   return undefined;
-}
-
-/** How this very program was started: the runtime with its script, or the one executable that holds both. */
-function thisProgram(): string[] {
-  return Bun.embeddedFiles.length > 0 || Bun.main.startsWith("/$bunfs/")
-    ? [process.execPath]
-    : [process.execPath, Bun.main];
 }

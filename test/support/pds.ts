@@ -47,7 +47,7 @@ export interface RunningService extends AsyncDisposable {
 export async function serve(environment: Environment = {}, cwd = root): Promise<RunningService> {
   const child = Bun.spawn([process.execPath, main, "serve"], {
     cwd,
-    env: { ...base, PORT: "0", ADMIN_PORT: "0", ...environment },
+    env: { ...base, PORT: "0", ADMIN_PORT: "0", DRAIN_SECONDS: "0", ...environment },
     stdio: ["ignore", "pipe", "pipe"],
   });
   leash(child, "TERM");
