@@ -6,6 +6,7 @@ import { findProduct } from "./database/product.ts";
 import { ServiceError } from "./errors.ts";
 import { adminResources } from "./http/admin.ts";
 import { RateLimiter } from "./http/client.ts";
+import type { Serving } from "./http/endpoint.ts";
 import { FailureLog } from "./http/failure-log.ts";
 import { Gate } from "./http/gate.ts";
 import { type Check, freshnessCheck, getReadiness } from "./http/health.ts";
@@ -15,7 +16,7 @@ import { getMetrics, measureProcess, type ProcessMeters, type ProcessMetrics } f
 import type { ProductSource } from "./http/product.ts";
 import { publicResources } from "./http/public.ts";
 import { RequestCounter } from "./http/requests.ts";
-import { type Listener, listen, type Serving } from "./http/server.ts";
+import { type Listener, listen } from "./http/server.ts";
 import { Watch } from "./http/watch.ts";
 import { listJobs, type PlannedJob } from "./jobs/index.ts";
 import { Monitors } from "./jobs/monitors.ts";

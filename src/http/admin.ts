@@ -1,7 +1,7 @@
 import { timingSafeEqual } from "node:crypto";
 import { ServiceError } from "../errors.ts";
+import type { Handler, Resources } from "./endpoint.ts";
 import { getLiveness } from "./health.ts";
-import type { Handler, Resources } from "./server.ts";
 
 export interface AdminContext {
   readonly readiness: Handler;
@@ -13,8 +13,8 @@ export interface AdminContext {
 /** What the admin listener answers. Only the two probes are open when there is a token. */
 export function adminResources({ readiness, metrics, token }: AdminContext): Resources {
   return {
-    "/livez": { get: getLiveness },
-    "/readyz": { get: readiness },
+    "/livez": { get: getLiveness, isProbe: true },
+    "/readyz": { get: readiness, isProbe: true },
     "/metrics": { get: guarded(token, metrics) },
     "/*": { get: guarded(token, getNothing) },
   };

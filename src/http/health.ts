@@ -1,6 +1,6 @@
 import type { JobStatus } from "../job.ts";
 import { toAnswer } from "./answer.ts";
-import { type Handler, notStored } from "./server.ts";
+import { type Handler, notStored } from "./endpoint.ts";
 
 /** `GET /livez`: the process answers; it asks nothing else. */
 export const getLiveness: Handler = () => alive;

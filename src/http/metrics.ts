@@ -2,10 +2,10 @@ import type { Metric, MetricObject } from "prom-client";
 import packageJson from "../../package.json" with { type: "json" };
 import type { JobStatus, Outcome } from "../job.ts";
 import { toAnswer } from "./answer.ts";
+import { type Handler, notStored } from "./endpoint.ts";
 import type { Gate } from "./gate.ts";
 import type { Memory } from "./memory.ts";
 import { durationBounds, type RequestCounter } from "./requests.ts";
-import { type Handler, notStored } from "./server.ts";
 
 type Samples = readonly [value: number, labels?: Readonly<Record<string, string>>][];
 

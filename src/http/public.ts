@@ -1,10 +1,10 @@
+import type { Handler, Resources } from "./endpoint.ts";
 import { getLiveness } from "./health.ts";
 import { getHistories, type HistorySource } from "./history.ts";
 import type { Memory } from "./memory.ts";
 import { getPersonalization, type PersonalizationSource } from "./personalization.ts";
 import { getProduct, type ProductSource, productFailure } from "./product.ts";
 import { getOpenApi, getReference, getReferenceStyle } from "./reference.tsx";
-import type { Handler, Resources } from "./server.ts";
 
 export interface PublicContext {
   readonly memory: Memory;
@@ -25,7 +25,7 @@ export function publicResources({ memory, personalization, product, histories, r
     "/openapi.json": { get: getOpenApi() },
     "/docs": { get: getReference() },
     "/docs/style.css": { get: getReferenceStyle },
-    "/livez": { get: getLiveness },
-    "/readyz": { get: readiness },
+    "/livez": { get: getLiveness, isProbe: true },
+    "/readyz": { get: readiness, isProbe: true },
   };
 }

@@ -1,9 +1,9 @@
 /** @jsxImportSource hono/jsx */
 import type { Child } from "hono/jsx";
 import { type Answer, type ContentParts, tagOf, toAnswer } from "./answer.ts";
+import type { Handler } from "./endpoint.ts";
 import { openApiDocument } from "./openapi.ts";
 import style from "./reference.css" with { type: "text" };
-import type { Handler } from "./server.ts";
 
 /** Documentation changes with the version: it is asked for again, and mostly not sent again. */
 const caching = { "Cache-Control": "public, max-age=300" };

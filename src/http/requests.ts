@@ -18,22 +18,31 @@ const methods = new Set(["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELE
 
 /** Counts requests as cheaply as can be: it is done for each. */
 export class RequestCounter {
-  readonly #routes = new Map<string, Map<number, Durations>>();
+  readonly #routes: RouteCounter[] = [];
 
   /** @param route the template, such as `/api/v1/products/:id` */
-  count(route: string, method: string, status: number, seconds: number): void {
-    const name = methods.has(method) ? method : "other";
-    const key = name === "GET" ? route : `${name} ${route}`;
-    let statuses = this.#routes.get(key);
-    if (statuses === undefined) {
-      statuses = new Map();
-      this.#routes.set(key, statuses);
-    }
-    let durations = statuses.get(status);
-    if (durations === undefined) {
-      durations = { route, method: name, status, buckets: new Float64Array(durationBounds.length + 1), sumS: 0 };
-      statuses.set(status, durations);
-    }
+  route(route: string): RouteCounter {
+    const counter = new RouteCounter(route);
+    this.#routes.push(counter);
+    return counter;
+  }
+
+  list(): Durations[] {
+    return this.#routes.flatMap((route) => route.list());
+  }
+}
+
+export class RouteCounter {
+  readonly #route: string;
+  readonly #methods = new Map<string, Map<number, Durations>>();
+
+  constructor(route: string) {
+    this.#route = route;
+  }
+
+  count(method: string, status: number, seconds: number): void {
+    const durations =
+      this.#methods.get(method)?.get(status) ?? this.#add(methods.has(method) ? method : "other", status);
     let bucket = 0;
     while (bucket < durationBounds.length && seconds > (durationBounds[bucket] as number)) bucket++;
     durations.buckets[bucket] = (durations.buckets[bucket] as number) + 1;
@@ -41,6 +50,15 @@ export class RequestCounter {
   }
 
   list(): Durations[] {
-    return [...this.#routes.values()].flatMap((statuses) => [...statuses.values()]);
+    return [...this.#methods.values()].flatMap((statuses) => [...statuses.values()]);
+  }
+
+  #add(method: string, status: number): Durations {
+    const statuses = this.#methods.get(method) ?? new Map<number, Durations>();
+    this.#methods.set(method, statuses);
+    const buckets = new Float64Array(durationBounds.length + 1);
+    const durations = statuses.get(status) ?? { route: this.#route, method, status, buckets, sumS: 0 };
+    statuses.set(status, durations);
+    return durations;
   }
 }
