@@ -1,7 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 
-/** A made-up feed: every SKU offers three of 2,000 styles of two lines each, which use 500 groups of 20 choices. */
+/** A made-up feed: every SKU offers three of 2,000 styles of two lines each, which use 500 groups of 20 choices, or fewer. */
 const styles = 2000;
 const linesPerStyle = 2;
 const groups = 500;
@@ -30,9 +30,9 @@ function* stylesOf(status: string): Generator<string> {
   }
 }
 
-function* choicesOf(status: string): Generator<string> {
+function* choicesOf(status: string, perGroup: number): Generator<string> {
   for (let group = 0; group < groups; group++) {
-    for (let choice = 0; choice < choicesPerGroup; choice++) {
+    for (let choice = 0; choice < perGroup; choice++) {
       yield `${groupOf(group)},${status},${choice + 1},Choice ${choice + 1} of ${group + 1}`;
     }
   }
@@ -46,14 +46,14 @@ const headers = {
 
 export type ListName = keyof typeof headers;
 
-function rowsOf(skus: number, status: string): Record<ListName, Generator<string>> {
-  return { pzlines: linesOf(skus, status), pzstyles: stylesOf(status), pzchoices: choicesOf(status) };
+function rowsOf(skus: number, status: string, choices = choicesPerGroup): Record<ListName, Generator<string>> {
+  return { pzlines: linesOf(skus, status), pzstyles: stylesOf(status), pzchoices: choicesOf(status, choices) };
 }
 
-/** Writes the three files of a feed. @returns their folder */
-export async function writeFeed(folder: string, skus: number, status: string): Promise<string> {
+/** Writes the three files of a feed. @param choices in each group @returns their folder */
+export async function writeFeed(folder: string, skus: number, status: string, choices?: number): Promise<string> {
   await mkdir(folder, { recursive: true });
-  for (const [list, rows] of Object.entries(rowsOf(skus, status))) {
+  for (const [list, rows] of Object.entries(rowsOf(skus, status, choices))) {
     await writeLines(join(folder, `${list}.csv`), headers[list as ListName], rows);
   }
   return folder;

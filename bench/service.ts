@@ -2,29 +2,36 @@ import { join } from "node:path";
 
 export const main = join(new URL("..", import.meta.url).pathname, "src", "main.ts");
 
+export const command: readonly string[] = [process.execPath, main, "serve"];
+
+/** The settings of a service on free ports that nothing outside decides. */
+export const settings: Readonly<Record<string, string>> = {
+  PATH: process.env.PATH ?? "",
+  PDS_CONFIG: "/dev/null",
+  LOG_LEVEL: "silent",
+  PORT: "0",
+  ADMIN_PORT: "0",
+};
+
+/** What the service prints once it listens, with the address of its operations; the line of the admin listener comes last. */
+export const ready = /^Public\s+(\S+)$[\s\S]*^Admin/m;
+
 /** Runs the service on free ports while the work goes on, which gets the address of its operations. */
 export async function serving<T>(
   environment: Readonly<Record<string, string>>,
   work: (url: string, process: Bun.Subprocess) => Promise<T>,
 ): Promise<T> {
-  const child = Bun.spawn([process.execPath, main, "serve"], {
-    env: {
-      PATH: process.env.PATH ?? "",
-      PDS_CONFIG: "/dev/null",
-      LOG_LEVEL: "silent",
-      PORT: "0",
-      ADMIN_PORT: "0",
-      ...environment,
-    },
+  const child = Bun.spawn([...command], {
+    env: { ...settings, ...environment },
     stdio: ["ignore", "pipe", "ignore"],
   });
   let printed = "";
   for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {
     printed += chunk;
-    if (printed.includes("Admin")) break;
+    if (ready.test(printed)) break;
   }
   try {
-    return await work(printed.match(/^Public\s+(\S+)$/m)?.[1] ?? "", child);
+    return await work(printed.match(ready)?.[1] ?? "", child);
   } finally {
     child.kill("SIGTERM");
     await child.exited;

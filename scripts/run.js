@@ -36,6 +36,7 @@ const tasks = {
   platform: { development: true, args: ["test/platform/main.ts"] },
   check: { development: true, args: ["scripts/check.ts"] },
   document: { args: ["scripts/document.ts"] },
+  bench: { development: true, args: ["bench/serve.ts"] },
   "bench:import": { development: true, args: ["bench/import.ts"] },
   "bench:jobs": { development: true, args: ["bench/jobs.ts"] },
   "bench:platform": { development: true, args: ["bench/platform.ts"] },

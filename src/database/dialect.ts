@@ -25,6 +25,8 @@ export interface Dialect {
   readonly clustered: string;
   /** Column type of bytes. */
   readonly bytes: string;
+  /** Expression: a text as its bytes in UTF-8, which need not be made a string on the way. */
+  readonly bytesOf: (text: string) => string;
   /** How a statement names its nth value, counted from 1. */
   readonly placeholder: (place: number) => string;
   /** Adds many rows of new keys to a table, as fast as the engine takes them. */
@@ -111,6 +113,7 @@ const sqlite: Dialect = {
   key: "TEXT",
   clustered: "WITHOUT ROWID",
   bytes: "BLOB",
+  bytesOf: (text) => `CAST(${text} AS BLOB)`,
   placeholder: positional,
   load: (sql, rows) => insertRows(sql, positional, rows),
   // Deleted rows leave free pages behind at once.
@@ -153,6 +156,7 @@ const postgres: Dialect = {
   key: 'TEXT COLLATE "C"',
   clustered: "",
   bytes: "BYTEA",
+  bytesOf: (text) => `convert_to(${text}, 'UTF8')`,
   placeholder: (place) => `$${place}`,
   load: loadByCopy,
   tidy: (table) => `VACUUM ${table}`,

@@ -1,40 +1,53 @@
 import type { Personalization } from "../personalization.ts";
 import type { Database } from "./database.ts";
 
-type Row = { list: "line" | "style" | "choice"; a: string; b: string; c: string; d: string; e: string | null };
-
-const query = `
-  WITH chosen AS (
-    SELECT current_generation.generation FROM current_generation
-    WHERE EXISTS (
-      SELECT 1 FROM personalization_line line
-      WHERE line.generation = current_generation.generation AND line.sku_id = $1
-    )
-    ORDER BY CASE brand WHEN $2 THEN 0 ELSE 1 END, brand
-    LIMIT 1
-  ), line AS (
-    SELECT * FROM personalization_line WHERE generation = (SELECT generation FROM chosen) AND sku_id = $1
-  ), style AS (
-    SELECT * FROM personalization_style
-    WHERE generation = (SELECT generation FROM chosen) AND style_code IN (SELECT style_code FROM line)
-  ), choice AS (
-    SELECT * FROM personalization_choice
-    WHERE generation = (SELECT generation FROM chosen) AND choice_type IN (SELECT choice_type FROM style)
+/** Of the generations that know the SKU the brand's own comes first. */
+const generationQuery = `
+  SELECT generation FROM current_generation
+  WHERE EXISTS (
+    SELECT 1 FROM personalization_line line WHERE line.generation = current_generation.generation AND line.sku_id = $1
   )
+  ORDER BY CASE brand WHEN $2 THEN 0 ELSE 1 END, brand
+  LIMIT 1`;
+
+const styles = "SELECT style_code FROM personalization_line WHERE generation = $1 AND sku_id = $2";
+const groups = `SELECT choice_type FROM personalization_style WHERE generation = $1 AND style_code IN (${styles})`;
+const rowsQuery = `
   SELECT 'line' AS list, position, sku_id AS a, style_code AS b, style_display_seq AS c, style_sku_status AS d, NULL AS e
-  FROM line
+  FROM personalization_line WHERE generation = $1 AND sku_id = $2
   UNION ALL
-  SELECT 'style', position, style_code, line_status, line_display_seq, choice_type, instruct_text FROM style
+  SELECT 'style', position, style_code, line_status, line_display_seq, choice_type, instruct_text
+  FROM personalization_style WHERE generation = $1 AND style_code IN (${styles})
   UNION ALL
-  SELECT 'choice', position, choice_type, choice_status, choice_display_seq, choice_value, NULL FROM choice
-  ORDER BY position`;
+  SELECT 'choice', position, choice_type, choice_status, choice_display_seq, choice_value, NULL
+  FROM personalization_choice WHERE generation = $1 AND choice_type IN (${groups})`;
+
+interface Row {
+  readonly list: "line" | "style" | "choice";
+  readonly position: number;
+  readonly a: string;
+  readonly b: string;
+  readonly c: string;
+  readonly d: string;
+  readonly e: string | null;
+}
 
 /**
  * The rows of a SKU, each list as loaded, from one generation: the brand's own, or, where that does not know the SKU, the first
- * other brand's that does. One statement, so that an import in between is seen as a whole or not at all.
+ * other brand's that does. Rows of a generation never change; they come from one statement, so that one that is just being removed,
+ * lines first, is seen as a whole or not at all.
  */
-export async function findPersonalization({ read }: Database, brand: string, sku: string): Promise<Personalization> {
-  const rows = await read<Row>(query, [sku, brand]);
+export async function findPersonalization(database: Database, brand: string, sku: string): Promise<Personalization> {
+  const { read } = database;
+  const [current] = await read<{ generation: number }>(generationQuery, [sku, brand]);
+  if (current === undefined) return { pzlines: [], pzstyles: [], pzchoices: [] };
+  const rows = await read<Row>(rowsQuery, [current.generation, sku]);
+  // It was current a moment ago, and is removed already: another one is current by now.
+  if (rows.length === 0) return await findPersonalization(database, brand, sku);
+  return toPersonalization(rows.sort((one, other) => one.position - other.position));
+}
+
+function toPersonalization(rows: readonly Row[]): Personalization {
   const found: Personalization = { pzlines: [], pzstyles: [], pzchoices: [] };
   for (const { list, a, b, c, d, e } of rows) {
     if (list === "line") found.pzlines.push({ sku_id: a, style_code: b, style_display_seq: c, style_sku_status: d });

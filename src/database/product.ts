@@ -4,19 +4,18 @@ import type { Product } from "../product.ts";
 import type { Database } from "./database.ts";
 import { writing } from "./database.ts";
 
-/** A product as it is served: finished JSON text of the contract's `product`, and its entity tag. */
-export interface StoredProduct {
-  readonly document: string;
+/** A product as it is served: finished JSON text of the contract's `product`, as bytes in UTF-8, and its entity tag. */
+export interface FoundProduct {
+  readonly document: Uint8Array;
   readonly tag: string;
-}
-
-export interface FoundProduct extends StoredProduct {
   /** When it was last known to be the platform's state, ISO 8601; null when it is known not to be. */
   readonly checkedAt: string | null;
 }
 
-export interface IdentifiedProduct extends StoredProduct {
+export interface IdentifiedProduct {
   readonly id: bigint;
+  readonly document: string;
+  readonly tag: string;
   /** The platform's own timestamp of its last change; empty when it came from elsewhere. */
   readonly updatedAt: string;
 }
@@ -29,9 +28,9 @@ export function toStored(product: Product, updatedAt = ""): IdentifiedProduct {
 }
 
 /** One product. A comparison of the whole catalog counts as a check of each product in it. */
-export async function findProduct({ read }: Database, id: bigint): Promise<FoundProduct | undefined> {
+export async function findProduct({ read, dialect }: Database, id: bigint): Promise<FoundProduct | undefined> {
   const [row] = await read<FoundProduct>(
-    `SELECT document, tag, CASE WHEN checked_at < mark.value THEN mark.value ELSE checked_at END AS "checkedAt"
+    `SELECT ${dialect.bytesOf("document")} AS document, tag, CASE WHEN checked_at < mark.value THEN mark.value ELSE checked_at END AS "checkedAt"
     FROM product LEFT JOIN mark ON mark.name = 'catalog-reconcile'
     WHERE id = $1`,
     [id],

@@ -172,11 +172,7 @@ function preflight(requestId: string): Response {
 }
 
 /** @throws ServiceError `too_many_requests` */
-function takeAllowance(
-  limiter: RateLimiter,
-  request: Request,
-  server: Server<undefined>,
-): Fields | undefined {
+function takeAllowance(limiter: RateLimiter, request: Request, server: Server<undefined>): Fields | undefined {
   const connected = server.requestIP(request)?.address ?? "";
   const { isAllowed, remaining, resetS } = limiter.take(connected, request.headers.get("x-forwarded-for"));
   if (!isAllowed) {

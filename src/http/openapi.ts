@@ -7,24 +7,49 @@ import { problemSchema } from "./errors.ts";
 
 const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 
-const answer = (description: string, schema: z.ZodType, type = "application/json") => ({
+const text = (description: string) => ({ description, schema: { type: "string" } });
+
+const everyAnswer = {
+  "X-Request-Id": text("The request reference."),
+  "Cache-Control": text("How long it may be kept."),
+};
+
+const validators = {
+  ETag: text("Changes with the body. Weak: every coding of the body has the same."),
+  Vary: text("The body may be compressed."),
+  "Cache-Status": text("Whether it came from memory (RFC 9211)."),
+};
+
+const answer = (description: string, schema: z.ZodType, type = "application/json", headers: object = {}) => ({
   description,
-  headers: { "X-Request-Id": { description: "The request reference.", schema: { type: "string" } } },
+  headers: { ...everyAnswer, ...headers },
   content: { [type]: { schema: reference(schema.meta()?.id ?? "") } },
 });
+
+const success = (description: string, schema: z.ZodType) => answer(description, schema, "application/json", validators);
 
 const problem = (description: string) => answer(description, problemSchema, "application/problem+json");
 
 const retryAfter = { "Retry-After": { description: "Seconds to wait.", schema: { type: "integer" } } };
 
-const unavailable = <Answer extends { headers: object }>(of: Answer) => ({
+const later = <Answer extends { headers: object }>(of: Answer) => ({
   ...of,
   headers: { ...of.headers, ...retryAfter },
 });
 
+/** What every operation may answer. */
+const common = {
+  304: {
+    description: "The entity tag is among those of `If-None-Match`: what the client has is still right.",
+    headers: { ...everyAnswer, ...validators },
+  },
+  429: later(problem("This client has asked too often, where a limit is set.")),
+};
+
 const historiesAnswers = {
-  200: answer("The newest finished runs in the order asked for.", historiesSchema),
-  503: unavailable(problem("The data cannot be reached at the moment.")),
+  200: success("The newest finished runs in the order asked for.", historiesSchema),
+  ...common,
+  503: later(problem("The data cannot be reached at the moment.")),
 };
 
 const paths = {
@@ -45,9 +70,10 @@ const paths = {
         },
       ],
       responses: {
-        200: answer("What the SKU offers; three empty lists when it is unknown.", personalizationSchema),
+        200: success("What the SKU offers; three empty lists when it is unknown.", personalizationSchema),
+        ...common,
         400: problem("The path's percent-encoding is malformed."),
-        503: unavailable(problem("The data cannot be reached at the moment.")),
+        503: later(problem("The data cannot be reached at the moment.")),
       },
     },
   },
@@ -89,7 +115,8 @@ const paths = {
         },
       ],
       responses: {
-        200: answer("The product; `error` is null.", productAnswerSchema),
+        200: success("The product; `error` is null.", productAnswerSchema),
+        ...common,
         400: {
           description: "Not a valid identifier, or malformed percent-encoding.",
           headers: answer("", productAnswerSchema).headers,
@@ -99,7 +126,7 @@ const paths = {
           },
         },
         404: answer("No such product; `product` is null.", productAnswerSchema),
-        503: unavailable(answer("The source cannot be reached and nothing is stored.", productAnswerSchema)),
+        503: later(answer("The source cannot be reached and nothing is stored.", productAnswerSchema)),
       },
     },
   },

@@ -43,12 +43,9 @@ export function getPersonalization(memory: Memory, { database, gate, brand, poli
 }
 
 /** Whatever of this changes, the answer does. */
-function fingerprintsOf(sku: string, { pzstyles, pzchoices, pzlines }: Personalization): number[] {
-  const names = new Set([
-    sku,
-    ...pzlines.map((line) => line.style_code),
-    ...pzstyles.map((style) => style.choice_type),
-    ...pzchoices.map((choice) => choice.choice_type),
-  ]);
-  return [...names].map(fingerprintOf);
+function fingerprintsOf(sku: string, { pzlines, pzstyles }: Personalization): number[] {
+  const names = new Set([sku]);
+  for (const line of pzlines) names.add(line.style_code);
+  for (const style of pzstyles) names.add(style.choice_type);
+  return Array.from(names, fingerprintOf);
 }

@@ -1,5 +1,5 @@
 import type { CachePolicy } from "../caching.ts";
-import type { StoredProduct } from "../database/product.ts";
+import type { FoundProduct } from "../database/product.ts";
 import { ServiceError } from "../errors.ts";
 import { type ProductAnswer, parseProductId } from "../product.ts";
 import { Content, tagOf } from "./answer.ts";
@@ -7,7 +7,7 @@ import { cachingFields, type FailureAnswer, type Handler, parameter, purgeFields
 import { toProblem } from "./errors.ts";
 import { type Kind, lifetimeOf, type Memory } from "./memory.ts";
 
-export type FindProduct = (id: bigint) => Promise<StoredProduct | undefined>;
+export type FindProduct = (id: bigint) => Promise<FoundProduct | undefined>;
 
 export interface ProductSource {
   readonly find: FindProduct;
@@ -20,6 +20,7 @@ export interface ProductSource {
 /** `GET /api/v1/products/:id`: the stored document within `{product, shop, error}`. */
 export function getProduct(memory: Memory, { find, shop, maxAgeS, policy }: ProductSource): Handler {
   const rest = `,"shop":${JSON.stringify(shop)},"error":null}`;
+  const [opening, closing] = [encode('{"product":'), encode(rest)];
   const envelope = tagOf(rest);
   const caching = cachingFields(policy);
   const kind: Kind = {
@@ -30,7 +31,7 @@ export function getProduct(memory: Memory, { find, shop, maxAgeS, policy }: Prod
       if (product === undefined) return { content: undefined, isEmpty: true };
       const content = new Content({
         type: "application/json",
-        body: `{"product":${product.document}${rest}`,
+        body: concatenated(opening, product.document, closing),
         tag: `${product.tag}.${envelope}`,
         headers: { ...caching, ...purgeFields("product", id) },
       });
@@ -42,6 +43,18 @@ export function getProduct(memory: Memory, { find, shop, maxAgeS, policy }: Prod
     if (parseProductId(id) === undefined) throw new ServiceError("invalid_id", "expected String to be a id");
     return memory.answer(kind, id);
   };
+}
+
+const encode = (text: string) => new TextEncoder().encode(text);
+
+function concatenated(...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
 }
 
 /** A failed look-up keeps the envelope; its message ends with the request reference. */

@@ -58,7 +58,7 @@ interface Operation {
   readonly summary: string;
   readonly description?: string;
   readonly parameters?: readonly { name: string; description: string; schema: Schema }[];
-  readonly responses: Readonly<Record<string, { description: string; content: Record<string, { schema: Schema }> }>>;
+  readonly responses: Readonly<Record<string, { description: string; content?: Record<string, { schema: Schema }> }>>;
 }
 
 function Reference({ document }: { document: Document }) {
@@ -149,7 +149,7 @@ function OperationSection({ path, operation }: { path: string; operation: Operat
           <tr>
             <th scope="row">{status}</th>
             <td>
-              {Object.entries(answer.content).map(([type, { schema }]) => (
+              {Object.entries(answer.content ?? {}).map(([type, { schema }]) => (
                 <div>
                   <Type schema={schema} /> <small>{type}</small>
                 </div>
