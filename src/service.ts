@@ -12,7 +12,7 @@ import { Gate } from "./http/gate.ts";
 import { type Check, freshnessCheck, getReadiness } from "./http/health.ts";
 import { Lookup } from "./http/lookup.ts";
 import { Memory } from "./http/memory.ts";
-import { getMetrics, measureProcess, type ProcessMeters, type ProcessMetrics } from "./http/metrics.ts";
+import { countsOf, getMetrics, measureProcess, type ProcessMeters, type ProcessMetrics } from "./http/metrics.ts";
 import type { ProductSource } from "./http/product.ts";
 import { publicResources } from "./http/public.ts";
 import { RequestCounter } from "./http/requests.ts";
@@ -94,7 +94,7 @@ export async function startService(config: Config, log: Log, told: AbortSignal, 
       ...(part.is === "supervisor" && { workers: () => workers?.problem() }),
     };
     const readiness = getReadiness(needed, { jobs: freshnessCheck(jobStatus) }, config.staleData);
-    const measure = () => measureProcess(serving.meters);
+    const measure = () => measureProcess({ ...serving.meters, isServing: part.is !== "supervisor" });
     const at = { isShared: config.reusePort === "on" || part.is === "worker", idleSeconds: config.idleSeconds };
 
     let publicUrl: string;
@@ -114,7 +114,12 @@ export async function startService(config: Config, log: Log, told: AbortSignal, 
       reportToSupervisor(publicUrl, measure);
       return { publicUrl, adminUrl: undefined, stop };
     }
-    const processes = async () => (workers === undefined ? [await measure()] : await workers.ask<ProcessMetrics>());
+    const processes = async () => {
+      const own = await measure();
+      if (workers === undefined) return [own];
+      const { running, ended } = await workers.ask<ProcessMetrics>();
+      return [own, ...running, ...ended.map(countsOf)];
+    };
     const metrics = getMetrics({ jobStatus, generations: () => listCurrentGenerations(database) }, processes);
     const admin = listen(adminResources({ readiness, metrics, token: config.adminToken }), serving.of("admin"), {
       ...at,
@@ -140,7 +145,7 @@ function sharedOut({ port, lookupsPerMinute }: Config, count: number) {
 
 interface ServingParts {
   readonly life: { isDraining: boolean };
-  readonly meters: ProcessMeters;
+  readonly meters: Omit<ProcessMeters, "isServing">;
   readonly sources: Omit<Parameters<typeof publicResources>[0], "readiness">;
   /** What the endpoints of a listener share. */
   of(listener: "public" | "admin"): Serving;
@@ -170,7 +175,7 @@ async function startServing(
     inside: askingPlatform,
     waiting: waitingForPlatform,
     patienceMs: 10_000,
-    refusal: "The platform cannot be asked at the moment.",
+    refusal: "The product is not stored, and the platform cannot be asked at the moment.",
   });
   const { stopped } = await watch.start({ database, memory, gate: storeGate, log }, signal);
 

@@ -27,6 +27,8 @@ export class Workers {
   readonly #children = new Set<Child>();
   readonly #listening = new Set<Child>();
   readonly #questions = new Map<number, (value: unknown) => void>();
+  /** What each last answered, also when it has ended since. */
+  readonly #answers = new Map<Child, unknown>();
   #asked = 0;
   #port: number;
   #isStopping = false;
@@ -51,10 +53,12 @@ export class Workers {
     return this.#listening.size === count ? undefined : `${this.#listening.size} of ${count} serve`;
   }
 
-  /** Asks each for what it measures; one that does not answer in time is left out. */
-  async ask<T>(): Promise<T[]> {
-    const answers = await Promise.all([...this.#listening].map((child) => this.#askOne<T>(child)));
-    return answers.filter((answer) => answer !== undefined);
+  /** Asks each for what it measures; of one that does not answer in time, or has ended, what it answered last counts. */
+  async ask<T>(): Promise<{ readonly running: T[]; readonly ended: T[] }> {
+    await Promise.all([...this.#listening].map((child) => this.#askOne(child)));
+    const [running, ended]: [T[], T[]] = [[], []];
+    for (const [child, answer] of this.#answers) (this.#children.has(child) ? running : ended).push(answer as T);
+    return { running, ended };
   }
 
   /** Ends them all: told first, then killed. */
@@ -86,14 +90,14 @@ export class Workers {
         this.#children.delete(child);
         const hasListened = this.#listening.delete(child);
         if (!hasListened) reject(new Error(`a worker ended with ${code} before it listened`));
-        if (hasListened && !this.#isStopping) this.#restart(code);
+        if (hasListened && !this.#isStopping) this.#restart(child.pid, code);
       });
     });
   }
 
-  #restart(code: number): void {
+  #restart(worker: number, code: number): void {
     const { log } = this.#options;
-    log.error({ code, pid: process.pid }, "a worker ended by itself and is started again");
+    log.error({ worker, code }, "a worker ended by itself and is started again");
     const again = () => {
       if (this.#isStopping) return;
       this.#startOne().catch((error) => {
@@ -104,13 +108,14 @@ export class Workers {
     setTimeout(again, restartMs);
   }
 
-  #askOne<T>(child: Child): Promise<T | undefined> {
+  #askOne(child: Child): Promise<void> {
     const ask = ++this.#asked;
-    return new Promise<T | undefined>((resolve) => {
-      const timer = setTimeout(resolve, answerMs, undefined);
+    return new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, answerMs);
       this.#questions.set(ask, (value) => {
         clearTimeout(timer);
-        resolve(value as T);
+        this.#answers.set(child, value);
+        resolve();
       });
       child.send({ ask } satisfies ToWorker);
     }).finally(() => this.#questions.delete(ask));
@@ -120,12 +125,7 @@ export class Workers {
 /** A worker's side: says where it listens, answers what it is asked, and ends when nobody is there any more. */
 export function reportToSupervisor(url: string, measure: () => Promise<unknown>): void {
   const send = (message: FromWorker) => process.send?.(message);
-  process.on("message", ({ ask }: ToWorker) => {
-    measure().then(
-      (value) => send({ reply: ask, value }),
-      () => send({ reply: ask, value: undefined }),
-    );
-  });
+  process.on("message", async ({ ask }: ToWorker) => send({ reply: ask, value: await measure() }));
   process.on("disconnect", () => process.kill(process.pid, "SIGTERM"));
   send({ listening: url });
 }

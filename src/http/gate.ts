@@ -52,7 +52,7 @@ export class Gate {
   /** Turns everyone away at once, also those who wait, until it is opened. */
   shut(): void {
     this.#isShut = true;
-    for (const waiting of this.#queue) waiting.refuse(this.#refusal());
+    for (const waiting of this.#queue) waiting.refuse(this.refusal());
   }
 
   open(): void {
@@ -61,11 +61,11 @@ export class Gate {
 
   /** @throws ServiceError `unavailable` when it is shut, too many wait already, or it takes too long */
   async run<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#isShut) throw this.#refusal();
+    if (this.#isShut) throw this.refusal();
     const { inside, waiting, patienceMs } = this.#options;
     const begunMs = performance.now();
     if (this.#inside >= inside || this.#queue.size > 0) {
-      if (this.#queue.size >= waiting) throw this.#refusal();
+      if (this.#queue.size >= waiting) throw this.refusal();
       await this.#wait(begunMs);
     } else {
       this.#inside++;
@@ -79,7 +79,7 @@ export class Gate {
       setImmediate(() => this.#leave());
     });
     try {
-      return await within(working, begunMs + patienceMs - enteredMs, () => this.#refusal());
+      return await within(working, begunMs + patienceMs - enteredMs, () => this.refusal());
     } catch (error) {
       this.counts.failed++;
       throw error;
@@ -111,12 +111,13 @@ export class Gate {
         next.enter();
         return;
       }
-      next.refuse(this.#refusal());
+      next.refuse(this.refusal());
     }
     this.#inside--;
   }
 
-  #refusal(): ServiceError {
+  /** What somebody is told who is turned away, which is counted. */
+  refusal(): ServiceError {
     this.counts.refused++;
     return new ServiceError("unavailable", this.#options.refusal);
   }

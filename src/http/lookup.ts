@@ -64,12 +64,7 @@ export class Lookup {
     if (reading !== undefined) return await reading;
     const known = this.#known.get(key);
     if (known === "absent") return undefined;
-    if (known === "failed" || !this.#spend()) {
-      throw new ServiceError(
-        "unavailable",
-        "The product is not stored, and the platform cannot be asked at the moment",
-      );
-    }
+    if (known === "failed" || !this.#spend()) throw this.#options.gate.refusal();
     return await this.#read(id, key);
   }
 

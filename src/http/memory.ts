@@ -86,6 +86,7 @@ export class Memory {
   readonly #empty: LRUCache<string, Entry> | undefined;
   readonly #searches = new Map<string, Search>();
   readonly #unverifiedMs: (nowMs: number) => number;
+  readonly budget: number;
 
   /**
    * @param budget bytes that it may take; 0 keeps nothing
@@ -93,6 +94,7 @@ export class Memory {
    */
   constructor(budget: number, unverifiedMs: (nowMs: number) => number) {
     this.#unverifiedMs = unverifiedMs;
+    this.budget = budget;
     if (budget === 0) return;
     this.#full = new LRUCache({
       maxSize: budget,

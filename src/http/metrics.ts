@@ -15,6 +15,8 @@ export interface ProcessMeters {
   readonly memory: Memory;
   readonly gates: readonly Gate[];
   readonly isStoreLost: () => boolean;
+  /** Whether it answers requests, and does not only start those that do. */
+  readonly isServing: boolean;
 }
 
 /** What the store knows, whichever process is asked. */
@@ -120,7 +122,13 @@ function describeJobs(statuses: readonly JobStatus[]): Description[] {
 const toSeconds = (instant: string | null) => (instant === null ? undefined : Date.parse(instant) / 1000);
 
 /** What a process does, as data. */
-export async function measureProcess({ requests, memory, gates, isStoreLost }: ProcessMeters): Promise<ProcessMetrics> {
+export async function measureProcess({
+  requests,
+  memory,
+  gates,
+  isStoreLost,
+  isServing,
+}: ProcessMeters): Promise<ProcessMetrics> {
   const { Counter, Gauge, Registry } = await loadLibrary();
   const registry = new Registry();
   const add =
@@ -154,6 +162,7 @@ export async function measureProcess({ requests, memory, gates, isStoreLost }: P
     [dropped, { why: "changed" }],
   ]);
   gauge("memory_bytes", "Bytes of the answers in memory, with their overhead.", "", [[memory.bytes]]);
+  gauge("memory_budget_bytes", "Bytes that they may take.", "", [[memory.budget]]);
   gauge("memory_entries", "Answers in memory.", "", [[memory.entries]]);
 
   const each = (value: (gate: Gate) => number): Samples => gates.map((gate) => [value(gate), { gate: gate.name }]);
@@ -204,9 +213,13 @@ export async function measureProcess({ requests, memory, gates, isStoreLost }: P
   const { user, system } = process.cpuUsage();
   counter("process_cpu_seconds_total", "CPU time.", "", [[(user + system) / 1e6]]);
   gauge("process_resident_memory_bytes", "Resident memory.", "", [[process.memoryUsage.rss()]]);
-  gauge("processes", "Processes that serve.", "", [[1]]);
+  gauge("processes", "Processes that serve.", "", [[Number(isServing)]]);
   return await registry.getMetricsAsJSON();
 }
+
+/** Of a process that has ended what it counted goes on counting, and nothing else of it. */
+export const countsOf = (metrics: ProcessMetrics): ProcessMetrics =>
+  metrics.filter(({ type }) => `${type}` === "counter" || `${type}` === "histogram");
 
 /** The counted durations in the library's form: it has no way of taking over what was counted elsewhere. */
 function durationHistogram(requests: RequestCounter) {
