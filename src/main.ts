@@ -25,7 +25,8 @@ function overview(): string {
 
 function helpOf(name: string, { usage, summary, options = {} }: Command): string {
   const all: Record<string, CommandOption> = { ...options, help: { type: "boolean", sentence: "Print this." } };
-  const lines = Object.entries(all).map(([option, { type, sentence }]) => {
+  const lines = Object.entries(all).flatMap(([option, { type, sentence }]) => {
+    if (sentence === undefined) return [];
     const spelled = `--${option}${type === "string" ? " TEXT" : ""}`;
     return `  ${spelled.padEnd(16)}  ${sentence}`;
   });

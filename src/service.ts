@@ -86,7 +86,7 @@ export async function startService(config: Config, log: Log, told: AbortSignal, 
   await Promise.race([scheduler.firstRuns, Bun.sleep(firstDataMs)]);
 
   try {
-    const jobStatus = () => listJobStatus(database, jobs);
+    const jobStatus = () => inTime(listJobStatus(database, jobs));
     const needed: Record<string, Check> = {
       service: () => (serving.life.isDraining ? "is about to stop" : undefined),
       database: () => (serving.meters.isStoreLost() ? "cannot be reached" : undefined),
@@ -120,7 +120,7 @@ export async function startService(config: Config, log: Log, told: AbortSignal, 
       const { running, ended } = await workers.ask<ProcessMetrics>();
       return [own, ...running, ...ended.map(countsOf)];
     };
-    const metrics = getMetrics({ jobStatus, generations: () => listCurrentGenerations(database) }, processes);
+    const metrics = getMetrics({ jobStatus, generations: () => inTime(listCurrentGenerations(database)) }, processes);
     const admin = listen(adminResources({ readiness, metrics, token: config.adminToken }), serving.of("admin"), {
       ...at,
       host: config.adminHost,
@@ -134,6 +134,10 @@ export async function startService(config: Config, log: Log, told: AbortSignal, 
     throw error;
   }
 }
+
+/** What is told about the service must not hang with the store. */
+const inTime = <T>(asking: Promise<T>): Promise<T> =>
+  Promise.race([asking, Bun.sleep(500).then(() => Promise.reject(new Error("the store does not answer")))]);
 
 const stopAll = (listeners: readonly Listener[]) => Promise.all(listeners.map((listener) => listener.stop(graceMs)));
 
@@ -177,7 +181,7 @@ async function startServing(
     patienceMs: 10_000,
     refusal: "The product is not stored, and the platform cannot be asked at the moment.",
   });
-  const { stopped } = await watch.start({ database, memory, gate: storeGate, log }, signal);
+  const { stopped } = await watch.start({ database: writer, memory, gate: storeGate, log }, signal);
 
   const life = { isDraining: false };
   const requests = new RequestCounter();

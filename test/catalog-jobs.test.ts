@@ -42,7 +42,7 @@ interface World {
 async function createWorld(engine: Engine, options: Parameters<typeof startPlatform>[0]): Promise<World> {
   const platform = startPlatform(options);
   const store = { DATABASE_URL: await createStore(engine), BRAND: "acme" };
-  const service = await serve({ ...store, SHOP_DOMAIN: shop });
+  const service = await serve({ ...store, SHOP_DOMAIN: shop, MEMORY_MEGABYTES: "0" });
   afterAll(() => service.stop());
   return { platform, environment: { ...environmentOf(platform), ...store, PDS_CONFIG: configPath }, service };
 }

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import {
   main,
   pds,
   root,
-  serve,
+  serveAgreeing,
   temporaryFolder,
   writeFiles,
 } from "./support/pds.ts";
@@ -25,8 +25,7 @@ const mostMemory = 300_000_000;
 
 const folder = await temporaryFolder();
 const environment = { DATABASE_URL: await createStore("sqlite"), BRAND: "acme" };
-const service = await serve(environment);
-afterAll(() => service.stop());
+const { text } = await serveAgreeing(environment);
 
 /** With the job configured, `pds jobs` tells how its last run ended. */
 const [config = ""] = await writeFiles(folder, {
@@ -82,7 +81,7 @@ async function peakMemory(child: Bun.Subprocess): Promise<number> {
   return peak;
 }
 
-const answer = async (sku: string) => (await service.get(`/api/v1/products/pz/${encodeURIComponent(sku)}`)).text();
+const answer = (sku: string) => text(`/api/v1/products/pz/${encodeURIComponent(sku)}`);
 const answers = () => Promise.all(["MUG", "A/B é+"].map(answer));
 const nothing = '{"pzlines":[],"pzstyles":[],"pzchoices":[]}';
 

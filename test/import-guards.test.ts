@@ -1,9 +1,9 @@
-import { afterAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { SQL } from "bun";
 import { writeFeed } from "./support/feed.ts";
-import { casesFor, createStore, engines, pds, serve, temporaryFolder, writeFiles } from "./support/pds.ts";
+import { casesFor, createStore, engines, pds, serveAgreeing, temporaryFolder, writeFiles } from "./support/pds.ts";
 
 const headers = {
   pzlines: "sku_id,style_code,style_display_seq,style_sku_status",
@@ -164,16 +164,14 @@ const passes: readonly [string, Shape | undefined, Shape, string][] = [
 for (const engine of engines) {
   const url = await createStore(engine);
   const environment = { DATABASE_URL: url, BRAND: "acme" };
-  const service = await serve(environment);
-  afterAll(() => service.stop());
+  const { text } = await serveAgreeing(environment);
 
   const importing = async (feed: string, options: string[] = [], config = "/dev/null", brand = "acme") => {
     const args = ["import", "personalization", feed, "--json", "--brand", brand, ...options];
     const { code, stdout, stderr } = await pds(args, { ...environment, PDS_CONFIG: config });
     return { code, stderr, report: JSON.parse(stdout) };
   };
-  const answers = () =>
-    Promise.all([0, 19, 39, 40].map(async (index) => (await service.get(`/api/v1/products/pz/SKU-${index}`)).text()));
+  const answers = () => Promise.all([0, 19, 39, 40].map((index) => text(`/api/v1/products/pz/SKU-${index}`)));
 
   /** All that an import may change, but for the runs. */
   const stored = async () => {

@@ -1,6 +1,6 @@
-import { afterAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { feedFiles, writeFeed } from "./support/feed.ts";
-import { casesFor, createStore, engines, pds, serve, temporaryFolder } from "./support/pds.ts";
+import { casesFor, createStore, engines, pds, serveAgreeing, temporaryFolder } from "./support/pds.ts";
 
 type Files = Partial<Record<string, string | Uint8Array>>;
 
@@ -17,8 +17,7 @@ function toNdjson(csv: string): string {
 for (const engine of engines) {
   const folder = await temporaryFolder();
   const environment = { DATABASE_URL: await createStore(engine), BRAND: "acme" };
-  const service = await serve(environment);
-  afterAll(() => service.stop());
+  const { text } = await serveAgreeing(environment);
 
   let feeds = 0;
   const importing = async (files: Files, ...options: string[]) => {
@@ -28,9 +27,9 @@ for (const engine of engines) {
     const feed = await writeFeed(folder, `feed-${feeds++}`, Object.fromEntries(present));
     return await pds(["import", "personalization", feed, ...options], environment);
   };
-  const answer = async (sku: string) => (await service.get(`/api/v1/products/pz/${encodeURIComponent(sku)}`)).text();
+  const answer = (sku: string) => text(`/api/v1/products/pz/${encodeURIComponent(sku)}`);
   const newestHistory = async () => {
-    const { histories } = (await (await service.get("/api/v1/histories")).json()) as { histories: unknown[] };
+    const { histories } = JSON.parse(await text("/api/v1/histories")) as { histories: unknown[] };
     return histories[0];
   };
   const nothing = '{"pzlines":[],"pzstyles":[],"pzchoices":[]}';

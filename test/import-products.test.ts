@@ -1,24 +1,23 @@
-import { afterAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { toJson } from "../src/json.ts";
 import type { Product } from "../src/product.ts";
 import { toMetafield, toProduct, toVariant } from "./support/catalog.ts";
-import { createStore, engines, pds, serve, temporaryFolder, writeFiles } from "./support/pds.ts";
+import { createStore, engines, pds, serveAgreeing, temporaryFolder, writeFiles } from "./support/pds.ts";
 
 for (const engine of engines) {
   const folder = await temporaryFolder();
   const environment = { DATABASE_URL: await createStore(engine), SHOP_DOMAIN: "shop.example", BRAND: "acme" };
-  const service = await serve(environment);
-  afterAll(() => service.stop());
+  const { text } = await serveAgreeing(environment);
 
   const write = async (content: string | Uint8Array, name = "products.json") =>
     (await writeFiles(folder, { [name]: content }))[0] ?? "";
   const importing = async (content: string | Uint8Array, ...options: string[]) =>
     pds(["import", "products", await write(content), ...options], environment);
-  const answer = async (id: number | bigint) => (await service.get(`/api/v1/products/${id}`)).text();
+  const answer = (id: number | bigint) => text(`/api/v1/products/${id}`);
   const stored = (product: Product) => toJson({ product, shop: "shop.example", error: null });
   const newestHistory = async () => {
-    const { histories } = (await (await service.get("/api/v1/histories")).json()) as { histories: unknown[] };
+    const { histories } = JSON.parse(await text("/api/v1/histories")) as { histories: unknown[] };
     return histories[0];
   };
 

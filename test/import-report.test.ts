@@ -1,9 +1,9 @@
-import { afterAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { SQL } from "bun";
 import fc from "fast-check";
 import { writeFeed } from "./support/feed.ts";
-import { createStore, engines, isCampaign, pds, serve, temporaryFolder, writeFiles } from "./support/pds.ts";
+import { createStore, engines, isCampaign, pds, serveAgreeing, temporaryFolder, writeFiles } from "./support/pds.ts";
 
 const columns = {
   pzlines: ["sku_id", "style_code", "style_display_seq", "style_sku_status"],
@@ -191,8 +191,7 @@ for (const engine of engines) {
   const folder = await temporaryFolder();
   const url = await createStore(engine);
   const environment = { DATABASE_URL: url, BRAND: "acme", PDS_CONFIG: lenient };
-  const service = await serve({ ...environment, PDS_CONFIG: "/dev/null" });
-  afterAll(() => service.stop());
+  const { text } = await serveAgreeing({ ...environment, PDS_CONFIG: "/dev/null" });
 
   let feeds = 0;
   const importing = async (files: Readonly<Record<string, string>>, options: string[], change: object = {}) =>
@@ -204,8 +203,7 @@ for (const engine of engines) {
     const { stdout } = await importing(files, [...options, "--json"]);
     return JSON.parse(stdout);
   };
-  const answer = async (sku: string) =>
-    await (await service.get(`/api/v1/products/pz/${encodeURIComponent(sku)}`)).json();
+  const answer = async (sku: string) => JSON.parse(await text(`/api/v1/products/pz/${encodeURIComponent(sku)}`));
   const lastRun = async () => {
     await using sql = new SQL(url, { max: 1 });
     const [run] = await sql`SELECT * FROM run ORDER BY id DESC LIMIT 1`;

@@ -5,6 +5,7 @@ import { writeFeed } from "./support/feed.ts";
 import { problemsOf, resolve, type Schema, type Schemas } from "./support/json-schema.ts";
 import { pds, serve, temporaryFolder, writeFiles } from "./support/pds.ts";
 import { createPostgresDatabase } from "./support/postgres.ts";
+import { until } from "./support/until.ts";
 
 interface Operation {
   readonly operationId: string;
@@ -279,23 +280,55 @@ describe("a real answer", () => {
     ["getProduct", "/api/v1/products/%zz", 400],
   ] as const;
   const withoutDatabase = [
-    ["getPersonalization", "/api/v1/products/pz/MUG", 503],
+    // Names that were not asked for before: what is in memory is answered all the same.
+    ["getPersonalization", "/api/v1/products/pz/CUP", 503],
     ["getHistories", "/api/v1/histories", 503],
     ["getOrderedHistories", "/api/v1/histories/desc", 503],
-    ["getProduct", `/api/v1/products/${id}`, 503],
+    ["getProduct", "/api/v1/products/2", 503],
   ] as const;
 
-  async function expectDocumented(operationId: string, path: string, status: number) {
-    const response = await service.get(path);
+  const each = [
+    ["getPersonalization", "/api/v1/products/pz/MUG"],
+    ["getHistories", "/api/v1/histories"],
+    ["getOrderedHistories", "/api/v1/histories/asc"],
+    ["getProduct", `/api/v1/products/${id}`],
+  ] as const;
+
+  async function expectDocumented(
+    operationId: string,
+    path: string,
+    status: number,
+    { get } = service,
+    headers: Record<string, string> = {},
+  ) {
+    const response = await get(path, { headers });
     expect(response.status).toBe(status);
     const answer = operations.find((operation) => operation.operationId === operationId)?.responses[status];
+    if (answer !== undefined && status === 304) {
+      expect(answer.content).toBeUndefined();
+      expect(await response.text()).toBe("");
+      for (const header of Object.keys(answer.headers)) expect(response.headers.get(header)).not.toBeNull();
+      return;
+    }
     const schema = answer?.content[response.headers.get("content-type") ?? ""]?.schema;
     if (answer === undefined || schema === undefined) throw new Error("the document does not have this answer");
     expect(problemsOf(parseJson(await response.text()), schema, schemas)).toEqual([]);
     for (const header of Object.keys(answer.headers)) expect(response.headers.get(header)).not.toBeNull();
   }
 
-  test.each(answers)("of %s to %s with %i is as the document says", expectDocumented);
+  test.each(answers)("of %s to %s with %i is as the document says", (operationId, path, status) =>
+    expectDocumented(operationId, path, status),
+  );
+
+  test.each(each)("of %s to %s that has not changed is as the document says", async (operationId, path) => {
+    await expectDocumented(operationId, path, 304, service, { "If-None-Match": "*" });
+  });
+
+  test("to one who asks too often is as the document says", async () => {
+    await using limited = await serve({ DATABASE_URL: `sqlite:${folder}/limited.sqlite`, RATE_LIMIT: "1" });
+    await limited.get("/nowhere");
+    for (const [operationId, path] of each) await expectDocumented(operationId, path, 429, limited);
+  });
 
   test("would not pass with a field more, a field less, a wrong type, a wrong form", async () => {
     const { product, ...rest } = parseJson(await (await service.get(`/api/v1/products/${id}`)).text()) as Schema;
@@ -315,12 +348,36 @@ describe("a real answer", () => {
   });
 
   describe("without a database", () => {
-    beforeAll(drop);
-    test.each(withoutDatabase)("of %s to %s with %i is as the document says", expectDocumented);
+    beforeAll(async () => {
+      await drop();
+      // The history is kept for a moment.
+      await until("that is over", async () => {
+        const answers = await Promise.all(
+          ["/api/v1/histories", "/api/v1/histories/desc"].map((path) => service.get(path)),
+        );
+        return answers.every(({ status }) => status === 503);
+      });
+    });
+    test.each([
+      ["getPersonalization", "/api/v1/products/pz/MUG", 200],
+      ["getProduct", `/api/v1/products/${id}`, 200],
+      ["getProduct", "/api/v1/products/1", 404],
+    ] as const)("of %s to %s, out of memory, with %i is as the document says", (operationId, path, status) =>
+      expectDocumented(operationId, path, status),
+    );
+
+    test.each(withoutDatabase)("of %s to %s with %i is as the document says", (operationId, path, status) =>
+      expectDocumented(operationId, path, status),
+    );
   });
 
   test("was seen of every operation with every status", () => {
-    const seen = new Set([...answers, ...withoutDatabase].map(([operationId, , status]) => `${operationId} ${status}`));
+    const others = each.flatMap(([operationId, path]) =>
+      [304, 429].map((status) => [operationId, path, status] as const),
+    );
+    const seen = new Set(
+      [...answers, ...withoutDatabase, ...others].map(([operationId, , status]) => `${operationId} ${status}`),
+    );
     const unseen = operations
       .flatMap(({ operationId, responses }) => Object.keys(responses).map((status) => `${operationId} ${status}`))
       .filter((answer) => !seen.has(answer));

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { SQL } from "bun";
 import { createStore, engines, pds, root, serve, temporaryFolder } from "./support/pds.ts";
 import { createPostgres } from "./support/postgres.ts";
-import { until } from "./support/until.ts";
+import { until, untilEqual } from "./support/until.ts";
 
 const sample = join(root, "sample");
 const products = readFileSync(join(sample, "products.ndjson"), "utf8").trimEnd().split("\n");
@@ -122,11 +122,14 @@ describe("a lost PostgreSQL", () => {
     const service = await serve({ DATABASE_URL: postgres.url, PDS_CONFIG: join(root, "pds.toml") });
     const paths = ["/api/v1/histories", "/api/v1/products/pz/OV.810794", `/api/v1/products/${ids[0]}`];
     const statuses = async () => Promise.all(paths.map(async (path) => (await service.get(path)).status));
+    const remembered = [`/api/v1/products/${ids[1]}`, "/api/v1/products/pz/OV.810795", "/api/v1/products/pz/unknown"];
     try {
-      expect(await statuses()).toEqual([200, 200, 200]);
+      const before = await Promise.all(remembered.map(async (path) => (await service.get(path)).text()));
+      expect((await service.get(paths[0] ?? "")).status).toBe(200);
       await postgres.stop("SIGKILL");
       // The processes that serve the connections outlive the one that was killed by a moment.
-      await until("the whole server is gone", async () => (await statuses()).every((status) => status !== 200));
+      await until("that is noticed", async () => (await service.get("/readyz")).status === 503);
+      await until("a look reaches nothing", async () => (await statuses()).every((status) => status !== 200));
       for (const path of paths) {
         const response = await service.get(path);
         expect(response.status).toBe(503);
@@ -139,10 +142,18 @@ describe("a lost PostgreSQL", () => {
       }
       expect((await service.get("/livez")).status).toBe(200);
       expect((await service.get("/readyz")).status).toBe(503);
+      // What is in memory is still answered, and once nobody can tell whether it is still true, with its age.
+      await until("ages are told", async () => (await service.get(remembered[0] ?? "")).headers.has("age"));
+      for (const [index, path] of remembered.entries()) {
+        const response = await service.get(path);
+        expect(response.status).toBe(200);
+        expect(response.headers.get("age")).toMatch(/^\d+$/);
+        expect(response.headers.get("cache-status")).toBe("pds; hit; detail=unverified");
+        expect(await response.text()).toBe(before[index] ?? "");
+      }
       await postgres.start();
-      for (let tries = 0; tries < 100 && (await statuses()).some((status) => status !== 200); tries++)
-        await Bun.sleep(50);
-      expect(await statuses()).toEqual([200, 200, 200]);
+      await untilEqual(statuses, [200, 200, 200], 2000);
+      for (const path of remembered) expect((await service.get(path)).headers.has("age")).toBeFalse();
     } finally {
       await service.stop();
       await postgres.remove();

@@ -7,7 +7,8 @@ import { print, printJson, printTable, tell } from "./output.ts";
 
 export interface CommandOption {
   readonly type: "string" | "boolean";
-  readonly sentence: string;
+  /** Undefined for one that only the program itself uses. */
+  readonly sentence?: string;
 }
 
 export interface Command {
@@ -41,7 +42,8 @@ export const commands: Readonly<Record<string, Command>> = {
     summary: "Run the service until it is told to stop.",
     options: {
       workers: { type: "string", sentence: "Serve from N processes that share the port, for several cores." },
-      worker: { type: "boolean", sentence: "Be one of them: how they are started." },
+      // Being one of them.
+      worker: { type: "boolean" },
     },
     run: (_, values) => serve(values),
   },

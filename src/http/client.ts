@@ -18,8 +18,12 @@ export function clientAddress(connected: string, forwarded: string | null, trust
   return address;
 }
 
-/** An IPv4 address may come dressed as an IPv6 one. */
-const plain = (address: string) => address.replace(/^::ffff:(?=\d+\.)/i, "");
+/** An IPv4 address may come dressed as an IPv6 one, and some proxies add the port. */
+const plain = (address: string) =>
+  address
+    .replace(/^\[([^\]]*)\](:\d+)?$/, "$1")
+    .replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, "$1")
+    .replace(/^::ffff:(?=\d+\.)/i, "");
 
 function isTrusted(address: string, trusted: BlockList): boolean {
   const version = isIP(address);

@@ -73,7 +73,7 @@ export class Endpoint {
     const asked: Asked = { request, method, requestId, begunMs: performance.now(), limits: undefined };
     let answer: ReturnType<Handler>;
     try {
-      if (this.#limiter !== undefined) asked.limits = takeAllowance(this.#limiter, request, server);
+      if (this.#limiter !== undefined) takeAllowance(this.#limiter, asked, server);
       if (method === "GET" || method === "HEAD") answer = this.#resource.get(request, requestId);
       else if (method === "OPTIONS") return this.#done(preflight(requestId), 204, asked);
       else throw new ServiceError("method_not_allowed", `This address answers ${allowedMethods}, not ${method}.`);
@@ -172,18 +172,18 @@ function preflight(requestId: string): Response {
 }
 
 /** @throws ServiceError `too_many_requests` */
-function takeAllowance(limiter: RateLimiter, request: Request, server: Server<undefined>): Fields | undefined {
+function takeAllowance(limiter: RateLimiter, asked: Asked, server: Server<undefined>): void {
+  const { request } = asked;
   const connected = server.requestIP(request)?.address ?? "";
   const { isAllowed, remaining, resetS } = limiter.take(connected, request.headers.get("x-forwarded-for"));
-  if (!isAllowed) {
-    throw new ServiceError("too_many_requests", `This client may ask ${limiter.perMinute} times a minute.`, {
-      retryAfterS: resetS,
-    });
-  }
-  return {
+  asked.limits = {
     "RateLimit-Policy": `"minute";q=${limiter.perMinute};w=60`,
     RateLimit: `"minute";r=${remaining};t=${resetS}`,
   };
+  if (isAllowed) return;
+  throw new ServiceError("too_many_requests", `This client may ask ${limiter.perMinute} times a minute.`, {
+    retryAfterS: resetS,
+  });
 }
 
 /** Fields that say how long an answer may be kept. */

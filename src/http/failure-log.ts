@@ -7,12 +7,11 @@ const linesPerSecond = 100;
 const longestPath = 500;
 
 /** `version-traceid-parentid-flags`, as the W3C's Trace Context has it. */
-const traceParent = /^[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-[\da-f]{2}/;
+const traceParent = /^(?!ff)[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-[\da-f]{2}(?:$|(?<!^00.*)-)/;
 
 /** Writes failed requests into the log, as many as are of use. */
 export class FailureLog {
   readonly #log: Log;
-  #second = 0;
   #lines = 0;
   #leftOut = 0;
 
@@ -32,16 +31,16 @@ export class FailureLog {
   }
 
   #mayWrite(): boolean {
-    const second = Math.floor(performance.now() / 1000);
-    if (second !== this.#second) {
-      if (this.#leftOut > 0) this.#log.warn({ leftOut: this.#leftOut }, "more requests failed than were written here");
-      this.#second = second;
-      this.#lines = 0;
-      this.#leftOut = 0;
-    }
+    if (this.#lines === 0) setTimeout(() => this.#endSecond(), 1000).unref();
     if (++this.#lines <= linesPerSecond) return true;
     this.#leftOut++;
     return false;
+  }
+
+  #endSecond(): void {
+    if (this.#leftOut > 0) this.#log.warn({ leftOut: this.#leftOut }, "more requests failed than were written here");
+    this.#lines = 0;
+    this.#leftOut = 0;
   }
 }
 

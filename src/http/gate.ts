@@ -12,12 +12,6 @@ export interface GateOptions {
   readonly refusal: string;
 }
 
-interface Waiting {
-  enter(): void;
-  refuse(error: ServiceError): void;
-  readonly sinceMs: number;
-}
-
 /** Counts since the start; times in seconds. */
 export interface GateCounts {
   calls: number;
@@ -32,7 +26,10 @@ export class Gate {
   readonly name: string;
   readonly counts: GateCounts = { calls: 0, failed: 0, refused: 0, waitedS: 0, busyS: 0 };
   readonly #options: GateOptions;
-  readonly #queue = new Set<Waiting>();
+  /** How those who wait are let in, the first first. */
+  readonly #queue = new Set<() => void>();
+  /** How everyone who waits or is inside is turned away. */
+  readonly #refusals = new Set<(error: ServiceError) => void>();
   #inside = 0;
   #isShut = false;
 
@@ -49,10 +46,11 @@ export class Gate {
     return this.#queue.size;
   }
 
-  /** Turns everyone away at once, also those who wait, until it is opened. */
+  /** Turns everyone away at once, also those who wait or are inside, until it is opened. */
   shut(): void {
     this.#isShut = true;
-    for (const waiting of this.#queue) waiting.refuse(this.refusal());
+    this.#queue.clear();
+    for (const refuse of this.#refusals) refuse(this.refusal());
   }
 
   open(): void {
@@ -61,59 +59,22 @@ export class Gate {
 
   /** @throws ServiceError `unavailable` when it is shut, too many wait already, or it takes too long */
   async run<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#isShut) throw this.refusal();
     const { inside, waiting, patienceMs } = this.#options;
-    const begunMs = performance.now();
-    if (this.#inside >= inside || this.#queue.size > 0) {
-      if (this.#queue.size >= waiting) throw this.refusal();
-      await this.#wait(begunMs);
-    } else {
-      this.#inside++;
-    }
-    const enteredMs = performance.now();
-    this.counts.calls++;
-    this.counts.waitedS += (enteredMs - begunMs) / 1000;
-    const working = work().finally(() => {
-      this.counts.busyS += (performance.now() - enteredMs) / 1000;
-      // Not before the others have had their turn: work that never really waits would else keep the process to itself.
-      setImmediate(() => this.#leave());
-    });
+    if (this.#isShut || (this.#inside >= inside && this.#queue.size >= waiting)) throw this.refusal();
+    const { promise: refused, reject: refuse } = Promise.withResolvers<never>();
+    const timer = setTimeout(() => refuse(this.refusal()), patienceMs);
+    this.#refusals.add(refuse);
     try {
-      return await within(working, begunMs + patienceMs - enteredMs, () => this.refusal());
-    } catch (error) {
-      this.counts.failed++;
-      throw error;
+      if (this.#inside < inside) this.#inside++;
+      else await this.#wait(refused);
+      return await Promise.race([this.#do(work), refused]).catch((error) => {
+        this.counts.failed++;
+        throw error;
+      });
+    } finally {
+      clearTimeout(timer);
+      this.#refusals.delete(refuse);
     }
-  }
-
-  #wait(sinceMs: number): Promise<void> {
-    return new Promise((enter, reject) => {
-      const waiting: Waiting = {
-        sinceMs,
-        enter: () => {
-          this.#queue.delete(waiting);
-          enter();
-        },
-        refuse: (error) => {
-          this.#queue.delete(waiting);
-          reject(error);
-        },
-      };
-      this.#queue.add(waiting);
-    });
-  }
-
-  #leave(): void {
-    const nowMs = performance.now();
-    for (const next of this.#queue) {
-      if (nowMs - next.sinceMs < this.#options.patienceMs) {
-        // The place is handed on.
-        next.enter();
-        return;
-      }
-      next.refuse(this.refusal());
-    }
-    this.#inside--;
   }
 
   /** What somebody is told who is turned away, which is counted. */
@@ -121,11 +82,48 @@ export class Gate {
     this.counts.refused++;
     return new ServiceError("unavailable", this.#options.refusal);
   }
-}
 
-function within<T>(working: Promise<T>, ms: number, toError: () => Error): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(toError()), ms);
-    working.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
+  async #wait(refused: Promise<never>): Promise<void> {
+    const begunMs = performance.now();
+    const { promise: turn, resolve } = Promise.withResolvers<void>();
+    let isInside = false;
+    const enter = () => {
+      isInside = true;
+      resolve();
+    };
+    this.#queue.add(enter);
+    try {
+      await Promise.race([turn, refused]);
+    } catch (error) {
+      this.#queue.delete(enter);
+      // The place may have been handed over in the same moment.
+      if (isInside) this.#leave();
+      throw error;
+    } finally {
+      this.counts.waitedS += (performance.now() - begunMs) / 1000;
+    }
+  }
+
+  /** The place is taken until the work has ended, whether or not anybody still waits for that. */
+  async #do<T>(work: () => Promise<T>): Promise<T> {
+    const begunMs = performance.now();
+    this.counts.calls++;
+    try {
+      return await work();
+    } finally {
+      this.counts.busyS += (performance.now() - begunMs) / 1000;
+      // Not before the others have had their turn: work that never really waits would else keep the process to itself.
+      setImmediate(() => this.#leave());
+    }
+  }
+
+  #leave(): void {
+    const [next] = this.#queue;
+    if (next === undefined) this.#inside--;
+    else {
+      this.#queue.delete(next);
+      // The place is handed on.
+      next();
+    }
+  }
 }

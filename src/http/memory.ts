@@ -126,11 +126,19 @@ export class Memory {
     const nowMs = performance.now();
     const ageMs = nowMs - entry.foundAtMs;
     const unverifiedMs = this.#unverifiedMs(nowMs);
-    if (unverifiedMs > 0) return this.#answerUnverified(entry, key, name, unverifiedMs);
+    if (unverifiedMs > 0) {
+      return this.#answerUnverified(
+        entry,
+        key,
+        name,
+        Math.max(unverifiedMs, ageMs - kind.freshMs - kind.staleWhileRevalidateMs),
+      );
+    }
     if (ageMs < kind.freshMs) {
       this.counts.hits++;
       return entry.hit;
     }
+    if (entry.finding.isEmpty) return this.#search(kind, name, key, undefined);
     if (ageMs > kind.freshMs + kind.staleWhileRevalidateMs) return this.#search(kind, name, key, entry);
     if (nowMs >= entry.askAgainMs && !this.#searches.has(key)) this.#search(kind, name, key, entry).catch(() => {});
     this.counts.stale++;
@@ -210,7 +218,8 @@ export class Memory {
     try {
       const finding = await kind.find(name);
       if (!search.isOutdated) this.#keep(kind, key, finding, old);
-      const forward = this.#full === undefined ? "fwd=bypass" : `fwd=${old === undefined ? "miss" : "stale"}; stored`;
+      const stored = search.isOutdated ? "" : "; stored";
+      const forward = this.#full === undefined ? "fwd=bypass" : `fwd=${old === undefined ? "miss" : "stale"}${stored}`;
       return finding.content && new Answer(finding.content, { "Cache-Status": `pds; ${forward}` });
     } catch (error) {
       this.counts.failed++;
@@ -226,12 +235,12 @@ export class Memory {
 
   #keep(kind: Kind, key: string, finding: Finding, old: Entry | undefined): void {
     const nowMs = performance.now();
+    const foundAtMs = finding.isEmpty ? nowMs - Math.max(0, kind.freshMs - emptyMs) : nowMs;
     // The same as before: what was made of it is kept too.
     if (old !== undefined && finding.content !== undefined && old.hit?.content.etag === finding.content.etag) {
-      old.foundAtMs = nowMs;
+      old.foundAtMs = foundAtMs;
       return;
     }
-    const foundAtMs = finding.isEmpty ? nowMs - Math.max(0, kind.freshMs - emptyMs) : nowMs;
     const hit = finding.content && new Answer(finding.content, hitNote);
     const [to, from] = finding.isEmpty ? [this.#empty, this.#full] : [this.#full, this.#empty];
     from?.delete(key);

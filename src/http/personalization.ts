@@ -1,7 +1,7 @@
 import type { CachePolicy } from "../caching.ts";
 import type { Database } from "../database/database.ts";
 import { findPersonalization } from "../database/personalization.ts";
-import { fingerprintOf } from "../fingerprint.ts";
+import { fingerprintOf, rowOrder } from "../fingerprint.ts";
 import { maxSkuLength, orderPersonalization, type Personalization } from "../personalization.ts";
 import { Content, tagOf } from "./answer.ts";
 import { cachingFields, type Handler, parameter, purgeFields } from "./endpoint.ts";
@@ -21,12 +21,13 @@ const nothing: Personalization = { pzlines: [], pzstyles: [], pzchoices: [] };
 export function getPersonalization(memory: Memory, { database, gate, brand, policy }: PersonalizationSource): Handler {
   const caching = cachingFields(policy);
   const toFinding = (sku: string, found: Personalization): Finding => {
-    const body = JSON.stringify(orderPersonalization(found));
+    const ordered = orderPersonalization(found);
+    const body = JSON.stringify(ordered);
     const headers = { ...caching, ...purgeFields("personalization", sku) };
     return {
       content: new Content({ type: "application/json", body, tag: tagOf(body), headers }),
       isEmpty: found.pzlines.length === 0,
-      fingerprints: fingerprintsOf(sku, found),
+      fingerprints: fingerprintsOf(sku, ordered),
     };
   };
   const kind: Kind = {
@@ -43,9 +44,18 @@ export function getPersonalization(memory: Memory, { database, gate, brand, poli
 }
 
 /** Whatever of this changes, the answer does. */
-function fingerprintsOf(sku: string, { pzlines, pzstyles }: Personalization): number[] {
+function fingerprintsOf(sku: string, { pzlines, pzstyles, pzchoices }: Personalization): number[] {
   const names = new Set([sku]);
   for (const line of pzlines) names.add(line.style_code);
   for (const style of pzstyles) names.add(style.choice_type);
-  return Array.from(names, fingerprintOf);
+  const fingerprints = Array.from(names, fingerprintOf);
+  const isTied =
+    pzlines.some((line, index) => line.style_display_seq === pzlines[index + 1]?.style_display_seq) ||
+    pzchoices.some((choice, index) => {
+      const next = pzchoices[index + 1];
+      return choice.choice_type === next?.choice_type && choice.choice_display_seq === next.choice_display_seq;
+    });
+  // Where rows have the same sequence their places in the feed decide.
+  if (isTied) fingerprints.push(rowOrder);
+  return fingerprints;
 }

@@ -70,18 +70,16 @@ export class Watch {
     const last = await findLastChange(database);
     const seen = this.#seen;
     if (last === seen) return;
-    this.#seen = last;
     // A store that was put back to an earlier state, or one that has moved on too far to tell what it has changed.
-    if (last < seen || last - seen >= keptChanges) return memory.clear();
-    try {
+    if (last < seen || last - seen >= keptChanges) memory.clear();
+    else {
       for (const change of await listChanges(database, seen, last)) {
         if (change.noun === "product") memory.drop("product", change.id);
         else await memory.dropChanged("personalization", change.fingerprints);
       }
-    } catch (error) {
-      this.#seen = seen;
-      throw error;
     }
+    // Only now: what is not dropped yet has not been seen.
+    this.#seen = last;
   }
 
   #tell({ gate, log }: WatchContext, problem: Error | undefined): void {

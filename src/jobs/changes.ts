@@ -1,6 +1,6 @@
 import type { Database } from "../database/database.ts";
 import { listDifferingNames, readDigest } from "../database/generation.ts";
-import { fingerprintOf } from "../fingerprint.ts";
+import { fingerprintOf, rowOrder } from "../fingerprint.ts";
 import { findDiffering, toTable } from "./fingerprints.ts";
 
 /** Of more SKUs, styles and choice groups than these it is not told which: whoever keeps answers drops them all. */
@@ -22,6 +22,7 @@ export async function findChanged(
   if (from === undefined) return undefined;
   const changed = await skus(most);
   if (changed === undefined) return undefined;
+  changed.push(rowOrder);
   for (const list of ["pzstyles", "pzchoices"] as const) {
     for (const name of await listDifferingNames(database, list, from, to, most)) changed.push(fingerprintOf(name));
   }

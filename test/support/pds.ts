@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { SQL } from "bun";
 import { leash } from "./leash.ts";
 import { createPostgresDatabase } from "./postgres.ts";
+import { untilEqual } from "./until.ts";
 
 export const root = new URL("../..", import.meta.url).pathname;
 /** The program: as the test run has built it, or, when a test file is run alone, its source. */
@@ -39,7 +40,7 @@ export interface RunningService extends AsyncDisposable {
   readonly process: Bun.Subprocess;
   /** All that it has said on standard error so far. */
   log(): string;
-  get(path: string, init?: RequestInit): Promise<Response>;
+  get(path: string, init?: BunFetchRequestInit): Promise<Response>;
   stop(): Promise<void>;
 }
 
@@ -78,6 +79,32 @@ export async function serve(environment: Environment = {}, cwd = root): Promise<
     get: (path, init) => fetch(`${url}${path}`, init),
     stop,
     [Symbol.asyncDispose]: stop,
+  };
+}
+
+/** What is stored, as it is answered. */
+export interface Answering {
+  /** The body at a path: as the store has it now, and within a second as a service answers it that remembers. */
+  text(path: string): Promise<string>;
+}
+
+/** Runs two services on a store to the end of the test file: one that asks the store each time, and one that remembers. */
+export async function serveAgreeing(environment: Environment): Promise<Answering> {
+  const services = await Promise.all([serve({ ...environment, MEMORY_MEGABYTES: "0" }), serve(environment)]);
+  afterAll(() => Promise.all(services.map((service) => service.stop())));
+  // Answers that quote the request's reference are to be the same too.
+  const headers = { "X-Request-Id": "the-same" };
+  const [asked, remembered] = services.map(
+    ({ get }) =>
+      async (path: string) =>
+        (await get(path, { headers })).text(),
+  );
+  return {
+    text: async (path) => {
+      const text = (await asked?.(path)) ?? "";
+      await untilEqual(async () => (await remembered?.(path)) ?? "", text);
+      return text;
+    },
   };
 }
 
