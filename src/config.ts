@@ -237,7 +237,7 @@ export const settings = {
     default: "75",
     parse: secondsUpTo(255),
     sentence:
-      "Seconds after which a connection is closed on which nothing is asked, or a request is not sent to its end; more than a proxy's in front of it. 0 never.",
+      "Seconds after which a connection is closed on which nothing is asked; more than a proxy's in front of it. 0 never.",
   }),
   serverTiming: setting({
     default: "off",

@@ -73,8 +73,12 @@ export async function startService(config: Config, log: Log, told: AbortSignal, 
     serving.life.isDraining = true;
     stopJobs();
     // By now it says that it is not ready, and whoever sends requests has time to notice.
-    const drained = isUrgent || part.is === "supervisor" ? Promise.resolve() : Bun.sleep(config.drainSeconds * 1000);
-    await Promise.all([workers?.stop(), drained.then(() => stopAll(listeners)), scheduler.stopped]);
+    const drainMs = isUrgent ? 0 : config.drainSeconds * 1000;
+    await Promise.all([
+      workers?.stop(isUrgent ? "SIGINT" : "SIGTERM", drainMs),
+      Bun.sleep(drainMs).then(() => stopAll(listeners)),
+      scheduler.stopped,
+    ]);
     await serving.stopped;
     await Promise.all([closeDatabase(database), closeDatabase(writer)]);
   };

@@ -61,14 +61,14 @@ export class Workers {
     return { running, ended };
   }
 
-  /** Ends them all: told first, then killed. */
-  async stop(): Promise<void> {
+  /** Ends them all: told first, by the signal, and killed when they take much longer than `drainMs`. */
+  async stop(signal: "SIGTERM" | "SIGINT", drainMs: number): Promise<void> {
     this.#isStopping = true;
     const children = [...this.#children];
-    for (const child of children) child.kill("SIGTERM");
+    for (const child of children) child.kill(signal);
     const killing = setTimeout(() => {
       for (const child of children) child.kill("SIGKILL");
-    }, stopMs);
+    }, drainMs + stopMs);
     await Promise.all(children.map((child) => child.exited));
     clearTimeout(killing);
   }

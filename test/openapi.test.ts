@@ -266,6 +266,9 @@ function typeOf({ $ref, anyOf, type, items }: Schema): string {
   return type === "array" ? `${typeOf(items as Schema)}[]` : [type].flat().join(" or ");
 }
 
+const alwaysThere = (headers: Schema) =>
+  Object.keys(headers).filter((name) => (headers[name] as { required: boolean }).required);
+
 describe("a real answer", () => {
   const answers = [
     ["getPersonalization", "/api/v1/products/pz/MUG", 200],
@@ -307,13 +310,13 @@ describe("a real answer", () => {
     if (answer !== undefined && status === 304) {
       expect(answer.content).toBeUndefined();
       expect(await response.text()).toBe("");
-      for (const header of Object.keys(answer.headers)) expect(response.headers.get(header)).not.toBeNull();
+      for (const header of alwaysThere(answer.headers)) expect(response.headers.get(header)).not.toBeNull();
       return;
     }
     const schema = answer?.content[response.headers.get("content-type") ?? ""]?.schema;
     if (answer === undefined || schema === undefined) throw new Error("the document does not have this answer");
     expect(problemsOf(parseJson(await response.text()), schema, schemas)).toEqual([]);
-    for (const header of Object.keys(answer.headers)) expect(response.headers.get(header)).not.toBeNull();
+    for (const header of alwaysThere(answer.headers)) expect(response.headers.get(header)).not.toBeNull();
   }
 
   test.each(answers)("of %s to %s with %i is as the document says", (operationId, path, status) =>

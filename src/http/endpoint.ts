@@ -6,6 +6,7 @@ import type { RateLimiter } from "./client.ts";
 import { chooseCoding } from "./coding.ts";
 import { allowedMethods, type Failure, toFailure, toProblem } from "./errors.ts";
 import type { FailureLog } from "./failure-log.ts";
+import { requestIdOf } from "./request.ts";
 import type { RequestCounter, RouteCounter } from "./requests.ts";
 
 /** @returns undefined when there is nothing of that name */
@@ -39,14 +40,6 @@ export interface Serving {
   readonly tellsTiming: boolean;
   /** How long a mistaken address may be remembered by caches. */
   readonly notFound: CachePolicy;
-}
-
-/** An incoming reference that can stand in a header, a log line and a message as it is. */
-const saneReference = /^[\w.:=+/@-]{1,128}$/;
-
-function requestIdOf(headers: Headers): string {
-  const incoming = headers.get("x-request-id");
-  return incoming !== null && saneReference.test(incoming) ? incoming : crypto.randomUUID();
 }
 
 /**
@@ -203,22 +196,3 @@ export function purgeFields(kind: string, name?: string): Fields {
 }
 
 export const notStored: Fields = { "Cache-Control": "no-store" };
-
-const pathOf = (request: Request) => new URL(request.url).pathname;
-
-/**
- * The value of a path parameter.
- * @throws ServiceError `bad_request` when its percent-encoding is malformed.
- */
-export function parameter(request: BunRequest<string>, name: string): string {
-  const value = (request.params as Record<string, string>)[name] ?? "";
-  // The router puts U+FFFD where it cannot decode: only then is the address itself asked.
-  if (value.includes("\uFFFD")) {
-    try {
-      decodeURIComponent(pathOf(request));
-    } catch (cause) {
-      throw new ServiceError("bad_request", "The path's percent-encoding is malformed.", { cause });
-    }
-  }
-  return value;
-}

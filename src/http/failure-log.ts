@@ -1,6 +1,7 @@
 import { ServiceError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { Failure } from "./errors.ts";
+import { pathOf } from "./request.ts";
 
 /** Lines a second, at most: whoever sends nonsense must not fill the disk, nor make everybody wait for it. */
 const linesPerSecond = 100;
@@ -22,7 +23,7 @@ export class FailureLog {
   failed(failure: Failure, error: unknown, request: Request, requestId: string): void {
     if (!this.#mayWrite()) return;
     const { status, detail } = failure;
-    const path = new URL(request.url).pathname.slice(0, longestPath);
+    const path = pathOf(request).slice(0, longestPath);
     const about = { requestId, ...traceOf(request), method: request.method, path, status };
     if (status < 500) this.#log.info(about, detail);
     else if (error instanceof ServiceError) {

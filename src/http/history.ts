@@ -4,9 +4,10 @@ import { listFinishedRuns } from "../database/run.ts";
 import { ServiceError } from "../errors.ts";
 import { type Order, parseOrder, toHistories } from "../history.ts";
 import { Content, tagOf } from "./answer.ts";
-import { cachingFields, type Handler, parameter, purgeFields } from "./endpoint.ts";
+import { cachingFields, type Handler, purgeFields } from "./endpoint.ts";
 import type { Gate } from "./gate.ts";
 import type { Kind, Memory } from "./memory.ts";
+import { parameter } from "./request.ts";
 
 export interface HistorySource {
   readonly database: Database;

@@ -7,17 +7,27 @@ import { problemSchema } from "./errors.ts";
 
 const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 
-const text = (description: string) => ({ description, schema: { type: "string" } });
+/** A header field of every such answer, unless it is said otherwise. */
+const text = (description: string, required = true) => ({ description, required, schema: { type: "string" } });
 
 const everyAnswer = {
   "X-Request-Id": text("The request reference."),
   "Cache-Control": text("How long it may be kept."),
+  "Server-Timing": text("How long it took to make, where the service is set to say so.", false),
+  "RateLimit-Policy": text("How often a client may ask, where a limit is set.", false),
+  RateLimit: text("How often it still may.", false),
 };
 
+const forCaches = { "CDN-Cache-Control": text("How long caches in between may keep it.") };
+
 const validators = {
+  ...forCaches,
   ETag: text("Changes with the body. Weak: every coding of the body has the same."),
   Vary: text("The body may be compressed."),
   "Cache-Status": text("Whether it came from memory (RFC 9211)."),
+  "Cache-Tag": text("Tags to purge it by, with commas."),
+  "Surrogate-Key": text("The same with spaces."),
+  Age: text("Seconds for which it is not known whether it is still right.", false),
 };
 
 const answer = (description: string, schema: z.ZodType, type = "application/json", headers: object = {}) => ({
@@ -28,9 +38,10 @@ const answer = (description: string, schema: z.ZodType, type = "application/json
 
 const success = (description: string, schema: z.ZodType) => answer(description, schema, "application/json", validators);
 
-const problem = (description: string) => answer(description, problemSchema, "application/problem+json");
+const problem = (description: string, headers: object = {}) =>
+  answer(description, problemSchema, "application/problem+json", headers);
 
-const retryAfter = { "Retry-After": { description: "Seconds to wait.", schema: { type: "integer" } } };
+const retryAfter = { "Retry-After": { description: "Seconds to wait.", required: true, schema: { type: "integer" } } };
 
 const later = <Answer extends { headers: object }>(of: Answer) => ({
   ...of,
@@ -72,7 +83,7 @@ const paths = {
       responses: {
         200: success("What the SKU offers; three empty lists when it is unknown.", personalizationSchema),
         ...common,
-        400: problem("The path's percent-encoding is malformed."),
+        400: problem("The path's percent-encoding is malformed.", forCaches),
         503: later(problem("The data cannot be reached at the moment.")),
       },
     },
@@ -98,7 +109,7 @@ const paths = {
           schema: { type: "string", enum: ["asc", "desc"] },
         },
       ],
-      responses: { ...historiesAnswers, 400: problem("The order is neither `asc` nor `desc`.") },
+      responses: { ...historiesAnswers, 400: problem("The order is neither `asc` nor `desc`.", forCaches) },
     },
   },
   "/api/v1/products/{id}": {
@@ -119,13 +130,13 @@ const paths = {
         ...common,
         400: {
           description: "Not a valid identifier, or malformed percent-encoding.",
-          headers: answer("", productAnswerSchema).headers,
+          headers: { ...everyAnswer, ...forCaches },
           content: {
             ...answer("", productAnswerSchema).content,
             ...problem("").content,
           },
         },
-        404: answer("No such product; `product` is null.", productAnswerSchema),
+        404: answer("No such product; `product` is null.", productAnswerSchema, "application/json", forCaches),
         503: later(answer("The source cannot be reached and nothing is stored.", productAnswerSchema)),
       },
     },

@@ -4,9 +4,10 @@ import { findPersonalization } from "../database/personalization.ts";
 import { fingerprintOf, rowOrder } from "../fingerprint.ts";
 import { maxSkuLength, orderPersonalization, type Personalization } from "../personalization.ts";
 import { Content, tagOf } from "./answer.ts";
-import { cachingFields, type Handler, parameter, purgeFields } from "./endpoint.ts";
+import { cachingFields, type Handler, purgeFields } from "./endpoint.ts";
 import type { Gate } from "./gate.ts";
 import { type Finding, type Kind, lifetimeOf, type Memory } from "./memory.ts";
+import { parameter } from "./request.ts";
 
 export interface PersonalizationSource {
   readonly database: Database;

@@ -3,9 +3,10 @@ import type { FoundProduct } from "../database/product.ts";
 import { ServiceError } from "../errors.ts";
 import { type ProductAnswer, parseProductId } from "../product.ts";
 import { Content, tagOf } from "./answer.ts";
-import { cachingFields, type FailureAnswer, type Handler, parameter, purgeFields } from "./endpoint.ts";
+import { cachingFields, type FailureAnswer, type Handler, purgeFields } from "./endpoint.ts";
 import { toProblem } from "./errors.ts";
 import { type Kind, lifetimeOf, type Memory } from "./memory.ts";
+import { parameter } from "./request.ts";
 
 export type FindProduct = (id: bigint) => Promise<FoundProduct | undefined>;
 

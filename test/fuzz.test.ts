@@ -1,0 +1,944 @@
+import { beforeAll, describe, expect, test } from "bun:test";
+import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from "node:zlib";
+import type { Socket } from "bun";
+import fc from "fast-check";
+import { parseJson, toJson } from "../src/json.ts";
+import { toProduct } from "./support/catalog.ts";
+import { feedFiles, writeFeed } from "./support/feed.ts";
+import { problemsOf, type Schema, type Schemas } from "./support/json-schema.ts";
+import { createStore, isCampaign, pds, temporaryFolder, writeFiles } from "./support/pds.ts";
+import { canSeeProcesses, openFiles, residentBytes, type Started, start } from "./support/start.ts";
+import { until } from "./support/until.ts";
+import { parseAnswer, type WireAnswer } from "./support/wire.ts";
+
+// Requests as nobody would write them, and as somebody might on purpose.
+
+/** How many requests: enough for each run; the full campaign asks for more. */
+const requests = Number(process.env.FUZZ_REQUESTS ?? 3000);
+const timeoutMs = 30_000 + requests * 10;
+/** No request makes it keep more; it begins at less than a hundred. */
+const mostMegabytes = 400;
+
+const ids = ["9007199254740993", "9223372036854775807", "1", "77"] as const;
+
+interface Documented {
+  readonly headers?: Readonly<Record<string, unknown>>;
+  readonly content?: Readonly<Record<string, { schema: Schema }>>;
+}
+
+interface Operation {
+  readonly pattern: RegExp;
+  readonly template: string;
+  readonly responses: Readonly<Record<string, Documented>>;
+}
+
+interface OpenApi {
+  readonly paths: Readonly<Record<string, { readonly get: { readonly responses: Operation["responses"] } }>>;
+  readonly components: { readonly schemas: Schemas };
+}
+
+let service: Started;
+let operations: readonly Operation[] = [];
+let schemas: Schemas = {};
+
+const folder = await temporaryFolder();
+const environment = {
+  // The store that does not take every text.
+  DATABASE_URL: await createStore("postgres"),
+  SHOP_DOMAIN: "shop.example",
+  MEMORY_MEGABYTES: "8",
+  LOG_LEVEL: "error",
+};
+
+beforeAll(async () => {
+  const products = ids.slice(0, 3).map((id) => toJson(toProduct(BigInt(id))));
+  const files = { ...feedFiles, "pzlines.csv": `${feedFiles["pzlines.csv"]}ä😀,NOTE,1,A\n..,NOTE,1,A\n` };
+  const [file = ""] = await writeFiles(folder, { "products.ndjson": products.join("\n") });
+  await pds(["import", "products", file], environment);
+  await pds(["import", "personalization", await writeFeed(folder, "feed", files)], environment);
+  service = await start(environment);
+  const document = (await (await fetch(`${service.url}/openapi.json`)).json()) as OpenApi;
+  schemas = document.components.schemas;
+  operations = Object.entries(document.paths).map(([template, { get }]) => ({
+    template,
+    pattern: new RegExp(`^${template.replace(/\{\w+\}/g, "[^/?#]+")}$`),
+    responses: get.responses,
+  }));
+});
+
+// What is asked
+
+const chance = (weights: readonly [number, fc.Arbitrary<string>][]) =>
+  fc.oneof(...weights.map(([weight, arbitrary]) => ({ weight, arbitrary })));
+
+const edges = [
+  "0",
+  "-1",
+  "+1",
+  "01",
+  "1.0",
+  "1e3",
+  "0x10",
+  " 1",
+  "1_000",
+  "9223372036854775806",
+  "9223372036854775808",
+  "9223372036854775817",
+  "9007199254740992",
+  "18446744073709551615",
+  "18446744073709551616",
+  "9".repeat(19),
+  "9".repeat(40),
+  "1".repeat(4000),
+  "NaN",
+  "null",
+  "undefined",
+  "__proto__",
+  "constructor",
+  "toString",
+  "١٢٣",
+  "１２３",
+];
+const hostile = [
+  "..",
+  ".",
+  "...",
+  "..%2f..%2fetc%2fpasswd",
+  "%2e%2e",
+  "%00",
+  "%0d%0aX-Injected:%201",
+  "%",
+  "%z",
+  "%zz",
+  "%1",
+  "%c0%af",
+  "%ff",
+  "%ed%a0%80",
+  "%f4%90%80%80",
+  "%EF%BF%BD",
+  "%EF%BF%BD%zz",
+  "%25",
+  "%2525",
+  "%2F",
+  "%5C",
+  "\\",
+  "'",
+  "' OR 1=1 --",
+  '";DROP TABLE product',
+  "<script>",
+  "{{7*7}}",
+  "$%7B1}",
+  "$1",
+  ":id",
+  "*",
+  "a*",
+  "MUG%20",
+  "mug",
+  "M%55G",
+  "+",
+  "a+b",
+  ";v=1",
+  "a;b=c",
+  "a,b",
+  "@",
+  "~",
+  "|",
+  "a%09b",
+  "%7F",
+  "%E2%80%AE",
+  "A%2FB%20%C3%A9%2B",
+  "%C3%A4%F0%9F%98%80",
+  "x".repeat(900),
+  "%F0%9F%98%80".repeat(300),
+  "y".repeat(7000),
+];
+const known = ["MUG", ...ids, "asc", "desc", "ASC", "desc%20", "unknown"];
+
+/** A text as it may stand in a request's target. */
+const encoded = (text: string) =>
+  encodeURIComponent(text.toWellFormed()).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16)}`);
+/** As it is, with every character escaped that cannot be sent. */
+const sendable = (text: string) => text.replace(/[^\x21-\x7e]|[#?]/gu, encoded);
+
+const value = chance([
+  [4, fc.constantFrom(...known)],
+  [3, fc.constantFrom(...edges).map(sendable)],
+  [3, fc.constantFrom(...hostile).map(sendable)],
+  [2, fc.string({ unit: "binary", minLength: 1, maxLength: 40 }).map(encoded)],
+  [1, fc.string({ unit: "grapheme-ascii", minLength: 1, maxLength: 20 }).map(sendable)],
+  [1, fc.bigInt({ min: -(2n ** 66n), max: 2n ** 66n }).map(String)],
+  [1, fc.stringMatching(/^(%[0-9a-fA-F]{0,2}){1,6}$/)],
+]);
+const base = fc.constantFrom("/api/v1/products/", "/api/v1/products/pz/", "/api/v1/histories/");
+const path = chance([
+  [8, fc.tuple(base, value).map((parts) => parts.join(""))],
+  [1, fc.constantFrom("/api/v1/histories", "/openapi.json", "/docs", "/docs/style.css", "/livez", "/readyz", "/")],
+  [
+    1,
+    fc.constantFrom(
+      "//",
+      "//api/v1/histories",
+      "/api//v1/histories",
+      "/api/v1/histories/",
+      "/api/v1/products//",
+      "/api/v1/products/pz/",
+      "/api/v1/products/pz",
+      "/api/v1/products/pz//MUG",
+      "/api/v1/./histories",
+      "/api/v1/products/../histories",
+      "/api/v1/x/../../v1/histories",
+      "/API/V1/histories",
+      "/api/v1/%68istories",
+      "/api%2Fv1%2Fhistories",
+      "/metrics",
+      "/favicon.ico",
+      "/.git/config",
+      "/..%5c..%5cwindows",
+      "/api/v1/products/1/2",
+      "/api/v1/histories/asc/",
+      "/%",
+      "/%00",
+      "/docs/",
+      "/docs/..",
+      "/openapi.json/",
+      "/api/v1/products/:id",
+      "/*",
+    ),
+  ],
+  [1, fc.array(value, { minLength: 1, maxLength: 6 }).map((parts) => `/${parts.join("/")}`)],
+]);
+const query = chance([
+  [5, fc.constant("")],
+  [
+    2,
+    fc.constantFrom(
+      "?",
+      "?x=1",
+      "?id=1&id=2",
+      "?%zz",
+      "?a[b]=c",
+      "??",
+      `?${"q".repeat(3000)}`,
+      "?x=%00&y=%0d%0a",
+      "?callback=alert(1)",
+    ),
+  ],
+  [1, value.map((text) => `?v=${text}`)],
+]);
+
+/** The value of a header field as HTTP allows it. */
+const fieldValue = fc.stringMatching(/^[\x21-\x7e\x80-\xff]([\x20-\x7e\x80-\xff]{0,40}[\x21-\x7e\x80-\xff])?$/);
+const qvalue = fc.constantFrom("", ";q=1", ";q=0", ";q=0.5", ";q=2", ";q=x", ";q=", "; q=0.001");
+const coding = fc.constantFrom("br", "gzip", "zstd", "deflate", "identity", "*", "x-gzip", "GZIP", "", "compress");
+const headers: Readonly<Record<string, fc.Arbitrary<string>>> = {
+  "Accept-Encoding": fc
+    .array(
+      fc.tuple(coding, qvalue).map((parts) => parts.join("")),
+      { maxLength: 5 },
+    )
+    .map((all) => all.join(", ")),
+  "If-None-Match": chance([
+    [
+      2,
+      fc.constantFrom(
+        "*",
+        '"x"',
+        'W/"x", "y"',
+        "x",
+        '"',
+        'W/"',
+        '"a","b",',
+        " * ",
+        '"'.repeat(300),
+        `"${"t".repeat(3000)}"`,
+      ),
+    ],
+    [1, fieldValue],
+  ]),
+  "X-Request-Id": chance([
+    [2, fc.stringMatching(/^[\w.:=+/@-]{1,128}$/)],
+    [1, fc.constantFrom("a b", '"><script>', "x".repeat(129), "é", "{}", "")],
+    [1, fieldValue],
+  ]),
+  "X-Forwarded-For": chance([
+    [1, fc.ipV4()],
+    [1, fc.ipV6()],
+    [1, fc.constantFrom("unknown", "1.2.3.4, , 5.6.7.8", "::ffff:1.2.3.4", "1.2.3.4:80", ",".repeat(500), "[::1]")],
+    [1, fieldValue],
+  ]),
+  traceparent: chance([
+    [1, fc.constantFrom("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "00-0-0-0", "ff-x")],
+    [1, fieldValue],
+  ]),
+  Range: fc.constantFrom(
+    "bytes=0-0",
+    "bytes=-1",
+    "bytes=5-2",
+    "bytes=0-0,1-1",
+    "items=1",
+    "bytes=99999999999999999999-",
+    "x",
+  ),
+  "If-Range": fc.constantFrom('"x"', "x"),
+  "If-Match": fc.constantFrom("*", '"x"'),
+  "If-Modified-Since": fc.constantFrom("Thu, 01 Jan 1970 00:00:00 GMT", "never", "Fri, 31 Dec 9999 23:59:59 GMT"),
+  Accept: fc.constantFrom("*/*", "text/html", "application/xml;q=1", "", "application/json;version=2"),
+  Authorization: chance([
+    [1, fieldValue.map((text) => `Bearer ${text}`)],
+    [1, fc.constantFrom("Basic !!!", "Basic", "Digest x=1")],
+  ]),
+  Cookie: fieldValue,
+  Origin: fc.constantFrom("null", "https://evil.example", "x"),
+  "Access-Control-Request-Headers": fieldValue,
+  "Content-Type": fc.constantFrom("application/json", "multipart/form-data; boundary=x", "x"),
+  "X-HTTP-Method-Override": fc.constantFrom("DELETE", "PUT"),
+  "X-Original-URL": fc.constantFrom("/metrics", "/api/v1/histories"),
+  Forwarded: fieldValue,
+  "X-Long": fc.integer({ min: 100, max: 6000 }).map((length) => "l".repeat(length)),
+};
+const field = fc
+  .constantFrom(...Object.keys(headers))
+  .chain((name) => fc.tuple(fc.constant(name), headers[name] as fc.Arbitrary<string>));
+/** As they are, in another case, and some of them twice. */
+const fields = fc
+  .array(fc.tuple(field, fc.constantFrom("as is", "as is", "as is", "lower", "upper", "twice")), { maxLength: 5 })
+  .map((all) =>
+    all.flatMap(([[name, text], how]) => {
+      const named = how === "lower" ? name.toLowerCase() : how === "upper" ? name.toUpperCase() : name;
+      return how === "twice" ? [`${named}: ${text}`, `${named}: ${text}`] : [`${named}: ${text}`];
+    }),
+  );
+
+const methods = [
+  "GET",
+  "GET",
+  "GET",
+  "GET",
+  "GET",
+  "HEAD",
+  "HEAD",
+  "OPTIONS",
+  "POST",
+  "PUT",
+  "PATCH",
+  "DELETE",
+] as const;
+
+interface Wanted {
+  readonly method: string;
+  readonly target: string;
+  readonly fields: readonly string[];
+  readonly body: "none" | "length" | "chunked";
+}
+
+const right = fc
+  .record<Wanted>({
+    method: fc.constantFrom(...methods),
+    target: fc.tuple(path, query).map((parts) => parts.join("")),
+    fields,
+    body: fc.constantFrom("none", "none", "none", "length", "chunked"),
+  })
+  // Beyond 16 KB the runtime refuses to read on.
+  .filter((wanted) => textOf(wanted).length < 14_000);
+
+function textOf({ method, target, fields: lines, body }: Wanted): string {
+  const end = {
+    none: "\r\n",
+    length: "Content-Length: 11\r\n\r\nhello=world",
+    chunked: "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n6;x=y\r\n=world\r\n0\r\n\r\n",
+  }[method === "GET" || method === "HEAD" ? "none" : body];
+  return `${method} ${target} HTTP/1.1\r\nHost: shop.example\r\n${lines.map((line) => `${line}\r\n`).join("")}${end}`;
+}
+
+// How it is sent
+
+interface Received {
+  readonly bytes: Buffer;
+  readonly isClosed: boolean;
+}
+
+/** A connection on which something is sent, and whatever comes is taken. */
+class Wire {
+  bytes: Buffer = Buffer.alloc(0);
+  isClosed = false;
+  readonly url: string;
+  #socket: Socket<undefined> | undefined;
+  #unsent: Buffer = Buffer.alloc(0);
+  #wake: (() => void) | undefined;
+
+  private constructor(url: string) {
+    this.url = url;
+  }
+
+  static async open(url = service.url): Promise<Wire> {
+    const wire = new Wire(url);
+    const { hostname, port } = new URL(url);
+    const end = () => {
+      wire.isClosed = true;
+      wire.#wake?.();
+    };
+    wire.#socket = await Bun.connect<undefined>({
+      hostname,
+      port: Number(port),
+      socket: {
+        data: (_, chunk) => {
+          wire.bytes = Buffer.concat([wire.bytes, chunk]);
+          wire.#wake?.();
+        },
+        drain: () => wire.#send(),
+        close: end,
+        end,
+        error: end,
+      },
+    });
+    return wire;
+  }
+
+  write(text: string): void {
+    this.#unsent = Buffer.concat([this.#unsent, Buffer.from(text, "latin1")]);
+    this.#send();
+  }
+
+  #send(): void {
+    const written = this.#socket?.write(this.#unsent) ?? -1;
+    this.#unsent = this.#unsent.subarray(Math.max(0, written));
+  }
+
+  /** Waits until there is enough, the other side has closed, or for so long. */
+  async received(isEnough: (bytes: Buffer) => boolean, withinMs: number): Promise<Received> {
+    const endMs = performance.now() + withinMs;
+    while (!this.isClosed && !isEnough(this.bytes)) {
+      const leftMs = endMs - performance.now();
+      if (leftMs <= 0) break;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const timer = setTimeout(resolve, leftMs);
+      this.#wake = resolve;
+      await promise;
+      clearTimeout(timer);
+    }
+    return { bytes: this.bytes, isClosed: this.isClosed };
+  }
+
+  end(): void {
+    this.isClosed = true;
+    this.#socket?.terminate();
+  }
+}
+
+// What is answered
+
+/** What the runtime, or any answer, carries beside what an operation documents. */
+const everywhere = new Set([
+  "date",
+  "content-length",
+  "content-type",
+  "content-encoding",
+  "connection",
+  "x-content-type-options",
+  "content-security-policy",
+  "access-control-allow-origin",
+  "access-control-expose-headers",
+  "vary",
+]);
+const decoders: Readonly<Record<string, (body: Buffer) => Buffer>> = {
+  br: brotliDecompressSync,
+  gzip: gunzipSync,
+  zstd: zstdDecompressSync,
+};
+const undocumented = new Set<string>();
+
+/** @returns what is wrong with an answer of our own code */
+function problemsOfAnswer({ method, target, fields: lines }: Wanted, answer: WireAnswer): string[] {
+  const problems: string[] = [];
+  const { status, headers: got, body } = answer;
+  const requestId = got.get("x-request-id");
+  if (requestId === undefined) problems.push("no X-Request-Id");
+  const given = lines
+    .filter((line) => /^x-request-id:/i.test(line))
+    .map((line) => line.slice(line.indexOf(":") + 1).trim());
+  if (given.length === 1 && /^[\w.:=+/@-]{1,128}$/.test(given[0] ?? "") && requestId !== given[0])
+    problems.push("another X-Request-Id");
+  if (requestId !== undefined && !/^[\w.:=+/@-]{1,128}$/.test(requestId)) problems.push(`X-Request-Id ${requestId}`);
+  if (answer.repeated.length > 0) problems.push(`repeated ${answer.repeated}`);
+  if (answer.isUnbounded) problems.push("no Content-Length");
+  if (got.has("x-injected")) problems.push("an injected header");
+  if (status >= 500) problems.push(`status ${status}`);
+  if (status === 204 && method !== "OPTIONS") problems.push("204");
+  if (status === 206 || (status >= 300 && status !== 304 && status < 400)) problems.push(`status ${status}`);
+  if (status === 304 && (!got.has("etag") || !lines.some((line) => /^if-none-match:/i.test(line))))
+    problems.push("304 unasked");
+  const reads = method === "GET" || method === "HEAD";
+  if (!reads) {
+    if (status !== (method === "OPTIONS" ? 204 : 405)) problems.push(`${method} gets ${status}`);
+    if (got.get("allow") !== "GET, HEAD, OPTIONS") problems.push("no Allow");
+  }
+  const decoder = decoders[got.get("content-encoding") ?? ""];
+  if (got.has("content-encoding") && (decoder === undefined || got.get("vary") !== "Accept-Encoding"))
+    problems.push("coding");
+  const [operation] = reads && !target.includes("/.") ? operationsOf(target) : [];
+  if (operation !== undefined) problems.push(...compare(operation, answer));
+  const right = operation && rightStatus(operation, target);
+  if (right !== undefined && status !== right && status !== 429 && !(status === 304 && right === 200)) {
+    problems.push(`${status} instead of ${right}`);
+  }
+  if (status === 204 || status === 304) return problems;
+  if (method === "HEAD") return /^\d+$/.test(got.get("content-length") ?? "") ? problems : [...problems, "no length"];
+  try {
+    const plain = decoder === undefined ? body : decoder(body);
+    return [...problems, ...problemsOfBody(plain, operation, answer)];
+  } catch (error) {
+    return [...problems, `a body that cannot be read: ${(error as Error).message}`];
+  }
+}
+
+/** What an operation answers to a path of this kind. */
+function rightStatus({ template }: Operation, target: string): number {
+  let name: string;
+  try {
+    name = decodeURIComponent((target.split("?")[0] ?? "").split("/").at(-1) ?? "");
+  } catch {
+    return 400;
+  }
+  if (template.endsWith("{order}")) return name === "asc" || name === "desc" ? 200 : 400;
+  if (!template.endsWith("{id}")) return 200;
+  if (!/^[1-9]\d{0,18}$/.test(name) || BigInt(name) > 2n ** 63n - 1n) return 400;
+  return ids.slice(0, 3).some((id) => id === name) ? 200 : 404;
+}
+
+const operationsOf = (target: string) => operations.filter(({ pattern }) => pattern.test(target.split("?")[0] ?? ""));
+
+function problemsOfBody(
+  body: Buffer,
+  operation: Operation | undefined,
+  { status, headers: got }: WireAnswer,
+): string[] {
+  const type = got.get("content-type") ?? "";
+  const isProblem = type === "application/problem+json";
+  if (!isProblem && operation === undefined) return [];
+  const parsed = parseJson(body.toString()) as { readonly status?: unknown; readonly request_id?: unknown };
+  if (isProblem && (parsed.status !== status || parsed.request_id !== got.get("x-request-id")))
+    return ["another problem"];
+  const documented = operation?.responses[status];
+  if (operation === undefined) return problemsOf(parsed, { $ref: "#/components/schemas/Problem" }, schemas);
+  // Of a status that the document does not have at all another test tells.
+  if (documented === undefined) return [];
+  const schema = documented.content?.[type]?.schema;
+  return schema === undefined ? [`${operation.template}: ${status} ${type}`] : problemsOf(parsed, schema, schemas);
+}
+
+/** Notes what the document does not say of an answer. @returns what it says and is not there */
+function compare({ template, responses }: Operation, { status, headers: got }: WireAnswer): string[] {
+  const documented = new Set(Object.keys(responses[status]?.headers ?? {}).map((name) => name.toLowerCase()));
+  const unsaid = [...got.keys()].filter((name) => !everywhere.has(name) && !documented.has(name));
+  if (responses[status] === undefined) undocumented.add(`${template}: ${status}`);
+  for (const name of unsaid) undocumented.add(`${template}: ${status} ${name}`);
+  return [...documented].filter((name) => !optional.has(name) && !got.has(name)).map((name) => `no ${name}`);
+}
+
+/** Said of some answers with that status only. */
+const optional = new Set([
+  "age",
+  "cache-status",
+  "retry-after",
+  "etag",
+  "vary",
+  "ratelimit",
+  "ratelimit-policy",
+  "server-timing",
+  "surrogate-key",
+  "cache-tag",
+]);
+
+const statuses = new Map<string, number>();
+function count(kind: string, status: number): void {
+  const key = `${kind} ${status}`;
+  statuses.set(key, (statuses.get(key) ?? 0) + 1);
+}
+
+/** Sends requests at once on one connection. @returns what is wrong, request by request */
+async function ask(wire: Wire, wanted: readonly Wanted[]): Promise<string[]> {
+  wire.bytes = Buffer.alloc(0);
+  wire.write(wanted.map(textOf).join(""));
+  const read = (bytes: Buffer) => {
+    const answers: WireAnswer[] = [];
+    for (let at = 0; answers.length < wanted.length; ) {
+      const answer = parseAnswer(bytes.subarray(at), wanted[answers.length]?.method === "HEAD");
+      if (answer === undefined) break;
+      answers.push(answer);
+      at += answer.size;
+    }
+    return answers;
+  };
+  const { bytes, isClosed } = await wire.received((all) => read(all).length === wanted.length, 5000);
+  const answers = read(bytes);
+  // The runtime ends a connection on which a request follows one that still waits: then each is asked alone, as HTTP has it.
+  if (isClosed && wanted.length > 1 && answers.length < wanted.length) return await askOneByOne(wanted, wire.url);
+  const size = answers.reduce((sum, answer) => sum + answer.size, 0);
+  for (const { status } of answers) count("right", status);
+  return [
+    ...answers.flatMap((answer, index) => problemsOfAnswer(wanted[index] as Wanted, answer)),
+    ...(answers.length < wanted.length
+      ? [`${answers.length} answers to ${wanted.length} requests${isClosed ? ", closed" : ""}`]
+      : []),
+    ...(size < bytes.length ? [`${bytes.length - size} bytes too many`] : []),
+  ];
+}
+
+async function askOneByOne(wanted: readonly Wanted[], url: string): Promise<string[]> {
+  const problems: string[] = [];
+  for (const one of wanted) {
+    const wire = await Wire.open(url);
+    problems.push(...(await ask(wire, [one])));
+    wire.end();
+  }
+  return problems;
+}
+
+/** That it goes on as if nothing had been. */
+async function expectWell(): Promise<void> {
+  for (const [id, status] of [
+    [ids[0], 200],
+    [ids[3], 404],
+    ["x", 400],
+  ] as const) {
+    const response = await fetch(`${service.url}/api/v1/products/${id}`);
+    expect(response.status).toBe(status);
+    expect(Object.keys((await response.json()) as object)).toEqual(["product", "shop", "error"]);
+  }
+  const answer = await (await fetch(`${service.url}/api/v1/products/pz/MUG`)).json();
+  expect(answer).toMatchObject({ pzlines: [{ sku_id: "MUG" }, { sku_id: "MUG" }] });
+  expect(service.process.exitCode).toBeNull();
+  expect(service.log()).toBe("");
+  if (!canSeeProcesses) return;
+  expect(residentBytes(service.pid) / 2 ** 20).toBeLessThan(mostMegabytes);
+  await until("the connections are gone", () => openFiles(service.pid) < 60);
+}
+
+describe("requests that HTTP allows", () => {
+  test("have their right answer with every name that ever did harm, wherever one stands", async () => {
+    const wire = await Wire.open();
+    for (const place of ["/api/v1/products/", "/api/v1/products/pz/", "/api/v1/histories/", "/"]) {
+      for (const name of [...known, ...edges, ...hostile]) {
+        const target = `${place}${sendable(name)}`;
+        expect([target, await ask(wire, [{ method: "GET", target, fields: [], body: "none" }])]).toEqual([target, []]);
+      }
+    }
+    wire.end();
+  });
+
+  test(
+    "have their right answer, each in its turn",
+    async () => {
+      let wire = await Wire.open();
+      const property = fc.asyncProperty(fc.array(right, { minLength: 1, maxLength: 3 }), async (wanted) => {
+        if (wire.isClosed) wire = await Wire.open();
+        const problems = await ask(wire, wanted);
+        if (problems.length > 0) wire.end();
+        expect(problems).toEqual([]);
+      });
+      await fc.assert(property, { numRuns: Math.ceil(requests / 3) });
+      wire.end();
+      await expectWell();
+    },
+    timeoutMs,
+  );
+
+  test("have only answers that the document has, with all of their header fields", async () => {
+    const limited = await start({ ...environment, RATE_LIMIT: "6", SERVER_TIMING: "on" });
+    const targets = operations.map(({ template }) =>
+      template.replace("{sku}", "MUG").replace("{order}", "asc").replace("{id}", "1"),
+    );
+    const wanted = [["If-None-Match: *"], []].flatMap((lines) =>
+      targets.map((target): Wanted => ({ method: "GET", target, fields: lines, body: "none" })),
+    );
+    const wire = await Wire.open(limited.url);
+    const problems: string[] = [];
+    for (const one of wanted) problems.push(...(await ask(wire, [one])));
+    wire.end();
+    await limited.end("SIGTERM");
+    expect(problems).toEqual([]);
+    expect(statuses.get("right 304")).toBeGreaterThanOrEqual(4);
+    expect(statuses.get("right 429")).toBe(2);
+    expect([...undocumented].sort()).toEqual([]);
+  });
+});
+
+// What HTTP does not allow, or only just
+
+const wild = fc.string({ unit: "binary", maxLength: 60 }).map((text) => Buffer.from(text).toString("latin1"));
+const octets = fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes).toString("latin1"));
+const line = chance([
+  [
+    6,
+    fc.constantFrom(
+      "Content-Length: -1",
+      "Content-Length: 5",
+      "Content-Length: 99999999999999999999",
+      "Content-Length: 1, 2",
+      "Content-Length: x",
+      "Content-Length:",
+      "Content-Length: +5",
+      "Content-Length: 0x5",
+      "Content-Length: 5\r\nContent-Length: 6",
+      "Content-Length: 5\r\nTransfer-Encoding: chunked",
+      "Transfer-Encoding: chunked",
+      "Transfer-Encoding: chunked, identity",
+      "Transfer-Encoding: gzip, chunked",
+      "Transfer-Encoding: xchunked",
+      "Transfer-Encoding : chunked",
+      "Transfer-Encoding:\tchunked",
+      "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked",
+      "Content-Length: 70000",
+      "Expect: 100-continue",
+      "Expect: 200-ok",
+      "Expect: 100-continue\r\nContent-Length: 5",
+      "Upgrade: websocket\r\nConnection: Upgrade",
+      "Connection: close",
+      "Connection: keep-alive",
+      "Connection: Host",
+      "Connection: X-Request-Id, close",
+      "HTTP2-Settings: AAMAAABkAAQAAP__\r\nUpgrade: h2c\r\nConnection: Upgrade",
+      "Host: a\r\nHost: b",
+      "Host:",
+      "Host: a b",
+      "Host: a/b?c#d",
+      "Host: [::1",
+      "Host: user:pw@x:99999",
+      " folded: 1",
+      "X: 1\r\n folded",
+      "X : 1",
+      ": empty",
+      "X\0: 1",
+      "X: \0",
+      "X: a\rb",
+      "X: a\nY: b",
+      "no colon",
+      "Sec-WebSocket-Key: x",
+      "X-Request-Id: a\r\nX-Request-Id: b",
+      "Keep-Alive: timeout=0",
+      "TE: trailers",
+      "Trailer: X",
+    ),
+  ],
+  [1, fc.integer({ min: 8000, max: 40_000 }).map((length) => `X-Huge: ${"h".repeat(length)}`)],
+  [
+    1,
+    fc
+      .integer({ min: 50, max: 400 })
+      .map((many) => Array.from({ length: many }, (_, index) => `X-${index}: 1`).join("\r\n")),
+  ],
+  [2, wild.map((text) => `X-Wild: ${text}`)],
+  [1, wild.map((text) => `${text}: x`)],
+  [1, wild],
+]);
+const first = chance([
+  [
+    8,
+    fc
+      .tuple(
+        fc.constantFrom(
+          ...methods,
+          ...methods,
+          "TRACE",
+          "CONNECT",
+          "PROPFIND",
+          "PRI",
+          "get",
+          "G\0ET",
+          "",
+          "GET GET",
+          "A".repeat(300),
+        ),
+        chance([
+          [4, path],
+          [1, wild.map((text) => `/${text}`)],
+          [1, value.map((text) => `/api/v1/products/pz/${text}`)],
+          [
+            1,
+            fc.constantFrom(
+              "*",
+              "http://x/api/v1/histories",
+              "http://[/",
+              "x",
+              "",
+              "//",
+              "/ /",
+              "shop:443",
+              "/api/v1/products/pz/\0",
+              "/api/v1/products/pz/\xff\xfe",
+              "/api/v1/products/pz/ä",
+              "/#/",
+              "/\t",
+              `/${"a".repeat(20_000)}`,
+              "ftp://x",
+              "///",
+              "/api/v1/histories#x",
+            ),
+          ],
+        ]),
+        chance([
+          [8, fc.constant("HTTP/1.1")],
+          [3, fc.constant("HTTP/1.0")],
+          [
+            1,
+            fc.constantFrom(
+              "HTTP/0.9",
+              "HTTP/2.0",
+              "HTTP/3",
+              "HTTP/1.2",
+              "HTTP/9.9",
+              "http/1.1",
+              "",
+              "HTTP/1.1 ",
+              "HTTP/11",
+              "RTSP/1.0",
+            ),
+          ],
+        ]),
+      )
+      .map((parts) => parts.join(" ")),
+  ],
+  [1, wild],
+  [
+    1,
+    fc.constantFrom(
+      "PRI * HTTP/2.0",
+      "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+      "SSH-2.0-x",
+      "\r\n\r\nGET / HTTP/1.1",
+      "GET /",
+    ),
+  ],
+]);
+const body = chance([
+  [3, fc.constant("")],
+  [
+    2,
+    fc.constantFrom(
+      "hello",
+      "5\r\nhello\r\n0\r\n\r\n",
+      "5\r\nhel",
+      "ffffffffffffffff\r\nx",
+      "-1\r\n",
+      "0\r\nX-Injected: 1\r\n\r\n",
+      "5;x=\0\r\nhello\r\n0\r\n\r\n",
+      "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n",
+    ),
+  ],
+  [1, octets],
+  [1, fc.integer({ min: 60_000, max: 70_000 }).map((length) => "b".repeat(length))],
+]);
+
+interface Wrong {
+  readonly text: string;
+  /** Where it is cut into pieces that come one after the other. */
+  readonly cuts: readonly number[];
+  /** After how much of it the connection is broken off: 1 is never. */
+  readonly part: number;
+}
+
+const wrong = fc.record<Wrong>({
+  text: fc
+    .tuple(
+      first,
+      fc.array(
+        chance([
+          [1, line],
+          [3, fields.map((all) => all.join("\r\n")).filter((text) => text !== "")],
+        ]),
+        { maxLength: 3 },
+      ),
+      chance([
+        [4, fc.constant("Host: x\r\n")],
+        [1, fc.constant("")],
+        [
+          1,
+          fc
+            .constantFrom("a b", "a/b?c#d", "[::1", "user:pw@x:99999", "", "x:99999", "%", "<>", "\xff")
+            .map((host) => `Host: ${host}\r\n`),
+        ],
+      ]),
+      chance([
+        [8, fc.constant("\r\n")],
+        [1, fc.constantFrom("\n", "")],
+      ]),
+      body,
+    )
+    .map(
+      ([start, lines, host, end, rest]) =>
+        `${start}\r\n${host}${lines.map((one) => `${one}\r\n`).join("")}${end}${rest}`,
+    ),
+  cuts: fc.oneof(
+    { weight: 3, arbitrary: fc.constant([]) },
+    { weight: 1, arbitrary: fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 6 }) },
+  ),
+  part: fc.oneof(
+    { weight: 4, arbitrary: fc.constant(1) },
+    { weight: 1, arbitrary: fc.double({ min: 0, max: 1, noNaN: true }) },
+  ),
+});
+
+/** Statuses with which the runtime itself turns away what it cannot read. */
+const refusals = new Set([400, 405, 408, 411, 413, 414, 417, 426, 431, 501, 505]);
+
+/** Status lines of failures beyond those with which the runtime turns something away: what follows the first answer counts too. */
+const laterFailures = (bytes: Buffer) =>
+  bytes.toString("latin1").match(/(?<=^|\n)HTTP\/1\.1 5(?!01 |05 )[^\r]*/g) ?? [];
+
+/** @returns what is wrong with what came */
+async function provoke({ text, cuts, part }: Wrong): Promise<string[]> {
+  const wire = await Wire.open();
+  const sent = text.slice(0, Math.ceil(text.length * part));
+  const at = [0, ...cuts.map((cut) => Math.floor(cut * sent.length)).sort((a, b) => a - b), sent.length];
+  for (let index = 1; index < at.length; index++) {
+    wire.write(sent.slice(at[index - 1], at[index]));
+    if (index + 1 < at.length) await Bun.sleep(1);
+  }
+  if (part < 1) {
+    wire.end();
+    return [];
+  }
+  const isHead = text.startsWith("HEAD ");
+  const { bytes } = await wire.received((all) => parseAnswer(all, isHead) !== undefined, 40);
+  wire.end();
+  if (bytes.length === 0) {
+    count("wrong, unanswered:", 0);
+    return [];
+  }
+  const answer = parseAnswer(bytes, isHead);
+  if (answer === undefined)
+    return bytes.toString("latin1").startsWith("HTTP/1.1 100")
+      ? []
+      : [`half an answer: ${bytes.toString("latin1").slice(0, 200)}`];
+  const { status, headers: got } = answer;
+  count(got.has("x-request-id") ? "wrong, answered by us:" : "wrong, answered by the runtime:", status);
+  const isOurs = got.has("x-request-id") || status === 100;
+  return [
+    ...(isOurs ? [] : refusals.has(status) ? [] : [`the runtime answers ${status}`]),
+    ...(isOurs && status >= 500 ? [`status ${status}`] : []),
+    ...(got.has("x-injected") ? ["an injected header"] : []),
+    ...laterFailures(bytes),
+  ];
+}
+
+describe("what HTTP does not allow, comes in pieces or is broken off", () => {
+  test(
+    "is refused or answered, and harms nobody",
+    async () => {
+      const together = 20;
+      const property = fc.asyncProperty(fc.array(wrong, { minLength: 1, maxLength: together }), async (all) => {
+        expect((await Promise.all(all.map(provoke))).flat()).toEqual([]);
+      });
+      await fc.assert(property, { numRuns: Math.ceil(requests / together), endOnFailure: !isCampaign });
+      await expectWell();
+      if (isCampaign)
+        process.stderr.write(
+          `${[...statuses]
+            .sort()
+            .map(([what, times]) => `${what}: ${times}`)
+            .join("\n")}\n`,
+        );
+    },
+    timeoutMs,
+  );
+});

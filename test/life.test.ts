@@ -1,0 +1,432 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { connect, createServer } from "node:net";
+import { join } from "node:path";
+import { toJson } from "../src/json.ts";
+import { toProduct } from "./support/catalog.ts";
+import { drive, type Load, type Outcome } from "./support/drive.ts";
+import { writeFeed } from "./support/feed.ts";
+import { type Environment, isCampaign, pds, serve, temporaryFolder, writeFiles } from "./support/pds.ts";
+import { createPostgresDatabase } from "./support/postgres.ts";
+import { begin, canSeeProcesses, childrenOf, isAlive, type Started, start } from "./support/start.ts";
+import { until } from "./support/until.ts";
+
+// From the start to the end of a process, and from one to the next.
+
+/** How many requests a change from one process to the next is to be under: enough for each run; the full campaign asks for more. */
+const handoverRequests = Number(process.env.HANDOVER_REQUESTS ?? 10_000);
+const handovers = isCampaign ? 10 : 2;
+const connections = 64;
+
+const folder = await temporaryFolder();
+const id = 8_000_000_000_001;
+const store: Environment = { DATABASE_URL: `sqlite:${join(folder, "pds.sqlite")}`, SHOP_DOMAIN: "shop.example" };
+const paths = [`/api/v1/products/${id}`, "/api/v1/products/pz/MUG", "/api/v1/histories", "/livez"];
+
+beforeAll(async () => {
+  const [products = ""] = await writeFiles(folder, { "products.ndjson": toJson(toProduct(id)) });
+  await pds(["import", "products", products], store);
+  await pds(["import", "personalization", await writeFeed(folder, "feed")], store);
+});
+
+interface Readiness {
+  readonly status: number;
+  readonly body: { readonly status: string; readonly checks: Readonly<Record<string, string>> };
+}
+
+async function readinessOf(url: string): Promise<Readiness> {
+  const response = await fetch(`${url}/readyz`);
+  return { status: response.status, body: (await response.json()) as Readiness["body"] };
+}
+
+/** Adds up the samples of a metric that have all of these labels. */
+async function sumOf({ adminUrl }: { readonly adminUrl: string }, name: string, labels = ""): Promise<number> {
+  const text = await (await fetch(`${adminUrl}/metrics`)).text();
+  const lines = text.split("\n").filter((line) => line.match(/^[^{ ]+/)?.[0] === name && line.includes(labels));
+  return lines.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
+}
+
+const answersOf = (service: { readonly adminUrl: string }, route: string) =>
+  sumOf(service, "pds_http_request_duration_seconds_count", `route="${route}"`);
+
+/** A platform, or a feed, that takes its time: as many milliseconds as its path says. */
+const slow = Bun.serve({
+  hostname: "127.0.0.1",
+  port: 0,
+  idleTimeout: 60,
+  fetch: async ({ url }) => {
+    await Bun.sleep(Number(new URL(url).pathname.split("/")[1]));
+    return new Response("{}", { status: 403 });
+  },
+});
+afterAll(() => slow.stop(true));
+
+async function freePort(): Promise<string> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return `${port}`;
+}
+
+/** Load that goes on until it is told to stop, and then until there were so many requests. */
+function underLoad(load: Load, least: number): { stop(): Promise<Outcome> } {
+  const over = new AbortController();
+  let isEnough = false;
+  let answers = 0;
+  const outcome = drive({
+    ...load,
+    signal: over.signal,
+    check: () => {
+      if (++answers >= least && isEnough) over.abort();
+      return undefined;
+    },
+  });
+  return {
+    stop: () => {
+      isEnough = true;
+      if (answers >= least) over.abort();
+      return outcome;
+    },
+  };
+}
+
+describe("the probes", () => {
+  test("tell which checks there are, and answer the same on both listeners", async () => {
+    await using service = await start(store);
+    for (const url of [service.url, service.adminUrl]) {
+      expect(await readinessOf(url)).toEqual({
+        status: 200,
+        body: { status: "ready", checks: { service: "ok", database: "ok", data: "ok", jobs: "ok" } },
+      });
+      const live = await fetch(`${url}/livez`);
+      expect([live.status, await live.json(), live.headers.get("connection")]).toEqual([200, { status: "ok" }, null]);
+    }
+  });
+
+  test("tell the loss of the store: alive it is, ready it is not", async () => {
+    const { url, drop } = await createPostgresDatabase();
+    await using service = await serve({ DATABASE_URL: url });
+    await drop();
+    await until("the loss is noticed", async () => (await readinessOf(service.url)).status === 503);
+    const { body } = await readinessOf(service.url);
+    expect(body).toMatchObject({ status: "not ready", checks: { service: "ok", database: "cannot be reached" } });
+    for (const base of [service.url, service.adminUrl]) expect((await fetch(`${base}/livez`)).status).toBe(200);
+    expect(await sumOf(service, "pds_store_lost")).toBe(1);
+  });
+});
+
+describe("a stop", () => {
+  test.concurrent("by SIGTERM first says so, while everything is answered and connections are closed", async () => {
+    await using service = await start({ ...store, DRAIN_SECONDS: "2" });
+    const kept = drive({ url: service.url, paths, connections: 4, rate: 40, seconds: 1.2 });
+    const ending = service.end("SIGTERM");
+    await until("it says so", async () => (await readinessOf(service.url)).status === 503, 1000);
+    for (const url of [service.url, service.adminUrl]) {
+      const { status, body } = await readinessOf(url);
+      expect(status).toBe(503);
+      expect(body).toMatchObject({ status: "not ready", checks: { service: "is about to stop", database: "ok" } });
+    }
+    for (const path of [...paths, "/nothing", "/api/v1/products/pz/%zz", "/openapi.json"]) {
+      for (const method of ["GET", "HEAD", "OPTIONS", "POST"]) {
+        const response = await fetch(`${service.url}${path}`, { method });
+        expect([path, response.headers.get("connection")]).toEqual([path, "close"]);
+        if (method === "GET" && paths.includes(path)) expect(response.status).toBe(200);
+      }
+    }
+    expect(await kept).toMatchObject({ failed: 0, failures: {} });
+    const { code, tookMs } = await ending;
+    expect(code).toBe(0);
+    expect(tookMs).toBeWithin(2000, 5000);
+    expect(service.log()).toContain('"signal":"SIGTERM"');
+    expect(service.log()).toContain('"msg":"stopped"');
+  });
+
+  test.concurrent("by SIGTERM is not cut short by a second one, nor by SIGINT", async () => {
+    await using service = await start({ ...store, DRAIN_SECONDS: "2" });
+    const ending = service.end("SIGTERM");
+    for (const signal of ["SIGTERM", "SIGINT"] as const) {
+      await Bun.sleep(500);
+      service.process.kill(signal);
+      expect((await fetch(`${service.url}/livez`)).status).toBe(200);
+    }
+    const { code, tookMs } = await ending;
+    expect(code).toBe(0);
+    expect(tookMs).toBeWithin(2000, 5000);
+  });
+
+  test.concurrent("by SIGINT waits for nobody to go elsewhere", async () => {
+    await using service = await start({ ...store, DRAIN_SECONDS: "60" });
+    const { code, tookMs } = await service.end("SIGINT");
+    expect(code).toBe(0);
+    expect(tookMs).toBeLessThan(4000);
+  });
+
+  test.concurrent("of several workers by SIGINT waits for nobody either", async () => {
+    await using service = await start({ ...store, DRAIN_SECONDS: "60" }, "--workers", "2");
+    const { code, tookMs } = await service.end("SIGINT");
+    expect(code).toBe(0);
+    expect(tookMs).toBeLessThan(5000);
+  });
+
+  // Longer than anybody is waited for, it would be a test of ten seconds.
+  test.concurrent.each(isCampaign ? [1000, 60_000] : [1000])(
+    "lets answers under way end that take %i ms, within bounds",
+    async (ms) => {
+      const platform = { SHOPIFY_API_URL: `${slow.url.origin}/${ms}`, SHOPIFY_ACCESS_TOKEN: "shpat_stand-in" };
+      await using service = await start({ ...store, ...platform });
+      const asked = fetch(`${service.url}/api/v1/products/77`);
+      await until("it is asked", async () => (await sumOf(service, "pds_gate_inside", 'gate="platform"')) === 1);
+      const ending = service.end("SIGTERM");
+      const response = await asked;
+      expect(response.status).toBe(503);
+      expect(await response.text()).toContain("could not be found");
+      const { code, tookMs } = await ending;
+      expect(code).toBe(0);
+      expect(tookMs).toBeLessThan(Math.min(ms, 10_000) + 3000);
+    },
+  );
+
+  test.concurrent("is not held up for good by somebody who does not read", async () => {
+    await using service = await start(store);
+    const { hostname, port } = new URL(service.url);
+    const socket = connect(Number(port), hostname).on("error", () => {});
+    await new Promise<void>((resolve) => socket.once("connect", () => resolve()));
+    socket.pause();
+    socket.write("GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n".repeat(2000));
+    await until("much is asked", async () => (await answersOf(service, "/openapi.json")) > 20);
+    const { code, tookMs } = await service.end("SIGTERM");
+    socket.destroy();
+    expect(code).toBe(0);
+    expect(tookMs).toBeLessThan(13_000);
+  });
+
+  test.concurrent.if(isCampaign)("of several workers gives them the time that each has", async () => {
+    await using service = await start({ ...store, DRAIN_SECONDS: "17" }, "--workers", "2");
+    const load = underLoad({ url: service.url, paths, connections: 4, rate: 40 }, 0);
+    const ending = service.end("SIGTERM");
+    await Bun.sleep(16_500);
+    expect(await load.stop()).toMatchObject({ failed: 0, failures: {} });
+    expect((await ending).tookMs).toBeWithin(17_000, 20_000);
+    expect(service.log().match(/"msg":"stopped"/g)).toHaveLength(3);
+  });
+
+  test.concurrent("while it waits for its first data comes as soon as at any other time", async () => {
+    const [config = ""] = await writeFiles(folder, {
+      "pds.toml": `brand = "acme"
+        [jobs.personalization-import]
+        source = "${slow.url.origin}/30000/"
+        schedule = "0 0 1 1 *"`,
+    });
+    const environment = { DATABASE_URL: `sqlite:${join(folder, "empty.sqlite")}`, PDS_CONFIG: config };
+    await using service = begin([], environment);
+    await Bun.sleep(1500);
+    expect(service.printed()).toBe("");
+    const { code, tookMs } = await service.end("SIGTERM");
+    expect(service.log()).toContain('"msg":"stopped"');
+    expect(code).toBe(0);
+    expect(tookMs).toBeLessThan(5000);
+  });
+});
+
+test.concurrent("a connection on which nothing comes is closed", async () => {
+  await using service = await start({ ...store, IDLE_SECONDS: "1" });
+  const { hostname, port } = new URL(service.url);
+  const socket = connect(Number(port), hostname).on("error", () => {});
+  let isClosed = false;
+  socket.on("close", () => {
+    isClosed = true;
+  });
+  socket.resume().write("GET /livez HTTP/1.1\r\nHost: x\r\n\r\n");
+  await until("it is closed", () => isClosed);
+});
+
+describe("another process on the same port", () => {
+  test("is refused, with what can be done, unless the port is shared", async () => {
+    await using service = await start(store);
+    const port = new URL(service.url).port;
+    for (const more of [{}, { REUSE_PORT: "on" }]) {
+      const second = await pds(["serve"], { ...store, PORT: port, ADMIN_PORT: "0", DRAIN_SECONDS: "0", ...more });
+      expect(second.code).toBe(1);
+      expect(second.stderr).toMatch(new RegExp(`pds: cannot listen on \\S+ port ${port}: .*PORT and ADMIN_PORT`));
+      expect(second.stdout).toBe("");
+    }
+    const { port: adminPort } = new URL(service.adminUrl);
+    const second = await pds(["serve"], { ...store, PORT: "0", ADMIN_PORT: adminPort, DRAIN_SECONDS: "0" });
+    expect([second.code, second.stderr]).toEqual([1, expect.stringContaining(`port ${adminPort}: `)]);
+    expect((await fetch(`${service.url}/livez`)).status).toBe(200);
+  });
+
+  test.concurrent(
+    "takes over without a failed request where ports are shared",
+    async () => {
+      const ports = { PORT: await freePort(), ADMIN_PORT: await freePort() };
+      const environment = { ...store, ...ports, REUSE_PORT: "on", DRAIN_SECONDS: "1" };
+      let current = await start(environment);
+      const load = underLoad({ url: current.url, paths, connections }, handoverRequests);
+      for (let count = 0; count < handovers; count++) {
+        await Bun.sleep(isCampaign ? 1000 : 200);
+        const next = await start(environment);
+        expect([next.url, next.adminUrl]).toEqual([current.url, current.adminUrl]);
+        expect((await current.end("SIGTERM")).code).toBe(0);
+        current = next;
+      }
+      const outcome = await load.stop();
+      await using _ = current;
+      tell("ports shared", outcome);
+      expect(outcome.failures).toEqual({});
+      expect(outcome.answered).toBeGreaterThanOrEqual(handoverRequests);
+      // The old ones have sent them away.
+      expect(outcome.closing).toBeGreaterThanOrEqual(handovers);
+      expect(await sumOf(current, "pds_http_request_duration_seconds_count")).toBeWithin(1, outcome.requests);
+    },
+    30_000 + handoverRequests,
+  );
+});
+
+describe("two replicas that are started again one after the other", () => {
+  test.concurrent(
+    "fail no request of whoever asks which are ready",
+    async () => {
+      const environments = await Promise.all(
+        [0, 1].map(async () => ({ ...store, PORT: await freePort(), ADMIN_PORT: "0", DRAIN_SECONDS: "1" })),
+      );
+      const replicas = await Promise.all(environments.map((environment) => start(environment)));
+      const urls = replicas.map(({ url }) => url);
+      const ready = new Set(urls);
+      const over = new AbortController();
+      const asking = Promise.all(
+        urls.map(async (url) => {
+          for (; !over.signal.aborted; await Bun.sleep(50)) {
+            const isReady = await readinessOf(url).then(
+              ({ status }) => status === 200,
+              () => false,
+            );
+            if (isReady) ready.add(url);
+            else ready.delete(url);
+          }
+        }),
+      );
+      const isReady = (url: string) => ready.has(url);
+      const load = underLoad({ url: urls, paths, connections, isReady }, handoverRequests);
+      for (let count = 0; count < handovers; count++) {
+        const which = count % 2;
+        await (replicas[which] as Started).end("SIGTERM");
+        replicas[which] = await start(environments[which] as Environment);
+        await until("it is found ready", () => ready.has(urls[which] ?? ""));
+        await Bun.sleep(isCampaign ? 1000 : 200);
+      }
+      const outcome = await load.stop();
+      over.abort();
+      await asking;
+      tell("two replicas", outcome);
+      await Promise.all(replicas.map((replica) => replica.end("SIGKILL")));
+      expect(outcome.failures).toEqual({});
+      expect(outcome.answered).toBeGreaterThanOrEqual(handoverRequests);
+      expect(outcome.closing).toBeGreaterThanOrEqual(handovers);
+      for (const url of urls) expect(outcome.from[url]).toBeGreaterThan(0);
+    },
+    30_000 + handoverRequests,
+  );
+});
+
+describe("workers", () => {
+  test.concurrent.each(["0", "-1", "257", "1.5", "two", "", "1e1", "0x2"])("are not so many: %p", async (count) => {
+    const { code, stderr, stdout } = await pds(["serve", `--workers=${count}`], store);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toBe(`pds: --workers: expected a number from 1 to 256, not ${count}\n`);
+  });
+
+  test("share a port, their metrics add up, and what they are told and say goes through the first", async () => {
+    await using service = await start({ ...store, DRAIN_SECONDS: "1" }, "--workers", "3");
+    expect(new URL(service.url).port).not.toBe("0");
+    expect(service.log().match(/"msg":"listening"/g)).toHaveLength(1);
+    expect(await sumOf(service, "pds_processes")).toBe(3);
+    expect(await readinessOf(service.adminUrl)).toMatchObject({ status: 200, body: { checks: { workers: "ok" } } });
+
+    const outcome = await drive({ url: service.url, paths, connections, requests: 4000 });
+    expect(outcome).toMatchObject({ failed: 0, answered: 4000 });
+    for (const [route, count] of [
+      ["/api/v1/products/:id", 1000],
+      ["/api/v1/products/pz/:sku", 1000],
+      ["/api/v1/histories", 1000],
+      ["/livez", 1000],
+    ] as const) {
+      expect(await answersOf(service, route)).toBe(count);
+    }
+    // Each has asked the store for itself: one process alone would have asked once.
+    expect(await sumOf(service, "pds_memory_entries")).toBe(9);
+    expect(await sumOf(service, "pds_process_resident_memory_bytes")).toBeGreaterThan(3 * 20 * 2 ** 20);
+
+    const load = underLoad({ url: service.url, paths, connections }, 0);
+    await Bun.sleep(100);
+    const ending = service.end("SIGTERM");
+    await Bun.sleep(700);
+    const drained = await load.stop();
+    const { code, tookMs } = await ending;
+    expect(drained.failures).toEqual({});
+    expect(drained.closing).toBeGreaterThan(0);
+    expect(code).toBe(0);
+    expect(tookMs).toBeWithin(1000, 5000);
+    expect(service.log().match(/"msg":"stopped"/g)).toHaveLength(4);
+    expect(service.log()).not.toMatch(/"level":[456]0/);
+  });
+
+  describe.if(canSeeProcesses)("that end without a warning", () => {
+    test("are started again, and the others go on", async () => {
+      await using service = await start(store, "--workers", "3");
+      const before = childrenOf(service.pid);
+      expect(before).toHaveLength(3);
+      const load = underLoad({ url: service.url, paths, connections }, 2000);
+      await Bun.sleep(300);
+      const victim = before[1] as number;
+      process.kill(victim, "SIGKILL");
+      await until("it is missed", async () => (await readinessOf(service.adminUrl)).status === 503);
+      expect((await readinessOf(service.adminUrl)).body.checks).toMatchObject({ workers: "2 of 3 serve" });
+      await until("there is another", async () => (await readinessOf(service.adminUrl)).status === 200);
+      const after = childrenOf(service.pid);
+      expect(after).toHaveLength(3);
+      expect(after).not.toContain(victim);
+      const outcome = await load.stop();
+      // Only what was on its connections is lost, once each.
+      expect(outcome.failed).toBeLessThanOrEqual(connections);
+      for (const why of Object.keys(outcome.failures)) expect(why).toMatch(/^(reset|closed before)/);
+      expect(await sumOf(service, "pds_processes")).toBe(3);
+      expect(service.log()).toContain("a worker ended by itself and is started again");
+      const again = await drive({ url: service.url, paths, connections, requests: 2000 });
+      expect(again).toMatchObject({ failed: 0 });
+    });
+
+    test.concurrent.each([0, 150, 300])(
+      "with the first, killed %i ms after the start of the others, all end",
+      async (ms) => {
+        const service = begin(["--workers", "3"], store);
+        await until("there are some", () => childrenOf(service.pid).length > 0);
+        await Bun.sleep(ms);
+        const workers = childrenOf(service.pid);
+        await service.end("SIGKILL");
+        await until("all have ended", () => !workers.some(isAlive), 5000).finally(() => {
+          for (const pid of workers.filter(isAlive)) process.kill(pid, "SIGKILL");
+        });
+      },
+    );
+
+    test.concurrent("with the first, killed while they serve, all end", async () => {
+      await using service = await start(store, "--workers", "3");
+      const workers = childrenOf(service.pid);
+      expect(workers).toHaveLength(3);
+      await service.end("SIGKILL");
+      await until("all have ended", () => !workers.some(isAlive), 5000).finally(() => {
+        for (const pid of workers.filter(isAlive)) process.kill(pid, "SIGKILL");
+      });
+    });
+  });
+});
+
+function tell(name: string, { requests, failed, failures, opened, longestMs, tookMs, failedAtMs }: Outcome): void {
+  if (!isCampaign) return;
+  const why = failed === 0 ? "" : ` ${JSON.stringify(failures)} at ${failedAtMs} ms`;
+  process.stderr.write(
+    `${name}: ${failed} of ${requests} requests failed in ${handovers} handovers${why}; ${opened} connections, the longest ` +
+      `answer in ${longestMs.toFixed(0)} ms, ${Math.round((requests / tookMs) * 1000)} requests a second\n`,
+  );
+}

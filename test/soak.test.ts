@@ -1,0 +1,169 @@
+import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { SQL } from "bun";
+import { toJson } from "../src/json.ts";
+import { toProduct, toVariant } from "./support/catalog.ts";
+import { type Ask, drive } from "./support/drive.ts";
+import { feedFiles, writeFeed } from "./support/feed.ts";
+import { isCampaign, pds, temporaryFolder, writeFiles } from "./support/pds.ts";
+import { canSeeProcesses, openFiles, residentBytes, start } from "./support/start.ts";
+
+// Hours in small: full load on more than the memory for answers holds, while products change; nothing may grow.
+
+const seconds = isCampaign ? Number(process.env.SOAK_SECONDS ?? 600) : 3;
+const productCount = isCampaign ? 20_000 : 1200;
+const megabytes = isCampaign ? 64 : 4;
+/** How far the last third may lie above the first. */
+const tolerance = 0.05;
+/** What is left out at the beginning. */
+const warmUp = 0.2;
+const changesPerSecond = 20;
+
+const firstId = 8_000_000_000_001;
+const idOf = (index: number) => firstId + index;
+const variants = Array.from({ length: 4 }, (_, index) => toVariant(1, { id: 401 + index }));
+
+const median = (values: readonly number[]) =>
+  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+
+/** By how much the last third of a series lies above the first, after the warm-up. */
+function growthOf(series: readonly number[]): number {
+  const settled = series.slice(Math.ceil(series.length * warmUp));
+  const third = Math.max(1, Math.floor(settled.length / 3));
+  return median(settled.slice(-third)) / median(settled.slice(0, third)) - 1;
+}
+
+/** Numbers that are the same in every run. */
+function sequence(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+/** Picks a few much, most seldom: the n-th as often as 1/n. */
+function zipf(count: number, random: () => number): () => number {
+  const sums = new Float64Array(count);
+  let sum = 0;
+  for (let index = 0; index < count; index++) sums[index] = sum += 1 / (index + 1);
+  return () => {
+    const at = random() * sum;
+    let [low, high] = [0, count - 1];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((sums[middle] as number) < at) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  };
+}
+
+/** What a shop's pages ask for, and what strangers do. */
+function asking(): (request: number) => Ask {
+  const random = sequence(7);
+  const pick = zipf(productCount, random);
+  const codings = ["br", "gzip", "zstd", "identity"];
+  return (request) => {
+    const kind = random();
+    const headers = { "Accept-Encoding": codings[request % 7] ?? "br" };
+    if (kind < 0.8) return { path: `/api/v1/products/${idOf(pick())}`, headers };
+    if (kind < 0.9) return { path: `/api/v1/products/pz/${["MUG", "A%2FB%20%C3%A9%2B"][request % 2]}`, headers };
+    if (kind < 0.94) return { path: `/api/v1/products/pz/unknown-${Math.floor(random() * 1e9)}`, headers };
+    if (kind < 0.97) return { path: `/api/v1/products/${1 + Math.floor(random() * 1e9)}`, headers, statuses: [404] };
+    if (kind < 0.98) return { path: `/api/v1/products/x${request}`, headers, statuses: [400] };
+    return { path: "/api/v1/histories", headers };
+  };
+}
+
+test("growth is seen where there is some, and only there", () => {
+  const noise = sequence(3);
+  const series = (slope: number) => Array.from({ length: 100 }, (_, index) => 100 + slope * index + noise() * 3);
+  const jump = Array.from({ length: 100 }, (_, index) => (index < 15 ? 50 : 100));
+  expect(growthOf(series(0))).toBeLessThan(tolerance);
+  expect(growthOf(series(0.3))).toBeGreaterThan(tolerance);
+  expect(growthOf(jump)).toBe(0);
+});
+
+describe.if(canSeeProcesses)(`${seconds} seconds of full load on ${productCount} products that change`, () => {
+  test(
+    "leave memory and open files as they were, and no request without its answer",
+    async () => {
+      const folder = await temporaryFolder();
+      const url = `sqlite:${join(folder, "pds.sqlite")}`;
+      const environment = { DATABASE_URL: url, MEMORY_MEGABYTES: `${megabytes}`, LOG_LEVEL: "error" };
+      const lines = Array.from({ length: productCount }, (_, index) => toJson(toProduct(idOf(index), { variants })));
+      const [file = ""] = await writeFiles(folder, { "products.ndjson": lines.join("\n") });
+      expect((await pds(["import", "products", file], environment)).code).toBe(0);
+      expect(
+        (await pds(["import", "personalization", await writeFeed(folder, "feed", feedFiles)], environment)).code,
+      ).toBe(0);
+
+      await using service = await start(environment);
+      const asked = asking();
+      // Otherwise the first connections were the growth.
+      await drive({ url: service.url, paths: asked, connections: 64, requests: 500 });
+      const over = new AbortController();
+      const [bytes, files]: number[][] = [[], []];
+      const sampling = (async () => {
+        for (const everyMs = Math.min(1000, seconds * 20); !over.signal.aborted; await Bun.sleep(everyMs)) {
+          bytes?.push(residentBytes(service.pid));
+          files?.push(openFiles(service.pid));
+        }
+      })();
+      const changing = change(url, over.signal);
+      const outcome = await drive({ url: service.url, paths: asked, connections: 64, seconds });
+      over.abort();
+      await sampling;
+      const changes = await changing;
+
+      expect(outcome.failures).toEqual({});
+      expect(outcome.answered).toBe(outcome.requests);
+      expect(outcome.answered).toBeGreaterThan(seconds * 100);
+      expect(changes).toBeGreaterThan(seconds);
+      const metrics = await (await fetch(`${service.adminUrl}/metrics`)).text();
+      const metric = (name: string) => Number(metrics.match(new RegExp(`^${name} (\\S+)$`, "m"))?.[1]);
+      // It was full, and what had changed was forgotten: else this would say little.
+      expect(metric("pds_memory_bytes")).toBeWithin(megabytes * 2 ** 20 * 0.8, megabytes * 2 ** 20 + 1);
+      expect(metric('pds_memory_removed_total{why="evicted"}')).toBeGreaterThan(0);
+      expect(metric('pds_memory_removed_total{why="changed"}')).toBeGreaterThan(0);
+
+      // The load is gone, and with it its connections.
+      await Bun.sleep(200);
+      expect(openFiles(service.pid)).toBeLessThanOrEqual((files?.[0] ?? 0) + 2);
+      expect(Math.max(...(files ?? []))).toBeLessThanOrEqual(median(files ?? []) + 16);
+      if (isCampaign) report(outcome.answered, outcome.longestMs, changes, bytes ?? []);
+      // A few seconds are all warm-up.
+      expect(growthOf(bytes ?? [])).toBeLessThan(isCampaign ? tolerance : 1);
+    },
+    (seconds + 60) * 1000,
+  );
+});
+
+/** Has products change as a job would have them. @returns how many */
+async function change(url: string, signal: AbortSignal): Promise<number> {
+  const sql = new SQL(url, { max: 1 });
+  await sql`PRAGMA busy_timeout = 5000`;
+  const pick = zipf(productCount, sequence(11));
+  let count = 0;
+  for (; !signal.aborted; count++) {
+    const id = idOf(pick());
+    const document = toJson(toProduct(id, { variants, title: `Plate ${id}, ${count}` }));
+    await sql`UPDATE product SET document = ${document}, tag = ${`soak-${count}`} WHERE id = ${id}`;
+    await Bun.sleep(1000 / changesPerSecond);
+  }
+  await sql.close();
+  return count;
+}
+
+function report(answered: number, longestMs: number, changes: number, bytes: readonly number[]): void {
+  const megabytesOf = (value: number) => (value / 2 ** 20).toFixed(1);
+  const tenth = bytes.length / 10;
+  const tenths = Array.from({ length: 10 }, (_, index) =>
+    megabytesOf(median(bytes.slice(Math.floor(index * tenth), Math.floor((index + 1) * tenth)))),
+  );
+  process.stderr.write(
+    `${answered} answers, the longest in ${longestMs.toFixed(0)} ms, ${changes} changes; resident at least ` +
+      `${megabytesOf(Math.min(...bytes))} MB, by tenths ${tenths.join(" ")} MB, growth ${(growthOf(bytes) * 100).toFixed(1)} %\n`,
+  );
+}

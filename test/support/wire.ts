@@ -1,0 +1,68 @@
+/** An answer as it came over the wire. */
+export interface WireAnswer {
+  readonly version: string;
+  readonly status: number;
+  /** By name in lower case; the values of one that came several times, with commas. */
+  readonly headers: ReadonlyMap<string, string>;
+  /** Names that came more than once. */
+  readonly repeated: readonly string[];
+  readonly body: Buffer;
+  /** How many bytes it took, head and body. */
+  readonly size: number;
+  /** Whether its end shows only in the end of the connection. */
+  readonly isUnbounded: boolean;
+}
+
+const withoutBody = (status: number) => status === 204 || status === 304 || status < 200;
+
+/**
+ * The first answer among the bytes that came.
+ * @param isHead whether it answers a `HEAD`
+ * @returns undefined when it is not whole yet
+ * @throws Error when it is none
+ */
+export function parseAnswer(bytes: Buffer, isHead = false): WireAnswer | undefined {
+  const end = bytes.indexOf("\r\n\r\n");
+  if (end < 0) return undefined;
+  const [first = "", ...lines] = bytes.toString("latin1", 0, end).split("\r\n");
+  const [, version = "", code = ""] = first.match(/^HTTP\/(1\.[01]) (\d{3})(?: .*)?$/) ?? [];
+  if (version === "") throw new Error(`no answer: ${JSON.stringify(first)}`);
+  const headers = new Map<string, string>();
+  const repeated: string[] = [];
+  for (const line of lines) {
+    const [, name = "", value = ""] = line.match(/^([\w!#$%&'*+.^`|~-]+):[ \t]*(.*?)[ \t]*$/) ?? [];
+    if (name === "") throw new Error(`no header field: ${JSON.stringify(line)}`);
+    const key = name.toLowerCase();
+    const before = headers.get(key);
+    if (before !== undefined) repeated.push(key);
+    headers.set(key, before === undefined ? value : `${before},${value}`);
+  }
+  const status = Number(code);
+  const answer = { version, status, headers, repeated, isUnbounded: false };
+  const start = end + 4;
+  if (isHead || withoutBody(status)) return { ...answer, body: Buffer.alloc(0), size: start };
+  if (headers.get("transfer-encoding") === "chunked") {
+    const read = readChunks(bytes, start);
+    return read && { ...answer, body: Buffer.concat(read.chunks), size: read.end };
+  }
+  const length = headers.get("content-length");
+  if (length === undefined) return { ...answer, body: bytes.subarray(start), size: bytes.length, isUnbounded: true };
+  if (!/^\d+$/.test(length)) throw new Error(`no length: ${length}`);
+  const size = start + Number(length);
+  return bytes.length < size ? undefined : { ...answer, body: bytes.subarray(start, size), size };
+}
+
+function readChunks(bytes: Buffer, from: number): { chunks: Buffer[]; end: number } | undefined {
+  const chunks: Buffer[] = [];
+  for (let at = from; ; ) {
+    const lineEnd = bytes.indexOf("\r\n", at);
+    if (lineEnd < 0) return undefined;
+    const size = Number.parseInt(bytes.toString("latin1", at, lineEnd), 16);
+    if (Number.isNaN(size)) throw new Error("no chunk");
+    const next = lineEnd + 2 + size + 2;
+    if (bytes.length < next) return undefined;
+    if (size === 0) return { chunks, end: next };
+    chunks.push(bytes.subarray(lineEnd + 2, next - 2));
+    at = next;
+  }
+}
