@@ -26,11 +26,11 @@ const getNothing: Handler = () => {
 
 /** Asks for the token, as bearer token or as the password of basic authentication. */
 function guarded(token: string, handler: Handler): Handler {
-  return (request, requestId) => {
+  return (request, requestId, nowMs) => {
     if (token !== "" && !sameText(givenToken(request.headers.get("authorization") ?? ""), token)) {
       throw new ServiceError("unauthorized", "This address needs the admin token.");
     }
-    return handler(request, requestId);
+    return handler(request, requestId, nowMs);
   };
 }
 

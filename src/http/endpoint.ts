@@ -9,10 +9,14 @@ import type { FailureLog } from "./failure-log.ts";
 import { requestIdOf } from "./request.ts";
 import type { RequestCounter, RouteCounter } from "./requests.ts";
 
-/** @returns undefined when there is nothing of that name */
+/**
+ * @param nowMs when the request came, by `performance.now()`
+ * @returns undefined when there is nothing of that name
+ */
 export type Handler = (
   request: BunRequest<string>,
   requestId: string,
+  nowMs: number,
 ) => Answer | undefined | Promise<Answer | undefined>;
 
 /** Makes a failure the operation's own kind of answer. */
@@ -67,7 +71,7 @@ export class Endpoint {
     let answer: ReturnType<Handler>;
     try {
       if (this.#limiter !== undefined) takeAllowance(this.#limiter, asked, server);
-      if (method === "GET" || method === "HEAD") answer = this.#resource.get(request, requestId);
+      if (method === "GET" || method === "HEAD") answer = this.#resource.get(request, requestId, asked.begunMs);
       else if (method === "OPTIONS") return this.#done(preflight(requestId), 204, asked);
       else throw new ServiceError("method_not_allowed", `This address answers ${allowedMethods}, not ${method}.`);
     } catch (error) {
@@ -102,9 +106,10 @@ export class Endpoint {
     }
     const coding = content.isCompressible ? chooseCoding(headers.get("accept-encoding")) : "identity";
     const body = content.in(coding);
-    const send = (made: Uint8Array<ArrayBuffer>) =>
-      this.#done(toResponse(status, made, answer.headersFor(coding), asked), status, asked);
-    return body instanceof Promise ? body.then(send) : send(body);
+    if (!(body instanceof Promise)) {
+      return this.#done(toResponse(status, body, answer.headersFor(coding), asked), status, asked);
+    }
+    return body.then((made) => this.#done(toResponse(status, made, answer.headersFor(coding), asked), status, asked));
   }
 
   /** Counts what goes out, and adds what concerns this one only. */

@@ -33,10 +33,10 @@ export function getHistories(memory: Memory, { database, gate, policy }: History
       return { content, isEmpty: false };
     },
   };
-  return (request) => {
+  return (request, _, nowMs) => {
     const order = parseOrder("order" in request.params ? parameter(request, "order") : "desc");
     if (order === undefined)
       throw new ServiceError("bad_request", "The order is asc (oldest first) or desc (newest first).");
-    return memory.answer(kind, order);
+    return memory.answer(kind, order, nowMs);
   };
 }

@@ -40,12 +40,15 @@ export function lifetimeOf({ staleIfErrorS }: CachePolicy, maxAgeS = Number.POSI
 
 interface Entry {
   readonly kind: Kind;
+  readonly name: string;
   readonly finding: Finding;
   readonly hit: Answer | undefined;
   /** When it was found, or found to be the same still. */
   foundAtMs: number;
   /** Not before this is it asked for again. */
   askAgainMs: number;
+  /** Until then it is answered without another look. */
+  lookedAtUntilMs: number;
 }
 
 interface Search {
@@ -76,6 +79,9 @@ const failedMs = 1000;
 /** Entries that are looked at in one go when something has changed: others want their turn too. */
 const entriesPerTurn = 5000;
 
+/** How long what was just looked at is answered without telling the table of all answers that it was asked for: that would take as long as all else. */
+const lookMs = 1000;
+
 const noResult = Promise.resolve(undefined);
 const hitNote = { "Cache-Status": "pds; hit" };
 
@@ -84,6 +90,8 @@ export class Memory {
   readonly counts: MemoryCounts = { hits: 0, stale: 0, misses: 0, collapsed: 0, failed: 0, evicted: 0, dropped: 0 };
   readonly #full: LRUCache<string, Entry> | undefined;
   readonly #empty: LRUCache<string, Entry> | undefined;
+  /** What has been looked at, by kind and name. */
+  readonly #lookedAt = new Map<Kind, Map<string, Entry>>();
   readonly #searches = new Map<string, Search>();
   readonly #unverifiedMs: (nowMs: number) => number;
   readonly budget: number;
@@ -99,7 +107,8 @@ export class Memory {
     this.#full = new LRUCache({
       maxSize: budget,
       sizeCalculation: ({ finding }) => (finding.content?.size ?? 0) + bytesPerEntry,
-      dispose: (_entry, _key, reason) => {
+      dispose: (entry, _key, reason) => {
+        this.#lookedAt.get(entry.kind)?.delete(entry.name);
         if (reason === "evict") this.counts.evicted++;
       },
     });
@@ -117,15 +126,20 @@ export class Memory {
   /**
    * The answer of a name: at once when it is there.
    * @returns undefined when there is nothing of that name
+   * @param nowMs by `performance.now()`
    * @throws what finding it throws, when nothing is kept that may be answered instead
    */
-  answer(kind: Kind, name: string): Answer | undefined | Promise<Answer | undefined> {
+  answer(kind: Kind, name: string, nowMs = performance.now()): Answer | undefined | Promise<Answer | undefined> {
+    const unverifiedMs = this.#unverifiedMs(nowMs);
+    const lookedAt = this.#lookedAt.get(kind)?.get(name);
+    if (lookedAt !== undefined && nowMs < lookedAt.lookedAtUntilMs && unverifiedMs === 0) {
+      this.counts.hits++;
+      return lookedAt.hit;
+    }
     const key = `${kind.name}/${name}`;
     const entry = this.#full?.get(key) ?? this.#empty?.get(key);
     if (entry === undefined) return this.#search(kind, name, key, undefined);
-    const nowMs = performance.now();
     const ageMs = nowMs - entry.foundAtMs;
-    const unverifiedMs = this.#unverifiedMs(nowMs);
     if (unverifiedMs > 0) {
       return this.#answerUnverified(
         entry,
@@ -136,6 +150,7 @@ export class Memory {
     }
     if (ageMs < kind.freshMs) {
       this.counts.hits++;
+      if (!entry.finding.isEmpty) this.#lookAt(entry, nowMs);
       return entry.hit;
     }
     if (entry.finding.isEmpty) return this.#search(kind, name, key, undefined);
@@ -180,6 +195,17 @@ export class Memory {
     this.#empty?.clear();
   }
 
+  #lookAt(entry: Entry, nowMs: number): void {
+    const { kind, name, foundAtMs } = entry;
+    entry.lookedAtUntilMs = Math.min(foundAtMs + kind.freshMs, nowMs + lookMs);
+    let names = this.#lookedAt.get(kind);
+    if (names === undefined) {
+      names = new Map();
+      this.#lookedAt.set(kind, names);
+    }
+    names.set(name, entry);
+  }
+
   #outdate(key: string, search: Search): void {
     search.isOutdated = true;
     // Whoever comes from now on must not get what it finds.
@@ -217,7 +243,7 @@ export class Memory {
     const { kind, old } = search;
     try {
       const finding = await kind.find(name);
-      if (!search.isOutdated) this.#keep(kind, key, finding, old);
+      if (!search.isOutdated) this.#keep(search, name, key, finding);
       const stored = search.isOutdated ? "" : "; stored";
       const forward = this.#full === undefined ? "fwd=bypass" : `fwd=${old === undefined ? "miss" : "stale"}${stored}`;
       return finding.content && new Answer(finding.content, { "Cache-Status": `pds; ${forward}` });
@@ -233,7 +259,7 @@ export class Memory {
     }
   }
 
-  #keep(kind: Kind, key: string, finding: Finding, old: Entry | undefined): void {
+  #keep({ kind, old }: Search, name: string, key: string, finding: Finding): void {
     const nowMs = performance.now();
     const foundAtMs = finding.isEmpty ? nowMs - Math.max(0, kind.freshMs - emptyMs) : nowMs;
     // The same as before: what was made of it is kept too.
@@ -244,6 +270,6 @@ export class Memory {
     const hit = finding.content && new Answer(finding.content, hitNote);
     const [to, from] = finding.isEmpty ? [this.#empty, this.#full] : [this.#full, this.#empty];
     from?.delete(key);
-    to?.set(key, { kind, finding, hit, foundAtMs, askAgainMs: 0 });
+    to?.set(key, { kind, name, finding, hit, foundAtMs, askAgainMs: 0, lookedAtUntilMs: 0 });
   }
 }

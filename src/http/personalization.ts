@@ -41,7 +41,7 @@ export function getPersonalization(memory: Memory, { database, gate, brand, poli
       return toFinding(sku, found);
     },
   };
-  return (request) => memory.answer(kind, parameter(request, "sku"));
+  return (request, _, nowMs) => memory.answer(kind, parameter(request, "sku"), nowMs);
 }
 
 /** Whatever of this changes, the answer does. */

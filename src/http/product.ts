@@ -39,10 +39,10 @@ export function getProduct(memory: Memory, { find, shop, maxAgeS, policy }: Prod
       return { content, isEmpty: false };
     },
   };
-  return (request) => {
+  return (request, _, nowMs) => {
     const id = parameter(request, "id");
     if (parseProductId(id) === undefined) throw new ServiceError("invalid_id", "expected String to be a id");
-    return memory.answer(kind, id);
+    return memory.answer(kind, id, nowMs);
   };
 }
 
