@@ -27,18 +27,19 @@ export interface ContentParts {
 /** A finished body and what is said with it; its compressed forms are made once, when they are first asked for. */
 export class Content {
   readonly status: number;
-  readonly body: Uint8Array<ArrayBuffer>;
+  /** The body as it is. A response shares a blob, where it would copy bytes. */
+  readonly body: Blob;
   /** The entity tag as it is sent: weak, since every coding of the body has the same. */
   readonly etag: string | undefined;
   readonly fields: Fields;
   readonly isCompressible: boolean;
-  readonly #coded = new Map<Coding, Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>>>();
+  readonly #coded = new Map<Coding, Blob | Promise<Blob>>();
 
   constructor({ status = 200, type, body, tag, headers }: ContentParts) {
     this.status = status;
-    this.body = typeof body === "string" ? new TextEncoder().encode(body) : body;
+    this.body = new Blob([body]);
     this.etag = tag === undefined ? undefined : `W/"${tag}"`;
-    this.isCompressible = tag !== undefined && this.body.length >= leastCompressed;
+    this.isCompressible = tag !== undefined && this.body.size >= leastCompressed;
     this.fields = {
       "Content-Type": type,
       ...commonFields,
@@ -49,19 +50,22 @@ export class Content {
 
   /** The most bytes that it takes with its compressed forms, which together are smaller than the body. */
   get size(): number {
-    return this.body.length * (this.isCompressible ? 2 : 1);
+    return this.body.size * (this.isCompressible ? 2 : 1);
   }
 
-  in(coding: Coding): Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>> {
+  in(coding: Coding): Blob | Promise<Blob> {
     if (coding === "identity") return this.body;
     const known = this.#coded.get(coding);
     if (known !== undefined) return known;
-    const making = compress(this.body, coding).then((body) => {
-      this.#coded.set(coding, body);
-      return body;
-    });
+    const making = this.#compress(coding);
     this.#coded.set(coding, making);
     return making;
+  }
+
+  async #compress(coding: Exclude<Coding, "identity">): Promise<Blob> {
+    const coded = new Blob([await compress(await this.body.bytes(), coding)]);
+    this.#coded.set(coding, coded);
+    return coded;
   }
 }
 

@@ -141,12 +141,7 @@ const absent = () => new ServiceError("not_found", "Not Found");
 const outsideOperation = new Set<Failure["code"]>(["method_not_allowed", "too_many_requests"]);
 
 /** The server adds the length, and leaves out the body of an answer to `HEAD`. */
-function toResponse(
-  status: number,
-  body: Uint8Array<ArrayBuffer> | null,
-  headers: Headers,
-  { requestId, method }: Asked,
-): Response {
+function toResponse(status: number, body: Blob | null, headers: Headers, { requestId, method }: Asked): Response {
   // The response copies them: the next one sets its own.
   headers.set("X-Request-Id", requestId);
   const response = new Response(body, { status, headers });
