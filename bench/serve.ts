@@ -42,8 +42,8 @@ const sizes = sizesOf(values.sizes ?? (values.quick ? "1000,10000" : "1000,10000
 const mainSize = sizes[Math.floor(sizes.length / 2)] ?? 0;
 const [fewest, most] = [sizes[0] ?? 0, sizes.at(-1) ?? 0] as const;
 
-/** How many addresses are asked for, so few that everyone remembers all of them. */
-const keys = values.quick ? 200 : 1000;
+/** How many addresses are hot: so few that everyone remembers all of them, and that they stay near the processor. */
+const keys = 100;
 
 const skuPaths = (skus: number) =>
   Array.from({ length: Math.min(keys, skus) }, (_, index) => {

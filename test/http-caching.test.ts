@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, spyOn, test } from "bun:test";
 import { parseCachePolicy } from "../src/caching.ts";
-import { Content } from "../src/http/answer.ts";
+import { Content, Template } from "../src/http/answer.ts";
 import { type Kind, lifetimeOf, Memory } from "../src/http/memory.ts";
 import { toJson } from "../src/json.ts";
 import { toProduct } from "./support/catalog.ts";
@@ -501,7 +501,7 @@ describe("that there is nothing", () => {
   function setUp() {
     const state = { nowMs: 1000, isThere: false, asked: 0, isFailing: false };
     const memory = new Memory(2 ** 20, () => 0);
-    const toContent = (body: string) => new Content({ type: "text/plain", body, tag: body });
+    const toContent = (body: string) => new Content({ template: new Template("text/plain"), body, tag: body });
     const kindOf = (name: string, empty: Content | undefined): Kind => ({
       name,
       ...lifetimeOf(policy, 86_400),

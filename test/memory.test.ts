@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, spyOn, test } from "bun:test";
 import fc from "fast-check";
-import { Answer, Content } from "../src/http/answer.ts";
+import { Answer, Content, Template } from "../src/http/answer.ts";
 import { Gate } from "../src/http/gate.ts";
 import { type Finding, type Kind, Memory } from "../src/http/memory.ts";
 
@@ -17,9 +17,10 @@ interface Asked {
 }
 
 /** What a content was made of: its own body can only be read with a promise. */
+const template = new Template("text/plain", { "Cache-Status": "pds; hit" });
 const bodies = new WeakMap<Content, string>();
 function toContent(body: string): Content {
-  const content = new Content({ type: "text/plain", body, tag: body.slice(0, 20) });
+  const content = new Content({ template, body, tag: body.slice(0, 20) });
   bodies.set(content, body);
   return content;
 }

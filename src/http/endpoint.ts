@@ -1,7 +1,7 @@
 import type { BunRequest, Server } from "bun";
 import type { CachePolicy } from "../caching.ts";
 import { ServiceError } from "../errors.ts";
-import { type Answer, type ContentParts, type Fields, isNamed, toAnswer } from "./answer.ts";
+import { type Answer, type AnswerParts, type Fields, isNamed, type PurgeTags, Template, toAnswer } from "./answer.ts";
 import type { RateLimiter } from "./client.ts";
 import { chooseCoding } from "./coding.ts";
 import { allowedMethods, type Failure, toFailure, toProblem } from "./errors.ts";
@@ -20,7 +20,7 @@ export type Handler = (
 ) => Answer | undefined | Promise<Answer | undefined>;
 
 /** Makes a failure the operation's own kind of answer. */
-export type FailureAnswer = (failure: Failure, requestId: string, request: BunRequest<string>) => ContentParts;
+export type FailureAnswer = (failure: Failure, requestId: string, request: BunRequest<string>) => AnswerParts;
 
 /** What is at an address: what it answers, and, where it has its own, how it fails. */
 export interface Resource {
@@ -185,14 +185,18 @@ export const cachingFields = ({ cacheControl, cdnCacheControl }: CachePolicy): F
   "CDN-Cache-Control": cdnCacheControl,
 });
 
+/** What the answers of an operation have in common, those from memory above all. */
+export const operationTemplate = (policy: CachePolicy) =>
+  new Template("application/json", { ...cachingFields(policy), "Cache-Status": "pds; hit" });
+
 /** Longer names go without a tag of their own. */
 const longestTag = 900;
 
-/** Tags by which a cache in between can be told to forget: all of a kind, or one. */
-export function purgeFields(kind: string, name?: string): Fields {
+/** Tags for all of a kind, and for one. */
+export function purgeTags(kind: string, name?: string): PurgeTags {
   const tag = name === undefined ? "" : `${kind}-${encodeURIComponent(name.toWellFormed())}`;
   const tags = tag === "" || tag.length > longestTag ? [kind] : [kind, tag];
-  return { "Cache-Tag": tags.join(","), "Surrogate-Key": tags.join(" ") };
+  return { commas: tags.join(","), spaces: tags.join(" ") };
 }
 
 export const notStored: Fields = { "Cache-Control": "no-store" };

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { isDatabaseError } from "../database/index.ts";
 import { type ErrorCode, ServiceError } from "../errors.ts";
-import type { ContentParts } from "./answer.ts";
+import type { AnswerParts } from "./answer.ts";
 
 /** The one place where a code becomes a status. */
 const statuses: Record<ErrorCode | "internal", number> = {
@@ -75,7 +75,7 @@ function describe(error: unknown): { code: ErrorCode | "internal"; detail: strin
   return { code: "internal", detail: "The service failed to answer." };
 }
 
-export function toProblem({ status, detail }: Failure, requestId: string): ContentParts {
+export function toProblem({ status, detail }: Failure, requestId: string): AnswerParts {
   const problem: z.infer<typeof problemSchema> = {
     type: "about:blank",
     title: titles[status] ?? "Error",

@@ -21,21 +21,37 @@ export interface GateCounts {
   busyS: number;
 }
 
+interface Waiting {
+  readonly sinceMs: number;
+  readonly enter: () => void;
+}
+
+interface Guest {
+  readonly sinceMs: number;
+  readonly refuse: (error: ServiceError) => void;
+}
+
+/** How often it is looked who has lost patience: a timer for each would cost more than a short read. */
+const lookMs = 50;
+
 /** Stands before a store or a platform, so that a crowd neither drowns it nor fills the memory. */
 export class Gate {
   readonly name: string;
   readonly counts: GateCounts = { calls: 0, failed: 0, refused: 0, waitedS: 0, busyS: 0 };
   readonly #options: GateOptions;
-  /** How those who wait are let in, the first first. */
-  readonly #queue = new Set<() => void>();
-  /** How everyone who waits or is inside is turned away. */
-  readonly #refusals = new Set<(error: ServiceError) => void>();
+  /** Those who wait, the first first. */
+  readonly #queue = new Set<Waiting>();
+  /** Everyone who waits or is inside, the first first. */
+  readonly #guests = new Set<Guest>();
   #inside = 0;
+  /** Those inside who have ended in this turn of the process. */
+  #ended = 0;
   #isShut = false;
 
   constructor(options: GateOptions) {
     this.name = options.name;
     this.#options = options;
+    setInterval(() => this.#refuseImpatient(), lookMs).unref();
   }
 
   get inside(): number {
@@ -50,7 +66,7 @@ export class Gate {
   shut(): void {
     this.#isShut = true;
     this.#queue.clear();
-    for (const refuse of this.#refusals) refuse(this.refusal());
+    for (const { refuse } of this.#guests) refuse(this.refusal());
   }
 
   open(): void {
@@ -59,11 +75,11 @@ export class Gate {
 
   /** @throws ServiceError `unavailable` when it is shut, too many wait already, or it takes too long */
   async run<T>(work: () => Promise<T>): Promise<T> {
-    const { inside, waiting, patienceMs } = this.#options;
+    const { inside, waiting } = this.#options;
     if (this.#isShut || (this.#inside >= inside && this.#queue.size >= waiting)) throw this.refusal();
     const { promise: refused, reject: refuse } = Promise.withResolvers<never>();
-    const timer = setTimeout(() => refuse(this.refusal()), patienceMs);
-    this.#refusals.add(refuse);
+    const guest: Guest = { sinceMs: performance.now(), refuse };
+    this.#guests.add(guest);
     try {
       if (this.#inside < inside) this.#inside++;
       else await this.#wait(refused);
@@ -72,8 +88,7 @@ export class Gate {
         throw error;
       });
     } finally {
-      clearTimeout(timer);
-      this.#refusals.delete(refuse);
+      this.#guests.delete(guest);
     }
   }
 
@@ -87,15 +102,18 @@ export class Gate {
     const begunMs = performance.now();
     const { promise: turn, resolve } = Promise.withResolvers<void>();
     let isInside = false;
-    const enter = () => {
-      isInside = true;
-      resolve();
+    const waiting: Waiting = {
+      sinceMs: begunMs,
+      enter: () => {
+        isInside = true;
+        resolve();
+      },
     };
-    this.#queue.add(enter);
+    this.#queue.add(waiting);
     try {
       await Promise.race([turn, refused]);
     } catch (error) {
-      this.#queue.delete(enter);
+      this.#queue.delete(waiting);
       // The place may have been handed over in the same moment.
       if (isInside) this.#leave();
       throw error;
@@ -113,17 +131,33 @@ export class Gate {
     } finally {
       this.counts.busyS += (performance.now() - begunMs) / 1000;
       // Not before the others have had their turn: work that never really waits would else keep the process to itself.
-      setImmediate(() => this.#leave());
+      if (this.#ended++ === 0) setImmediate(() => this.#leaveAll());
+    }
+  }
+
+  #leaveAll(): void {
+    const ended = this.#ended;
+    this.#ended = 0;
+    for (let left = 0; left < ended; left++) this.#leave();
+  }
+
+  #refuseImpatient(): void {
+    const latestMs = performance.now() - this.#options.patienceMs;
+    for (const { sinceMs, refuse } of this.#guests) {
+      if (sinceMs > latestMs) return;
+      refuse(this.refusal());
     }
   }
 
   #leave(): void {
-    const [next] = this.#queue;
-    if (next === undefined) this.#inside--;
-    else {
-      this.#queue.delete(next);
+    const latestMs = performance.now() - this.#options.patienceMs;
+    for (const waiting of this.#queue) {
+      this.#queue.delete(waiting);
+      if (waiting.sinceMs <= latestMs) continue;
       // The place is handed on.
-      next();
+      waiting.enter();
+      return;
     }
+    this.#inside--;
   }
 }

@@ -4,7 +4,7 @@ import { listFinishedRuns } from "../database/run.ts";
 import { ServiceError } from "../errors.ts";
 import { type Order, parseOrder, toHistories } from "../history.ts";
 import { Content, tagOf } from "./answer.ts";
-import { cachingFields, type Handler, purgeFields } from "./endpoint.ts";
+import { type Handler, operationTemplate, purgeTags } from "./endpoint.ts";
 import type { Gate } from "./gate.ts";
 import type { Kind, Memory } from "./memory.ts";
 import { parameter } from "./request.ts";
@@ -20,7 +20,8 @@ const freshMs = 500;
 
 /** `GET /api/v1/histories/:order`: the newest finished runs; without an order the newest come first. */
 export function getHistories(memory: Memory, { database, gate, policy }: HistorySource): Handler {
-  const headers = { ...cachingFields(policy), ...purgeFields("histories") };
+  const template = operationTemplate(policy);
+  const tags = purgeTags("histories");
   const kind: Kind = {
     name: "histories",
     freshMs,
@@ -29,7 +30,7 @@ export function getHistories(memory: Memory, { database, gate, policy }: History
     find: async (order) => {
       const runs = await gate.run(() => listFinishedRuns(database));
       const body = JSON.stringify(toHistories(runs, order as Order));
-      const content = new Content({ type: "application/json", body, tag: tagOf(body), headers });
+      const content = new Content({ template, body, tag: tagOf(body), purgeTags: tags });
       return { content, isEmpty: false };
     },
   };

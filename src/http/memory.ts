@@ -83,7 +83,6 @@ const entriesPerTurn = 5000;
 const lookMs = 1000;
 
 const noResult = Promise.resolve(undefined);
-const hitNote = { "Cache-Status": "pds; hit" };
 
 /** Keeps finished answers, and has each found only once at a time. */
 export class Memory {
@@ -267,7 +266,7 @@ export class Memory {
       old.foundAtMs = foundAtMs;
       return;
     }
-    const hit = finding.content && new Answer(finding.content, hitNote);
+    const hit = finding.content && new Answer(finding.content);
     const [to, from] = finding.isEmpty ? [this.#empty, this.#full] : [this.#full, this.#empty];
     from?.delete(key);
     to?.set(key, { kind, name, finding, hit, foundAtMs, askAgainMs: 0, lookedAtUntilMs: 0 });

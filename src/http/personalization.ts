@@ -4,7 +4,7 @@ import { findPersonalization } from "../database/personalization.ts";
 import { fingerprintOf, rowOrder } from "../fingerprint.ts";
 import { maxSkuLength, orderPersonalization, type Personalization } from "../personalization.ts";
 import { Content, tagOf } from "./answer.ts";
-import { cachingFields, type Handler, purgeFields } from "./endpoint.ts";
+import { type Handler, operationTemplate, purgeTags } from "./endpoint.ts";
 import type { Gate } from "./gate.ts";
 import { type Finding, type Kind, lifetimeOf, type Memory } from "./memory.ts";
 import { parameter } from "./request.ts";
@@ -20,13 +20,12 @@ const nothing: Personalization = { pzlines: [], pzstyles: [], pzchoices: [] };
 
 /** `GET /api/v1/products/pz/:sku`: what a SKU offers; an unknown SKU offers nothing. */
 export function getPersonalization(memory: Memory, { database, gate, brand, policy }: PersonalizationSource): Handler {
-  const caching = cachingFields(policy);
+  const template = operationTemplate(policy);
   const toFinding = (sku: string, found: Personalization): Finding => {
     const ordered = orderPersonalization(found);
     const body = JSON.stringify(ordered);
-    const headers = { ...caching, ...purgeFields("personalization", sku) };
     return {
-      content: new Content({ type: "application/json", body, tag: tagOf(body), headers }),
+      content: new Content({ template, body, tag: tagOf(body), purgeTags: purgeTags("personalization", sku) }),
       isEmpty: found.pzlines.length === 0,
       fingerprints: fingerprintsOf(sku, ordered),
     };

@@ -3,7 +3,7 @@ import type { FoundProduct } from "../database/product.ts";
 import { ServiceError } from "../errors.ts";
 import { type ProductAnswer, parseProductId } from "../product.ts";
 import { Content, tagOf } from "./answer.ts";
-import { cachingFields, type FailureAnswer, type Handler, purgeFields } from "./endpoint.ts";
+import { type FailureAnswer, type Handler, operationTemplate, purgeTags } from "./endpoint.ts";
 import { toProblem } from "./errors.ts";
 import { type Kind, lifetimeOf, type Memory } from "./memory.ts";
 import { parameter } from "./request.ts";
@@ -23,7 +23,7 @@ export function getProduct(memory: Memory, { find, shop, maxAgeS, policy }: Prod
   const rest = `,"shop":${JSON.stringify(shop)},"error":null}`;
   const [opening, closing] = [encode('{"product":'), encode(rest)];
   const envelope = tagOf(rest);
-  const caching = cachingFields(policy);
+  const template = operationTemplate(policy);
   const kind: Kind = {
     name: "product",
     ...lifetimeOf(policy, maxAgeS),
@@ -31,10 +31,10 @@ export function getProduct(memory: Memory, { find, shop, maxAgeS, policy }: Prod
       const product = await find(BigInt(id));
       if (product === undefined) return { content: undefined, isEmpty: true };
       const content = new Content({
-        type: "application/json",
+        template,
         body: concatenated(opening, product.document, closing),
         tag: `${product.tag}.${envelope}`,
-        headers: { ...caching, ...purgeFields("product", id) },
+        purgeTags: purgeTags("product", id),
       });
       return { content, isEmpty: false };
     },

@@ -1,6 +1,6 @@
 /** @jsxImportSource hono/jsx */
 import type { Child } from "hono/jsx";
-import { type Answer, type ContentParts, tagOf, toAnswer } from "./answer.ts";
+import { type Answer, type AnswerParts, tagOf, toAnswer } from "./answer.ts";
 import type { Handler } from "./endpoint.ts";
 import { openApiDocument } from "./openapi.ts";
 import style from "./reference.css" with { type: "text" };
@@ -28,7 +28,7 @@ export function getReference(): Handler {
 export const getReferenceStyle: Handler = once(() => ({ type: "text/css; charset=utf-8", body: style }));
 
 /** Made when it is first asked for, and kept. */
-function once(make: () => ContentParts & { readonly body: string }): Handler {
+function once(make: () => AnswerParts & { readonly body: string }): Handler {
   let answer: Answer | undefined;
   return () => {
     if (answer === undefined) {
