@@ -5,6 +5,9 @@ import { createPostgres } from "./support/postgres.ts";
 
 // One PostgreSQL for all test files; each test makes a database of its own in it. And the program in one file: the tests start it
 // a thousand times, and it starts twice as fast then.
+const asked = process.argv.slice(2);
+/** Without a wish everything but the campaigns, which are long: `npm run test:faults`. */
+const files = asked.length > 0 ? asked : listTests();
 const folder = await mkdtemp(join(tmpdir(), "pds-tests-"));
 const postgres = await createPostgres();
 try {
@@ -17,13 +20,7 @@ try {
   });
   if (!built.success) throw new AggregateError(built.logs, "the program cannot be built");
   const tests = Bun.spawn(
-    [
-      process.execPath,
-      "test",
-      "--parallel=4",
-      `--timeout=${process.env.TEST_TIMEOUT_MS ?? 30_000}`,
-      ...process.argv.slice(2),
-    ],
+    [process.execPath, "test", "--parallel=4", `--timeout=${process.env.TEST_TIMEOUT_MS ?? 30_000}`, ...files],
     {
       env: { ...process.env, TEST_POSTGRES_URL: postgres.url, TEST_MAIN: join(folder, "main.js") },
       stdio: ["ignore", "inherit", "inherit"],
@@ -33,4 +30,10 @@ try {
 } finally {
   await postgres.remove();
   await rm(folder, { recursive: true, force: true });
+}
+
+function listTests(): string[] {
+  const root = new URL("..", import.meta.url).pathname;
+  const found = [...new Bun.Glob("test/**/*.test.ts").scanSync(root)].sort();
+  return found.filter((file) => !file.startsWith(join("test", "campaigns")));
 }

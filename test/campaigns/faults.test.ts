@@ -1,11 +1,11 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { SQL } from "bun";
-import { toJson } from "../src/json.ts";
-import { toProduct } from "./support/catalog.ts";
-import { feedFiles, writeFeed } from "./support/feed.ts";
-import { createStore, endLeases, engines, main, pds, serve, temporaryFolder, writeFiles } from "./support/pds.ts";
-import { until, untilEqual } from "./support/until.ts";
+import { toJson } from "../../src/json.ts";
+import { toProduct } from "../support/catalog.ts";
+import { feedFiles, writeFeed } from "../support/feed.ts";
+import { createStore, endLeases, engines, main, pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { until, untilEqual } from "../support/until.ts";
 
 /** How often an import is killed: enough for each run of the tests; the full campaign asks for more. */
 const kills = Number(process.env.FAULT_KILLS ?? 6);

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { SQL } from "bun";
-import { toJson } from "../src/json.ts";
-import { toProduct, toVariant } from "./support/catalog.ts";
-import { type Ask, drive } from "./support/drive.ts";
-import { feedFiles, writeFeed } from "./support/feed.ts";
-import { isCampaign, pds, temporaryFolder, writeFiles } from "./support/pds.ts";
-import { canSeeProcesses, openFiles, residentBytes, start } from "./support/start.ts";
+import { toJson } from "../../src/json.ts";
+import { toProduct, toVariant } from "../support/catalog.ts";
+import { type Ask, drive } from "../support/drive.ts";
+import { feedFiles, writeFeed } from "../support/feed.ts";
+import { isCampaign, pds, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { canSeeProcesses, openFiles, residentBytes, start } from "../support/start.ts";
 
 // Hours in small: full load on more than the memory for answers holds, while products change; nothing may grow.
 

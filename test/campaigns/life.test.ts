@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect, createServer } from "node:net";
 import { join } from "node:path";
-import { toJson } from "../src/json.ts";
-import { toProduct } from "./support/catalog.ts";
-import { drive, type Load, type Outcome } from "./support/drive.ts";
-import { writeFeed } from "./support/feed.ts";
-import { type Environment, isCampaign, pds, serve, temporaryFolder, writeFiles } from "./support/pds.ts";
-import { createPostgresDatabase } from "./support/postgres.ts";
-import { begin, canSeeProcesses, childrenOf, isAlive, type Started, start } from "./support/start.ts";
-import { until } from "./support/until.ts";
+import { toJson } from "../../src/json.ts";
+import { toProduct } from "../support/catalog.ts";
+import { drive, type Load, type Outcome } from "../support/drive.ts";
+import { writeFeed } from "../support/feed.ts";
+import { type Environment, isCampaign, pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { createPostgresDatabase } from "../support/postgres.ts";
+import { begin, canSeeProcesses, childrenOf, isAlive, type Started, start } from "../support/start.ts";
+import { until } from "../support/until.ts";
 
 // From the start to the end of a process, and from one to the next.
 

@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import type { FaultEffect } from "./platform/faults.ts";
-import { createStore, type Environment, pds, type RunningService, serve, temporaryFolder } from "./support/pds.ts";
-import { asked, environmentOf, getAnswers, type Platform, readAnswers, startPlatform } from "./support/platform.ts";
-import { until } from "./support/until.ts";
+import type { FaultEffect } from "../platform/faults.ts";
+import { createStore, type Environment, pds, type RunningService, serve, temporaryFolder } from "../support/pds.ts";
+import { asked, environmentOf, getAnswers, type Platform, readAnswers, startPlatform } from "../support/platform.ts";
+import { until } from "../support/until.ts";
 
 /** How many products are looked up in the worst storm: enough for each run of the tests; a campaign asks for more. */
 const lookups = Number(process.env.STORM_LOOKUPS ?? 60);

@@ -2,14 +2,14 @@ import { beforeAll, describe, expect, test } from "bun:test";
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from "node:zlib";
 import type { Socket } from "bun";
 import fc from "fast-check";
-import { parseJson, toJson } from "../src/json.ts";
-import { toProduct } from "./support/catalog.ts";
-import { feedFiles, writeFeed } from "./support/feed.ts";
-import { problemsOf, type Schema, type Schemas } from "./support/json-schema.ts";
-import { createStore, isCampaign, pds, temporaryFolder, writeFiles } from "./support/pds.ts";
-import { canSeeProcesses, openFiles, residentBytes, type Started, start } from "./support/start.ts";
-import { until } from "./support/until.ts";
-import { parseAnswer, type WireAnswer } from "./support/wire.ts";
+import { parseJson, toJson } from "../../src/json.ts";
+import { toProduct } from "../support/catalog.ts";
+import { feedFiles, writeFeed } from "../support/feed.ts";
+import { problemsOf, type Schema, type Schemas } from "../support/json-schema.ts";
+import { createStore, isCampaign, pds, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { canSeeProcesses, openFiles, residentBytes, type Started, start } from "../support/start.ts";
+import { until } from "../support/until.ts";
+import { parseAnswer, type WireAnswer } from "../support/wire.ts";
 
 // Requests as nobody would write them, and as somebody might on purpose.
 

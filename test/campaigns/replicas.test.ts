@@ -2,10 +2,10 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { SQL } from "bun";
-import { feedFiles } from "./support/feed.ts";
-import { leash } from "./support/leash.ts";
-import { createStore, type Engine, isCampaign, main, root, temporaryFolder, writeFiles } from "./support/pds.ts";
-import { until } from "./support/until.ts";
+import { feedFiles } from "../support/feed.ts";
+import { leash } from "../support/leash.ts";
+import { createStore, type Engine, isCampaign, main, root, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { until } from "../support/until.ts";
 
 // Several replicas on one store, a job that is due every second, and every few seconds the end of one of them without a warning.
 

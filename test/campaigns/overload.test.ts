@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { SQL } from "bun";
-import { toJson } from "../src/json.ts";
-import { toProduct } from "./support/catalog.ts";
-import { writeFeed } from "./support/feed.ts";
+import { toJson } from "../../src/json.ts";
+import { toProduct } from "../support/catalog.ts";
+import { writeFeed } from "../support/feed.ts";
 import {
   createStore,
   isCampaign,
@@ -12,10 +12,10 @@ import {
   serve,
   temporaryFolder,
   writeFiles,
-} from "./support/pds.ts";
-import { asked, environmentOf, shop, startPlatform } from "./support/platform.ts";
-import { createPostgres } from "./support/postgres.ts";
-import { until } from "./support/until.ts";
+} from "../support/pds.ts";
+import { asked, environmentOf, shop, startPlatform } from "../support/platform.ts";
+import { createPostgres } from "../support/postgres.ts";
+import { until } from "../support/until.ts";
 
 /** How long a store is away. */
 const awayMs = isCampaign ? 10_000 : 2500;
