@@ -13,17 +13,18 @@ const generationQuery = `
 const styles = "SELECT style_code FROM personalization_line WHERE generation = $1 AND sku_id = $2";
 const groups = `SELECT choice_type FROM personalization_style WHERE generation = $1 AND style_code IN (${styles})`;
 const rowsQuery = `
-  SELECT 'line' AS list, position, sku_id AS a, style_code AS b, style_display_seq AS c, style_sku_status AS d, NULL AS e
+  SELECT 0 AS list, position, sku_id AS a, style_code AS b, style_display_seq AS c, style_sku_status AS d, NULL AS e
   FROM personalization_line WHERE generation = $1 AND sku_id = $2
   UNION ALL
-  SELECT 'style', position, style_code, line_status, line_display_seq, choice_type, instruct_text
+  SELECT 1, position, style_code, line_status, line_display_seq, choice_type, instruct_text
   FROM personalization_style WHERE generation = $1 AND style_code IN (${styles})
   UNION ALL
-  SELECT 'choice', position, choice_type, choice_status, choice_display_seq, choice_value, NULL
+  SELECT 2, position, choice_type, choice_status, choice_display_seq, choice_value, NULL
   FROM personalization_choice WHERE generation = $1 AND choice_type IN (${groups})`;
 
 interface Row {
-  readonly list: "line" | "style" | "choice";
+  /** 0 a line, 1 a style, 2 a choice: a word for each would be made anew for every row. */
+  readonly list: 0 | 1 | 2;
   readonly position: number;
   readonly a: string;
   readonly b: string;
@@ -50,8 +51,8 @@ export async function findPersonalization(database: Database, brand: string, sku
 function toPersonalization(rows: readonly Row[]): Personalization {
   const found: Personalization = { pzlines: [], pzstyles: [], pzchoices: [] };
   for (const { list, a, b, c, d, e } of rows) {
-    if (list === "line") found.pzlines.push({ sku_id: a, style_code: b, style_display_seq: c, style_sku_status: d });
-    else if (list === "style") {
+    if (list === 0) found.pzlines.push({ sku_id: a, style_code: b, style_display_seq: c, style_sku_status: d });
+    else if (list === 1) {
       found.pzstyles.push({
         style_code: a,
         line_status: b,

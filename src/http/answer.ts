@@ -14,6 +14,9 @@ const commonFields: Fields = {
 /** Of its answer's fields those that go with "not modified": what a cache brings up to date, and what lets a page read it. */
 const unchangedFields: RegExp = /^(access-control-|age$|cache-|cdn-|etag$|surrogate-|vary$)/i;
 
+/** Goes with each answer that has an entity tag: those are compressed for who asks. */
+export const variesByCoding: Fields = { Vary: "Accept-Encoding" };
+
 type Form = Coding | "unchanged";
 
 /** The fields that many answers share, made once for each form in which they are sent: what is used for all stays at hand. */
@@ -86,10 +89,7 @@ export class Content {
   /** Its fields in a form. They are the template's, with its own values until the next content sets others: a response copies them. */
   headersFor(form: Form): Headers {
     const headers = this.#template.headersFor(form);
-    if (this.etag !== undefined) {
-      headers.set("ETag", this.etag);
-      headers.set("Vary", "Accept-Encoding");
-    }
+    if (this.etag !== undefined) headers.set("ETag", this.etag);
     if (this.#purgeTags !== undefined) {
       headers.set("Cache-Tag", this.#purgeTags.commas);
       headers.set("Surrogate-Key", this.#purgeTags.spaces);
@@ -152,5 +152,7 @@ export interface AnswerParts extends Omit<ContentParts, "template"> {
   readonly headers?: Fields;
 }
 
-export const toAnswer = ({ type, headers, ...parts }: AnswerParts) =>
-  new Answer(new Content({ ...parts, template: new Template(type, headers) }));
+export function toAnswer({ type, headers, ...parts }: AnswerParts): Answer {
+  const template = new Template(type, { ...(parts.tag !== undefined && variesByCoding), ...headers });
+  return new Answer(new Content({ ...parts, template }));
+}

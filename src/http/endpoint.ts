@@ -1,7 +1,16 @@
 import type { BunRequest, Server } from "bun";
 import type { CachePolicy } from "../caching.ts";
 import { ServiceError } from "../errors.ts";
-import { type Answer, type AnswerParts, type Fields, isNamed, type PurgeTags, Template, toAnswer } from "./answer.ts";
+import {
+  type Answer,
+  type AnswerParts,
+  type Fields,
+  isNamed,
+  type PurgeTags,
+  Template,
+  toAnswer,
+  variesByCoding,
+} from "./answer.ts";
 import type { RateLimiter } from "./client.ts";
 import { chooseCoding } from "./coding.ts";
 import { allowedMethods, type Failure, toFailure, toProblem } from "./errors.ts";
@@ -187,7 +196,7 @@ export const cachingFields = ({ cacheControl, cdnCacheControl }: CachePolicy): F
 
 /** What the answers of an operation have in common, those from memory above all. */
 export const operationTemplate = (policy: CachePolicy) =>
-  new Template("application/json", { ...cachingFields(policy), "Cache-Status": "pds; hit" });
+  new Template("application/json", { ...cachingFields(policy), ...variesByCoding, "Cache-Status": "pds; hit" });
 
 /** Longer names go without a tag of their own. */
 const longestTag = 900;
