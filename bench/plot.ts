@@ -3,6 +3,8 @@ import { names } from "./contenders.ts";
 import { median, type Row } from "./measure.ts";
 
 const width = 760;
+/** Room for fonts that are wider than expected. */
+const margin = 20;
 const labelWidth = 250;
 const valueWidth = 70;
 const barHeight = 18;
@@ -55,7 +57,7 @@ export function toSvg(rows: readonly Row[]): string {
     ([title, bars]) => `${title}: ${bars.map(({ label, cpuS }) => `${label} ${cpuS.toFixed(2)} s`).join(", ")}.`,
   );
   const drawn = panels.map(([title, bars], index) => panel(title, bars, index === 0 ? 0 : (heights[0] ?? 0)));
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-labelledby="title desc">
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="${-margin} 0 ${width + margin} ${height}" width="${width + margin}" height="${height}" role="img" aria-labelledby="title desc">
   <title id="title">Seconds of CPU for 10,000 answers</title>
   <desc id="desc">${escaped(told.join(" "))}</desc>
   <style>
