@@ -40,9 +40,9 @@ export class Workers {
 
   /** Starts them all. @returns the address at which they listen */
   async start(): Promise<string> {
-    // The first one finds the port that the others share.
     const url = await this.#startOne();
-    this.#port = Number(new URL(url).port);
+    // The first one finds the port that the others share; the usual port of the web is not in an address.
+    if (this.#port === 0) this.#port = Number(new URL(url).port);
     await Promise.all(Array.from({ length: this.#options.count - 1 }, () => this.#startOne()));
     return url;
   }
