@@ -6,6 +6,7 @@ $.cwd(new URL("..", import.meta.url).pathname);
 
 const checks: Record<string, () => Promise<boolean>> = {
   types: async () => (await $`node_modules/.bin/tsc`.nothrow()).exitCode === 0,
+  "types of the widget": async () => (await $`node_modules/.bin/tsc -p packages/personalizer`.nothrow()).exitCode === 0,
   linter: async () => (await $`node_modules/.bin/biome ci --colors=off .`.nothrow()).exitCode === 0,
   documentation: async () => (await $`${process.execPath} scripts/document.ts --check`.nothrow()).exitCode === 0,
   "lock file": async () => !/"resolved": "https?:/.test(readFileSync("package-lock.json", "utf8")),

@@ -1,0 +1,128 @@
+import { join } from "node:path";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { buildPersonalizer } from "../../packages/personalizer/build.ts";
+import type { Personalization } from "../../src/personalization.ts";
+import { type OpenPage, openPage } from "./browser.ts";
+import { pds, root, serve, temporaryFolder } from "./pds.ts";
+import { until } from "./until.ts";
+
+const policy = "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self'";
+
+const style = `
+  body { margin: 0; font: 16px/1.5 sans-serif; color-scheme: light dark; background: #fff; color: #1c1b1a }
+  @media (prefers-color-scheme: dark) { body { background: #17181a; color: #ececea } }
+  main { max-width: 30rem; margin: auto; padding: 1rem }`;
+
+/** What a theme does: it sends the form itself, unless its address asks for plain forms. */
+const theme = `
+  window.told = [];
+  window.atWindow = [];
+  for (const type of ["ready", "change", "invalid", "error"]) {
+    document.addEventListener(type, (event) => told.push({ type, detail: event.detail, from: event.target.id }));
+  }
+  window.addEventListener("error", (event) => atWindow.push(event.type));
+  for (const form of document.querySelectorAll("form[data-scripted]")) {
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      fetch(form.action, { method: "POST", body: new FormData(form) });
+    });
+  }`;
+
+export interface Shop extends AsyncDisposable {
+  /** What was added to the cart, entry by entry in order. */
+  readonly cart: [name: string, value: string][][];
+  /** What `endpoint="/made"` answers for each SKU. */
+  readonly made: Map<string, Personalization>;
+  readonly script: string;
+  /** Which SKUs the real service was asked for, and the entity tag that goes out with its answers. */
+  readonly asked: string[];
+  tag: string | undefined;
+  open(main: string, options?: BrowserContextOptions): Promise<OpenPage>;
+}
+
+/** A product's form as a theme has it, around the given elements. */
+export const productForm = (inside: string, attributes = "novalidate") => `
+  <form action="/cart/add" method="post" ${attributes}>
+    <input type="hidden" name="id" value="40123">
+    ${inside}
+    <label>Quantity <input type="number" name="quantity" value="1" min="1"></label>
+    <button type="submit" name="add">Add to cart</button>
+    <button type="reset">Start over</button>
+  </form>`;
+
+/** A shop whose product pages ask the real service for the personalization of the sample brand. */
+export async function openShop(browser: Browser): Promise<Shop> {
+  const environment = { DATABASE_URL: `sqlite:${join(await temporaryFolder(), "pds.sqlite")}` };
+  const script = buildPersonalizer();
+  const imported = await pds(["import", "personalization", join(root, "sample", "personalization")], environment);
+  if (imported.code !== 0) throw new Error(imported.stderr);
+  const service = await serve(environment);
+  const cart: Shop["cart"] = [];
+  const made: Shop["made"] = new Map();
+  const asked: string[] = [];
+  const shop = { tag: undefined as string | undefined };
+  const pages = new Map<string, string>();
+  const typed = (type: string, body: string) => new Response(body, { headers: { "Content-Type": type } });
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    routes: {
+      "/personalization-options.js": () => typed("text/javascript", script),
+      "/theme.js": () => typed("text/javascript", theme),
+      "/style.css": () => typed("text/css", style),
+      "/favicon.ico": () => new Response(null, { status: 204 }),
+      "/api/v1/products/pz/:sku": async ({ url }) => {
+        const path = new URL(url).pathname;
+        asked.push(decodeURIComponent(path.split("/").at(-1) ?? ""));
+        const answer = await (await service.get(path)).text();
+        return new Response(answer, { headers: shop.tag === undefined ? {} : { ETag: shop.tag } });
+      },
+      "/made/products/pz/:sku": ({ params }) => Response.json(made.get(params.sku)),
+      "/slow/products/pz/:sku": async ({ params }) => {
+        await Bun.sleep(params.sku.startsWith("late") ? 250 : 20);
+        return Response.json(made.get(params.sku));
+      },
+      "/hanging/products/pz/:sku": () => new Promise<Response>(() => {}),
+      "/failing/products/pz/:sku": () => new Response("{}", { status: 500 }),
+      "/junk/products/pz/:sku": () => typed("application/json", `{"pzlines":[{"style_code":7}],"pzstyles":[]`),
+      "/other-shape/products/pz/:sku": () => Response.json({ pzlines: [null], pzstyles: {}, pzchoices: [] }),
+      "/cart/add": async (request) => {
+        cart.push([...(await request.formData())].map(([name, value]) => [name, `${value}`]));
+        return typed("text/html", `<!doctype html><title>Cart</title><h1>Added</h1>`);
+      },
+      "/page/:name": ({ params }) =>
+        new Response(pages.get(params.name), {
+          headers: { "Content-Type": "text/html", "Content-Security-Policy": policy, "Cache-Control": "no-store" },
+        }),
+    },
+    fetch: () => new Response("", { status: 404 }),
+  });
+  return Object.assign(shop, {
+    cart,
+    made,
+    asked,
+    script,
+    open: (main: string, options: BrowserContextOptions = {}) => {
+      const name = `${pages.size}`;
+      pages.set(
+        name,
+        `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+        <title>Napkin</title><link rel="stylesheet" href="/style.css">
+        <script type="module" src="/theme.js"></script><script type="module" src="/personalization-options.js"></script>
+        <main><h1>Napkin</h1>${main}</main></html>`,
+      );
+      return openPage(browser, `${server.url}page/${name}`, options);
+    },
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all([server.stop(true), service.stop()]);
+    },
+  });
+}
+
+/** What the elements of a page have told so far. */
+export const toldBy = (page: Page) =>
+  page.evaluate<{ type: string; detail: Record<string, unknown>; from: string }[]>("window.told ?? []");
+
+/** Waits until an element of the page has told something. The page's policy lets no condition be evaluated there. */
+export const untilTold = (page: Page, type: string) =>
+  until(`the page is told: ${type}`, async () => (await toldBy(page)).some((told) => told.type === type));
