@@ -41,6 +41,18 @@ export interface JobStatus {
   readonly isStale: boolean;
 }
 
+/** The same with what a person wants to know of the job. */
+export interface JobHealth extends JobStatus {
+  /** What it reads, for people. */
+  readonly source: string;
+  /** Its cron expression with the time zone; null without a schedule. */
+  readonly schedule: string | null;
+  /** How many times of its schedule have passed since it last succeeded; no more than {@link countedTimes} are counted. */
+  readonly dueSince: number;
+}
+
+export const countedTimes = 20;
+
 /** What the history shows of a run. */
 export interface FinishedRun {
   readonly brand: string;

@@ -13,7 +13,7 @@ interface SourceContext {
 /** `JSON.rawJSON` and the reviver's third argument are in the runtime, but not yet in TypeScript's library. */
 const json = JSON as unknown as {
   parse(text: string, reviver?: (key: string, value: unknown, context: SourceContext) => unknown): unknown;
-  stringify(value: unknown, replacer?: (key: string, value: unknown) => unknown): string;
+  stringify(value: unknown, replacer?: (key: string, value: unknown) => unknown, indent?: number): string;
   rawJSON(text: string): unknown;
 };
 
@@ -36,6 +36,11 @@ export function toJson(value: unknown): string {
     // Without a replacer it is ten times as fast, and it throws at a bigint: so seldom that the second way may cost more.
     return json.stringify(value);
   } catch {
-    return json.stringify(value, (_key, member) => (typeof member === "bigint" ? json.rawJSON(`${member}`) : member));
+    return json.stringify(value, exactly);
   }
 }
+
+/** The same on many lines, for people. */
+export const toReadableJson = (value: unknown) => json.stringify(value, exactly, 2);
+
+const exactly = (_key: string, member: unknown) => (typeof member === "bigint" ? json.rawJSON(`${member}`) : member);

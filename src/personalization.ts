@@ -47,6 +47,29 @@ export type Personalization = z.infer<typeof personalizationSchema>;
 /** A longer SKU is unknown: no feed may bring one, and no question for one reaches the database. */
 export const maxSkuLength = 255;
 
+/** Names that differ in one way between two generations. */
+export interface DifferingNames {
+  readonly count: number;
+  /** Whether there are more than were counted. */
+  readonly isMore: boolean;
+  /** The first of them, in their order. */
+  readonly first: readonly string[];
+}
+
+/** How one thing of two generations differs from the older to the newer. */
+export interface NamesDifference {
+  readonly added: DifferingNames;
+  readonly changed: DifferingNames;
+  readonly removed: DifferingNames;
+}
+
+export interface GenerationDifference {
+  /** Undefined when one of the two was loaded before it was kept what it is compared by. */
+  readonly skus: NamesDifference | undefined;
+  readonly styles: NamesDifference;
+  readonly groups: NamesDifference;
+}
+
 const numeric = /^\s*[+-]?(\d+(\.\d*)?|\.\d+)\s*$/;
 export const isNumericSequence = (sequence: string) => numeric.test(sequence);
 

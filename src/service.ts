@@ -1,4 +1,6 @@
 import type { Config } from "./config.ts";
+import { failurePage } from "./console/failure.tsx";
+import { consolePages } from "./console/index.ts";
 import type { Database } from "./database/database.ts";
 import { listCurrentGenerations } from "./database/generation.ts";
 import { closeDatabase, openDatabase } from "./database/index.ts";
@@ -18,10 +20,11 @@ import { publicResources } from "./http/public.ts";
 import { RequestCounter } from "./http/requests.ts";
 import { type Listener, listen } from "./http/server.ts";
 import { Watch } from "./http/watch.ts";
+import { Comparisons } from "./jobs/comparison.ts";
 import { listJobs, type PlannedJob } from "./jobs/index.ts";
 import { Monitors } from "./jobs/monitors.ts";
 import { runNewJobs, runOnSchedule } from "./jobs/scheduler.ts";
-import { listJobStatus } from "./jobs/status.ts";
+import { listJobHealth, listJobStatus } from "./jobs/status.ts";
 import type { Log } from "./log.ts";
 import { connectPlatform } from "./shopify/connection.ts";
 import { readProduct } from "./shopify/read.ts";
@@ -55,7 +58,9 @@ const askingPlatform = 8;
 export async function startService(config: Config, log: Log, told: AbortSignal, part: Part): Promise<Service> {
   const database = await openDatabase(config.databaseUrl);
   // Another connection: what it writes waits for its turn without anybody else who waits for an answer.
-  const writer = await openDatabase(config.databaseUrl, true);
+  const writer = await openDatabase(config.databaseUrl, "yielding");
+  // One more for what people and monitors ask, which a worker does not answer.
+  const looker = part.is === "worker" ? database : await openDatabase(config.databaseUrl, "looking");
   const jobs = listJobs(config, log);
   const stopping = new AbortController();
   // For the runs it is one and the same how the service was told to stop.
@@ -80,7 +85,7 @@ export async function startService(config: Config, log: Log, told: AbortSignal, 
       scheduler.stopped,
     ]);
     await serving.stopped;
-    await Promise.all([closeDatabase(database), closeDatabase(writer)]);
+    await Promise.all([...new Set([database, writer, looker])].map(closeDatabase));
   };
 
   let firstData: "loading" | "loaded" = "loading";
@@ -90,7 +95,7 @@ export async function startService(config: Config, log: Log, told: AbortSignal, 
   await Promise.race([scheduler.firstRuns, Bun.sleep(firstDataMs)]);
 
   try {
-    const jobStatus = () => inTime(listJobStatus(database, jobs));
+    const jobStatus = () => inTime(listJobStatus(looker, jobs));
     const needed: Record<string, Check> = {
       service: () => (serving.life.isDraining ? "is about to stop" : undefined),
       database: () => (serving.meters.isStoreLost() ? "cannot be reached" : undefined),
@@ -124,12 +129,17 @@ export async function startService(config: Config, log: Log, told: AbortSignal, 
       const { running, ended } = await workers.ask<ProcessMetrics>();
       return [own, ...running, ...ended.map(countsOf)];
     };
-    const metrics = getMetrics({ jobStatus, generations: () => inTime(listCurrentGenerations(database)) }, processes);
-    const admin = listen(adminResources({ readiness, metrics, token: config.adminToken }), serving.of("admin"), {
-      ...at,
-      host: config.adminHost,
-      port: config.adminPort,
-    });
+    const metrics = getMetrics({ jobStatus, generations: () => inTime(listCurrentGenerations(looker)) }, processes);
+    const console = openConsole(config, looker, jobs, publicUrl);
+    const admin = listen(
+      adminResources({ console, readiness, metrics, token: config.adminToken }),
+      serving.of("admin"),
+      {
+        ...at,
+        host: config.adminHost,
+        port: config.adminPort,
+      },
+    );
     listeners.push(admin);
     log.info({ publicUrl, adminUrl: admin.url }, "listening");
     return { publicUrl, adminUrl: admin.url, stop };
@@ -137,6 +147,19 @@ export async function startService(config: Config, log: Log, told: AbortSignal, 
     await stop(true);
     throw error;
   }
+}
+
+/** The pages for people, with what they need of the jobs. */
+function openConsole({ brand }: Config, database: Database, jobs: readonly PlannedJob[], publicUrl: string) {
+  const comparisons = new Comparisons(database);
+  const pages = consolePages({
+    database,
+    brand,
+    jobs: () => listJobHealth(database, jobs),
+    compare: (from, to) => comparisons.find(from, to),
+    publicUrl,
+  });
+  return { pages, toFailure: failurePage };
 }
 
 /** What is told about the service must not hang with the store. */

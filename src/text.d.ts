@@ -1,4 +1,9 @@
 /** Files imported `with { type: "text" }`. */
+declare module "*/live.js" {
+  const text: string;
+  export default text;
+}
+
 declare module "*.css" {
   const text: string;
   export default text;

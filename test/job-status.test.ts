@@ -698,6 +698,8 @@ describe.each([...engines])("on %s, a store of an older version", (engine) => {
     // What the first three migrations made that the later ones touch.
     for (const statement of [
       "CREATE TABLE product (id BIGINT PRIMARY KEY, document TEXT NOT NULL, tag TEXT NOT NULL)",
+      "CREATE TABLE current_generation (brand TEXT PRIMARY KEY, generation INTEGER NOT NULL)",
+      "CREATE TABLE personalization_style (generation INTEGER NOT NULL, style_code TEXT NOT NULL, choice_type TEXT NOT NULL)",
       `CREATE TABLE run (
         id ${id},
         job TEXT NOT NULL,

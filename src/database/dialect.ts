@@ -15,6 +15,12 @@ export interface Dialect {
   readonly lockChanges: string;
   /** Statements for triggers: each change of a product leaves a row in `change`, and the oldest rows make room. */
   readonly changeTriggers: (kept: number) => readonly string[];
+  /** Statements for the index of `product.words`, which follows every change of a product by itself. */
+  readonly wordIndex: readonly string[];
+  /** Query: the identifiers of products that a search (`$1`, made by `toSearch`) finds, in their order, `$2` at most. */
+  readonly search: string;
+  /** A search for products that have all the words, the last of them as a whole or as a beginning. */
+  readonly toSearch: (words: readonly string[], isLastBeginning: boolean) => string;
   /** How many queries it answers at once; more of them would only wait inside. */
   readonly readers: number;
   /** Column type of a key that the database counts up. */
@@ -109,6 +115,25 @@ const sqlite: Dialect = {
   ],
   // It answers on the thread that asks: so many, each some 50 µs, before what else that has to do gets its turn.
   readers: 32,
+  wordIndex: [
+    // Where a word stands is not asked. The words come folded and parted: nothing is left to do for the tokenizer but to cut at spaces.
+    `CREATE VIRTUAL TABLE product_word USING fts5 (
+      words, content = '', contentless_delete = 1, detail = none, prefix = '1 2 3', tokenize = 'ascii'
+    )`,
+    "INSERT INTO product_word (rowid, words) SELECT id, words FROM product",
+    `CREATE TRIGGER product_word_inserted AFTER INSERT ON product BEGIN
+      INSERT INTO product_word (rowid, words) VALUES (NEW.id, NEW.words);
+    END`,
+    `CREATE TRIGGER product_word_updated AFTER UPDATE ON product WHEN OLD.words <> NEW.words BEGIN
+      UPDATE product_word SET words = NEW.words WHERE rowid = NEW.id;
+    END`,
+    `CREATE TRIGGER product_word_deleted AFTER DELETE ON product BEGIN
+      DELETE FROM product_word WHERE rowid = OLD.id;
+    END`,
+  ],
+  search: "SELECT rowid AS id FROM product_word WHERE product_word MATCH $1 ORDER BY rowid LIMIT $2",
+  toSearch: (words, isLastBeginning) =>
+    `${words.map((word) => `"${word}"`).join(" AND ")}${isLastBeginning ? " *" : ""}`,
   counter: "INTEGER PRIMARY KEY AUTOINCREMENT",
   key: "TEXT",
   clustered: "WITHOUT ROWID",
@@ -124,6 +149,9 @@ const sqlite: Dialect = {
   yielding: ["PRAGMA busy_timeout = 0", "PRAGMA wal_autocheckpoint = 0"],
   isBusy: (error) => `${(error as { code?: unknown }).code}`.startsWith("SQLITE_BUSY"),
 };
+
+/** A product's words as the index has them: folded and parted by whoever writes them, so that there is nothing left to parse. */
+const wordVector = "array_to_tsvector(string_to_array(words, ' '))";
 
 const textOf = (instant: string) => `to_char((${instant}) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
@@ -151,6 +179,12 @@ const postgres: Dialect = {
     END $$`,
     `CREATE TRIGGER change_inserted AFTER INSERT ON change FOR EACH ROW EXECUTE FUNCTION remove_old_changes()`,
   ],
+  wordIndex: [`CREATE INDEX product_word ON product USING gin ((${wordVector}))`],
+  // Some of those found are put in order: all of them may be half the catalog, and in their order it would look at every product.
+  search: `SELECT id FROM (
+      SELECT id FROM product WHERE ${wordVector} @@ CAST(CAST($1 AS TEXT) AS tsquery) LIMIT 1000
+    ) AS matching ORDER BY id LIMIT $2`,
+  toSearch: (words, isLastBeginning) => `${words.map((word) => `'${word}'`).join(" & ")}${isLastBeginning ? ":*" : ""}`,
   readers: 5,
   counter: "INTEGER GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
   key: 'TEXT COLLATE "C"',

@@ -104,6 +104,29 @@ export function saveDigest(
   });
 }
 
+/** How many SKUs offer a style, and the first of them in the feed. */
+export interface StyleUsers {
+  readonly style: string;
+  readonly count: number;
+  readonly examples: readonly string[];
+}
+
+/**
+ * Adds how many SKUs offer each of some styles: counted while they are read, which an index on the lines would make take several times as long.
+ * @throws ServiceError `unavailable` when another import of the brand has begun since.
+ */
+export function saveStyleUsers(database: Database, generation: number, users: readonly StyleUsers[]): Promise<void> {
+  return writing(database, async (transaction) => {
+    await holdGeneration(transaction, generation, 0);
+    await database.dialect.load(transaction, {
+      table: "generation_style",
+      columns: ["generation", "style_code", "skus", "examples"],
+      rows: users,
+      append: (cells, { style, count, examples }) => cells.push(generation, style, count, JSON.stringify(examples)),
+    });
+  });
+}
+
 /** @returns the parts that were saved for a list, in their order; none for a generation without */
 export async function* readDigest({ sql }: Database, generation: number, list: List): AsyncGenerator<Uint8Array> {
   for (let part = 0; ; part++) {
@@ -207,6 +230,66 @@ export async function listCurrentGenerations({
   return await sql`SELECT brand, generation FROM current_generation ORDER BY brand`;
 }
 
+/** A complete generation, and what it holds. */
+export interface Generation {
+  readonly id: number;
+  readonly brand: string;
+  readonly loadedAt: string;
+  readonly isCurrent: boolean;
+  /** When it became the current one; null when it is not, or nobody knows. */
+  readonly since: string | null;
+  /** Rows of the three files; 0 where that was not counted. */
+  readonly rows: number;
+  /** Null where it was loaded before that was kept. */
+  readonly skus: number | null;
+  readonly styles: number | null;
+  readonly choices: number | null;
+}
+
+/** Every brand's complete generations, the newest first. */
+export async function listGenerations({ read }: Database): Promise<Generation[]> {
+  // A digest has twelve bytes for each SKU, style or choice.
+  const sizeOf = (list: List) =>
+    `(SELECT CAST(sum(length(data)) / 12 AS INTEGER) FROM generation_digest WHERE generation = generation.id AND list = '${list}')`;
+  const rows = await read<Omit<Generation, "isCurrent"> & { readonly current: number | null }>(
+    `SELECT generation.id, generation.brand, loaded_at AS "loadedAt", current_generation.generation AS current, since, row_count AS rows,
+      ${sizeOf("pzlines")} AS skus, ${sizeOf("pzstyles")} AS styles, ${sizeOf("pzchoices")} AS choices
+    FROM generation LEFT JOIN current_generation ON current_generation.generation = generation.id
+    WHERE state = 'complete' ORDER BY generation.brand, generation.id DESC`,
+    [],
+  );
+  return rows.map(({ current, ...generation }) => ({ ...generation, isCurrent: current !== null }));
+}
+
+/** SKUs in their order, behind one of them: what a walk over all of them asks again and again. */
+export async function listSkusAfter(
+  { read }: Database,
+  generation: number,
+  after: string,
+  most: number,
+): Promise<string[]> {
+  const rows = await read<{ sku: string }>(
+    `SELECT DISTINCT sku_id AS sku FROM personalization_line WHERE generation = $1 AND sku_id > $2 ORDER BY sku_id LIMIT ${most}`,
+    [generation, after],
+  );
+  return rows.map(({ sku }) => sku);
+}
+
+/** Of some names of styles or choice groups those that a generation has. */
+export async function listPresentNames(
+  { sql }: Database,
+  list: "pzstyles" | "pzchoices",
+  generation: number,
+  names: readonly string[],
+): Promise<Set<string>> {
+  if (names.length === 0) return new Set();
+  const { table, columns } = tables[list];
+  const name = sql.unsafe(columns[0]);
+  const rows = await sql<{ name: string }[]>`
+    SELECT DISTINCT ${name} AS name FROM ${sql.unsafe(table)} WHERE generation = ${generation} AND ${name} IN ${sql(names)}`;
+  return new Set(rows.map((row) => row.name));
+}
+
 /** The brand's generation that was loaded last. */
 export async function findLastGeneration({ sql }: Database, brand: string): Promise<LastGeneration | undefined> {
   const [last] = await sql<LastGeneration[]>`
@@ -272,8 +355,9 @@ async function makeCurrent(
 ): Promise<void> {
   const [now] = await sql<{ id: number }[]>`SELECT generation AS id FROM current_generation WHERE brand = ${brand}`;
   await sql`
-    INSERT INTO current_generation (brand, generation) VALUES (${brand}, ${generation})
-    ON CONFLICT (brand) DO UPDATE SET generation = excluded.generation`;
+    INSERT INTO current_generation (brand, generation, since)
+    VALUES (${brand}, ${generation}, ${sql.unsafe(database.dialect.now)})
+    ON CONFLICT (brand) DO UPDATE SET generation = excluded.generation, since = excluded.since`;
   // Another one may have become current since they were compared.
   await recordPersonalizationChange(sql, database, now?.id === from ? fingerprints : undefined);
 }
@@ -285,6 +369,7 @@ async function sweepGenerations(database: Database, brand: string): Promise<void
   for (const { id } of removed) {
     for (const { table, key } of Object.values(tables)) await deleteRows(sql, table, key[0], id);
     await sql`DELETE FROM generation_digest WHERE generation = ${id}`;
+    await deleteRows(sql, "generation_style", "style_code", id);
     await sql`DELETE FROM generation WHERE id = ${id}`;
   }
 }

@@ -10,23 +10,29 @@ import { dialectOf } from "./dialect.ts";
 import { migrate } from "./migrations.ts";
 
 /**
+ * What a connection is for. Serving: few statements, over and over. Yielding: its process must go on while others write, and everything
+ * that it writes goes through `writing`. Looking: many statements, seldom, whose values decide how they are best answered.
+ */
+export type Use = "serving" | "yielding" | "looking";
+
+/**
  * Opens the store and brings its tables up to date.
  * @param url `sqlite:PATH` (made when absent, with its folder) or `postgres://…`
- * @param isYielding whether its process must go on while others write: everything that it writes then goes through `writing`
  * @throws ServiceError `unavailable` when it cannot be reached.
  */
-export async function openDatabase(url: string, isYielding = false): Promise<Database> {
+export async function openDatabase(url: string, use: Use = "serving"): Promise<Database> {
   const dialect = dialectOf(url);
   const sql = url.startsWith("sqlite:")
     ? await openFile(url.slice("sqlite:".length))
     : // All of a pool's connections are opened at once, and a server counts those of every replica and every run.
-      new SQL(url, { connectionTimeout: 5, max: isYielding ? 2 : dialect.readers });
+      // A prepared statement is planned for any value, and looks for the newest run of a job that hardly ever ran among all runs.
+      new SQL(url, { connectionTimeout: 5, max: use === "serving" ? dialect.readers : 2, prepare: use !== "looking" });
   const reader = url.startsWith("sqlite:") ? readerOfFile(url.slice("sqlite:".length)) : readerOf(sql);
   const database: Database = { sql, dialect, ...reader };
   try {
     for (const statement of dialect.setup) await sql.unsafe(statement);
     await migrate(database);
-    if (isYielding) for (const statement of dialect.yielding) await sql.unsafe(statement);
+    if (use === "yielding") for (const statement of dialect.yielding) await sql.unsafe(statement);
     return database;
   } catch (cause) {
     await sql.close({ timeout: 0 });

@@ -3,9 +3,10 @@ import { keptChanges } from "./change.ts";
 import type { Database } from "./database.ts";
 import { writing } from "./database.ts";
 import type { Dialect } from "./dialect.ts";
+import { fillWords } from "./search.ts";
 
-/** One step of the schema: never edited once released, only followed by another. */
-type Migration = (dialect: Dialect) => readonly string[];
+/** One step of the schema: never edited once released, only followed by another. Its parts are statements, or what no statement can do. */
+type Migration = (dialect: Dialect) => readonly (string | ((transaction: SQL) => Promise<void>))[];
 
 const migrations: readonly Migration[] = [
   ({ counter, key, clustered }) => [
@@ -121,6 +122,25 @@ const migrations: readonly Migration[] = [
     )`,
     ...changeTriggers(keptChanges),
   ],
+  ({ key, clustered, wordIndex }) => [
+    // What a search goes by; made by `toWords`.
+    "ALTER TABLE product ADD COLUMN words TEXT NOT NULL DEFAULT ''",
+    fillWords,
+    ...wordIndex,
+    // When it became the current one; null where that was before this was kept.
+    "ALTER TABLE current_generation ADD COLUMN since TEXT",
+    // How many SKUs offer a style, and the first of them as JSON; and which styles use a choice group.
+    `CREATE TABLE generation_style (
+      generation INTEGER NOT NULL,
+      style_code ${key} NOT NULL,
+      skus INTEGER NOT NULL,
+      examples TEXT NOT NULL,
+      PRIMARY KEY (generation, style_code)
+    ) ${clustered}`,
+    "CREATE INDEX personalization_style_by_group ON personalization_style (generation, choice_type, style_code)",
+    "CREATE INDEX run_by_failure ON run (job, brand, id) WHERE outcome = 'failed'",
+    "CREATE INDEX run_by_abandonment ON run (job, brand, id) WHERE outcome = 'abandoned'",
+  ],
 ];
 
 /** Brings the tables up to date; any number of replicas may call it at once. */
@@ -135,7 +155,10 @@ export async function migrate(database: Database): Promise<void> {
     }
     for (const [index, migration] of migrations.entries()) {
       if (index < applied) continue;
-      for (const statement of migration(database.dialect)) await transaction.unsafe(statement);
+      for (const part of migration(database.dialect)) {
+        if (typeof part === "string") await transaction.unsafe(part);
+        else await part(transaction);
+      }
       await transaction`INSERT INTO migration (id) VALUES (${index + 1})`;
     }
   });

@@ -48,6 +48,45 @@ export async function findPersonalization(database: Database, brand: string, sku
   return toPersonalization(rows.sort((one, other) => one.position - other.position));
 }
 
+/** A style of a generation by the SKUs that offer it; their number is null where it was not counted. */
+export interface UsedStyle {
+  readonly style: string;
+  readonly skus: number | null;
+  /** The first of them in the feed. */
+  readonly examples: readonly string[];
+}
+
+const usedStyle = `
+  SELECT DISTINCT style.style_code AS style, skus, examples FROM personalization_style style
+  LEFT JOIN generation_style users ON users.generation = style.generation AND users.style_code = style.style_code
+  WHERE style.generation = $1`;
+
+/** @returns undefined when the generation has no such style */
+export async function findUsedStyle(
+  database: Database,
+  generation: number,
+  style: string,
+): Promise<UsedStyle | undefined> {
+  const [found] = await listUsed(database, "AND style.style_code = $2", generation, style);
+  return found;
+}
+
+/** The styles of a generation that use a choice group, `most` at most. */
+export function listStylesOfGroup(
+  database: Database,
+  generation: number,
+  group: string,
+  most: number,
+): Promise<UsedStyle[]> {
+  return listUsed(database, `AND choice_type = $2 ORDER BY style LIMIT ${most}`, generation, group);
+}
+
+async function listUsed({ read }: Database, which: string, generation: number, name: string): Promise<UsedStyle[]> {
+  type Row = { style: string; skus: number | null; examples: string | null };
+  const rows = await read<Row>(`${usedStyle} ${which}`, [generation, name]);
+  return rows.map(({ examples, ...row }) => ({ ...row, examples: JSON.parse(examples ?? "[]") as string[] }));
+}
+
 function toPersonalization(rows: readonly Row[]): Personalization {
   const found: Personalization = { pzlines: [], pzstyles: [], pzchoices: [] };
   for (const { list, a, b, c, d, e } of rows) {

@@ -3,6 +3,7 @@ import { toJson } from "../json.ts";
 import type { Product } from "../product.ts";
 import type { Database } from "./database.ts";
 import { writing } from "./database.ts";
+import { toWords } from "./search.ts";
 
 /** A product as it is served: finished JSON text of the contract's `product`, as bytes in UTF-8, and its entity tag. */
 export interface FoundProduct {
@@ -18,13 +19,15 @@ export interface IdentifiedProduct {
   readonly tag: string;
   /** The platform's own timestamp of its last change; empty when it came from elsewhere. */
   readonly updatedAt: string;
+  /** What a search goes by. */
+  readonly words: string;
 }
 
 /** The finished form of a product: what a reader would repeat is done here once. */
 export function toStored(product: Product, updatedAt = ""): IdentifiedProduct {
   const document = toJson(product);
   const tag = Bun.CryptoHasher.hash("sha256", document, "base64url").slice(0, 22);
-  return { id: BigInt(product.id), document, tag, updatedAt };
+  return { id: BigInt(product.id), document, tag, updatedAt, words: toWords(product) };
 }
 
 /** One product. A comparison of the whole catalog counts as a check of each product in it. */
@@ -54,7 +57,8 @@ export function replaceProducts(
       if (batch.length === 0) continue;
       await transaction`
         INSERT INTO product ${transaction(toRows(batch))}
-        ON CONFLICT (id) DO UPDATE SET document = excluded.document, tag = excluded.tag, updated_at = excluded.updated_at
+        ON CONFLICT (id) DO UPDATE SET document = excluded.document, tag = excluded.tag, updated_at = excluded.updated_at,
+          words = excluded.words
         WHERE product.tag <> excluded.tag`;
     }
     const stored = await transaction<{ id: string }[]>`SELECT CAST(id AS TEXT) AS id FROM product`;
@@ -83,7 +87,8 @@ export async function saveProducts(
   const written = await sql`
     INSERT INTO product ${sql(rows)}
     ON CONFLICT (id) DO UPDATE SET
-      document = excluded.document, tag = excluded.tag, updated_at = excluded.updated_at, checked_at = excluded.checked_at
+      document = excluded.document, tag = excluded.tag, updated_at = excluded.updated_at, checked_at = excluded.checked_at,
+      words = excluded.words
     WHERE product.updated_at < excluded.updated_at
       OR (product.updated_at = excluded.updated_at AND COALESCE(product.checked_at, '') < ${asOf})
     RETURNING 1`;
@@ -125,7 +130,13 @@ export async function listProductIds({ sql }: Database, checkedBefore = everyIns
 }
 
 function toRows(products: readonly IdentifiedProduct[]) {
-  return products.map(({ id, document, tag, updatedAt }) => ({ id, document, tag, updated_at: updatedAt }));
+  return products.map(({ id, document, tag, updatedAt, words }) => ({
+    id,
+    document,
+    tag,
+    updated_at: updatedAt,
+    words,
+  }));
 }
 
 async function deleteProducts(sql: SQL, ids: readonly bigint[]): Promise<void> {

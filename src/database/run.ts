@@ -105,13 +105,110 @@ export async function concludeRun(database: Database, id: number, end: ProcessEn
   return await findRun(database, id);
 }
 
-const columnsOf = (sql: SQL) => sql`
-  id, job, brand, scheduled_at AS ${sql("scheduledAt")}, attempt, started_at AS ${sql("startedAt")},
-  finished_at AS ${sql("finishedAt")}, lease_until AS ${sql("leaseUntil")}, outcome, counts, reason, log`;
+const columns = `
+  id, job, brand, scheduled_at AS "scheduledAt", attempt, started_at AS "startedAt",
+  finished_at AS "finishedAt", lease_until AS "leaseUntil", outcome, counts, reason, log`;
+
+const columnsOf = (sql: SQL) => sql.unsafe(columns);
 
 export async function findRun({ sql }: Database, id: number): Promise<Run | undefined> {
   const [run] = await sql<Run[]>`SELECT ${columnsOf(sql)} FROM run WHERE id = ${id}`;
   return run;
+}
+
+/** What a run found and did; undefined when it has none, or has not ended. */
+export async function findReport({ sql }: Database, id: number): Promise<ImportReport | undefined> {
+  const [run] = await sql<{ report: string | null }[]>`SELECT report FROM run WHERE id = ${id}`;
+  return run?.report == null ? undefined : (JSON.parse(run.report) as ImportReport);
+}
+
+/** What there are runs of. */
+export interface RunKind {
+  readonly job: string;
+  readonly brand: string;
+}
+
+/**
+ * Every job and brand that there are runs of. It goes from one to the next by the index, since there may be a million runs of each:
+ * from a brand to the next of the job, and behind the last one, which is null, to the next job.
+ */
+export function listRunKinds({ read }: Database): Promise<RunKind[]> {
+  const next = "(SELECT min(run.brand) FROM run WHERE run.job = kind.job AND run.brand > coalesce(kind.brand, ''))";
+  const nextJob = "(SELECT min(run.job) FROM run WHERE run.job > kind.job)";
+  return read<RunKind>(
+    `WITH RECURSIVE kind (job, brand) AS (
+      SELECT (SELECT min(job) FROM run), CAST(NULL AS TEXT)
+      UNION ALL
+      SELECT CASE WHEN ${next} IS NULL THEN ${nextJob} ELSE kind.job END, ${next} FROM kind WHERE kind.job IS NOT NULL
+    )
+    SELECT job, brand FROM kind WHERE brand IS NOT NULL`,
+    [],
+  );
+}
+
+/** How a run stands: as it ended, or under way. */
+export type Standing = Outcome | "running";
+
+/** Spelled out: an index that holds only such rows is not used for a value that is not known yet. */
+const conditions: Readonly<Record<Standing, string>> = {
+  succeeded: "outcome = 'succeeded'",
+  failed: "outcome = 'failed'",
+  abandoned: "outcome = 'abandoned'",
+  running: "finished_at IS NULL",
+};
+
+export interface RunFilter {
+  readonly job?: string | undefined;
+  readonly brand?: string | undefined;
+  readonly standing?: Standing | undefined;
+  /** Only runs that began before this one. */
+  readonly before?: number | undefined;
+}
+
+/** Larger than every run's number. */
+const noRun = 2 ** 31 - 1;
+
+/**
+ * Runs as they began, the newest first. Each job and brand has its own way through an index, whatever is asked for.
+ * @param kinds those that there are
+ */
+export async function listRunsBefore(
+  { read }: Database,
+  kinds: readonly RunKind[],
+  { job, brand, standing, before = noRun }: RunFilter,
+  most: number,
+): Promise<Run[]> {
+  const condition = standing === undefined ? "" : `AND ${conditions[standing]}`;
+  if (job === undefined && brand === undefined && standing === undefined) {
+    return await read<Run>(`SELECT ${columns} FROM run WHERE id < $1 ORDER BY id DESC LIMIT ${most}`, [before]);
+  }
+  const wanted = kinds.filter((kind) => (job ?? kind.job) === kind.job && (brand ?? kind.brand) === kind.brand);
+  const found = await Promise.all(
+    wanted.map((kind) =>
+      read<Run>(
+        `SELECT ${columns} FROM run WHERE job = $1 AND brand = $2 AND id < $3 ${condition} ORDER BY id DESC LIMIT ${most}`,
+        [kind.job, kind.brand, before],
+      ),
+    ),
+  );
+  return found
+    .flat()
+    .sort((a, b) => b.id - a.id)
+    .slice(0, most);
+}
+
+/** What the newest runs of a job for a brand that succeeded have counted, the oldest of them first. */
+export async function listCounts(
+  { read }: Database,
+  { job, brand }: RunKind,
+  most: number,
+): Promise<{ readonly counts: number; readonly finishedAt: string }[]> {
+  const rows = await read<{ counts: number; finishedAt: string }>(
+    `SELECT counts, finished_at AS "finishedAt" FROM run
+    WHERE job = $1 AND brand = $2 AND outcome = 'succeeded' ORDER BY id DESC LIMIT ${most}`,
+    [job, brand],
+  );
+  return rows.reverse();
 }
 
 /** The newest finished runs, newest first. */

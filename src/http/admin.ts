@@ -1,9 +1,28 @@
 import { timingSafeEqual } from "node:crypto";
 import { ServiceError } from "../errors.ts";
-import type { Handler, Resources } from "./endpoint.ts";
+import { type AnswerParts, toAnswer } from "./answer.ts";
+import type { Handler, Resource, Resources } from "./endpoint.ts";
+import { type Failure, toProblem } from "./errors.ts";
 import { getLiveness } from "./health.ts";
+import { parameter } from "./request.ts";
+
+/** What a page for people is asked for by. */
+interface PageRequest {
+  readonly url: URL;
+  readonly parameter: (name: string) => string;
+}
+
+/** Makes a page. @returns undefined when there is nothing of that name */
+type Render = (request: PageRequest) => AnswerParts | undefined | Promise<AnswerParts | undefined>;
+
+/** Pages for people, by route template, and what they see when one fails. */
+export interface Pages {
+  readonly pages: Readonly<Record<string, Render>>;
+  readonly toFailure: (failure: Failure, requestId: string) => AnswerParts;
+}
 
 export interface AdminContext {
+  readonly console: Pages;
   readonly readiness: Handler;
   readonly metrics: Handler;
   /** Empty: whoever reaches the listener is trusted. */
@@ -11,12 +30,39 @@ export interface AdminContext {
 }
 
 /** What the admin listener answers. Only the two probes are open when there is a token. */
-export function adminResources({ readiness, metrics, token }: AdminContext): Resources {
+export function adminResources({ console, readiness, metrics, token }: AdminContext): Resources {
+  const forPeople = (handler: Handler): Resource => ({
+    get: guarded(token, handler),
+    toFailure: (failure, requestId, request) =>
+      wantsPage(request) ? console.toFailure(failure, requestId) : toProblem(failure, requestId),
+  });
+  const pages = Object.entries(console.pages).map(([route, render]) => [route, forPeople(pageHandler(render))]);
   return {
+    ...Object.fromEntries(pages),
     "/livez": { get: getLiveness, isProbe: true },
     "/readyz": { get: readiness, isProbe: true },
     "/metrics": { get: guarded(token, metrics) },
-    "/*": { get: guarded(token, getNothing) },
+    "/*": forPeople(getNothing),
+  };
+}
+
+const wantsPage = (request: Request) => (request.headers.get("accept") ?? "").includes("text/html");
+
+/** How long a page may take: it must not hang with the store. */
+const pageMs = 20_000;
+
+function pageHandler(render: Render): Handler {
+  return async (request) => {
+    // Where the `Host` is missing, the runtime gives the path only.
+    const url = new URL(request.url, "http://localhost");
+    const late = Promise.withResolvers<never>();
+    const timer = setTimeout(() => late.reject(new ServiceError("unavailable", "The page took too long.")), pageMs);
+    try {
+      const page = await Promise.race([render({ url, parameter: (name) => parameter(request, name) }), late.promise]);
+      return page && toAnswer(page);
+    } finally {
+      clearTimeout(timer);
+    }
   };
 }
 

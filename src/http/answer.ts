@@ -3,10 +3,14 @@ import { type Coding, compress, leastCompressed } from "./coding.ts";
 /** Header fields by name. */
 export type Fields = Readonly<Record<string, string>>;
 
-/** What every answer carries. An answer is for any page to read, and nothing that a browser may run or show. */
+/** What every answer carries. It is nothing that a browser may run or show. */
 const commonFields: Fields = {
   "X-Content-Type-Options": "nosniff",
   "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+};
+
+/** What says that an answer is for any site's pages to read. */
+const sharedFields: Fields = {
   "Access-Control-Allow-Origin": "*",
   "Access-Control-Expose-Headers": "X-Request-Id, Retry-After, ETag, Age, Cache-Status",
 };
@@ -24,8 +28,9 @@ export class Template {
   readonly #fields: Fields;
   readonly #headers = new Map<Form, Headers>();
 
-  constructor(type: string, fields: Fields = {}) {
-    this.#fields = { "Content-Type": type, ...commonFields, ...fields };
+  /** @param isPrivate whether no other site's page may read what is answered */
+  constructor(type: string, fields: Fields = {}, isPrivate = false) {
+    this.#fields = { "Content-Type": type, ...commonFields, ...(!isPrivate && sharedFields), ...fields };
   }
 
   headersFor(form: Form): Headers {
@@ -150,9 +155,11 @@ export const tagOf = (body: string) => Bun.hash.xxHash3(body).toString(36);
 export interface AnswerParts extends Omit<ContentParts, "template"> {
   readonly type: string;
   readonly headers?: Fields;
+  /** Whether no other site's page may read it. */
+  readonly isPrivate?: boolean;
 }
 
-export function toAnswer({ type, headers, ...parts }: AnswerParts): Answer {
-  const template = new Template(type, { ...(parts.tag !== undefined && variesByCoding), ...headers });
-  return new Answer(new Content({ ...parts, template }));
+export function toAnswer({ type, headers, isPrivate, ...parts }: AnswerParts): Answer {
+  const fields = { ...(parts.tag !== undefined && variesByCoding), ...headers };
+  return new Answer(new Content({ ...parts, template: new Template(type, fields, isPrivate) }));
 }

@@ -5,6 +5,7 @@ import type { Memory } from "./memory.ts";
 import { getPersonalization, type PersonalizationSource } from "./personalization.ts";
 import { getProduct, type ProductSource, productFailure } from "./product.ts";
 import { getOpenApi, getReference, getReferenceStyle } from "./reference.tsx";
+import { getSampleImage } from "./sample-image.ts";
 
 export interface PublicContext {
   readonly memory: Memory;
@@ -25,6 +26,7 @@ export function publicResources({ memory, personalization, product, histories, r
     "/openapi.json": { get: getOpenApi() },
     "/docs": { get: getReference() },
     "/docs/style.css": { get: getReferenceStyle },
+    ...(product.shop.endsWith(".example") && { "/sample/images/:name": { get: getSampleImage } }),
     "/livez": { get: getLiveness, isProbe: true },
     "/readyz": { get: readiness, isProbe: true },
   };

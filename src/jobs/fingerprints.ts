@@ -13,10 +13,12 @@ export class HashTable {
   #cells: Int32Array;
   #mask: number;
 
-  constructor(valuesPerKey: number) {
+  /** @param expected keys for which there is room from the beginning */
+  constructor(valuesPerKey: number, expected = 0) {
     this.#width = 2 + valuesPerKey;
-    this.#mask = 1023;
-    this.#cells = new Int32Array(1024 * this.#width);
+    const slots = 2 ** Math.max(10, Math.ceil(Math.log2((expected + 1) / fullest)));
+    this.#mask = slots - 1;
+    this.#cells = new Int32Array(slots * this.#width);
   }
 
   /** @returns the key's place, or -1 */

@@ -10,7 +10,9 @@ import {
   loadRows,
   readDigest,
   removeOldGenerations,
+  type StyleUsers,
   saveDigest,
+  saveStyleUsers,
 } from "../database/generation.ts";
 import { ServiceError } from "../errors.ts";
 import { collectFeed, type DeliveredFile, type FeedState, formatOf } from "../feed/delivery.ts";
@@ -86,6 +88,7 @@ async function importFiles(
   try {
     await check((list, rows) => loadRows(database, generation, list, rows));
     await saveDigests(database, generation, survey);
+    await saveUsers(database, generation, survey);
     const state: FeedState = { files, format: formatOf(options) };
     const from = last?.current;
     const fingerprints = await findChanged(database, from, generation, async (most) =>
@@ -112,6 +115,19 @@ async function saveDigests(database: Database, generation: number, survey: FeedS
     let part = 0;
     for (const data of survey.lists[list].digest()) await saveDigest(database, generation, list, part++, data);
   }
+}
+
+/** Styles of one transaction. */
+const stylesPerSaving = 5000;
+
+async function saveUsers(database: Database, generation: number, survey: FeedSurvey): Promise<void> {
+  let some: StyleUsers[] = [];
+  for (const users of survey.styleUsers()) {
+    if (some.push(users) < stylesPerSaving) continue;
+    await saveStyleUsers(database, generation, some);
+    some = [];
+  }
+  await saveStyleUsers(database, generation, some);
 }
 
 async function readFile(

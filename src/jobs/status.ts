@@ -1,6 +1,7 @@
 import { type Database, readNow } from "../database/database.ts";
 import { findLastRun, findLastScheduledRun, findLastSuccess, findRunUnderWay } from "../database/run.ts";
-import type { JobStatus } from "../job.ts";
+import { countedTimes, type JobHealth, type JobStatus } from "../job.ts";
+import type { Schedule } from "../schedule.ts";
 import type { PlannedJob } from "./index.ts";
 import { dueAfter, isStale } from "./plan.ts";
 
@@ -8,6 +9,31 @@ import { dueAfter, isStale } from "./plan.ts";
 export async function listJobStatus(database: Database, jobs: readonly PlannedJob[]): Promise<JobStatus[]> {
   const now = Date.parse(await readNow(database));
   return await Promise.all(jobs.map((job) => statusOf(database, job, now)));
+}
+
+/** The same for people: with what each job reads and when, and how often it was due in vain. */
+export async function listJobHealth(database: Database, jobs: readonly PlannedJob[]): Promise<JobHealth[]> {
+  const now = Date.parse(await readNow(database));
+  return await Promise.all(
+    jobs.map(async (job) => {
+      const status = await statusOf(database, job, now);
+      const { schedule } = job.plan;
+      return {
+        ...status,
+        source: job.source,
+        schedule: schedule === undefined ? null : `${schedule.expression} ${schedule.timeZone}`,
+        dueSince: status.lastSuccess === null ? 0 : countTimes(schedule, Date.parse(status.lastSuccess), now),
+      };
+    }),
+  );
+}
+
+function countTimes(schedule: Schedule | undefined, after: number, until: number): number {
+  let count = 0;
+  for (let at = schedule?.next(after) ?? Number.POSITIVE_INFINITY; at <= until && count < countedTimes; count++) {
+    at = schedule?.next(at) ?? Number.POSITIVE_INFINITY;
+  }
+  return count;
 }
 
 async function statusOf(database: Database, { name: job, brand, plan }: PlannedJob, now: number): Promise<JobStatus> {

@@ -1,3 +1,4 @@
+import type { StyleUsers } from "../database/generation.ts";
 import { type ListName, listNames, lists } from "../feed/lists.ts";
 import type { FeedRow } from "../feed/rows.ts";
 import { Hash } from "../fingerprint.ts";
@@ -130,8 +131,11 @@ export function sight(sighting: Sighting, describe: () => string): void {
   if (sighting.examples.length < reportedExamples) sighting.examples.push(describe());
 }
 
-/** A style or a choice group by name: where it first was, and whether a line or a style uses it. */
-type Uses = Map<string, { readonly where: string; isUsed: boolean }>;
+/** A style or a choice group by name: where it first was, whether a line or a style uses it, and of a style the SKUs that offer it. */
+type Uses = Map<string, { readonly where: string; isUsed: boolean; readonly skus: Sighting }>;
+
+/** SKUs that are kept of those that offer a style. */
+const keptSkus = 20;
 
 /** Keeps account of a whole feed. Lists come in the order choices, styles, lines. */
 export class FeedSurvey {
@@ -147,6 +151,7 @@ export class FeedSurvey {
   /** Takes a row in. @returns the line at which its key was before; -1 when it is new */
   add(list: ListName, row: FeedRow, file: string): number {
     const { line, values } = row;
+    const earlier = this.lists[list].add(row, file);
     if (list === "pzchoices") addName(this.#groups, values[0], file, line);
     else if (list === "pzstyles") {
       addName(this.#styles, values[0], file, line);
@@ -154,10 +159,17 @@ export class FeedSurvey {
       if (group !== undefined) group.isUsed = true;
     } else {
       const style = this.#styles.get(values[styleOfLine] ?? "");
-      if (style !== undefined) style.isUsed = true;
-      else sight(this.#linesWithoutStyle, () => `${file}:${line}: ${excerpt(values[styleOfLine] ?? "")}`);
+      if (style !== undefined) {
+        style.isUsed = true;
+        if (earlier < 0) countSku(style.skus, values[skuOfLine] ?? "");
+      } else sight(this.#linesWithoutStyle, () => `${file}:${line}: ${excerpt(values[styleOfLine] ?? "")}`);
     }
-    return this.lists[list].add(row, file);
+    return earlier;
+  }
+
+  /** Which SKUs offer each style. */
+  *styleUsers(): Generator<StyleUsers> {
+    for (const [style, { skus }] of this.#styles) yield { style, ...skus };
   }
 
   /** @param digestOf that of the current generation; undefined when there is nothing to compare with */
@@ -194,12 +206,19 @@ export class FeedSurvey {
   }
 }
 
+const skuOfLine = lists.pzlines.columns.indexOf("sku_id");
 const styleOfLine = lists.pzlines.columns.indexOf("style_code");
 const choiceTypeOfStyle = lists.pzstyles.columns.indexOf("choice_type");
 const statusColumn = (list: ListName) => lists[list].columns.find((column) => column.endsWith("_status")) ?? "";
 
 function addName(uses: Uses, name = "", file: string, line: number): void {
-  if (!uses.has(name)) uses.set(name, { where: `${file}:${line}`, isUsed: false });
+  if (!uses.has(name)) uses.set(name, { where: `${file}:${line}`, isUsed: false, skus: { count: 0, examples: [] } });
+}
+
+function countSku(skus: Sighting, sku: string): void {
+  skus.count++;
+  // A copy: what was cut out of a piece of the file would keep all of it.
+  if (skus.examples.length < keptSkus) skus.examples.push(Buffer.from(sku).toString());
 }
 
 function unused(uses: Uses): Sighting {

@@ -1,0 +1,237 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { cp, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { SQL } from "bun";
+import type { Page } from "playwright-core";
+import { accessibilityProblems, openPage, startBrowser } from "./support/browser.ts";
+import { toMetafield, toProduct, toVariant } from "./support/catalog.ts";
+import { writeFeed } from "./support/feed.ts";
+import { pds, type RunningService, root, serve, temporaryFolder, writeFiles } from "./support/pds.ts";
+import { freePort } from "./support/postgres.ts";
+
+const home = await temporaryFolder();
+const store = `sqlite:${join(home, "pds.sqlite")}`;
+
+/** The sample brand, its images at the address at which it is served here. */
+async function startSample(): Promise<RunningService> {
+  const port = await freePort();
+  const isNeeded = (path: string) => !/generator|broken/.test(path);
+  await cp(join(root, "sample"), join(home, "sample"), { recursive: true, filter: isNeeded });
+  await cp(join(root, "pds.toml"), join(home, "pds.toml"));
+  const products = join(home, "sample", "products.ndjson");
+  await writeFile(products, (await readFile(products, "utf8")).replaceAll("127.0.0.1:3000", `127.0.0.1:${port}`));
+  const environment = { DATABASE_URL: store, PDS_CONFIG: join(home, "pds.toml") };
+  const service = await serve({ ...environment, PORT: `${port}` }, home);
+  const folder = join(home, "sample", "personalization");
+  await writeFile(
+    join(folder, "pzlines.csv"),
+    `${await readFile(join(folder, "pzlines.csv"), "utf8")}NEW,LASFAM,1,A\n`,
+  );
+  await pds(["import", "personalization", folder], environment, home);
+  await writeFile(join(folder, "pzlines.csv"), "sku_id,style_code\nNEW,LASFAM\n");
+  await pds(["import", "personalization", folder], environment, home);
+  return service;
+}
+
+const [browser, service] = await Promise.all([startBrowser(), startSample()]);
+afterAll(() => service.stop());
+
+const pages = [
+  ["overview", "/"],
+  ["runs", "/runs"],
+  ["failed run", "/runs/4"],
+  ["search", "/products?q=silver+b"],
+  ["product", "/products/6781249159168"],
+  ["SKU", "/personalization?sku=1812234"],
+  ["style", "/personalization?style=LASFAM"],
+  ["difference", "/personalization/difference"],
+] as const;
+
+describe.each([
+  ["light", { width: 1280, height: 800 }],
+  ["dark", { width: 390, height: 844 }],
+] as const)("%s at %o", (colorScheme, viewport) => {
+  test.each(pages)("the page of the %s holds together", async (_, path) => {
+    await using opened = await openPage(browser, service.adminUrl + path, { viewport, colorScheme });
+    const { page, faults } = opened;
+    expect(await page.evaluate<number>("document.documentElement.scrollWidth")).toBe(viewport.width);
+    const ground = await page.evaluate<string>("getComputedStyle(document.body).backgroundColor");
+    expect(Number(ground.match(/\d+/)?.[0]) < 128 ? "dark" : "light").toBe(colorScheme);
+    // The images of the sample are where its catalog says.
+    expect(faults.filter((fault) => !fault.startsWith(`elsewhere: ${service.url}/sample/images/`))).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
+  });
+});
+
+test("the images of a product are really shown, and its copy in a frame that can do nothing", async () => {
+  await using opened = await openPage(browser, `${service.adminUrl}/products/6781249159168`);
+  const { page } = opened;
+  const image = page.locator(".images img").first();
+  await image.scrollIntoViewIfNeeded();
+  await page.waitForFunction("document.querySelector('.images img').naturalWidth > 0");
+  const frame = page.locator("iframe").first();
+  await frame.scrollIntoViewIfNeeded();
+  const copy = frame.contentFrame();
+  await copy.getByText("Four compartments").waitFor();
+  expect(await copy.locator("body").evaluate<string, unknown>("getComputedStyle(document.body).fontFamily")).toContain(
+    "system-ui",
+  );
+});
+
+test("everything is reached by keyboard alone, and one sees where one is", async () => {
+  await using opened = await openPage(browser, `${service.adminUrl}/`);
+  const { page } = opened;
+  const focused = () =>
+    page.evaluate<{ text: string; isSeen: boolean }>(`(() => {
+      const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement);
+      const { left } = document.activeElement.getBoundingClientRect();
+      const isSeen = outlineStyle !== "none" && outlineWidth !== "0px" && left >= 0;
+      return { text: document.activeElement.textContent.trim(), isSeen };
+    })()`);
+  for (const text of ["Skip to the content", "Overview", "Runs", "Products"]) {
+    await page.keyboard.press("Tab");
+    expect(await focused()).toEqual({ text, isSeen: true });
+  }
+  await page.keyboard.press("Enter");
+  await page.waitForURL("**/products");
+  await page.getByLabel("Identifier, handle, SKU").focus();
+  await page.keyboard.type("windsor jew");
+  await page.keyboard.press("Enter");
+  await page.getByRole("link", { name: "Windsor Jewelry Box" }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Windsor Jewelry Box", level: 1 }).waitFor();
+  await page.goto(`${service.adminUrl}/`);
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  expect(await page.evaluate<string>("document.activeElement.id")).toBe("main");
+});
+
+const refresh = (page: Page) =>
+  Promise.all([
+    page.waitForResponse(`${service.adminUrl}/`),
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))"),
+  ]);
+
+test("the overview keeps itself up to date, and leaves alone what a person is at", async () => {
+  await using opened = await openPage(browser, `${service.adminUrl}/`, { viewport: { width: 800, height: 500 } });
+  const { page, faults } = opened;
+  await page.evaluate("scrollTo(0, 300)");
+  const attention = page.locator("[data-live=attention]");
+  const jobs = page.locator("[data-live=jobs]");
+  await jobs.getByRole("link", { name: "catalog-import" }).focus();
+  await using sql = new SQL(store);
+  const [before, place] = [await jobs.innerHTML(), await jobs.boundingBox()];
+  await sql`UPDATE run SET finished_at = '2020-01-01T00:00:00.000Z' WHERE job = 'catalog-import'`;
+  await refresh(page);
+  await attention.getByText("catalog-import for Larkspur & Finch last succeeded").waitFor();
+  expect(await jobs.innerHTML()).toBe(before);
+  expect(await page.evaluate("document.activeElement.textContent")).toBe("catalog-import");
+  expect((await jobs.boundingBox())?.y).toBeCloseTo(place?.y ?? 0, 0);
+
+  await page.evaluate("document.activeElement.blur()");
+  await refresh(page);
+  await jobs.getByText("too old").waitFor();
+  await page.getByRole("button", { name: "Pause refreshing" }).click();
+  await sql`UPDATE run SET finished_at = started_at WHERE job = 'catalog-import'`;
+  await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
+  await page.waitForTimeout(300);
+  expect(await jobs.getByText("too old").isVisible()).toBe(true);
+  await page.getByRole("button", { name: "Go on refreshing" }).click();
+  await jobs.getByText("too old").waitFor({ state: "detached" });
+  expect(faults).toEqual([]);
+});
+
+test("without script everything is there", async () => {
+  await using opened = await openPage(browser, `${service.adminUrl}/`, { javaScriptEnabled: false });
+  expect(await opened.page.getByRole("table").first().innerText()).toContain("Larkspur & Finch");
+  expect(await opened.page.getByRole("button").count()).toBe(0);
+});
+
+describe("a catalog of markup and script in every field", () => {
+  const attack = (place: string) =>
+    `</title></textarea></pre><script src="/hit"></script><script>fetch("/hit");top.document.title="run"</script>` +
+    `<img src="/hit" onerror="top.document.title='run'"><svg onload="fetch('/hit')"></svg>"'><b onclick="x" style="color:red">${place}`;
+  let hostile: RunningService;
+  let page: Page;
+  const requests: string[] = [];
+  const faults: string[] = [];
+
+  beforeAll(async () => {
+    page = await browser.newPage();
+    page.on("request", (request) => requests.push(request.url()));
+    page.on("console", (message) => faults.push(message.text()));
+    page.on("pageerror", (error) => faults.push(`Uncaught ${error.message}`));
+    const folder = await temporaryFolder();
+    const product = toProduct(1, {
+      title: attack("title"),
+      body_html: `${attack("body")}<meta http-equiv="refresh" content="0;url=https://elsewhere.example/"><base href="/hit/"><form action="/hit"></form>`,
+      handle: attack("handle"),
+      vendor: attack("vendor"),
+      product_type: attack("type"),
+      tags: attack("tags"),
+      options: [{ id: 3, product_id: 1, position: 1, name: attack("option"), values: [attack("value")] }],
+      variants: [
+        toVariant(1, { sku: attack("sku").slice(0, 200), title: attack("variant"), barcode: attack("barcode") }),
+      ],
+      metafields: [toMetafield(2, 1, "product", attack("key"), attack("metafield"))],
+    });
+    const images = ["javascript:fetch('/hit')", "https://a;script-src/x", `x" onerror="fetch('/hit')`].map(
+      (src, index) => ({
+        ...(product.image as NonNullable<typeof product.image>),
+        id: index + 1,
+        src,
+        alt: attack("alt"),
+      }),
+    );
+    const [file = ""] = await writeFiles(folder, {
+      "products.ndjson": JSON.stringify({ ...product, images, image: null }),
+    });
+    const cell = (text: string) => `"${text.replaceAll('"', '""')}"`;
+    const sku = cell(attack("sku").slice(0, 200));
+    const feed = await writeFeed(folder, "feed", {
+      "pzlines.csv": `sku_id,style_code,style_display_seq,style_sku_status\n${sku},${cell(attack("s"))},${cell(attack("q"))},${cell(attack("c"))}\n`,
+      "pzstyles.csv": `style_code,line_status,line_display_seq,choice_type,instruct_text\n${cell(attack("s"))},A,1,${cell(attack("g"))},${cell(attack("i"))}\n`,
+      "pzchoices.csv": `choice_type,choice_status,choice_display_seq,choice_value\n${cell(attack("g"))},A,1,${cell(attack("v"))}\n`,
+    });
+    const environment = { DATABASE_URL: `sqlite:${join(folder, "pds.sqlite")}`, BRAND: "B", SHOP_DOMAIN: "a.example" };
+    await pds(["import", "products", file, "--brand", attack("brand")], environment);
+    await pds(["import", "personalization", feed, "--brand", attack("brand")], environment);
+    await pds(["import", "products", feed, "--brand", attack("brand")], environment);
+    hostile = await serve(environment);
+  });
+  afterAll(() => hostile.stop());
+
+  const query = (name: string, place: string) =>
+    `/personalization?${new URLSearchParams({ [name]: place, brand: attack("brand") })}`;
+
+  test.each([
+    ["/"],
+    ["/runs"],
+    [`/runs?${new URLSearchParams({ job: attack("job"), brand: attack("brand") })}`],
+    ["/runs/1"],
+    ["/runs/2"],
+    ["/runs/3"],
+    ["/products?q=title"],
+    [`/products?${new URLSearchParams({ q: attack("q") })}`],
+    ["/products/1"],
+    ["/products/1?variant=401"],
+    [query("sku", attack("sku").slice(0, 200))],
+    [query("style", attack("s"))],
+    [query("group", attack("g"))],
+    ["/personalization/difference"],
+  ])("runs nothing on %s", async (path) => {
+    requests.length = 0;
+    faults.length = 0;
+    await page.goto(hostile.adminUrl + path);
+    for (const frame of await page.locator("iframe").all()) await frame.scrollIntoViewIfNeeded();
+    await page.waitForTimeout(50);
+    expect(await page.title()).not.toBe("run");
+    expect(await page.locator("h1").count()).toBe(1);
+    // The frame of copy shows pictures of its own, which are asked for as pictures and do nothing.
+    const isCopy = path.startsWith("/products/1");
+    expect(requests.filter((url) => !url.startsWith(hostile.adminUrl) && !url.startsWith("data:"))).toEqual([]);
+    expect(requests.filter((url) => url.includes("/hit") && !isCopy)).toEqual([]);
+    expect(faults.filter((fault) => /violates|Uncaught/.test(fault) && !isCopy)).toEqual([]);
+    expect(page.url()).toBe(hostile.adminUrl + path);
+  });
+});

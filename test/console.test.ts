@@ -1,0 +1,497 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { cp } from "node:fs/promises";
+import { join } from "node:path";
+import { SQL } from "bun";
+import { listConcerns } from "../src/console/attention.ts";
+import { roundUp } from "../src/console/chart.tsx";
+import { duration, inWords, relative } from "../src/console/format.ts";
+import { consolePages } from "../src/console/index.ts";
+import { originOf } from "../src/console/page.ts";
+import { closeDatabase, openDatabase } from "../src/database/index.ts";
+import { saveProducts, toStored } from "../src/database/product.ts";
+import { searchProducts } from "../src/database/search.ts";
+import type { JobHealth, Run } from "../src/job.ts";
+import { toProduct, toVariant } from "./support/catalog.ts";
+import { feedFiles, writeFeed } from "./support/feed.ts";
+import {
+  createStore,
+  engines,
+  pds,
+  type RunningService,
+  root,
+  serve,
+  temporaryFolder,
+  writeFiles,
+} from "./support/pds.ts";
+
+const folder = await temporaryFolder();
+const stores = await Promise.all(engines.map(async (engine) => ({ engine, url: await createStore(engine) })));
+
+interface Shown {
+  readonly status: number;
+  readonly html: string;
+  /** What a reader sees of it. */
+  readonly text: string;
+  readonly headers: Headers;
+}
+
+async function show(service: RunningService, path: string, headers: Record<string, string> = {}): Promise<Shown> {
+  const response = await fetch(service.adminUrl + path, { headers: { accept: "text/html", ...headers } });
+  const html = await response.text();
+  return { status: response.status, html, text: textOf(html), headers: response.headers };
+}
+
+function textOf(html: string): string {
+  const text = html.replace(/<[^>]*>/g, " ").replace(/\s+/g, " ");
+  const entities: Record<string, string> = { "&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#39;": "'" };
+  return text.replace(/&(amp|lt|gt|quot|#39);/g, (entity) => entities[entity] ?? entity);
+}
+
+/** The rows of a page's table, cell by cell. */
+function rowsOf(html: string): string[][] {
+  const bodies = [...html.matchAll(/<tbody>(.*?)<\/tbody>/gs)].map(([, body = ""]) => body).join("");
+  return [...bodies.matchAll(/<tr>(.*?)<\/tr>/gs)].map(([, row = ""]) =>
+    [...row.matchAll(/<t[hd][^>]*>(.*?)<\/t[hd]>/gs)].map(([, cell = ""]) => textOf(cell).trim()),
+  );
+}
+
+const changedFeed = {
+  ...feedFiles,
+  "pzlines.csv": ["sku_id,style_code,style_display_seq,style_sku_status", "MUG,SCRIPT,11,A", "NEW,BLOCK,9,I", ""].join(
+    "\n",
+  ),
+  "pzstyles.csv": feedFiles["pzstyles.csv"].replace(
+    "UNUSED,A,1,FONT,Nobody offers this",
+    "FRESH,A,1,FONT,Nobody offers this",
+  ),
+  "pzchoices.csv": feedFiles["pzchoices.csv"].replace("MOTIF,A,1,Heart", "MOTIF,A,1,Star"),
+};
+
+describe.each(stores)("the console on $engine", ({ engine, url }) => {
+  let service: RunningService;
+  let failedRun: string;
+
+  beforeAll(async () => {
+    const home = join(folder, engine);
+    await cp(join(root, "sample"), join(home, "sample"), {
+      recursive: true,
+      filter: (path) => !path.includes("generator"),
+    });
+    await cp(join(root, "pds.toml"), join(home, "pds.toml"));
+    const environment = { DATABASE_URL: url, PDS_CONFIG: join(home, "pds.toml") };
+    service = await serve(environment, home);
+    const [first, second] = [await writeFeed(home, "first"), await writeFeed(home, "second", changedFeed)];
+    await pds(["import", "personalization", first, "--brand", "Outlet"], environment, home);
+    await pds(["import", "personalization", second, "--brand", "Outlet", "--force"], environment, home);
+    await pds(["import", "products", "sample/broken/missing-title.ndjson", "--brand", "Outlet"], environment, home);
+    failedRun = rowsOf((await show(service, "/runs?outcome=failed")).html)[0]?.[0] ?? "";
+    await using sql = new SQL(url, { max: 1 });
+    const begun = (minutes: number) => new Date(Date.UTC(2026, 0, 1, 0, minutes)).toISOString();
+    for (let run = 0; run < 120; run++) {
+      const [at, outcome] = [begun(run), run % 40 === 0 ? "abandoned" : "succeeded"];
+      await sql`
+        INSERT INTO run (job, brand, started_at, finished_at, outcome, counts)
+        VALUES (${run % 2 === 0 ? "even" : "odd"}, ${run % 3 === 0 ? "Third" : "Other"}, ${at}, ${at}, ${outcome}, ${run})`;
+    }
+    await sql`INSERT INTO run (job, brand, started_at, lease_until) VALUES ('even', 'Third', ${begun(200)}, '9999')`;
+  });
+  afterAll(() => service.stop());
+
+  test("tells on its first page what is held and that the jobs ran", async () => {
+    const { status, html, text } = await show(service, "/");
+    expect(status).toBe(200);
+    expect(text).toContain("Everything is fine. 2 scheduled jobs, none overdue.");
+    expect(text).toContain("80 products");
+    const [ownBrand, outlet] = rowsOf(html);
+    expect(ownBrand?.toSpliced(1, 2)).toEqual(["Larkspur & Finch", "266", "35", "227", "1,096", "nothing earlier"]);
+    expect(outlet?.toSpliced(1, 2)).toEqual([
+      "Outlet",
+      "2",
+      "4",
+      "4",
+      "11",
+      expect.stringMatching(/^with generation \d+$/),
+    ]);
+    const jobs = rowsOf(html).slice(2, 4);
+    expect(jobs.map(([job, last, brand]) => [job, last?.split(" ")[0], brand])).toEqual([
+      ["catalog-import", "succeeded", "Larkspur & Finch"],
+      ["personalization-import", "succeeded", "Larkspur & Finch"],
+    ]);
+    expect(text).toMatch(/in \d+ \w+ 0 3 \* \* \* America\/New_York/);
+    for (const address of ["/docs", "/openapi.json", "/api/v1/histories/desc"]) {
+      expect(html).toContain(`href="${service.url}${address}"`);
+    }
+  });
+
+  test.each([
+    ["", 50, () => true],
+    ["?job=odd", 50, ([, , job]) => job === "odd"],
+    ["?job=even&brand=Third", 21, ([, , job, brand]) => job === "even" && brand === "Third"],
+    ["?brand=Third&outcome=abandoned", 1, ([, outcome]) => outcome === "abandoned"],
+    ["?outcome=abandoned", 3, ([, outcome]) => outcome === "abandoned"],
+    ["?outcome=failed", 1, ([, outcome, job]) => outcome === "failed" && job === "catalog-import"],
+    ["?outcome=running", 1, ([, outcome]) => outcome === "running"],
+    ["?job=nothing", 0, () => false],
+    ["?outcome=nonsense&before=nonsense", 50, () => true],
+  ] as [string, number, (cells: string[]) => boolean][])(
+    "shows the runs asked for by %j",
+    async (query, count, isWanted) => {
+      const rows = rowsOf((await show(service, `/runs${query}`)).html);
+      expect(rows).toHaveLength(count);
+      expect(rows.filter((cells) => !isWanted(cells))).toEqual([]);
+      const ids = rows.map(([id]) => Number(id));
+      expect(ids).toEqual(ids.toSorted((a, b) => b - a));
+    },
+  );
+
+  test.each([["/runs"], ["/runs?brand=Other"], ["/runs?outcome=succeeded"]])(
+    "leads from %s through every older run once",
+    async (start) => {
+      const ids: number[] = [];
+      for (let path: string | undefined = start; path !== undefined; ) {
+        const { html } = await show(service, path);
+        ids.push(...rowsOf(html).map(([id]) => Number(id)));
+        path = html.match(/<a href="([^"]*)">Older runs<\/a>/)?.[1]?.replaceAll("&amp;", "&");
+      }
+      await using sql = new SQL(url, { max: 1 });
+      const wanted = await sql<
+        { id: number; brand: string; outcome: string }[]
+      >`SELECT id, brand, outcome FROM run ORDER BY id DESC`;
+      const isWanted = (run: { brand: string; outcome: string }) =>
+        start === "/runs" || run.brand === "Other"
+          ? !start.includes("outcome") || run.outcome === "succeeded"
+          : run.outcome === "succeeded" && start.includes("outcome");
+      expect(ids).toEqual(wanted.filter(isWanted).map(({ id }) => id));
+    },
+  );
+
+  test("shows a run with its reason, its rejected rows and its facts", async () => {
+    const { text } = await show(service, `/runs/${failedRun}`);
+    expect(text).toContain(`Run ${failedRun}: catalog-import`);
+    expect(text).toContain("failed");
+    expect(text).toContain("were rejected, so nothing was changed");
+    expect(text).toContain("title: is missing");
+    expect(text).toContain("sample/broken/missing-title.ndjson:2");
+    expect(text).toContain("nothing: it was started by hand");
+  });
+
+  test("shows what an import of personalization has changed", async () => {
+    const { html } = await show(service, "/runs?job=personalization-import&brand=Outlet");
+    const newest = rowsOf(html)[0]?.[0];
+    const run = await show(service, `/runs/${newest}`);
+    expect(rowsOf(run.html)).toContainEqual(["SKUs", "2", "1", "1", "1"]);
+    expect(rowsOf(run.html)).toContainEqual(["2", "Styles that no line offers", expect.stringContaining("NOTE")]);
+  });
+
+  test.each([
+    ["6781249159168", ["6781249159168"]],
+    ["windsor-jewelry-box", ["6781249159168"]],
+    ["WINDSOR jewel", ["6781249159168"]],
+    ["jewelry windsor", ["6781249159168"]],
+    ["TM814935W", undefined],
+    ["mc 813445/1", undefined],
+    ["windsor plate nonsense", []],
+    ["99", []],
+    ['"windsor" OR (a:b* -', []],
+    ["'; DROP TABLE product; --", []],
+    ["ŵíndsör jewelrÿ", ["6781249159168"]],
+  ] as [string, string[] | undefined][])("finds products by %j", async (query, ids) => {
+    const { status, html } = await show(service, `/products?${new URLSearchParams({ q: query })}`);
+    expect(status).toBe(200);
+    const found = rowsOf(html).map(([, id]) => id);
+    if (ids === undefined) expect(found).toHaveLength(1);
+    else expect(found).toEqual(ids);
+  });
+
+  test("shows all of a product, its images too", async () => {
+    const { html, text, headers } = await show(service, "/products/6781249159168");
+    expect([...html.matchAll(/<img /g)]).toHaveLength(12);
+    expect(headers.get("content-security-policy")).toContain("img-src data: 'self' http://127.0.0.1:3000;");
+    expect(rowsOf(html)).toContainEqual(expect.arrayContaining(["Silver / Petite / Ivory", "813535", "68.00"]));
+    expect(html).toContain('<iframe class="copy" sandbox="" srcdoc="&lt;!doctype html&gt;');
+    expect(text).toContain("never compared with the platform");
+    const variant = html.match(/href="(\/products\/6781249159168\?variant=\d+)#variant"/)?.[1] ?? "";
+    expect((await show(service, variant)).text).toContain("Metafields of Silver / Petite / Ivory 813535");
+    const picture = await service.get("/sample/images/windsor-jewelry-box-1.svg");
+    expect([picture.status, picture.headers.get("content-type")]).toEqual([200, "image/svg+xml"]);
+  });
+
+  test("shows a SKU's options as a tree, and the answer that clients get", async () => {
+    const { html, text } = await show(service, "/personalization?sku=MC+813445%2F1");
+    expect(text).toContain("MC 813445/1: style, line, choices");
+    expect(html).toContain(`href="${service.url}/api/v1/products/pz/MC%20813445%2F1"`);
+    const answer = await (await service.get("/api/v1/products/pz/MC%20813445%2F1")).json();
+    expect(text).toContain(textOf(JSON.stringify(answer, null, 2)));
+    const unknown = await show(service, "/personalization?sku=nothing");
+    expect([unknown.status, unknown.text.includes("nothing offers no personalization.")]).toEqual([200, true]);
+  });
+
+  test.each([
+    ["style=SCRIPT", "Style SCRIPT 1 SKU of Outlet offers it.", ["MUG"]],
+    ["by=group&name=FONT", "Choice group FONT 3 styles of Outlet, offered 2 times.", ["NEW", "MUG"]],
+    ["group=MOTIF", "Choice group MOTIF 1 style of Outlet, offered 1 time.", ["MUG"]],
+    ["style=NOTE", "Style NOTE 0 SKUs of Outlet offer it.", []],
+    ["style=NOTHING", "The generation of Outlet has no style NOTHING.", []],
+    ["group=NOTHING", "No style of Outlet uses the choice group NOTHING.", []],
+  ])("says whom %j reaches", async (query, title, skus) => {
+    const { html, text } = await show(service, `/personalization?brand=Outlet&${query}`);
+    expect(text).toContain(title);
+    expect([...html.matchAll(/<a href="\/personalization\?sku=(\w+)/g)].map(([, sku]) => sku ?? "")).toEqual(skus);
+  });
+
+  test("compares two generations of a brand", async () => {
+    const { text } = await show(service, "/personalization/difference?brand=Outlet");
+    expect(text).toMatch(/SKUs 1 added NEW 1 changed MUG 1 removed A\/B é\+/);
+    expect(text).toMatch(/Styles 1 added FRESH 0 changed 1 removed UNUSED/);
+    expect(text).toMatch(/Choice groups 0 added 1 changed MOTIF 0 removed/);
+    const one = await show(service, "/personalization/difference?brand=Larkspur+%26+Finch");
+    expect(one.text).toContain("There are no two generations to compare.");
+  });
+
+  test.each([
+    ["/runs/999999"],
+    ["/runs/abc"],
+    ["/runs/0"],
+    ["/runs/99999999999999999999"],
+    ["/products/12"],
+    ["/products/x"],
+    ["/nothing"],
+  ])("says on a page that there is nothing at %s", async (path) => {
+    const { status, text } = await show(service, path);
+    expect([status, text.includes("There is nothing here")]).toEqual([404, true]);
+    const machine = await fetch(service.adminUrl + path);
+    expect([machine.status, machine.headers.get("content-type")]).toEqual([404, "application/problem+json"]);
+  });
+
+  test("lets nothing in from elsewhere, and no other site's page read it", async () => {
+    for (const path of ["/", "/runs", "/products", "/personalization", "/nothing"]) {
+      const { html, headers } = await show(service, path);
+      const policy = headers.get("content-security-policy") ?? "";
+      expect(policy).toContain(
+        "default-src 'none'; style-src 'self'; script-src 'self'; img-src data: 'self'; connect-src 'self'",
+      );
+      expect(policy).not.toContain("unsafe");
+      expect(headers.get("access-control-allow-origin")).toBeNull();
+      expect(headers.get("cache-control")).toBe("no-store");
+      expect(html).not.toMatch(/<[^>]* style=|<style|<script(?! src=)| on[a-z]+=/);
+    }
+  });
+
+  test("follows what is written: found by the new words, not by the old, nor when it is gone", async () => {
+    const database = await openDatabase(url);
+    const find = async (text: string) => (await searchProducts(database, text, 5)).map(({ id }) => id);
+    const id = 2n ** 60n + 1n;
+    const product = (title: string, sku: string) =>
+      toStored(toProduct(id, { title, handle: "kept", variants: [toVariant(id, { sku })] }));
+    await saveProducts(database, [product("Quixotic Zeppelin", "ZZ/1")]);
+    expect([await find("zepp"), await find("zz1"), await find("ZZ/1")]).toEqual([[`${id}`], [`${id}`], [`${id}`]]);
+    await saveProducts(database, [product("Quixotic Airship", "YY/1")]);
+    expect([await find("zepp"), await find("zz/1"), await find("quixotic air")]).toEqual([[], [], [`${id}`]]);
+    await database.sql`DELETE FROM product WHERE id = ${id}`;
+    expect(await find("quixotic")).toEqual([]);
+    await closeDatabase(database);
+  });
+
+  test("says when a job is overdue, since when, and how often it was due", async () => {
+    await using sql = new SQL(url, { max: 1 });
+    const then = new Date(Date.now() - 50 * 3_600_000).toISOString();
+    await sql`UPDATE run SET finished_at = ${then} WHERE job = 'personalization-import' AND brand = 'Larkspur & Finch'`;
+    const { text } = await show(service, "/");
+    expect(text).toMatch(
+      /Needs attention personalization-import for Larkspur & Finch last succeeded 2 days ago; it was due (twice|3 times) since\./,
+    );
+  });
+});
+
+test("a store from before there was a search finds its products once it is opened", async () => {
+  const database = await openDatabase(`sqlite:${join(folder, "older.sqlite")}`);
+  await saveProducts(database, [toStored(toProduct(7, { title: "Éclair plate" }))]);
+  const later = ["product_word_inserted", "product_word_updated", "product_word_deleted"];
+  for (const trigger of later) await database.sql.unsafe(`DROP TRIGGER ${trigger}`);
+  const indexes = ["personalization_style_by_group", "run_by_failure", "run_by_abandonment"];
+  for (const index of indexes) await database.sql.unsafe(`DROP INDEX ${index}`);
+  for (const table of ["product_word", "generation_style"]) await database.sql.unsafe(`DROP TABLE ${table}`);
+  await database.sql.unsafe("ALTER TABLE product DROP COLUMN words");
+  await database.sql.unsafe("ALTER TABLE current_generation DROP COLUMN since");
+  await database.sql`DELETE FROM migration WHERE id = 6`;
+  await closeDatabase(database);
+  const opened = await openDatabase(`sqlite:${join(folder, "older.sqlite")}`);
+  expect((await searchProducts(opened, "eclair", 5)).map(({ id }) => id)).toEqual(["7"]);
+  await closeDatabase(opened);
+});
+
+test("the widget is shown beside the tree when there is one, and only then a page lets its script in", async () => {
+  const database = await openDatabase(`sqlite:${join(folder, "widget.sqlite")}`);
+  await database.sql`INSERT INTO generation (brand, loaded_at) VALUES ('B', '2026-01-01T00:00:00.000Z')`;
+  await database.sql`INSERT INTO current_generation (brand, generation) SELECT 'B', max(id) FROM generation`;
+  await database.sql`INSERT INTO personalization_line SELECT max(id), 'A B', 'S', '1', 'A', 1 FROM generation`;
+  const compare = () => Promise.reject(new Error("not asked for"));
+  const context = { database, brand: "B", jobs: async () => [], compare, publicUrl: "http://0.0.0.0:3000" };
+  const pages = consolePages({ ...context, widgetPath: "/personalizer.js", examplePath: "/example" });
+  const get = async (path: string) => {
+    const url = new URL(path, "http://pds.example:3001");
+    return await pages[url.pathname]?.({ url, parameter: () => "" });
+  };
+  const shown = await get("/personalization?sku=A+B");
+  expect(shown?.body).toContain('<script src="http://pds.example:3000/personalizer.js" type="module">');
+  expect(shown?.body).toContain('<personalization-options sku="A B" endpoint="http://pds.example:3000/api/v1">');
+  const policy = shown?.headers["Content-Security-Policy"];
+  expect(policy).toContain("script-src 'self' http://pds.example:3000;");
+  expect(policy).toContain("connect-src 'self' http://pds.example:3000;");
+  expect((await get("/personalization"))?.headers["Content-Security-Policy"]).not.toContain("pds.example");
+  expect((await get("/"))?.body).toContain('<a href="http://pds.example:3000/example">Example page</a>');
+  await closeDatabase(database);
+});
+
+test("every page and file of the console asks for the admin token when there is one", async () => {
+  await using service = await serve({
+    DATABASE_URL: `sqlite:${join(folder, "guarded.sqlite")}`,
+    ADMIN_TOKEN: "correct-horse-battery",
+  });
+  const paths = [
+    "/",
+    "/runs",
+    "/runs/1",
+    "/products",
+    "/products/1",
+    "/personalization",
+    "/personalization/difference",
+  ];
+  for (const path of [...paths, "/console/style.css", "/console/copy.css", "/console/live.js", "/nothing"]) {
+    const { status, headers, text } = await show(service, path);
+    expect([path, status, headers.get("www-authenticate")]).toEqual([path, 401, 'Basic realm="Product Data Service"']);
+    expect(text).toContain("The admin token is needed");
+  }
+  const given = { authorization: `Basic ${btoa("any:correct-horse-battery")}` };
+  const empty = await show(service, "/", given);
+  expect(empty.status).toBe(200);
+  expect(empty.text).toContain("No product is stored: run catalog-import");
+  expect(empty.text).toContain("No job is configured, and none has run.");
+  for (const path of ["/runs", "/products", "/products?q=a", "/personalization", "/personalization/difference"]) {
+    const { status, html } = await show(service, path, given);
+    expect([path, status, html.includes('class="empty"')]).toEqual([path, 200, true]);
+  }
+});
+
+test("a catalog of markup comes out as text", async () => {
+  const markup = `</title><script>document.title = "run"</script><img src=x onerror="document.title='run'">"'`;
+  const hostile = toProduct(1, { title: markup, handle: markup, vendor: markup, tags: markup, product_type: markup });
+  const url = `sqlite:${join(folder, "hostile.sqlite")}`;
+  const [file = ""] = await writeFiles(folder, { "hostile.ndjson": JSON.stringify(hostile) });
+  await pds(["import", "products", file, "--brand", markup], { DATABASE_URL: url });
+  await using service = await serve({ DATABASE_URL: url });
+  for (const path of [
+    "/",
+    "/runs",
+    "/runs/1",
+    "/products?q=script",
+    "/products/1",
+    `/products?q=${encodeURIComponent(markup)}`,
+  ]) {
+    const { status, html, text } = await show(service, path);
+    expect([path, status]).toEqual([path, 200]);
+    expect(html).not.toContain("<script>document");
+    expect(html).not.toContain("<img src=x");
+    if (path !== "/products?q=script") expect(text).toContain("</title><script>");
+  }
+});
+
+const now = Date.parse("2026-03-01T12:00:00.000Z");
+const ago = (minutes: number) => new Date(now - minutes * 60_000).toISOString();
+const run = (changes: Partial<Run>): Run => ({
+  id: 7,
+  job: "feed",
+  brand: "B",
+  scheduledAt: null,
+  attempt: 1,
+  startedAt: ago(10),
+  finishedAt: ago(9),
+  leaseUntil: ago(9),
+  outcome: "succeeded",
+  counts: 1,
+  reason: null,
+  log: null,
+  ...changes,
+});
+const health = (changes: Partial<JobHealth>): JobHealth => ({
+  job: "feed",
+  brand: "B",
+  next: ago(-30),
+  last: run({}),
+  runningSince: null,
+  lastSuccess: ago(9),
+  age: 540,
+  isStale: false,
+  source: "folder",
+  schedule: "0 * * * * UTC",
+  dueSince: 0,
+  ...changes,
+});
+
+test.each([
+  [{}, undefined],
+  [
+    { isStale: true, lastSuccess: ago(180), dueSince: 2 },
+    "feed for B last succeeded 3 hours ago; it was due twice since.",
+  ],
+  [
+    { isStale: true, lastSuccess: ago(180), dueSince: 20 },
+    "feed for B last succeeded 3 hours ago; it was due 20 times or more since.",
+  ],
+  [
+    { last: run({ outcome: "failed", reason: "it broke." }) },
+    "feed for B last succeeded 9 minutes ago. Its last run failed 9 minutes ago: it broke. It runs again in 30 minutes.",
+  ],
+  [
+    { last: run({ outcome: "abandoned", reason: null }), lastSuccess: null, next: null },
+    "feed for B has never succeeded. Its last run was abandoned 9 minutes ago. No schedule runs it again.",
+  ],
+  [
+    { last: run({ outcome: "failed" }), runningSince: ago(2), dueSince: 1 },
+    "feed for B last succeeded 9 minutes ago; it was due once since. Its last run failed 9 minutes ago. It has been running again for 2 minutes.",
+  ],
+  [
+    { last: run({ outcome: "failed" }), next: ago(1) },
+    "feed for B last succeeded 9 minutes ago. Its last run failed 9 minutes ago. It is due now.",
+  ],
+] as [Partial<JobHealth>, string | undefined][])("a job like %o is told of as %j", (changes, words) => {
+  const concerns = listConcerns([health(changes)], ["B"], 1, now);
+  expect(concerns.map(({ text }) => text)).toEqual(words === undefined ? [] : [words]);
+});
+
+test.each([
+  [0.4, "0 seconds"],
+  [1, "1 second"],
+  [119, "119 seconds"],
+  [120, "2 minutes"],
+  [7199, "120 minutes"],
+  [7200, "2 hours"],
+  [172_800, "2 days"],
+  [86_400 * 1500, "1,500 days"],
+])("%d seconds are %j", (seconds, words) => {
+  expect(inWords(seconds)).toBe(words);
+});
+
+test("times are told from now, durations as they are", () => {
+  expect([relative(now - 1000, now), relative(now - 5000, now), relative(now + 5000, now)]).toEqual([
+    "now",
+    "5 seconds ago",
+    "in 5 seconds",
+  ]);
+  expect([duration(50), duration(61_000), duration(600_000)]).toEqual(["0.1 s", "61 seconds", "10 minutes"]);
+  expect([0, 1, 7, 12, 351, 1000, 7600].map(roundUp)).toEqual([1, 1, 7.5, 15, 400, 1000, 10_000]);
+});
+
+test.each([
+  ["https://cdn.example/a.jpg?v=1", "https://cdn.example"],
+  ["http://127.0.0.1:3000/a", "http://127.0.0.1:3000"],
+  ["http://[::1]:3000/a", "http://[::1]:3000"],
+  ["https://*/a.jpg", undefined],
+  ["https://a;script-src/a.jpg", undefined],
+  ["https://a,b/a.jpg", undefined],
+  ["javascript:alert(1)", undefined],
+  ["data:image/png;base64,AA", undefined],
+  ["/a.jpg", undefined],
+])("of the address %j a page lets in %j", (address, origin) => {
+  expect(originOf(address)).toBe(origin as string);
+});
