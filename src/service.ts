@@ -9,6 +9,7 @@ import { ServiceError } from "./errors.ts";
 import { adminResources } from "./http/admin.ts";
 import { RateLimiter } from "./http/client.ts";
 import type { Serving } from "./http/endpoint.ts";
+import { examplePath } from "./http/example/index.tsx";
 import { FailureLog } from "./http/failure-log.ts";
 import { Gate } from "./http/gate.ts";
 import { type Check, freshnessCheck, getReadiness } from "./http/health.ts";
@@ -20,18 +21,22 @@ import { publicResources } from "./http/public.ts";
 import { RequestCounter } from "./http/requests.ts";
 import { type Listener, listen } from "./http/server.ts";
 import { Watch } from "./http/watch.ts";
+import { widgetPath } from "./http/widget.ts";
 import { Comparisons } from "./jobs/comparison.ts";
 import { listJobs, type PlannedJob } from "./jobs/index.ts";
 import { Monitors } from "./jobs/monitors.ts";
 import { runNewJobs, runOnSchedule } from "./jobs/scheduler.ts";
 import { listJobHealth, listJobStatus } from "./jobs/status.ts";
 import type { Log } from "./log.ts";
+import { isSampleShop } from "./sample.ts";
 import { connectPlatform } from "./shopify/connection.ts";
 import { readProduct } from "./shopify/read.ts";
 import { reportToSupervisor, Workers } from "./workers.ts";
 
 export interface Service {
   readonly publicUrl: string;
+  /** A product page to look at, where the shop is the sample brand's. */
+  readonly exampleUrl: string | undefined;
   /** Undefined for a worker. */
   readonly adminUrl: string | undefined;
   /** @param isUrgent whether a person waits for it: then nobody is given time to go elsewhere */
@@ -119,9 +124,10 @@ export async function startService(config: Config, log: Log, told: AbortSignal, 
       listeners.push(listener);
       publicUrl = listener.url;
     }
+    const exampleUrl = isSampleShop(config.shopDomain) ? publicUrl + examplePath : undefined;
     if (part.is === "worker") {
       reportToSupervisor(publicUrl, measure);
-      return { publicUrl, adminUrl: undefined, stop };
+      return { publicUrl, exampleUrl, adminUrl: undefined, stop };
     }
     const processes = async () => {
       const own = await measure();
@@ -142,7 +148,7 @@ export async function startService(config: Config, log: Log, told: AbortSignal, 
     );
     listeners.push(admin);
     log.info({ publicUrl, adminUrl: admin.url }, "listening");
-    return { publicUrl, adminUrl: admin.url, stop };
+    return { publicUrl, exampleUrl, adminUrl: admin.url, stop };
   } catch (error) {
     await stop(true);
     throw error;
@@ -150,7 +156,12 @@ export async function startService(config: Config, log: Log, told: AbortSignal, 
 }
 
 /** The pages for people, with what they need of the jobs. */
-function openConsole({ brand }: Config, database: Database, jobs: readonly PlannedJob[], publicUrl: string) {
+function openConsole(
+  { brand, shopDomain }: Config,
+  database: Database,
+  jobs: readonly PlannedJob[],
+  publicUrl: string,
+) {
   const comparisons = new Comparisons(database);
   const pages = consolePages({
     database,
@@ -158,6 +169,8 @@ function openConsole({ brand }: Config, database: Database, jobs: readonly Plann
     jobs: () => listJobHealth(database, jobs),
     compare: (from, to) => comparisons.find(from, to),
     publicUrl,
+    widgetPath,
+    ...(isSampleShop(shopDomain) && { examplePath, drawsSampleImages: true }),
   });
   return { pages, toFailure: failurePage };
 }

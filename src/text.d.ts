@@ -4,6 +4,11 @@ declare module "*/live.js" {
   export default text;
 }
 
+declare module "*/script.js" {
+  const text: string;
+  export default text;
+}
+
 declare module "*.css" {
   const text: string;
   export default text;

@@ -149,6 +149,7 @@ async function serve(values: Record<string, unknown>): Promise<boolean> {
   if (service.adminUrl !== undefined) {
     print(`Public   ${service.publicUrl}/api/v1`);
     print(`Docs     ${service.publicUrl}/docs`);
+    if (service.exampleUrl !== undefined) print(`Example  ${service.exampleUrl}`);
     print(`Admin    ${service.adminUrl}`);
   }
   const name = await told;

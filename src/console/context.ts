@@ -11,10 +11,12 @@ export interface ConsoleContext {
   readonly compare: (from: number, to: number) => Promise<GenerationDifference>;
   /** Origin of the public listener as this process knows it. */
   readonly publicUrl: string;
-  /** Path of the example page on the public listener, when there is one. */
-  readonly examplePath?: string | undefined;
-  /** Path of the widget's script there, when there is one. */
-  readonly widgetPath?: string | undefined;
+  /** Path of the widget's script there. */
+  readonly widgetPath: string;
+  /** Path of the example page there, when there is one. */
+  readonly examplePath?: string;
+  /** Whether the images of the sample are drawn there. */
+  readonly drawsSampleImages?: boolean;
 }
 
 /** The public listener's origin as whoever asks can reach it: one that is bound to every address is on the host that was asked. */

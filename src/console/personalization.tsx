@@ -17,8 +17,8 @@ export function personalizationPage(context: ConsoleContext): Render {
     const generations = (await listGenerations(database)).filter(({ isCurrent }) => isCurrent);
     const question = questionOf(context, request, generations);
     const origin = publicOrigin(context, request);
-    const widget = context.widgetPath === undefined ? undefined : origin + context.widgetPath;
-    const isShown = widget !== undefined && question.sku !== undefined;
+    const widget = origin + context.widgetPath;
+    const isShown = question.sku !== undefined;
     return toPage(
       <Layout title="Personalization" section="/personalization" scripts={isShown ? [widget] : []}>
         <Questions question={question} generations={generations} />
@@ -31,7 +31,7 @@ export function personalizationPage(context: ConsoleContext): Render {
             </a>
           </p>
         )}
-        {generations.length === 0 ? <NoGenerations /> : await answer(context, question, generations, origin, widget)}
+        {generations.length === 0 ? <NoGenerations /> : await answer(context, question, generations, origin)}
       </Layout>,
       { admission: isShown ? { scripts: [originOf(widget) ?? ""], answers: [origin] } : {} },
     );
@@ -66,11 +66,10 @@ async function answer(
   { sku, style, group, brand }: Question,
   generations: readonly Generation[],
   origin: string,
-  widget: string | undefined,
 ) {
   if (sku !== undefined) {
     const found = orderPersonalization(await findPersonalization(database, brand, sku));
-    return <OfSku sku={sku} brand={brand} found={found} endpoint={`${origin}/api/v1`} widget={widget} />;
+    return <OfSku sku={sku} brand={brand} found={found} endpoint={`${origin}/api/v1`} />;
   }
   const generation = generations.find((one) => one.brand === brand);
   const name = style ?? group;
@@ -143,10 +142,9 @@ interface OfSkuProps {
   readonly brand: string;
   readonly found: Personalization;
   readonly endpoint: string;
-  readonly widget: string | undefined;
 }
 
-function OfSku({ sku, brand, found, endpoint, widget }: OfSkuProps) {
+function OfSku({ sku, brand, found, endpoint }: OfSkuProps) {
   if (found.pzlines.length === 0) {
     return (
       <NotThere what={`${sku} offers no personalization.`}>
@@ -166,13 +164,11 @@ function OfSku({ sku, brand, found, endpoint, widget }: OfSkuProps) {
         </section>
         <section aria-labelledby="widget">
           <h2 id="widget">As a customer sees it</h2>
-          {widget === undefined ? (
-            <p class="quiet">The service has no widget to show here.</p>
-          ) : (
-            <personalization-options sku={sku} endpoint={endpoint}>
-              <p class="quiet">The widget needs script.</p>
-            </personalization-options>
-          )}
+          <personalization-options sku={sku} endpoint={endpoint}>
+            <p class="quiet">
+              The widget is not there: it needs script, and the public listener within this browser's reach.
+            </p>
+          </personalization-options>
         </section>
       </div>
       <section aria-labelledby="raw">

@@ -4,6 +4,7 @@ import { readNow } from "../database/database.ts";
 import { type FoundProduct, findProduct } from "../database/product.ts";
 import { parseJson, toReadableJson } from "../json.ts";
 import { type Image, type Metafield, type Product, parseProductId, type Variant } from "../product.ts";
+import { sampleImagePath } from "../sample.ts";
 import { type ConsoleContext, publicOrigin } from "./context.ts";
 import { Copy, isMarkup } from "./copy.tsx";
 import { number } from "./format.ts";
@@ -22,17 +23,14 @@ export function productPage(context: ConsoleContext): Render {
     const found = id === undefined ? undefined : await findProduct(database, id);
     if (found === undefined) return undefined;
     const product = parseJson(new TextDecoder().decode(found.document)) as Product;
+    const origin = publicOrigin(context, request);
+    const images = context.drawsSampleImages === true ? product.images.map(toDrawn(origin)) : product.images;
     const now = Date.parse(await readNow(database));
-    const origins = originsOf(product.images);
+    const origins = originsOf(images);
     return toPage(
       <Layout title={product.title === "" ? `Product ${product.id}` : product.title} section="/products">
-        <ProductFacts
-          product={product}
-          found={found}
-          now={now}
-          address={`${publicOrigin(context, request)}/api/v1/products/${product.id}`}
-        />
-        <Images images={product.images} admitted={origins} />
+        <ProductFacts product={product} found={found} now={now} address={`${origin}/api/v1/products/${product.id}`} />
+        <Images images={images} admitted={origins} />
         <Section id="description" title="Description">
           {product.body_html === "" ? (
             <p class="quiet">There is none.</p>
@@ -104,6 +102,14 @@ function ProductFacts({ product, found, now, address }: ProductFactsProps) {
     />
   );
 }
+
+/** An image of the sample where it is drawn: its catalog cannot know on which port that is. */
+const toDrawn =
+  (origin: string) =>
+  (image: Image): Image => {
+    const path = sampleImagePath(image.src);
+    return path === undefined ? image : { ...image, src: origin + path };
+  };
 
 function originsOf(images: readonly Image[]): string[] {
   const origins = images.map(({ src }) => originOf(src)).filter((origin) => origin !== undefined);

@@ -104,6 +104,12 @@ export async function markProductStale({ sql }: Database, id: bigint): Promise<v
   await sql`UPDATE product SET checked_at = NULL WHERE id = ${id}`;
 }
 
+/** Documents of some products, the lowest identifiers first. */
+export async function listFirstProducts({ read }: Database, most: number): Promise<string[]> {
+  const rows = await read<{ document: string }>("SELECT document FROM product ORDER BY id LIMIT $1", [most]);
+  return rows.map(({ document }) => document);
+}
+
 /** What is stored of some products, by identifier: enough to tell which of them have changed. */
 export async function listProductStates(
   { sql }: Database,

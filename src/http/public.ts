@@ -1,4 +1,6 @@
+import { isSampleShop } from "../sample.ts";
 import type { Handler, Resources } from "./endpoint.ts";
+import { exampleResources } from "./example/index.tsx";
 import { getLiveness } from "./health.ts";
 import { getHistories, type HistorySource } from "./history.ts";
 import type { Memory } from "./memory.ts";
@@ -6,6 +8,7 @@ import { getPersonalization, type PersonalizationSource } from "./personalizatio
 import { getProduct, type ProductSource, productFailure } from "./product.ts";
 import { getOpenApi, getReference, getReferenceStyle } from "./reference.tsx";
 import { getSampleImage } from "./sample-image.ts";
+import { getWidget, getWidgetVersion } from "./widget.ts";
 
 export interface PublicContext {
   readonly memory: Memory;
@@ -26,7 +29,12 @@ export function publicResources({ memory, personalization, product, histories, r
     "/openapi.json": { get: getOpenApi() },
     "/docs": { get: getReference() },
     "/docs/style.css": { get: getReferenceStyle },
-    ...(product.shop.endsWith(".example") && { "/sample/images/:name": { get: getSampleImage } }),
+    "/personalization-options.js": { get: getWidget },
+    "/personalization-options/:file": { get: getWidgetVersion },
+    ...(isSampleShop(product.shop) && {
+      "/sample/images/:name": { get: getSampleImage },
+      ...exampleResources({ personalization, product }),
+    }),
     "/livez": { get: getLiveness, isProbe: true },
     "/readyz": { get: readiness, isProbe: true },
   };

@@ -1,21 +1,18 @@
 /** @jsxImportSource hono/jsx */
 import type { Child } from "hono/jsx";
-import { type Answer, type AnswerParts, tagOf, toAnswer } from "./answer.ts";
 import type { Handler } from "./endpoint.ts";
+import { fileHandler } from "./file.ts";
 import { openApiDocument } from "./openapi.ts";
 import style from "./reference.css" with { type: "text" };
 
-/** Documentation changes with the version: it is asked for again, and mostly not sent again. */
-const caching = { "Cache-Control": "public, max-age=300" };
-
 /** `GET /openapi.json`. */
 export function getOpenApi(): Handler {
-  return once(() => ({ type: "application/json", body: JSON.stringify(openApiDocument()) }));
+  return fileHandler(() => ({ type: "application/json", body: JSON.stringify(openApiDocument()) }));
 }
 
 /** `GET /docs`: the same document as a page for people, without script. */
 export function getReference(): Handler {
-  return once(() => ({
+  return fileHandler(() => ({
     type: "text/html; charset=utf-8",
     body: `<!doctype html>${<Reference document={openApiDocument()} />}`,
     headers: {
@@ -25,19 +22,7 @@ export function getReference(): Handler {
   }));
 }
 
-export const getReferenceStyle: Handler = once(() => ({ type: "text/css; charset=utf-8", body: style }));
-
-/** Made when it is first asked for, and kept. */
-function once(make: () => AnswerParts & { readonly body: string }): Handler {
-  let answer: Answer | undefined;
-  return () => {
-    if (answer === undefined) {
-      const parts = make();
-      answer = toAnswer({ ...parts, tag: tagOf(parts.body), headers: { ...caching, ...parts.headers } });
-    }
-    return answer;
-  };
-}
+export const getReferenceStyle: Handler = fileHandler(() => ({ type: "text/css; charset=utf-8", body: style }));
 
 type Document = ReturnType<typeof openApiDocument>;
 

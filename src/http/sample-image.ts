@@ -21,8 +21,8 @@ const kinds: readonly (readonly [words: RegExp, shape: keyof typeof shapes])[] =
 ];
 
 /**
- * `GET /sample/images/:name`: what the image addresses of the sample brand lead to, a drawing made of the name alone. A shop under
- * `.example` does not exist, so nobody else has pictures for it.
+ * `GET /sample/images/:name`: what the image addresses of the sample brand lead to, a drawing made of the name alone. Its shop
+ * does not exist, so nobody else has pictures for it.
  */
 export const getSampleImage: Handler = (request) => {
   const name = parameter(request, "name");

@@ -70,6 +70,8 @@ export interface OpenPage extends AsyncDisposable {
 export async function openPage(browser: Browser, url: string, options: BrowserContextOptions = {}): Promise<OpenPage> {
   const context = await browser.newContext(options);
   const page = await context.newPage();
+  // Before the test's own time is over: then it says what it waited for.
+  page.setDefaultTimeout(15_000);
   const faults: string[] = [];
   page.on("console", (message) => faults.push(`${message.type()}: ${message.text()}`));
   page.on("pageerror", (error) => faults.push(`uncaught: ${error.message}`));

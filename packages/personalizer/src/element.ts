@@ -26,7 +26,8 @@ type Phase = "loading" | "ready" | "empty" | "failed";
 /** How long the summary, which is read out, waits for the next key. */
 const summaryDelayMs = 400;
 
-const defaultEndpoint = new URL("api/v1", import.meta.url).href;
+/** The API is beside the script, also where that is named by its version. */
+const defaultEndpoint = new URL("api/v1", import.meta.url.replace(/\/personalization-options\/[^/]*$/, "/")).href;
 
 /** What was chosen, as `change` tells it and `value` has it. */
 export interface PersonalizationValue {

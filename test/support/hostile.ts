@@ -1,0 +1,84 @@
+import { join } from "node:path";
+import type { Browser, Page } from "playwright-core";
+import { toMetafield, toProduct, toVariant } from "./catalog.ts";
+import { writeFeed } from "./feed.ts";
+import { pds, writeFiles } from "./pds.ts";
+
+/** Markup and script that would ask for `/hit`, or call the page "run", if anything of it were taken for more than text. */
+export const attack = (place: string) =>
+  `</title></textarea></pre><script src="/hit"></script><script>fetch("/hit");top.document.title="run"</script>` +
+  `<img src="/hit" onerror="top.document.title='run'"><svg onload="fetch('/hit')"></svg>"'><b onclick="x" style="color:red">${place}`;
+
+/** The hostile variant's; no longer than a feed may have it. */
+export const hostileSku = attack("sku").slice(0, 200);
+
+/** The brand of it all: no longer than a brand may be. */
+export const hostileBrand = `"'></title><img src="/hit" onerror="top.document.title='run'"><script src="/hit"></script>`;
+
+/** Makes a store in a folder, with product 1 and a generation of personalization, both with attacks in every field. @returns settings to serve it by */
+export async function importHostile(folder: string): Promise<Record<string, string>> {
+  const product = toProduct(1, {
+    title: attack("title"),
+    body_html: `${attack("body")}<meta http-equiv="refresh" content="0;url=https://elsewhere.example/"><base href="/hit/"><form action="/hit"></form>`,
+    handle: attack("handle"),
+    vendor: attack("vendor"),
+    product_type: attack("type"),
+    tags: attack("tags"),
+    options: [{ id: 3, product_id: 1, position: 1, name: attack("option"), values: [attack("value")] }],
+    variants: [
+      toVariant(1, { sku: hostileSku, title: attack("variant"), barcode: attack("barcode") }),
+      toVariant(1, { id: 402, sku: `${hostileSku}2`, title: attack("other variant") }),
+    ],
+    metafields: [toMetafield(2, 1, "product", attack("key"), attack("metafield"))],
+  });
+  const addresses = [
+    "javascript:fetch('/hit')",
+    "https://a;script-src/x",
+    `x" onerror="fetch('/hit')`,
+    "https://a.example/sample/images/plate-1.svg",
+    "https://a.example/sample/images/../../hit.svg",
+  ];
+  const images = addresses.map((src, index) => ({
+    ...(product.image as NonNullable<typeof product.image>),
+    id: index + 1,
+    src,
+    alt: attack("alt"),
+  }));
+  const [file = ""] = await writeFiles(folder, {
+    "products.ndjson": JSON.stringify({ ...product, images, image: null }),
+  });
+  const cell = (text: string) => `"${text.replaceAll('"', '""')}"`;
+  const feed = await writeFeed(folder, "feed", {
+    "pzlines.csv": `sku_id,style_code,style_display_seq,style_sku_status\n${cell(hostileSku)},${cell(attack("s"))},${cell(attack("q"))},${cell(attack("c"))}\n`,
+    "pzstyles.csv": `style_code,line_status,line_display_seq,choice_type,instruct_text\n${cell(attack("s"))},A,1,${cell(attack("g"))},${cell(attack("i"))}\n`,
+    "pzchoices.csv": `choice_type,choice_status,choice_display_seq,choice_value\n${cell(attack("g"))},A,1,${cell(attack("v"))}\n`,
+  });
+  const environment = { DATABASE_URL: `sqlite:${join(folder, "pds.sqlite")}`, BRAND: "B", SHOP_DOMAIN: "a.example" };
+  const imported = async (kind: string, from: string) => {
+    const { code, stderr } = await pds(["import", kind, from, "--brand", hostileBrand], environment);
+    return code === 0 ? undefined : stderr;
+  };
+  const faults = [await imported("products", file), await imported("personalization", feed)].filter(Boolean);
+  if (faults.length > 0) throw new Error(faults.join("\n"));
+  // A feed is no file of products: one failed run to look at.
+  await imported("products", feed);
+  return environment;
+}
+
+export interface Watched {
+  readonly page: Page;
+  /** What it has asked for and complained of since the last time. */
+  take(): { readonly requests: string[]; readonly faults: string[] };
+}
+
+/** A page whose requests and complaints are kept, wherever it goes. */
+export async function watchPage(browser: Browser): Promise<Watched> {
+  const page = await browser.newPage();
+  page.setDefaultTimeout(15_000);
+  const requests: string[] = [];
+  const faults: string[] = [];
+  page.on("request", (request) => requests.push(request.url()));
+  page.on("console", (message) => faults.push(message.text()));
+  page.on("pageerror", (error) => faults.push(`Uncaught ${error.message}`));
+  return { page, take: () => ({ requests: requests.splice(0), faults: faults.splice(0) }) };
+}
