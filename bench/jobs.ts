@@ -2,9 +2,9 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SQL } from "bun";
-import { closeDatabase, openDatabase } from "../src/database/index.ts";
 import { createPostgres } from "../test/support/postgres.ts";
 import { skuOf, writeFeed } from "./feed.ts";
+import { writeRuns } from "./runs.ts";
 import { main, percentile, serving } from "./service.ts";
 
 // The history beside one of a million runs, and what readers notice of a job that hangs: `npm run bench:jobs -- [RUNS]`.
@@ -13,24 +13,6 @@ const fewRuns = 1000;
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
 const microseconds = (ms: number) => `${(ms * 1000).toFixed(0)} µs`;
-
-/** A store with the runs of four jobs, one a minute, most of them succeeded. */
-async function writeRuns(url: string, count: number): Promise<void> {
-  await closeDatabase(await openDatabase(url));
-  await using sql = new SQL(url, { max: 1 });
-  const isEmbedded = url.startsWith("sqlite:");
-  const instant = (offset: number) =>
-    isEmbedded
-      ? `strftime('%Y-%m-%dT%H:%M:%fZ', 1790000000 + n * 60 + ${offset}, 'unixepoch')`
-      : `to_char(to_timestamp(1790000000 + n * 60 + ${offset}) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
-  await sql.unsafe(`
-    INSERT INTO run (job, brand, scheduled_at, started_at, finished_at, lease_until, outcome, counts, reason)
-    WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < ${count})
-    SELECT 'job-' || (n % 4), 'acme', ${instant(0)}, ${instant(0)}, ${instant(20)}, ${instant(50)},
-      CASE WHEN n % 10 = 0 THEN 'failed' ELSE 'succeeded' END, n % 1000, CASE WHEN n % 10 = 0 THEN 'why it failed' END
-    FROM numbers`);
-  await sql.unsafe("ANALYZE run");
-}
 
 /** The operation at two sizes, in turns: medians of one request after the other. */
 async function compareHistories(few: string, many: string): Promise<void> {

@@ -14,12 +14,12 @@ export const settings: Readonly<Record<string, string>> = {
 };
 
 /** What the service prints once it listens, with the address of its operations; the line of the admin listener comes last. */
-export const ready = /^Public\s+(\S+)$[\s\S]*^Admin/m;
+export const ready = /^Public\s+(\S+)$[\s\S]*^Admin\s+(\S+)\n/m;
 
-/** Runs the service on free ports while the work goes on, which gets the address of its operations. */
+/** Runs the service on free ports while the work goes on, which gets the addresses of its operations and of its admin listener. */
 export async function serving<T>(
   environment: Readonly<Record<string, string>>,
-  work: (url: string, process: Bun.Subprocess) => Promise<T>,
+  work: (url: string, process: Bun.Subprocess, adminUrl: string) => Promise<T>,
 ): Promise<T> {
   const child = Bun.spawn([...command], {
     env: { ...settings, ...environment },
@@ -31,7 +31,8 @@ export async function serving<T>(
     if (ready.test(printed)) break;
   }
   try {
-    return await work(printed.match(ready)?.[1] ?? "", child);
+    const [, url = "", adminUrl = ""] = printed.match(ready) ?? [];
+    return await work(url, child, adminUrl);
   } finally {
     child.kill("SIGTERM");
     await child.exited;

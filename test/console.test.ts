@@ -473,7 +473,7 @@ test.each([
 
 test("times are told from now, durations as they are", () => {
   expect([relative(now - 1000, now), relative(now - 5000, now), relative(now + 5000, now)]).toEqual([
-    "now",
+    "just now",
     "5 seconds ago",
     "in 5 seconds",
   ]);

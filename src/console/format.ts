@@ -17,7 +17,7 @@ export function inWords(seconds: number): string {
 /** How long ago or how soon an instant is. */
 export function relative(instant: number, now: number): string {
   const seconds = (now - instant) / 1000;
-  if (Math.abs(seconds) < 2) return "now";
+  if (Math.abs(seconds) < 2) return seconds < 0 ? "now" : "just now";
   return seconds > 0 ? `${inWords(seconds)} ago` : `in ${inWords(-seconds)}`;
 }
 

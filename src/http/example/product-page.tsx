@@ -1,5 +1,6 @@
 /** @jsxImportSource hono/jsx */
 import type { Product, Variant } from "../../product.ts";
+import { widgetPath } from "../widget.ts";
 import { Layout } from "./layout.tsx";
 import { firstVariant, isOnSale, money, type Picture, picturesOf } from "./source.ts";
 import styleNames from "./style-names.json" with { type: "json" };
@@ -142,6 +143,10 @@ function HowItWorks({ id, sku }: { readonly id: Product["id"]; readonly sku: str
           {markup[1]}
         </code>
       </pre>
+      <p>
+        The script's address says nothing of its version, and is asked for again every five minutes. One that browsers
+        keep for good is <code>{widgetPath}</code>.
+      </p>
       <p>
         <a href="/docs">Reference of the operations</a>
       </p>

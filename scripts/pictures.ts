@@ -1,0 +1,107 @@
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { launchChromium } from "../test/support/chromium.ts";
+
+// Takes the pictures of the documentation, of a service with the sample: `npm run pictures`. Look at them before you commit them.
+const root = new URL("..", import.meta.url).pathname;
+const images = join(root, "docs", "images");
+const sample = join(root, "sample");
+
+const folder = await mkdtemp(join(tmpdir(), "pds-pictures-"));
+const environment = {
+  PATH: process.env.PATH ?? "",
+  PDS_CONFIG: join(root, "pds.toml"),
+  DATABASE_URL: `sqlite:${join(folder, "pds.sqlite")}`,
+  LOG_LEVEL: "silent",
+  PORT: "0",
+  ADMIN_PORT: "0",
+};
+
+const start = (...args: string[]) =>
+  Bun.spawn([process.execPath, join(root, "src", "main.ts"), ...args], {
+    cwd: root,
+    env: environment,
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+
+/** A history as it may be: imports that changed something, and one that was refused. */
+async function makeHistory(): Promise<void> {
+  const lines = (await Bun.file(join(sample, "products.ndjson")).text()).trim().split("\n");
+  for (const count of [62, 70, 71, 78, 80]) {
+    const file = join(folder, "products.ndjson");
+    await Bun.write(file, lines.slice(0, count).join("\n"));
+    await start("import", "products", file).exited;
+  }
+  await start("import", "personalization", join(sample, "personalization")).exited;
+  const feed = join(folder, "feed");
+  for (const name of ["pzlines", "pzstyles", "pzchoices"]) {
+    const text = await Bun.file(join(sample, "personalization", `${name}.csv`)).text();
+    const changed = name === "pzlines" ? text.replace(/^TM814935W,.*\n/m, "") : text.replace("Block", "Block letters");
+    await Bun.write(join(feed, `${name}.csv`), changed);
+  }
+  await start("import", "personalization", feed).exited;
+  await start("import", "products", join(sample, "broken", "missing-title.ndjson")).exited;
+}
+
+interface Picture {
+  readonly name: string;
+  readonly address: string;
+  readonly isDark?: boolean;
+  readonly width?: number;
+  readonly height?: number;
+  readonly prepare?: (page: Page) => Promise<void>;
+}
+
+const personalized = async (page: Page) => {
+  await page.getByRole("radio").nth(2).check();
+  await page.locator("personalization-options").getByRole("textbox").first().fill("Ana");
+};
+
+const picturesOf = (url: string, admin: string): readonly Picture[] => [
+  { name: "console-overview", address: `${admin}/`, height: 1000 },
+  { name: "console-overview-dark", address: `${admin}/`, isDark: true, width: 390 },
+  { name: "console-run", address: `${admin}/runs/7` },
+  { name: "console-product", address: `${admin}/products/6781249159168` },
+  { name: "console-personalization", address: `${admin}/personalization?sku=1812234`, prepare: personalized },
+  { name: "console-difference", address: `${admin}/personalization/difference`, isDark: true },
+  { name: "example", address: `${url}/example/products/6781236019200`, prepare: personalized, height: 1180 },
+  {
+    name: "example-dark",
+    address: `${url}/example/products/6781236019200`,
+    isDark: true,
+    width: 390,
+    prepare: async (page) => {
+      await personalized(page);
+      await page.locator("personalization-options").scrollIntoViewIfNeeded();
+      await page.evaluate("document.querySelector('personalization-options').scrollIntoView()");
+    },
+  },
+];
+
+const browser = await launchChromium();
+await makeHistory();
+const service = start("serve");
+try {
+  let printed = "";
+  for await (const chunk of service.stdout.pipeThrough(new TextDecoderStream())) {
+    printed += chunk;
+    if (/^Admin.*\n/m.test(printed)) break;
+  }
+  const [, url = "", admin = ""] = printed.match(/^Public\s+(\S+)\/api\/v1$[\s\S]*^Admin\s+(\S+)$/m) ?? [];
+  await mkdir(images, { recursive: true });
+  for (const { name, address, isDark = false, width = 1200, height = 844, prepare } of picturesOf(url, admin)) {
+    const page = await browser.newPage({ colorScheme: isDark ? "dark" : "light", viewport: { width, height } });
+    await page.goto(address, { waitUntil: "networkidle" });
+    await prepare?.(page);
+    await page.screenshot({ path: join(images, `${name}.png`), animations: "disabled", caret: "hide" });
+    await page.close();
+    process.stdout.write(`docs/images/${name}.png\n`);
+  }
+} finally {
+  service.kill("SIGTERM");
+  await service.exited;
+  await browser.close();
+  await rm(folder, { recursive: true, force: true });
+}

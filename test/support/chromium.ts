@@ -1,0 +1,58 @@
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { brotliDecompress } from "node:zlib";
+import { type Browser, chromium } from "playwright-core";
+import { root } from "./pds.ts";
+
+const modules = join(root, "node_modules");
+const chromiumPackage = join(modules, "@sparticuz", "chromium");
+
+/** A real Chromium that reaches nothing but this machine. */
+export async function launchChromium(): Promise<Browser> {
+  const folder = await unpackedChromium();
+  return await chromium.launch({
+    executablePath: join(folder, "chromium"),
+    args: ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"],
+    env: { HOME: tmpdir(), LD_LIBRARY_PATH: join(folder, "lib"), FONTCONFIG_FILE: join(folder, "fonts.conf") },
+  });
+}
+
+/**
+ * The folder of the Chromium that npm brought packed, with the libraries and a font for machines that have none. It is unpacked
+ * once for an installation; of test files that begin at the same time the first to be done wins.
+ */
+async function unpackedChromium(): Promise<string> {
+  const { version } = JSON.parse(await readFile(join(chromiumPackage, "package.json"), "utf8"));
+  const cache = join(modules, ".cache");
+  const folder = join(cache, `chromium-${version}`);
+  if (existsSync(folder)) return folder;
+  await mkdir(cache, { recursive: true });
+  const unfinished = await mkdtemp(`${folder}-`);
+  try {
+    await writeFile(join(unfinished, "chromium"), await unpacked("chromium.br"), { mode: 0o755 });
+    for (const name of ["al2023.tar.br", "fonts.tar.br"]) {
+      await new Bun.Archive(await unpacked(name)).extract(unfinished);
+    }
+    await writeFile(
+      join(unfinished, "fonts.conf"),
+      `<fontconfig>
+        <include ignore_missing="yes">/etc/fonts/fonts.conf</include>
+        <dir>${join(folder, "fonts")}</dir>
+        <cachedir>${join(folder, "fonts-cache")}</cachedir>
+      </fontconfig>`,
+    );
+    await rename(unfinished, folder);
+  } catch (error) {
+    if (!existsSync(folder)) throw error;
+  } finally {
+    await rm(unfinished, { recursive: true, force: true });
+  }
+  return folder;
+}
+
+async function unpacked(name: string): Promise<Uint8Array<ArrayBuffer>> {
+  return new Uint8Array(await promisify(brotliDecompress)(await readFile(join(chromiumPackage, "bin", name))));
+}
