@@ -6,6 +6,7 @@ export type ErrorCode =
   | "bad_request"
   | "not_found"
   | "unauthorized"
+  | "misdirected"
   | "method_not_allowed"
   | "too_many_requests"
   | "unavailable";

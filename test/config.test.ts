@@ -429,6 +429,21 @@ describe("a secret", () => {
   });
 });
 
+test("the admin listener without a token answers to names of the machine only, but for the probes", async () => {
+  await using service = await serve({ DATABASE_URL: `sqlite:${join(folder, "named.sqlite")}` });
+  const statusOf = async (path: string, host: string) =>
+    (await fetch(new URL(path, service.adminUrl), { headers: { host } })).status;
+  const { port } = new URL(service.adminUrl);
+  for (const host of [`localhost:${port}`, `127.0.0.1:${port}`, `127.3.2.1:${port}`, `[::1]:${port}`, "localhost"]) {
+    expect(await statusOf("/", host)).toBe(200);
+    expect(await statusOf("/metrics", host)).toBe(200);
+  }
+  for (const host of [`rebound.example:${port}`, "localhost.example", "127.0.0.1.example", `192.0.2.1:${port}`]) {
+    for (const path of ["/", "/metrics", "/products/1", "/nothing"]) expect(await statusOf(path, host)).toBe(421);
+    expect(await statusOf("/livez", host)).toBe(200);
+  }
+});
+
 describe("the admin listener with a token", () => {
   const token = "correct-horse-battery";
   const basic = (user: string, password: string) => `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;

@@ -1,4 +1,5 @@
 import { timingSafeEqual } from "node:crypto";
+import { isLoopback } from "../config.ts";
 import { ServiceError } from "../errors.ts";
 import { type AnswerParts, toAnswer } from "./answer.ts";
 import type { Handler, Resource, Resources } from "./endpoint.ts";
@@ -66,14 +67,25 @@ function pageHandler(render: Render): Handler {
   };
 }
 
+/**
+ * A page of anywhere may lead its own name to this machine, and its browser then takes what is here for that page's own. A token
+ * keeps it out; so does being asked for by a name of this machine only.
+ */
+function refuseOtherNames({ url }: Request): void {
+  const { hostname } = new URL(url, "http://localhost");
+  if (isLoopback(hostname)) return;
+  throw new ServiceError("misdirected", "Without ADMIN_TOKEN this listener answers to localhost and 127.0.0.1 only.");
+}
+
 const getNothing: Handler = () => {
   throw new ServiceError("not_found", "There is nothing at this address.");
 };
 
-/** Asks for the token, as bearer token or as the password of basic authentication. */
+/** Asks for the token, as bearer token or as the password of basic authentication; where there is none, for a name of this machine. */
 function guarded(token: string, handler: Handler): Handler {
   return (request, requestId, nowMs) => {
-    if (token !== "" && !sameText(givenToken(request.headers.get("authorization") ?? ""), token)) {
+    if (token === "") refuseOtherNames(request);
+    else if (!sameText(givenToken(request.headers.get("authorization") ?? ""), token)) {
       throw new ServiceError("unauthorized", "This address needs the admin token.");
     }
     return handler(request, requestId, nowMs);
