@@ -34,11 +34,13 @@ afterAll(() => service.stop());
 const pages = [
   ["overview", "/"],
   ["runs", "/runs"],
+  ["run", "/runs/2"],
   ["failed run", "/runs/4"],
   ["search", "/products?q=silver+b"],
   ["product", "/products/6781249159168"],
   ["SKU", "/personalization?sku=1812234"],
   ["style", "/personalization?style=LASFAM"],
+  ["choice group", "/personalization?group=MONTH"],
   ["difference", "/personalization/difference"],
 ] as const;
 
@@ -71,6 +73,14 @@ test("the images of a product are really shown, and its copy in a frame that can
   expect(await copy.locator("body").evaluate<string, unknown>("getComputedStyle(document.body).fontFamily")).toContain(
     "system-ui",
   );
+});
+
+test("the widget stands beside the tree of a SKU, and works", async () => {
+  await using opened = await openPage(browser, `${service.adminUrl}/personalization?sku=NEW`);
+  const { page } = opened;
+  await page.getByRole("radio", { name: "LASFAM" }).check();
+  await page.getByLabel("Family name").fill("THE NÚÑEZ FAMILY");
+  await page.locator("[aria-live=polite]").getByText("THE NÚÑEZ FAMILY").waitFor();
 });
 
 test("everything is reached by keyboard alone, and one sees where one is", async () => {
