@@ -38,6 +38,7 @@ const pages = [
   ["failed run", "/runs/4"],
   ["search", "/products?q=silver+b"],
   ["product", "/products/6781249159168"],
+  ["styles", "/personalization"],
   ["SKU", "/personalization?sku=1812234"],
   ["style", "/personalization?style=LASFAM"],
   ["choice group", "/personalization?group=MONTH"],

@@ -215,6 +215,15 @@ describe.each(stores)("the console on $engine", ({ engine, url }) => {
     expect((await show(service, variant)).text).toContain("Metafields of Silver / Petite / Ivory 813535");
   });
 
+  test("shows the styles there are to who asks for nothing, with the SKUs that offer them", async () => {
+    const { html } = await show(service, "/personalization");
+    const rows = rowsOf(html);
+    expect(rows).toHaveLength(35);
+    expect(rows.map(([style]) => style)).toEqual(rows.map(([style]) => style).toSorted());
+    expect(rows).toContainEqual(["LASFAM", "20", expect.stringMatching(/^TM814810W , TM/)]);
+    expect((await show(service, "/personalization?brand=Nobody")).text).toContain("No generation of Nobody is served.");
+  });
+
   test("shows a SKU's options as a tree, and the answer that clients get", async () => {
     const { html, text } = await show(service, "/personalization?sku=MC+813445%2F1");
     expect(text).toContain("MC 813445/1: style, line, choices");

@@ -1,6 +1,6 @@
 /** @jsxImportSource hono/jsx */
 import { type Generation, listGenerations } from "../database/generation.ts";
-import { findPersonalization, findUsedStyle, listStylesOfGroup } from "../database/personalization.ts";
+import { findPersonalization, findUsedStyle, listStyles, listStylesOfGroup } from "../database/personalization.ts";
 import { maxSkuLength, orderPersonalization, type Personalization } from "../personalization.ts";
 import { type ConsoleContext, publicOrigin } from "./context.ts";
 import { counted } from "./format.ts";
@@ -8,7 +8,7 @@ import { Layout } from "./layout.tsx";
 import { Options } from "./options.tsx";
 import { addressOf, asked, originOf, type PageRequest, type Render, toPage } from "./page.ts";
 import { Empty, Raw } from "./parts.tsx";
-import { shownStyles, UsersOfGroup, UsersOfStyle } from "./users.tsx";
+import { StylesOfBrand, shownStyles, UsersOfGroup, UsersOfStyle } from "./users.tsx";
 
 /** `GET /personalization?sku=|style=|group=&brand=`: what a SKU offers, or who uses a style or a choice group. */
 export function personalizationPage(context: ConsoleContext): Render {
@@ -72,9 +72,17 @@ async function answer(
     return <OfSku sku={sku} brand={brand} found={found} endpoint={`${origin}/api/v1`} />;
   }
   const generation = generations.find((one) => one.brand === brand);
-  const name = style ?? group;
-  if (name === undefined) return <Invitation />;
   if (generation === undefined) return <NotThere what={`No generation of ${brand} is served.`} />;
+  const name = style ?? group;
+  if (name === undefined) {
+    const styles = await listStyles(database, generation.id, shownStyles);
+    return (
+      <>
+        <Invitation />
+        <StylesOfBrand styles={styles} brand={brand} />
+      </>
+    );
+  }
   if (style !== undefined) {
     const used = await findUsedStyle(database, generation.id, style);
     return used === undefined ? (

@@ -4,7 +4,7 @@ import { counted, number } from "./format.ts";
 import { addressOf } from "./page.ts";
 import { SkuLink, Table } from "./parts.tsx";
 
-/** Styles of a choice group that are shown. */
+/** Styles that are shown at once. */
 export const shownStyles = 100;
 
 interface UsersOfStyleProps {
@@ -49,24 +49,52 @@ export function UsersOfGroup({ group, brand, styles }: UsersOfGroupProps) {
         {isAll ? counted(styles.length, "style") : `The first ${shownStyles} styles that use it`} of {brand}, offered{" "}
         {counted(offered, "time")}. A SKU that offers several of them is counted with each.
       </p>
-      <Table head={["Style", "SKUs", "First of them"]} label="Styles that use the choice group">
-        {styles.map(({ style, skus, examples }) => (
-          <tr>
-            <th scope="row">
-              <a href={addressOf("/personalization", { style, brand })}>{style}</a>
-            </th>
-            <td class="number">{skus === null ? "none counted" : number(skus)}</td>
-            <td class="excerpt">
-              {examples.slice(0, 5).map((sku, index) => (
-                <>
-                  {index === 0 ? "" : ", "}
-                  <SkuLink sku={sku} brand={brand} />
-                </>
-              ))}
-            </td>
-          </tr>
-        ))}
-      </Table>
+      <Styles styles={styles} brand={brand} label="Styles that use the choice group" />
+    </section>
+  );
+}
+
+interface StylesProps {
+  readonly styles: readonly UsedStyle[];
+  readonly brand: string;
+  readonly label: string;
+}
+
+function Styles({ styles, brand, label }: StylesProps) {
+  return (
+    <Table head={["Style", "SKUs", "First of them"]} label={label}>
+      {styles.map(({ style, skus, examples }) => (
+        <tr>
+          <th scope="row">
+            <a href={addressOf("/personalization", { style, brand })}>{style}</a>
+          </th>
+          <td class="number">{skus === null ? "none counted" : number(skus)}</td>
+          <td class="excerpt">
+            {examples.slice(0, 5).map((sku, index) => (
+              <>
+                {index === 0 ? "" : ", "}
+                <SkuLink sku={sku} brand={brand} />
+              </>
+            ))}
+          </td>
+        </tr>
+      ))}
+    </Table>
+  );
+}
+
+interface StylesOfBrandProps {
+  readonly styles: readonly UsedStyle[];
+  readonly brand: string;
+}
+
+export function StylesOfBrand({ styles, brand }: StylesOfBrandProps) {
+  return (
+    <section aria-labelledby="styles">
+      <h2 id="styles">
+        {styles.length < shownStyles ? "Styles" : `The first ${shownStyles} styles`} of {brand}
+      </h2>
+      <Styles styles={styles} brand={brand} label={`Styles of ${brand}`} />
     </section>
   );
 }

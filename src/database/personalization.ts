@@ -81,9 +81,19 @@ export function listStylesOfGroup(
   return listUsed(database, `AND choice_type = $2 ORDER BY style LIMIT ${most}`, generation, group);
 }
 
-async function listUsed({ read }: Database, which: string, generation: number, name: string): Promise<UsedStyle[]> {
+/** The styles of a generation by their codes, `most` at most. */
+export function listStyles(database: Database, generation: number, most: number): Promise<UsedStyle[]> {
+  return listUsed(database, `ORDER BY style LIMIT ${most}`, generation);
+}
+
+async function listUsed(
+  { read }: Database,
+  which: string,
+  generation: number,
+  ...names: readonly string[]
+): Promise<UsedStyle[]> {
   type Row = { style: string; skus: number | null; examples: string | null };
-  const rows = await read<Row>(`${usedStyle} ${which}`, [generation, name]);
+  const rows = await read<Row>(`${usedStyle} ${which}`, [generation, ...names]);
   return rows.map(({ examples, ...row }) => ({ ...row, examples: JSON.parse(examples ?? "[]") as string[] }));
 }
 
