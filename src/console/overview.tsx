@@ -51,9 +51,11 @@ async function readOverview({ database, jobs }: ConsoleContext): Promise<Overvie
   ]);
   const now = Date.parse(instant);
   const known = new Set(configured.map(keyOf));
-  const others = await Promise.all(
-    kinds.filter((kind) => !known.has(keyOf(kind))).map((kind) => healthOf(database, kind, now)),
-  );
+  const unknown = kinds.filter((kind) => !known.has(keyOf(kind)));
+  const [others, charts] = await Promise.all([
+    Promise.all(unknown.map((kind) => healthOf(database, kind, now))),
+    readCharts(database, kinds),
+  ]);
   const brands = generations.map(({ brand }) => brand);
   return {
     now,
@@ -61,7 +63,7 @@ async function readOverview({ database, jobs }: ConsoleContext): Promise<Overvie
     generations,
     jobs: [...configured, ...others],
     concerns: listConcerns(configured, brands, products, now),
-    charts: await readCharts(database, kinds),
+    charts,
   };
 }
 
