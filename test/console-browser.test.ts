@@ -42,6 +42,7 @@ const pages = [
   ["SKU", "/personalization?sku=1812234"],
   ["style", "/personalization?style=LASFAM"],
   ["choice group", "/personalization?group=MONTH"],
+  ["choice", "/personalization?choice=Heart"],
   ["difference", "/personalization/difference"],
 ] as const;
 
@@ -182,6 +183,7 @@ describe("a catalog of markup and script in every field", () => {
     [query("sku", hostileSku)],
     [query("style", attack("s"))],
     [query("group", attack("g"))],
+    [query("choice", attack("v"))],
     ["/personalization/difference"],
   ])("runs nothing on %s", async (path) => {
     const { page } = watched;

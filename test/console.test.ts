@@ -241,6 +241,9 @@ describe.each(stores)("the console on $engine", ({ engine, url }) => {
     ["style=NOTE", "Style NOTE 0 SKUs of Outlet offer it.", []],
     ["style=NOTHING", "The generation of Outlet has no style NOTHING.", []],
     ["group=NOTHING", "No style of Outlet uses the choice group NOTHING.", []],
+    ["choice=Star", "Choice group MOTIF 1 style of Outlet, offered 1 time.", ["MUG"]],
+    ["by=choice&name=Star", "Choice group MOTIF 1 style of Outlet, offered 1 time.", ["MUG"]],
+    ["choice=Navy", "No choice group of Outlet has the choice Navy.", []],
   ])("says whom %j reaches", async (query, title, skus) => {
     const { html, text } = await show(service, `/personalization?brand=Outlet&${query}`);
     expect(text).toContain(title);

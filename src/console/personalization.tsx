@@ -1,6 +1,12 @@
 /** @jsxImportSource hono/jsx */
 import { type Generation, listGenerations } from "../database/generation.ts";
-import { findPersonalization, findUsedStyle, listStyles, listStylesOfGroup } from "../database/personalization.ts";
+import {
+  findPersonalization,
+  findUsedStyle,
+  listGroupsOfChoice,
+  listStyles,
+  listStylesOfGroup,
+} from "../database/personalization.ts";
 import { maxSkuLength, orderPersonalization, type Personalization } from "../personalization.ts";
 import { type ConsoleContext, publicOrigin } from "./context.ts";
 import { counted } from "./format.ts";
@@ -10,7 +16,7 @@ import { addressOf, asked, originOf, type PageRequest, type Render, toPage } fro
 import { Empty, Raw } from "./parts.tsx";
 import { StylesOfBrand, shownStyles, UsersOfGroup, UsersOfStyle } from "./users.tsx";
 
-/** `GET /personalization?sku=|style=|group=&brand=`: what a SKU offers, or who uses a style or a choice group. */
+/** `GET /personalization?sku=|style=|group=|choice=&brand=`: what a SKU offers, or who uses a style, a choice group or a choice. */
 export function personalizationPage(context: ConsoleContext): Render {
   return async (request) => {
     const { database } = context;
@@ -18,7 +24,7 @@ export function personalizationPage(context: ConsoleContext): Render {
     const question = questionOf(context, request, generations);
     const origin = publicOrigin(context, request);
     const widget = origin + context.widgetPath;
-    const isShown = question.sku !== undefined;
+    const isShown = question.kind === "sku" && question.name !== undefined;
     return toPage(
       <Layout title="Personalization" section="/personalization" scripts={isShown ? [widget] : []}>
         <Questions question={question} generations={generations} />
@@ -38,42 +44,55 @@ export function personalizationPage(context: ConsoleContext): Render {
   };
 }
 
+/** What can be asked for, by the parameter that names it. */
+const kinds = {
+  sku: "What a SKU offers",
+  style: "Who offers a style",
+  group: "Who uses a choice group",
+  choice: "Where a choice is",
+} as const;
+
+type Kind = keyof typeof kinds;
+
 interface Question {
-  readonly sku: string | undefined;
-  readonly style: string | undefined;
-  readonly group: string | undefined;
+  readonly kind: Kind;
+  /** Matched exactly, with the space around it; undefined when nothing is asked for yet. */
+  readonly name: string | undefined;
   readonly brand: string;
 }
 
-/** A SKU, a style and a group keep the space around them: they are matched exactly. */
+/** A link names what it is about by a parameter, `?sku=`; the form says it by its choice, `?by=sku&name=`. */
 function questionOf({ brand }: ConsoleContext, request: PageRequest, generations: readonly Generation[]): Question {
   const { searchParams } = request.url;
-  // A link names what it is about; the form says it by its choice.
-  const given = (name: string) =>
-    searchParams.get(name) ?? (searchParams.get("by") === name ? searchParams.get("name") : null);
-  const exactly = (name: string) => given(name)?.slice(0, maxSkuLength) || undefined;
+  const kindsAsked = Object.keys(kinds) as Kind[];
+  const kind =
+    kindsAsked.find((one) => searchParams.get(one)) ??
+    kindsAsked.find((one) => searchParams.get("by") === one) ??
+    "sku";
+  const name = searchParams.get(kind) || searchParams.get("name") || undefined;
   const isKnown = generations.some((generation) => generation.brand === brand);
   return {
-    sku: exactly("sku"),
-    style: exactly("style"),
-    group: exactly("group"),
+    kind,
+    name: name?.slice(0, maxSkuLength),
     brand: asked(request, "brand") ?? (isKnown ? brand : (generations[0]?.brand ?? brand)),
   };
 }
 
+/** Choice groups of one choice that are shown. */
+const shownGroups = 20;
+
 async function answer(
   { database }: ConsoleContext,
-  { sku, style, group, brand }: Question,
+  { kind, name, brand }: Question,
   generations: readonly Generation[],
   origin: string,
 ) {
-  if (sku !== undefined) {
-    const found = orderPersonalization(await findPersonalization(database, brand, sku));
-    return <OfSku sku={sku} brand={brand} found={found} endpoint={`${origin}/api/v1`} />;
+  if (kind === "sku" && name !== undefined) {
+    const found = orderPersonalization(await findPersonalization(database, brand, name));
+    return <OfSku sku={name} brand={brand} found={found} endpoint={`${origin}/api/v1`} />;
   }
   const generation = generations.find((one) => one.brand === brand);
   if (generation === undefined) return <NotThere what={`No generation of ${brand} is served.`} />;
-  const name = style ?? group;
   if (name === undefined) {
     const styles = await listStyles(database, generation.id, shownStyles);
     return (
@@ -83,47 +102,45 @@ async function answer(
       </>
     );
   }
-  if (style !== undefined) {
-    const used = await findUsedStyle(database, generation.id, style);
-    return used === undefined ? (
-      <NotThere what={`The generation of ${brand} has no style ${style}.`}>
-        <p>Names are matched exactly, with case and spaces.</p>
-      </NotThere>
-    ) : (
-      <UsersOfStyle used={used} brand={brand} />
-    );
+  if (kind === "style") {
+    const used = await findUsedStyle(database, generation.id, name);
+    if (used === undefined) return <NoName what={`The generation of ${brand} has no style ${name}.`} />;
+    return <UsersOfStyle used={used} brand={brand} />;
   }
-  const styles = await listStylesOfGroup(database, generation.id, name, shownStyles);
-  return styles.length === 0 ? (
-    <NotThere what={`No style of ${brand} uses the choice group ${name}.`}>
-      <p>Names are matched exactly, with case and spaces.</p>
-    </NotThere>
-  ) : (
-    <UsersOfGroup group={name} brand={brand} styles={styles} />
-  );
+  if (kind === "group") {
+    const styles = await listStylesOfGroup(database, generation.id, name, shownStyles);
+    if (styles.length === 0) return <NoName what={`No style of ${brand} uses the choice group ${name}.`} />;
+    return <UsersOfGroup group={name} brand={brand} styles={styles} />;
+  }
+  const groups = await listGroupsOfChoice(database, generation.id, name, shownGroups);
+  if (groups.length === 0) return <NoName what={`No choice group of ${brand} has the choice ${name}.`} />;
+  const stylesOf = (group: string) => listStylesOfGroup(database, generation.id, group, shownStyles);
+  const found = await Promise.all(groups.map(async (group) => ({ group, styles: await stylesOf(group) })));
+  return found.map(({ group, styles }) => <UsersOfGroup group={group} brand={brand} styles={styles} />);
 }
 
-const kinds = { sku: "What a SKU offers", style: "Who offers a style", group: "Who uses a choice group" } as const;
+interface QuestionsProps {
+  readonly question: Question;
+  readonly generations: readonly Generation[];
+}
 
-function Questions({ question, generations }: QuestionsProps) {
-  const { sku, style, group, brand } = question;
+function Questions({ question: { kind, name, brand }, generations }: QuestionsProps) {
   const brands = [...new Set([...generations.map((generation) => generation.brand), brand])];
-  const chosen = style !== undefined ? "style" : group !== undefined && sku === undefined ? "group" : "sku";
   return (
     <form class="filter" action="/personalization">
       <label>
         <span>Look up</span>
         <select name="by">
-          {Object.entries(kinds).map(([kind, text]) => (
-            <option value={kind} selected={kind === chosen}>
+          {Object.entries(kinds).map(([one, text]) => (
+            <option value={one} selected={one === kind}>
               {text}
             </option>
           ))}
         </select>
       </label>
       <label class="wide">
-        <span>SKU, style or choice group</span>
-        <input name="name" value={sku ?? style ?? group ?? ""} autocomplete="off" spellcheck={false} />
+        <span>SKU, style, choice group or choice</span>
+        <input name="name" value={name ?? ""} autocomplete="off" spellcheck={false} />
       </label>
       <label>
         <span>Brand</span>
@@ -138,11 +155,6 @@ function Questions({ question, generations }: QuestionsProps) {
       <button type="submit">Show</button>
     </form>
   );
-}
-
-interface QuestionsProps {
-  readonly question: Question;
-  readonly generations: readonly Generation[];
 }
 
 interface OfSkuProps {
@@ -200,9 +212,18 @@ const NotThere = ({ what, children }: { readonly what: string; readonly children
   <Empty title={what}>{children as string}</Empty>
 );
 
+const NoName = ({ what }: { readonly what: string }) => (
+  <NotThere what={what}>
+    <p>Names are matched exactly, with case and spaces.</p>
+  </NotThere>
+);
+
 const Invitation = () => (
-  <Empty title="Ask for a SKU, a style or a choice group.">
-    <p>A SKU shows what can be put on it. A style or a choice group shows which SKUs a change of it would reach.</p>
+  <Empty title="Ask for a SKU, a style, a choice group or a choice.">
+    <p>
+      A SKU shows what can be put on it. A style, a choice group or a choice shows which SKUs a change of it would
+      reach.
+    </p>
   </Empty>
 );
 

@@ -43,13 +43,13 @@ export function UsersOfGroup({ group, brand, styles }: UsersOfGroupProps) {
   const offered = styles.reduce((total, { skus }) => total + (skus ?? 0), 0);
   const isAll = styles.length < shownStyles;
   return (
-    <section aria-labelledby="users">
-      <h2 id="users">Choice group {group}</h2>
+    <section aria-label={`Choice group ${group}`}>
+      <h2>Choice group {group}</h2>
       <p>
         {isAll ? counted(styles.length, "style") : `The first ${shownStyles} styles that use it`} of {brand}, offered{" "}
         {counted(offered, "time")}. A SKU that offers several of them is counted with each.
       </p>
-      <Styles styles={styles} brand={brand} label="Styles that use the choice group" />
+      <Styles styles={styles} brand={brand} label={`Styles that use the choice group ${group}`} />
     </section>
   );
 }

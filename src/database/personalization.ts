@@ -81,6 +81,21 @@ export function listStylesOfGroup(
   return listUsed(database, `AND choice_type = $2 ORDER BY style LIMIT ${most}`, generation, group);
 }
 
+/** The choice groups of a generation that hold a choice of this text, `most` at most. */
+export async function listGroupsOfChoice(
+  { read }: Database,
+  generation: number,
+  choice: string,
+  most: number,
+): Promise<string[]> {
+  const rows = await read<{ group: string }>(
+    `SELECT choice_type AS "group" FROM personalization_choice
+    WHERE generation = $1 AND choice_value = $2 ORDER BY choice_type LIMIT ${most}`,
+    [generation, choice],
+  );
+  return rows.map(({ group }) => group);
+}
+
 /** The styles of a generation by their codes, `most` at most. */
 export function listStyles(database: Database, generation: number, most: number): Promise<UsedStyle[]> {
   return listUsed(database, `ORDER BY style LIMIT ${most}`, generation);
