@@ -68,6 +68,8 @@ const pages: readonly (readonly [what: string, path: string])[] = [
   ["what a SKU offers", `/personalization?sku=${skuOf(Math.floor(skus / 2))}`],
   ["who offers a style", "/personalization?style=ST0001"],
   ["who uses a group", "/personalization?group=GROUP001"],
+  ["where a choice is", "/personalization?choice=Choice+3+of+7"],
+  ["styles", "/personalization"],
 ];
 const times = 15;
 
