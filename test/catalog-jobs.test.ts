@@ -126,7 +126,7 @@ const specials = ["manyMetafields", "manyImages", "hugeId", "nulls", "hostile", 
 
 for (const engine of engines) {
   const world = await createWorld(engine, {
-    products: 150,
+    products: 60,
     variants: [1, 4],
     images: [0, 4],
     metafields: [0, 5],
@@ -138,8 +138,8 @@ for (const engine of engines) {
 
   describe(`on ${engine}, catalog-reconcile`, () => {
     test("brings in every product as a look-up would", async () => {
-      expect((await succeed(world, "catalog-reconcile")).counts).toBe(157);
-      expect(await lastRun(world, "catalog-reconcile")).toEqual({ outcome: "succeeded", counts: 157 });
+      expect((await succeed(world, "catalog-reconcile")).counts).toBe(67);
+      expect(await lastRun(world, "catalog-reconcile")).toEqual({ outcome: "succeeded", counts: 67 });
       expect(asked(platform, "ProductById")).toBe(0);
       expect(platform.counters.bulkRuns).toBe(2);
       await expectRight(world);
@@ -240,14 +240,14 @@ for (const engine of engines) {
       test("fails and changes nothing when the bulk result never comes whole", async () => {
         const ids = allIds(world);
         const before = await getAnswers(service, ids);
-        for (const id of ids.slice(0, 40)) catalog.touch(id, titled("Not seen yet"));
+        for (const id of ids.slice(0, 15)) catalog.touch(id, titled("Not seen yet"));
         platform.faults.add({ kind: "halfJson", operation: "BulkDownload", probability: 1 });
         const result = await run(world, "catalog-reconcile");
         platform.faults.clear();
         expect(result).toMatchObject({ code: 1, outcome: "failed", counts: 0 });
         expect(result.stderr).toContain("not whole");
         expect(differing(await getAnswers(service, ids), before)).toEqual([]);
-        expect((await succeed(world, "catalog-reconcile")).counts).toBe(40);
+        expect((await succeed(world, "catalog-reconcile")).counts).toBe(15);
         await expectRight(world);
       });
 
@@ -275,7 +275,7 @@ for (const engine of engines) {
     });
   }
 
-  const few = await createWorld(engine, { products: 60, images: [0, 1], metafields: 1 });
+  const few = await createWorld(engine, { products: 20, images: [0, 1], metafields: 1 });
   const looking = await serve({ ...few.environment, PDS_CONFIG: "/dev/null", PRODUCT_MAX_AGE: "0" });
   afterAll(() => looking.stop());
 
@@ -286,7 +286,7 @@ for (const engine of engines) {
         document.replace("groupObjects: true", "groupObjects: false"),
       );
       for (const id of allIds(few)) few.platform.catalog.touch(id, titled(order));
-      expect((await succeed(few, "catalog-reconcile", { SHOPIFY_API_URL: origin })).counts).toBe(60);
+      expect((await succeed(few, "catalog-reconcile", { SHOPIFY_API_URL: origin })).counts).toBe(20);
       await expectRight(few);
     });
 
@@ -325,17 +325,17 @@ for (const engine of engines) {
     });
   });
 
-  const many = await createWorld(engine, { ...tiny, products: 1000 });
-
-  const interrupted = await createWorld(engine, { ...tiny, products: 400 });
-  const unreadable = await createWorld(engine, { ...tiny, products: 300 });
+  // The platform lists 250 on a page: three pages, and two.
+  const many = await createWorld(engine, { ...tiny, products: 510 });
+  const interrupted = await createWorld(engine, { ...tiny, products: 340 });
+  const unreadable = await createWorld(engine, { ...tiny, products: 260 });
 
   describe(`on ${engine}, catalog-sync`, () => {
     test("brings in everything at first, page after page", async () => {
-      expect((await succeed(many, "catalog-sync")).counts).toBe(1000);
-      expect(await lastRun(many, "catalog-sync")).toEqual({ outcome: "succeeded", counts: 1000 });
-      expect(asked(many.platform, "ProductsUpdatedSince")).toBe(4);
-      expect(many.platform.counters.productReads.size).toBe(1000);
+      expect((await succeed(many, "catalog-sync")).counts).toBe(510);
+      expect(await lastRun(many, "catalog-sync")).toEqual({ outcome: "succeeded", counts: 510 });
+      expect(asked(many.platform, "ProductsUpdatedSince")).toBe(3);
+      expect(many.platform.counters.productReads.size).toBe(510);
       await expectRight(many);
     });
 
@@ -343,7 +343,7 @@ for (const engine of engines) {
       const ids = allIds(many).filter((_, index) => index % 10 === 3);
       for (const id of ids) many.platform.catalog.touch(id, titled(`Touched ${id}`));
       many.platform.counters.reset();
-      expect((await succeed(many, "catalog-sync")).counts).toBe(100);
+      expect((await succeed(many, "catalog-sync")).counts).toBe(51);
       expect(Object.fromEntries(many.platform.counters.productReads)).toEqual(
         Object.fromEntries(ids.map((id) => [id, 1])),
       );
@@ -362,10 +362,10 @@ for (const engine of engines) {
       // The oldest three of two pages: the next run has to go back for them, not only look again at the last changes.
       unreadable.platform.faults.add({ kind: "status", status: 403, operation: "ProductById", count: 3 });
       const result = await run(unreadable, "catalog-sync");
-      expect(result).toMatchObject({ code: 1, outcome: "failed", counts: 297 });
+      expect(result).toMatchObject({ code: 1, outcome: "failed", counts: 257 });
       expect(result.stderr).toContain("3 products could not be read");
       expect(result.notes).toHaveLength(3);
-      expect(await lastRun(unreadable, "catalog-sync")).toEqual({ outcome: "failed", counts: 297 });
+      expect(await lastRun(unreadable, "catalog-sync")).toEqual({ outcome: "failed", counts: 257 });
       const answers = [...(await getAnswers(unreadable.service, allIds(unreadable))).values()];
       expect(answers.filter((answer) => answer === undefined)).toHaveLength(3);
 
@@ -389,7 +389,7 @@ for (const engine of engines) {
 
     test("killed in its first run goes on where that was", async () => {
       const { platform: asking, environment } = interrupted;
-      for (const moment of [20, 300]) {
+      for (const moment of [20, 260]) {
         asking.counters.reset();
         const child = begin("catalog-sync", environment);
         await until("so many are read", () => asked(asking, "ProductById") >= moment);
@@ -398,7 +398,7 @@ for (const engine of engines) {
       asking.counters.reset();
       await succeed(interrupted, "catalog-sync");
       // What is stored is not read again.
-      expect(asked(asking, "ProductById")).toBeWithin(1, 401 - 280);
+      expect(asked(asking, "ProductById")).toBeWithin(1, 341 - 250);
       await expectRight(interrupted);
     });
 
