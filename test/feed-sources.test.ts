@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { gzipSync, zstdCompressSync } from "node:zlib";
+import { SQL } from "bun";
 import { parse } from "csv-parse/sync";
 import { feedFiles, writeFeed } from "./support/feed.ts";
 import {
@@ -31,9 +32,11 @@ interface Report {
 /** A store of its own, with a folder for a feed, settings, and a folder for what is temporary. */
 interface World {
   readonly folder: string;
+  /** Where the job finds its feed. */
+  source: string;
   readonly feed: string;
   readonly temporary: string;
-  readonly environment: Environment & { readonly PDS_CONFIG: string };
+  readonly environment: Environment & { readonly DATABASE_URL: string; readonly PDS_CONFIG: string };
 }
 
 const worlds = await temporaryFolder();
@@ -44,10 +47,12 @@ async function createWorld(options = "", source?: string, also: Environment = {}
   const folder = join(worlds, `${created++}`);
   const temporary = join(folder, "tmp");
   await mkdir(temporary, { recursive: true });
+  const feed = await writeFeed(folder, "feed");
   const world = {
     folder,
     temporary,
-    feed: await writeFeed(folder, "feed"),
+    feed,
+    source: source ?? feed,
     environment: {
       DATABASE_URL: `sqlite:${join(folder, "pds.sqlite")}`,
       BRAND: "acme",
@@ -56,11 +61,12 @@ async function createWorld(options = "", source?: string, also: Environment = {}
       ...also,
     },
   };
-  await configure(world, options, source);
+  await configure(world, options);
   return world;
 }
 
-async function configure(world: World, options: string, source = world.feed): Promise<void> {
+async function configure(world: World, options: string, source = world.source): Promise<void> {
+  world.source = source;
   const settles = options.includes("settle_seconds") ? "" : "settle_seconds = 0";
   const table = `[jobs.personalization-import]\nsource = ${JSON.stringify(source)}\n${settles}\n${options}\n`;
   await writeFiles(world.folder, { "pds.toml": table });
@@ -79,16 +85,24 @@ const run = async ({ environment }: World, also: Environment = {}) =>
 const importing = async ({ environment }: World, source: string, ...options: string[]) =>
   toReport(await pds(["import", "personalization", source, "--json", ...options], environment));
 
+/** Takes the job's feed as the job does, unless that is incomplete, but in one process. */
+const take = (world: World) => importing(world, world.source);
+
 const isTaken = { code: 0, outcome: "succeeded", counts: 12 } as const;
 const isLeft = { code: 0, outcome: "succeeded", counts: 0 } as const;
 const isFailed = { code: 1, outcome: "failed", counts: 0 } as const;
 
 const rollback = ({ environment }: World) => pds(["rollback", "personalization"], environment);
 
-async function counts({ environment }: World): Promise<number[]> {
-  const { stdout } = await pds(["history", "--json"], environment);
-  return (JSON.parse(stdout) as { histories: { counts: number }[] }).histories.map((run) => run.counts);
+/** What is in the store; a process that tells it would cost more than the one that brought it in. */
+async function look<Row>({ environment }: World, query: string): Promise<Row[]> {
+  await using sql = new SQL(environment.DATABASE_URL, { max: 1 });
+  return await sql.unsafe(query);
 }
+
+/** What the runs brought in, the newest first. */
+const counts = async (world: World) =>
+  (await look<{ counts: number }>(world, "SELECT counts FROM run ORDER BY id DESC")).map((run) => run.counts);
 
 /** What the service answers of a SKU of the feed. */
 async function answer({ environment }: World): Promise<string> {
@@ -96,8 +110,15 @@ async function answer({ environment }: World): Promise<string> {
   return await (await service.get("/api/v1/products/pz/MUG")).text();
 }
 
-const statusOf = async (world: World) =>
-  (JSON.parse(await answer(world)) as { pzlines: { style_sku_status: string }[] }).pzlines[0]?.style_sku_status;
+/** The status of a line of the feed that is current. */
+async function statusOf(world: World): Promise<string | undefined> {
+  const [line] = await look<{ status: string }>(
+    world,
+    `SELECT style_sku_status AS status FROM personalization_line JOIN current_generation USING (generation)
+    WHERE sku_id = 'MUG' AND style_code = 'BLOCK'`,
+  );
+  return line?.status;
+}
 
 /** The lines of the feed with another status, which `statusOf` finds. */
 const linesWith = (status: string) => feedFiles["pzlines.csv"].replace("MUG,BLOCK,9,I", `MUG,BLOCK,9,${status}`);
@@ -170,11 +191,11 @@ describe("a feed in a folder", () => {
         "pzchoices.ndjson": choices = "",
       } = feedIn("csv.gz", "csv", "ndjson");
       await replaceFeed(world, { "Lines é.csv.gz": lines, "pzstyles.csv": styles, "c.ndjson": choices });
-      expect(await run(world)).toMatchObject(isTaken);
+      expect(await take(world)).toMatchObject(isTaken);
       expect((await importing(world, world.feed, "--force")).code).toBe(0);
       await rm(join(world.feed, "c.ndjson"));
       await writeFiles(world.feed, { "pzchoices.csv": feedFiles["pzchoices.csv"] });
-      const { reason, ...failed } = await run(world);
+      const { reason, ...failed } = await take(world);
       expect(failed).toMatchObject(isFailed);
       expect(reason).toBe(`${world.feed}: there is no c.ndjson`);
     },
@@ -191,7 +212,7 @@ describe("a feed in a folder", () => {
       const world = await createWorld();
       const other = name.replace("csv", ending);
       await writeFiles(world.feed, { [other]: forms[ending]?.(feedFiles[name]) ?? "" });
-      const { reason, ...failed } = await run(world);
+      const { reason, ...failed } = await take(world);
       expect(failed).toMatchObject(isFailed);
       expect(reason).toContain(`both ${join(world.feed, name)} and ${join(world.feed, other)} are there`);
     },
@@ -271,11 +292,11 @@ describe("a feed in a folder", () => {
     async () => {
       const world = await createWorld();
       await replaceFeed(world, feedIn("csv.gz", "csv", "ndjson.zst"));
-      expect(await run(world)).toMatchObject(isTaken);
+      expect(await take(world)).toMatchObject(isTaken);
       await date(world.feed, minutesAgo(7), "pzlines.csv.gz", "pzstyles.csv");
-      const touched = await run(world);
+      const touched = await take(world);
       await replaceFeed(world, feedIn("csv.gz", "csv", "ndjson.zst"));
-      const packedAgain = await run(world);
+      const packedAgain = await take(world);
       for (const same of [touched, packedAgain]) {
         expect(same).toMatchObject(isLeft);
         expect(same.notes).toEqual([expect.stringContaining("there was nothing to do")]);
@@ -295,10 +316,10 @@ describe("a feed in a folder", () => {
       const world = await createWorld();
       const at = minutesAgo(5);
       await date(world.feed, at, ...names);
-      expect(await run(world)).toMatchObject(isTaken);
+      expect(await take(world)).toMatchObject(isTaken);
       await writeFiles(world.feed, { "pzlines.csv": linesWith("Z") });
       await date(world.feed, at, ...names);
-      expect(await run(world)).toMatchObject(isTaken);
+      expect(await take(world)).toMatchObject(isTaken);
       expect(await statusOf(world)).toBe("Z");
     },
     withinMs,
@@ -312,10 +333,10 @@ describe("a feed in a folder", () => {
     "is taken again when %s was set since",
     async (_, options) => {
       const world = await createWorld();
-      expect(await run(world)).toMatchObject(isTaken);
+      expect(await take(world)).toMatchObject(isTaken);
       await configure(world, options);
-      expect(await run(world)).toMatchObject(isTaken);
-      expect(await run(world)).toMatchObject(isLeft);
+      expect(await take(world)).toMatchObject(isTaken);
+      expect(await take(world)).toMatchObject(isLeft);
     },
     withinMs,
   );
@@ -324,9 +345,9 @@ describe("a feed in a folder", () => {
     "that was rolled back is not taken again, unless it is forced or another one",
     async () => {
       const world = await createWorld();
-      expect(await run(world)).toMatchObject(isTaken);
+      expect(await take(world)).toMatchObject(isTaken);
       await writeFiles(world.feed, { "pzlines.csv": linesWith("bad") });
-      expect(await run(world)).toMatchObject(isTaken);
+      expect(await take(world)).toMatchObject(isTaken);
       expect((await rollback(world)).code).toBe(0);
       for (const again of [await run(world), await importing(world, world.feed)]) {
         expect(again).toMatchObject(isLeft);
@@ -337,7 +358,7 @@ describe("a feed in a folder", () => {
       expect(await statusOf(world)).toBe("bad");
       expect((await rollback(world)).code).toBe(0);
       await writeFiles(world.feed, { "pzlines.csv": linesWith("good") });
-      expect(await run(world)).toMatchObject(isTaken);
+      expect(await take(world)).toMatchObject(isTaken);
       expect(await statusOf(world)).toBe("good");
     },
     withinMs,
@@ -486,9 +507,9 @@ describe("a feed at an address", () => {
     async (validators, condition) => {
       using web = await startWeb({ validators });
       const world = await createWorld("", web.source);
-      expect(await run(world)).toMatchObject(isTaken);
+      expect(await take(world)).toMatchObject(isTaken);
       web.asked.length = 0;
-      const same = await run(world);
+      const same = await take(world);
       expect(same).toMatchObject(isLeft);
       expect(same.notes).toEqual([
         `${web.source}: the same feed as the one that was imported last, so there was nothing to do`,
@@ -499,10 +520,10 @@ describe("a feed at an address", () => {
 
       web.asked.length = 0;
       web.files.set("pzlines.csv", { content: linesWith("new"), changed: new Date("2024-01-02") });
-      expect(await run(world)).toMatchObject(isTaken);
+      expect(await take(world)).toMatchObject(isTaken);
       expect(new Set(sent(web))).toEqual(new Set(names.map((name) => `/feed/${name}`)));
       expect(await statusOf(world)).toBe("new");
-      expect(await run(world)).toMatchObject(isLeft);
+      expect(await take(world)).toMatchObject(isLeft);
     },
     withinMs,
   );
@@ -512,10 +533,10 @@ describe("a feed at an address", () => {
     async () => {
       using web = await startWeb({ validators: "none" });
       const world = await createWorld("", web.source);
-      expect(await run(world)).toMatchObject(isTaken);
-      expect(await run(world)).toMatchObject(isLeft);
+      expect(await take(world)).toMatchObject(isTaken);
+      expect(await take(world)).toMatchObject(isLeft);
       web.files.set("pzlines.csv", { content: linesWith("Z") });
-      expect(await run(world)).toMatchObject(isTaken);
+      expect(await take(world)).toMatchObject(isTaken);
       expect(await counts(world)).toEqual([12, 0, 12]);
     },
     withinMs,
@@ -531,9 +552,9 @@ describe("a feed at an address", () => {
         other.files.set(name, { content, changed: new Date("2023-01-01") });
       }
       const world = await createWorld("", web.source);
-      expect(await run(world)).toMatchObject(isTaken);
+      expect(await take(world)).toMatchObject(isTaken);
       await configure(world, "", other.source);
-      expect(await run(world)).toMatchObject(isTaken);
+      expect(await take(world)).toMatchObject(isTaken);
       expect(await statusOf(world)).toBe("other");
     },
     withinMs,
@@ -548,7 +569,7 @@ describe("a feed at an address", () => {
       using web = await startWeb();
       web.files.delete("pzchoices.csv");
       const world = await createWorld(options, web.source);
-      const { reason, ...failed } = await run(world);
+      const { reason, ...failed } = await take(world);
       expect(failed).toMatchObject(isFailed);
       expect(reason).toMatch(message);
       expect(reason).toStartWith(web.source);
@@ -575,7 +596,7 @@ describe("a feed at an address", () => {
       using web = await startWeb();
       web.intercept = (path, time, response) => path.endsWith("pzlines.csv") && fail(time, response);
       const world = await createWorld("", web.source);
-      expect(await run(world)).toMatchObject(isTaken);
+      expect(await take(world)).toMatchObject(isTaken);
       expect(await statusOf(world)).toBe("I");
       expect(await spools(world)).toEqual([]);
     },
@@ -597,12 +618,12 @@ describe("a feed at an address", () => {
     async (_, message, fail) => {
       using web = await startWeb();
       const world = await createWorld();
-      expect(await run(world)).toMatchObject(isTaken);
+      expect(await take(world)).toMatchObject(isTaken);
       const before = await answer(world);
       await configure(world, "", web.source);
       web.files.set("pzchoices.csv", { content: feedFiles["pzchoices.csv"].replace("Serif", "Sans Serif") });
       web.intercept = (path, time, response) => path.endsWith("pzlines.csv") && fail(time, response);
-      const { reason, ...failed } = await run(world);
+      const { reason, ...failed } = await take(world);
       expect(failed).toMatchObject(isFailed);
       expect(reason).toStartWith(web.source);
       expect(reason).toMatch(message);
@@ -621,7 +642,7 @@ describe("a feed at an address", () => {
       const longer = `${linesWith("old")}${"ROW,NOTE,1,A\n".repeat(50)}`;
       web.intercept = (path, time, response) =>
         path.endsWith("pzlines.csv") && time === 2 && cutOff(response, longer, { "Content-Length": 9999 });
-      expect(await run(world)).toMatchObject(isTaken);
+      expect(await take(world)).toMatchObject(isTaken);
     },
     withinMs,
   );
@@ -677,10 +698,10 @@ describe("a feed at an address", () => {
         web.files.set(name, { content, ...(name.endsWith(".gz") && { headers: { "Content-Encoding": "gzip" } }) });
       }
       const world = await createWorld("", web.source);
-      expect(await run(world)).toMatchObject(isTaken);
+      expect(await take(world)).toMatchObject(isTaken);
       expect(await statusOf(world)).toBe("I");
       for (const { headers } of web.asked) expect(headers["accept-encoding"]).toBe("identity");
-      expect(await run(world)).toMatchObject(isLeft);
+      expect(await take(world)).toMatchObject(isLeft);
     },
     withinMs,
   );
@@ -701,11 +722,11 @@ describe("a feed at an address", () => {
       };
       web.files.set("/moved/pzlines.csv", { content: linesWith("moved") });
       const world = await createWorld("", web.source, { FEED_AUTHORIZATION: secret });
-      expect(await run(world)).toMatchObject(isTaken);
+      expect(await take(world)).toMatchObject(isTaken);
       expect(await statusOf(world)).toBe("moved");
       expect(sent(elsewhere)).toContain("/feed/pzstyles.csv");
       for (const { headers } of elsewhere.asked) expect(headers).not.toHaveProperty("authorization");
-      expect(await run(world)).toMatchObject(isLeft);
+      expect(await take(world)).toMatchObject(isLeft);
     },
     withinMs,
   );
@@ -781,10 +802,10 @@ describe("a feed in a bucket", () => {
       expect(await run(world)).toMatchObject({ ...isTaken, notes: [] });
       expect(await statusOf(world)).toBe("I");
       store.requests.length = 0;
-      expect(await run(world)).toMatchObject(isLeft);
+      expect(await take(world)).toMatchObject(isLeft);
       expect(store.requests.filter((request) => !request.startsWith("HEAD "))).toEqual([]);
       store.objects.set(`${folder}/pzlines.csv`, { content: linesWith("new") });
-      expect(await run(world)).toMatchObject(isTaken);
+      expect(await take(world)).toMatchObject(isTaken);
       expect(await statusOf(world)).toBe("new");
       expect(await counts(world)).toEqual([12, 0, 12]);
       expect(await spools(world)).toEqual([]);
@@ -811,12 +832,12 @@ describe("a feed in a bucket", () => {
       putFeed(store, "feeds/acme");
       const world = await createWorld("", "s3://feeds/acme", store.environment);
       putFeed(store, "feeds/acme", { "pzlines.csv.gz": gzipSync(feedFiles["pzlines.csv"]) });
-      const isTwice = await run(world);
+      const isTwice = await take(world);
       expect(isTwice).toMatchObject(isFailed);
       expect(isTwice.reason).toContain("both s3://feeds/acme/pzlines.csv and s3://feeds/acme/pzlines.csv.gz are there");
       store.objects.delete("feeds/acme/pzlines.csv");
       store.objects.delete("feeds/acme/pzlines.csv.gz");
-      const isMissing = await run(world);
+      const isMissing = await take(world);
       expect(isMissing).toMatchObject(isFailed);
       expect(isMissing.reason).toStartWith("s3://feeds/acme/: there is no pzlines.csv and no pzlines.ndjson");
     },
@@ -855,7 +876,7 @@ describe("a feed in a bucket", () => {
       const { notes, ...left } = await run(world);
       expect(left).toMatchObject(isLeft);
       expect(notes).toEqual([expect.stringContaining("s3://feeds/acme/pzlines.csv was changed while it was read")]);
-      expect(await run(world)).toMatchObject(isTaken);
+      expect(await take(world)).toMatchObject(isTaken);
       expect(await statusOf(world)).toBe("new");
     },
     withinMs,
@@ -913,10 +934,10 @@ describe("a feed in a bucket", () => {
       using store = await startStore();
       putFeed(store, "feeds/acme", { ...feedFiles, "pzlines.csv": linesWith("new") });
       const world = await createWorld("", undefined, store.environment);
-      expect(await run(world)).toMatchObject(isTaken);
+      expect(await take(world)).toMatchObject(isTaken);
       await configure(world, "", "s3://feeds/acme");
       fail(store);
-      const { reason, ...failed } = await run(world);
+      const { reason, ...failed } = await take(world);
       expect(failed).toMatchObject(isFailed);
       expect(reason).toMatch(message);
       expect(await statusOf(world)).toBe("I");
@@ -953,7 +974,7 @@ describe("what is downloaded", () => {
       using web = await startWeb();
       web.files.set("pzlines.csv", { content: "sku_id\nMUG\n" });
       const world = await createWorld("", web.source);
-      const { reason, ...failed } = await run(world);
+      const { reason, ...failed } = await take(world);
       expect(failed).toMatchObject({ code: 1, outcome: "failed" });
       expect(reason).toContain(`${web.source}pzlines.csv:1: the header lacks`);
       expect(sent(web)).toContain("/feed/pzlines.csv");
@@ -993,7 +1014,7 @@ describe("what is downloaded", () => {
       await until("it downloads", async () => (await spools(world)).length > 0, startsWithinMs);
       process.kill(-child.pid, "SIGKILL");
       await child.exited;
-      await endLeases(`${world.environment.DATABASE_URL}`);
+      await endLeases(world.environment.DATABASE_URL);
       const [left = ""] = await spools(world);
       expect(left).toMatch(/^pds-feed-\d+-/);
       // Its parent is dead as well: until the system has buried it, it counts as alive.
@@ -1009,7 +1030,7 @@ describe("what is downloaded", () => {
       const strange = "pds-feed-of-somebody";
       for (const folder of [ours, strange]) await mkdir(join(world.temporary, folder));
       web.intercept = () => false;
-      expect(await run(world)).toMatchObject(isTaken);
+      expect(await take(world)).toMatchObject(isTaken);
       expect((await spools(world)).sort()).toEqual([ours, strange].sort());
     },
     withinMs,
