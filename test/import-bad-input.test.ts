@@ -3,18 +3,9 @@ import { readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { constants, createDeflateRaw, gzipSync, zstdCompressSync } from "node:zlib";
+import { SQL } from "bun";
 import { feedFiles, writeFeed } from "./support/feed.ts";
-import {
-  createStore,
-  type Finished,
-  isCampaign,
-  main,
-  pds,
-  root,
-  serveAgreeing,
-  temporaryFolder,
-  writeFiles,
-} from "./support/pds.ts";
+import { createStore, type Finished, isCampaign, main, root, serveAgreeing, temporaryFolder } from "./support/pds.ts";
 
 const megabyte = 1024 * 1024;
 const longLineBytes = 1024 * megabyte;
@@ -26,11 +17,6 @@ const mostMemory = 300_000_000;
 const folder = await temporaryFolder();
 const environment = { DATABASE_URL: await createStore("sqlite"), BRAND: "acme" };
 const { text } = await serveAgreeing(environment);
-
-/** With the job configured, `pds jobs` tells how its last run ended. */
-const [config = ""] = await writeFiles(folder, {
-  "jobs.toml": `[jobs.personalization-import]\nsource = ${JSON.stringify(folder)}\n`,
-});
 
 /** What a file is to hold: its content, or what writes it. */
 type Content = string | Uint8Array | ((path: string) => Promise<void>);
@@ -87,8 +73,9 @@ const nothing = '{"pzlines":[],"pzstyles":[],"pzchoices":[]}';
 
 /** How the last run ended, and when. */
 async function lastRun(): Promise<{ outcome: string; finished: string }> {
-  const [job] = JSON.parse((await pds(["jobs", "--json"], { ...environment, PDS_CONFIG: config })).stdout);
-  return job;
+  await using store = new SQL(environment.DATABASE_URL, { max: 1 });
+  const [run] = await store`SELECT outcome, finished_at AS finished FROM run ORDER BY id DESC LIMIT 1`;
+  return run;
 }
 
 const { "pzlines.csv": lines, "pzstyles.csv": styles, "pzchoices.csv": choices } = feedFiles;
