@@ -20,6 +20,7 @@ const tasks = {
       ...["faults", "fuzz", "life", "overload", "replicas", "storm"].map((name) => `test/campaigns/${name}.test.ts`),
       "test/catalog-jobs.test.ts",
       "test/changes.test.ts",
+      "test/generations.test.ts",
       "test/http-limits.test.ts",
       "test/import-bad-input.test.ts",
       "test/import-guards.test.ts",

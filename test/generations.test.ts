@@ -12,6 +12,7 @@ import {
   type Environment,
   endLeases,
   engines,
+  isCampaign,
   main,
   pds,
   serve,
@@ -497,15 +498,16 @@ describe("the table of fingerprints", () => {
     ],
     ["of few letters", (index) => [index.toString(2).padStart(20, "0")]],
     ["beyond ASCII", (index) => [String.fromCharCode(0x4e00 + (index % 1000), 0x4e00 + Math.floor(index / 1000))]],
-  ])("tells a million keys apart that are %s", (_, keyOfIndex) => {
+  ])("tells many keys apart that are %s", (_, keyOfIndex) => {
+    const count = isCampaign ? 1_000_000 : 100_000;
     const table = new HashTable(1);
     const hash = new Hash();
-    for (let index = 0; index < 1_000_000; index++) {
+    for (let index = 0; index < count; index++) {
       hash.reset();
       for (const part of keyOfIndex(index)) hash.add(part);
       hash.take();
       table.add(hash.high, hash.low);
     }
-    expect(table.size).toBe(1_000_000);
+    expect(table.size).toBe(count);
   });
 });
