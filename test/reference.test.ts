@@ -25,8 +25,6 @@ const open = (viewport = wide, colorScheme: "light" | "dark" = "light") =>
 
 describe.each([
   ["light", wide],
-  ["dark", wide],
-  ["light", narrow],
   ["dark", narrow],
 ] as const)("the reference page, %s at %o", (colorScheme, viewport) => {
   let opened: OpenPage;
