@@ -10,7 +10,7 @@ import { createStore, type Finished, isCampaign, main, root, serveAgreeing, temp
 const megabyte = 1024 * 1024;
 const longLineBytes = 1024 * megabyte;
 /** The one that is not packed takes disk and time: a gigabyte of it is for the campaign. */
-const plainLineBytes = isCampaign ? longLineBytes : 32 * megabyte;
+const plainLineBytes = isCampaign ? longLineBytes : 8 * megabyte;
 const manyColumns = 10_000_000;
 const mostMemory = 300_000_000;
 

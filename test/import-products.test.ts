@@ -191,7 +191,8 @@ for (const engine of engines) {
       expect(stderr).toContain(":5: id: is missing\n495 more of: is missing\n");
     });
 
-    test("names where a document without end begins, and changes nothing", async () => {
+    // What is read does not differ from store to store.
+    test.if(engine === "sqlite")("names where a document without end begins, and changes nothing", async () => {
       await importing(toJson(toProduct(41)));
       const { code, stderr } = await importing(`\n{"title":"${"x".repeat(65 * 1024 * 1024)}`);
       expect(code).toBe(1);
