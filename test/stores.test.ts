@@ -160,3 +160,26 @@ describe("a lost PostgreSQL", () => {
     }
   });
 });
+
+test("a new embedded store may be opened by several processes at once", async () => {
+  const rounds = 20;
+  const script = `
+    const { closeDatabase, openDatabase } = await import(${JSON.stringify(join(root, "src", "database", "index.ts"))});
+    const [folder, beginMs] = process.argv.slice(-2);
+    for (let round = 0; round < ${rounds}; round++) {
+      while (Date.now() < Number(beginMs) + round * 60);
+      await closeDatabase(await openDatabase("sqlite:" + folder + "/" + round + ".sqlite"));
+    }`;
+  const folder = await temporaryFolder();
+  const beginMs = `${Date.now() + 400}`;
+  const opened = await Promise.all(
+    Array.from({ length: 3 }, async () => {
+      const child = Bun.spawn([process.execPath, "-e", script, "--", folder, beginMs], {
+        stdout: "ignore",
+        stderr: "pipe",
+      });
+      return { errors: await child.stderr.text(), code: await child.exited };
+    }),
+  );
+  expect(opened).toEqual(Array(3).fill({ errors: "", code: 0 }));
+});

@@ -18,15 +18,20 @@ export async function readNow({ sql, dialect }: Database): Promise<string> {
   return row?.now ?? "";
 }
 
-/** How long a yielding connection asks for its turn again and again, and how often. */
+/** Runs `work` in one transaction that may write: all of it happens, or nothing. It waits for its turn. */
+export function writing<T>({ sql, dialect }: Database, work: (transaction: SQL) => Promise<T>): Promise<T> {
+  return inTurn(dialect, async () => (await sql.begin(dialect.write, work)) as T);
+}
+
+/** How long something is tried again and again whose turn it is not, and how often. */
 const patienceMs = 30_000;
 const busyPauseMs = 10;
 
-/** Runs `work` in one transaction that may write: all of it happens, or nothing. It waits for its turn. */
-export async function writing<T>({ sql, dialect }: Database, work: (transaction: SQL) => Promise<T>): Promise<T> {
+/** Tries again what fails only since others have the store at the moment. */
+export async function inTurn<T>(dialect: Dialect, work: () => Promise<T>): Promise<T> {
   for (const begunAt = performance.now(); ; await Bun.sleep(busyPauseMs)) {
     try {
-      return (await sql.begin(dialect.write, work)) as T;
+      return await work();
     } catch (error) {
       if (!dialect.isBusy(error) || performance.now() - begunAt > patienceMs) throw error;
     }

@@ -5,7 +5,7 @@ import { dirname } from "node:path";
 import { SQL } from "bun";
 import { withoutPassword } from "../config.ts";
 import { ServiceError } from "../errors.ts";
-import type { Database, Value } from "./database.ts";
+import { type Database, inTurn, type Value } from "./database.ts";
 import { dialectOf } from "./dialect.ts";
 import { migrate } from "./migrations.ts";
 
@@ -30,7 +30,8 @@ export async function openDatabase(url: string, use: Use = "serving"): Promise<D
   const reader = url.startsWith("sqlite:") ? readerOfFile(url.slice("sqlite:".length)) : readerOf(sql);
   const database: Database = { sql, dialect, ...reader };
   try {
-    for (const statement of dialect.setup) await sql.unsafe(statement);
+    // A new file is given its journal by whoever comes first; for that the engine lets nobody wait.
+    for (const statement of dialect.setup) await inTurn(dialect, () => sql.unsafe(statement));
     await migrate(database);
     if (use === "yielding") for (const statement of dialect.yielding) await sql.unsafe(statement);
     return database;
