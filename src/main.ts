@@ -1,6 +1,7 @@
 #!/usr/bin/env bun
 import { parseArgs } from "node:util";
 import { type Command, type CommandOption, commands } from "./commands/index.ts";
+import { print, tell } from "./commands/output.ts";
 import { ServiceError } from "./errors.ts";
 
 /** Exit statuses. */
@@ -20,7 +21,7 @@ function findCommand(args: readonly string[]): { name: string; command: Command;
 function overview(): string {
   const width = Math.max(...Object.keys(commands).map((name) => name.length));
   const lines = Object.entries(commands).map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`);
-  return `Usage: pds COMMAND [ARGUMENTS] [OPTIONS]\n\n${lines.join("\n")}\n\npds COMMAND --help tells more.\n`;
+  return `Usage: pds COMMAND [ARGUMENTS] [OPTIONS]\n\n${lines.join("\n")}\n\npds COMMAND --help tells more.`;
 }
 
 function helpOf(name: string, { usage, summary, options = {} }: Command): string {
@@ -30,11 +31,11 @@ function helpOf(name: string, { usage, summary, options = {} }: Command): string
     const spelled = `--${option}${type === "string" ? " TEXT" : ""}`;
     return `  ${spelled.padEnd(16)}  ${sentence}`;
   });
-  return `${`Usage: pds ${name} ${usage}`.trimEnd()}\n\n${summary}\n\n${lines.join("\n")}\n`;
+  return `${`Usage: pds ${name} ${usage}`.trimEnd()}\n\n${summary}\n\n${lines.join("\n")}`;
 }
 
 function misuse(message: string): number {
-  process.stderr.write(`pds: ${message}\n`);
+  tell(`pds: ${message}`);
   return misused;
 }
 
@@ -42,11 +43,11 @@ async function main(args: string[]): Promise<number> {
   const found = findCommand(args);
   if (found === undefined) {
     if (args.length === 0) {
-      process.stderr.write(overview());
+      tell(overview());
       return misused;
     }
     if (args[0] === "--help" || args[0] === "-h" || args[0] === "help") {
-      process.stdout.write(overview());
+      print(overview());
       return 0;
     }
     const similar = Object.keys(commands).filter((name) => name.startsWith(`${args[0]} `));
@@ -62,7 +63,7 @@ async function main(args: string[]): Promise<number> {
   }
   const { values, positionals } = parsed;
   if (values.help === true) {
-    process.stdout.write(helpOf(name, command));
+    print(helpOf(name, command));
     return 0;
   }
   const [least, most] = command.positionals ?? [0, 0];
@@ -73,7 +74,7 @@ async function main(args: string[]): Promise<number> {
     return (await command.run(positionals, values)) ? 0 : failed;
   } catch (error) {
     const expected = error instanceof ServiceError;
-    process.stderr.write(`pds: ${expected ? error.message : ((error as Error).stack ?? error)}\n`);
+    tell(`pds: ${expected ? error.message : ((error as Error).stack ?? error)}`);
     return expected && error.code === "bad_request" ? misused : failed;
   }
 }

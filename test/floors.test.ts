@@ -23,6 +23,7 @@ const floors = [
     "json",
     "errors",
     "sample",
+    "terminal",
   ],
   ["config", "log"],
   ["database", "shopify", "feed"],

@@ -1,11 +1,20 @@
+import { writeSync } from "node:fs";
+
+// The streams of Node take as long to be made as everything else that a short command needs to begin.
+
 /** Data goes to standard output … */
 export function print(line: string): void {
-  process.stdout.write(`${line}\n`);
+  // biome-ignore lint/suspicious/noConsole: this is its place
+  console.log(line);
 }
 
 /** … and messages to standard error. */
 export function tell(line: string): void {
-  process.stderr.write(`${line}\n`);
+  try {
+    writeSync(2, `${line}\n`);
+  } catch {
+    // Nobody listens any more, or too slowly: a message is not worth failing for.
+  }
 }
 
 export function printJson(value: unknown): void {

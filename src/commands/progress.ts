@@ -1,4 +1,5 @@
 import type { OnProgress } from "../jobs/work.ts";
+import { isTerminal } from "../terminal.ts";
 
 /** How often the line is written anew. */
 const intervalMs = 200;
@@ -10,8 +11,9 @@ export interface ProgressLine {
   end(): void;
 }
 
-export function progressLine(terminal: NodeJS.WriteStream): ProgressLine {
-  if (!terminal.isTTY) return { show: undefined, end: () => {} };
+export function progressLine(): ProgressLine {
+  if (!isTerminal()) return { show: undefined, end: () => {} };
+  const terminal = process.stderr;
   let isOpen = false;
   let file: string | undefined;
   let begunAt = 0;

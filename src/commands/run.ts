@@ -11,6 +11,7 @@ import { Monitors } from "../jobs/monitors.ts";
 import { Abandoned, type RunOptions, type RunResult, rehearseJob, runJob } from "../jobs/run.ts";
 import { supervise } from "../jobs/supervisor.ts";
 import type { Log } from "../log.ts";
+import { isTerminal } from "../terminal.ts";
 import { brandOf, openLog, whenTold, withDatabase } from "./common.ts";
 import { print, printJson, tell } from "./output.ts";
 import { progressLine } from "./progress.ts";
@@ -48,7 +49,7 @@ export function runSupervised(name: string, values: Values): Promise<boolean> {
       {
         arguments: values.json === true ? ["--json"] : [],
         stdout: "inherit",
-        stderr: process.stderr.isTTY ? "inherit" : "pipe",
+        stderr: isTerminal() ? "inherit" : "pipe",
       },
     );
     await monitors.settled();
@@ -139,7 +140,7 @@ function stepBack(): void {
 /** Runs a job, and shows on a terminal how far it is. */
 async function runShown(run: (options: RunOptions) => Promise<RunResult>): Promise<RunResult> {
   stepBack();
-  const progress = progressLine(process.stderr);
+  const progress = progressLine();
   const result = await run({ signal: whenTold().signal, onProgress: progress.show });
   progress.end();
   return result;

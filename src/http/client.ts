@@ -1,5 +1,4 @@
-import type { BlockList } from "node:net";
-import { isIP } from "node:net";
+import { BlockList, isIP } from "node:net";
 import { LRUCache } from "lru-cache";
 
 /**
@@ -30,6 +29,17 @@ function isTrusted(address: string, trusted: BlockList): boolean {
   return version !== 0 && trusted.check(address, version === 4 ? "ipv4" : "ipv6");
 }
 
+/** @param networks addresses and networks, such as `10.0.0.0/8` */
+export function toBlockList(networks: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const network of networks) {
+    const [address = "", bits] = network.split("/");
+    const isOld = isIP(address) === 4;
+    list.addSubnet(address, Number(bits ?? (isOld ? 32 : 128)), isOld ? "ipv4" : "ipv6");
+  }
+  return list;
+}
+
 export interface Allowance {
   readonly isAllowed: boolean;
   /** Requests that are left, and seconds until there is one more. */
@@ -47,9 +57,10 @@ export class RateLimiter {
   /** For each client the instant at which it will have got everything back. */
   readonly #fullAtMs = new LRUCache<string, number>({ max: mostClients });
 
-  constructor(perMinute: number, trusted: BlockList) {
+  /** @param trusted addresses and networks of proxies */
+  constructor(perMinute: number, trusted: readonly string[]) {
     this.perMinute = perMinute;
-    this.#trusted = trusted;
+    this.#trusted = toBlockList(trusted);
   }
 
   /** Takes one request out of the client's allowance. */
