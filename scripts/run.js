@@ -17,10 +17,11 @@ const tasks = {
     development: true,
     args: [
       "test/run.ts",
-      ...["faults", "fuzz", "life", "overload", "replicas", "storm"].map((name) => `test/campaigns/${name}.test.ts`),
+      ...["faults", "fuzz", "generations", "life", "overload", "replicas", "scheduler", "storm"].map(
+        (name) => `test/campaigns/${name}.test.ts`,
+      ),
       "test/catalog-jobs.test.ts",
       "test/changes.test.ts",
-      "test/generations.test.ts",
       "test/http-limits.test.ts",
       "test/import-bad-input.test.ts",
       "test/import-guards.test.ts",

@@ -2,11 +2,11 @@ import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { SQL } from "bun";
 import fc from "fast-check";
-import { Hash } from "../src/fingerprint.ts";
-import { forEachEntry, HashTable } from "../src/jobs/fingerprints.ts";
-import { toJson } from "../src/json.ts";
-import { toProduct } from "./support/catalog.ts";
-import { feedFiles, writeFeed } from "./support/feed.ts";
+import { Hash } from "../../src/fingerprint.ts";
+import { forEachEntry, HashTable } from "../../src/jobs/fingerprints.ts";
+import { toJson } from "../../src/json.ts";
+import { toProduct } from "../support/catalog.ts";
+import { feedFiles, writeFeed } from "../support/feed.ts";
 import {
   createStore,
   type Environment,
@@ -18,8 +18,8 @@ import {
   serve,
   temporaryFolder,
   writeFiles,
-} from "./support/pds.ts";
-import { until } from "./support/until.ts";
+} from "../support/pds.ts";
+import { until } from "../support/until.ts";
 
 const header = "sku_id,style_code,style_display_seq,style_sku_status";
 const marked = (prefix: string, mark: string, skus = 1) => ({

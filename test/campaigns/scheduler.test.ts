@@ -4,9 +4,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SQL } from "bun";
-import { toJson } from "../src/json.ts";
-import { toProduct } from "./support/catalog.ts";
-import { writeFeed } from "./support/feed.ts";
+import { toJson } from "../../src/json.ts";
+import { toProduct } from "../support/catalog.ts";
+import { writeFeed } from "../support/feed.ts";
 import {
   type Engine,
   type Environment,
@@ -17,9 +17,9 @@ import {
   type RunningService,
   serve,
   writeFiles,
-} from "./support/pds.ts";
-import { createPostgres, createPostgresDatabase } from "./support/postgres.ts";
-import { until } from "./support/until.ts";
+} from "../support/pds.ts";
+import { createPostgres, createPostgresDatabase } from "../support/postgres.ts";
+import { until } from "../support/until.ts";
 
 // Real services on real stores, at the pace of the clock: the tests of this file wait side by side.
 /** More worlds at once, and the processors rather than the clock would say what happens when. */
