@@ -37,7 +37,11 @@ const tasks = {
       TEST_TIMEOUT_MS: "1800000",
     },
   },
-  "test:faults:short": { development: true, args: ["test/run.ts", "test/campaigns/"] },
+  "test:faults:short": {
+    development: true,
+    args: ["test/run.ts", "test/campaigns/", "test/catalog-jobs.test.ts", "test/import-guards.test.ts"],
+    env: { TEST_SHORT_CAMPAIGN: "1" },
+  },
   "test:soak": {
     development: true,
     args: ["test/run.ts", "test/campaigns/soak.test.ts"],

@@ -5,10 +5,9 @@ import {
   type Engine,
   type Environment,
   endLeases,
-  engines,
+  enginesInTurn,
   type Finished,
   isCampaign,
-  isTriedOn,
   main,
   pds,
   type RunningService,
@@ -127,7 +126,7 @@ const untouchedStore = await createStore("sqlite");
 
 const specials = ["manyMetafields", "manyImages", "hugeId", "nulls", "hostile", "movedMedia", "bare"] as const;
 
-for (const engine of engines) {
+for (const engine of enginesInTurn) {
   const world = await createWorld(engine, {
     products: 60,
     variants: [1, 4],
@@ -155,17 +154,14 @@ for (const engine of engines) {
       expect(differing(await getAnswers(service, allIds(world)), before)).toEqual([]);
     });
 
-    test.if(isTriedOn(engine, "sqlite"))(
-      "and catalog-sync make the same of a product: one after the other finds nothing to do",
-      async () => {
-        platform.counters.reset();
-        expect((await succeed(world, "catalog-sync")).counts).toBe(0);
-        expect(asked(platform, "ProductById")).toBe(0);
-        expect((await succeed(syncedFirst, "catalog-sync")).counts).toBe(17);
-        expect((await succeed(syncedFirst, "catalog-reconcile")).counts).toBe(0);
-        await expectRight(syncedFirst);
-      },
-    );
+    test("and catalog-sync make the same of a product: one after the other finds nothing to do", async () => {
+      platform.counters.reset();
+      expect((await succeed(world, "catalog-sync")).counts).toBe(0);
+      expect(asked(platform, "ProductById")).toBe(0);
+      expect((await succeed(syncedFirst, "catalog-sync")).counts).toBe(17);
+      expect((await succeed(syncedFirst, "catalog-reconcile")).counts).toBe(0);
+      await expectRight(syncedFirst);
+    });
 
     test("brings in what was edited, quietly too, and added, and removes what was removed", async () => {
       const ids = allIds(world);
@@ -364,43 +360,36 @@ for (const engine of engines) {
       expect(asked(many.platform, "ProductsUpdatedSince")).toBe(1);
     });
 
-    test.if(isTriedOn(engine, "sqlite"))(
-      "fails when products cannot be read, brings in the others, and comes back for them",
-      async () => {
-        // The oldest three of two pages: the next run has to go back for them, not only look again at the last changes.
-        unreadable.platform.faults.add({ kind: "status", status: 403, operation: "ProductById", count: 3 });
-        const result = await run(unreadable, "catalog-sync");
-        expect(result).toMatchObject({ code: 1, outcome: "failed", counts: 257 });
-        expect(result.stderr).toContain("3 products could not be read");
-        expect(result.notes).toHaveLength(3);
-        expect(await lastRun(unreadable, "catalog-sync")).toEqual({ outcome: "failed", counts: 257 });
-        const answers = [...(await getAnswers(unreadable.service, allIds(unreadable))).values()];
-        expect(answers.filter((answer) => answer === undefined)).toHaveLength(3);
+    test("fails when products cannot be read, brings in the others, and comes back for them", async () => {
+      // The oldest three of two pages: the next run has to go back for them, not only look again at the last changes.
+      unreadable.platform.faults.add({ kind: "status", status: 403, operation: "ProductById", count: 3 });
+      const result = await run(unreadable, "catalog-sync");
+      expect(result).toMatchObject({ code: 1, outcome: "failed", counts: 257 });
+      expect(result.stderr).toContain("3 products could not be read");
+      expect(result.notes).toHaveLength(3);
+      expect(await lastRun(unreadable, "catalog-sync")).toEqual({ outcome: "failed", counts: 257 });
+      const answers = [...(await getAnswers(unreadable.service, allIds(unreadable))).values()];
+      expect(answers.filter((answer) => answer === undefined)).toHaveLength(3);
 
-        expect((await succeed(unreadable, "catalog-sync")).counts).toBe(3);
-        await expectRight(unreadable);
-      },
-    );
+      expect((await succeed(unreadable, "catalog-sync")).counts).toBe(3);
+      await expectRight(unreadable);
+    });
 
-    test.if(isTriedOn(engine, "postgres"))(
-      "removes a product that is gone between the list and its reading",
-      async () => {
-        const { platform: shopOf } = many;
-        const ids = allIds(many).slice(0, 30);
-        for (const [index, id] of ids.entries())
-          shopOf.catalog.touch(id, titled("Listed"), { at: laterBy(60 + index) });
-        const last = ids.at(-1) ?? "";
-        shopOf.counters.reset();
-        shopOf.faults.add({ kind: "slow", latencyMs: 300, operation: "ProductById" });
-        const running = run(many, "catalog-sync");
-        await until("the first is read", () => asked(shopOf, "ProductById") > 0);
-        shopOf.catalog.remove(last);
-        expect(await running).toMatchObject({ code: 0, counts: 29 });
-        await expectRightOf(many, [...ids, ...allIds(many).slice(0, 60)]);
-      },
-    );
+    test("removes a product that is gone between the list and its reading", async () => {
+      const { platform: shopOf } = many;
+      const ids = allIds(many).slice(0, 30);
+      for (const [index, id] of ids.entries()) shopOf.catalog.touch(id, titled("Listed"), { at: laterBy(60 + index) });
+      const last = ids.at(-1) ?? "";
+      shopOf.counters.reset();
+      shopOf.faults.add({ kind: "slow", latencyMs: 300, operation: "ProductById" });
+      const running = run(many, "catalog-sync");
+      await until("the first is read", () => asked(shopOf, "ProductById") > 0);
+      shopOf.catalog.remove(last);
+      expect(await running).toMatchObject({ code: 0, counts: 29 });
+      await expectRightOf(many, [...ids, ...allIds(many).slice(0, 60)]);
+    });
 
-    test.if(isTriedOn(engine, "postgres"))("killed in its first run goes on where that was", async () => {
+    test("killed in its first run goes on where that was", async () => {
       const { platform: asking, environment } = interrupted;
       for (const moment of [20, 230]) {
         asking.counters.reset();

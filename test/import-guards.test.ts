@@ -3,7 +3,15 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { SQL } from "bun";
 import { writeFeed } from "./support/feed.ts";
-import { casesFor, createStore, engines, pds, serveAgreeing, temporaryFolder, writeFiles } from "./support/pds.ts";
+import {
+  casesFor,
+  createStore,
+  enginesInTurn,
+  pds,
+  serveAgreeing,
+  temporaryFolder,
+  writeFiles,
+} from "./support/pds.ts";
 
 const headers = {
   pzlines: "sku_id,style_code,style_display_seq,style_sku_status",
@@ -161,7 +169,7 @@ const passes: readonly [string, Shape | undefined, Shape, string][] = [
   ["the first of a brand, however small", undefined, { skus: 1, styles: 1, choices: 1 }, "/dev/null"],
 ];
 
-for (const engine of engines) {
+for (const engine of enginesInTurn) {
   const url = await createStore(engine);
   const environment = { DATABASE_URL: url, BRAND: "acme" };
   const { text } = await serveAgreeing(environment);

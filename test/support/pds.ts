@@ -134,8 +134,10 @@ export type Engine = (typeof engines)[number];
 /** Whether everything is to be tried, however long it takes: `npm run test:faults`. */
 export const isCampaign = process.env.TEST_CAMPAIGN !== undefined;
 
-/** Whether an engine gets a test whose outcome depends on it little: one of them does, in a campaign both. */
-export const isTriedOn = (engine: Engine, one: Engine) => isCampaign || engine === one;
+/** The engines of suites that take long: `npm test` tries one, the short campaigns of CI the other, whole campaigns both. */
+export const enginesInTurn: readonly Engine[] = isCampaign
+  ? engines
+  : [process.env.TEST_SHORT_CAMPAIGN === undefined ? "sqlite" : "postgres"];
 
 /**
  * The cases of a table that an engine gets where what they try does not depend on it: of each three two on the one and the third
