@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { buildPersonalizer } from "../packages/personalizer/build.ts";
+import { sampleImagePath } from "../src/sample.ts";
 import { accessibilityProblems, openPage, startBrowser } from "./support/browser.ts";
 import { attack, hostileSku, importHostile, type Watched, watchPage } from "./support/hostile.ts";
 import { pds, type RunningService, root, serve, temporaryFolder } from "./support/pds.ts";
@@ -127,6 +128,17 @@ test("shows the variant that its address names, and sells nothing that is sold o
   await page.goto(`${service.url}/example/products/6781214949376?variant=${id}`);
   expect(await page.locator("select").inputValue()).toBe(id ?? "");
   expect(await page.locator("personalization-options").getAttribute("sku")).toBe("OV.810813");
+
+  await page.goto(napkin);
+  const soldOut = page.locator("option[disabled]");
+  const texts = await soldOut.allInnerTexts();
+  expect(texts.length).toBeGreaterThan(0);
+  for (const text of texts) expect(text).toEndWith("(sold out)");
+  expect(await page.locator("option:not([disabled])", { hasText: "sold out" }).count()).toBe(0);
+  await page.goto(`${napkin}?variant=${await soldOut.first().getAttribute("value")}`);
+  expect(await page.getByRole("button", { name: "Sold out" }).isDisabled()).toBe(true);
+  await page.locator("select[name=id]").selectOption({ index: 0 });
+  expect(await page.getByRole("button", { name: "Add to cart" }).isEnabled()).toBe(true);
 });
 
 test("sells without script, and without personalization", async () => {
@@ -176,6 +188,28 @@ describe("a catalog of markup and script in every field", () => {
     expect(requests.filter((url) => new URL(url).pathname.startsWith("/hit"))).toEqual([]);
     expect(faults).toEqual([]);
   });
+});
+
+test("every page lets in its own files only, and no script or style within it", async () => {
+  for (const address of [napkin, order]) {
+    const policy = (await fetch(address)).headers.get("content-security-policy");
+    expect(policy).toStartWith("default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;");
+    expect(policy).not.toMatch(/unsafe|\*|http/);
+  }
+});
+
+test.each([
+  ["http://127.0.0.1:3000/sample/images/mug-1.svg?v=1", "/sample/images/mug-1.svg"],
+  ["https://elsewhere.example/sample/images/mug-1.svg", "/sample/images/mug-1.svg"],
+  ["https://cdn.example/files/mug-1.svg", undefined],
+  ["https://a.example/sample/images/../../mug.svg", undefined],
+  ["https://a.example/sample/images/a/b.svg", undefined],
+  ["https://a.example/sample/images/%2e%2e%2fdocs.svg", undefined],
+  ["https://a.example/sample/images/mug.png", undefined],
+  ["javascript:alert(1)//sample/images/mug.svg", undefined],
+  ["/sample/images/mug.svg", undefined],
+])("the image %s is drawn at %s", (address, path) => {
+  expect(sampleImagePath(address)).toBe(path);
 });
 
 describe("a shop that exists", () => {

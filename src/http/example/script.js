@@ -22,6 +22,10 @@ function showVariant() {
   answer.setAttribute("href", `/api/v1/products/pz/${encodeURIComponent(sku)}`);
   answer.textContent = `GET ${answer.getAttribute("href")}`;
   document.querySelector("#sku").textContent = sku;
+  // What is sold out cannot be chosen.
+  const button = form.querySelector("button");
+  button.disabled = false;
+  button.textContent = "Add to cart";
 }
 
 if (variants instanceof HTMLSelectElement) variants.addEventListener("change", showVariant);
