@@ -104,7 +104,9 @@ async function createWorld(engine: "sqlite" | "postgres") {
     await settle();
     await seeAll(paths);
     for (const seen of await seeAll(paths)) {
-      for (const [path, { from, status }] of seen) if (status === 200) expect([path, from]).toEqual([path, "hit"]);
+      for (const [path, { from, body, status }] of seen) {
+        if (status === 200 && !isEmpty(body)) expect([path, from]).toEqual([path, "hit"]);
+      }
     }
   };
   /** Waits until an answer is another one in both replicas. @throws Error when it is not soon enough */
@@ -469,7 +471,7 @@ describe("of any feed and the next one", () => {
               expect([sku, body]).toEqual([sku, right]);
               // Where places in the feed decide about the order, every import is a change.
               const isSame = right === expectedOf(was, sku) && !isTied(right);
-              expect([sku, from]).toEqual([sku, isSame ? "hit" : "miss"]);
+              if (!isSame || !isEmpty(right)) expect([sku, from]).toEqual([sku, isSame ? "hit" : "miss"]);
             }
           }
           await warm("pz/END");
@@ -486,6 +488,9 @@ describe("of any feed and the next one", () => {
     );
   });
 });
+
+/** Whether an answer offers nothing: such a one is kept for ten seconds only, whatever changes, and these may end at any moment. */
+const isEmpty = (body: string) => body === JSON.stringify({ pzlines: [], pzstyles: [], pzchoices: [] });
 
 /** Whether rows of an answer have the same sequence. */
 function isTied(body: string): boolean {
