@@ -1,6 +1,6 @@
 import { join } from "node:path";
 
-export const main = join(new URL("..", import.meta.url).pathname, "src", "main.ts");
+export const main = join(Bun.fileURLToPath(new URL("..", import.meta.url)), "src", "main.ts");
 
 export const command: readonly string[] = [process.execPath, main, "serve"];
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 // How long a start takes: from the creation of the process to the first answer 200, on a store that holds the sample brand.
 const runs = Number(process.argv[2] ?? 20);
-const root = new URL("..", import.meta.url).pathname;
+const root = Bun.fileURLToPath(new URL("..", import.meta.url));
 const main = join(root, "src", "main.ts");
 const folder = await mkdtemp(join(tmpdir(), "pds-bench-"));
 const probe = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response() });

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { $ } from "bun";
 
 // Everything that needs no running program: types, linter and formatter, the generated part of the README, the lock file.
-$.cwd(new URL("..", import.meta.url).pathname);
+$.cwd(Bun.fileURLToPath(new URL("..", import.meta.url)));
 
 const checks: Record<string, () => Promise<boolean>> = {
   types: async () => (await $`node_modules/.bin/tsc`.nothrow()).exitCode === 0,

@@ -9,7 +9,7 @@ import {
 } from "../src/config.ts";
 
 // Writes the tables of settings in the documentation from those in the code; with --check it only says whether that is needed.
-const root = new URL("..", import.meta.url).pathname;
+const root = Bun.fileURLToPath(new URL("..", import.meta.url));
 
 const code = (text: string) => (text === "" ? "" : `\`${text}\``);
 

@@ -5,7 +5,7 @@ import type { Page } from "playwright-core";
 import { launchChromium } from "../test/support/chromium.ts";
 
 // Takes the pictures of the documentation, of a service with the sample: `npm run pictures`. Look at them before you commit them.
-const root = new URL("..", import.meta.url).pathname;
+const root = Bun.fileURLToPath(new URL("..", import.meta.url));
 const images = join(root, "docs", "images");
 const sample = join(root, "sample");
 

@@ -12,7 +12,7 @@ const folder = await mkdtemp(join(tmpdir(), "pds-tests-"));
 const postgres = await createPostgres();
 try {
   const built = await Bun.build({
-    entrypoints: [new URL("../src/main.ts", import.meta.url).pathname],
+    entrypoints: [Bun.fileURLToPath(new URL("../src/main.ts", import.meta.url))],
     outdir: folder,
     target: "bun",
     format: "cjs",
@@ -33,7 +33,7 @@ try {
 }
 
 function listTests(): string[] {
-  const root = new URL("..", import.meta.url).pathname;
+  const root = Bun.fileURLToPath(new URL("..", import.meta.url));
   const found = [...new Bun.Glob("test/**/*.test.ts").scanSync(root)].sort();
   return found.filter((file) => !file.startsWith(join("test", "campaigns")));
 }

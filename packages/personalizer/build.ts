@@ -4,7 +4,7 @@
  * @throws when the source cannot be bundled
  */
 export function buildPersonalizer(): string {
-  const source = new URL("src/index.ts", import.meta.url).pathname;
+  const source = Bun.fileURLToPath(new URL("src/index.ts", import.meta.url));
   const args = ["build", source, "--target=browser", "--format=esm", "--minify"];
   const { success, stdout, stderr } = Bun.spawnSync([process.execPath, ...args]);
   if (!success) throw new Error(`the personalizer cannot be built: ${stderr}`);

@@ -7,7 +7,7 @@ import { leash } from "./leash.ts";
 import { createPostgresDatabase } from "./postgres.ts";
 import { untilEqual } from "./until.ts";
 
-export const root = new URL("../..", import.meta.url).pathname;
+export const root = Bun.fileURLToPath(new URL("../..", import.meta.url));
 /** The program: as the test run has built it, or, when a test file is run alone, its source. */
 export const main = process.env.TEST_MAIN ?? join(root, "src", "main.ts");
 
