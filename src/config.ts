@@ -166,6 +166,12 @@ export const settings = {
     parse: count,
     sentence: "Products that a process reads at the platform for requests, at most, in a minute.",
   }),
+  visible: setting({
+    default: "active",
+    parse: oneOf("active", "all"),
+    sentence:
+      "`active`: only active (or unlisted) products that are published are served, and any other is a 404; `all`: drafts, archived, and unpublished products are served too.",
+  }),
   scheduler: setting({
     default: "on",
     parse: oneOf("on", "off"),
@@ -422,10 +428,16 @@ export function optionsByHand(
   return { ...(options ?? personalizationSchema.parse({ source })), source, settle_seconds: 0 };
 }
 
+const defaultRemovedShare = 0.2;
+
 const jobsSchema = z.strictObject({
   "catalog-import": z
     .strictObject({
       source: z.array(source).min(1).describe("Files of products, the whole set together."),
+      max_removed_share: share(
+        "Share of the stored products that may vanish in an import; beyond it the run fails and changes nothing. Fewer than 20 are not judged.",
+        defaultRemovedShare,
+      ),
       ...planShape,
     })
     .optional(),
@@ -434,8 +446,8 @@ const jobsSchema = z.strictObject({
   "catalog-reconcile": z
     .strictObject({
       max_removed_share: share(
-        "Share of the stored products that may vanish in a run; beyond it the run fails and changes nothing.",
-        0.2,
+        "Share of the stored products that may vanish in a run; beyond it the run fails and changes nothing. Fewer than 20 are not judged.",
+        defaultRemovedShare,
       ),
       ...planShape,
     })
@@ -448,6 +460,14 @@ const jobsSchema = z.strictObject({
     })
     .optional(),
 });
+
+/** Share of the stored products, from 0 to 1, that may vanish at once, and that may be removed one by one between two comparisons. */
+export const maxRemovedShareOf = ({ jobs }: Pick<Config, "jobs">): number =>
+  jobs["catalog-reconcile"]?.max_removed_share ?? defaultRemovedShare;
+
+/** The same for an import of product files. */
+export const maxImportRemovedShareOf = ({ jobs }: Pick<Config, "jobs">): number =>
+  jobs["catalog-import"]?.max_removed_share ?? defaultRemovedShare;
 
 export interface Config extends Scalars {
   /** The tables `[jobs.NAME]` of the file; of `personalization-import` there may be several. */

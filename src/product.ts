@@ -177,6 +177,15 @@ export function toId(text: string): Id {
   return Number.isSafeInteger(id) ? id : BigInt(text);
 }
 
+/**
+ * From when on shoppers may see a product: an active one from its publication. The platform's unlisted products are active here.
+ * @returns ISO 8601 in UTC with milliseconds, or null for never
+ */
+export function visibleFromOf({ status, published_at }: Pick<Product, "status" | "published_at">): string | null {
+  const isListed = status === "active" || status === "unlisted";
+  return isListed && published_at !== null ? new Date(published_at).toISOString() : null;
+}
+
 /** What is wrong with a document, and where in it. */
 export interface ProductProblem {
   readonly field?: string;

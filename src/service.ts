@@ -1,10 +1,11 @@
-import type { Config } from "./config.ts";
+import { type Config, maxRemovedShareOf } from "./config.ts";
 import { failurePage } from "./console/failure.tsx";
 import { consolePages } from "./console/index.ts";
 import type { Database } from "./database/database.ts";
 import { listCurrentGenerations } from "./database/generation.ts";
 import { closeDatabase, openDatabase } from "./database/index.ts";
 import { findProduct } from "./database/product.ts";
+import { checkShop } from "./database/shop.ts";
 import { ServiceError } from "./errors.ts";
 import { adminResources } from "./http/admin.ts";
 import { RateLimiter } from "./http/client.ts";
@@ -228,7 +229,8 @@ async function startServing(
   const limiter = config.rateLimit === 0 ? undefined : new RateLimiter(config.rateLimit, config.trustedProxies);
   const failures = new FailureLog(log);
   const { brand, shopDomain: shop } = config;
-  const find = productFinder(config, (id) => storeGate.run(() => findProduct(database, id)), writer, platformGate, log);
+  const findStored = (id: bigint) => storeGate.run(() => findProduct(database, id));
+  const find = visibleOnly(config.visible, productFinder(config, findStored, writer, platformGate, log));
   return {
     life,
     stopped,
@@ -286,10 +288,25 @@ function productFinder(
     find,
     writer,
     gate,
-    read: (id, signal) => readProduct(request, id, { priority: "live", signal }),
+    read: async (id, signal) => {
+      const { shopId, found } = await readProduct(request, id, { priority: "live", signal });
+      await checkShop(writer, shopId);
+      return found;
+    },
     log,
     perMinute: config.lookupsPerMinute,
     maxAgeS: config.productMaxAge,
+    maxRemovedShare: maxRemovedShareOf(config),
   });
   return (id) => lookup.find(id);
+}
+
+/** Hides the products that shoppers may not see, unless the settings say to serve all. */
+function visibleOnly(visible: Config["visible"], find: ProductSource["find"]): ProductSource["find"] {
+  if (visible === "all") return find;
+  return async (id) => {
+    const product = await find(id);
+    const from = product?.visibleFrom ?? null;
+    return from !== null && from <= new Date().toISOString() ? product : undefined;
+  };
 }

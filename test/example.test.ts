@@ -15,7 +15,8 @@ const environment = {
 async function startSample(): Promise<RunningService> {
   await pds(["import", "products", join(root, "sample", "products.ndjson")], environment);
   await pds(["import", "personalization", join(root, "sample", "personalization")], environment);
-  return await serve(environment);
+  // The only product without pictures is a draft.
+  return await serve({ ...environment, VISIBLE: "all" });
 }
 
 const [browser, service] = await Promise.all([startBrowser(), startSample()]);

@@ -62,7 +62,7 @@ for (const engine of engines) {
   const platform = startPlatform({ products: 10, specials: ["hugeId", "hostile", "manyMetafields"] });
   const store = await createStore(engine);
   const service = await start({ ...environmentOf(platform), DATABASE_URL: store });
-  const plain = await start({ SHOP_DOMAIN: shop, DATABASE_URL: store });
+  const plain = await start({ SHOP_DOMAIN: shop, DATABASE_URL: store, VISIBLE: "all" });
 
   describe(`on ${engine}, a product that is not stored`, () => {
     test("is read once however many wait for it, and answered from the store from then on", async () => {

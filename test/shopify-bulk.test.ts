@@ -8,11 +8,10 @@ import type { Request } from "../src/shopify/client.ts";
 import { type PartitionedResult, partition } from "../src/shopify/partition.ts";
 import { toProduct } from "../src/shopify/product.ts";
 import type { bulkQueries, CompleteProduct } from "../src/shopify/queries.ts";
-import { readProduct } from "../src/shopify/read.ts";
 import { PlatformError } from "../src/shopify/retry.ts";
 import { createZone } from "../src/shopify/time.ts";
 import { createPlatform, type Fault } from "./platform/platform.ts";
-import { connect, createMemoryLog, failureOf, live, watch } from "./support/shopify.ts";
+import { connect, createMemoryLog, failureOf, live, readFound, watch } from "./support/shopify.ts";
 import { until } from "./support/until.ts";
 
 const platform = createPlatform({
@@ -390,7 +389,7 @@ describe("the result of bulk runs", () => {
         .toSorted(),
     );
     for (const product of found) {
-      const read = await readProduct(request, BigInt(product.legacyResourceId), live());
+      const read = await readFound(request, BigInt(product.legacyResourceId), live());
       expect(toProduct(product, toLocal)).toEqual(read?.product as never);
     }
   });

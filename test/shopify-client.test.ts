@@ -3,22 +3,26 @@ import fc from "fast-check";
 import { productSchema, toId } from "../src/product.ts";
 import { listProducts } from "../src/shopify/list.ts";
 import { documents } from "../src/shopify/queries.ts";
-import { readProduct, readShop } from "../src/shopify/read.ts";
+import { readShop } from "../src/shopify/read.ts";
 import { type Failure, PlatformError, retryDelayMs } from "../src/shopify/retry.ts";
 import { type Priority, Throttle, type ThrottleStatus } from "../src/shopify/throttle.ts";
 import { grantedToken, staticToken } from "../src/shopify/token.ts";
 import type { ProductRecord } from "./platform/catalog/records.ts";
 import { type SpecialName, specialNames } from "./platform/catalog/specials.ts";
 import { createPlatform, type Fault } from "./platform/platform.ts";
-import { connect, credentialsOf, failureOf, identifiersOf, live, watch } from "./support/shopify.ts";
+import { connect, credentialsOf, failureOf, identifiersOf, live, readFound, watch } from "./support/shopify.ts";
 import { until } from "./support/until.ts";
 
 /** Points are no matter here. */
 const plenty = { maximumAvailable: 1_000_000, restoreRate: 1_000_000 };
 
-const platform = createPlatform({ products: 60, specials: "all", bucket: plenty });
+const platform = createPlatform({ now: () => Date.now() - 5000, products: 60, specials: "all", bucket: plenty });
 const { catalog, counters, faults } = platform;
-const shop = { myshopifyDomain: "stand-in.myshopify.com", ianaTimezone: "America/New_York" };
+const shop = {
+  id: "gid://shopify/Shop/53320891",
+  myshopifyDomain: "stand-in.myshopify.com",
+  ianaTimezone: "America/New_York",
+};
 
 beforeEach(() => {
   faults.clear();
@@ -195,8 +199,8 @@ describe("a fault that passes", () => {
   ])("costs one more request and nothing else: %s", async (_, fault, logged = {}) => {
     faults.add(fault);
     const { request, lines } = connect(platform.graphqlUrl());
-    expect(await readShop(request, live())).toEqual(shop);
-    expect(await readShop(request, live())).toEqual(shop);
+    expect((await readShop(request, live())).shop).toEqual(shop);
+    expect((await readShop(request, live())).shop).toEqual(shop);
     expect(counters.requests.get("Shop")).toBe(3);
     expect(counters.faults.get(fault.kind)).toBe(1);
     expect(lines.map((line) => JSON.parse(line))).toEqual([
@@ -220,7 +224,7 @@ describe("a fault that passes", () => {
     slow.faults.add({ kind: "throttled", available: 15 });
     const { request, lines } = connect(slow.graphqlUrl());
     const id = slow.catalog.idAt(0);
-    expect((await readProduct(request, BigInt(id), live()))?.product.id).toBe(toId(id));
+    expect((await readFound(request, BigInt(id), live()))?.product.id).toBe(toId(id));
     // ProductById is 95 points: 80 are missing.
     expect(lines.map((line) => JSON.parse(line).delayMs)).toEqual([80]);
     expect(slow.counters.requests.get("ProductById")).toBe(2);
@@ -241,7 +245,7 @@ describe("a fault that passes", () => {
     for (const status of [429, 500, 503]) faults.add({ kind: "status", status, retryAfter: "0.01", probability: 0.04 });
     const { request } = connect(platform.graphqlUrl(), credentialsOf(platform));
     const ids = catalog.ids(0, 40);
-    const read = await Promise.all(ids.map((id) => readProduct(request, BigInt(id), live())));
+    const read = await Promise.all(ids.map((id) => readFound(request, BigInt(id), live())));
     expect(read.map((found) => `${found?.product.id}`)).toEqual(ids);
     expect([...counters.faults.keys()].length).toBeGreaterThan(3);
   });
@@ -268,7 +272,7 @@ describe("a fault that stays", () => {
     const app = platform.findApp();
     const { scopes } = app;
     app.scopes = new Set();
-    const error = await failureOf(readProduct(connect(platform.graphqlUrl()).request, 1n, live()));
+    const error = await failureOf(readFound(connect(platform.graphqlUrl()).request, 1n, live()));
     app.scopes = scopes;
     expect(error.message).toMatch(/ACCESS_DENIED: Access denied for product field.*`read_products`/);
     expect(error).toBeInstanceOf(PlatformError);
@@ -350,14 +354,14 @@ describe("the caller's signal", () => {
     expect(await Promise.all(Array.from({ length: 10 }, () => readShop(request, live())))).toHaveLength(10);
     controller.abort(new Error("enough"));
     expect((await hanging).message).toBe("enough");
-    expect(await readShop(request, live())).toEqual(shop);
+    expect((await readShop(request, live())).shop).toEqual(shop);
   });
 });
 
 describe("a token by client credentials", () => {
   test("is asked for once, and lasts for all requests", async () => {
     const { request } = connect(platform.graphqlUrl(), credentialsOf(platform));
-    for (let read = 0; read < 3; read++) expect(await readShop(request, live())).toEqual(shop);
+    for (let read = 0; read < 3; read++) expect((await readShop(request, live())).shop).toEqual(shop);
     expect(counters.tokenGrants).toBe(1);
     expect(counters.requests.get("Shop")).toBe(3);
   });
@@ -380,7 +384,7 @@ describe("a token by client credentials", () => {
     const { request } = connect(platform.graphqlUrl(), credentialsOf(platform));
     await readShop(request, live());
     platform.access.revoke();
-    expect(await readShop(request, live())).toEqual(shop);
+    expect((await readShop(request, live())).shop).toEqual(shop);
     expect(counters.tokenGrants).toBe(2);
     expect(counters.requests.get("Shop")).toBe(3);
   });
@@ -459,7 +463,7 @@ describe("a token by client credentials", () => {
   ])("is asked for again after a fault: %s", async (_, fault) => {
     faults.add({ ...fault, operation: "AccessToken" });
     const { request } = connect(platform.graphqlUrl(), credentialsOf(platform));
-    expect(await readShop(request, live())).toEqual(shop);
+    expect((await readShop(request, live())).shop).toEqual(shop);
     expect(counters.faults.get(fault.kind)).toBe(1);
     expect(counters.requests.get("Shop")).toBe(1);
   });
@@ -754,7 +758,7 @@ describe("the platform's points", () => {
     );
     const { request, lines } = connect(small.graphqlUrl());
     const ids = small.catalog.ids(0, 60);
-    const read = await Promise.all(ids.map((id) => readProduct(request, BigInt(id), live())));
+    const read = await Promise.all(ids.map((id) => readFound(request, BigInt(id), live())));
     expect(read.map((found) => `${found?.product.id}`)).toEqual(ids);
     expect(small.counters.throttled).toBe(0);
     // More than the bucket held: some had to wait.
@@ -768,7 +772,7 @@ describe("a product that is read", () => {
   /** Of the contract's product, what a product of the stand-in's is told by. */
   const read = async (id: string) => {
     const { request } = connect(platform.graphqlUrl());
-    const found = await readProduct(request, BigInt(id), live());
+    const found = await readFound(request, BigInt(id), live());
     if (found === undefined) throw new Error(`no product ${id}`);
     return found;
   };
@@ -831,7 +835,7 @@ describe("a product that is read", () => {
 
   test.each(["999", "1", "9223372036854775807"])("is undefined when there is none: %s", async (id) => {
     const { request, lines } = connect(platform.graphqlUrl());
-    expect(await readProduct(request, BigInt(id), live())).toBeUndefined();
+    expect(await readFound(request, BigInt(id), live())).toBeUndefined();
     expect(counters.requests.get("ProductById")).toBe(1);
     expect(lines).toEqual([]);
   });
@@ -855,7 +859,7 @@ describe("a product that is read", () => {
         images: { 1: { altText: mark }, 200: { altText: mark } },
       });
     });
-    const found = await readProduct(editing, BigInt(id), live());
+    const found = await readFound(editing, BigInt(id), live());
     expect(changed).toBe(true);
     expect(counters.requests.get("ProductById")).toBe(2);
     expect(found?.product.title).toBe(`changed before ${page}`);
@@ -876,7 +880,7 @@ describe("a product that is read", () => {
     faults.add({ kind: "changeBetweenPages", count: 99 });
     const { request } = connect(platform.graphqlUrl());
     const id = BigInt(catalog.idOfSpecial("manyMetafields"));
-    const error = await failureOf(readProduct(request, id, live()));
+    const error = await failureOf(readFound(request, id, live()));
     expect(error).toBeInstanceOf(PlatformError);
     expect(error.message).toContain("the product keeps changing while it is read");
     expect(counters.requests.get("ProductById")).toBe(4);
@@ -889,7 +893,7 @@ describe("a product that is read", () => {
     const removing = watch(request, (operation) => {
       if (operation === "ProductVariantsPage") catalog.remove(id);
     });
-    expect(await readProduct(removing, BigInt(id), live())).toBeUndefined();
+    expect(await readFound(removing, BigInt(id), live())).toBeUndefined();
   });
 });
 

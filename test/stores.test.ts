@@ -12,7 +12,9 @@ const ids = products.map((line) => JSON.parse(line).id as number);
 const variantSkus = products.flatMap((line) => JSON.parse(line).variants.map(({ sku }: { sku: string }) => sku));
 
 const services = await Promise.all(
-  engines.map(async (engine) => serve({ DATABASE_URL: await createStore(engine), PDS_CONFIG: join(root, "pds.toml") })),
+  engines.map(async (engine) =>
+    serve({ VISIBLE: "all", DATABASE_URL: await createStore(engine), PDS_CONFIG: join(root, "pds.toml") }),
+  ),
 );
 afterAll(() => Promise.all(services.map((service) => service.stop())));
 

@@ -1,5 +1,13 @@
 import type { Config } from "../config.ts";
-import { environmentName, optionsByHand, readConfig, settingNames, shown, shownJobs } from "../config.ts";
+import {
+  environmentName,
+  maxImportRemovedShareOf,
+  optionsByHand,
+  readConfig,
+  settingNames,
+  shown,
+  shownJobs,
+} from "../config.ts";
 import { ServiceError } from "../errors.ts";
 import type { Part } from "../service.ts";
 import { brandOf, openLog, whenTold, withDatabase } from "./common.ts";
@@ -48,13 +56,19 @@ export const commands: Readonly<Record<string, Command>> = {
     run: (_, values) => serve(values),
   },
   "import products": {
-    usage: "FILE… [--brand TEXT] [--dry-run] [--json]",
+    usage: "FILE… [--brand TEXT] [--dry-run] [--force] [--json]",
     summary: "Replace all products by those of the files: JSON, a JSON array or NDJSON.",
-    options: importOptions,
+    options: {
+      ...importOptions,
+      force: { type: "boolean", sentence: "Import even when more products would vanish than the settings allow." },
+    },
     positionals: [1, Number.POSITIVE_INFINITY],
     run: async (files, values) => {
       const [{ catalogImportJob }, { importNow }] = await Promise.all([import("../jobs/index.ts"), import("./run.ts")]);
-      return await importNow((_, brand) => catalogImportJob(files, brand), values);
+      return await importNow(({ visible, ...config }, brand) => {
+        const maxRemovedShare = values.force === true ? 1 : maxImportRemovedShareOf(config);
+        return catalogImportJob(files, { visible, maxRemovedShare }, brand);
+      }, values);
     },
   },
   "import personalization": {

@@ -5,14 +5,18 @@ export type MarkName =
   /** The platform's `updatedAt` up to which every product has been read. */
   | "catalog-sync"
   /** The instant at which every stored product was last compared with the platform's. */
-  | "catalog-reconcile";
+  | "catalog-reconcile"
+  /** The platform's identifier of the shop that the stored products come from. */
+  | "shop"
+  /** How many products were removed one by one, and since when: see `removeMissing`. */
+  | "removals";
 
-export async function findMark({ sql }: Database, name: MarkName): Promise<string | undefined> {
+export async function findMark({ sql }: Pick<Database, "sql">, name: MarkName): Promise<string | undefined> {
   const [mark] = await sql<{ value: string }[]>`SELECT value FROM mark WHERE name = ${name}`;
   return mark?.value;
 }
 
-export async function saveMark({ sql }: Database, name: MarkName, value: string): Promise<void> {
+export async function saveMark({ sql }: Pick<Database, "sql">, name: MarkName, value: string): Promise<void> {
   await sql`
     INSERT INTO mark (name, value) VALUES (${name}, ${value})
     ON CONFLICT (name) DO UPDATE SET value = excluded.value`;

@@ -3,6 +3,7 @@ import { keptChanges } from "./change.ts";
 import type { Database } from "./database.ts";
 import { writing } from "./database.ts";
 import type { Dialect } from "./dialect.ts";
+import { fillVisibility } from "./product.ts";
 import { fillWords } from "./search.ts";
 
 /** One step of the schema: never edited once released, only followed by another. Its parts are statements, or what no statement can do. */
@@ -140,6 +141,11 @@ const migrations: readonly Migration[] = [
     "CREATE INDEX personalization_style_by_group ON personalization_style (generation, choice_type, style_code)",
     "CREATE INDEX run_by_failure ON run (job, brand, id) WHERE outcome = 'failed'",
     "CREATE INDEX run_by_abandonment ON run (job, brand, id) WHERE outcome = 'abandoned'",
+  ],
+  () => [
+    // From when on shoppers may see it; null when they may not.
+    "ALTER TABLE product ADD COLUMN visible_from TEXT",
+    fillVisibility,
   ],
 ];
 

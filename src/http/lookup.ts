@@ -1,16 +1,16 @@
 import { LRUCache } from "lru-cache";
 import { type Database, writing } from "../database/database.ts";
-import { type FoundProduct, removeProducts, saveProducts, toStored } from "../database/product.ts";
+import { type FoundProduct, removeMissing, saveProducts, toStored } from "../database/product.ts";
 import { ServiceError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { Product } from "../product.ts";
 import type { Gate } from "./gate.ts";
 
-/** Reads one product where it comes from; undefined when there is none. */
+/** Reads one product where it comes from; undefined when there is none. One that is not settled may have changed since. */
 export type ReadLive = (
   id: bigint,
   signal: AbortSignal,
-) => Promise<{ product: Product; updatedAt: string } | undefined>;
+) => Promise<{ product: Product; updatedAt: string; isSettled: boolean } | undefined>;
 
 export interface LookupOptions {
   /** Finds a product in the store. */
@@ -25,6 +25,8 @@ export interface LookupOptions {
   readonly perMinute: number;
   /** Seconds after which a stored product is read again. */
   readonly maxAgeS: number;
+  /** Share of the stored products, from 0 to 1, that may be removed one by one. */
+  readonly maxRemovedShare: number;
 }
 
 /** How long it is remembered that there is no such product, or that it could not be read. */
@@ -33,8 +35,9 @@ const failedMs = 10_000;
 const remembered = 10_000;
 /** A shopper waits no longer. */
 const timeoutMs = 8000;
-
-const removeOne = (writer: Database, id: bigint) => writing(writer, (sql) => removeProducts({ ...writer, sql }, [id]));
+/** After how long a product that was not settled is read again, and how often; after that it is left to the next request or sync. */
+const rereadMs = 2500;
+const mostRereads = 3;
 
 /** Finds products in the store and, where that does not have them, at the platform. */
 export class Lookup {
@@ -74,18 +77,31 @@ export class Lookup {
 
   #refresh(id: bigint, key: string): void {
     if (this.#reading.has(key) || this.#known.has(key) || !this.#spend()) return;
-    this.#read(id, key)
-      .then((found) => (found === undefined ? removeOne(this.#options.writer, id) : undefined))
-      .catch((error) => this.#options.log.warn({ product: key, err: error }, "an old product could not be read again"));
+    this.#readBehind(id, key, 0);
   }
 
-  #read(id: bigint, key: string): Promise<FoundProduct | undefined> {
-    const reading = this.#readOnce(id, key).finally(() => this.#reading.delete(key));
+  #readBehind(id: bigint, key: string, rereads: number): void {
+    this.#read(id, key, rereads)
+      .then((found) => (found === undefined ? this.#remove(id, key) : undefined))
+      .catch((error) => this.#options.log.warn({ product: key, err: error }, "a product could not be read again"));
+  }
+
+  async #remove(id: bigint, key: string): Promise<void> {
+    const { writer, maxRemovedShare, log } = this.#options;
+    if (await removeMissing(writer, id, maxRemovedShare)) return;
+    log.warn(
+      { product: key },
+      "the platform no longer has this product, and too many have been removed one by one: it stays until catalog-reconcile has compared all",
+    );
+  }
+
+  #read(id: bigint, key: string, rereads = 0): Promise<FoundProduct | undefined> {
+    const reading = this.#readOnce(id, key, rereads).finally(() => this.#reading.delete(key));
     this.#reading.set(key, reading);
     return reading;
   }
 
-  async #readOnce(id: bigint, key: string): Promise<FoundProduct | undefined> {
+  async #readOnce(id: bigint, key: string, rereads: number): Promise<FoundProduct | undefined> {
     const { writer, gate, read } = this.#options;
     const found = await gate
       .run(() => read(id, AbortSignal.timeout(timeoutMs)))
@@ -97,9 +113,17 @@ export class Lookup {
       this.#known.set(key, "absent", { ttl: absentMs });
       return undefined;
     }
-    const product = toStored(found.product, found.updatedAt);
+    const product = toStored(found.product, found.updatedAt, found.isSettled);
     await writing(writer, (sql) => saveProducts({ ...writer, sql }, [product]));
+    if (!found.isSettled && rereads < mostRereads) this.#readAgainSoon(id, key, rereads + 1);
     return await this.#options.find(id);
+  }
+
+  #readAgainSoon(id: bigint, key: string, rereads: number): void {
+    const timer = setTimeout(() => {
+      if (!this.#reading.has(key)) this.#readBehind(id, key, rereads);
+    }, rereadMs);
+    timer.unref();
   }
 
   /** Takes one reading out of the allowance, which fills up evenly. */

@@ -1,7 +1,10 @@
+import type { Config } from "../config.ts";
 import { type Database, readNow } from "../database/database.ts";
 import { saveMark } from "../database/mark.ts";
 import {
+  countHiddenProducts,
   countProducts,
+  exceedsShare,
   type IdentifiedProduct,
   listProductIds,
   listProductStates,
@@ -9,6 +12,7 @@ import {
   saveProducts,
   toStored,
 } from "../database/product.ts";
+import { checkShop } from "../database/shop.ts";
 import { ServiceError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { type Id, toId } from "../product.ts";
@@ -17,22 +21,30 @@ import type { Request, RequestOptions } from "../shopify/client.ts";
 import { type ListedProduct, listProducts } from "../shopify/list.ts";
 import { type PartitionedResult, partition } from "../shopify/partition.ts";
 import { toProduct } from "../shopify/product.ts";
-import { readShop } from "../shopify/read.ts";
+import { readShop, settleMs } from "../shopify/read.ts";
 import { createZone } from "../shopify/time.ts";
-import { bringIn } from "./catalog-sync.ts";
+import { type BringInContext, bringIn, changedOf as changedOfListed, toPlatformTime } from "./catalog-sync.ts";
+import { hiddenNotes } from "./hidden.ts";
 import type { Reporter, RunContext, Work } from "./work.ts";
 
 const batchSize = 200;
 
-/**
- * Compares the whole catalog with the platform's: writes what differs, removes what vanished.
- * @param maxRemovedShare share of the stored products, from 0 to 1, that may vanish; beyond it the run fails and changes nothing
- */
-export function catalogReconcile(request: Request, maxRemovedShare: number, log: Log): Work {
+export interface ReconcileOptions {
+  /** Share of the stored products, from 0 to 1, that may vanish; beyond it the run fails and changes nothing. */
+  readonly maxRemovedShare: number;
+  readonly visible: Config["visible"];
+}
+
+/** Compares the whole catalog with the platform's: writes what differs, removes what vanished. */
+export function catalogReconcile(request: Request, { maxRemovedShare, visible }: ReconcileOptions, log: Log): Work {
   return async (context) => {
     const { database, signal, reporter } = context;
     if (database === undefined) return;
     const options: RequestOptions = { priority: "sync", signal };
+    const { shop, askedAtMs } = await readShop(request, options);
+    await checkShop(database, shop.id);
+    // From here on a product may change while the bulk runs read it.
+    const unsettledFrom = toPlatformTime(askedAtMs - settleMs);
     const begunAt = await readNow(database);
     const storedBefore = new Set((await listProductIds(database)).map(toId));
     try {
@@ -40,10 +52,11 @@ export function catalogReconcile(request: Request, maxRemovedShare: number, log:
       const downloadedFromMs = performance.now();
       await using result = await partition(products, media, signal);
       const vanished = await findVanished(database, result.ids, begunAt, maxRemovedShare);
-      const { ianaTimezone } = await readShop(request, options);
       const writtenFromMs = performance.now();
-      await writeChanged(database, result, ianaTimezone, { ...context, begunAt, storedBefore });
+      const writing = { ...context, begunAt, storedBefore, unsettledFrom };
+      await writeChanged(database, result, shop.ianaTimezone, writing);
       await remove(database, vanished, reporter);
+      await readChangedSince(unsettledFrom, { ...context, database, request, maxRemovedShare });
       const [downloadMs, writeMs] = [writtenFromMs - downloadedFromMs, performance.now() - writtenFromMs].map(
         Math.round,
       );
@@ -54,9 +67,13 @@ export function catalogReconcile(request: Request, maxRemovedShare: number, log:
     } catch (error) {
       if (!(error instanceof BulkRefused)) throw error;
       reporter.note(`${error.message}; every product is read by itself instead`);
-      await readEverything(database, request, begunAt, maxRemovedShare, context);
+      await readEverything(begunAt, { ...context, database, request, maxRemovedShare });
     }
     await saveMark(database, "catalog-reconcile", begunAt);
+    // With the whole catalog compared, removals one by one are counted anew.
+    await saveMark(database, "removals", "null");
+    const [hidden, total] = [await countHiddenProducts(database), await countProducts(database)];
+    for (const note of hiddenNotes(visible, hidden, total)) reporter.note(note);
   };
 }
 
@@ -84,7 +101,7 @@ async function findVanished(
 ): Promise<bigint[]> {
   const stored = await countProducts(database);
   const vanished = (await listProductIds(database, begunAt)).filter((id) => !present.has(toId(id)));
-  if (vanished.length > stored * maxShare) {
+  if (exceedsShare(vanished.length, stored, maxShare)) {
     const limit = `${Math.round(maxShare * 100)} %`;
     throw new ServiceError(
       "invalid_input",
@@ -95,17 +112,25 @@ async function findVanished(
   return vanished.map(BigInt);
 }
 
+type WriteContext = RunContext & {
+  readonly begunAt: string;
+  readonly storedBefore: ReadonlySet<Id>;
+  /** The platform's time from which on a change may be missing in the result, or half there. */
+  readonly unsettledFrom: string;
+};
+
 async function writeChanged(
   database: Database,
   result: PartitionedResult,
   timeZone: string,
-  { reporter, signal, begunAt, storedBefore }: RunContext & { begunAt: string; storedBefore: ReadonlySet<Id> },
+  { reporter, signal, begunAt, storedBefore, unsettledFrom }: WriteContext,
 ): Promise<void> {
   const toLocal = createZone(timeZone);
   for await (const products of result.products()) {
-    for (let start = 0; start < products.length; start += batchSize) {
+    const settled = products.filter(({ updatedAt }) => updatedAt < unsettledFrom);
+    for (let start = 0; start < settled.length; start += batchSize) {
       signal.throwIfAborted();
-      const batch = products.slice(start, start + batchSize);
+      const batch = settled.slice(start, start + batchSize);
       const stored = batch.map((product) => toStored(toProduct(product, toLocal), product.updatedAt));
       reporter.accept(await saveProducts(database, await changedOf(database, stored, storedBefore), begunAt));
     }
@@ -129,25 +154,31 @@ async function changedOf(
   });
 }
 
+/** Reads the products one by one that changed at the platform while the bulk runs read it. */
+async function readChangedSince(since: string, context: BringInContext): Promise<void> {
+  const { database, request, signal } = context;
+  let failed = 0;
+  for await (const page of listProducts(request, since, { priority: "sync", signal })) {
+    failed += await bringIn(await changedOfListed(database, page), context);
+  }
+  if (failed > 0)
+    throw new ServiceError("unavailable", `${failed} products could not be read; the next run tries them again`);
+}
+
 async function remove(database: Database, vanished: readonly bigint[], reporter: Reporter): Promise<void> {
   await removeProducts(database, vanished);
   if (vanished.length > 0) reporter.note(`${vanished.length} products are gone from the platform and were removed`);
 }
 
 /** The way without bulk runs: all are listed first, so that what would vanish is known before anything is changed. */
-async function readEverything(
-  database: Database,
-  request: Request,
-  begunAt: string,
-  maxRemovedShare: number,
-  { reporter, signal }: RunContext,
-): Promise<void> {
+async function readEverything(begunAt: string, context: BringInContext): Promise<void> {
+  const { database, request, reporter, signal, maxRemovedShare } = context;
   const listed = new Map<Id, ListedProduct>();
   for await (const page of listProducts(request, undefined, { priority: "sync", signal })) {
     for (const product of page) listed.set(toId(`${product.id}`), product);
   }
   const vanished = await findVanished(database, new Set(listed.keys()), begunAt, maxRemovedShare);
-  const failed = await bringIn(database, request, [...listed.values()], reporter, signal);
+  const failed = await bringIn([...listed.values()], context);
   if (failed > 0) throw new ServiceError("unavailable", `${failed} of ${listed.size} products could not be read`);
   await remove(database, vanished, reporter);
 }

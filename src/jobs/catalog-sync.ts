@@ -1,10 +1,12 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Database } from "../database/database.ts";
 import { findMark, saveMark } from "../database/mark.ts";
-import { listProductStates, markProductStale, removeProducts, saveProducts, toStored } from "../database/product.ts";
+import { listProductStates, markProductStale, removeMissing, saveProducts, toStored } from "../database/product.ts";
+import { checkShop } from "../database/shop.ts";
 import { ServiceError } from "../errors.ts";
 import type { Request } from "../shopify/client.ts";
 import { type ListedProduct, listProducts } from "../shopify/list.ts";
-import { readProduct } from "../shopify/read.ts";
+import { readProduct, readShop, settleMs } from "../shopify/read.ts";
 import { PlatformError } from "../shopify/retry.ts";
 import type { Reporter, Work } from "./work.ts";
 
@@ -13,15 +15,24 @@ const overlapMs = 2 * 60_000;
 /** Products read at once; the throttle decides how fast. */
 const concurrency = 6;
 
-/** Brings in the products that changed at the platform since the last run. */
-export function catalogSync(request: Request): Work {
+/** How often a product is read that keeps changing. */
+const mostReadings = 4;
+
+/**
+ * Brings in the products that changed at the platform since the last run.
+ * @param maxRemovedShare share of the stored products, from 0 to 1, that may be removed one by one
+ */
+export function catalogSync(request: Request, maxRemovedShare: number): Work {
   return async ({ database, reporter, signal }) => {
     if (database === undefined) return;
+    const { shop } = await readShop(request, { priority: "sync", signal });
+    await checkShop(database, shop.id);
+    const bringing = { database, request, reporter, signal, maxRemovedShare };
     const mark = await findMark(database, "catalog-sync");
     const since = mark === undefined ? undefined : toPlatformTime(Date.parse(mark) - overlapMs);
     let failed = 0;
     for await (const page of listProducts(request, since, { priority: "sync", signal })) {
-      failed += await bringIn(database, request, await changedOf(database, page), reporter, signal);
+      failed += await bringIn(await changedOf(database, page), bringing);
       // Behind a product that could not be read the mark stays, so that the next run comes back to it.
       const last = page.at(-1);
       if (failed === 0 && last !== undefined) await saveMark(database, "catalog-sync", last.updatedAt);
@@ -31,9 +42,10 @@ export function catalogSync(request: Request): Work {
   };
 }
 
-const toPlatformTime = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`;
+export const toPlatformTime = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`;
 
-async function changedOf(database: Database, page: readonly ListedProduct[]): Promise<ListedProduct[]> {
+/** Those that are not stored in the listed state. */
+export async function changedOf(database: Database, page: readonly ListedProduct[]): Promise<ListedProduct[]> {
   const states = await listProductStates(
     database,
     page.map(({ id }) => id),
@@ -44,33 +56,70 @@ async function changedOf(database: Database, page: readonly ListedProduct[]): Pr
   });
 }
 
+export interface BringInContext {
+  readonly database: Database;
+  readonly request: Request;
+  readonly reporter: Reporter;
+  readonly signal: AbortSignal;
+  /** Share of the stored products, from 0 to 1, that may be removed one by one. */
+  readonly maxRemovedShare: number;
+}
+
 /**
- * Reads products at the platform and stores each as it comes; one that is gone is removed, one that cannot be read is marked as stale.
+ * Reads products at the platform and stores each as it comes; one that is gone is removed, one that cannot be read is marked as stale. A
+ * product that changed a moment ago is read again when it has settled.
  * @returns how many could not be read
  */
-export async function bringIn(
-  database: Database,
-  request: Request,
-  products: readonly ListedProduct[],
-  reporter: Reporter,
-  signal: AbortSignal,
-): Promise<number> {
+export async function bringIn(products: readonly ListedProduct[], context: BringInContext): Promise<number> {
+  const written = new Set<bigint>();
   let failed = 0;
-  const queue = products.values();
-  const work = async () => {
-    for (const { id } of queue) {
-      try {
-        const read = await readProduct(request, id, { priority: "sync", signal });
-        if (read === undefined) await removeProducts(database, [id]);
-        else reporter.accept(await saveProducts(database, [toStored(read.product, read.updatedAt)]));
-      } catch (error) {
-        if (!(error instanceof PlatformError) || signal.aborted) throw error;
-        failed++;
-        reporter.note(`product ${id}: ${error.message}`);
-        await markProductStale(database, id);
+  let pending = products.map(({ id }) => id);
+  for (let reading = 1; pending.length > 0; reading++) {
+    if (reading > 1) await sleep(settleMs, undefined, { signal: context.signal });
+    const unsettled: bigint[] = [];
+    const queue = pending.values();
+    const work = async () => {
+      for (const id of queue) {
+        const outcome = await bringInOne(id, written, context);
+        if (outcome === "failed") failed++;
+        else if (outcome === "unsettled") unsettled.push(id);
       }
+    };
+    await Promise.all(Array.from({ length: concurrency }, work));
+    if (reading === mostReadings && unsettled.length > 0) {
+      context.reporter.note(`products that keep changing, which the next run reads again: ${unsettled.length}`);
+      break;
     }
-  };
-  await Promise.all(Array.from({ length: concurrency }, work));
+    pending = unsettled;
+  }
   return failed;
 }
+
+async function bringInOne(
+  id: bigint,
+  written: Set<bigint>,
+  { database, request, reporter, signal, maxRemovedShare }: BringInContext,
+): Promise<"done" | "unsettled" | "failed"> {
+  try {
+    const { found } = await readProduct(request, id, { priority: "sync", signal });
+    if (found === undefined) {
+      if (!(await removeMissing(database, id, maxRemovedShare))) reporter.note(keptNote(id));
+      return "done";
+    }
+    const { product, updatedAt, isSettled } = found;
+    const saved = await saveProducts(database, [toStored(product, updatedAt, isSettled)]);
+    if (saved > 0 && !written.has(id)) {
+      written.add(id);
+      reporter.accept();
+    }
+    return isSettled ? "done" : "unsettled";
+  } catch (error) {
+    if (!(error instanceof PlatformError) || signal.aborted) throw error;
+    reporter.note(`product ${id}: ${error.message}`);
+    await markProductStale(database, id);
+    return "failed";
+  }
+}
+
+const keptNote = (id: bigint) =>
+  `product ${id} is gone from the platform, but too many have been removed one by one: it stays until catalog-reconcile has compared all`;

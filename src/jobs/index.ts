@@ -1,7 +1,7 @@
-import type { Config, PersonalizationOptions } from "../config.ts";
+import { type Config, maxRemovedShareOf, type PersonalizationOptions } from "../config.ts";
 import type { Log } from "../log.ts";
 import { connectPlatform } from "../shopify/connection.ts";
-import { catalogImport } from "./catalog-import.ts";
+import { type CatalogImportOptions, catalogImport } from "./catalog-import.ts";
 import { catalogReconcile } from "./catalog-reconcile.ts";
 import { catalogSync } from "./catalog-sync.ts";
 import { historyRetention } from "./history-retention.ts";
@@ -21,8 +21,8 @@ export interface Job {
 /** One that the settings configure. */
 export type PlannedJob = Job & { readonly plan: Plan };
 
-export function catalogImportJob(files: readonly string[], brand: string): Job {
-  return { name: "catalog-import", brand, source: files.join(", "), work: catalogImport(files) };
+export function catalogImportJob(files: readonly string[], options: CatalogImportOptions, brand: string): Job {
+  return { name: "catalog-import", brand, source: files.join(", "), work: catalogImport(files, options) };
 }
 
 export function personalizationImportJob(
@@ -45,8 +45,10 @@ export function listJobs(config: Config, log: Log): PlannedJob[] {
     "history-retention": retention,
   } = config.jobs;
   const brandOf = (options: { brand?: string | undefined }) => options.brand ?? config.brand;
+  const importJobOf = ({ source, max_removed_share, ...options }: NonNullable<typeof catalog>) =>
+    catalogImportJob(source, { visible: config.visible, maxRemovedShare: max_removed_share }, brandOf(options));
   return [
-    ...(catalog ? [{ ...catalogImportJob(catalog.source, brandOf(catalog)), plan: toPlan(catalog) }] : []),
+    ...(catalog ? [{ ...importJobOf(catalog), plan: toPlan(catalog) }] : []),
     ...listPlatformJobs(config, brandOf, log),
     ...feeds.map((feed) => ({
       ...personalizationImportJob(feed, config, brandOf(feed), bySchedule),
@@ -73,6 +75,7 @@ function listPlatformJobs(
 ): PlannedJob[] {
   const request = connectPlatform(config, log);
   if (request === undefined) return [];
+  const maxRemovedShare = maxRemovedShareOf(config);
   const source = config.shopifyApiUrl || config.shopDomain;
   const { "catalog-reconcile": reconcile, "catalog-sync": sync } = config.jobs;
   return [
@@ -82,13 +85,21 @@ function listPlatformJobs(
             name: "catalog-reconcile",
             brand: brandOf(reconcile),
             source,
-            work: catalogReconcile(request, reconcile.max_removed_share, log),
+            work: catalogReconcile(request, { maxRemovedShare, visible: config.visible }, log),
             plan: toPlan(reconcile),
           },
         ]
       : []),
     ...(sync
-      ? [{ name: "catalog-sync", brand: brandOf(sync), source, work: catalogSync(request), plan: toPlan(sync) }]
+      ? [
+          {
+            name: "catalog-sync",
+            brand: brandOf(sync),
+            source,
+            work: catalogSync(request, maxRemovedShare),
+            plan: toPlan(sync),
+          },
+        ]
       : []),
   ];
 }

@@ -8,6 +8,11 @@ import type { AccessToken } from "./token.ts";
 export interface RequestOptions {
   readonly priority: Priority;
   readonly signal: AbortSignal;
+  /**
+   * Called with the instant at which an answered request was sent, by the platform's clock: milliseconds since 1970. It may be up to a
+   * second early, since the platform dates its responses in whole seconds.
+   */
+  readonly onSentAt?: (platformMs: number) => void;
 }
 
 /** Sends one document to the platform, when its points are there, again when that can help, and answers the data. */
@@ -60,7 +65,9 @@ export function createClient({ url, token, log, random = Math.random }: ClientOp
     let status: ThrottleStatus | undefined;
     try {
       const accessToken = await token.get(options.signal);
+      const postedAtMs = performance.now();
       const response = await post(url, accessToken, operation, variables, options.signal);
+      const platformMs = answeredAtMs(response) - (performance.now() - postedAtMs);
       noticeVersion(response.headers.get("x-shopify-api-version"));
       const renewable = response.status === 401 && token.renew(accessToken);
       if (!response.ok) return { failure: toStatusFailure(response), renewable };
@@ -68,7 +75,9 @@ export function createClient({ url, token, log, random = Math.random }: ClientOp
       const extension = body.extensions?.cost;
       status = extension?.throttleStatus;
       if (extension !== undefined) costs.set(key, extension.requestedQueryCost);
-      return toOutcome(body);
+      const outcome = toOutcome(body);
+      if ("data" in outcome) options.onSentAt?.(platformMs);
+      return outcome;
     } catch (error) {
       options.signal.throwIfAborted();
       if (error instanceof PlatformError) return { failure: error.failure };
@@ -115,6 +124,12 @@ function post(url: string, token: string, operation: OperationName, variables: o
     // The token goes where it was meant to go, and nowhere else.
     redirect: "manual",
   });
+}
+
+/** When a response was made, by the platform's clock; by our own when the response has no date. */
+function answeredAtMs({ headers }: Response): number {
+  const dateMs = Date.parse(headers.get("date") ?? "");
+  return Number.isNaN(dateMs) ? Date.now() : dateMs;
 }
 
 function toStatusFailure({ status, headers }: Response): Failure {

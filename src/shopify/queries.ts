@@ -7,6 +7,8 @@ export interface Page<Node> {
 }
 
 export interface PlatformShop {
+  /** Stays the same when the shop's domain changes. */
+  readonly id: string;
   readonly myshopifyDomain: string;
   readonly ianaTimezone: string;
 }
@@ -127,7 +129,7 @@ const metafieldsPage = (first: string) => `metafields(first: ${first}) { nodes {
 /** A product's first pages; the sizes are the caller's, since they are what it costs. */
 const productById = `
 query ProductById($id: ID!, $images: Int!, $variants: Int!, $variantMetafields: Int!, $metafields: Int!) {
-  shop { myshopifyDomain ianaTimezone }
+  shop { id myshopifyDomain ianaTimezone }
   product(id: $id) {
     ${coreFields}
     images(first: $images, sortKey: POSITION) { nodes { ${imageFields} } ${pageInfo} }
@@ -195,7 +197,7 @@ query ProductsUpdatedSince($query: String, $first: Int!, $after: String) {
   }
 }`;
 
-const shop = "query Shop { shop { myshopifyDomain ianaTimezone } }";
+const shop = "query Shop { shop { id myshopifyDomain ianaTimezone } }";
 
 // Grouped, so that siblings come in the platform's order: an image has no position but its place among its siblings.
 const bulkRun = `

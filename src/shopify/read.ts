@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Product } from "../product.ts";
 import type { Request, RequestOptions } from "./client.ts";
 import { toProduct } from "./product.ts";
@@ -20,7 +21,23 @@ export interface ReadProduct {
   readonly product: Product;
   /** As the platform gives it, in UTC. */
   readonly updatedAt: string;
+  /**
+   * Whether `updatedAt` tells this state from later ones. It has whole seconds, so a product that is read within moments of a change may
+   * change again without a later `updatedAt`.
+   */
+  readonly isSettled: boolean;
 }
+
+/** What the platform answers about one product. */
+export interface ProductReading {
+  /** The shop that answered. */
+  readonly shopId: string;
+  /** Undefined when the shop has no such product. */
+  readonly found: ReadProduct | undefined;
+}
+
+/** How old a product's last change must be before a reading of it counts as current. */
+export const settleMs = 2000;
 
 interface FirstPages {
   readonly shop: PlatformShop;
@@ -47,39 +64,70 @@ const maxReadings = 4;
 /** The product changed between two of its pages: what was read is of two states. */
 class ChangedWhileRead extends Error {}
 
-export async function readShop(request: Request, options: RequestOptions): Promise<PlatformShop> {
-  return (await request<{ shop: PlatformShop }>("Shop", {}, options)).shop;
+/** @returns the shop, and the platform's time at which it was asked: milliseconds since 1970 */
+export async function readShop(
+  request: Request,
+  options: RequestOptions,
+): Promise<{ readonly shop: PlatformShop; readonly askedAtMs: number }> {
+  let askedAtMs = 0;
+  const onSentAt = (platformMs: number) => {
+    askedAtMs = platformMs;
+  };
+  const { shop } = await request<{ shop: PlatformShop }>("Shop", {}, { ...options, onSentAt });
+  return { shop, askedAtMs };
 }
 
 /**
- * Reads one product whole, all of its lists to their end.
- * @returns undefined when the platform has no such product
- * @throws PlatformError when it cannot be asked
+ * Reads one product whole, all of its lists to their end. A product that takes several responses is read again until it is settled, since
+ * they may show different states of it; one that takes a single response is returned as it is.
+ * @throws PlatformError when the platform cannot be asked, or the product keeps changing
  */
-export async function readProduct(
-  request: Request,
-  id: bigint,
-  options: RequestOptions,
-): Promise<ReadProduct | undefined> {
-  for (let reading = 1; ; reading++) {
+export async function readProduct(request: Request, id: bigint, options: RequestOptions): Promise<ProductReading> {
+  for (let reading = 1; reading <= maxReadings; reading++) {
     try {
-      return await readOnce(request, `gid://shopify/Product/${id}`, options);
+      const { responses, ...read } = await readOnce(request, `gid://shopify/Product/${id}`, options);
+      if (read.found === undefined || read.found.isSettled || responses === 1) return read;
+      await sleep(settleMs, undefined, { signal: options.signal });
     } catch (error) {
       if (!(error instanceof ChangedWhileRead)) throw error;
-      if (reading === maxReadings) {
-        throw new PlatformError("ProductById", {
-          kind: "network",
-          message: "the product keeps changing while it is read",
-        });
-      }
     }
   }
+  const message = "the product keeps changing while it is read";
+  throw new PlatformError("ProductById", { kind: "network", message });
 }
 
-async function readOnce(request: Request, id: string, options: RequestOptions): Promise<ReadProduct | undefined> {
-  const { shop, product } = await request<FirstPages>("ProductById", { id, ...firstSizes }, options);
-  if (product === null) return undefined;
+async function readOnce(
+  request: Request,
+  id: string,
+  options: RequestOptions,
+): Promise<ProductReading & { readonly responses: number }> {
+  let responses = 0;
+  let beganAtMs = Number.POSITIVE_INFINITY;
+  const onSentAt = (platformMs: number) => {
+    responses++;
+    beganAtMs = Math.min(beganAtMs, platformMs);
+  };
+  const { shop, product } = await request<FirstPages>("ProductById", { id, ...firstSizes }, { ...options, onSentAt });
+  if (product === null) return { shopId: shop.id, found: undefined, responses };
+  const complete = await completeProduct(request, id, product, { ...options, onSentAt });
+  return {
+    shopId: shop.id,
+    found: {
+      product: toProduct(complete, createZone(shop.ianaTimezone)),
+      updatedAt: product.updatedAt,
+      isSettled: beganAtMs >= Date.parse(product.updatedAt) + settleMs,
+    },
+    responses,
+  };
+}
 
+/** Reads what the first response left out. */
+async function completeProduct(
+  request: Request,
+  id: string,
+  product: NonNullable<FirstPages["product"]>,
+  options: RequestOptions,
+): Promise<CompleteProduct> {
   const { updatedAt } = product;
   /** The rest of one of the product's lists. */
   const rest = <Node>(operation: ProductPageOperation, field: string, page: Page<Node>, variables: object) =>
@@ -99,14 +147,13 @@ async function readOnce(request: Request, id: string, options: RequestOptions): 
     first: nextSizes.variants,
     variantMetafields: nextSizes.variantMetafields,
   });
-  const complete: CompleteProduct = {
+  return {
     ...product,
     images,
     media,
     metafields,
     variants: await completeVariants(request, product, variants, options),
   };
-  return { product: toProduct(complete, createZone(shop.ianaTimezone)), updatedAt };
 }
 
 type ProductPageOperation = "ProductImagesPage" | "ProductMediaPage" | "ProductMetafieldsPage" | "ProductVariantsPage";

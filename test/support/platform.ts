@@ -15,10 +15,19 @@ export const token = "shpat_stand-in";
 /** Points enough that they limit nothing. */
 const wealth = { maximumAvailable: 1_000_000, restoreRate: 100_000 };
 
-/** A stand-in platform of small products, which is stopped after the test file. */
+/**
+ * A stand-in platform of small products, which is stopped after the test file. It dates edits five seconds back: by then they have settled,
+ * so that they are read once. A test of readings right after an edit passes `now: Date.now`.
+ */
 export function startPlatform(options: PlatformOptions = {}): Platform {
   const small = { variants: 2, images: [0, 2], metafields: 2, variantMetafields: 1 } as const;
-  const platform = createPlatform({ ...small, bucket: wealth, bulk: { createdMs: 0, runningMs: 0 }, ...options });
+  const platform = createPlatform({
+    ...small,
+    bucket: wealth,
+    bulk: { createdMs: 0, runningMs: 0 },
+    now: () => Date.now() - 5000,
+    ...options,
+  });
   afterAll(() => platform.stop());
   return platform;
 }
@@ -29,6 +38,7 @@ export const environmentOf = ({ origin }: { readonly origin: string }): Environm
   SHOPIFY_ACCESS_TOKEN: token,
   SHOPIFY_API_URL: origin,
   LOOKUPS_PER_MINUTE: "999999",
+  VISIBLE: "all",
 });
 
 /** The answers that products have by what the platform says of them now; undefined for one that it does not have. */
@@ -41,8 +51,8 @@ export async function readAnswers(
   const signal = AbortSignal.timeout(30_000);
   const answers = new Map<string, string | undefined>();
   for (const id of ids) {
-    const read = await readProduct(request, BigInt(id), { priority: "live", signal });
-    answers.set(id, read && `{"product":${toJson(read.product)},"shop":"${shop}","error":null}`);
+    const { found } = await readProduct(request, BigInt(id), { priority: "live", signal });
+    answers.set(id, found && `{"product":${toJson(found.product)},"shop":"${shop}","error":null}`);
   }
   return answers;
 }

@@ -1,6 +1,7 @@
 import pino from "pino";
 import { createClient, type Request, type RequestOptions } from "../../src/shopify/client.ts";
 import type { OperationName } from "../../src/shopify/queries.ts";
+import { type ReadProduct, readProduct } from "../../src/shopify/read.ts";
 import { type AccessToken, grantedToken, staticToken } from "../../src/shopify/token.ts";
 import { toArray } from "../platform/catalog/list.ts";
 import type { ProductRecord } from "../platform/catalog/records.ts";
@@ -39,6 +40,15 @@ export function watch(request: Request, tell: (operation: OperationName, variabl
     await tell(operation, variables);
     return await request(operation, variables, options);
   };
+}
+
+/** A product as the platform has it now; undefined for one that it does not have. */
+export async function readFound(
+  request: Request,
+  id: bigint,
+  options: RequestOptions,
+): Promise<ReadProduct | undefined> {
+  return (await readProduct(request, id, options)).found;
 }
 
 /** What a promise is rejected with. */
