@@ -177,7 +177,7 @@ for (const engine of engines) {
       async (name) => {
         const full = await service.get(paths[name]);
         await full.text();
-        const headers = { "If-None-Match": full.headers.get("etag") ?? "", "X-Request-Id": "mine" };
+        const headers = { "If-None-Match": full.headers.get("etag") ?? "" };
         const response = await service.get(paths[name], { headers: { ...headers, "Accept-Encoding": "gzip" } });
         expect(response.status).toBe(304);
         expect([...response.headers.keys()].toSorted()).toEqual([
@@ -193,7 +193,7 @@ for (const engine of engines) {
           "vary",
           "x-request-id",
         ]);
-        expect(response.headers.get("x-request-id")).toBe("mine");
+        expect(response.headers.get("x-request-id")).not.toBe(full.headers.get("x-request-id"));
         for (const field of ["etag", "cache-control", "cdn-cache-control", "vary", "cache-tag", "surrogate-key"]) {
           expect(response.headers.get(field)).toBe(full.headers.get(field));
         }
@@ -225,14 +225,11 @@ for (const engine of engines) {
     });
 
     test("is no mix of requests that come at once: each has its own reference", async () => {
-      const references = Array.from({ length: 50 }, (_, index) => `reference-${index}`);
       const path = "/api/v1/products/pz/at-once";
       const seen = await Promise.all(
-        references.map(async (reference) =>
-          (await headersOf(service, path, { "X-Request-Id": reference })).get("x-request-id"),
-        ),
+        Array.from({ length: 50 }, async () => (await headersOf(service, path)).get("x-request-id")),
       );
-      expect(seen).toEqual(references);
+      expect(new Set(seen).size).toBe(50);
     });
   });
 

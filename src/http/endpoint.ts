@@ -15,7 +15,6 @@ import type { RateLimiter } from "./client.ts";
 import { chooseCoding } from "./coding.ts";
 import { allowedMethods, type Failure, toFailure, toProblem } from "./errors.ts";
 import type { FailureLog } from "./failure-log.ts";
-import { requestIdOf } from "./request.ts";
 import type { RequestCounter, RouteCounter } from "./requests.ts";
 
 /**
@@ -74,8 +73,9 @@ export class Endpoint {
   }
 
   handle(request: BunRequest<string>, server: Server<undefined>): Response | Promise<Response> {
-    const { method, headers } = request;
-    const requestId = requestIdOf(headers);
+    const { method } = request;
+    // Always our own: a shared cache may keep the response, so nothing of the caller's belongs in it.
+    const requestId = crypto.randomUUID();
     const asked: Asked = { request, method, requestId, begunMs: performance.now(), limits: undefined };
     let answer: ReturnType<Handler>;
     try {
