@@ -244,6 +244,7 @@ async function startServing(
       requests,
       life,
       limiter: listener === "public" ? limiter : undefined,
+      isPrivate: listener === "admin",
       tellsTiming: config.serverTiming === "on",
       notFound: config.cacheNotFound,
     }),

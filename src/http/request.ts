@@ -10,6 +10,9 @@ export function clientRequestIdOf(headers: Headers): string | undefined {
   return incoming !== null && plainReference.test(incoming) ? incoming : undefined;
 }
 
+/** The path and the query of a request. The rest of its URL comes from the `Host`, which need not be one. */
+export const targetOf = ({ url }: Request) => url.replace(/^https?:\/\/[^/?#]*/, "");
+
 /** The path of a request. Where the `Host` is missing or no host, the runtime gives the path only. */
 export const pathOf = ({ url }: Request) => url.match(/^(?:https?:\/\/[^/?#]*)?([^?#]*)/)?.[1] || "/";
 
