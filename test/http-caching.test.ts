@@ -448,6 +448,28 @@ for (const engine of engines) {
   });
 }
 
+test("an answer that is read again in the background is a hit like any other, without an age", async () => {
+  const environment = { DATABASE_URL: await createStore("sqlite"), BRAND: "acme", PRODUCT_MAX_AGE: "1" };
+  await importAll(environment, [products, feed]);
+  await using service = await serve(environment);
+  const readings = async () => {
+    const metrics = await (await fetch(`${service.adminUrl}/metrics`)).text();
+    return Number(metrics.match(/^pds_memory_answers_total{from="miss"} (\d+)/m)?.[1]);
+  };
+  await (await service.get(paths.product)).text();
+  const before = await readings();
+  const seen = new Set<string>();
+  const isReadTwice = async () => {
+    for (let time = 0; time < 10; time++) {
+      const headers = await headersOf(service, paths.product);
+      seen.add(`${headers.get("cache-status")}, age ${headers.get("age")}`);
+    }
+    return (await readings()) >= before + 2;
+  };
+  await until("it is read again twice", isReadTwice);
+  expect([...seen]).toEqual(["pds; hit, age null"]);
+});
+
 describe("while the store is lost", async () => {
   const { url, drop } = await createPostgresDatabase();
   const environment = { DATABASE_URL: url, BRAND: "acme", CACHE_PRODUCTS: "max-age=60" };

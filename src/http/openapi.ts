@@ -27,7 +27,7 @@ const validators = {
   "Cache-Status": text("Whether it came from memory (RFC 9211)."),
   "Cache-Tag": text("Tags to purge it by, with commas."),
   "Surrogate-Key": text("The same with spaces."),
-  Age: text("Seconds for which it is not known whether it is still right.", false),
+  Age: text("Seconds since it was last known to be current; only while the store cannot be asked.", false),
 };
 
 const answer = (description: string, schema: z.ZodType, type = "application/json", headers: object = {}) => ({
