@@ -488,7 +488,8 @@ describe("while the store is lost", async () => {
     expect(product.status).toBe(200);
     const lostAt = performance.now();
     await drop();
-    await until("it is noticed", async () => (await service.get("/readyz")).status === 503);
+    const readiness = async () => (await get("/readyz")).body;
+    await until("it is noticed", async () => (await readiness()).includes('"database":"cannot be reached'));
     await until("an age is told", async () => (await get(paths.personalization)).headers.has("age"));
     for (let look = 0; look < 2; look++) {
       const { status, headers, body } = await get(paths.personalization);
