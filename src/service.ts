@@ -101,14 +101,25 @@ export async function startService(config: Config, log: Log, told: AbortSignal, 
   await Promise.race([scheduler.firstRuns, Bun.sleep(firstDataMs)]);
 
   try {
-    const jobStatus = () => inTime(listJobStatus(looker, jobs));
-    const needed: Record<string, Check> = {
+    const jobStatus = async () => {
+      // Probes come often and expect an answer at once.
+      if (serving.meters.isStoreLost()) throw new ServiceError("unavailable", "the store is lost");
+      return await inTime(listJobStatus(looker, jobs));
+    };
+    const freshness = { jobs: freshnessCheck(jobStatus) };
+    const required: Record<string, Check> = {
       service: () => (serving.life.isDraining ? "is about to stop" : undefined),
-      database: () => (serving.meters.isStoreLost() ? "cannot be reached" : undefined),
       data: () => (firstData === "loading" ? "the first imports are still running" : undefined),
       ...(part.is === "supervisor" && { workers: () => workers?.problem() }),
+      ...(config.staleData === "fail" && freshness),
     };
-    const readiness = getReadiness(needed, { jobs: freshnessCheck(jobStatus) }, config.staleData);
+    const advisory: Record<string, Check> = {
+      // All replicas share the store. To take them out would lose what each can still serve from its cache.
+      database: () =>
+        serving.meters.isStoreLost() ? "cannot be reached; only cached responses are served" : undefined,
+      ...(config.staleData === "tell" && freshness),
+    };
+    const readiness = getReadiness(required, advisory);
     const measure = () => measureProcess({ ...serving.meters, isServing: part.is !== "supervisor" });
     const at = { isShared: config.reusePort === "on" || part.is === "worker", idleSeconds: config.idleSeconds };
 
@@ -246,6 +257,7 @@ async function startServing(
       requests,
       life,
       limiter: listener === "public" ? limiter : undefined,
+      isPrivate: listener === "admin",
       tellsTiming: config.serverTiming === "on",
       notFound: config.cacheNotFound,
     }),

@@ -264,10 +264,10 @@ describe("the log of failed requests", () => {
     const line = open
       .log()
       .split("\n")
-      .find((text) => text.includes(`"requestId":"${reference}"`));
+      .find((text) => text.includes(`"clientRequestId":"${reference}"`));
     const { traceId: trace, parentId: parent, ...rest } = JSON.parse(line ?? "{}");
     expect([trace, parent]).toEqual(isTaken ? [traceId, parentId] : [undefined, undefined]);
-    expect(rest).toMatchObject({ requestId: reference, method: "GET", path: "/nowhere", status: 404 });
+    expect(rest).toMatchObject({ clientRequestId: reference, method: "GET", path: "/nowhere", status: 404 });
   });
 
   test("holds at most a hundred lines a second, and says how many it left out", async () => {
@@ -412,11 +412,12 @@ describe("a connection", () => {
 
   test("gets what it asked for in order, each with its own reference", async () => {
     const asked = ["/livez", "/nowhere", "/api/v1/histories", "/api/v1/products/1"];
-    const { said } = await talk([
-      asked.map((of, index) => `GET ${of} HTTP/1.1\r\n${host}X-Request-Id: number-${index}\r\n\r\n`).join(""),
-    ]);
+    const { said } = await talk([asked.map((of) => `GET ${of} HTTP/1.1\r\n${host}\r\n`).join("")]);
     expect(statusLines(said)).toEqual([200, 404, 200, 404]);
-    expect([...said.matchAll(/^x-request-id: number-(\d)/gim)].map(([, index]) => index)).toEqual(["0", "1", "2", "3"]);
+    const references = [...said.matchAll(/^x-request-id: (\S+)/gim)].map(([, reference]) => reference);
+    expect(new Set(references).size).toBe(4);
+    const quoted = [...said.matchAll(/([\da-f-]{36})"}/g)].map(([, reference]) => reference);
+    expect(quoted).toEqual([references[1], references[3]]);
   });
 
   test("of HTTP/1.0 is closed after its answer", async () => {

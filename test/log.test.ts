@@ -2,6 +2,7 @@ import { Database } from "bun:sqlite";
 import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { type Environment, main, type RunningService, root, serve, temporaryFolder } from "./support/pds.ts";
+import { until } from "./support/until.ts";
 
 interface Line {
   readonly level: number;
@@ -140,38 +141,69 @@ describe("the log", () => {
         expect.stringMatching(new RegExp(`^\\[\\d\\d:\\d\\d:\\d\\d\\] INFO.*: ${message}$`)),
       );
     }
-    expect(lines).toContainEqual(expect.stringMatching(/^ +requestId: "seen-by-people"$/));
+    expect(lines).toContainEqual(expect.stringMatching(/^ +requestId: "[\da-f-]{36}"$/));
+    expect(lines).toContainEqual(expect.stringMatching(/^ +clientRequestId: "seen-by-people"$/));
     expect(shown).not.toContain('{"level"');
   });
 });
 
 describe("the request reference", async () => {
-  const service = await serve({ ...environment, LOG_LEVEL: "silent" });
+  const service = await serve(environment);
   afterAll(() => service.stop());
 
-  const referenceOf = async (incoming?: string) => {
-    const response = await service.get("/livez", {
-      headers: incoming === undefined ? {} : { "x-request-id": incoming },
-    });
-    expect(response.status).toBe(200);
-    return response.headers.get("x-request-id") ?? "";
-  };
   const fresh = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
+  const both = [service.url, service.adminUrl];
 
-  test("is a new one for every request that brings none", async () => {
-    const [one, two] = [await referenceOf(), await referenceOf()];
-    expect(one).toMatch(fresh);
-    expect(two).toMatch(fresh);
-    expect(one).not.toBe(two);
+  test.each([
+    ["GET", "/livez"],
+    ["HEAD", "/livez"],
+    ["OPTIONS", "/livez"],
+    ["POST", "/livez"],
+    ["GET", "/nowhere"],
+    ["GET", "/api/v1/histories"],
+    ["GET", "/api/v1/products/pz/MUG"],
+    ["GET", "/api/v1/products/1"],
+    ["GET", "/api/v1/products/x"],
+    ["GET", "/api/v1/products/%zz"],
+    ["OPTIONS", "/api/v1/products/1"],
+  ])("is the service's own, never the caller's, in the response to %s %s", async (method, path) => {
+    const seen = new Set<string>();
+    for (const base of both) {
+      for (const headers of [{}, { "X-Request-Id": "from-the-caller" }, { "X-Request-Id": "from-the-caller" }]) {
+        const response = await fetch(base + path, { method, headers });
+        const reference = response.headers.get("x-request-id") ?? "";
+        expect(reference).toMatch(fresh);
+        seen.add(reference);
+        const text = JSON.stringify([...response.headers]) + (await response.text());
+        expect(text).not.toContain("from-the-caller");
+        if (response.status >= 400 && method !== "HEAD") expect(text).toContain(`${reference}"}`);
+      }
+    }
+    expect(seen.size).toBe(6);
   });
+
+  test("in a kept 304 is the service's own too", async () => {
+    const headers = { "If-None-Match": "*", "X-Request-Id": "from-the-caller" };
+    const response = await service.get("/api/v1/products/pz/MUG", { headers });
+    expect([response.status, response.headers.get("x-request-id")]).toEqual([304, expect.stringMatching(fresh)]);
+  });
+
+  /** The log line of a failed request that brings a reference. */
+  async function lineOf(incoming: string): Promise<Line> {
+    const response = await service.get("/nowhere", { headers: { "x-request-id": incoming } });
+    const requestId = response.headers.get("x-request-id") ?? "";
+    await until("the failure is logged", () => service.log().includes(requestId));
+    const line = parsed(service.log().split("\n").slice(0, -1)).find((each) => each.requestId === requestId);
+    return line ?? expect.unreachable(`no line for ${requestId}`);
+  }
 
   test.each([
     ["1"],
     ["edge:4711/ab_C.d-e@f+g="],
     ["00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"],
     ["x".repeat(128)],
-  ])("that a request brings is kept: %s", async (incoming) => {
-    expect(await referenceOf(incoming)).toBe(incoming);
+  ])("that a caller sends is logged beside the service's: %s", async (incoming) => {
+    expect((await lineOf(incoming)).clientRequestId).toBe(incoming);
   });
 
   test.each([
@@ -187,7 +219,7 @@ describe("the request reference", async () => {
     ["of markup", "<b>"],
     ["of two", "a,b"],
     ["of a template", "{a}"],
-  ])("is a new one where a request brings one %s", async (_, incoming) => {
-    expect(await referenceOf(incoming)).toMatch(fresh);
+  ])("that a caller sends %s is left out of the log", async (_, incoming) => {
+    expect(await lineOf(incoming)).not.toHaveProperty("clientRequestId");
   });
 });

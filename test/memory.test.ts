@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, spyOn, test } from "bun:test";
 import fc from "fast-check";
+import { parseCachePolicy } from "../src/caching.ts";
 import { Answer, Content, Template } from "../src/http/answer.ts";
 import { Gate } from "../src/http/gate.ts";
-import { type Finding, type Kind, Memory } from "../src/http/memory.ts";
+import { type Finding, type Kind, lifetimeOf, Memory } from "../src/http/memory.ts";
 
 // The clock of what is remembered stands still unless a test moves it.
 let nowMs = 1_000_000;
@@ -30,6 +31,7 @@ function createKind(times: Partial<Kind> = {}) {
   const asked: Asked[] = [];
   const kind: Kind = {
     name: "thing",
+    isWatched: true,
     freshMs: 1000,
     staleWhileRevalidateMs: 10_000,
     staleIfErrorMs: 100_000,
@@ -216,7 +218,7 @@ describe("the memory", () => {
     expect([memory.entries, memory.bytes]).toEqual([1, 0]);
   });
 
-  test("gives an old answer with its age while it has the new one found, once", async () => {
+  test("gives an answer without an age while it is only read again in the background, once", async () => {
     const { kind, asked, last } = createKind();
     const memory = new Memory(megabyte, never);
     const asking = memory.answer(kind, "a");
@@ -228,14 +230,49 @@ describe("the memory", () => {
     nowMs += 2501;
     for (let time = 0; time < 5; time++) {
       const old = now(memory.answer(kind, "a"));
-      expect([bodyOf(old), headerOf(old, "age")]).toEqual(["old", "2"]);
-      expect(headerOf(old, "cache-status")).toBe("pds; hit; detail=revalidating");
+      expect([bodyOf(old), headerOf(old, "cache-status"), headerOf(old, "age")]).toEqual(["old", "pds; hit", null]);
     }
     expect(asked).toHaveLength(2);
     await last().give("new");
     const hit = now(memory.answer(kind, "a"));
     expect([bodyOf(hit), headerOf(hit, "cache-status"), headerOf(hit, "age")]).toEqual(["new", "pds; hit", null]);
-    expect(memory.counts).toMatchObject({ stale: 5, misses: 2 });
+    expect(memory.counts).toMatchObject({ hits: 7, stale: 0, misses: 2 });
+  });
+
+  test("gives what has been kept for hours without an age, as long as its changes can be looked for", async () => {
+    let unverifiedMs = 0;
+    const policy = parseCachePolicy("max-age=60, s-maxage=300, stale-if-error=86400");
+    const { kind, asked, last } = createKind(lifetimeOf(policy));
+    const memory = new Memory(megabyte, () => unverifiedMs);
+    const asking = memory.answer(kind, "a");
+    await last().give("A");
+    await asking;
+    for (let hour = 1; hour <= 3; hour++) {
+      nowMs += 3_600_000;
+      const hit = now(memory.answer(kind, "a"));
+      expect([bodyOf(hit), headerOf(hit, "cache-status"), headerOf(hit, "age")]).toEqual(["A", "pds; hit", null]);
+      expect(asked).toHaveLength(1 + hour);
+      // That it cannot be read again makes it no older: no change of it has been recorded.
+      await last().fail("busy");
+      expect(headerOf(now(memory.answer(kind, "a")), "age")).toBeNull();
+    }
+    // Its age begins when its changes can no longer be looked for.
+    unverifiedMs = 90_000;
+    expect(headerOf(now(memory.answer(kind, "a")), "age")).toBe("90");
+    unverifiedMs = 0;
+    expect(headerOf(now(memory.answer(kind, "a")), "age")).toBeNull();
+  });
+
+  test("gives what was read after changes could last be looked for with the age since that reading", async () => {
+    let unverifiedMs = 0;
+    const { kind, last } = createKind();
+    const memory = new Memory(megabyte, () => unverifiedMs);
+    const asking = memory.answer(kind, "a");
+    await last().give("A");
+    await asking;
+    nowMs += 3000;
+    unverifiedMs = 8000;
+    expect(headerOf(now(memory.answer(kind, "a")), "age")).toBe("3");
   });
 
   test("beyond that time waits for the new one", async () => {
@@ -253,7 +290,7 @@ describe("the memory", () => {
   });
 
   test("of a kind that tells nobody of its changes waits as soon as it is old", async () => {
-    const { kind, asked, last } = createKind({ freshMs: 500, staleWhileRevalidateMs: 0 });
+    const { kind, asked, last } = createKind({ isWatched: false, freshMs: 500, staleWhileRevalidateMs: 0 });
     const memory = new Memory(megabyte, never);
     const asking = memory.answer(kind, "a");
     await last().give("1");
@@ -269,7 +306,7 @@ describe("the memory", () => {
   });
 
   test("gives the old answer where the new one cannot be found, for as long as it may", async () => {
-    const { kind, asked, last } = createKind();
+    const { kind, asked, last } = createKind({ isWatched: false });
     const memory = new Memory(megabyte, never);
     const asking = memory.answer(kind, "a");
     await last().give("old");
@@ -291,7 +328,7 @@ describe("the memory", () => {
     expect(late).toBeInstanceOf(Promise);
     await last().fail("away");
     const answer = await late;
-    expect([bodyOf(answer), headerOf(answer, "age")]).toEqual(["old", "52"]);
+    expect([bodyOf(answer), headerOf(answer, "age")]).toEqual(["old", "53"]);
     expect(headerOf(answer, "cache-status")).toBe("pds; hit; detail=stale-if-error");
 
     // 1 s fresh, 10 s while it is found again, 100 s when that fails.
@@ -452,14 +489,18 @@ describe("the memory", () => {
     const asking = memory.answer(kind, "a");
     await last().give("A");
     await asking;
-    unverifiedMs = 2500;
+    const lose = (ms: number) => {
+      nowMs += ms - unverifiedMs;
+      unverifiedMs = ms;
+    };
+    lose(2500);
     const answer = now(memory.answer(kind, "a"));
     expect([bodyOf(answer), headerOf(answer, "age")]).toEqual(["A", "2"]);
     expect(headerOf(answer, "cache-status")).toBe("pds; hit; detail=unverified");
-    unverifiedMs = 100_000;
+    lose(100_000);
     now(memory.answer(kind, "a"));
     expect(asked).toHaveLength(1);
-    unverifiedMs = 100_001;
+    lose(100_001);
     const refused = Promise.resolve(memory.answer(kind, "a"));
     refused.catch(() => {});
     await last().fail("lost");
@@ -468,9 +509,14 @@ describe("the memory", () => {
     expect(headerOf(now(memory.answer(kind, "a")), "cache-status")).toBe("pds; hit");
   });
 
-  test("tells the whole age of what is no longer fresh, though the store was lost only lately", async () => {
+  test("tells the whole age of what nobody watches, though the store was lost only lately", async () => {
     let unverifiedMs = 0;
-    const { kind, last } = createKind({ freshMs: 500, staleWhileRevalidateMs: 0, staleIfErrorMs: 5000 });
+    const { kind, last } = createKind({
+      isWatched: false,
+      freshMs: 500,
+      staleWhileRevalidateMs: 0,
+      staleIfErrorMs: 5000,
+    });
     const memory = new Memory(megabyte, () => unverifiedMs);
     const asking = memory.answer(kind, "a");
     await last().give("A");
@@ -524,6 +570,7 @@ describe("the memory", () => {
         const memory = new Memory(isNarrow ? 2 * 2100 : megabyte, () => unverifiedMs);
         const kind: Kind = {
           name: "thing",
+          isWatched: true,
           freshMs: 1000,
           staleWhileRevalidateMs: 10_000,
           staleIfErrorMs: 100_000,
@@ -593,7 +640,7 @@ describe("the memory", () => {
       { numRuns: 2000 },
     );
     // What was to be tried was tried; what was outdated before it was found comes up seldom.
-    const often = ["fwd=miss; stored", "fwd=stale; stored", "hit", "hit; detail=revalidating"];
+    const often = ["fwd=miss; stored", "fwd=stale; stored", "hit"];
     const seldom = ["fwd=miss", "fwd=stale", "hit; detail=stale-if-error", "hit; detail=unverified"];
     expect([...kinds]).toEqual(expect.arrayContaining(often.map((kind) => `pds; ${kind}`)));
     expect([...often, ...seldom].map((kind) => `pds; ${kind}`)).toEqual(expect.arrayContaining([...kinds]));

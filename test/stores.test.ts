@@ -119,21 +119,32 @@ describe("a store", () => {
 });
 
 describe("a lost PostgreSQL", () => {
-  test("means 503 with Retry-After, in the operation's own kind of answer, and no restart once it is back", async () => {
+  test("leaves a replica ready, with a warning, and 503 for what is not cached; no restart once it is back", async () => {
     const postgres = await createPostgres();
     const environment = { DATABASE_URL: postgres.url, PDS_CONFIG: join(root, "pds.toml") };
     // Brought in before: what a first start brings in itself is forgotten once more when its change is seen.
     for (const job of ["catalog-import", "personalization-import"]) await pds(["run", job], environment);
-    const service = await serve(environment);
+    // The strictest setting: it is about the age of the data, not about the store.
+    const service = await serve({ ...environment, STALE_DATA: "fail" });
+    const readiness = async () => {
+      const answers = await Promise.all([service.url, service.adminUrl].map((base) => fetch(`${base}/readyz`)));
+      return Promise.all(
+        answers.map(async (answer) => ({ code: answer.status, ...((await answer.json()) as object) })),
+      );
+    };
+    const storeLost = async () =>
+      (await (await fetch(`${service.adminUrl}/metrics`)).text()).match(/^pds_store_lost (\d)$/m)?.[1];
+    const ready = { code: 200, status: "ready", checks: { service: "ok", data: "ok", database: "ok", jobs: "ok" } };
     const paths = ["/api/v1/histories", "/api/v1/products/pz/OV.810794", `/api/v1/products/${ids[0]}`];
     const statuses = async () => Promise.all(paths.map(async (path) => (await service.get(path)).status));
     const remembered = [`/api/v1/products/${ids[1]}`, "/api/v1/products/pz/OV.810795", "/api/v1/products/pz/unknown"];
     try {
       const before = await Promise.all(remembered.map(async (path) => (await service.get(path)).text()));
       expect((await service.get(paths[0] ?? "")).status).toBe(200);
+      expect([await readiness(), await storeLost()]).toEqual([[ready, ready], "0"]);
       await postgres.stop("SIGKILL");
       // The processes that serve the connections outlive the one that was killed by a moment.
-      await until("that is noticed", async () => (await service.get("/readyz")).status === 503);
+      await until("the loss is noticed", async () => (await storeLost()) === "1");
       await until("a look reaches nothing", async () => (await statuses()).every((status) => status !== 200));
       for (const path of paths) {
         const response = await service.get(path);
@@ -146,7 +157,9 @@ describe("a lost PostgreSQL", () => {
         expect(JSON.stringify(body)).not.toMatch(/postgres|SELECT|127\.0\.0\.1/i);
       }
       expect((await service.get("/livez")).status).toBe(200);
-      expect((await service.get("/readyz")).status).toBe(503);
+      const database = "cannot be reached; only cached responses are served";
+      const degraded = { code: 200, status: "degraded", checks: { ...ready.checks, database } };
+      expect(await readiness()).toEqual([degraded, degraded]);
       // What is in memory is still answered, and once nobody can tell whether it is still true, with its age.
       await until("ages are told", async () => (await service.get(remembered[0] ?? "")).headers.has("age"));
       for (const [index, path] of remembered.entries()) {
@@ -159,6 +172,7 @@ describe("a lost PostgreSQL", () => {
       await postgres.start();
       await untilEqual(statuses, [200, 200, 200], 2000);
       for (const path of remembered) expect((await service.get(path)).headers.has("age")).toBeFalse();
+      expect([await readiness(), await storeLost()]).toEqual([[ready, ready], "0"]);
     } finally {
       await service.stop();
       await postgres.remove();

@@ -12,8 +12,6 @@ export interface Page {
   readonly body: string;
   /** Changes with the body. */
   readonly tag?: string;
-  /** Nothing here is for the pages of other sites. */
-  readonly isPrivate: true;
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -52,7 +50,6 @@ export function toPage(html: { toString(): string }, { status = 200, admission =
     status,
     type: "text/html; charset=utf-8",
     body: `<!doctype html>${html}`,
-    isPrivate: true,
     headers: {
       "Cache-Control": "no-store",
       "Content-Security-Policy": contentPolicy(admission),
@@ -68,7 +65,6 @@ export function toFile(type: string, body: string): Render {
     type,
     body,
     tag: Bun.hash.xxHash3(body).toString(36),
-    isPrivate: true,
     headers: { "Cache-Control": "private, no-cache" },
   };
   return () => file;

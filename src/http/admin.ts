@@ -1,11 +1,11 @@
 import { timingSafeEqual } from "node:crypto";
-import { isLoopback } from "../config.ts";
 import { ServiceError } from "../errors.ts";
 import { type AnswerParts, toAnswer } from "./answer.ts";
 import type { Handler, Resource, Resources } from "./endpoint.ts";
 import { type Failure, toProblem } from "./errors.ts";
 import { getLiveness } from "./health.ts";
-import { parameter } from "./request.ts";
+import { hostOf, isLocal } from "./host.ts";
+import { parameter, targetOf } from "./request.ts";
 
 /** What a page for people is asked for by. */
 interface PageRequest {
@@ -54,8 +54,7 @@ const pageMs = 20_000;
 
 function pageHandler(render: Render): Handler {
   return async (request) => {
-    // Where the `Host` is missing, the runtime gives the path only.
-    const url = new URL(request.url, "http://localhost");
+    const url = new URL(`http://${hostOf(request)}${targetOf(request)}`);
     const late = Promise.withResolvers<never>();
     const timer = setTimeout(() => late.reject(new ServiceError("unavailable", "The page took too long.")), pageMs);
     try {
@@ -68,13 +67,15 @@ function pageHandler(render: Render): Handler {
 }
 
 /**
- * A page of anywhere may lead its own name to this machine, and its browser then takes what is here for that page's own. A token
- * keeps it out; so does being asked for by a name of this machine only.
+ * A web page may point its own domain at this machine (DNS rebinding), and its browser then lets it read what is here. A token
+ * keeps it out; without one, so does answering to names of this machine only.
  */
-function refuseOtherNames({ url }: Request): void {
-  const { hostname } = new URL(url, "http://localhost");
-  if (isLoopback(hostname)) return;
-  throw new ServiceError("misdirected", "Without ADMIN_TOKEN this listener answers to localhost and 127.0.0.1 only.");
+function refuseOtherNames(host: string): void {
+  if (isLocal(host)) return;
+  throw new ServiceError(
+    "misdirected",
+    "Without ADMIN_TOKEN this listener answers to localhost, 127.0.0.1 and [::1] only.",
+  );
 }
 
 const getNothing: Handler = () => {
@@ -84,10 +85,11 @@ const getNothing: Handler = () => {
 /** Asks for the token, as bearer token or as the password of basic authentication; where there is none, for a name of this machine. */
 function guarded(token: string, handler: Handler): Handler {
   return (request, requestId, nowMs) => {
-    if (token === "") refuseOtherNames(request);
-    else if (!sameText(givenToken(request.headers.get("authorization") ?? ""), token)) {
+    if (token !== "" && !sameText(givenToken(request.headers.get("authorization") ?? ""), token)) {
       throw new ServiceError("unauthorized", "This address needs the admin token.");
     }
+    const host = hostOf(request);
+    if (token === "") refuseOtherNames(host);
     return handler(request, requestId, nowMs);
   };
 }

@@ -9,7 +9,7 @@ const commonFields: Fields = {
   "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
 };
 
-/** What says that an answer is for any site's pages to read. */
+/** Lets the pages of any site read a response; a private listener takes it away again. */
 const sharedFields: Fields = {
   "Access-Control-Allow-Origin": "*",
   "Access-Control-Expose-Headers": "X-Request-Id, Retry-After, ETag, Age, Cache-Status",
@@ -28,9 +28,8 @@ export class Template {
   readonly #fields: Fields;
   readonly #headers = new Map<Form, Headers>();
 
-  /** @param isPrivate whether no other site's page may read what is answered */
-  constructor(type: string, fields: Fields = {}, isPrivate = false) {
-    this.#fields = { "Content-Type": type, ...commonFields, ...(!isPrivate && sharedFields), ...fields };
+  constructor(type: string, fields: Fields = {}) {
+    this.#fields = { "Content-Type": type, ...commonFields, ...sharedFields, ...fields };
   }
 
   headersFor(form: Form): Headers {
@@ -155,11 +154,9 @@ export const tagOf = (body: string) => Bun.hash.xxHash3(body).toString(36);
 export interface AnswerParts extends Omit<ContentParts, "template"> {
   readonly type: string;
   readonly headers?: Fields;
-  /** Whether no other site's page may read it. */
-  readonly isPrivate?: boolean;
 }
 
-export function toAnswer({ type, headers, isPrivate, ...parts }: AnswerParts): Answer {
+export function toAnswer({ type, headers, ...parts }: AnswerParts): Answer {
   const fields = { ...(parts.tag !== undefined && variesByCoding), ...headers };
-  return new Answer(new Content({ ...parts, template: new Template(type, fields, isPrivate) }));
+  return new Answer(new Content({ ...parts, template: new Template(type, fields) }));
 }

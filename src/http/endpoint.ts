@@ -15,7 +15,6 @@ import type { RateLimiter } from "./client.ts";
 import { chooseCoding } from "./coding.ts";
 import { allowedMethods, type Failure, toFailure, toProblem } from "./errors.ts";
 import type { FailureLog } from "./failure-log.ts";
-import { requestIdOf } from "./request.ts";
 import type { RequestCounter, RouteCounter } from "./requests.ts";
 
 /**
@@ -51,6 +50,8 @@ export interface Serving {
   readonly limiter: RateLimiter | undefined;
   /** Whether every answer says how long it took. */
   readonly tellsTiming: boolean;
+  /** Whether nothing that this listener answers is for other sites' pages, or for shared caches. */
+  readonly isPrivate: boolean;
   /** How long a mistaken address may be remembered by caches. */
   readonly notFound: CachePolicy;
 }
@@ -74,8 +75,9 @@ export class Endpoint {
   }
 
   handle(request: BunRequest<string>, server: Server<undefined>): Response | Promise<Response> {
-    const { method, headers } = request;
-    const requestId = requestIdOf(headers);
+    const { method } = request;
+    // Always our own: a shared cache may keep the response, so nothing of the caller's belongs in it.
+    const requestId = crypto.randomUUID();
     const asked: Asked = { request, method, requestId, begunMs: performance.now(), limits: undefined };
     let answer: ReturnType<Handler>;
     try {
@@ -94,12 +96,13 @@ export class Endpoint {
   }
 
   #fail(error: unknown, { request, requestId }: Asked): Answer {
-    const { log, notFound } = this.#serving;
+    const { log, notFound, isPrivate } = this.#serving;
     const failure = toFailure(error);
     log.failed(failure, error, request, requestId);
     // What is wrong before the operation is reached is not its failure, so it does not get the operation's kind of answer.
     const toParts = outsideOperation.has(failure.code) ? toProblem : (this.#resource.toFailure ?? toProblem);
-    const caching = failure.status === 404 || failure.status === 400 ? cachingFields(notFound) : notStored;
+    const mayBeKept = !isPrivate && (failure.status === 404 || failure.status === 400);
+    const caching = mayBeKept ? cachingFields(notFound) : notStored;
     const parts = toParts(failure, requestId, request);
     return toAnswer({ ...parts, headers: { ...caching, ...failure.headers, ...parts.headers } });
   }
@@ -123,9 +126,10 @@ export class Endpoint {
 
   /** Counts what goes out, and adds what concerns this one only. */
   #done(response: Response, status: number, { method, begunMs, limits }: Asked): Response {
-    const { life, tellsTiming } = this.#serving;
+    const { life, tellsTiming, isPrivate } = this.#serving;
     const seconds = (performance.now() - begunMs) / 1000;
     this.#counter.count(method, status, seconds);
+    if (isPrivate) withdrawSharing(response.headers);
     if (life.isDraining) response.headers.set("Connection", "close");
     if (tellsTiming) response.headers.set("Server-Timing", `total;dur=${(seconds * 1000).toFixed(2)}`);
     if (limits !== undefined) {
@@ -171,6 +175,11 @@ function preflight(requestId: string): Response {
       "Access-Control-Max-Age": "86400",
     },
   });
+}
+
+/** Takes away what lets other sites' pages read a response. */
+function withdrawSharing(headers: Headers): void {
+  for (const name of [...headers.keys()]) if (name.startsWith("access-control-")) headers.delete(name);
 }
 
 /** @throws ServiceError `too_many_requests` */

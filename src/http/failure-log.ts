@@ -1,7 +1,7 @@
 import { ServiceError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { Failure } from "./errors.ts";
-import { pathOf } from "./request.ts";
+import { clientRequestIdOf, pathOf } from "./request.ts";
 
 /** Lines a second, at most: whoever sends nonsense must not fill the disk, nor make everybody wait for it. */
 const linesPerSecond = 100;
@@ -24,7 +24,9 @@ export class FailureLog {
     if (!this.#mayWrite()) return;
     const { status, detail } = failure;
     const path = pathOf(request).slice(0, longestPath);
-    const about = { requestId, ...traceOf(request), method: request.method, path, status };
+    const clientRequestId = clientRequestIdOf(request.headers);
+    const reference = { requestId, ...(clientRequestId !== undefined && { clientRequestId }) };
+    const about = { ...reference, ...traceOf(request), method: request.method, path, status };
     if (status < 500) this.#log.info(about, detail);
     else if (error instanceof ServiceError) {
       this.#log.warn({ ...about, cause: (error.cause as Error)?.message }, detail);

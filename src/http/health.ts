@@ -13,19 +13,18 @@ type Checks = Readonly<Record<string, Check>>;
 
 /**
  * `GET /readyz`: whether requests should be sent here, check by check.
- * @param needed without these there are no right answers
- * @param wanted without these the answers are right but old: that is told, or fails too
+ * @param required one that is not met takes the process out of rotation
+ * @param advisory one that is not met is a warning only: no other replica would do better
  */
-export function getReadiness(needed: Checks, wanted: Checks, otherwise: "tell" | "fail"): Handler {
+export function getReadiness(required: Checks, advisory: Checks): Handler {
   return async () => {
-    const [problems, drawbacks] = await Promise.all([ask(needed), ask(wanted)]);
+    const [problems, warnings] = await Promise.all([ask(required), ask(advisory)]);
     const isReady = problems.every(([, problem]) => problem === undefined);
-    const isDegraded = drawbacks.some(([, problem]) => problem !== undefined);
-    const isRefused = !isReady || (isDegraded && otherwise === "fail");
-    const checks = [...problems, ...drawbacks].map(([name, problem]) => [name, problem ?? "ok"]);
-    const status = isRefused ? "not ready" : isDegraded ? "degraded" : "ready";
+    const isDegraded = warnings.some(([, warning]) => warning !== undefined);
+    const checks = [...problems, ...warnings].map(([name, problem]) => [name, problem ?? "ok"]);
+    const status = !isReady ? "not ready" : isDegraded ? "degraded" : "ready";
     const body = JSON.stringify({ status, checks: Object.fromEntries(checks) });
-    return toAnswer({ status: isRefused ? 503 : 200, type: "application/json", body, headers: notStored });
+    return toAnswer({ status: isReady ? 200 : 503, type: "application/json", body, headers: notStored });
   };
 }
 

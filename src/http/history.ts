@@ -24,6 +24,7 @@ export function getHistories(memory: Memory, { database, gate, policy }: History
   const tags = purgeTags("histories");
   const kind: Kind = {
     name: "histories",
+    isWatched: false,
     freshMs,
     staleWhileRevalidateMs: 0,
     staleIfErrorMs: policy.staleIfErrorS * 1000,

@@ -15,6 +15,8 @@ export interface Finding {
 /** A kind of answers that are remembered by name. */
 export interface Kind {
   readonly name: string;
+  /** Whether its changes are recorded: then what is kept is current for as long as they can be looked for. */
+  readonly isWatched: boolean;
   /** How long it is answered without asking; what is known to have changed is dropped before. */
   readonly freshMs: number;
   /** For how long after that the old one is still answered, while the new one is found. */
@@ -32,6 +34,7 @@ const freshMs = 5 * 60_000;
 export function lifetimeOf({ staleIfErrorS }: CachePolicy, maxAgeS = Number.POSITIVE_INFINITY) {
   const staleIfErrorMs = staleIfErrorS * 1000;
   return {
+    isWatched: true,
     freshMs: Math.min(freshMs, maxAgeS * 1000),
     staleWhileRevalidateMs: Math.max(freshMs, staleIfErrorMs),
     staleIfErrorMs,
@@ -138,25 +141,19 @@ export class Memory {
     const key = `${kind.name}/${name}`;
     const entry = this.#full?.get(key) ?? this.#empty?.get(key);
     if (entry === undefined) return this.#search(kind, name, key, undefined);
-    const ageMs = nowMs - entry.foundAtMs;
-    if (unverifiedMs > 0) {
-      return this.#answerUnverified(
-        entry,
-        key,
-        name,
-        Math.max(unverifiedMs, ageMs - kind.freshMs - kind.staleWhileRevalidateMs),
-      );
-    }
-    if (ageMs < kind.freshMs) {
+    if (unverifiedMs > 0) return this.#answerUnverified(entry, key, name, nowMs);
+    const sinceFoundMs = nowMs - entry.foundAtMs;
+    if (sinceFoundMs < kind.freshMs) {
       this.counts.hits++;
       if (!entry.finding.isEmpty) this.#lookAt(entry, nowMs);
       return entry.hit;
     }
     if (entry.finding.isEmpty) return this.#search(kind, name, key, undefined);
-    if (ageMs > kind.freshMs + kind.staleWhileRevalidateMs) return this.#search(kind, name, key, entry);
+    if (sinceFoundMs > kind.freshMs + kind.staleWhileRevalidateMs) return this.#search(kind, name, key, entry);
     if (nowMs >= entry.askAgainMs && !this.#searches.has(key)) this.#search(kind, name, key, entry).catch(() => {});
-    this.counts.stale++;
-    return this.#old(entry, ageMs - kind.freshMs, "revalidating");
+    // No change of it has been recorded, so it is as good as any other hit.
+    this.counts.hits++;
+    return entry.hit;
   }
 
   /** Forgets one name, of which something has changed. */
@@ -212,17 +209,25 @@ export class Memory {
   }
 
   /** What is kept is all there is while the store is lost: its age is told, and beyond a limit it is no answer any more. */
-  #answerUnverified(entry: Entry, key: string, name: string, unverifiedMs: number) {
+  #answerUnverified(entry: Entry, key: string, name: string, nowMs: number) {
     const { kind } = entry;
-    if (unverifiedMs > kind.staleIfErrorMs) return this.#search(kind, name, key, undefined);
+    if (this.#ageMs(entry, nowMs) > kind.staleIfErrorMs) return this.#search(kind, name, key, undefined);
     this.counts.stale++;
-    return this.#old(entry, unverifiedMs, "unverified");
+    return this.#old(entry, nowMs, "unverified");
   }
 
-  #old({ hit }: Entry, ageMs: number, detail: string): Answer | undefined {
+  /** How long ago it was last known to be current: when it was found, or when no change of it had been recorded. */
+  #ageMs({ kind, foundAtMs }: Entry, nowMs: number): number {
+    const sinceFoundMs = nowMs - foundAtMs;
+    return kind.isWatched ? Math.min(sinceFoundMs, this.#unverifiedMs(nowMs)) : sinceFoundMs;
+  }
+
+  #old(entry: Entry, nowMs: number, detail: string): Answer | undefined {
+    const { hit } = entry;
     if (hit === undefined) return undefined;
-    const age = Math.floor(ageMs / 1000);
-    return new Answer(hit.content, { Age: `${age}`, "Cache-Status": `pds; hit; detail=${detail}` });
+    const ageMs = this.#ageMs(entry, nowMs);
+    const age = ageMs > 0 && { Age: `${Math.floor(ageMs / 1000)}` };
+    return new Answer(hit.content, { ...age, "Cache-Status": `pds; hit; detail=${detail}` });
   }
 
   #search(kind: Kind, name: string, key: string, old: Entry | undefined): Promise<Answer | undefined> {
@@ -249,10 +254,11 @@ export class Memory {
     } catch (error) {
       this.counts.failed++;
       if (old === undefined) throw error;
-      const ageMs = performance.now() - old.foundAtMs - kind.freshMs;
-      if (ageMs > kind.staleWhileRevalidateMs + kind.staleIfErrorMs) throw error;
-      old.askAgainMs = performance.now() + failedMs;
-      return this.#old(old, ageMs, "stale-if-error");
+      const nowMs = performance.now();
+      const overdueMs = nowMs - old.foundAtMs - kind.freshMs - kind.staleWhileRevalidateMs;
+      if (overdueMs > kind.staleIfErrorMs) throw error;
+      old.askAgainMs = nowMs + failedMs;
+      return this.#old(old, nowMs, "stale-if-error");
     } finally {
       if (this.#searches.get(key) === search) this.#searches.delete(key);
     }

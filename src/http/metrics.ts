@@ -147,7 +147,7 @@ export async function measureProcess({
   const { hits, stale, misses, collapsed, failed, evicted, dropped } = memory.counts;
   counter(
     "memory_answers_total",
-    "Answers by where they came from: `hit` and `stale` from memory, `miss` from the store, `collapsed` by waiting for another's.",
+    "Answers by where they came from: `hit` from memory, `stale` from memory while the store cannot be asked, `miss` from the store, `collapsed` by waiting for another's.",
     "from",
     [
       [hits, { from: "hit" }],

@@ -1,14 +1,17 @@
 import type { BunRequest } from "bun";
 import { ServiceError } from "../errors.ts";
 
-/** An incoming reference that can stand in a header, a log line and a message as it is. */
-const saneReference = /^[\w.:=+/@-]{1,128}$/;
+/** A caller's reference that is short and plain enough for a log line. */
+const plainReference = /^[\w.:=+/@-]{1,128}$/;
 
-/** What a request is referred to by: what the caller calls it, when that is sane, or a name of its own. */
-export function requestIdOf(headers: Headers): string {
+/** The caller's own reference, for the log only: a shared cache may keep the response and give it to others. */
+export function clientRequestIdOf(headers: Headers): string | undefined {
   const incoming = headers.get("x-request-id");
-  return incoming !== null && saneReference.test(incoming) ? incoming : crypto.randomUUID();
+  return incoming !== null && plainReference.test(incoming) ? incoming : undefined;
 }
+
+/** The path and the query of a request. The rest of its URL comes from the `Host`, which need not be one. */
+export const targetOf = ({ url }: Request) => url.replace(/^https?:\/\/[^/?#]*/, "");
 
 /** The path of a request. Where the `Host` is missing or no host, the runtime gives the path only. */
 export const pathOf = ({ url }: Request) => url.match(/^(?:https?:\/\/[^/?#]*)?([^?#]*)/)?.[1] || "/";

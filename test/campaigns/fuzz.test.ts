@@ -456,9 +456,9 @@ function problemsOfAnswer({ method, target, fields: lines }: Wanted, answer: Wir
   const given = lines
     .filter((line) => /^x-request-id:/i.test(line))
     .map((line) => line.slice(line.indexOf(":") + 1).trim());
-  if (given.length === 1 && /^[\w.:=+/@-]{1,128}$/.test(given[0] ?? "") && requestId !== given[0])
-    problems.push("another X-Request-Id");
-  if (requestId !== undefined && !/^[\w.:=+/@-]{1,128}$/.test(requestId)) problems.push(`X-Request-Id ${requestId}`);
+  if (requestId !== undefined && given.includes(requestId)) problems.push("the caller's X-Request-Id");
+  if (requestId !== undefined && !/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(requestId))
+    problems.push(`X-Request-Id ${requestId}`);
   if (answer.repeated.length > 0) problems.push(`repeated ${answer.repeated}`);
   if (answer.isUnbounded) problems.push("no Content-Length");
   if (got.has("x-injected")) problems.push("an injected header");

@@ -103,15 +103,15 @@ describe("the probes", () => {
     }
   });
 
-  test("tell the loss of the store: alive it is, ready it is not", async () => {
+  test("tell the loss of the store: alive it is, and ready, with a warning", async () => {
     const { url, drop } = await createPostgresDatabase();
     await using service = await serve({ DATABASE_URL: url });
     await drop();
-    await until("the loss is noticed", async () => (await readinessOf(service.url)).status === 503);
-    const { body } = await readinessOf(service.url);
-    expect(body).toMatchObject({ status: "not ready", checks: { service: "ok", database: "cannot be reached" } });
+    await until("the loss is noticed", async () => (await sumOf(service, "pds_store_lost")) === 1);
+    const { status, body } = await readinessOf(service.url);
+    const database = "cannot be reached; only cached responses are served";
+    expect([status, body]).toMatchObject([200, { status: "degraded", checks: { service: "ok", database } }]);
     for (const base of [service.url, service.adminUrl]) expect((await fetch(`${base}/livez`)).status).toBe(200);
-    expect(await sumOf(service, "pds_store_lost")).toBe(1);
   });
 });
 

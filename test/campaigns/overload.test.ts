@@ -289,7 +289,8 @@ describe("a PostgreSQL", () => {
         const [ready, alive, metric] = await soon(
           Promise.all([service.get("/readyz"), service.get("/livez"), measure(service)]),
         );
-        expect([ready.status, alive.status, metric("pds_store_lost")]).toEqual([503, 200, 1]);
+        expect([ready.status, alive.status, metric("pds_store_lost")]).toEqual([200, 200, 1]);
+        expect(await ready.json()).toMatchObject({ status: "degraded", checks: { service: "ok" } });
         await Bun.sleep(stoppedMs + awayMs - performance.now());
       } finally {
         resumedMs = performance.now();

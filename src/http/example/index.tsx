@@ -4,7 +4,7 @@ import type { Product } from "../../product.ts";
 import type { Answer } from "../answer.ts";
 import type { Handler, Resources } from "../endpoint.ts";
 import { fileHandler } from "../file.ts";
-import { parameter } from "../request.ts";
+import { parameter, targetOf } from "../request.ts";
 import { CartPage } from "./cart-page.tsx";
 import { examplePath, toPage } from "./layout.tsx";
 import { ProductPage } from "./product-page.tsx";
@@ -20,9 +20,9 @@ const mostOthers = 8;
 /** An example of a product page, as a storefront makes one of what the operations answer, and of the cart behind it. */
 export function exampleResources(source: ExampleSource): Resources {
   const { brand } = source.personalization;
-  const productPage = async (product: Product, { url }: Request): Promise<Answer> => {
+  const productPage = async (product: Product, request: Request): Promise<Answer> => {
     const others = (await listExamples(source)).filter(({ id }) => id !== product.id).slice(0, mostOthers);
-    const variantId = parametersOf(url).get("variant") ?? undefined;
+    const variantId = parametersOf(request).get("variant") ?? undefined;
     return toPage(<ProductPage product={product} variantId={variantId} others={others} brand={brand} />);
   };
   const getFirst: Handler = async (request) => {
@@ -38,7 +38,7 @@ export function exampleResources(source: ExampleSource): Resources {
   };
   const getCart: Handler = async (request) => {
     const product = await findExample(source, parameter(request, "id"));
-    return product && toPage(<CartPage product={product} entries={[...parametersOf(request.url)]} brand={brand} />);
+    return product && toPage(<CartPage product={product} entries={[...parametersOf(request)]} brand={brand} />);
   };
   return {
     [examplePath]: { get: getFirst },
@@ -49,5 +49,4 @@ export function exampleResources(source: ExampleSource): Resources {
   };
 }
 
-/** Where the `Host` is missing, the runtime gives the path only. */
-const parametersOf = (url: string) => new URL(url, "http://localhost").searchParams;
+const parametersOf = (request: Request) => new URL(`http://localhost${targetOf(request)}`).searchParams;
