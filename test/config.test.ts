@@ -73,6 +73,7 @@ describe("the settings", () => {
         { setting: "S3_SECRET_ACCESS_KEY", value: "(not set)", from },
         { setting: "PRODUCT_MAX_AGE", value: "86400", from },
         { setting: "LOOKUPS_PER_MINUTE", value: "60", from },
+        { setting: "VISIBLE", value: "active", from },
         { setting: "SCHEDULER", value: "on", from },
         { setting: "LEASE_SECONDS", value: "30", from },
         { setting: "STALE_DATA", value: "tell", from },
@@ -161,6 +162,7 @@ describe("the settings", () => {
     expect((await showConfig({ PDS_CONFIG })).jobs).toEqual({
       "catalog-import": {
         source: ["a.ndjson", "b.json"],
+        max_removed_share: 0.2,
         ...plan,
         schedule: "@daily",
         time_zone: "America/New_York",
@@ -220,6 +222,7 @@ describe("junk stops the start and is named", () => {
     ["PRODUCT_MAX_AGE", "1d"],
     ["PRODUCT_MAX_AGE", ""],
     ["LOOKUPS_PER_MINUTE", "-1"],
+    ["VISIBLE", "drafts"],
     ["SCHEDULER", "yes"],
     ["LEASE_SECONDS", "0"],
     ["LEASE_SECONDS", "3601"],

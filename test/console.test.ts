@@ -324,7 +324,8 @@ test("a store from before there was a search finds its products once it is opene
   for (const table of ["product_word", "generation_style"]) await database.sql.unsafe(`DROP TABLE ${table}`);
   await database.sql.unsafe("ALTER TABLE product DROP COLUMN words");
   await database.sql.unsafe("ALTER TABLE current_generation DROP COLUMN since");
-  await database.sql`DELETE FROM migration WHERE id = 6`;
+  await database.sql.unsafe("ALTER TABLE product DROP COLUMN visible_from");
+  await database.sql`DELETE FROM migration WHERE id >= 6`;
   await closeDatabase(database);
   const opened = await openDatabase(`sqlite:${join(folder, "older.sqlite")}`);
   expect((await searchProducts(opened, "eclair", 5)).map(({ id }) => id)).toEqual(["7"]);
