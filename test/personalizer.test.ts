@@ -8,43 +8,17 @@ import { english } from "../packages/personalizer/src/labels.ts";
 import { toStyles } from "../packages/personalizer/src/selection.ts";
 import type { Personalization } from "../src/personalization.ts";
 import { accessibilityProblems, startBrowser } from "./support/browser.ts";
-import { openShop, productForm, toldBy, untilTold } from "./support/product-page.ts";
+import { making, openShop, options, productForm, properties, toldBy, untilTold } from "./support/product-page.ts";
 
 const browser = await startBrowser();
 const shop = await openShop(browser);
 afterAll(() => shop[Symbol.asyncDispose]());
 
-const options = (attributes: string, inside = "") =>
-  `<personalization-options ${attributes}>${inside}</personalization-options>`;
 const add = (page: Page) => page.getByRole("button", { name: "Add to cart" }).click();
 const element = (page: Page) => page.locator("personalization-options");
 const focused = (page: Page) =>
   page.evaluate<string>("document.activeElement.shadowRoot?.activeElement?.id || document.activeElement.localName");
 const hasFocus = (control: Locator) => control.evaluate((node) => node.matches(":focus"));
-const properties = (entries: [string, string][] | undefined) =>
-  entries?.filter(([name]) => name.startsWith("properties["));
-
-/** A SKU with one style of the given lines; a line without choices is typed. */
-function making(lines: readonly { text: string; choices?: readonly string[] }[], code = "STYLE"): Personalization {
-  return {
-    pzlines: [{ sku_id: "1", style_code: code, style_display_seq: "1", style_sku_status: "A" }],
-    pzstyles: lines.map(({ text }, index) => ({
-      style_code: code,
-      line_status: "A",
-      line_display_seq: `${index}`,
-      choice_type: `TYPE${index}`,
-      instruct_text: text,
-    })),
-    pzchoices: lines.flatMap(({ choices = [] }, index) =>
-      choices.map((choice_value, place) => ({
-        choice_type: `TYPE${index}`,
-        choice_status: "A",
-        choice_display_seq: `${place}`,
-        choice_value,
-      })),
-    ),
-  };
-}
 
 describe("a shopper", () => {
   test("chooses, fills in and orders by keyboard alone", async () => {

@@ -31,13 +31,20 @@ const theme = `
 export interface Shop extends AsyncDisposable {
   /** What was added to the cart, entry by entry in order. */
   readonly cart: [name: string, value: string][][];
-  /** What `endpoint="/made"` answers for each SKU. */
+  /** What `endpoint="/made"` answers for each SKU; 404 for others. */
   readonly made: Map<string, Personalization>;
+  /** What `endpoint="/made"` answers first: a 503 for each entry, with it as `Retry-After`. */
+  readonly busy: (string | undefined)[];
+  /** When `endpoint="/made"` was asked for which SKU. */
+  readonly madeRequests: { readonly sku: string; readonly atMs: number }[];
+  /** Holds back the answers of `endpoint="/made"` for a SKU until the returned function is called. */
+  hold(sku: string): () => void;
   readonly script: string;
   /** Which SKUs the real service was asked for, and the entity tag that goes out with its answers. */
   readonly asked: string[];
   tag: string | undefined;
-  open(main: string, options?: BrowserContextOptions): Promise<OpenPage>;
+  /** @param scripts of the page, which loads the theme and the widget unless told otherwise */
+  open(main: string, options?: BrowserContextOptions, scripts?: readonly string[]): Promise<OpenPage>;
 }
 
 /** A product's form as a theme has it, around the given elements. */
@@ -50,6 +57,38 @@ export const productForm = (inside: string, attributes = "novalidate") => `
     <button type="reset">Start over</button>
   </form>`;
 
+export const options = (attributes: string, inside = "") =>
+  `<personalization-options ${attributes}>${inside}</personalization-options>`;
+
+/** A SKU with one style of the given lines; a line without choices is typed. */
+export function making(
+  lines: readonly { text: string; choices?: readonly string[] }[],
+  code = "STYLE",
+): Personalization {
+  return {
+    pzlines: [{ sku_id: "1", style_code: code, style_display_seq: "1", style_sku_status: "A" }],
+    pzstyles: lines.map(({ text }, index) => ({
+      style_code: code,
+      line_status: "A",
+      line_display_seq: `${index}`,
+      choice_type: `TYPE${index}`,
+      instruct_text: text,
+    })),
+    pzchoices: lines.flatMap(({ choices = [] }, index) =>
+      choices.map((choice_value, place) => ({
+        choice_type: `TYPE${index}`,
+        choice_status: "A",
+        choice_display_seq: `${place}`,
+        choice_value,
+      })),
+    ),
+  };
+}
+
+/** Of what was added to the cart, the personalization. */
+export const properties = (entries: [string, string][] | undefined) =>
+  entries?.filter(([name]) => name.startsWith("properties["));
+
 /** A shop whose product pages ask the real service for the personalization of the sample brand. */
 export async function openShop(browser: Browser): Promise<Shop> {
   const environment = { DATABASE_URL: `sqlite:${join(await temporaryFolder(), "pds.sqlite")}` };
@@ -59,6 +98,9 @@ export async function openShop(browser: Browser): Promise<Shop> {
   const service = await serve(environment);
   const cart: Shop["cart"] = [];
   const made: Shop["made"] = new Map();
+  const busy: Shop["busy"] = [];
+  const madeRequests: Shop["madeRequests"] = [];
+  const held = new Map<string, Promise<void>>();
   const asked: string[] = [];
   const shop = { tag: undefined as string | undefined };
   const pages = new Map<string, string>();
@@ -77,7 +119,15 @@ export async function openShop(browser: Browser): Promise<Shop> {
         const answer = await (await service.get(path)).text();
         return new Response(answer, { headers: shop.tag === undefined ? {} : { ETag: shop.tag } });
       },
-      "/made/products/pz/:sku": ({ params }) => Response.json(made.get(params.sku)),
+      "/made/products/pz/:sku": async ({ params: { sku } }) => {
+        madeRequests.push({ sku, atMs: performance.now() });
+        await held.get(sku);
+        if (busy.length > 0) {
+          const retryAfter = busy.shift();
+          return new Response("{}", { status: 503, headers: retryAfter ? { "Retry-After": retryAfter } : {} });
+        }
+        return made.has(sku) ? Response.json(made.get(sku)) : new Response("{}", { status: 404 });
+      },
       "/slow/products/pz/:sku": async ({ params }) => {
         await Bun.sleep(params.sku.startsWith("late") ? 250 : 20);
         return Response.json(made.get(params.sku));
@@ -100,15 +150,29 @@ export async function openShop(browser: Browser): Promise<Shop> {
   return Object.assign(shop, {
     cart,
     made,
+    busy,
+    madeRequests,
+    hold: (sku: string) => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      held.set(sku, promise);
+      return () => {
+        held.delete(sku);
+        resolve();
+      };
+    },
     asked,
     script,
-    open: (main: string, options: BrowserContextOptions = {}) => {
+    open: (
+      main: string,
+      options: BrowserContextOptions = {},
+      scripts: readonly string[] = ["/theme.js", "/personalization-options.js"],
+    ) => {
       const name = `${pages.size}`;
       pages.set(
         name,
         `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
         <title>Napkin</title><link rel="stylesheet" href="/style.css">
-        <script type="module" src="/theme.js"></script><script type="module" src="/personalization-options.js"></script>
+        ${scripts.map((src) => `<script type="module" src="${src}"></script>`).join("")}
         <main><h1>Napkin</h1>${main}</main></html>`,
       );
       return openPage(browser, `${server.url}page/${name}`, options);

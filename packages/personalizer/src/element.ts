@@ -1,7 +1,8 @@
 import type { FormStyle } from "../../client/src/form.ts";
 import { make, setText } from "./dom.ts";
 import { FormView } from "./form-view.ts";
-import { english, type Labels, wordNames } from "./labels.ts";
+import { submitImplicitly } from "./implicit-submission.ts";
+import { fillIn, type Labels, shown, toLabels, wordNames } from "./labels.ts";
 import { LoadError, loadForm } from "./load.ts";
 import {
   type Fault,
@@ -9,6 +10,7 @@ import {
   fitSelection,
   keyOf,
   listFaults,
+  listLost,
   listProperties,
   nothingSelected,
   parseState,
@@ -28,6 +30,9 @@ const summaryDelayMs = 400;
 
 /** The API is beside the script, also where that is named by its version. */
 const defaultEndpoint = new URL("api/v1", import.meta.url.replace(/\/personalization-options\/[^/]*$/, "/")).href;
+
+/** A page or a framework may set them before this script has run. */
+const properties = ["sku", "endpoint", "required", "disabled", "labels"] as const;
 
 /** What was chosen, as `change` tells it and `value` has it. */
 export interface PersonalizationValue {
@@ -57,17 +62,28 @@ export class PersonalizationOptions extends HTMLElement {
   );
   readonly #body = make("div", { part: "body" });
   #labels: Partial<Labels> = {};
+  #words = this.#readWords();
+  #wordsInUse = "";
   #phase: Phase = "empty";
   #form: readonly FormStyle[] = [];
   #mark = "";
   #styles: readonly Style[] = [];
+  /** All that was entered, also what this SKU doesn't offer: the next one may. */
+  #entered = nothingSelected;
+  /** The part of it that is on offer. */
   #selection = nothingSelected;
   #view: FormView | undefined;
   /** Whether what is missing is said: not before someone tried to go on without it. */
   #strict = false;
   #disabled = false;
+  /** Whether there is an answer, and it is about the current SKU. */
+  #isAnswered = false;
   #loading: AbortController | undefined;
   #loadIsDue = false;
+  /** Whether the notice is shown because an order couldn't go on. */
+  #insists = false;
+  /** The loss that already held up a submission; each does so once. */
+  #reportedLoss = "";
   #submits: AbortController | undefined;
   #summaryTimer: ReturnType<typeof setTimeout> | undefined;
 
@@ -77,23 +93,24 @@ export class PersonalizationOptions extends HTMLElement {
     root.adoptedStyleSheets = [styleSheet()];
     root.append(this.#fallback, this.#notice, this.#body);
     root.addEventListener("change", () => this.#tell("change", { value: this.value, complete: this.#isComplete() }));
-    root.addEventListener("keydown", (event) => this.#submitOnEnter(event as KeyboardEvent));
+    root.addEventListener("keypress", (event) => this.#submitOnEnter(event as KeyboardEvent));
     this.#retry.addEventListener("click", () => this.reload());
     this.addEventListener("invalid", (event) => this.#onInvalid(event));
+    for (const name of properties) this.#adopt(name);
   }
 
   get sku(): string {
     return this.getAttribute("sku") ?? "";
   }
-  set sku(sku: string) {
-    this.setAttribute("sku", sku);
+  set sku(sku: string | null | undefined) {
+    this.#reflect("sku", sku);
   }
 
   get endpoint(): string {
     return this.getAttribute("endpoint") || defaultEndpoint;
   }
-  set endpoint(endpoint: string) {
-    this.setAttribute("endpoint", endpoint);
+  set endpoint(endpoint: string | null | undefined) {
+    this.#reflect("endpoint", endpoint);
   }
 
   get required(): boolean {
@@ -103,13 +120,20 @@ export class PersonalizationOptions extends HTMLElement {
     this.toggleAttribute("required", required);
   }
 
+  get disabled(): boolean {
+    return this.hasAttribute("disabled");
+  }
+  set disabled(disabled: boolean) {
+    this.toggleAttribute("disabled", disabled);
+  }
+
   /** Words and texts in other words; what is left out is as the attributes say, or English. */
   get labels(): Partial<Labels> {
     return this.#labels;
   }
-  set labels(labels: Partial<Labels>) {
-    this.#labels = labels;
-    this.#render();
+  set labels(labels: Partial<Labels> | null | undefined) {
+    this.#labels = labels ?? {};
+    this.#relabel();
   }
 
   /** Null where nothing is personalized. */
@@ -137,12 +161,20 @@ export class PersonalizationOptions extends HTMLElement {
     return this.#internals.checkValidity();
   }
 
-  /** Where something is missing, says so there and puts the focus there. */
+  /** Where something is missing, or was lost, says so there and puts the focus there. */
   reportValidity(): boolean {
-    if (this.checkValidity()) return true;
-    this.#strict = true;
-    this.#show();
-    this.focus();
+    const isValid = this.checkValidity();
+    const loss = this.#loss();
+    if (isValid && (loss === "" || loss === this.#reportedLoss)) return true;
+    this.#reportedLoss = loss;
+    if (isValid) {
+      this.#tell("invalid", { message: loss, label: null });
+      this.#notice.focus();
+    } else {
+      this.#strict = true;
+      this.#show();
+      this.focus();
+    }
     return false;
   }
 
@@ -154,13 +186,10 @@ export class PersonalizationOptions extends HTMLElement {
 
   /** Asks the service again. */
   async reload(): Promise<void> {
-    this.#loading?.abort();
-    if (!this.isConnected) return;
-    if (this.sku === "") return this.#settle("empty", []);
+    this.#discard();
+    if (!this.isConnected || this.sku === "") return;
     const loading = new AbortController();
     this.#loading = loading;
-    this.#enter("loading");
-    this.#show();
     try {
       const { form, mark } = await loadForm(this.endpoint, this.sku, loading.signal);
       if (loading.signal.aborted) return;
@@ -176,18 +205,26 @@ export class PersonalizationOptions extends HTMLElement {
   }
 
   connectedCallback(): void {
-    if (this.#view === undefined) this.#loadSoon();
+    if (!this.#isAnswered && this.#loading === undefined) this.#loadSoon();
   }
 
+  /** `moveBefore()` changes nothing. */
+  connectedMoveCallback(): void {}
+
   disconnectedCallback(): void {
-    clearTimeout(this.#summaryTimer);
-    this.#loading?.abort();
+    // An element that is moved is back by then, and its request goes on.
+    queueMicrotask(() => {
+      if (!this.isConnected) this.#stopLoading();
+    });
   }
 
   attributeChangedCallback(name: string, before: string | null, after: string | null): void {
     if (before === after) return;
-    if (name === "sku" || name === "endpoint") this.#loadSoon();
-    else this.#render();
+    if (name === "sku" || name === "endpoint") {
+      this.#reportedLoss = "";
+      this.#discard();
+      this.#loadSoon();
+    } else this.#relabel();
   }
 
   formAssociatedCallback(form: HTMLFormElement | null): void {
@@ -204,11 +241,43 @@ export class PersonalizationOptions extends HTMLElement {
 
   formResetCallback(): void {
     this.#strict = false;
+    this.#insists = false;
     this.#select(nothingSelected);
   }
 
   formStateRestoreCallback(state: unknown): void {
     this.#select(parseState(state));
+  }
+
+  /** A property that was set before the element was defined hides the setter: set it again. */
+  #adopt<Name extends (typeof properties)[number]>(name: Name): void {
+    if (!Object.hasOwn(this, name)) return;
+    const value = this[name];
+    delete (this as Partial<this>)[name];
+    this[name] = value;
+  }
+
+  #reflect(name: string, value: string | null | undefined): void {
+    if (value === null || value === undefined) this.removeAttribute(name);
+    else this.setAttribute(name, value);
+  }
+
+  #stopLoading(): void {
+    this.#loading?.abort();
+    this.#loading = undefined;
+  }
+
+  /** Runs at once, not with the next request: the form must not carry another SKU's options. */
+  #discard(): void {
+    this.#stopLoading();
+    this.#isAnswered = false;
+    if (this.sku === "") this.#settle("empty", []);
+    else {
+      // After "Try again" the button stays, and the focus on it.
+      if (this.#phase === "failed") this.#insists = !this.#notice.hidden;
+      this.#enter("loading");
+      this.#show();
+    }
   }
 
   /** The attributes of one moment make one request. */
@@ -222,33 +291,61 @@ export class PersonalizationOptions extends HTMLElement {
   }
 
   #enter(phase: Phase): void {
-    const { states } = this.#internals;
-    try {
-      states?.delete(this.#phase);
-      states?.add(phase);
-    } catch {
-      // Browsers before 2024 refuse names without dashes; nothing but the page's own styles depends on them.
-    }
+    this.#setState(this.#phase, false);
+    this.#setState(phase, true);
     this.#phase = phase;
+  }
+
+  #setState(name: string, isOn: boolean): void {
+    try {
+      this.#internals.states?.[isOn ? "add" : "delete"](name);
+    } catch {
+      // Browsers before 2024 refuse names without dashes; only styles depend on them.
+    }
   }
 
   #settle(phase: Phase, form: readonly FormStyle[]): void {
     const hadFocus = this.#notice.matches(":focus-within");
+    this.#loading = undefined;
+    this.#isAnswered = phase !== "failed";
+    this.#insists = false;
     this.#form = form;
-    this.#notice.hidden = !(phase === "failed" && this.required);
     this.#enter(phase);
     this.#render();
     if (hadFocus && phase === "ready") this.focus();
   }
 
-  #words(): Labels {
-    const attributes = wordNames.map((name) => [name, this.getAttribute(`label-${name}`) ?? english[name]]);
-    return { texts: parseTexts(this.getAttribute("texts")), ...Object.fromEntries(attributes), ...this.#labels };
+  #readWords(): Labels {
+    return toLabels(this.#labels, (name) => this.getAttribute(name));
+  }
+
+  /** Frameworks set equal words at every update: only different ones make the form anew. */
+  #relabel(): void {
+    const words = this.#readWords();
+    const inUse = JSON.stringify([this.required, words]);
+    if (inUse === this.#wordsInUse) return;
+    this.#wordsInUse = inUse;
+    this.#words = words;
+    this.#keepFocus(() => this.#render());
+  }
+
+  /** Counts from the end, because "No personalization", the first control, comes and goes. */
+  #keepFocus(change: () => void): void {
+    const listControls = () => [...this.#body.querySelectorAll<HTMLInputElement>("input,select")];
+    const controls = listControls();
+    const focused = controls.find((control) => control.matches(":focus"));
+    const { selectionStart, selectionEnd } = focused ?? {};
+    change();
+    if (focused === undefined) return;
+    const control = listControls().at(controls.indexOf(focused) - controls.length);
+    control?.focus({ preventScroll: true });
+    // Undefined in a list, null in a radio button.
+    if (typeof selectionStart === "number") control?.setSelectionRange(selectionStart, selectionEnd ?? null);
   }
 
   /** Makes the form anew from the answer; what is selected stays. */
   #render(): void {
-    const labels = this.#words();
+    const labels = this.#words;
     this.#styles = toStyles(this.#form, labels);
     this.#view =
       this.#styles.length === 0
@@ -258,20 +355,21 @@ export class PersonalizationOptions extends HTMLElement {
             onValue: (style, field, value) => this.#onValue(style, field, value),
           });
     this.#body.replaceChildren(...(this.#view ? [this.#view.element] : []));
-    this.#select(this.#selection);
+    this.#select(this.#entered);
   }
 
   #onStyle(style: Style | undefined): void {
     this.#strict = false;
-    this.#select({ ...this.#selection, style: style?.code });
+    this.#select({ ...this.#entered, style: style?.code });
   }
 
   #onValue(style: Style, field: Field, value: string): void {
-    const values = new Map(this.#selection.values).set(keyOf(style, field), value);
+    const values = new Map(this.#entered.values).set(keyOf(style, field), value);
     this.#select({ style: style.code, values }, field.choices.length === 0 ? summaryDelayMs : 0);
   }
 
   #select(selection: Selection, delayMs = 0): void {
+    this.#entered = selection;
     // Without the answer it is not known yet what of it is on offer.
     this.#selection = this.#offered.length > 0 ? fitSelection(selection, this.#styles, this.required) : selection;
     this.#show();
@@ -295,16 +393,32 @@ export class PersonalizationOptions extends HTMLElement {
 
   /** Brings the page and the form's idea of the element in line with what is the case. */
   #show(): void {
-    const labels = this.#words();
+    const labels = this.#words;
     const disabled = this.#disabled || this.#phase === "loading";
+    const loss = this.#loss();
     this.#fallback.hidden = this.#view !== undefined || this.#phase === "empty";
-    setText(this.#said, this.#state(labels));
+    setText(this.#said, [this.#state(labels), loss].filter(Boolean).join(" "));
     setText(this.#retry, labels.retry);
     this.#retry.disabled = this.#disabled;
+    this.#retry.hidden = this.#phase === "ready" || this.#phase === "empty";
+    this.#notice.hidden = !(this.#insists || loss !== "" || (this.#phase === "failed" && this.required));
+    this.#setState("lost", loss !== "");
+    if (loss === "" && this.#phase !== "loading") this.#reportedLoss = "";
     if (this.#view) this.#view.element.disabled = disabled;
     this.#view?.show(this.#selection, this.#strict ? this.#faults() : []);
     this.#submit(labels);
     this.#validate(labels);
+  }
+
+  /**
+   * A sentence about what was entered but isn't part of the order. Empty while that is unknown, or
+   * while nothing can be ordered anyway.
+   */
+  #loss(): string {
+    if (this.#disabled || this.#phase === "loading" || this.#hindered()) return "";
+    const lost = listLost(this.#entered, this.#offered.length > 0 ? this.#selection : nothingSelected);
+    const text = lost.map((value) => shown(value, this.#words)).join(", ");
+    return text && fillIn(this.#words.lost, { text });
   }
 
   #submit(labels: Labels): void {
@@ -338,7 +452,7 @@ export class PersonalizationOptions extends HTMLElement {
    */
   #hindered(): HTMLElement | undefined {
     if (this.#phase === "failed" && this.required) return this.#retry;
-    const awaited = this.required || this.#selection.style !== undefined;
+    const awaited = this.required || this.#entered.style !== undefined;
     return this.#phase === "loading" && awaited ? this.#notice : undefined;
   }
 
@@ -352,7 +466,10 @@ export class PersonalizationOptions extends HTMLElement {
   #onInvalid(event: Event): void {
     if (event instanceof CustomEvent) return;
     event.stopImmediatePropagation();
-    if (this.#hindered()) this.#notice.hidden = false;
+    if (this.#hindered()) {
+      this.#insists = true;
+      this.#show();
+    }
     const [fault] = this.#faults();
     const detail = { message: this.validationMessage, label: fault?.field?.label ?? null };
     if (!this.#tell("invalid", detail)) event.preventDefault();
@@ -360,8 +477,11 @@ export class PersonalizationOptions extends HTMLElement {
 
   /** As in a field that stands in the form itself. */
   #submitOnEnter(event: KeyboardEvent): void {
-    const isInput = event.target instanceof HTMLInputElement;
-    if (isInput && event.key === "Enter" && !event.isComposing) this.form?.requestSubmit();
+    if (event.key !== "Enter" || !(event.target instanceof HTMLInputElement)) return;
+    // Handlers of the page run later in the same dispatch, and may prevent this.
+    setTimeout(() => {
+      if (!event.defaultPrevented && this.form) submitImplicitly(this.form);
+    });
   }
 
   #tell(type: string, detail: unknown): boolean {
@@ -374,14 +494,5 @@ export class PersonalizationOptions extends HTMLElement {
     document.addEventListener("error", stop, { once: true });
     this.#tell("error", { message, reason, status: status ?? null, sku: this.sku });
     document.removeEventListener("error", stop);
-  }
-}
-
-function parseTexts(json: string | null): Record<string, string> {
-  try {
-    const texts: unknown = JSON.parse(json ?? "{}");
-    return typeof texts === "object" && texts !== null ? (texts as Record<string, string>) : {};
-  } catch {
-    return {};
   }
 }

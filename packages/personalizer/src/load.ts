@@ -1,7 +1,11 @@
 import { type FormStyle, toForm } from "../../client/src/form.ts";
 import { isPersonalization } from "./answer.ts";
 
+/** For everything: the requests and the pauses between them. */
 const timeoutMs = 8000;
+
+const retries = 3;
+const firstBackoffMs = 500;
 
 export type FailureReason = "network" | "timeout" | "status" | "answer";
 
@@ -32,9 +36,10 @@ export async function loadForm(endpoint: string, sku: string, signal: AbortSigna
   const controller = new AbortController();
   const abort = () => controller.abort();
   const timer = setTimeout(abort, timeoutMs);
+  const url = `${endpoint.replace(/\/+$/, "")}/products/pz/${encodeURIComponent(sku)}`;
   signal.addEventListener("abort", abort);
   try {
-    return await ask(`${endpoint.replace(/\/+$/, "")}/products/pz/${encodeURIComponent(sku)}`, sku, controller.signal);
+    return await ask(url, sku, controller.signal, performance.now() + timeoutMs);
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof LoadError) throw error;
@@ -45,14 +50,46 @@ export async function loadForm(endpoint: string, sku: string, signal: AbortSigna
   }
 }
 
-async function ask(url: string, sku: string, signal: AbortSignal): Promise<Loaded> {
-  const response = await fetch(url, { signal, credentials: "omit" });
+async function ask(url: string, sku: string, signal: AbortSignal, deadline: number): Promise<Loaded> {
+  const response = await fetchWithRetries(url, signal, deadline);
   if (!response.ok) throw new LoadError("status", response.status);
   const text = await response.text();
   const answer = parseJson(text);
   if (!isPersonalization(answer)) throw new LoadError("answer", response.status);
   const tag = response.headers.get("etag")?.replace(/^W\/|"/g, "");
   return { form: toForm(answer), mark: tag || digest(`${sku}\n${text}`) };
+}
+
+/** A busy service (503) is asked again, as long as there is time for it. */
+async function fetchWithRetries(url: string, signal: AbortSignal, deadline: number): Promise<Response> {
+  for (let attempt = 0; ; attempt++) {
+    const response = await fetch(url, { signal, credentials: "omit" });
+    if (response.status !== 503 || attempt === retries) return response;
+    const waitMs = retryDelayMs(attempt, response.headers.get("retry-after"), Date.now(), Math.random());
+    if (performance.now() + waitMs > deadline) return response;
+    await pause(waitMs, signal);
+  }
+}
+
+/**
+ * Exponential backoff with jitter, on top of the time the service asked for.
+ * @param retryAfter seconds or a date, as the header has them
+ * @param chance from 0 to 1
+ */
+export function retryDelayMs(attempt: number, retryAfter: string | null, nowMs: number, chance: number): number {
+  const stated = retryAfter ?? "";
+  const statedMs = /^\s*\d+\s*$/.test(stated) ? Number(stated) * 1000 : Date.parse(stated) - nowMs;
+  return Math.max(statedMs || 0, 0) + firstBackoffMs * 2 ** attempt * (1 - chance / 2);
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    });
+  });
 }
 
 function parseJson(text: string): unknown {

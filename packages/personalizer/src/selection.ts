@@ -4,6 +4,8 @@ import { type Labels, shown } from "./labels.ts";
 
 /** A line as the shopper meets it. */
 export interface Field {
+  /** Identifies the field within its style, whatever language its label is in. */
+  readonly key: string;
   /** Name of the line item property, unlike that of any other field of the style. */
   readonly label: string;
   readonly hint: string;
@@ -30,7 +32,7 @@ export interface Selection {
 
 export const nothingSelected: Selection = { style: undefined, values: new Map() };
 
-export const keyOf = (style: Style, field: Field) => JSON.stringify([style.code, field.label]);
+export const keyOf = (style: Style, field: Field) => JSON.stringify([style.code, field.key]);
 
 export const enteredFor = ({ values }: Selection, style: Style, field: Field) =>
   (values.get(keyOf(style, field)) ?? "").trim();
@@ -42,11 +44,14 @@ export function toStyles(form: readonly FormStyle[], labels: Labels): Style[] {
   const byCode = new Map(form.map((style) => [style.style_code, style]));
   return [...byCode].map(([code, { lines }]) => {
     const taken = new Set([labels.style]);
+    const keys = new Set<string>();
     const fields = lines.map(({ instruct_text, choices }, index): Field => {
       const { label, ...said } = parseInstruction(shown(instruct_text, labels), labels.optional);
       const name = propertyName(shown(label, labels)) || `${labels.line} ${index + 1}`;
       const values = new Set(choices.map(({ choice_value }) => choice_value));
-      return { ...said, label: unlike(taken, name), choices: [...values].filter((value) => value.trim() !== "") };
+      // From the data alone, so that other words leave what was entered where it is.
+      const key = unlike(keys, parseInstruction(instruct_text, "").label || instruct_text);
+      return { ...said, key, label: unlike(taken, name), choices: [...values].filter((value) => value.trim() !== "") };
     });
     return { code, name: shown(code, labels).trim() || `${labels.style}`, fields };
   });
@@ -118,6 +123,17 @@ export function fitSelection(selection: Selection, styles: readonly Style[], req
   }
   const only = required && styles.length === 1 ? styles[0] : undefined;
   return { style: (styleOf(selection, styles) ?? only)?.code, values };
+}
+
+/** What was entered for the chosen style and isn't in the part of the selection that is kept. */
+export function listLost(entered: Selection, kept: Selection): string[] {
+  if (entered.style === undefined) return [];
+  const isKept = kept.style === entered.style;
+  const ofStyle = JSON.stringify([entered.style, ""]).slice(0, -2);
+  const values = [...entered.values]
+    .filter(([key, value]) => key.startsWith(ofStyle) && value.trim() !== "" && !(isKept && kept.values.has(key)))
+    .map(([, value]) => value.trim());
+  return isKept || values.length > 0 ? values : [entered.style];
 }
 
 export const toState = ({ style, values }: Selection) => JSON.stringify([style ?? null, [...values]]);

@@ -10,7 +10,7 @@ const css = `
 --_radius:var(--personalization-radius,.5rem);
 --_gap:var(--personalization-gap,1.25rem)}
 :host([hidden]){display:none}
-:host(:state(empty)){display:none}
+:host(:state(empty):not(:state(lost))){display:none}
 [hidden]{display:none!important}
 *,::before,::after{box-sizing:border-box}
 p,dl,dd{margin:0}
