@@ -10,6 +10,7 @@ export function catalogImport(files: readonly string[]): Work {
     const batches = readBatches(files, reporter, signal);
     if (database !== undefined && !isRehearsal) await replaceProducts(database, batches);
     else while (!(await batches.next()).done);
+    reporter.acceptAll();
   };
 }
 
@@ -29,7 +30,7 @@ async function* readBatches(
     const { product, file, line } = read;
     const key = `${product.id}`;
     const earlier = seen.get(key);
-    if (earlier === undefined) reporter.accept();
+    if (earlier === undefined) reporter.read();
     else reporter.acceptDuplicate(`${file}:${line}`, `product ${key}`, earlier);
     seen.set(key, `${file}:${line}`);
     batch.set(key, toStored(product));
