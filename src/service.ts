@@ -25,7 +25,7 @@ import { widgetPath } from "./http/widget.ts";
 import { Comparisons } from "./jobs/comparison.ts";
 import { listJobs, type PlannedJob } from "./jobs/index.ts";
 import { Monitors } from "./jobs/monitors.ts";
-import { runNewJobs, runOnSchedule } from "./jobs/scheduler.ts";
+import { type RunningJobs, runJobs } from "./jobs/scheduler.ts";
 import { listJobHealth, listJobStatus } from "./jobs/status.ts";
 import type { Log } from "./log.ts";
 import { isSampleShop } from "./sample.ts";
@@ -93,21 +93,18 @@ export async function startService(config: Config, log: Log, told: AbortSignal, 
     await Promise.all([...new Set([database, writer, looker])].map(closeDatabase));
   };
 
-  let firstData: "loading" | "loaded" = "loading";
-  void scheduler.firstRuns.then(() => {
-    firstData = "loaded";
-  });
   await Promise.race([scheduler.firstRuns, Bun.sleep(firstDataMs)]);
+  const firstData = () => describeStarting(scheduler.starting);
+  if (firstData() !== undefined) log.warn(`listening before the first data is complete: ${firstData()}`);
 
   try {
     const jobStatus = () => inTime(listJobStatus(looker, jobs));
     const needed: Record<string, Check> = {
       service: () => (serving.life.isDraining ? "is about to stop" : undefined),
       database: () => (serving.meters.isStoreLost() ? "cannot be reached" : undefined),
-      data: () => (firstData === "loading" ? "the first imports are still running" : undefined),
       ...(part.is === "supervisor" && { workers: () => workers?.problem() }),
     };
-    const readiness = getReadiness(needed, { jobs: freshnessCheck(jobStatus) }, config.staleData);
+    const readiness = getReadiness(needed, { data: firstData, jobs: freshnessCheck(jobStatus) }, config.staleData);
     const measure = () => measureProcess({ ...serving.meters, isServing: part.is !== "supervisor" });
     const at = { isShared: config.reusePort === "on" || part.is === "worker", idleSeconds: config.idleSeconds };
 
@@ -250,11 +247,10 @@ async function startServing(
   };
 }
 
-interface Scheduler {
-  /** Settles when the jobs that had never succeeded have had their first run. */
-  readonly firstRuns: Promise<void>;
-  /** Settles when the signal has said so and every run has ended. */
-  readonly stopped: Promise<void>;
+/** What is still missing, for people. */
+function describeStarting(starting: ReadonlySet<PlannedJob>): string | undefined {
+  if (starting.size === 0) return undefined;
+  return `the first run has not ended: ${[...starting].map(({ name, brand }) => `${name} for ${brand}`).join(", ")}`;
 }
 
 function startScheduler(
@@ -263,13 +259,11 @@ function startScheduler(
   { leaseSeconds }: Config,
   log: Log,
   signal: AbortSignal,
-): Scheduler {
-  if (jobs.length === 0) return { firstRuns: Promise.resolve(), stopped: Promise.resolve() };
+): RunningJobs {
+  if (jobs.length === 0) return { starting: new Set(), firstRuns: Promise.resolve(), stopped: Promise.resolve() };
   const monitors = new Monitors(log);
-  const scheduling = { database, log, monitors, leaseSeconds, signal };
-  const firstRuns = runNewJobs(jobs, scheduling).catch((error) => log.error({ err: error }, "the first runs failed"));
-  const stopped = firstRuns.then(() => runOnSchedule(jobs, scheduling)).then(() => monitors.settled());
-  return { firstRuns, stopped };
+  const running = runJobs(jobs, { database, log, monitors, leaseSeconds, signal });
+  return { ...running, stopped: running.stopped.then(() => monitors.settled()) };
 }
 
 /** Where products are looked up: in the store, and behind it at the platform when there is one. */
