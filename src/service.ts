@@ -67,6 +67,11 @@ export async function startService(config: Config, log: Log, told: AbortSignal, 
   // One more for what people and monitors ask, which a worker does not answer.
   const looker = part.is === "worker" ? database : await openDatabase(config.databaseUrl, "looking");
   const jobs = listJobs(config, log);
+  if (part.is !== "worker" && isLookedUpOnly(config)) {
+    log.info(
+      "a shop is connected, but neither [jobs.catalog-sync] nor [jobs.catalog-reconcile] is configured: products are read only when they are requested",
+    );
+  }
   const stopping = new AbortController();
   // For the runs it is one and the same how the service was told to stop.
   const stopJobs = () => stopping.abort(new ServiceError("unavailable", "the service was stopped"));
@@ -150,6 +155,12 @@ export async function startService(config: Config, log: Log, told: AbortSignal, 
     await stop(true);
     throw error;
   }
+}
+
+/** Whether a shop's products come in by look-ups alone, which may be meant or forgotten. */
+function isLookedUpOnly({ shopifyAccessToken, shopifyClientId, jobs }: Config): boolean {
+  const isConnected = shopifyAccessToken !== "" || shopifyClientId !== "";
+  return isConnected && jobs["catalog-sync"] === undefined && jobs["catalog-reconcile"] === undefined;
 }
 
 /** The pages for people, with what they need of the jobs. */
