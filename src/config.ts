@@ -187,7 +187,7 @@ export const settings = {
     default: "tell",
     parse: oneOf("tell", "fail"),
     sentence:
-      "What `/readyz` does when a job has not succeeded for too long: `tell` so, or `fail`, so that no requests are sent here.",
+      "What `/readyz` does when a job has not succeeded for too long, or has not ended its first run: `tell` so, or `fail`, so that no requests are sent here.",
   }),
   memoryMegabytes: setting({
     default: "128",
@@ -283,14 +283,18 @@ function check(parse: (text: string) => unknown) {
   };
 }
 
+/** In the place of a cron expression: the job has no schedule. */
+export const noSchedule = "off";
+
+const schedule = z.string().superRefine(check((text) => text === noSchedule || parseSchedule(text, "UTC")));
+
 /** When and how a job is run; every job has these options. */
 const planShape = {
-  schedule: z
-    .string()
-    .superRefine(check((text) => parseSchedule(text, "UTC")))
+  schedule: schedule
     .optional()
     .describe(
-      "When it runs, as a cron expression: `*/15 * * * *`, `@daily`, or with the second first. Without one it runs when it is asked to.",
+      "When it runs, as a cron expression: `*/15 * * * *`, `@daily`, or with the second first. `off`: when it is asked to, which is the " +
+        "default but for `catalog-sync` (`*/5 * * * *`) and `catalog-reconcile` (`17 3 * * *`).",
     ),
   time_zone: z
     .string()
@@ -450,9 +454,11 @@ const jobsSchema = z.strictObject({
         defaultRemovedShare,
       ),
       ...planShape,
+      // Not on the hour, when most jobs of most shops run.
+      schedule: schedule.default("17 3 * * *"),
     })
     .optional(),
-  "catalog-sync": planSchema.optional(),
+  "catalog-sync": planSchema.extend({ schedule: schedule.default("*/5 * * * *") }).optional(),
   "history-retention": z
     .strictObject({
       keep_days: z.int().min(1).max(36_500).default(90).describe("How many days a run stays in the history."),
@@ -472,10 +478,21 @@ export const maxImportRemovedShareOf = ({ jobs }: Pick<Config, "jobs">): number 
 export interface Config extends Scalars {
   /** The tables `[jobs.NAME]` of the file; of `personalization-import` there may be several. */
   readonly jobs: z.infer<typeof jobsSchema>;
+  /** When each of them runs. */
+  readonly schedules: readonly ShownSchedule[];
   /** Each scalar as it was given. */
   readonly text: Readonly<Record<SettingName, string>>;
   /** Where each scalar came from. */
   readonly from: Readonly<Record<SettingName, "default" | "file" | "environment">>;
+}
+
+/** The schedule of a job, for people. */
+interface ShownSchedule {
+  /** The job as its table is named. */
+  readonly job: string;
+  /** The expression with its time zone, or `off`. */
+  readonly schedule: string;
+  readonly from: "default" | "file";
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -515,7 +532,14 @@ export function readConfig(environment: Environment): Config {
     text[name] = `${given}`;
     values[name] = parseSetting(name, given, from[name], path);
   }
-  const config = { ...(values as Scalars), jobs: parseJobs(jobs, path), text, from };
+  const parsedJobs = parseJobs(jobs, path);
+  const config = {
+    ...(values as Scalars),
+    jobs: parsedJobs,
+    schedules: listSchedules(parsedJobs, jobs as Record<string, unknown>),
+    text,
+    from,
+  };
   if (!isLoopback(config.adminHost) && config.adminToken === "") {
     throw invalid("the settings", "ADMIN_HOST", `is ${config.adminHost}, which is not loopback: set ADMIN_TOKEN too`);
   }
@@ -552,6 +576,18 @@ function checkBrands({ jobs, brand }: Config, path: string): void {
     "jobs.personalization-import",
     `is there twice for ${JSON.stringify(twice)}: give each its brand`,
   );
+}
+
+/** @param given the tables as they are in the file */
+function listSchedules(jobs: Config["jobs"], given: Readonly<Record<string, unknown>>): ShownSchedule[] {
+  return Object.entries(jobs).flatMap(([name, parsed]) => {
+    const tables = [given[name]].flat() as PlanOptions[];
+    return ([parsed].flat() as PlanOptions[]).map(({ schedule = noSchedule, time_zone }, index): ShownSchedule => {
+      const job = tables.length > 1 ? `${name}.${index}` : name;
+      const from = tables[index]?.schedule === undefined ? "default" : "file";
+      return { job, schedule: schedule === noSchedule ? schedule : `${schedule} ${time_zone}`, from };
+    });
+  });
 }
 
 /** The jobs as people may see them. */

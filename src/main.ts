@@ -59,7 +59,8 @@ async function main(args: string[]): Promise<number> {
   try {
     parsed = parse(command, rest);
   } catch (error) {
-    return misuse(`${name}: ${(error as Error).message}`);
+    // The parser explains some mistakes on several lines.
+    return misuse(`${name}: ${(error as Error).message.replaceAll("\n", " ")}`);
   }
   const { values, positionals } = parsed;
   if (values.help === true) {
@@ -81,7 +82,28 @@ async function main(args: string[]): Promise<number> {
 
 function parse({ options = {} }: Command, args: string[]) {
   const types = Object.fromEntries(Object.entries(options).map(([name, { type }]) => [name, { type }]));
-  return parseArgs({ args, options: { ...types, help: { type: "boolean", short: "h" } }, allowPositionals: true });
+  return parseArgs({
+    args: joinDashedValues(options, args),
+    options: { ...types, help: { type: "boolean", short: "h" } },
+    allowPositionals: true,
+  });
+}
+
+/**
+ * Makes `--brand -x` what `--brand=-x` is: the parser refuses a separate value that begins with a dash. `-h` and everything with two
+ * dashes stay options, so that a forgotten value is still noticed.
+ */
+function joinDashedValues(options: NonNullable<Command["options"]>, args: readonly string[]): string[] {
+  const joined: string[] = [];
+  for (let index = 0; index < args.length; index++) {
+    const [arg = "", value = ""] = args.slice(index, index + 2);
+    if (arg === "--") return [...joined, ...args.slice(index)];
+    const takesValue = arg.startsWith("--") && options[arg.slice(2)]?.type === "string";
+    const isDashed = /^-[^-]/.test(value) && value !== "-h";
+    joined.push(takesValue && isDashed ? `${arg}=${value}` : arg);
+    if (takesValue && isDashed) index++;
+  }
+  return joined;
 }
 
 main(process.argv.slice(2)).then(process.exit);

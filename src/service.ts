@@ -26,7 +26,7 @@ import { widgetPath } from "./http/widget.ts";
 import { Comparisons } from "./jobs/comparison.ts";
 import { listJobs, type PlannedJob } from "./jobs/index.ts";
 import { Monitors } from "./jobs/monitors.ts";
-import { runNewJobs, runOnSchedule } from "./jobs/scheduler.ts";
+import { type RunningJobs, runJobs } from "./jobs/scheduler.ts";
 import { listJobHealth, listJobStatus } from "./jobs/status.ts";
 import type { Log } from "./log.ts";
 import { isSampleShop } from "./sample.ts";
@@ -68,6 +68,11 @@ export async function startService(config: Config, log: Log, told: AbortSignal, 
   // One more for what people and monitors ask, which a worker does not answer.
   const looker = part.is === "worker" ? database : await openDatabase(config.databaseUrl, "looking");
   const jobs = listJobs(config, log);
+  if (part.is !== "worker" && isLookedUpOnly(config)) {
+    log.info(
+      "a shop is connected, but neither [jobs.catalog-sync] nor [jobs.catalog-reconcile] is configured: products are read only when they are requested",
+    );
+  }
   const stopping = new AbortController();
   // For the runs it is one and the same how the service was told to stop.
   const stopJobs = () => stopping.abort(new ServiceError("unavailable", "the service was stopped"));
@@ -94,11 +99,9 @@ export async function startService(config: Config, log: Log, told: AbortSignal, 
     await Promise.all([...new Set([database, writer, looker])].map(closeDatabase));
   };
 
-  let firstData: "loading" | "loaded" = "loading";
-  void scheduler.firstRuns.then(() => {
-    firstData = "loaded";
-  });
   await Promise.race([scheduler.firstRuns, Bun.sleep(firstDataMs)]);
+  const firstData = () => describeStarting(scheduler.starting);
+  if (firstData() !== undefined) log.warn(`listening before the first data is complete: ${firstData()}`);
 
   try {
     const jobStatus = async () => {
@@ -106,10 +109,9 @@ export async function startService(config: Config, log: Log, told: AbortSignal, 
       if (serving.meters.isStoreLost()) throw new ServiceError("unavailable", "the store is lost");
       return await inTime(listJobStatus(looker, jobs));
     };
-    const freshness = { jobs: freshnessCheck(jobStatus) };
+    const freshness = { data: firstData, jobs: freshnessCheck(jobStatus) };
     const required: Record<string, Check> = {
       service: () => (serving.life.isDraining ? "is about to stop" : undefined),
-      data: () => (firstData === "loading" ? "the first imports are still running" : undefined),
       ...(part.is === "supervisor" && { workers: () => workers?.problem() }),
       ...(config.staleData === "fail" && freshness),
     };
@@ -165,6 +167,12 @@ export async function startService(config: Config, log: Log, told: AbortSignal, 
     await stop(true);
     throw error;
   }
+}
+
+/** Whether a shop's products come in by look-ups alone, which may be meant or forgotten. */
+function isLookedUpOnly({ shopifyAccessToken, shopifyClientId, jobs }: Config): boolean {
+  const isConnected = shopifyAccessToken !== "" || shopifyClientId !== "";
+  return isConnected && jobs["catalog-sync"] === undefined && jobs["catalog-reconcile"] === undefined;
 }
 
 /** The pages for people, with what they need of the jobs. */
@@ -264,11 +272,10 @@ async function startServing(
   };
 }
 
-interface Scheduler {
-  /** Settles when the jobs that had never succeeded have had their first run. */
-  readonly firstRuns: Promise<void>;
-  /** Settles when the signal has said so and every run has ended. */
-  readonly stopped: Promise<void>;
+/** What is still missing, for people. */
+function describeStarting(starting: ReadonlySet<PlannedJob>): string | undefined {
+  if (starting.size === 0) return undefined;
+  return `the first run has not ended: ${[...starting].map(({ name, brand }) => `${name} for ${brand}`).join(", ")}`;
 }
 
 function startScheduler(
@@ -277,13 +284,11 @@ function startScheduler(
   { leaseSeconds }: Config,
   log: Log,
   signal: AbortSignal,
-): Scheduler {
-  if (jobs.length === 0) return { firstRuns: Promise.resolve(), stopped: Promise.resolve() };
+): RunningJobs {
+  if (jobs.length === 0) return { starting: new Set(), firstRuns: Promise.resolve(), stopped: Promise.resolve() };
   const monitors = new Monitors(log);
-  const scheduling = { database, log, monitors, leaseSeconds, signal };
-  const firstRuns = runNewJobs(jobs, scheduling).catch((error) => log.error({ err: error }, "the first runs failed"));
-  const stopped = firstRuns.then(() => runOnSchedule(jobs, scheduling)).then(() => monitors.settled());
-  return { firstRuns, stopped };
+  const running = runJobs(jobs, { database, log, monitors, leaseSeconds, signal });
+  return { ...running, stopped: running.stopped.then(() => monitors.settled()) };
 }
 
 /** Where products are looked up: in the store, and behind it at the platform when there is one. */

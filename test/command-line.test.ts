@@ -85,6 +85,7 @@ describe("a misuse ends with 2 and says what is wrong", () => {
     ["an option of another command", ["jobs", "--dry-run"], "--dry-run"],
     ["a value for a switch", ["config", "--json=yes"], "--json"],
     ["an option without its value", ["import", "products", products, "--brand"], "--brand"],
+    ["an option in the place of a value", ["import", "products", products, "--brand", "--json"], "--brand"],
     ["an empty brand", ["import", "products", products, "--brand", " "], "--brand"],
     ["an argument too many", ["serve", "now"], "serve"],
     ["no file", ["import", "products"], "FILE"],
@@ -325,6 +326,38 @@ describe("pds import", () => {
     const report = await jsonOf(["import", "products", products, oneProduct, "--brand", "Other"], environment);
     expect(report).toMatchObject({ job: "catalog-import", brand: "Other", outcome: "succeeded", counts: 3 });
     expect(await jsonOf(["history"], environment)).toMatchObject({ histories: [{ brand: "Other", counts: 3 }] });
+  });
+});
+
+describe("a brand that looks like an option", () => {
+  test.each(["-x", "--acme", "--json", "-h", "-", "--", "=x", "-a=b c"])(
+    "can be set, and its runs succeed: %s",
+    async (BRAND) => {
+      const [PDS_CONFIG = ""] = await writeFiles(folder, {
+        "brand.toml": `[jobs.personalization-import]\nsource = "${feed}"\nsettle_seconds = 0\n`,
+      });
+      const environment = { ...(await newStore()), BRAND, PDS_CONFIG };
+      await dataOf(["run", "personalization-import"], environment);
+      await using service = await serve(environment);
+      expect(await (await service.get("/api/v1/histories")).json()).toMatchObject({
+        histories: [{ brand: BRAND, counts: 12 }],
+      });
+      expect(await (await service.get("/api/v1/products/pz/MUG")).text()).toContain("SCRIPT");
+    },
+  );
+
+  test.each([
+    ["-x", ["--brand", "-x"]],
+    ["-x=y", ["--brand", "-x=y"]],
+    ["--acme", ["--brand=--acme"]],
+    ["--json", ["--brand=--json"]],
+    ["-h", ["--brand=-h"]],
+    ["=x", ["--brand", "=x"]],
+    ["=", ["--brand=="]],
+  ])("can be given to a command: %s", async (brand, words) => {
+    const environment = await newStore();
+    expect(await jsonOf(["import", "personalization", ...words, feed], environment)).toMatchObject({ brand });
+    expect(await jsonOf(["history"], environment)).toMatchObject({ histories: [{ brand, counts: 12 }] });
   });
 });
 

@@ -139,7 +139,14 @@ export const commands: Readonly<Record<string, Command>> = {
         from: config.from[name],
       }));
       if (values.json === true) printJson({ settings: rows, jobs: shownJobs(config.jobs) });
-      else printTable(rows);
+      else {
+        const schedules = config.schedules.map(({ job, schedule, from }) => ({
+          setting: `jobs.${job}.schedule`,
+          value: schedule,
+          from,
+        }));
+        printTable([...rows, ...schedules]);
+      }
       return true;
     },
   },

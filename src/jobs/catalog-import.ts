@@ -27,6 +27,7 @@ export function catalogImport(files: readonly string[], { visible, maxRemovedSha
     const batches = readBatches(files, visible, reporter, signal);
     if (database !== undefined && !isRehearsal) await replaceProducts(database, batches, mayRemove);
     else while (!(await batches.next()).done);
+    reporter.acceptAll();
   };
 }
 
@@ -49,7 +50,7 @@ async function* readBatches(
     const { product, file, line } = read;
     const key = `${product.id}`;
     const earlier = seen.get(key);
-    if (earlier === undefined) reporter.accept();
+    if (earlier === undefined) reporter.read();
     else reporter.acceptDuplicate(`${file}:${line}`, `product ${key}`, earlier);
     seen.set(key, `${file}:${line}`);
     const stored = toStored(product);

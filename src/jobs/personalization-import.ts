@@ -82,7 +82,10 @@ async function importFiles(
     reporter.report.personalization = report;
     reporter.object(objectionsTo(report, reporter.report, options), isForced);
   };
-  if (database === undefined || isRehearsal) return await check(async () => {});
+  if (database === undefined || isRehearsal) {
+    await check(async () => {});
+    return reporter.acceptAll();
+  }
 
   const generation = await beginGeneration(database, brand);
   try {
@@ -97,6 +100,7 @@ async function importFiles(
         : await survey.lists.pzlines.fingerprintsOfChanged(readDigest(database, from, "pzlines"), most),
     );
     await finishGeneration(database, brand, generation, JSON.stringify(state), { from, fingerprints });
+    reporter.acceptAll();
   } catch (error) {
     // What cannot be removed now, because the store is lost, the next import removes.
     await abandonGeneration(database, brand, generation).catch(() => {});
@@ -155,7 +159,7 @@ async function readFile(
     for (const row of piece.rows) {
       const earlier = survey.add(list, row, file.name);
       loading.add(row, earlier < 0);
-      if (earlier < 0) reporter.accept();
+      if (earlier < 0) reporter.read();
       else
         reporter.acceptDuplicate(`${file.name}:${row.line}`, `key ${survey.lists[list].keyOf(row)}`, `line ${earlier}`);
     }

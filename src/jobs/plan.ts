@@ -1,4 +1,4 @@
-import type { PlanOptions } from "../config.ts";
+import { noSchedule, type PlanOptions } from "../config.ts";
 import type { Run } from "../job.ts";
 import { parseSchedule, type Schedule } from "../schedule.ts";
 
@@ -25,8 +25,9 @@ export interface Plan {
 export type ScheduledPlan = Plan & { readonly schedule: Schedule };
 
 export function toPlan(options: PlanOptions): Plan {
+  const { schedule = noSchedule } = options;
   return {
-    schedule: options.schedule === undefined ? undefined : parseSchedule(options.schedule, options.time_zone),
+    schedule: schedule === noSchedule ? undefined : parseSchedule(schedule, options.time_zone),
     limitSeconds: options.limit_seconds,
     retries: options.retries,
     retryMs: options.retry_seconds * 1000,

@@ -8,6 +8,7 @@ export interface RunResult {
   readonly job: string;
   readonly brand: string;
   readonly outcome: Outcome;
+  /** What it changed or confirmed as served, so nothing for an import that failed; for a dry run, what the import would count. */
   readonly counts: number;
   /** What made it fail. */
   readonly error?: Error;
@@ -102,5 +103,5 @@ async function execute(
     error = (signal.aborted ? signal.reason : thrown) as Error;
   }
   const outcome = error === undefined ? "succeeded" : error instanceof Abandoned ? "abandoned" : "failed";
-  return { job: name, brand, outcome, counts: report.accepted, ...(error && { error }), report };
+  return { job: name, brand, outcome, counts: reporter.counts, ...(error && { error }), report };
 }

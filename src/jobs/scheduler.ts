@@ -21,23 +21,80 @@ const underWayPauseMs = 250;
 /** Before the store is asked again that could not be. */
 const lostPauseMs = 2000;
 
-/** Runs, one after the other, the jobs that have never succeeded; one that another replica runs is waited for. */
-export async function runNewJobs(jobs: readonly PlannedJob[], scheduling: Scheduling): Promise<void> {
-  const { database, signal, log } = scheduling;
-  for (const job of jobs) {
-    const { name, brand } = job;
-    while (!signal.aborted && (await findLastSuccess(database, name, brand)) === undefined) {
-      if (await runClaimed(job, { job: name, brand, isFirst: true }, scheduling)) break;
-      log.debug({ job: name, brand }, "another one runs it");
-      await pause(underWayPauseMs, signal);
-    }
-  }
+/**
+ * Before the next first run begins. A file import holds the embedded store's only write lock from its start to its end: the next
+ * claim then waits for that lock, rather than two processes that give up after a while.
+ */
+const headStartMs = 2000;
+
+/** A job whose first run leaves nothing to do for that of another: the comparison reads in bulk what the other reads one by one. */
+const precededBy: Readonly<Record<string, string>> = { "catalog-sync": "catalog-reconcile" };
+
+export interface RunningJobs {
+  /** The jobs that may have to run for the first time, or do so. */
+  readonly starting: ReadonlySet<PlannedJob>;
+  /** Settles when every job that had never succeeded has had its first run. */
+  readonly firstRuns: Promise<void>;
+  /** Settles when the signal has said so and what was begun has ended. */
+  readonly stopped: Promise<void>;
 }
 
-/** Runs the jobs on their schedules until the signal says so and what was begun has ended. */
-export async function runOnSchedule(jobs: readonly PlannedJob[], scheduling: Scheduling): Promise<void> {
-  const following = jobs.map((job) => (isScheduled(job) ? follow(job, scheduling) : undefined));
-  await Promise.all([...following, sweep(scheduling)]);
+/**
+ * Runs each job on its schedule until the signal says so, and at once if it has never succeeded. A first run that hangs holds back
+ * no other job.
+ */
+export function runJobs(jobs: readonly PlannedJob[], scheduling: Scheduling): RunningJobs {
+  const starting = new Set(jobs);
+  const takeTurn = createTurns(scheduling.signal);
+  const firstRuns = new Map<string, Promise<void>>();
+  const loops = jobs.map((job) => {
+    const earlier = firstRuns.get(precededBy[job.name] ?? "");
+    const first = (earlier ?? Promise.resolve())
+      .then(() => runNew(job, takeTurn, scheduling))
+      .finally(() => starting.delete(job));
+    firstRuns.set(
+      job.name,
+      Promise.all([firstRuns.get(job.name), first]).then(() => {}),
+    );
+    if (!isScheduled(job)) return first;
+    return earlier === undefined
+      ? first.then(() => follow(job, scheduling))
+      : Promise.all([first, follow(job, scheduling)]);
+  });
+  return {
+    starting,
+    firstRuns: Promise.all(firstRuns.values()).then(() => {}),
+    stopped: Promise.all([...loops, sweep(scheduling)]).then(() => {}),
+  };
+}
+
+type TakeTurn = (work: () => Promise<boolean>) => Promise<boolean>;
+
+/** Lets one begin after the other: when the one before has ended, or has had its head start. */
+function createTurns(signal: AbortSignal): TakeTurn {
+  let turn: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const begun = turn.then(() => (signal.aborted ? false : work()));
+    turn = Promise.race([begun.catch(() => {}), turn.then(() => pause(headStartMs, signal))]);
+    return begun;
+  };
+}
+
+/** Runs a job that has never succeeded, once; one that another replica runs is waited for. */
+async function runNew(job: PlannedJob, takeTurn: TakeTurn, scheduling: Scheduling): Promise<void> {
+  const { name, brand } = job;
+  const { database, signal, log } = scheduling;
+  while (!signal.aborted) {
+    try {
+      if ((await findLastSuccess(database, name, brand)) !== undefined) return;
+      if (await takeTurn(() => runClaimed(job, { job: name, brand, isFirst: true }, scheduling))) return;
+      log.debug({ job: name, brand }, "another one runs it");
+      await pause(underWayPauseMs, signal);
+    } catch (error) {
+      log.error({ job: name, brand, err: error }, "the first run cannot begin at the moment");
+      await pause(lostPauseMs, signal);
+    }
+  }
 }
 
 type ScheduledJob = PlannedJob & { readonly plan: ScheduledPlan };

@@ -60,7 +60,8 @@ async function runProcess(
   showing: Showing,
 ): Promise<ProcessEnd> {
   const child = Bun.spawn(
-    [...thisProgram(), "run", name, "--brand", brand, "--claimed", `${id}`, ...showing.arguments],
+    // In one word: a brand may begin with a dash, and would be taken for an option.
+    [...thisProgram(), "run", name, `--brand=${brand}`, "--claimed", `${id}`, ...showing.arguments],
     // Nothing is written to its input: that this closes tells it that its supervisor is gone.
     { stdin: "pipe", stdout: showing.stdout, stderr: showing.stderr },
   );

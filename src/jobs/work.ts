@@ -34,6 +34,8 @@ const otherReasons = "other reasons";
 
 /** Keeps account of one run. */
 export class Reporter {
+  /** What the run has changed or confirmed as served so far. */
+  counts = 0;
   readonly report: ImportReport = {
     accepted: 0,
     duplicates: 0,
@@ -48,8 +50,20 @@ export class Reporter {
     return this.report.rejected > 0;
   }
 
+  /** Something that is done, such as products that are written. */
   accept(count = 1): void {
     this.report.accepted += count;
+    this.counts += count;
+  }
+
+  /** A row or document that is right, of a set that is served whole or not at all: it counts once `acceptAll` says so. */
+  read(): void {
+    this.report.accepted++;
+  }
+
+  /** The whole set that was read is served now, or would be after a dry run. */
+  acceptAll(): void {
+    this.counts = this.report.accepted;
   }
 
   /** One row or document, with all that is wrong with it. */
