@@ -3,7 +3,7 @@ import { environmentName, optionsByHand, readConfig, settingNames, shown, shownJ
 import { ServiceError } from "../errors.ts";
 import type { Part } from "../service.ts";
 import { brandOf, openLog, whenTold, withDatabase } from "./common.ts";
-import { print, printJson, printTable, tell } from "./output.ts";
+import { print, printJson, printSafeJson, printTable, tell } from "./output.ts";
 
 export interface CommandOption {
   readonly type: "string" | "boolean";
@@ -124,7 +124,7 @@ export const commands: Readonly<Record<string, Command>> = {
         value: shown(name, config),
         from: config.from[name],
       }));
-      if (values.json === true) printJson({ settings: rows, jobs: shownJobs(config.jobs) });
+      if (values.json === true) printSafeJson({ settings: rows, jobs: shownJobs(config.jobs) });
       else printTable(rows);
       return true;
     },
