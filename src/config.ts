@@ -581,7 +581,9 @@ function parseSetting(name: SettingName, value: unknown, from: string, path: str
   try {
     return settings[name].parse(`${value}`);
   } catch (cause) {
-    const got = (settings[name] as Setting<unknown>).hide === undefined ? `, not ${JSON.stringify(`${value}`)}` : "";
+    // Nobody knows where the password of a misspelled address ends.
+    const mayBeSecret = (settings[name] as Setting<unknown>).hide !== undefined || /@|:\/\//.test(`${value}`);
+    const got = mayBeSecret ? "" : `, not ${JSON.stringify(`${value}`)}`;
     throw invalid(where, key, `${(cause as Error).message}${got}`);
   }
 }
