@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { z } from "zod";
 import { parseCachePolicy } from "./caching.ts";
+import { hideCredentials } from "./credentials.ts";
 import { ServiceError } from "./errors.ts";
 import { choiceSchema, lineSchema, styleSchema } from "./personalization.ts";
 import { parseSchedule } from "./schedule.ts";
@@ -9,8 +10,8 @@ interface Setting<T> {
   readonly default: string;
   readonly parse: (text: string) => T;
   readonly sentence: string;
-  /** Never printed: `secret` hides the whole value, `password` the password of a URL. */
-  readonly hide?: "secret" | "password";
+  /** Never printed: `secret` hides the whole value, `credentials` those of an address. */
+  readonly hide?: "secret" | "credentials";
 }
 
 const setting = <T>(of: Setting<T>): Setting<T> => of;
@@ -32,8 +33,12 @@ const brand = (text: string) =>
 const token = (text: string) =>
   text === "" || /^[!-~]{16,}$/.test(text) ? text : expected("at least 16 visible ASCII characters, or nothing at all");
 
+/** Characters at which an address ends within a text: a password has them percent-encoded. */
+const endsAddress = /[\s"<>`\\]/;
+
 function databaseUrl(text: string): string {
-  if (/^sqlite:.+/.test(text) || (/^postgres(ql)?:\/\//.test(text) && URL.canParse(text))) return text;
+  if (/^sqlite:.+/.test(text)) return text;
+  if (/^postgres(ql)?:\/\//.test(text) && URL.canParse(text) && !endsAddress.test(text)) return text;
   return expected("sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/DATABASE");
 }
 
@@ -46,7 +51,9 @@ const seconds = (text: string) => (/^\d{1,9}$/.test(text) ? Number(text) : expec
 const count = (text: string) => (/^\d{1,6}$/.test(text) ? Number(text) : expected("a whole number up to 999999"));
 
 const endpoint = (text: string) =>
-  text === "" || (/^https?:/.test(text) && URL.canParse(text)) ? text : expected("an http:// or https:// address");
+  text === "" || (/^https?:\/\//.test(text) && URL.canParse(text) && !endsAddress.test(text))
+    ? text
+    : expected("an http:// or https:// address");
 
 function oneOf<Word extends string>(...words: readonly Word[]): (text: string) => Word {
   return (text) => words.find((word) => word === text) ?? expected(`one of ${words.join(", ")}`);
@@ -102,7 +109,7 @@ export const settings = {
     default: "sqlite:data/pds.sqlite",
     parse: databaseUrl,
     sentence: "The store: `sqlite:PATH` (embedded) or `postgres://…` (shared by several replicas).",
-    hide: "password",
+    hide: "credentials",
   }),
   shopDomain: setting({
     default: "localhost",
@@ -116,7 +123,7 @@ export const settings = {
   }),
   shopifyAccessToken: setting({
     default: "",
-    parse: anything,
+    parse: header,
     sentence: "Access token of the shop's app (`shpat_…`).",
     hide: "secret",
   }),
@@ -135,6 +142,7 @@ export const settings = {
     default: "",
     parse: endpoint,
     sentence: "Another platform than `https://SHOP_DOMAIN`, such as the stand-in.",
+    hide: "credentials",
   }),
   feedAuthorization: setting({
     default: "",
@@ -146,6 +154,7 @@ export const settings = {
     default: "",
     parse: endpoint,
     sentence: "Endpoint of an S3-compatible store that is not Amazon's, for a feed at an `s3://` address.",
+    hide: "credentials",
   }),
   s3Region: setting({ default: "us-east-1", parse: anything, sentence: "Its region." }),
   s3AccessKeyId: setting({ default: "", parse: anything, sentence: "Its access key.", hide: "secret" }),
@@ -416,9 +425,6 @@ function documentedOptions(shape: Readonly<Record<string, z.ZodType>>): Document
   });
 }
 
-/** An address as messages may repeat it: people paste what they were given, with all that is in it. */
-const withoutSecrets = (address: string) => address.replace(/\/\/[^/]*@/, "//").replace(/[?#].*$/s, "");
-
 /** The options of a feed that is imported by hand: it lies there whole, since a person says so. */
 export function optionsByHand(
   config: Pick<Config, "jobs" | "brand">,
@@ -426,7 +432,7 @@ export function optionsByHand(
   brand: string,
 ): PersonalizationOptions {
   const problem = problemOfFeedSource(source);
-  if (problem !== undefined) throw new ServiceError("bad_request", `${withoutSecrets(source)}: ${problem}`);
+  if (problem !== undefined) throw new ServiceError("bad_request", `${hideCredentials(source)}: ${problem}`);
   const configured = config.jobs["personalization-import"] ?? [];
   const options = configured.find((job) => (job.brand ?? config.brand) === brand) ?? configured[0];
   return { ...(options ?? personalizationSchema.parse({ source })), source, settle_seconds: 0 };
@@ -592,7 +598,11 @@ function listSchedules(jobs: Config["jobs"], given: Readonly<Record<string, unkn
 
 /** The jobs as people may see them. */
 export function shownJobs(jobs: Config["jobs"]): unknown {
-  const hidden = (key: string, value: unknown) => (key === "ping" ? "(set, hidden)" : value);
+  const hidden = (key: string, value: unknown) => {
+    // Whoever knows a monitor's address can call it.
+    if (key === "ping") return "(set, hidden)";
+    return typeof value === "string" ? hideCredentials(value) : value;
+  };
   return JSON.parse(JSON.stringify(jobs, hidden));
 }
 
@@ -602,16 +612,7 @@ export function shown(name: SettingName, config: Config): string {
   const value = config[name];
   const text = typeof value === "object" ? config.text[name] : `${value}`;
   if (hide === "secret") return text === "" ? "(not set)" : "(set, hidden)";
-  return hide === "password" ? withoutPassword(text) : text;
-}
-
-export function withoutPassword(url: string): string {
-  if (!URL.canParse(url)) return url;
-  const parsed = new URL(url);
-  if (parsed.password === "" && !parsed.searchParams.has("password")) return url;
-  if (parsed.password !== "") parsed.password = "hidden";
-  if (parsed.searchParams.has("password")) parsed.searchParams.set("password", "hidden");
-  return parsed.href;
+  return hideCredentials(text);
 }
 
 export const isLoopback = (address: string) => /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/.test(address);
@@ -636,7 +637,9 @@ function parseSetting(name: SettingName, value: unknown, from: string, path: str
   try {
     return settings[name].parse(`${value}`);
   } catch (cause) {
-    const got = (settings[name] as Setting<unknown>).hide === undefined ? `, not ${JSON.stringify(`${value}`)}` : "";
+    // Nobody knows where the password of a misspelled address ends.
+    const mayBeSecret = (settings[name] as Setting<unknown>).hide !== undefined || /@|:\/\//.test(`${value}`);
+    const got = mayBeSecret ? "" : `, not ${JSON.stringify(`${value}`)}`;
     throw invalid(where, key, `${(cause as Error).message}${got}`);
   }
 }
@@ -657,5 +660,5 @@ function parseJobs(value: unknown, path: string): Config["jobs"] {
 }
 
 function invalid(where: string, key: string, what: string): ServiceError {
-  return new ServiceError("invalid_setting", `${where}: ${key}: ${what}`);
+  return new ServiceError("invalid_setting", hideCredentials(`${where}: ${key}: ${what}`));
 }

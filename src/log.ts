@@ -1,13 +1,29 @@
-import pino, { type Logger } from "pino";
+import pino, { type DestinationStream, type Logger } from "pino";
 import type { LogLevel } from "./config.ts";
+import { hideCredentials } from "./credentials.ts";
 import { isTerminal } from "./terminal.ts";
 
 export type Log = Logger;
 
-/** Writes to standard error: JSON lines, or lines for people when that is a terminal. */
+/**
+ * Writes to standard error: JSON lines, or lines for people when that is a terminal. No line holds the credentials of an address,
+ * whoever writes it.
+ */
 export async function createLog(level: LogLevel): Promise<Log> {
   const fd = 2;
-  if (!isTerminal()) return pino({ level, base: null }, pino.destination({ fd, sync: true }));
+  const options = { level, base: null, serializers: { err: (error: Error) => describeError(error, level) } };
+  if (!isTerminal()) return pino(options, withoutCredentials(pino.destination({ fd, sync: true })));
   const { default: pretty } = await import("pino-pretty");
-  return pino({ level, base: null }, pretty({ destination: fd, sync: true, translateTime: "SYS:HH:MM:ss" }));
+  return pino(options, withoutCredentials(pretty({ destination: fd, sync: true, translateTime: "SYS:HH:MM:ss" })));
+}
+
+const withoutCredentials = (destination: DestinationStream): DestinationStream => ({
+  write: (line) => destination.write(hideCredentials(line)),
+});
+
+/** The stack of what the system or the store reported tells nothing: they are about the machine, not the program. */
+function describeError(error: Error, level: LogLevel): unknown {
+  const { name: type, message, code } = error as NodeJS.ErrnoException;
+  if (code === undefined || level === "debug" || level === "trace") return pino.stdSerializers.err(error);
+  return { type, message, code };
 }

@@ -2,6 +2,7 @@
 import { parseArgs } from "node:util";
 import { type Command, type CommandOption, commands } from "./commands/index.ts";
 import { print, tell } from "./commands/output.ts";
+import { readConfig } from "./config.ts";
 import { ServiceError } from "./errors.ts";
 
 /** Exit statuses. */
@@ -74,10 +75,31 @@ async function main(args: string[]): Promise<number> {
   try {
     return (await command.run(positionals, values)) ? 0 : failed;
   } catch (error) {
-    const expected = error instanceof ServiceError;
-    tell(`pds: ${expected ? error.message : ((error as Error).stack ?? error)}`);
-    return expected && error.code === "bad_request" ? misused : failed;
+    tellFailure(error);
+    return error instanceof ServiceError && error.code === "bad_request" ? misused : failed;
   }
+}
+
+/** One line for people; who looks for a fault in the program sets the log's level. */
+function tellFailure(error: unknown): void {
+  const { name, message, stack } = error instanceof Error ? error : new Error(`${error}`);
+  if (error instanceof ServiceError) tell(`pds: ${message}`);
+  else if (showsStacks()) tell(`pds: ${stack ?? message}`);
+  else tell(`pds: ${name}: ${message.replace(/\s+/g, " ")} (LOG_LEVEL=debug shows where)`);
+}
+
+function showsStacks(): boolean {
+  try {
+    return ["trace", "debug"].includes(readConfig(process.env).logLevel);
+  } catch {
+    return false;
+  }
+}
+
+/** Left to itself the runtime prints some of the program's source, once for each. */
+function endByUncaught(error: unknown): void {
+  tellFailure(error);
+  process.exit(failed);
 }
 
 function parse({ options = {} }: Command, args: string[]) {
@@ -106,4 +128,6 @@ function joinDashedValues(options: NonNullable<Command["options"]>, args: readon
   return joined;
 }
 
+process.on("uncaughtException", endByUncaught);
+process.on("unhandledRejection", endByUncaught);
 main(process.argv.slice(2)).then(process.exit);

@@ -22,6 +22,8 @@ const floors = [
     "program",
     "json",
     "errors",
+    "credentials",
+    "temporary",
     "sample",
     "terminal",
   ],

@@ -11,7 +11,7 @@ import {
 import { ServiceError } from "../errors.ts";
 import type { Part } from "../service.ts";
 import { brandOf, openLog, whenTold, withDatabase } from "./common.ts";
-import { print, printJson, printTable, tell } from "./output.ts";
+import { print, printJson, printSafeJson, printTable, tell } from "./output.ts";
 
 export interface CommandOption {
   readonly type: "string" | "boolean";
@@ -138,7 +138,7 @@ export const commands: Readonly<Record<string, Command>> = {
         value: shown(name, config),
         from: config.from[name],
       }));
-      if (values.json === true) printJson({ settings: rows, jobs: shownJobs(config.jobs) });
+      if (values.json === true) printSafeJson({ settings: rows, jobs: shownJobs(config.jobs) });
       else {
         const schedules = config.schedules.map(({ job, schedule, from }) => ({
           setting: `jobs.${job}.schedule`,

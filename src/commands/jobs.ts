@@ -5,7 +5,7 @@ import type { Run } from "../job.ts";
 import { listJobs } from "../jobs/index.ts";
 import { listJobStatus } from "../jobs/status.ts";
 import { openLog, withDatabase } from "./common.ts";
-import { printJson, printTable, tell } from "./output.ts";
+import { printSafeJson, printTable, tell } from "./output.ts";
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -18,7 +18,7 @@ export function printJobs(values: Values): Promise<boolean> {
       return { ...status, schedule: plan?.schedule?.expression ?? null, last, source };
     });
     if (values.json === true) {
-      printJson(
+      printSafeJson(
         rows.map(({ job, brand, source, schedule, last, ...status }) => ({
           job,
           brand,
@@ -61,7 +61,7 @@ export async function printHistory(text: string, values: Values): Promise<boolea
     const details = runs.map(detailsOf);
     if (order === "asc") details.reverse();
     const rows = histories.map((record, index) => ({ ...record, ...(details[index] as (typeof details)[number]) }));
-    if (values.json === true) printJson({ histories: rows });
+    if (values.json === true) printSafeJson({ histories: rows });
     else if (rows.length === 0) tell("no job has finished yet");
     else {
       printTable(

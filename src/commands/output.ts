@@ -1,4 +1,5 @@
 import { writeSync } from "node:fs";
+import { hideCredentials } from "../credentials.ts";
 
 // The streams of Node take as long to be made as everything else that a short command needs to begin.
 
@@ -8,10 +9,10 @@ export function print(line: string): void {
   console.log(line);
 }
 
-/** … and messages to standard error. */
+/** … and messages to standard error, without the credentials of addresses in them. */
 export function tell(line: string): void {
   try {
-    writeSync(2, `${line}\n`);
+    writeSync(2, `${hideCredentials(line)}\n`);
   } catch {
     // Nobody listens any more, or too slowly: a message is not worth failing for.
   }
@@ -21,10 +22,17 @@ export function printJson(value: unknown): void {
   print(JSON.stringify(value, null, 2));
 }
 
-/** Rows with the same keys as aligned columns under their names. */
+/** The same for what came from outside: settings, runs, reports. */
+export function printSafeJson(value: unknown): void {
+  printJson(JSON.parse(JSON.stringify(value), hideInText));
+}
+
+const hideInText = (_: string, value: unknown) => (typeof value === "string" ? hideCredentials(value) : value);
+
+/** Rows with the same keys as aligned columns under their names, without the credentials of addresses in them. */
 export function printTable(rows: readonly Record<string, string | number>[]): void {
   const columns = Object.keys(rows[0] ?? {});
-  const lines = [columns, ...rows.map((row) => columns.map((column) => `${row[column] ?? ""}`))];
+  const lines = [columns, ...rows.map((row) => columns.map((column) => hideCredentials(`${row[column] ?? ""}`)))];
   const widths = columns.map((_, index) => Math.max(...lines.map((line) => line[index]?.length ?? 0)));
   for (const line of lines)
     print(

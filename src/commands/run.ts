@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { constants, setPriority } from "node:os";
 import { type Config, readConfig } from "../config.ts";
+import { hideCredentials } from "../credentials.ts";
 import type { Database } from "../database/database.ts";
 import { databaseExists } from "../database/index.ts";
 import { claimRun, findRun, findRunUnderWay } from "../database/run.ts";
@@ -13,7 +14,7 @@ import { supervise } from "../jobs/supervisor.ts";
 import type { Log } from "../log.ts";
 import { isTerminal } from "../terminal.ts";
 import { brandOf, openLog, whenTold, withDatabase } from "./common.ts";
-import { print, printJson, tell } from "./output.ts";
+import { print, printSafeJson, tell } from "./output.ts";
 import { progressLine } from "./progress.ts";
 import { describePersonalization, describeProblems } from "./report.ts";
 
@@ -149,9 +150,11 @@ async function runShown(run: (options: RunOptions) => Promise<RunResult>): Promi
 function report({ error, report, ...run }: RunResult, values: Values): boolean {
   for (const line of describeProblems(report)) tell(line);
   const { personalization } = report;
-  if (values.json === true) printJson({ ...run, ...(error && { reason: error.message }), ...report });
+  if (values.json === true) printSafeJson({ ...run, ...(error && { reason: error.message }), ...report });
   // Of an import that failed nothing came: what its feed held is a part of the message.
-  else for (const line of personalization ? describePersonalization(personalization) : []) (error ? tell : print)(line);
+  else
+    for (const line of personalization ? describePersonalization(personalization) : [])
+      (error ? tell : print)(hideCredentials(line));
   if (error === undefined && values.json !== true) print(sentenceOf(run, values["dry-run"] === true));
   if (error !== undefined) tell(`pds: ${run.job}: ${error.message}`);
   return error === undefined;

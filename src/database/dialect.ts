@@ -47,6 +47,8 @@ export interface Dialect {
   readonly yielding: readonly string[];
   /** Whether that is what an error tells. */
   readonly isBusy: (error: unknown) => boolean;
+  /** Whether an error tells that its disk is full, or that a file there may grow no further. */
+  readonly isFull: (error: unknown) => boolean;
 }
 
 /** Characters that are sent at once. */
@@ -148,6 +150,8 @@ const sqlite: Dialect = {
   // Nor does it write the log back, which is work for as long as an import's: whoever else writes does that.
   yielding: ["PRAGMA busy_timeout = 0", "PRAGMA wal_autocheckpoint = 0"],
   isBusy: (error) => `${(error as { code?: unknown }).code}`.startsWith("SQLITE_BUSY"),
+  // A quota and a size limit come as a failed write.
+  isFull: (error) => /^SQLITE_(FULL|IOERR_WRITE|IOERR_SHMSIZE)$/.test(`${(error as { code?: unknown }).code}`),
 };
 
 /** A product's words as the index has them: folded and parted by whoever writes them, so that there is nothing left to parse. */
@@ -198,6 +202,8 @@ const postgres: Dialect = {
   later: (seconds) => textOf(`clock_timestamp() + interval '${seconds} seconds'`),
   yielding: [],
   isBusy: () => false,
+  // disk_full
+  isFull: (error) => (error as { errno?: unknown }).errno === "53100",
 };
 
 /** The dialect of a `sqlite:` or `postgres:` address. */

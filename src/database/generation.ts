@@ -2,7 +2,7 @@ import type { SQL } from "bun";
 import { ServiceError } from "../errors.ts";
 import { recordPersonalizationChange } from "./change.ts";
 import type { Database } from "./database.ts";
-import { writing } from "./database.ts";
+import { checkRoom, writing } from "./database.ts";
 import { type Cell, insertRows } from "./rows.ts";
 
 /** The tables of a generation's rows, by the list that each holds. */
@@ -56,15 +56,35 @@ export async function beginGeneration(database: Database, brand: string): Promis
     return row;
   });
   if (created === undefined) throw new Error("the database made no generation");
-  await sweepGenerations(database, brand);
   return created.id;
 }
 
 /**
- * Adds rows to a generation that is being loaded, all or none.
- * @throws ServiceError `unavailable` when another import of the brand has begun since.
+ * Removes what unfinished imports left behind, of every brand.
+ * @param job the job that imports: a brand's generation is left alone while that has a run under way
  */
-export function loadRows(database: Database, generation: number, list: List, rows: LoadedRows): Promise<void> {
+export async function removeUnfinishedGenerations(database: Database, job: string, brand: string): Promise<void> {
+  const { dialect, sql } = database;
+  const unfinished = await sql`SELECT 1 FROM generation WHERE state <> 'complete' LIMIT 1`;
+  if (unfinished.length === 0) return;
+  await writing(database, async (transaction) => {
+    await transaction.unsafe(dialect.lockGenerations);
+    // The brand's own run is the one that asks, and has begun none yet.
+    await transaction`
+      UPDATE generation SET state = 'removed' WHERE state = 'loading' AND (brand = ${brand} OR NOT EXISTS (
+        SELECT 1 FROM run WHERE run.job = ${job} AND run.brand = generation.brand AND run.finished_at IS NULL
+          AND run.lease_until >= ${transaction.unsafe(dialect.now)}))`;
+  });
+  await sweepGenerations(database);
+  await tidyTables(database);
+}
+
+/**
+ * Adds rows to a generation that is being loaded, all or none.
+ * @throws ServiceError `unavailable` when another import of the brand has begun since, or the disk is full.
+ */
+export async function loadRows(database: Database, generation: number, list: List, rows: LoadedRows): Promise<void> {
+  await checkRoom(database);
   const { table, columns, key } = tables[list];
   const keyPlaces = key.map((column) => (columns as readonly string[]).indexOf(column));
   const names = ["generation", ...columns, "position"];
@@ -74,7 +94,7 @@ export function loadRows(database: Database, generation: number, list: List, row
     cells.push(position);
   };
   const { dialect } = database;
-  return writing(database, async (transaction) => {
+  await writing(database, async (transaction) => {
     const count = rows.fresh.length + rows.repeated.length;
     await holdGeneration(transaction, generation, count);
     await dialect.load(transaction, { table, columns: names, rows: rows.fresh, append });
@@ -191,6 +211,7 @@ export async function finishGeneration(
 export async function abandonGeneration(database: Database, brand: string, generation: number): Promise<void> {
   await database.sql`UPDATE generation SET state = 'removed' WHERE id = ${generation} AND state = 'loading'`;
   await sweepGenerations(database, brand);
+  await tidyTables(database);
 }
 
 /** Keeps the brand's current generation and those that were current before it, and removes the others. */
@@ -209,8 +230,7 @@ export async function removeOldGenerations(database: Database, brand: string, ke
       WHERE brand = ${brand} AND state = 'complete' AND id NOT IN (SELECT id FROM kept)`;
   });
   await sweepGenerations(database, brand);
-  const { sql, dialect } = database;
-  for (const { table } of Object.values(tables)) await sql.unsafe(dialect.tidy(table));
+  await tidyTables(database);
 }
 
 export interface LastGeneration {
@@ -362,10 +382,18 @@ async function makeCurrent(
   await recordPersonalizationChange(sql, database, now?.id === from ? fingerprints : undefined);
 }
 
-/** Deletes what was removed, the rows first: cut short, the next sweep goes on. */
-async function sweepGenerations(database: Database, brand: string): Promise<void> {
+async function tidyTables({ sql, dialect }: Database): Promise<void> {
+  for (const { table } of Object.values(tables)) await sql.unsafe(dialect.tidy(table));
+}
+
+/**
+ * Deletes what was removed, the rows first: cut short, the next sweep goes on.
+ * @param brand undefined for all of them
+ */
+async function sweepGenerations(database: Database, brand?: string): Promise<void> {
   const { sql } = database;
-  const removed = await sql<{ id: number }[]>`SELECT id FROM generation WHERE brand = ${brand} AND state = 'removed'`;
+  const ofBrand = brand === undefined ? sql`` : sql`AND brand = ${brand}`;
+  const removed = await sql<{ id: number }[]>`SELECT id FROM generation WHERE state = 'removed' ${ofBrand}`;
   for (const { id } of removed) {
     for (const { table, key } of Object.values(tables)) await deleteRows(sql, table, key[0], id);
     await sql`DELETE FROM generation_digest WHERE generation = ${id}`;

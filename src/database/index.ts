@@ -3,9 +3,9 @@ import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { SQL } from "bun";
-import { withoutPassword } from "../config.ts";
+import { hideCredentials } from "../credentials.ts";
 import { ServiceError } from "../errors.ts";
-import { type Database, inTurn, type Value } from "./database.ts";
+import { type Database, explainFull, inTurn, type Value } from "./database.ts";
 import { dialectOf } from "./dialect.ts";
 import { migrate } from "./migrations.ts";
 
@@ -28,22 +28,22 @@ export async function openDatabase(url: string, use: Use = "serving"): Promise<D
       // A prepared statement is planned for any value, and looks for the newest run of a job that hardly ever ran among all runs.
       new SQL(url, { connectionTimeout: 5, max: use === "serving" ? dialect.readers : 2, prepare: use !== "looking" });
   const reader = url.startsWith("sqlite:") ? readerOfFile(url.slice("sqlite:".length)) : readerOf(sql);
-  const database: Database = { sql, dialect, ...reader };
+  const path = url.startsWith("sqlite:") ? url.slice("sqlite:".length) : undefined;
+  const place = { name: path ?? hideCredentials(url), folder: path === undefined ? undefined : dirname(path) };
+  const database: Database = { sql, dialect, ...place, ...reader };
   try {
     // A new file is given its journal by whoever comes first; for that the engine lets nobody wait.
     for (const statement of dialect.setup) await inTurn(dialect, () => sql.unsafe(statement));
     await migrate(database);
     if (use === "yielding") for (const statement of dialect.yielding) await sql.unsafe(statement);
     return database;
-  } catch (cause) {
+  } catch (error) {
     await sql.close({ timeout: 0 });
-    throw new ServiceError(
-      "unavailable",
-      `DATABASE_URL: cannot open ${withoutPassword(url)}: ${(cause as Error).message}`,
-      {
-        cause,
-      },
-    );
+    const cause = explainFull(database, error) as Error;
+    if (cause instanceof ServiceError) throw cause;
+    throw new ServiceError("unavailable", `DATABASE_URL: cannot open ${hideCredentials(url)}: ${cause.message}`, {
+      cause,
+    });
   }
 }
 

@@ -1,4 +1,5 @@
 import type { SQL } from "bun";
+import { hideCredentials } from "../credentials.ts";
 import { historyLimit } from "../history.ts";
 import type { FinishedRun, ImportReport, Outcome, Run } from "../job.ts";
 import { type Database, writing } from "./database.ts";
@@ -67,13 +68,16 @@ export interface RunEnd {
   readonly report?: ImportReport;
 }
 
+/** The history, the console and the log of whoever looks at them show what is stored. */
+const hidden = (text: string | null | undefined) => (text == null ? null : hideCredentials(text));
+
 /** Records how a run ended, unless it was ended already: from here on it is part of the history. */
 export async function finishRun({ sql, dialect }: Database, id: number, end: RunEnd): Promise<void> {
-  const report = end.report === undefined ? null : JSON.stringify(end.report);
+  const report = end.report === undefined ? null : hideCredentials(JSON.stringify(end.report));
   await sql`
     UPDATE run SET
       finished_at = ${sql.unsafe(dialect.now)}, outcome = ${end.outcome}, counts = ${end.counts},
-      reason = ${end.reason ?? null}, report = ${report}
+      reason = ${hidden(end.reason)}, report = ${report}
     WHERE id = ${id} AND finished_at IS NULL`;
 }
 
@@ -98,8 +102,8 @@ export async function concludeRun(database: Database, id: number, end: ProcessEn
       UPDATE run SET
         finished_at = coalesce(finished_at, ${sql.unsafe(dialect.now)}),
         outcome = coalesce(outcome, ${"failed" satisfies Outcome}),
-        reason = coalesce(${end.stopped ?? null}, reason, ${end.exit}),
-        log = ${end.log}
+        reason = coalesce(${hidden(end.stopped)}, reason, ${hidden(end.exit)}),
+        log = ${hidden(end.log)}
       WHERE id = ${id}`,
   );
   return await findRun(database, id);

@@ -2,9 +2,9 @@ import { join } from "node:path";
 import { S3Client, type S3File } from "bun";
 import type { PersonalizationOptions } from "../config.ts";
 import { ServiceError } from "../errors.ts";
+import { saveStream } from "../temporary.ts";
 import type { Credentials, FoundFile, Origin } from "./delivery.ts";
 import { findLists } from "./lists.ts";
-import { save } from "./spool.ts";
 
 /** Objects below a prefix of an S3 bucket. */
 export function bucketOrigin(
@@ -35,6 +35,7 @@ export function bucketOrigin(
       return await Promise.race([request, stopped]);
     } catch (cause) {
       signal.throwIfAborted();
+      if (cause instanceof ServiceError) throw cause;
       const { code = "", message } = cause as Error & { code?: string };
       throw new ServiceError("unavailable", `${name}: ${[code, message].filter(Boolean).join(": ")}`, { cause });
     }
@@ -55,10 +56,10 @@ export function bucketOrigin(
       files: await findLists(options, base, look),
       marker: marker === undefined ? undefined : await look(marker),
     }),
-    fetch: async ({ name, version }, openSpool) => {
+    fetch: async ({ name, version }, openFolder) => {
       const key = name.slice(base.length);
-      const target = join((await openSpool()).folder, key);
-      await ask(name, save(client.file(`${prefix}${key}`).stream(), target));
+      const target = join((await openFolder()).path, key);
+      await ask(name, saveStream(client.file(`${prefix}${key}`).stream(), target));
       return (await look(key))?.version === version ? target : undefined;
     },
   };

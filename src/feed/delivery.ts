@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Config, PersonalizationOptions } from "../config.ts";
+import { createTemporaryFolder, type TemporaryFolder } from "../temporary.ts";
 import { bucketOrigin } from "./bucket.ts";
 import { folderOrigin } from "./folder.ts";
 import { type ListName, listNames } from "./lists.ts";
 import type { FeedFile } from "./personalization.ts";
 import { checksum } from "./source.ts";
-import { createSpool, type Spool } from "./spool.ts";
 import { webOrigin } from "./web.ts";
 
 /** A file as its origin tells of it, before it is read. */
@@ -31,7 +31,7 @@ export interface Origin {
   readonly versionsTell: boolean;
   find(marker: string | undefined): Promise<Found>;
   /** Brings a file here. @returns its path; undefined when it has another version by now */
-  fetch(file: FoundFile, openSpool: () => Promise<Spool>): Promise<string | undefined>;
+  fetch(file: FoundFile, openFolder: () => Promise<TemporaryFolder>): Promise<string | undefined>;
 }
 
 export interface DeliveredFile extends FeedFile {
@@ -88,14 +88,15 @@ export async function collectFeed(
 ): Promise<Delivery> {
   const known = previous?.format === formatOf(options) ? previous : undefined;
   const origin = openOrigin(options, credentials, known, signal);
-  let spool: Promise<Spool> | undefined;
-  const openSpool = () => {
-    spool ??= createSpool();
-    return spool;
+  let folder: Promise<TemporaryFolder> | undefined;
+  const openFolder = () => {
+    folder ??= createTemporaryFolder("feed");
+    return folder;
   };
-  const dispose = async () => (await spool)?.remove();
+  // One that could not be made is nothing to remove.
+  const dispose = async () => (await folder?.catch(() => undefined))?.remove();
   try {
-    const delivery = await collect(origin, options, known, openSpool, signal);
+    const delivery = await collect(origin, options, known, openFolder, signal);
     return { ...delivery, [Symbol.asyncDispose]: dispose };
   } catch (error) {
     await dispose();
@@ -113,7 +114,7 @@ async function collect(
   origin: Origin,
   options: PersonalizationOptions,
   known: FeedState | undefined,
-  openSpool: () => Promise<Spool>,
+  openFolder: () => Promise<TemporaryFolder>,
   signal: AbortSignal,
 ): Promise<Collected> {
   const first = await origin.find(options.marker);
@@ -134,7 +135,7 @@ async function collect(
   const delivered = {} as Record<ListName, DeliveredFile>;
   for (const list of listNames) {
     const { name, version } = files[list];
-    const path = await origin.fetch(files[list], openSpool);
+    const path = await origin.fetch(files[list], openFolder);
     if (path === undefined) return { status: "incomplete", reason: `${name} was changed while it was read` };
     delivered[list] = { path, name, version, ...(await checksum(path)) };
   }

@@ -2,9 +2,9 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { PersonalizationOptions } from "../config.ts";
 import { ServiceError } from "../errors.ts";
+import { saveStream, type TemporaryFolder } from "../temporary.ts";
 import type { Credentials, FeedState, FoundFile, Origin } from "./delivery.ts";
 import { type ListName, listNames, missing, namesOf } from "./lists.ts";
-import { type Spool, save } from "./spool.ts";
 
 const maxTries = 4;
 /** Before the second try, twice that before the third, and so on. */
@@ -85,18 +85,18 @@ export function webOrigin(
       for (const list of listNames) files[list] = await findFile(list);
       return { files, marker: marker === undefined ? undefined : await look(marker) };
     },
-    fetch: ({ name, version }, openSpool) =>
+    fetch: ({ name, version }, openFolder) =>
       ask(name, {}, async (response) => {
         if (!response.ok) throw new ServiceError("unavailable", `${name}: ${response.status} ${response.statusText}`);
         if (versionOf(response) !== version) return undefined;
-        return await download(response, name, await openSpool());
+        return await download(response, name, await openFolder());
       }),
   };
 }
 
-async function download(response: Response, name: string, { folder }: Spool): Promise<string> {
+async function download(response: Response, name: string, { path: folder }: TemporaryFolder): Promise<string> {
   const path = join(folder, new URL(name).pathname.split("/").at(-1) ?? "");
-  const bytes = await save(response.body ?? new ReadableStream(), path);
+  const bytes = await saveStream(response.body ?? new ReadableStream(), path);
   const promised = response.headers.get("Content-Length");
   if (promised !== null && bytes !== Number(promised)) throw new Error(`${bytes} of ${promised} bytes came`);
   return path;

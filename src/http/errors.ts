@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { hideCredentials } from "../credentials.ts";
 import { isDatabaseError } from "../database/index.ts";
 import { type ErrorCode, ServiceError } from "../errors.ts";
 import type { AnswerParts } from "./answer.ts";
@@ -72,7 +73,7 @@ const headersOf: Partial<Record<ErrorCode | "internal", Record<string, string>>>
 };
 
 function describe(error: unknown): { code: ErrorCode | "internal"; detail: string } {
-  if (error instanceof ServiceError) return { code: error.code, detail: error.message };
+  if (error instanceof ServiceError) return { code: error.code, detail: hideCredentials(error.message) };
   if (isDatabaseError(error)) return { code: "unavailable", detail: "The data cannot be reached at the moment." };
   return { code: "internal", detail: "The service failed to answer." };
 }

@@ -1,11 +1,12 @@
 import { type Config, maxRemovedShareOf, type PersonalizationOptions } from "../config.ts";
+import { hideCredentials } from "../credentials.ts";
 import type { Log } from "../log.ts";
 import { connectPlatform } from "../shopify/connection.ts";
 import { type CatalogImportOptions, catalogImport } from "./catalog-import.ts";
 import { catalogReconcile } from "./catalog-reconcile.ts";
 import { catalogSync } from "./catalog-sync.ts";
 import { historyRetention } from "./history-retention.ts";
-import { type ImportMode, personalizationImport } from "./personalization-import.ts";
+import { type ImportMode, personalizationImport, personalizationImportName } from "./personalization-import.ts";
 import { type Plan, toPlan } from "./plan.ts";
 import type { Work } from "./work.ts";
 
@@ -22,7 +23,12 @@ export interface Job {
 export type PlannedJob = Job & { readonly plan: Plan };
 
 export function catalogImportJob(files: readonly string[], options: CatalogImportOptions, brand: string): Job {
-  return { name: "catalog-import", brand, source: files.join(", "), work: catalogImport(files, options) };
+  return {
+    name: "catalog-import",
+    brand,
+    source: hideCredentials(files.join(", ")),
+    work: catalogImport(files, options),
+  };
 }
 
 export function personalizationImportJob(
@@ -32,7 +38,7 @@ export function personalizationImportJob(
   mode: ImportMode,
 ): Job {
   const work = personalizationImport(options, config, mode);
-  return { name: "personalization-import", brand, source: options.source, work };
+  return { name: personalizationImportName, brand, source: hideCredentials(options.source), work };
 }
 
 const bySchedule: ImportMode = { isByHand: false, isForced: false };
@@ -76,7 +82,7 @@ function listPlatformJobs(
   const request = connectPlatform(config, log);
   if (request === undefined) return [];
   const maxRemovedShare = maxRemovedShareOf(config);
-  const source = config.shopifyApiUrl || config.shopDomain;
+  const source = hideCredentials(config.shopifyApiUrl) || config.shopDomain;
   const { "catalog-reconcile": reconcile, "catalog-sync": sync } = config.jobs;
   return [
     ...(reconcile

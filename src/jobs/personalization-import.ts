@@ -1,5 +1,5 @@
 import type { Config, PersonalizationOptions } from "../config.ts";
-import type { Database } from "../database/database.ts";
+import { type Database, explainFull } from "../database/database.ts";
 import {
   abandonGeneration,
   beginGeneration,
@@ -10,6 +10,7 @@ import {
   loadRows,
   readDigest,
   removeOldGenerations,
+  removeUnfinishedGenerations,
   type StyleUsers,
   saveDigest,
   saveStyleUsers,
@@ -23,10 +24,12 @@ import { findChanged } from "./changes.ts";
 import { objectionsTo } from "./guards.ts";
 import { Loading } from "./loading.ts";
 import { FeedSurvey } from "./survey.ts";
-import type { RunContext, Work } from "./work.ts";
+import type { Reporter, RunContext, Work } from "./work.ts";
 
 /** Choices and styles first: by then each line can be told whether its style is there. */
 const readingOrder: readonly ListName[] = ["pzchoices", "pzstyles", "pzlines"];
+
+export const personalizationImportName = "personalization-import";
 
 /** How a feed is taken. */
 export interface ImportMode {
@@ -41,7 +44,8 @@ type Files = Readonly<Record<ListName, DeliveredFile>>;
 /** Reads a feed and makes it the brand's current generation. */
 export function personalizationImport(options: PersonalizationOptions, config: Config, mode: ImportMode): Work {
   return async (context) => {
-    const { database, brand, reporter, signal } = context;
+    const { database, brand, isRehearsal, reporter, signal } = context;
+    if (database !== undefined && !isRehearsal) await removeLeftovers(database, brand, reporter);
     const last = database && (await findLastGeneration(database, brand));
     const previous = mode.isForced ? undefined : (JSON.parse(last?.feed ?? "null") as FeedState | null);
     const given = mode.isForced ? { ...options, marker: undefined } : options;
@@ -51,6 +55,16 @@ export function personalizationImport(options: PersonalizationOptions, config: C
     else if (mode.isByHand) throw new ServiceError("invalid_input", `${delivery.reason}; --force takes it as it is`);
     else reporter.note(`the feed is not complete yet, the next run looks again: ${delivery.reason}`);
   };
+}
+
+/** Before anything else: on a disk that is full this makes room. What fails here does not keep the import from trying. */
+async function removeLeftovers(database: Database, brand: string, reporter: Reporter): Promise<void> {
+  try {
+    await removeUnfinishedGenerations(database, personalizationImportName, brand);
+  } catch (error) {
+    const { message } = explainFull(database, error) as Error;
+    reporter.note(`what an earlier import left behind could not be removed, the next import tries again: ${message}`);
+  }
 }
 
 function unchangedNote(source: string, last: LastGeneration | undefined): string {

@@ -1,5 +1,5 @@
-import type { Database } from "../database/database.ts";
-import { finishRun, renewLease } from "../database/run.ts";
+import { type Database, explainFull } from "../database/database.ts";
+import { finishRun, type RunEnd, renewLease } from "../database/run.ts";
 import type { ImportReport, Outcome } from "../job.ts";
 import type { Job } from "./index.ts";
 import { type OnProgress, Reporter } from "./work.ts";
@@ -41,8 +41,19 @@ export async function runJob(
   );
   const result = await execute(database, false, job, { signal: AbortSignal.any([signal, lost.signal]), onProgress });
   const { outcome, counts, report, error } = result;
-  await finishRun(database, id, { outcome, counts, report, ...(error && { reason: error.message }) });
+  await record(database, id, { outcome, counts, report, ...(error && { reason: error.message }) });
   return result;
+}
+
+/** A full store has room for a run's end even when it has none for its report. */
+async function record(database: Database, id: number, end: RunEnd): Promise<void> {
+  try {
+    await finishRun(database, id, end);
+  } catch (error) {
+    if (!database.dialect.isFull(error)) throw error;
+    const { report: _, ...rest } = end;
+    await finishRun(database, id, rest);
+  }
 }
 
 /**
@@ -87,6 +98,9 @@ export function rehearseJob(database: Database | undefined, job: Job, options: R
   return execute(database, true, job, options);
 }
 
+const explain = (database: Database | undefined, thrown: unknown) =>
+  database === undefined ? thrown : explainFull(database, thrown);
+
 async function execute(
   database: Database | undefined,
   isRehearsal: boolean,
@@ -100,7 +114,7 @@ async function execute(
     await work({ database, isRehearsal, brand, reporter, signal, onProgress });
   } catch (thrown) {
     // Whatever the work threw when it was told to stop: who told it is the reason.
-    error = (signal.aborted ? signal.reason : thrown) as Error;
+    error = (signal.aborted ? signal.reason : explain(database, thrown)) as Error;
   }
   const outcome = error === undefined ? "succeeded" : error instanceof Abandoned ? "abandoned" : "failed";
   return { job: name, brand, outcome, counts: reporter.counts, ...(error && { error }), report };

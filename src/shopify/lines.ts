@@ -16,8 +16,3 @@ export async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGener
   }
   if (rest.length > 0) yield rest;
 }
-
-export function writeLine(writer: Bun.FileSink, line: Buffer): void {
-  writer.write(line);
-  writer.write("\n");
-}

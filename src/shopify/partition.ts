@@ -1,11 +1,11 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { ServiceError } from "../errors.ts";
 import { type Id, toId } from "../product.ts";
+import { createTemporaryFolder, TemporaryFile, type TemporaryFolder } from "../temporary.ts";
 import { assemble } from "./assemble.ts";
 import type { BulkResult } from "./bulk.ts";
-import { splitLines, writeLine } from "./lines.ts";
+import { splitLines } from "./lines.ts";
 import type { CompleteProduct } from "./queries.ts";
 
 const closeBrace = "}".charCodeAt(0);
@@ -27,60 +27,59 @@ const partsBetweenCollections = 16;
 export class PartitionedResult {
   /** Every product of the result. */
   readonly ids = new Set<Id>();
-  readonly #folder: string;
+  readonly #folder: TemporaryFolder;
   readonly #parts: number;
-  readonly #writers: Bun.FileSink[];
+  readonly #writers: TemporaryFile[] = [];
   /** In which part a variant's product lies; a variant's metafields name only the variant. */
   readonly #partOfVariant = new Map<Id, number>();
   /** Variants some of whose metafields came before them: the rest waits behind those, so that siblings keep their order. */
   readonly #early = new Set<Id>();
 
-  private constructor(folder: string, parts: number) {
+  private constructor(folder: TemporaryFolder, parts: number) {
     this.#folder = folder;
     this.#parts = parts;
-    this.#writers = Array.from({ length: parts }, (_, part) =>
-      Bun.file(this.#path(part)).writer({ highWaterMark: 65_536 }),
-    );
   }
 
   static async create(bytes: number): Promise<PartitionedResult> {
     const parts = Math.min(maxParts, Math.max(1, Math.ceil(bytes / partBytes)));
-    return new PartitionedResult(await mkdtemp(join(tmpdir(), "pds-bulk-")), parts);
+    const result = new PartitionedResult(await createTemporaryFolder("bulk"), parts);
+    try {
+      for (let part = 0; part < parts; part++) result.#writers.push(new TemporaryFile(result.#path(`${part}.ndjson`)));
+      return result;
+    } catch (error) {
+      await result[Symbol.asyncDispose]();
+      throw error;
+    }
   }
 
-  #path(part: number): string {
-    return join(this.#folder, `${part}.ndjson`);
+  #path(name: string): string {
+    return join(this.#folder.path, name);
   }
 
   /** Adds a result, or what of it belongs to products that are in already. */
   async add(lines: AsyncIterable<Buffer>, products: "all" | "known"): Promise<void> {
-    // A file of each result's own: a writer that is given nothing leaves what is in its file already.
-    const early = Bun.file(join(this.#folder, `early-${products}.ndjson`));
-    const writer = early.writer();
+    using early = new TemporaryFile(this.#path(`early-${products}.ndjson`));
     let unflushed = 0;
-    try {
-      for await (const line of lines) {
-        if (!this.#place(line, products)) writeLine(writer, line);
-        unflushed += line.length;
-        if (unflushed < partBytes) continue;
-        unflushed = 0;
-        await this.#flush();
-        await writer.flush();
-      }
-    } finally {
-      await writer.end();
+    for await (const line of lines) {
+      if (!this.#place(line, products)) addLine(early, line);
+      unflushed += line.length;
+      if (unflushed < partBytes) continue;
+      unflushed = 0;
+      this.#flush();
+      early.flush();
     }
+    early.flush();
     this.#early.clear();
     // What came before its variant did has one by now.
-    for await (const line of splitLines(early.stream())) {
+    for await (const line of splitLines(Bun.file(early.path).stream())) {
       if (this.#place(line, products)) continue;
       throw new Error("the bulk result is not whole: it holds metafields without their variant");
     }
-    await this.#flush();
+    this.#flush();
   }
 
-  async #flush(): Promise<void> {
-    for (const writer of this.#writers) await writer.flush();
+  #flush(): void {
+    for (const writer of this.#writers) writer.flush();
   }
 
   /** @returns whether it is known by now which product the line belongs to */
@@ -113,23 +112,30 @@ export class PartitionedResult {
 
   #write(part: number, line: Buffer): void {
     const writer = this.#writers[part];
-    if (writer !== undefined) writeLine(writer, line);
+    if (writer !== undefined) addLine(writer, line);
   }
 
   /** The products of one part after the other. */
   async *products(): AsyncGenerator<CompleteProduct[]> {
     for (const [part, writer] of this.#writers.entries()) {
-      await writer.end();
+      writer[Symbol.dispose]();
       // The collector underrates what a part leaves behind, most of which lies outside its heap: left alone it grows to a gigabyte.
       if (part % partsBetweenCollections === 0) Bun.gc(true);
-      yield assemble(await Bun.file(this.#path(part)).bytes());
+      yield assemble(await Bun.file(writer.path).bytes());
     }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const writer of this.#writers) await writer.end();
-    await rm(this.#folder, { recursive: true, force: true });
+    for (const writer of this.#writers) writer[Symbol.dispose]();
+    await this.#folder.remove();
   }
+}
+
+const newline = Buffer.from("\n");
+
+function addLine(file: TemporaryFile, line: Buffer): void {
+  file.add(line);
+  file.add(newline);
 }
 
 interface Identity {
@@ -176,7 +182,8 @@ export async function partition(
       return result;
     } catch (error) {
       await result[Symbol.asyncDispose]();
-      if (download === maxDownloads || signal.aborted) throw error;
+      // A full disk is as full for the next download.
+      if (download === maxDownloads || signal.aborted || error instanceof ServiceError) throw error;
       await sleep(download * pauseMs, undefined, { signal });
     }
   }

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { chmod, chown, cp, mkdtemp, rm } from "node:fs/promises";
+import { chmod, chown, cp, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -24,10 +24,20 @@ interface Binaries {
 
 /** The server refuses to run as root: as root it runs as `nobody`. */
 const asRoot = process.getuid?.() === 0;
-const identity = asRoot ? { uid: 65534, gid: 65534 } : {};
+const nobody = 65534;
+const identity = asRoot ? { uid: nobody, gid: nobody } : {};
 
-/** @param settings of the server, such as `shared_buffers=1GB` */
-export async function createPostgres(settings: readonly string[] = []): Promise<Postgres> {
+/** Where a server can be given a small disk: only root may mount one, in a namespace that ends with the server. */
+export const canHaveSmallDisk =
+  asRoot &&
+  Bun.which("setpriv") !== null &&
+  Bun.spawnSync(["unshare", "-m", "mount", "-t", "tmpfs", "none", "/mnt"]).success;
+
+/**
+ * @param settings of the server, such as `shared_buffers=1GB`
+ * @param smallDisk megabytes of a disk that is the tablespace "small"
+ */
+export async function createPostgres(settings: readonly string[] = [], smallDisk?: number): Promise<Postgres> {
   const folder = await mkdtemp(join(tmpdir(), "pds-postgres-"));
   const data = join(folder, "data");
   await chmod(folder, 0o755);
@@ -45,7 +55,9 @@ export async function createPostgres(settings: readonly string[] = []): Promise<
       "max_connections=200",
       ...settings,
     ];
-    server = run(postgres, ["-D", data, "-p", `${port}`, ...flags.flatMap((flag) => ["-c", flag])]);
+    const args = ["-D", data, "-p", `${port}`, ...flags.flatMap((flag) => ["-c", flag])];
+    server =
+      smallDisk === undefined ? run(postgres, args) : runWithDisk(join(folder, "small"), smallDisk, postgres, args);
     const { pid = 0 } = server;
     leash({ pid, exited: new Promise((resolve) => server?.once("exit", resolve)), folder }, "QUIT");
     await saying(server, "database system is ready to accept connections");
@@ -57,9 +69,15 @@ export async function createPostgres(settings: readonly string[] = []): Promise<
     await ended;
     server = undefined;
   };
+  if (smallDisk !== undefined) await mkdir(join(folder, "small"));
   await start();
+  const url = `postgres://pds@127.0.0.1:${port}/postgres`;
+  if (smallDisk !== undefined) {
+    await using sql = new SQL(url, { max: 1 });
+    await sql.unsafe(`CREATE TABLESPACE small LOCATION '${join(folder, "small")}'`);
+  }
   return {
-    url: `postgres://pds@127.0.0.1:${port}/postgres`,
+    url,
     start,
     stop,
     remove: async () => {
@@ -102,6 +120,17 @@ async function findBinaries(folder: string): Promise<Binaries> {
 
 function run(command: string, args: string[]): ChildProcess {
   return spawn(command, args, { ...identity, cwd: tmpdir(), stdio: ["ignore", "ignore", "pipe"] });
+}
+
+/** As it is, but with a disk mounted at a folder that nobody else sees. */
+function runWithDisk(folder: string, megabytes: number, command: string, args: string[]): ChildProcess {
+  const disk = `mount -t tmpfs -o size=${megabytes}m,uid=${nobody},gid=${nobody},mode=700 none "$1"`;
+  const become = `shift && exec setpriv --reuid ${nobody} --regid ${nobody} --clear-groups "$@"`;
+  const script = `${disk} && ${become}`;
+  return spawn("unshare", ["-m", "sh", "-c", script, "sh", folder, command, ...args], {
+    cwd: tmpdir(),
+    stdio: ["ignore", "ignore", "pipe"],
+  });
 }
 
 function succeeds(child: ChildProcess): Promise<boolean> {
