@@ -52,7 +52,7 @@ const wantsPage = (request: Request) => (request.headers.get("accept") ?? "").in
 /** How long a page may take: it must not hang with the store. */
 const pageMs = 20_000;
 
-function pageHandler(render: Render): Handler {
+export function pageHandler(render: Render): Handler {
   return async (request) => {
     // Where the `Host` is missing, the runtime gives the path only.
     const url = new URL(request.url, "http://localhost");
