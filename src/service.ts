@@ -1,6 +1,6 @@
 import type { Config } from "./config.ts";
-import { failurePage } from "./console/failure.tsx";
-import { consolePages } from "./console/index.ts";
+import { errorPage } from "./console/error-page.tsx";
+import { consolePages } from "./console/index.tsx";
 import type { Database } from "./database/database.ts";
 import { listCurrentGenerations } from "./database/generation.ts";
 import { closeDatabase, openDatabase } from "./database/index.ts";
@@ -174,7 +174,7 @@ function openConsole(
     widgetPath,
     ...(isSampleShop(shopDomain) && { examplePath, drawsSampleImages: true }),
   });
-  return { pages, toFailure: failurePage };
+  return { pages, toFailure: errorPage };
 }
 
 /** The demo shop, which reads through the same concurrency limit as the operations. */

@@ -24,7 +24,7 @@ const floors = [
     "errors",
     "sample",
     "page",
-    "duration",
+    "format",
     "terminal",
   ],
   ["config", "log"],

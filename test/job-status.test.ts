@@ -174,11 +174,11 @@ describe.each([...engines])("on %s, pds jobs", async (engine) => {
         brand: "fresh",
         schedule: "@hourly",
         next: expect.any(String),
-        success: expect.stringMatching(/^5\d min ago$/),
+        success: expect.stringMatching(/^5\d minutes ago$/),
         counts: "12",
       },
       // That hour is over, and nobody has run it.
-      { ...row, brand: "late", schedule: "@hourly", next: expect.any(String), success: "2 h ago (too long)" },
+      { ...row, brand: "late", schedule: "@hourly", next: expect.any(String), success: "2 hours ago (too long)" },
       { ...row, brand: "old", schedule: "", next: "", finished, success: "2 d ago (too long)" },
       { ...row, brand: "busy", schedule: "", next: "", outcome: "running", success: "never" },
       // The second attempt comes before the next leap year.
