@@ -1,26 +1,25 @@
-/** An answer that the service may say is still right. */
-export interface Remembered {
-  readonly tag: string;
+export interface CachedResponse {
+  readonly entityTag: string;
   readonly text: string;
 }
 
-export interface Memory {
-  find(path: string): Remembered | undefined;
-  save(path: string, answer: Remembered): void;
+export interface ResponseCache {
+  find(path: string): CachedResponse | undefined;
+  save(path: string, response: CachedResponse): void;
 }
 
-/** Keeps the answers that were saved last; one that is still right is saved again. @param size how many at most */
-export function createMemory(size: number): Memory {
-  // A map lists its keys in the order in which they were set.
-  const answers = new Map<string, Remembered>();
+/** A cache that evicts the responses saved least recently. The client saves a response again after each revalidation. */
+export function createResponseCache(size: number): ResponseCache {
+  // A map iterates in insertion order, so the first key is the oldest.
+  const responses = new Map<string, CachedResponse>();
   return {
-    find: (path) => answers.get(path),
-    save(path, answer) {
-      answers.delete(path);
-      answers.set(path, answer);
-      for (const oldest of answers.keys()) {
-        if (answers.size <= size) return;
-        answers.delete(oldest);
+    find: (path) => responses.get(path),
+    save(path, response) {
+      responses.delete(path);
+      responses.set(path, response);
+      for (const oldest of responses.keys()) {
+        if (responses.size <= size) return;
+        responses.delete(oldest);
       }
     },
   };

@@ -1,56 +1,57 @@
+import type { CachedResponse } from "./cache.ts";
 import { type ErrorCode, ProductDataError } from "./errors.ts";
-import type { Remembered } from "./memory.ts";
 import { parseRetryAfter } from "./retry.ts";
 import type { Fetch } from "./types.ts";
 
-/** An answer of the service, whatever its status. */
-export interface Answer {
+/** A response of any status. */
+export interface ServiceResponse {
   readonly status: number;
   readonly text: string;
-  readonly tag: string | null;
+  readonly entityTag: string | null;
   readonly requestId: string | undefined;
   readonly retryAfterMs: number | undefined;
 }
 
 /**
- * Asks once. What is known is asked for by its entity tag, and is the answer again when the service says that it is still right.
+ * Sends one request. If `cached` is given, the request is conditional, and a 304 becomes the cached response.
  * @throws ProductDataError `network`, or the signal's reason
  */
-export async function getAnswer(
+export async function sendRequest(
   fetch: Fetch,
   url: string,
   signal: AbortSignal,
-  known: Remembered | undefined,
-): Promise<Answer> {
+  cached: CachedResponse | undefined,
+): Promise<ServiceResponse> {
   try {
-    const response = await fetch(url, { signal, headers: known ? { "If-None-Match": known.tag } : {} });
+    const response = await fetch(url, { signal, headers: cached ? { "If-None-Match": cached.entityTag } : {} });
     const { status, headers } = response;
     const text = await response.text();
     return {
       status,
       text,
-      tag: headers.get("ETag"),
+      entityTag: headers.get("ETag"),
       requestId: headers.get("X-Request-Id") ?? undefined,
       retryAfterMs: parseRetryAfter(headers.get("Retry-After"), Date.now()),
-      ...(known && status === 304 && { status: 200, ...known }),
+      ...(cached && status === 304 && { status: 200, ...cached }),
     };
   } catch (cause) {
-    throw signal.aborted ? signal.reason : new ProductDataError("network", "The service gave no answer.", { cause });
+    if (signal.aborted) throw signal.reason;
+    throw new ProductDataError("network", "The request failed: could not get a response.", { cause });
   }
 }
 
-/** What bodies have: the operation's own fields, or why there are none (`detail` in a problem of RFC 9457). */
+/** The operation's fields, or an error: `error` from the operation, `detail` in a problem document (RFC 9457). */
 type Body = Readonly<Record<string, unknown>> | null;
 
 const codes: Readonly<Record<number, ErrorCode>> = { 400: "bad_request", 404: "not_found", 503: "unavailable" };
 
 /**
- * The body of a good answer.
- * @param field what it must have; a body that says instead why it has not, was not found, whatever the status
- * @throws ProductDataError of any other answer
+ * The body of a successful response.
+ * @param field must be present; a body with an error message in its place means "not found", even with status 200
+ * @throws ProductDataError for any other response
  */
-export function toBody(answer: Answer, field: string, parse: (text: string) => unknown): object {
-  const { status, text } = answer;
+export function parseBody(response: ServiceResponse, field: string, parse: (text: string) => unknown): object {
+  const { status, text } = response;
   let body: Body | undefined;
   let cause: unknown;
   try {
@@ -59,8 +60,9 @@ export function toBody(answer: Answer, field: string, parse: (text: string) => u
     cause = error;
   }
   if (status === 200 && body?.[field]) return body;
-  const why = [body?.error, body?.detail].find((reason) => typeof reason === "string");
-  const code = codes[status === 200 && why ? 404 : status] ?? "unexpected";
-  const message = why ?? `The service answered ${status}${status === 200 ? ", but not what was asked for" : ""}.`;
-  throw new ProductDataError(code, message, { ...answer, cause });
+  const reason = [body?.error, body?.detail].find((value) => typeof value === "string");
+  const code = codes[status === 200 && reason ? 404 : status] ?? "unexpected";
+  const message =
+    reason ?? `The service responded with status ${status}${status === 200 ? " but unexpected content" : ""}.`;
+  throw new ProductDataError(code, message, { ...response, cause });
 }

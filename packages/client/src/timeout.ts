@@ -1,35 +1,35 @@
 import { ProductDataError } from "./errors.ts";
 
-/** A longer timer would end at once. */
-const longestTimerMs = 2 ** 31 - 1;
+/** Longer timers overflow and fire immediately. */
+const maxTimerMs = 2 ** 31 - 1;
 
 /**
- * Runs something with a signal that ends it when its time is over or when the caller's own signal says so.
- * The signal's reason is the error to throw then.
+ * Runs a function with a signal that aborts on timeout or with the caller's signal.
+ * Its reason is the error to throw.
  */
-export async function within<Value>(
+export async function withTimeout<Value>(
   timeoutMs: number,
-  outer: AbortSignal | undefined,
+  callerSignal: AbortSignal | undefined,
   run: (signal: AbortSignal) => Promise<Value>,
 ): Promise<Value> {
   const controller = new AbortController();
   const abort = () =>
-    controller.abort(new ProductDataError("aborted", "The call was aborted.", { cause: outer?.reason }));
+    controller.abort(new ProductDataError("aborted", "The call was aborted.", { cause: callerSignal?.reason }));
   const expire = () =>
-    controller.abort(new ProductDataError("timeout", `The service did not answer within ${timeoutMs} ms.`));
-  const timer = setTimeout(expire, Math.min(timeoutMs, longestTimerMs));
-  outer?.addEventListener("abort", abort);
-  if (outer?.aborted) abort();
+    controller.abort(new ProductDataError("timeout", `The service did not respond within ${timeoutMs} ms.`));
+  const timer = setTimeout(expire, Math.min(timeoutMs, maxTimerMs));
+  callerSignal?.addEventListener("abort", abort);
+  if (callerSignal?.aborted) abort();
   try {
     return await run(controller.signal);
   } finally {
     clearTimeout(timer);
-    outer?.removeEventListener("abort", abort);
+    callerSignal?.removeEventListener("abort", abort);
   }
 }
 
-/** @throws the signal's reason, when it ends the wait */
-export function wait(delayMs: number, signal: AbortSignal): Promise<void> {
+/** @throws the signal's reason when the signal aborts first */
+export function delay(delayMs: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, delayMs);
     signal.addEventListener("abort", () => {
