@@ -381,20 +381,20 @@ describe("a broken connection", () => {
 
   /** A server that breaks its first connections. */
   async function breaking(times: number, fail: (response: ServerResponse) => unknown) {
-    let asked = 0;
+    let requestCount = 0;
     const server = createServer((_, response) => {
-      if (++asked <= times) fail(response);
+      if (++requestCount <= times) fail(response);
       else response.end('{"histories":[]}');
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    return { url, asked: () => asked, [Symbol.dispose]: () => server.close() };
+    return { url, requestCount: () => requestCount, [Symbol.dispose]: () => server.close() };
   }
 
   test.concurrent.each(Object.entries(failing))("%s is retried once", async (_, fail) => {
     using server = await breaking(1, fail);
     expect(await createClient(server.url).histories()).toEqual({ histories: [] });
-    expect(server.asked()).toBe(2);
+    expect(server.requestCount()).toBe(2);
   });
 
   test.concurrent.each(Object.entries(failing))("%s twice is reported", async (_, fail) => {
@@ -402,7 +402,7 @@ describe("a broken connection", () => {
     const error = await errorOf(createClient(server.url, { retries: 9 }).histories());
     expect(error).toMatchObject({ code: "network", status: undefined, requestId: undefined });
     expect(error.cause).toBeInstanceOf(Error);
-    expect(server.asked()).toBe(2);
+    expect(server.requestCount()).toBe(2);
   });
 });
 

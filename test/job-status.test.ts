@@ -369,7 +369,14 @@ describe.each([...engines])("on %s, pds history", async (engine) => {
         counts: "7",
         reason: "two lines",
       },
-      { ...row, created_at: "2026-01-01T00:04:00Z", outcome: "abandoned", duration: "3 days", counts: "0", reason: lost },
+      {
+        ...row,
+        created_at: "2026-01-01T00:04:00Z",
+        outcome: "abandoned",
+        duration: "3 days",
+        counts: "0",
+        reason: lost,
+      },
     ];
     expect(await tableOf(["history", "asc"], environment)).toEqual(rows);
     expect(await tableOf(["history"], environment)).toEqual(rows.toReversed());
