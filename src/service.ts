@@ -1,16 +1,17 @@
 import { type Config, maxRemovedShareOf } from "./config.ts";
-import { failurePage } from "./console/failure.tsx";
-import { consolePages } from "./console/index.ts";
+import { errorPage } from "./console/error-page.tsx";
+import { consolePages } from "./console/index.tsx";
 import type { Database } from "./database/database.ts";
 import { listCurrentGenerations } from "./database/generation.ts";
 import { closeDatabase, openDatabase } from "./database/index.ts";
-import { findProduct } from "./database/product.ts";
+import { findPersonalization } from "./database/personalization.ts";
+import { findProduct, listFirstProducts } from "./database/product.ts";
 import { checkShop } from "./database/shop.ts";
 import { ServiceError } from "./errors.ts";
+import { examplePages, examplePath } from "./example/index.tsx";
 import { adminResources } from "./http/admin.ts";
 import { RateLimiter } from "./http/client.ts";
 import type { Serving } from "./http/endpoint.ts";
-import { examplePath } from "./http/example/index.tsx";
 import { FailureLog } from "./http/failure-log.ts";
 import { Gate } from "./http/gate.ts";
 import { type Check, freshnessCheck, getReadiness } from "./http/health.ts";
@@ -18,7 +19,7 @@ import { Lookup } from "./http/lookup.ts";
 import { Memory } from "./http/memory.ts";
 import { countsOf, getMetrics, measureProcess, type ProcessMeters, type ProcessMetrics } from "./http/metrics.ts";
 import type { ProductSource } from "./http/product.ts";
-import { publicResources } from "./http/public.ts";
+import { type PublicContext, publicResources } from "./http/public.ts";
 import { RequestCounter } from "./http/requests.ts";
 import { type Listener, listen } from "./http/server.ts";
 import { Watch } from "./http/watch.ts";
@@ -130,7 +131,8 @@ export async function startService(config: Config, log: Log, told: AbortSignal, 
       workers = new Workers({ ...sharedOut(config, part.workers), log });
       publicUrl = await workers.start();
     } else {
-      const listener = listen(publicResources({ ...serving.sources, readiness }), serving.of("public"), {
+      const pages = isSampleShop(config.shopDomain) ? openExample(serving.sources) : {};
+      const listener = listen(publicResources({ ...serving.sources, readiness, pages }), serving.of("public"), {
         ...at,
         host: config.host,
         port: config.port,
@@ -192,7 +194,18 @@ function openConsole(
     widgetPath,
     ...(isSampleShop(shopDomain) && { examplePath, drawsSampleImages: true }),
   });
-  return { pages, toFailure: failurePage };
+  return { pages, toFailure: errorPage };
+}
+
+/** The demo shop, which reads through the same concurrency limit as the operations. */
+function openExample({ personalization: { database, gate, brand }, product }: ServingParts["sources"]) {
+  return examplePages({
+    brand,
+    widgetPath,
+    listProducts: (limit) => gate.run(() => listFirstProducts(database, limit)),
+    findProduct: product.find,
+    findPersonalization: (sku) => gate.run(() => findPersonalization(database, brand, sku)),
+  });
 }
 
 /** What is told about the service must not hang with the store. */
@@ -210,7 +223,7 @@ function sharedOut({ port, lookupsPerMinute }: Config, count: number) {
 interface ServingParts {
   readonly life: { isDraining: boolean };
   readonly meters: Omit<ProcessMeters, "isServing">;
-  readonly sources: Omit<Parameters<typeof publicResources>[0], "readiness">;
+  readonly sources: Omit<PublicContext, "readiness" | "pages">;
   /** What the endpoints of a listener share. */
   of(listener: "public" | "admin"): Serving;
   /** Settles when the signal has said so and nothing of the store is asked any more. */

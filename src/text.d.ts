@@ -1,5 +1,5 @@
 /** Files imported `with { type: "text" }`. */
-declare module "*/live.js" {
+declare module "*/refresh.js" {
   const text: string;
   export default text;
 }

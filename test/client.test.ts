@@ -7,7 +7,7 @@ import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { build } from "../packages/client/build.ts";
 import * as source from "../packages/client/src/index.ts";
-import { parseBigints, parseByMarks } from "../packages/client/src/json.ts";
+import { parseBigints, parseWithMarkers } from "../packages/client/src/json.ts";
 import { parseRetryAfter, retryDelayMs } from "../packages/client/src/retry.ts";
 import type { historiesSchema } from "../src/history.ts";
 import { parseJson, toJson } from "../src/json.ts";
@@ -20,7 +20,7 @@ import { until } from "./support/until.ts";
 
 const { createClient, ProductDataError, toForm, toResult } = source;
 
-// The plain interfaces of the package are the types of the contract; the compiler sees to that.
+// Compile-time check: the package's interfaces equal the types of the service's schemas.
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 type Found = { [Field in keyof ProductAnswer]: Field extends "error" ? null : NonNullable<ProductAnswer[Field]> };
 type Answered<Client extends source.Client<Id>> = Awaited<ReturnType<Client["product"]>>["product"]["id"];
@@ -37,7 +37,7 @@ const home = join(folder, "node_modules", "product-data-client");
 const packageFolder = join(root, "packages", "client");
 const big = toProduct(9007199254740993n);
 
-/** The package as it is installed. */
+/** Installs the built package. */
 async function install(): Promise<void> {
   await mkdir(home, { recursive: true });
   await Promise.all([
@@ -46,7 +46,7 @@ async function install(): Promise<void> {
   ]);
 }
 
-/** The service with the sample and one product whose identifiers are beyond 2^53. */
+/** Starts the service with the sample and one product whose IDs are beyond 2^53. */
 async function startService() {
   const environment = {
     DATABASE_URL: `sqlite:${join(folder, "pds.sqlite")}`,
@@ -67,7 +67,7 @@ type Reply = (request: Request) => Response | Promise<Response>;
 
 interface StandIn extends AsyncDisposable {
   readonly url: string;
-  /** What came so far: path, and entity tag if there was one. */
+  /** Requests so far: path, and entity tag if present. */
   readonly requests: string[];
 }
 
@@ -77,7 +77,7 @@ const cors = {
   "Access-Control-Expose-Headers": "ETag, X-Request-Id, Retry-After",
 };
 
-/** Answers one request by each reply in turn, and every further one by the last. */
+/** Sends each reply once, in order; the last one is repeated. */
 function standIn(...replies: Reply[]): StandIn {
   const requests: string[] = [];
   let place = 0;
@@ -107,55 +107,58 @@ const busy = (retryAfter?: string) =>
   });
 const hangs = () => new Promise<Response>(() => {});
 
-/** What a call is rejected with. */
+/** The error that a call rejects with. */
 async function errorOf(call: Promise<unknown>): Promise<source.ProductDataError> {
   const { error } = await toResult(call);
-  if (error === undefined) throw new Error("it was answered");
+  if (error === undefined) throw new Error("expected the call to reject");
   return error;
 }
 
-describe("the client, against the service,", () => {
+describe("the client with the real service", () => {
   const client = createClient(service.url);
 
-  test("answers what a SKU offers", async () => {
+  test("returns the personalization of a SKU", async () => {
     const { pzlines, pzstyles } = await client.personalization("TM814935W");
     expect(pzlines.map(({ style_code }) => style_code)).toEqual(["LASFAM"]);
     expect(pzstyles).toHaveLength(2);
   });
 
   test.each(["nothing there", "a/b", "../histories/asc", "100%", "a?b#c", "é+"])(
-    "answers three empty lists for the unknown SKU %j",
+    "returns three empty lists for the unknown SKU %j",
     async (sku) => {
       expect(await client.personalization(sku)).toEqual(empty);
     },
   );
 
-  test("answers the history, the newest first unless asked otherwise", async () => {
+  test("returns the history, newest first by default", async () => {
     const { histories } = await client.histories("asc");
     expect(histories.length).toBeGreaterThan(1);
     expect((await client.histories()).histories).toEqual((await client.histories("desc")).histories);
     expect((await client.histories("desc")).histories).toEqual(histories.toReversed());
   });
 
-  test.each(["6781204660224", 6781204660224, 6781204660224n])("answers the product %p", async (id) => {
+  test.each(["6781204660224", 6781204660224, 6781204660224n])("returns the product %p", async (id) => {
     const { product, shop, error } = await client.product(id);
     expect([product.id, shop, error]).toEqual([6781204660224, "larkspur-finch.example", null]);
   });
 
-  test("tells of a product that is not there, with the request reference", async () => {
+  test("reports an unknown product with the request reference", async () => {
     const error = await errorOf(client.product(12));
     expect(error).toMatchObject({ name: "ProductDataError", code: "not_found", status: 404, retryAfterMs: undefined });
     expect(error.requestId).toMatch(/^[\w.:=+/@-]{1,128}$/);
     expect(error.message).toEndWith(`please include this id: ${error.requestId}`);
   });
 
-  test.each(["abc", "0", -1, 2n ** 63n, "pz", "1/2", "../histories"])("tells that %p is no product id", async (id) => {
-    const error = await errorOf(client.product(id));
-    expect(error).toMatchObject({ code: "bad_request", status: 400 });
-    expect(error.message).toContain("expected String to be a id");
-  });
+  test.each(["abc", "0", -1, 2n ** 63n, "pz", "1/2", "../histories"])(
+    "reports that %p is not a product ID",
+    async (id) => {
+      const error = await errorOf(client.product(id));
+      expect(error).toMatchObject({ code: "bad_request", status: 400 });
+      expect(error.message).toContain("expected String to be a id");
+    },
+  );
 
-  test("gives integers beyond 2^53 exactly with bigints, and rounded without", async () => {
+  test("returns integers beyond 2^53 exactly with bigints, and rounded without", async () => {
     const exactly = createClient(service.url, { bigints: true });
     expect((await exactly.product("9007199254740993")).product).toEqual(big);
     expect((await exactly.product(9007199254740993n)).product.id).toBe(9007199254740993n);
@@ -163,26 +166,26 @@ describe("the client, against the service,", () => {
     expect((await client.product(9007199254740993n)).product.id).toBe(9007199254740992);
   });
 
-  test("tells that there is no such operation where the address is wrong", async () => {
+  test("reports a wrong base URL as not found", async () => {
     const error = await errorOf(createClient(`${service.url}/elsewhere`).histories());
     expect(error).toMatchObject({ code: "not_found", status: 404 });
     expect(error.message).toContain("There is nothing at this address");
   });
 });
 
-describe("the client refuses, before anything is sent,", () => {
+describe("the client rejects without sending a request", () => {
   const client = createClient("http://127.0.0.1:1");
 
   test.each([2 ** 53, -(2 ** 53), 1e21, 1.5, Number.NaN, Number.POSITIVE_INFINITY])(
-    "%p as a product id",
+    "%p as a product ID",
     async (id) => {
       const error = await errorOf(client.product(id));
       expect(error).toMatchObject({ code: "bad_request", status: undefined });
-      expect(error.message).toBe(`${id} is not exact as a product id: beyond 2^53 it must be a string or a bigint.`);
+      expect(error.message).toBe(`${id} is not an exact product ID. Pass IDs beyond 2^53 as a string or bigint.`);
     },
   );
 
-  test.each(["", ".", "..", "\ud800"])("%j as a SKU or a product id", async (text) => {
+  test.each(["", ".", "..", "\ud800"])("%j as a SKU or product ID", async (text) => {
     for (const call of [client.personalization(text), client.product(text)]) {
       const error = await errorOf(call);
       expect(error).toMatchObject({ code: "bad_request", status: undefined });
@@ -191,39 +194,54 @@ describe("the client refuses, before anything is sent,", () => {
   });
 });
 
-describe("the client's addresses", () => {
-  test.each(["", "/", "/shop", "/shop/", "/shop//"])("begin with the base, whatever its end: %j", async (end) => {
-    await using server = standIn(() => good());
-    await createClient(new URL(server.url).origin + end).histories("asc");
-    await createClient(new URL(end, server.url)).histories("asc");
-    const path = `${end.startsWith("/s") ? "/shop" : ""}/api/v1/histories/asc`;
-    expect(server.requests).toEqual([path, path]);
-  });
+describe("request URLs", () => {
+  test.each(["", "/", "/shop", "/shop/", "/shop//"])(
+    "start with the base URL, with or without trailing slashes: %j",
+    async (end) => {
+      await using server = standIn(() => good());
+      await createClient(new URL(server.url).origin + end).histories("asc");
+      await createClient(new URL(end, server.url)).histories("asc");
+      const path = `${end.startsWith("/s") ? "/shop" : ""}/api/v1/histories/asc`;
+      expect(server.requests).toEqual([path, path]);
+    },
+  );
 
-  test("hold a SKU as one segment, escaped", async () => {
+  test("contain a SKU as one escaped segment", async () => {
     await using server = standIn(() => good(empty));
     await createClient(server.url).personalization("A/B é+%?#..");
     expect(server.requests).toEqual(["/api/v1/products/pz/A%2FB%20%C3%A9%2B%25%3F%23.."]);
   });
 });
 
-describe("an answer that cannot be used", () => {
+describe("an unusable response", () => {
   test.each([
-    ["a problem", 400, '{"detail":"No."}', "bad_request", "No."],
-    ["an envelope", 404, '{"product":null,"shop":"","error":"Gone."}', "not_found", "Gone."],
-    ["an envelope that says so with 200", 200, '{"product":null,"shop":"","error":"Gone."}', "not_found", "Gone."],
-    ["a page of a proxy", 502, "<h1>Bad Gateway</h1>", "unexpected", "The service answered 502."],
-    ["an error of another kind", 500, '{"error":{"a":1}}', "unexpected", "The service answered 500."],
-    ["a product, with a bad status", 500, '{"product":{"id":1}}', "unexpected", "The service answered 500."],
-    ["null", 500, "null", "unexpected", "The service answered 500."],
-    ["a 304 that nobody asked for", 304, "", "unexpected", "The service answered 304."],
-    ["nothing, with a good status", 204, "", "unexpected", "The service answered 204."],
-    ["broken JSON", 200, '{"product":', "unexpected", "The service answered 200, but not what was asked for."],
-    ["no JSON", 200, "<html>", "unexpected", "The service answered 200, but not what was asked for."],
-    ["other JSON", 200, "[]", "unexpected", "The service answered 200, but not what was asked for."],
-    ["null, with a good status", 200, "null", "unexpected", "The service answered 200, but not what was asked for."],
-    ["unavailability without a time", 503, "", "unavailable", "The service answered 503."],
-  ] as const)("is told with its reference, and is not asked for again: %s", async (_, status, body, code, message) => {
+    ["a problem document", 400, '{"detail":"No."}', "bad_request", "No."],
+    ["an error envelope", 404, '{"product":null,"shop":"","error":"Gone."}', "not_found", "Gone."],
+    ["an error envelope with status 200", 200, '{"product":null,"shop":"","error":"Gone."}', "not_found", "Gone."],
+    ["a proxy's error page", 502, "<h1>Bad Gateway</h1>", "unexpected", "The service responded with status 502."],
+    ["an error that is not text", 500, '{"error":{"a":1}}', "unexpected", "The service responded with status 500."],
+    [
+      "a product with an error status",
+      500,
+      '{"product":{"id":1}}',
+      "unexpected",
+      "The service responded with status 500.",
+    ],
+    ["null", 500, "null", "unexpected", "The service responded with status 500."],
+    ["an unrequested 304", 304, "", "unexpected", "The service responded with status 304."],
+    ["a status without content", 204, "", "unexpected", "The service responded with status 204."],
+    ["broken JSON", 200, '{"product":', "unexpected", "The service responded with status 200 but unexpected content."],
+    ["HTML", 200, "<html>", "unexpected", "The service responded with status 200 but unexpected content."],
+    ["other JSON", 200, "[]", "unexpected", "The service responded with status 200 but unexpected content."],
+    [
+      "null with status 200",
+      200,
+      "null",
+      "unexpected",
+      "The service responded with status 200 but unexpected content.",
+    ],
+    ["503 without Retry-After", 503, "", "unavailable", "The service responded with status 503."],
+  ] as const)("is reported with its request reference, and not cached: %s", async (_, status, body, code, message) => {
     const headers = { "X-Request-Id": "r-1", ETag: 'W/"1"' };
     await using server = standIn(
       () => new Response(status === 204 || status === 304 ? null : body, { status, headers }),
@@ -238,7 +256,7 @@ describe("an answer that cannot be used", () => {
     expect(error.cause instanceof SyntaxError).toBe(!isJson);
   });
 
-  test("is told by toResult only when it is the client's own error", async () => {
+  test("is returned by toResult only if it is a ProductDataError", async () => {
     expect(await toResult(Promise.resolve(1))).toEqual({ ok: true, value: 1 });
     const error = new ProductDataError("network", "No.");
     expect(await toResult(Promise.reject(error))).toEqual({ ok: false, error });
@@ -246,8 +264,8 @@ describe("an answer that cannot be used", () => {
   });
 });
 
-describe("a service that is unavailable", () => {
-  test("is asked again when it said, by seconds or by date", async () => {
+describe("an unavailable service", () => {
+  test("is retried after Retry-After, in seconds or as a date", async () => {
     const date = new Date(Math.ceil(Date.now() / 1000 + 0.2) * 1000);
     await using bySeconds = standIn(
       () => busy("1"),
@@ -272,15 +290,15 @@ describe("a service that is unavailable", () => {
     [undefined, 3],
     [0, 1],
     [5, 6],
-  ])("is asked again %p times at most", async (retries, asked) => {
+  ])("with retries %p gets %p requests", async (retries, requests) => {
     await using server = standIn(() => busy("0"));
     const error = await errorOf(createClient(server.url, { retries }).histories());
     expect(error).toMatchObject({ code: "unavailable", status: 503, requestId: "r-503", retryAfterMs: 0 });
     expect(error.message).toBe("The data cannot be reached at the moment.");
-    expect(server.requests).toHaveLength(asked);
+    expect(server.requests).toHaveLength(requests);
   });
 
-  test("is not waited for when the call's time does not allow that", async () => {
+  test("is not retried if Retry-After exceeds the timeout", async () => {
     await using server = standIn(
       () => busy("2"),
       () => good(),
@@ -291,14 +309,14 @@ describe("a service that is unavailable", () => {
     expect(performance.now() - begun).toBeLessThan(500);
   });
 
-  test("is not asked again after an abort within the wait", async () => {
+  test("is not retried after an abort during the delay", async () => {
     await using server = standIn(
       () => busy("1"),
       () => good(),
     );
     const controller = new AbortController();
     const call = errorOf(createClient(server.url).histories("asc", { signal: controller.signal }));
-    await until("it was asked", () => server.requests.length > 0);
+    await until("the request has arrived", () => server.requests.length > 0);
     await Bun.sleep(50);
     const begun = performance.now();
     controller.abort();
@@ -307,7 +325,7 @@ describe("a service that is unavailable", () => {
   });
 });
 
-describe("the wait before the next try", () => {
+describe("the retry delay", () => {
   const now = Date.parse("2026-03-08T06:30:00Z");
 
   test.each([
@@ -323,115 +341,118 @@ describe("the wait before the next try", () => {
     ["Sunday, 08-Mar-26 06:30:05 GMT", 5000],
     ["Sun, 08 Mar 2026 06:29:00 GMT", 0],
     ["never GMT", undefined],
-  ])("that Retry-After %j asks for is %p", (header, waitMs) => {
-    expect(parseRetryAfter(header, now)).toBe(waitMs);
+  ])("for Retry-After %j is %p", (header, delayMs) => {
+    expect(parseRetryAfter(header, now)).toBe(delayMs);
   });
 
-  const calm = { past: [], retries: 2, leftMs: 10_000 };
+  const first = { previousErrors: [], retries: 2, remainingMs: 10_000 };
   const down = { code: "unavailable", retryAfterMs: 5000 } as const;
   const cut = { code: "network", retryAfterMs: undefined } as const;
   test.each([
-    ["unavailable", down, calm, 5000],
-    ["unavailable, without a time", { ...down, retryAfterMs: undefined }, calm, undefined],
-    ["unavailable for the second time", down, { ...calm, past: ["unavailable"] }, 5000],
-    ["unavailable for the third time", down, { ...calm, past: ["unavailable", "unavailable"] }, undefined],
-    ["unavailable, for longer than there is time", down, { ...calm, leftMs: 5000 }, undefined],
-    ["a network failure", cut, calm, 200],
-    ["a network failure after unavailability", cut, { ...calm, past: ["unavailable"] }, 200],
-    ["a second network failure", cut, { ...calm, past: ["network"] }, undefined],
-    ["a network failure, without time", cut, { ...calm, leftMs: 200 }, undefined],
-    ["a network failure, without retries", cut, { ...calm, retries: 0 }, undefined],
-    ["another status with a time", { code: "unexpected", retryAfterMs: 5000 }, calm, undefined],
-    ["a time-out", { code: "timeout", retryAfterMs: undefined }, calm, undefined],
+    ["a 503", down, first, 5000],
+    ["503 without Retry-After", { ...down, retryAfterMs: undefined }, first, undefined],
+    ["a second 503", down, { ...first, previousErrors: ["unavailable"] }, 5000],
+    ["a third 503", down, { ...first, previousErrors: ["unavailable", "unavailable"] }, undefined],
+    ["a 503 whose Retry-After exceeds the timeout", down, { ...first, remainingMs: 5000 }, undefined],
+    ["a network failure", cut, first, 200],
+    ["a network failure after a 503", cut, { ...first, previousErrors: ["unavailable"] }, 200],
+    ["a second network failure", cut, { ...first, previousErrors: ["network"] }, undefined],
+    ["a network failure near the timeout", cut, { ...first, remainingMs: 200 }, undefined],
+    ["a network failure with retries disabled", cut, { ...first, retries: 0 }, undefined],
+    ["another status with Retry-After", { code: "unexpected", retryAfterMs: 5000 }, first, undefined],
+    ["a timeout", { code: "timeout", retryAfterMs: undefined }, first, undefined],
   ] as const)("after %s", (_, error, tries, delayMs) => {
     expect(retryDelayMs(error, tries, 0.25)).toBe(delayMs);
   });
 
   test("after a network failure is 100 to 500 ms", () => {
-    expect([0, 1].map((chance) => retryDelayMs(cut, calm, chance))).toEqual([100, 500]);
+    expect([0, 1].map((chance) => retryDelayMs(cut, first, chance))).toEqual([100, 500]);
   });
 });
 
-describe("a connection that breaks", () => {
+describe("a broken connection", () => {
   const failing = {
-    "before the answer": (response: ServerResponse) => response.socket?.destroy(),
-    "within the answer": (response: ServerResponse) => {
+    "before the response": (response: ServerResponse) => response.socket?.destroy(),
+    "during the response": (response: ServerResponse) => {
       response.writeHead(200, { "Content-Length": 100 });
       response.write('{"histories":', () => response.socket?.destroy());
     },
   };
 
-  /** Breaks its first connections. */
+  /** A server that breaks its first connections. */
   async function breaking(times: number, fail: (response: ServerResponse) => unknown) {
-    let asked = 0;
+    let requestCount = 0;
     const server = createServer((_, response) => {
-      if (++asked <= times) fail(response);
+      if (++requestCount <= times) fail(response);
       else response.end('{"histories":[]}');
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    return { url, asked: () => asked, [Symbol.dispose]: () => server.close() };
+    return { url, requestCount: () => requestCount, [Symbol.dispose]: () => server.close() };
   }
 
-  test.concurrent.each(Object.entries(failing))("%s is tried once more", async (_, fail) => {
+  test.concurrent.each(Object.entries(failing))("%s is retried once", async (_, fail) => {
     using server = await breaking(1, fail);
     expect(await createClient(server.url).histories()).toEqual({ histories: [] });
-    expect(server.asked()).toBe(2);
+    expect(server.requestCount()).toBe(2);
   });
 
-  test.concurrent.each(Object.entries(failing))("%s and again is told", async (_, fail) => {
+  test.concurrent.each(Object.entries(failing))("%s twice is reported", async (_, fail) => {
     using server = await breaking(2, fail);
     const error = await errorOf(createClient(server.url, { retries: 9 }).histories());
     expect(error).toMatchObject({ code: "network", status: undefined, requestId: undefined });
     expect(error.cause).toBeInstanceOf(Error);
-    expect(server.asked()).toBe(2);
+    expect(server.requestCount()).toBe(2);
   });
 });
 
 describe("a call", () => {
   test.each([
     ["the client's", { timeoutMs: 80 }, {}],
-    ["its own", {}, { timeoutMs: 80 }],
-  ])("ends when its time is over: %s", async (_, options, call) => {
+    ["the call's own", {}, { timeoutMs: 80 }],
+  ])("times out with %s timeout", async (_, options, call) => {
     await using server = standIn(hangs);
     const begun = performance.now();
     const error = await errorOf(createClient(server.url, options).histories("asc", call));
-    expect(error).toMatchObject({ code: "timeout", message: "The service did not answer within 80 ms." });
+    expect(error).toMatchObject({ code: "timeout", message: "The service did not respond within 80 ms." });
     expect(performance.now() - begun).toBeWithin(75, 600);
     expect(server.requests).toHaveLength(1);
   });
 
-  test("ends when its time is over within the answer", async () => {
+  test("times out during the response body", async () => {
     const started = () => new Response(new ReadableStream({ start: (body) => body.enqueue("{") }));
     await using server = standIn(started);
     expect(await errorOf(createClient(server.url, { timeoutMs: 80 }).histories())).toMatchObject({ code: "timeout" });
   });
 
-  test.each([Number.POSITIVE_INFINITY, 2 ** 31])("may have all the time there is: %p ms", async (timeoutMs) => {
-    await using server = standIn(() => Bun.sleep(20).then(() => good()));
-    expect(await createClient(server.url, { timeoutMs }).histories()).toEqual({ histories: [] });
-  });
+  test.each([Number.POSITIVE_INFINITY, 2 ** 31])(
+    "accepts a timeout beyond the timer limit: %p ms",
+    async (timeoutMs) => {
+      await using server = standIn(() => Bun.sleep(20).then(() => good()));
+      expect(await createClient(server.url, { timeoutMs }).histories()).toEqual({ histories: [] });
+    },
+  );
 
-  test("ends when its signal says so, and not the other calls", async () => {
+  test("is aborted by its signal without affecting other calls", async () => {
     await using server = standIn(hangs, () => good());
     const controller = new AbortController();
     const client = createClient(server.url);
     const call = errorOf(client.histories("asc", { signal: controller.signal }));
-    await until("it was asked", () => server.requests.length > 0);
+    await until("the request has arrived", () => server.requests.length > 0);
     const other = client.histories("desc", {});
     controller.abort("enough");
     expect(await call).toMatchObject({ code: "aborted", cause: "enough" });
     expect(await other).toEqual({ histories: [] });
   });
 
-  test("is not sent when its signal has ended before", async () => {
+  test("is not sent if its signal is already aborted", async () => {
     await using server = standIn(() => good());
     const error = await errorOf(createClient(server.url).histories("asc", { signal: AbortSignal.abort("before") }));
     expect(error).toMatchObject({ code: "aborted", cause: "before" });
     expect(server.requests).toEqual([]);
   });
 
-  test("leaves nothing behind on a signal that lives on", async () => {
+  test("leaves no listeners on a long-lived signal", async () => {
     const { signal } = new AbortController();
     const kept = new Set<unknown>();
     const { addEventListener, removeEventListener } = signal;
@@ -455,13 +476,13 @@ describe("a call", () => {
   });
 });
 
-describe("an answer with an entity tag", () => {
+describe("a response with an entity tag", () => {
   const tagged = (tag: string, brand: string) => () =>
     good({ histories: [{ brand, counts: 1, created_at: "2026-03-08T06:30:00Z" }] }, { ETag: tag });
   const unchanged = () => new Response(null, { status: 304, headers: { ETag: 'W/"1"' } });
   const path = "/api/v1/histories/desc";
 
-  test("is used again while the service says that it is right, and then is followed by the next", async () => {
+  test("is reused until the service sends a new one", async () => {
     const replies = [tagged('W/"1"', "a"), unchanged, unchanged, tagged('W/"2"', "b"), unchanged];
     await using server = standIn(...replies);
     const client = createClient(server.url);
@@ -471,7 +492,7 @@ describe("an answer with an entity tag", () => {
     expect(server.requests).toEqual([path, `${path} W/"1"`, `${path} W/"1"`, `${path} W/"1"`, `${path} W/"2"`]);
   });
 
-  test("is each caller's own", async () => {
+  test("is a new object for each call", async () => {
     await using server = standIn(tagged('W/"1"', "a"), unchanged);
     const client = createClient(server.url);
     const first = await client.histories();
@@ -482,7 +503,7 @@ describe("an answer with an entity tag", () => {
     expect((await client.histories()).histories).toHaveLength(1);
   });
 
-  test("is kept through answers that cannot be used", async () => {
+  test("stays cached after unusable responses", async () => {
     await using server = standIn(
       tagged('W/"1"', "a"),
       () => busy(),
@@ -497,41 +518,41 @@ describe("an answer with an entity tag", () => {
     expect(server.requests.at(-1)).toBe(`${path} W/"1"`);
   });
 
-  test("is kept while it is among those that were used last", async () => {
+  test("is evicted when least recently used", async () => {
     await using server = standIn(({ headers }) =>
       headers.has("If-None-Match") ? unchanged() : good(empty, { ETag: 'W/"1"' }),
     );
-    const client = createClient(server.url, { remember: 2 });
+    const client = createClient(server.url, { cacheSize: 2 });
     for (const sku of ["a", "b", "a", "c", "a", "b"]) await client.personalization(sku);
     const names = server.requests.map((request) => request.replace("/api/v1/products/pz/", ""));
     expect(names).toEqual(["a", "b", 'a W/"1"', "c", 'a W/"1"', "b"]);
   });
 
-  test("is not kept by a client that is to remember none, nor without a tag", async () => {
+  test("is not cached with a cache size of 0; untagged responses are never cached", async () => {
     await using server = standIn(tagged('W/"1"', "a"));
     await using untagged = standIn(() => good());
-    const clients = [createClient(server.url, { remember: 0 }), createClient(untagged.url)];
+    const clients = [createClient(server.url, { cacheSize: 0 }), createClient(untagged.url)];
     for (const client of [...clients, ...clients]) await client.histories();
     expect([...server.requests, ...untagged.requests]).toEqual([path, path, path, path]);
   });
 });
 
-/** Any JSON value, with strings that look like the marks of the way without source, and integers beyond the exact ones. */
-const marks = fc.string({ unit: fc.constantFrom("#", "\\", '"', "1", "-", "n", ":", "\n", "é"), maxLength: 6 });
+/** Any JSON value, including strings that look like markers and integers beyond the safe range. */
+const markerLike = fc.string({ unit: fc.constantFrom("#", "\\", '"', "1", "-", "n", ":", "\n", "é"), maxLength: 6 });
 const value: fc.Arbitrary<unknown> = fc.letrec((tie) => ({
   value: fc.oneof(
     { maxDepth: 4 },
     fc.constantFrom(null, true, 0, "9007199254740993", "#9007199254740993", 1e30, 0.5),
-    marks,
+    markerLike,
     fc.maxSafeInteger(),
     fc.bigInt().filter((number) => !Number.isSafeInteger(Number(number))),
     fc.array(tie("value"), { maxLength: 5 }),
-    fc.dictionary(marks, tie("value"), { maxKeys: 5 }),
+    fc.dictionary(markerLike, tie("value"), { maxKeys: 5 }),
   ),
 })).value;
 
-describe("JSON with bigints, with and without the source of a number,", () => {
-  /** The same text with some characters of its strings escaped, and space before colons. */
+describe("parsing JSON with bigints, with and without source access", () => {
+  /** The same JSON with escapes in its strings and spaces before colons. */
   const respelled = (text: string) =>
     text.replace(/("(?:[^"\\]|\\.)*")(:?)/g, (_, string: string, colon: string) => {
       const escaped = string.replace(/(?<!\\)#/g, "\\u0023").replaceAll("é", "\\u00e9");
@@ -545,39 +566,36 @@ describe("JSON with bigints, with and without the source of a number,", () => {
     }
   };
 
-  test("is read as the service reads it", () => {
+  test("gives the same values as the service's parser", () => {
     fc.assert(
       fc.property(value, (original) => {
         const text = toJson(original);
         for (const spelled of [text, respelled(text)]) {
           const expected = parseJson(spelled);
           expect(parseBigints(spelled)).toEqual(expected);
-          expect(parseByMarks(spelled)).toEqual(expected);
+          expect(parseWithMarkers(spelled)).toEqual(expected);
         }
-        expect(parseByMarks(text)).toEqual(original);
+        expect(parseWithMarkers(text)).toEqual(original);
       }),
       { numRuns: 500 },
     );
   });
 
-  test("is refused when it is none", () => {
+  test("rejects invalid JSON", () => {
     const pieces = fc.constantFrom(...'{}[]",:\\# -.e0n', "12345678901234567890", '"a"', "true");
     fc.assert(
       fc.property(fc.array(pieces, { maxLength: 12 }), (soup) => {
         const text = soup.join("");
-        expect(outcome(parseByMarks, text)).toEqual(outcome(parseJson, text));
+        expect(outcome(parseWithMarkers, text)).toEqual(outcome(parseJson, text));
       }),
       { numRuns: 3000 },
     );
   });
 
-  test.each(['"\\12345678901234567890', "012345678901234567890", "[12345678901234567890,]"])(
-    "is refused: %s",
-    (text) => {
-      expect(() => parseBigints(text)).toThrow(SyntaxError);
-      expect(() => parseByMarks(text)).toThrow(SyntaxError);
-    },
-  );
+  test.each(['"\\12345678901234567890', "012345678901234567890", "[12345678901234567890,]"])("rejects %s", (text) => {
+    expect(() => parseBigints(text)).toThrow(SyntaxError);
+    expect(() => parseWithMarkers(text)).toThrow(SyntaxError);
+  });
 
   test.each([
     ["9007199254740991", 9007199254740991],
@@ -587,12 +605,12 @@ describe("JSON with bigints, with and without the source of a number,", () => {
     ["12345678901234567890e0", Number("12345678901234567890e0")],
     ['{"#9007199254740993":"\\u0023\\u0039007199254740993"}', { "#9007199254740993": "#9007199254740993" }],
     ['["\\"",9007199254740993]', ['"', 9007199254740993n]],
-  ])("is read as what it is: %s", (text, expected) => {
-    expect([parseBigints(text), parseByMarks(text)]).toEqual([expected, expected]);
+  ])("parses %s", (text, expected) => {
+    expect([parseBigints(text), parseWithMarkers(text)]).toEqual([expected, expected]);
   });
 });
 
-/** What a service may answer for one SKU: style codes once each, lines of text and choices in any order and number. */
+/** Possible responses for one SKU: unique style codes, with any number of lines and choices in any order. */
 const code = (letters: string) => fc.constantFrom(...letters);
 const sequence = fc.constantFrom("1", "02", "10", "x", "");
 const lists = fc.record({
@@ -624,7 +642,7 @@ const lists = fc.record({
   ),
 });
 
-/** As the service chooses rows: what belongs to nothing is not served. */
+/** Drops unreferenced rows, which the service does not return. */
 function reachable({ pzlines, pzstyles, pzchoices }: source.Personalization): source.Personalization {
   const styles = pzstyles.filter((style) => pzlines.some(({ style_code }) => style_code === style.style_code));
   const choices = pzchoices.filter((choice) => styles.some(({ choice_type }) => choice_type === choice.choice_type));
@@ -641,7 +659,7 @@ function flattened(form: source.FormStyle[]): source.Personalization {
 }
 
 describe("the form of a SKU", () => {
-  test("has all that the service serves, in the order in which it does", () => {
+  test("has every row of the response, in the same order", () => {
     fc.assert(
       fc.property(lists, (any) => {
         const served = orderPersonalization(reachable(any));
@@ -657,7 +675,7 @@ describe("the form of a SKU", () => {
     );
   });
 
-  test("keeps the order of lists that come in any, loses nothing that belongs somewhere, and changes nothing", () => {
+  test("keeps the order of unsorted lists and all referenced rows, and does not modify its input", () => {
     fc.assert(
       fc.property(lists, (any) => {
         const before = structuredClone(any);
@@ -678,7 +696,7 @@ describe("the form of a SKU", () => {
     );
   });
 
-  test("of a SKU of the sample has its styles, lines and choices", async () => {
+  test("of a sample SKU has its styles, lines, and choices", async () => {
     const form = toForm(await createClient(service.url).personalization("OV.810794"));
     expect(form.map(({ style_code }) => style_code)).toEqual(["ETCMON3", "ETCBLK2", "ETCMOTF", "ENGDATE", "ETCINIT"]);
     const lines = form.flatMap((style) => style.lines);
@@ -686,17 +704,17 @@ describe("the form of a SKU", () => {
     expect(lines.some(({ choices }) => choices.length > 1)).toBeTrue();
   });
 
-  test("of nothing is nothing", () => {
+  test("of an empty response is empty", () => {
     expect(toForm(empty)).toEqual([]);
   });
 });
 
-/** What a runtime is asked to do with the built package; it has nothing but its arguments. */
-async function tour(client: typeof source, urls: { service: string; standIn: string; nobody: string }) {
-  const told = (call: Promise<unknown>) =>
+/** Exercises the built package in any runtime. It is sent as source text, so it uses only its arguments. */
+async function tour(client: typeof source, urls: { service: string; standIn: string; unreachable: string }) {
+  const errorOf = (call: Promise<unknown>) =>
     client.toResult(call).then(({ error }) => [error?.code, error?.status, error instanceof client.ProductDataError]);
   const real = client.createClient(urls.service, { bigints: true });
-  const other = client.createClient(urls.standIn, { remember: 5 });
+  const other = client.createClient(urls.standIn, { cacheSize: 5 });
   const byDefault = client.createClient(urls.standIn);
   const missing = await client.toResult(real.product(12));
   const controller = new AbortController();
@@ -707,15 +725,15 @@ async function tour(client: typeof source, urls: { service: string; standIn: str
     form: client.toForm(await real.personalization("TM814935W")).map(({ lines }) => lines.length),
     histories: (await real.histories("asc")).histories.length > 0,
     missing: [missing.error?.code, missing.error?.message.endsWith(missing.error.requestId ?? "?")],
-    invalid: await told(real.product("abc")),
-    unsafe: await told(real.product(2 ** 53)),
+    invalid: await errorOf(real.product("abc")),
+    unsafe: await errorOf(real.product(2 ** 53)),
     again: await other.personalization("busy-once"),
     first: await other.personalization("tagged"),
     second: await other.personalization("tagged"),
-    timeout: await told(other.personalization("hangs", { timeoutMs: 50 })),
-    aborted: await told(other.personalization("hangs", { signal: controller.signal })),
-    broken: await told(other.personalization("broken")),
-    nobody: await told(client.createClient(urls.nobody).histories()),
+    timeout: await errorOf(other.personalization("hangs", { timeoutMs: 50 })),
+    aborted: await errorOf(other.personalization("hangs", { signal: controller.signal })),
+    broken: await errorOf(other.personalization("broken")),
+    unreachable: await errorOf(client.createClient(urls.unreachable).histories()),
     waits: (await client.toResult(other.personalization("busy"))).error?.retryAfterMs,
     default: [await byDefault.personalization("default"), await byDefault.personalization("default")],
   };
@@ -742,8 +760,8 @@ describe("the built package", () => {
     replies[request.url.slice(request.url.lastIndexOf("/") + 1)]?.(request) ?? new Response("", { status: 404 });
   const server = standIn(byName);
   afterAll(() => server[Symbol.asyncDispose]());
-  const urls = { service: service.url, standIn: server.url, nobody: "http://127.0.0.1:1" };
-  const told = `(${tour})(client, ${JSON.stringify(urls)})`;
+  const urls = { service: service.url, standIn: server.url, unreachable: "http://127.0.0.1:1" };
+  const invocation = `(${tour})(client, ${JSON.stringify(urls)})`;
 
   const path = "/api/v1/products/pz";
   const tagged = [`${path}/tagged`, `${path}/tagged W/"1"`];
@@ -758,16 +776,16 @@ describe("the built package", () => {
     Node: {
       requests: [...tagged, ...byDefault],
       run: async () => {
-        const script = `import * as client from "product-data-client"; console.log(JSON.stringify(await ${told}))`;
+        const script = `import * as client from "product-data-client"; console.log(JSON.stringify(await ${invocation}))`;
         return JSON.parse(await node("tour.mjs", script));
       },
     },
     Chromium: {
-      // From another origin a tag that is set by hand is asked for leave first; the browser's own is not.
+      // Across origins, the client's If-None-Match needs a preflight request; the browser's own does not.
       requests: [...tagged.toSpliced(1, 0, `OPTIONS ${path}/tagged`), ...byDefault],
       run: async () => {
         await using opened = await openPage(browser, server.url.replace("127.0.0.1", "localhost"));
-        return await opened.page.evaluate(`import("/client.js").then((client) => ${told})`);
+        return await opened.page.evaluate(`import("/client.js").then((client) => ${invocation})`);
       },
     },
   };
@@ -787,14 +805,14 @@ describe("the built package", () => {
       timeout: ["timeout", null, true],
       aborted: ["aborted", null, true],
       broken: ["unexpected", 200, true],
-      nobody: ["network", null, true],
+      unreachable: ["network", null, true],
       waits: 60_000,
       default: [empty, empty],
     });
     expect(server.requests.splice(0).filter((request) => /default|tagged/.test(request))).toEqual(requests);
   });
 
-  test("keeps no program waiting after an abort within the wait for the next try", async () => {
+  test("does not keep the process alive after an abort during a retry delay", async () => {
     await using waiting = standIn(() => busy("4"));
     const script = `import { createClient } from "product-data-client";
       const signal = AbortSignal.timeout(100);
@@ -804,17 +822,17 @@ describe("the built package", () => {
     expect(performance.now() - begun).toBeLessThan(2500);
   });
 
-  test("has 3,000 bytes at most, packed", async () => {
+  test("is at most 3,000 bytes compressed", async () => {
     expect(gzipSync(await readFile(file), { level: 9 }).length).toBeLessThanOrEqual(3000);
   });
 
-  test("imports nothing, and exports what it says", async () => {
+  test("imports nothing, and exports only its public names", async () => {
     const text = await readFile(file, "utf8");
     expect(new Bun.Transpiler({ loader: "js" }).scanImports(text)).toEqual([]);
     expect(Object.keys(await import(file)).sort()).toEqual(["ProductDataError", "createClient", "toForm", "toResult"]);
   });
 
-  test("has the version of the service", async () => {
+  test("has the same version as the service", async () => {
     const [own, whole] = await Promise.all(
       [packageFolder, root].map((at) => Bun.file(join(at, "package.json")).json()),
     );
@@ -823,7 +841,7 @@ describe("the built package", () => {
   });
 });
 
-/** Runs a module beside the installed package, by Node. @returns what it printed, or why it failed */
+/** Runs a module with Node next to the installed package. @returns its output, or the error output if it failed */
 async function node(name: string, text: string): Promise<string> {
   await writeFile(join(folder, name), text);
   const child = Bun.spawn(["node", name], { cwd: folder, stdio: ["ignore", "pipe", "pipe"] });
@@ -831,7 +849,7 @@ async function node(name: string, text: string): Promise<string> {
   return exitCode === 0 ? stdout : stderr;
 }
 
-describe("the README of the package", async () => {
+describe("the package README", async () => {
   const readme = await readFile(join(packageFolder, "README.md"), "utf8");
   const examples = [...readme.matchAll(/^```js\n(.*?)^```$/gms)].map(([, text = ""]) => text);
 
@@ -841,13 +859,13 @@ describe("the README of the package", async () => {
     printed = await Promise.all(here.map((text, index) => node(`example-${index}.mjs`, text)));
   });
 
-  test.each(examples.entries().toArray())("has example %i, which prints what it says", (index, text) => {
-    const said = [...text.matchAll(/\/\/ (.*)$/gm)].map(([, line = ""]) => line);
-    expect(said).not.toBeEmpty();
-    expect(printed[index]?.trimEnd().split("\n")).toEqual(said);
+  test.each(examples.entries().toArray())("example %i prints the output in its comments", (index, text) => {
+    const expected = [...text.matchAll(/\/\/ (.*)$/gm)].map(([, line = ""]) => line);
+    expect(expected).not.toBeEmpty();
+    expect(printed[index]?.trimEnd().split("\n")).toEqual(expected);
   });
 
-  test("has examples that the declarations allow, which need no others", async () => {
+  test("examples type-check against the declarations alone", async () => {
     await Promise.all(examples.map((text, index) => writeFile(join(folder, `example-${index}.mts`), text)));
     const compilerOptions = {
       ...{ strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false, noEmit: true },

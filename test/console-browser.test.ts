@@ -10,7 +10,7 @@ import { pds, type RunningService, root, serve, temporaryFolder } from "./suppor
 const home = await temporaryFolder();
 const store = `sqlite:${join(home, "pds.sqlite")}`;
 
-/** The sample brand, and a second generation of its personalization. */
+/** The sample brand with a second generation of personalization and a failed import. */
 async function startSample(): Promise<RunningService> {
   const isNeeded = (path: string) => !/generator|broken/.test(path);
   await cp(join(root, "sample"), join(home, "sample"), { recursive: true, filter: isNeeded });
@@ -36,14 +36,14 @@ const pages = [
   ["runs", "/runs"],
   ["run", "/runs/2"],
   ["failed run", "/runs/4"],
-  ["search", "/products?q=silver+b"],
+  ["product search", "/products?q=silver+b"],
   ["product", "/products/6781249159168"],
   ["styles", "/personalization"],
   ["SKU", "/personalization?sku=1812234"],
   ["style", "/personalization?style=LASFAM"],
   ["choice group", "/personalization?group=MONTH"],
   ["choice", "/personalization?choice=Heart"],
-  ["difference", "/personalization/difference"],
+  ["generation comparison", "/personalization/difference"],
 ] as const;
 
 describe.each([
@@ -56,21 +56,21 @@ describe.each([
   });
   afterAll(() => opened[Symbol.asyncDispose]());
 
-  test.each(pages)("the page of the %s holds together", async (_, path) => {
+  test.each(pages)("the %s page has no layout, color scheme, or accessibility problems", async (_, path) => {
     const { page } = opened;
     const known = opened.faults.length;
     await page.goto(service.adminUrl + path);
     expect(await page.evaluate<number>("document.documentElement.scrollWidth")).toBe(viewport.width);
-    const ground = await page.evaluate<string>("getComputedStyle(document.body).backgroundColor");
-    expect(Number(ground.match(/\d+/)?.[0]) < 128 ? "dark" : "light").toBe(colorScheme);
-    // The public listener draws the sample's images, and has the widget and its answers.
+    const background = await page.evaluate<string>("getComputedStyle(document.body).backgroundColor");
+    expect(Number(background.match(/\d+/)?.[0]) < 128 ? "dark" : "light").toBe(colorScheme);
+    // Sample images, the widget, and its API requests come from the public listener.
     const faults = opened.faults.slice(known);
     expect(faults.filter((fault) => !fault.startsWith(`elsewhere: ${service.url}/`))).toEqual([]);
     expect(await accessibilityProblems(page)).toEqual([]);
   });
 });
 
-test("the images of a product are really shown, and its copy in a frame that can do nothing", async () => {
+test("a product shows its images, and its description in a sandboxed frame", async () => {
   await using opened = await openPage(browser, `${service.adminUrl}/products/6781249159168`);
   const { page } = opened;
   const image = page.locator(".images img").first();
@@ -78,14 +78,14 @@ test("the images of a product are really shown, and its copy in a frame that can
   await page.waitForFunction("document.querySelector('.images img').naturalWidth > 0");
   const frame = page.locator("iframe").first();
   await frame.scrollIntoViewIfNeeded();
-  const copy = frame.contentFrame();
-  await copy.getByText("Four compartments").waitFor();
-  expect(await copy.locator("body").evaluate<string, unknown>("getComputedStyle(document.body).fontFamily")).toContain(
-    "system-ui",
-  );
+  const description = frame.contentFrame();
+  await description.getByText("Four compartments").waitFor();
+  expect(
+    await description.locator("body").evaluate<string, unknown>("getComputedStyle(document.body).fontFamily"),
+  ).toContain("system-ui");
 });
 
-test("the widget stands beside the tree of a SKU, and works", async () => {
+test("the widget works next to the tree of a SKU", async () => {
   await using opened = await openPage(browser, `${service.adminUrl}/personalization?sku=NEW`);
   const { page } = opened;
   await page.getByRole("radio", { name: "LASFAM" }).check();
@@ -93,23 +93,23 @@ test("the widget stands beside the tree of a SKU, and works", async () => {
   await page.locator("[aria-live=polite]").getByText("THE NÚÑEZ FAMILY").waitFor();
 });
 
-test("everything is reached by keyboard alone, and one sees where one is", async () => {
+test("everything is reachable by keyboard, with visible focus", async () => {
   await using opened = await openPage(browser, `${service.adminUrl}/`);
   const { page } = opened;
   const focused = () =>
-    page.evaluate<{ text: string; isSeen: boolean }>(`(() => {
+    page.evaluate<{ text: string; isVisible: boolean }>(`(() => {
       const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement);
       const { left } = document.activeElement.getBoundingClientRect();
-      const isSeen = outlineStyle !== "none" && outlineWidth !== "0px" && left >= 0;
-      return { text: document.activeElement.textContent.trim(), isSeen };
+      const isVisible = outlineStyle !== "none" && outlineWidth !== "0px" && left >= 0;
+      return { text: document.activeElement.textContent.trim(), isVisible };
     })()`);
-  for (const text of ["Skip to the content", "Overview", "Runs", "Products"]) {
+  for (const text of ["Skip to main content", "Overview", "Runs", "Products"]) {
     await page.keyboard.press("Tab");
-    expect(await focused()).toEqual({ text, isSeen: true });
+    expect(await focused()).toEqual({ text, isVisible: true });
   }
   await page.keyboard.press("Enter");
   await page.waitForURL("**/products");
-  await page.getByLabel("Identifier, handle, SKU").focus();
+  await page.getByLabel("Product ID, handle, SKU").focus();
   await page.keyboard.type("windsor jew");
   await page.keyboard.press("Enter");
   await page.getByRole("link", { name: "Windsor Jewelry Box" }).focus();
@@ -127,36 +127,36 @@ const refresh = (page: Page) =>
     page.evaluate("document.dispatchEvent(new Event('visibilitychange'))"),
   ]);
 
-test("the overview keeps itself up to date, and leaves alone what a person is at", async () => {
+test("the overview refreshes itself, except for a section in use", async () => {
   await using opened = await openPage(browser, `${service.adminUrl}/`, { viewport: { width: 800, height: 500 } });
   const { page, faults } = opened;
   await page.evaluate("scrollTo(0, 300)");
-  const attention = page.locator("[data-live=attention]");
+  const problems = page.locator("[data-live=problems]");
   const jobs = page.locator("[data-live=jobs]");
   await jobs.getByRole("link", { name: "catalog-import" }).focus();
   await using sql = new SQL(store);
-  const [before, place] = [await jobs.innerHTML(), await jobs.boundingBox()];
+  const [before, position] = [await jobs.innerHTML(), await jobs.boundingBox()];
   await sql`UPDATE run SET finished_at = '2020-01-01T00:00:00.000Z' WHERE job = 'catalog-import'`;
   await refresh(page);
-  await attention.getByText("catalog-import for Larkspur & Finch last succeeded").waitFor();
+  await problems.getByText("catalog-import for Larkspur & Finch last succeeded").waitFor();
   expect(await jobs.innerHTML()).toBe(before);
   expect(await page.evaluate("document.activeElement.textContent")).toBe("catalog-import");
-  expect((await jobs.boundingBox())?.y).toBeCloseTo(place?.y ?? 0, 0);
+  expect((await jobs.boundingBox())?.y).toBeCloseTo(position?.y ?? 0, 0);
 
   await page.evaluate("document.activeElement.blur()");
   await refresh(page);
-  await jobs.getByText("too old").waitFor();
-  await page.getByRole("button", { name: "Pause refreshing" }).click();
+  await jobs.getByText("stale").waitFor();
+  await page.getByRole("button", { name: "Pause refresh" }).click();
   await sql`UPDATE run SET finished_at = started_at WHERE job = 'catalog-import'`;
   await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
   await page.waitForTimeout(300);
-  expect(await jobs.getByText("too old").isVisible()).toBe(true);
-  await page.getByRole("button", { name: "Go on refreshing" }).click();
-  await jobs.getByText("too old").waitFor({ state: "detached" });
+  expect(await jobs.getByText("stale").isVisible()).toBe(true);
+  await page.getByRole("button", { name: "Resume refresh" }).click();
+  await jobs.getByText("stale").waitFor({ state: "detached" });
   expect(faults).toEqual([]);
 });
 
-test("without script everything is there", async () => {
+test("the overview is complete without JavaScript", async () => {
   await using opened = await openPage(browser, `${service.adminUrl}/`, { javaScriptEnabled: false });
   expect(await opened.page.getByRole("table").first().innerText()).toContain("Larkspur & Finch");
   expect(await opened.page.getByRole("button").count()).toBe(0);
@@ -164,7 +164,7 @@ test("without script everything is there", async () => {
 
 const hostileFolder = await temporaryFolder();
 
-describe("a catalog of markup and script in every field", () => {
+describe("a catalog with markup and scripts in every field", () => {
   let hostile: RunningService;
   let watched: Watched;
 
@@ -174,8 +174,8 @@ describe("a catalog of markup and script in every field", () => {
   });
   afterAll(() => hostile.stop());
 
-  const query = (name: string, place: string) =>
-    `/personalization?${new URLSearchParams({ [name]: place, brand: hostileBrand })}`;
+  const query = (name: string, value: string) =>
+    `/personalization?${new URLSearchParams({ [name]: value, brand: hostileBrand })}`;
 
   test.each([
     ["/"],
@@ -193,25 +193,25 @@ describe("a catalog of markup and script in every field", () => {
     [query("group", attack("g"))],
     [query("choice", attack("v"))],
     ["/personalization/difference"],
-  ])("runs nothing on %s", async (path) => {
+  ])("runs no injected script on %s", async (path) => {
     const { page } = watched;
-    const address = hostile.adminUrl + path;
-    const answer = await page.goto(address);
-    expect(answer?.status()).toBe(200);
+    const url = hostile.adminUrl + path;
+    const response = await page.goto(url);
+    expect(response?.status()).toBe(200);
     expect(await page.locator("main").innerText()).toContain(`onerror="top.document.title='run'">`);
     for (const frame of await page.locator("iframe").all()) await frame.scrollIntoViewIfNeeded();
     await page.waitForTimeout(50);
     const { requests, faults } = watched.take();
     expect(await page.title()).not.toBe("run");
     expect(await page.locator("h1").count()).toBe(1);
-    // The frame of copy shows pictures of its own, which are asked for as pictures and do nothing.
-    const isCopy = path.startsWith("/products/1");
-    // One of its pictures has the address of one.
+    // The description's frame loads its own images, which can't run anything.
+    const hasDescription = path.startsWith("/products/1");
+    // One of the product's images is on https://a.example.
     const origins = [hostile.adminUrl, hostile.url, "https://a.example/", "data:"];
-    const own = (url: string) => origins.some((origin) => url.startsWith(origin));
-    expect(requests.filter((url) => !own(url))).toEqual([]);
-    expect(requests.filter((url) => url.includes("/hit") && !isCopy)).toEqual([]);
-    expect(faults.filter((fault) => /violates|Uncaught/.test(fault) && !isCopy)).toEqual([]);
-    expect(page.url()).toBe(address);
+    const isAllowed = (url: string) => origins.some((origin) => url.startsWith(origin));
+    expect(requests.filter((url) => !isAllowed(url))).toEqual([]);
+    expect(requests.filter((url) => url.includes("/hit") && !hasDescription)).toEqual([]);
+    expect(faults.filter((fault) => /violates|Uncaught/.test(fault) && !hasDescription)).toEqual([]);
+    expect(page.url()).toBe(url);
   });
 });

@@ -2,14 +2,15 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
 import { SQL } from "bun";
-import { listConcerns } from "../src/console/attention.ts";
-import { roundUp } from "../src/console/chart.tsx";
-import { duration, inWords, relative } from "../src/console/format.ts";
-import { consolePages } from "../src/console/index.ts";
-import { originOf } from "../src/console/page.ts";
+import { roundUp } from "../src/console/components/chart.tsx";
+import { consolePages } from "../src/console/index.tsx";
+import { pages } from "../src/console/pages/index.ts";
+import { listProblems } from "../src/console/problems.ts";
+import { originOf } from "../src/console/urls.ts";
 import { closeDatabase, openDatabase } from "../src/database/index.ts";
 import { saveProducts, toStored } from "../src/database/product.ts";
 import { searchProducts } from "../src/database/search.ts";
+import { durationInWords, formatDuration, relativeTime } from "../src/format.ts";
 import type { JobHealth, Run } from "../src/job.ts";
 import { toProduct, toVariant } from "./support/catalog.ts";
 import { feedFiles, writeFeed } from "./support/feed.ts";
@@ -27,15 +28,15 @@ import {
 const folder = await temporaryFolder();
 const stores = await Promise.all(engines.map(async (engine) => ({ engine, url: await createStore(engine) })));
 
-interface Shown {
+interface LoadedPage {
   readonly status: number;
   readonly html: string;
-  /** What a reader sees of it. */
+  /** Visible text. */
   readonly text: string;
   readonly headers: Headers;
 }
 
-async function show(service: RunningService, path: string, headers: Record<string, string> = {}): Promise<Shown> {
+async function load(service: RunningService, path: string, headers: Record<string, string> = {}): Promise<LoadedPage> {
   const response = await fetch(service.adminUrl + path, { headers: { accept: "text/html", ...headers } });
   const html = await response.text();
   return { status: response.status, html, text: textOf(html), headers: response.headers };
@@ -47,7 +48,7 @@ function textOf(html: string): string {
   return text.replace(/&(amp|lt|gt|quot|#39);/g, (entity) => entities[entity] ?? entity);
 }
 
-/** The rows of a page's table, cell by cell. */
+/** The cells of all table rows of a page. */
 function rowsOf(html: string): string[][] {
   const bodies = [...html.matchAll(/<tbody>(.*?)<\/tbody>/gs)].map(([, body = ""]) => body).join("");
   return [...bodies.matchAll(/<tr>(.*?)<\/tr>/gs)].map(([, row = ""]) =>
@@ -84,7 +85,7 @@ describe.each(stores)("the console on $engine", ({ engine, url }) => {
     await pds(["import", "personalization", first, "--brand", "Outlet"], environment, home);
     await pds(["import", "personalization", second, "--brand", "Outlet", "--force"], environment, home);
     await pds(["import", "products", "sample/broken/missing-title.ndjson", "--brand", "Outlet"], environment, home);
-    failedRun = rowsOf((await show(service, "/runs?outcome=failed")).html)[0]?.[0] ?? "";
+    failedRun = rowsOf((await load(service, "/runs?outcome=failed")).html)[0]?.[0] ?? "";
     await using sql = new SQL(url, { max: 1 });
     const begun = (minutes: number) => new Date(Date.UTC(2026, 0, 1, 0, minutes)).toISOString();
     for (let run = 0; run < 120; run++) {
@@ -97,13 +98,20 @@ describe.each(stores)("the console on $engine", ({ engine, url }) => {
   });
   afterAll(() => service.stop());
 
-  test("tells on its first page what is held and that the jobs ran", async () => {
-    const { status, html, text } = await show(service, "/");
+  test("shows stored data, jobs, and links on the overview", async () => {
+    const { status, html, text } = await load(service, "/");
     expect(status).toBe(200);
-    expect(text).toContain("Everything is fine. 2 scheduled jobs, none overdue.");
+    expect(text).toContain("No problems. 2 scheduled jobs, none overdue.");
     expect(text).toContain("80 products");
     const [ownBrand, outlet] = rowsOf(html);
-    expect(ownBrand?.toSpliced(1, 2)).toEqual(["Larkspur & Finch", "266", "35", "227", "1,096", "nothing earlier"]);
+    expect(ownBrand?.toSpliced(1, 2)).toEqual([
+      "Larkspur & Finch",
+      "266",
+      "35",
+      "227",
+      "1,096",
+      "no earlier generation",
+    ]);
     expect(outlet?.toSpliced(1, 2)).toEqual([
       "Outlet",
       "2",
@@ -133,23 +141,20 @@ describe.each(stores)("the console on $engine", ({ engine, url }) => {
     ["?outcome=running", 1, ([, outcome]) => outcome === "running"],
     ["?job=nothing", 0, () => false],
     ["?outcome=nonsense&before=nonsense", 50, () => true],
-  ] as [string, number, (cells: string[]) => boolean][])(
-    "shows the runs asked for by %j",
-    async (query, count, isWanted) => {
-      const rows = rowsOf((await show(service, `/runs${query}`)).html);
-      expect(rows).toHaveLength(count);
-      expect(rows.filter((cells) => !isWanted(cells))).toEqual([]);
-      const ids = rows.map(([id]) => Number(id));
-      expect(ids).toEqual(ids.toSorted((a, b) => b - a));
-    },
-  );
+  ] as [string, number, (cells: string[]) => boolean][])("filters runs by %j", async (query, count, isWanted) => {
+    const rows = rowsOf((await load(service, `/runs${query}`)).html);
+    expect(rows).toHaveLength(count);
+    expect(rows.filter((cells) => !isWanted(cells))).toEqual([]);
+    const ids = rows.map(([id]) => Number(id));
+    expect(ids).toEqual(ids.toSorted((a, b) => b - a));
+  });
 
   test.each([["/runs"], ["/runs?brand=Other"], ["/runs?outcome=succeeded"]])(
-    "leads from %s through every older run once",
+    "pages from %s through every older run exactly once",
     async (start) => {
       const ids: number[] = [];
       for (let path: string | undefined = start; path !== undefined; ) {
-        const { html } = await show(service, path);
+        const { html } = await load(service, path);
         ids.push(...rowsOf(html).map(([id]) => Number(id)));
         path = html.match(/<a href="([^"]*)">Older runs<\/a>/)?.[1]?.replaceAll("&amp;", "&");
       }
@@ -165,20 +170,20 @@ describe.each(stores)("the console on $engine", ({ engine, url }) => {
     },
   );
 
-  test("shows a run with its reason, its rejected rows and its facts", async () => {
-    const { text } = await show(service, `/runs/${failedRun}`);
+  test("shows a run with its reason, rejected rows, and facts", async () => {
+    const { text } = await load(service, `/runs/${failedRun}`);
     expect(text).toContain(`Run ${failedRun}: catalog-import`);
     expect(text).toContain("failed");
     expect(text).toContain("were rejected, so nothing was changed");
     expect(text).toContain("title: is missing");
     expect(text).toContain("sample/broken/missing-title.ndjson:2");
-    expect(text).toContain("nothing: it was started by hand");
+    expect(text).toContain("not scheduled: started manually");
   });
 
-  test("shows what an import of personalization has changed", async () => {
-    const { html } = await show(service, "/runs?job=personalization-import&brand=Outlet");
+  test("shows the changes made by a personalization import", async () => {
+    const { html } = await load(service, "/runs?job=personalization-import&brand=Outlet");
     const newest = rowsOf(html)[0]?.[0];
-    const run = await show(service, `/runs/${newest}`);
+    const run = await load(service, `/runs/${newest}`);
     expect(rowsOf(run.html)).toContainEqual(["SKUs", "2", "1", "1", "1"]);
     expect(rowsOf(run.html)).toContainEqual(["2", "Styles that no line offers", expect.stringContaining("NOTE")]);
   });
@@ -196,67 +201,69 @@ describe.each(stores)("the console on $engine", ({ engine, url }) => {
     ["'; DROP TABLE product; --", []],
     ["ŵíndsör jewelrÿ", ["6781249159168"]],
   ] as [string, string[] | undefined][])("finds products by %j", async (query, ids) => {
-    const { status, html } = await show(service, `/products?${new URLSearchParams({ q: query })}`);
+    const { status, html } = await load(service, `/products?${new URLSearchParams({ q: query })}`);
     expect(status).toBe(200);
     const found = rowsOf(html).map(([, id]) => id);
     if (ids === undefined) expect(found).toHaveLength(1);
     else expect(found).toEqual(ids);
   });
 
-  test("shows all of a product, its images too", async () => {
-    const { html, text, headers } = await show(service, "/products/6781249159168");
+  test("shows a product with its images", async () => {
+    const { html, text, headers } = await load(service, "/products/6781249159168");
     expect([...html.matchAll(/<img /g)]).toHaveLength(12);
     expect(headers.get("content-security-policy")).toContain(`img-src data: 'self' ${service.url};`);
     expect(html).toContain(`src="${service.url}/sample/images/windsor-jewelry-box-1.svg"`);
     expect(rowsOf(html)).toContainEqual(expect.arrayContaining(["Silver / Petite / Ivory", "813535", "68.00"]));
-    expect(html).toContain('<iframe class="copy" sandbox="" srcdoc="&lt;!doctype html&gt;');
+    expect(html).toContain('<iframe class="embedded-html" sandbox="" srcdoc="&lt;!doctype html&gt;');
     expect(text).toContain("never compared with the platform");
     const variant = html.match(/href="(\/products\/6781249159168\?variant=\d+)#variant"/)?.[1] ?? "";
-    expect((await show(service, variant)).text).toContain("Metafields of Silver / Petite / Ivory 813535");
+    expect((await load(service, variant)).text).toContain("Metafields of Silver / Petite / Ivory 813535");
   });
 
-  test("shows the styles there are to who asks for nothing, with the SKUs that offer them", async () => {
-    const { html } = await show(service, "/personalization");
+  test("lists the styles of a brand with their first SKUs before anything is looked up", async () => {
+    const { html } = await load(service, "/personalization");
     const rows = rowsOf(html);
     expect(rows).toHaveLength(35);
     expect(rows.map(([style]) => style)).toEqual(rows.map(([style]) => style).toSorted());
     expect(rows).toContainEqual(["LASFAM", "20", expect.stringMatching(/^TM814810W , TM/)]);
-    expect((await show(service, "/personalization?brand=Nobody")).text).toContain("No generation of Nobody is served.");
+    expect((await load(service, "/personalization?brand=Nobody")).text).toContain("Nobody has no current generation.");
   });
 
-  test("shows a SKU's options as a tree, and the answer that clients get", async () => {
-    const { html, text } = await show(service, "/personalization?sku=MC+813445%2F1");
-    expect(text).toContain("MC 813445/1: style, line, choices");
+  test("shows a SKU's personalization as a tree and as the response of the public API", async () => {
+    const { html, text } = await load(service, "/personalization?sku=MC+813445%2F1");
+    expect(text).toContain("MC 813445/1: styles, lines, choices");
     expect(html).toContain(`href="${service.url}/api/v1/products/pz/MC%20813445%2F1"`);
     const answer = await (await service.get("/api/v1/products/pz/MC%20813445%2F1")).json();
     expect(text).toContain(textOf(JSON.stringify(answer, null, 2)));
-    const unknown = await show(service, "/personalization?sku=nothing");
-    expect([unknown.status, unknown.text.includes("nothing offers no personalization.")]).toEqual([200, true]);
+    const unknown = await load(service, "/personalization?sku=nothing");
+    expect([unknown.status, unknown.text.includes("nothing has no personalization.")]).toEqual([200, true]);
   });
 
   test.each([
-    ["style=SCRIPT", "Style SCRIPT 1 SKU of Outlet offers it.", ["MUG"]],
-    ["by=group&name=FONT", "Choice group FONT 3 styles of Outlet, offered 2 times.", ["NEW", "MUG"]],
-    ["group=MOTIF", "Choice group MOTIF 1 style of Outlet, offered 1 time.", ["MUG"]],
-    ["style=NOTE", "Style NOTE 0 SKUs of Outlet offer it.", []],
-    ["style=NOTHING", "The generation of Outlet has no style NOTHING.", []],
+    ["style=SCRIPT", "Style SCRIPT Offered on 1 SKU of Outlet.", ["MUG"]],
+    ["by=group&name=FONT", "Choice group FONT Used by 3 styles of Outlet, offered 2 times in total.", ["NEW", "MUG"]],
+    ["group=MOTIF", "Choice group MOTIF Used by 1 style of Outlet, offered 1 time in total.", ["MUG"]],
+    ["style=NOTE", "Style NOTE Offered on 0 SKUs of Outlet.", []],
+    ["style=NOTHING", "The current generation of Outlet has no style NOTHING.", []],
     ["group=NOTHING", "No style of Outlet uses the choice group NOTHING.", []],
-    ["choice=Star", "Choice group MOTIF 1 style of Outlet, offered 1 time.", ["MUG"]],
-    ["by=choice&name=Star", "Choice group MOTIF 1 style of Outlet, offered 1 time.", ["MUG"]],
-    ["choice=Navy", "No choice group of Outlet has the choice Navy.", []],
-  ])("says whom %j reaches", async (query, title, skus) => {
-    const { html, text } = await show(service, `/personalization?brand=Outlet&${query}`);
+    ["choice=Star", "Choice group MOTIF Used by 1 style of Outlet, offered 1 time in total.", ["MUG"]],
+    ["by=choice&name=Star", "Choice group MOTIF Used by 1 style of Outlet, offered 1 time in total.", ["MUG"]],
+    ["choice=Navy", "No choice group of Outlet contains the choice Navy.", []],
+  ])("lists the SKUs affected by %j", async (query, title, skus) => {
+    const { html, text } = await load(service, `/personalization?brand=Outlet&${query}`);
     expect(text).toContain(title);
     expect([...html.matchAll(/<a href="\/personalization\?sku=(\w+)/g)].map(([, sku]) => sku ?? "")).toEqual(skus);
   });
 
   test("compares two generations of a brand", async () => {
-    const { text } = await show(service, "/personalization/difference?brand=Outlet");
+    const { text } = await load(service, "/personalization/difference?brand=Outlet");
     expect(text).toMatch(/SKUs 1 added NEW 1 changed MUG 1 removed A\/B é\+/);
     expect(text).toMatch(/Styles 1 added FRESH 0 changed 1 removed UNUSED/);
     expect(text).toMatch(/Choice groups 0 added 1 changed MOTIF 0 removed/);
-    const one = await show(service, "/personalization/difference?brand=Larkspur+%26+Finch");
-    expect(one.text).toContain("There are no two generations to compare.");
+    const one = await load(service, "/personalization/difference?brand=Larkspur+%26+Finch");
+    expect(one.html).toContain("<code>keep_generations</code>");
+    expect(one.text).not.toContain("`");
+    expect(one.text).toContain("There is no earlier generation to compare with.");
   });
 
   test.each([
@@ -267,16 +274,16 @@ describe.each(stores)("the console on $engine", ({ engine, url }) => {
     ["/products/12"],
     ["/products/x"],
     ["/nothing"],
-  ])("says on a page that there is nothing at %s", async (path) => {
-    const { status, text } = await show(service, path);
-    expect([status, text.includes("There is nothing here")]).toEqual([404, true]);
+  ])("returns a 404 page for %s, or a problem document for other clients", async (path) => {
+    const { status, text } = await load(service, path);
+    expect([status, text.includes("Page not found")]).toEqual([404, true]);
     const machine = await fetch(service.adminUrl + path);
     expect([machine.status, machine.headers.get("content-type")]).toEqual([404, "application/problem+json"]);
   });
 
-  test("lets nothing in from elsewhere, and no other site's page read it", async () => {
+  test("loads nothing from other origins, and cannot be read by other sites", async () => {
     for (const path of ["/", "/runs", "/products", "/personalization", "/nothing"]) {
-      const { html, headers } = await show(service, path);
+      const { html, headers } = await load(service, path);
       const policy = headers.get("content-security-policy") ?? "";
       expect(policy).toContain(
         "default-src 'none'; style-src 'self'; script-src 'self'; img-src data: 'self'; connect-src 'self'",
@@ -288,7 +295,7 @@ describe.each(stores)("the console on $engine", ({ engine, url }) => {
     }
   });
 
-  test("follows what is written: found by the new words, not by the old, nor when it is gone", async () => {
+  test("search follows updates and deletions of products", async () => {
     const database = await openDatabase(url);
     const find = async (text: string) => (await searchProducts(database, text, 5)).map(({ id }) => id);
     const id = 2n ** 60n + 1n;
@@ -303,18 +310,18 @@ describe.each(stores)("the console on $engine", ({ engine, url }) => {
     await closeDatabase(database);
   });
 
-  test("says when a job is overdue, since when, and how often it was due", async () => {
+  test("reports an overdue job, its last success, and how often it was due", async () => {
     await using sql = new SQL(url, { max: 1 });
     const then = new Date(Date.now() - 50 * 3_600_000).toISOString();
     await sql`UPDATE run SET finished_at = ${then} WHERE job = 'personalization-import' AND brand = 'Larkspur & Finch'`;
-    const { text } = await show(service, "/");
+    const { text } = await load(service, "/");
     expect(text).toMatch(
-      /Needs attention personalization-import for Larkspur & Finch last succeeded 2 days ago; it was due (twice|3 times) since\./,
+      /Needs attention personalization-import for Larkspur & Finch last succeeded 2 days ago and has been due (twice|3 times) since\./,
     );
   });
 });
 
-test("a store from before there was a search finds its products once it is opened", async () => {
+test("a store that predates search becomes searchable when it is opened", async () => {
   const database = await openDatabase(`sqlite:${join(folder, "older.sqlite")}`);
   await saveProducts(database, [toStored(toProduct(7, { title: "Éclair plate" }))]);
   const later = ["product_word_inserted", "product_word_updated", "product_word_deleted"];
@@ -332,17 +339,17 @@ test("a store from before there was a search finds its products once it is opene
   await closeDatabase(opened);
 });
 
-test("the widget is shown beside the tree of a SKU, and no other page lets its script in", async () => {
+test("only the page of a SKU loads the widget", async () => {
   const database = await openDatabase(`sqlite:${join(folder, "widget.sqlite")}`);
   await database.sql`INSERT INTO generation (brand, loaded_at) VALUES ('B', '2026-01-01T00:00:00.000Z')`;
   await database.sql`INSERT INTO current_generation (brand, generation) SELECT 'B', max(id) FROM generation`;
   await database.sql`INSERT INTO personalization_line SELECT max(id), 'A B', 'S', '1', 'A', 1 FROM generation`;
-  const compare = () => Promise.reject(new Error("not asked for"));
+  const compare = () => Promise.reject(new Error("unexpected call"));
   const context = { database, brand: "B", jobs: async () => [], compare, publicUrl: "http://0.0.0.0:3000" };
-  const pages = consolePages({ ...context, widgetPath: "/personalizer.js", examplePath: "/example" });
+  const routes = consolePages({ ...context, widgetPath: "/personalizer.js", examplePath: "/example" });
   const get = async (path: string) => {
     const url = new URL(path, "http://pds.example:3001");
-    return await pages[url.pathname]?.({ url, parameter: () => "" });
+    return await routes[url.pathname]?.({ url, parameter: () => "" });
   };
   const shown = await get("/personalization?sku=A+B");
   expect(shown?.body).toContain('<script src="http://pds.example:3000/personalizer.js" type="module">');
@@ -355,37 +362,54 @@ test("the widget is shown beside the tree of a SKU, and no other page lets its s
   await closeDatabase(database);
 });
 
-test("every page and file of the console asks for the admin token when there is one", async () => {
+test("every page and file of the console requires the admin token if one is set", async () => {
   await using service = await serve({
     DATABASE_URL: `sqlite:${join(folder, "guarded.sqlite")}`,
     ADMIN_TOKEN: "correct-horse-battery",
   });
-  const paths = [
-    "/",
-    "/runs",
-    "/runs/1",
-    "/products",
-    "/products/1",
-    "/personalization",
-    "/personalization/difference",
-  ];
-  for (const path of [...paths, "/console/style.css", "/console/copy.css", "/console/live.js", "/nothing"]) {
-    const { status, headers, text } = await show(service, path);
+  const paths = pages.map(({ route }) => route.replace(":id", "1"));
+  for (const path of [
+    ...paths,
+    "/console/style.css",
+    "/console/embedded-html.css",
+    "/console/refresh.js",
+    "/nothing",
+  ]) {
+    const { status, headers, text } = await load(service, path);
     expect([path, status, headers.get("www-authenticate")]).toEqual([path, 401, 'Basic realm="Product Data Service"']);
-    expect(text).toContain("The admin token is needed");
+    expect(text).toContain("Admin token required");
   }
   const given = { authorization: `Basic ${btoa("any:correct-horse-battery")}` };
-  const empty = await show(service, "/", given);
+  const empty = await load(service, "/", given);
   expect(empty.status).toBe(200);
-  expect(empty.text).toContain("No product is stored: run catalog-import");
-  expect(empty.text).toContain("No job is configured, and none has run.");
+  expect(empty.text).toContain("No products are stored. Run the catalog-import job");
+  expect(empty.text).toContain("No jobs are configured, and none have run.");
   for (const path of ["/runs", "/products", "/products?q=a", "/personalization", "/personalization/difference"]) {
-    const { status, html } = await show(service, path, given);
+    const { status, html } = await load(service, path, given);
     expect([path, status, html.includes('class="empty"')]).toEqual([path, 200, true]);
   }
 });
 
-test("a catalog of markup comes out as text", async () => {
+test("a store with one product says so in the singular", async () => {
+  const url = `sqlite:${join(folder, "single.sqlite")}`;
+  const [file = ""] = await writeFiles(folder, { "single.ndjson": JSON.stringify(toProduct(1, {})) });
+  await pds(["import", "products", file], { DATABASE_URL: url });
+  await using service = await serve({ DATABASE_URL: url });
+  expect((await load(service, "/")).text).toMatch(
+    / 1 product 0 SKUs with personalization 0 personalization rows 0 brands /,
+  );
+  expect((await load(service, "/products")).text).toContain("Search 1 product ");
+});
+
+test("every page is documented, and every section is in the navigation", async () => {
+  const documentation = await Bun.file(join(root, "docs", "console.md")).text();
+  const documented = [...documentation.matchAll(/^\| `(\/[^`]*)` /gm)].map(([, route = ""]) => route);
+  expect(documented).toEqual(pages.map(({ route }) => route.replace(":id", "ID")));
+  const inNavigation = pages.filter(({ section }) => section === undefined).map(({ route }) => route);
+  for (const { section, route } of pages) expect(inNavigation).toContain(section ?? route);
+});
+
+test("a catalog of markup is shown as text", async () => {
   const markup = `</title><script>document.title = "run"</script><img src=x onerror="document.title='run'">"'`;
   const hostile = toProduct(1, { title: markup, handle: markup, vendor: markup, tags: markup, product_type: markup });
   const url = `sqlite:${join(folder, "hostile.sqlite")}`;
@@ -400,7 +424,7 @@ test("a catalog of markup comes out as text", async () => {
     "/products/1",
     `/products?q=${encodeURIComponent(markup)}`,
   ]) {
-    const { status, html, text } = await show(service, path);
+    const { status, html, text } = await load(service, path);
     expect([path, status]).toEqual([path, 200]);
     expect(html).not.toContain("<script>document");
     expect(html).not.toContain("<img src=x");
@@ -444,31 +468,31 @@ test.each([
   [{}, undefined],
   [
     { isStale: true, lastSuccess: ago(180), dueSince: 2 },
-    "feed for B last succeeded 3 hours ago; it was due twice since.",
+    "feed for B last succeeded 3 hours ago and has been due twice since.",
   ],
   [
     { isStale: true, lastSuccess: ago(180), dueSince: 20 },
-    "feed for B last succeeded 3 hours ago; it was due 20 times or more since.",
+    "feed for B last succeeded 3 hours ago and has been due at least 20 times since.",
   ],
   [
     { last: run({ outcome: "failed", reason: "it broke." }) },
-    "feed for B last succeeded 9 minutes ago. Its last run failed 9 minutes ago: it broke. It runs again in 30 minutes.",
+    "feed for B last succeeded 9 minutes ago. The last run failed 9 minutes ago: it broke. The next run is in 30 minutes.",
   ],
   [
     { last: run({ outcome: "abandoned", reason: null }), lastSuccess: null, next: null },
-    "feed for B has never succeeded. Its last run was abandoned 9 minutes ago. No schedule runs it again.",
+    "feed for B has never succeeded. The last run was abandoned 9 minutes ago. No further run is scheduled.",
   ],
   [
     { last: run({ outcome: "failed" }), runningSince: ago(2), dueSince: 1 },
-    "feed for B last succeeded 9 minutes ago; it was due once since. Its last run failed 9 minutes ago. It has been running again for 2 minutes.",
+    "feed for B last succeeded 9 minutes ago and has been due once since. The last run failed 9 minutes ago. A new run has been in progress for 2 minutes.",
   ],
   [
     { last: run({ outcome: "failed" }), next: ago(1) },
-    "feed for B last succeeded 9 minutes ago. Its last run failed 9 minutes ago. It is due now.",
+    "feed for B last succeeded 9 minutes ago. The last run failed 9 minutes ago. The next run is due now.",
   ],
-] as [Partial<JobHealth>, string | undefined][])("a job like %o is told of as %j", (changes, words) => {
-  const concerns = listConcerns([health(changes)], ["B"], 1, now);
-  expect(concerns.map(({ text }) => text)).toEqual(words === undefined ? [] : [words]);
+] as [Partial<JobHealth>, string | undefined][])("the job %o is reported as %j", (changes, text) => {
+  const problems = listProblems([health(changes)], ["B"], 1, now);
+  expect(problems.map((problem) => problem.text)).toEqual(text === undefined ? [] : [text]);
 });
 
 test.each([
@@ -480,17 +504,21 @@ test.each([
   [7200, "2 hours"],
   [172_800, "2 days"],
   [86_400 * 1500, "1,500 days"],
-])("%d seconds are %j", (seconds, words) => {
-  expect(inWords(seconds)).toBe(words);
+])("%d seconds in words: %j", (seconds, words) => {
+  expect(durationInWords(seconds)).toBe(words);
 });
 
-test("times are told from now, durations as they are", () => {
-  expect([relative(now - 1000, now), relative(now - 5000, now), relative(now + 5000, now)]).toEqual([
+test("relative times, durations, and chart maximums are rounded for reading", () => {
+  expect([relativeTime(now - 1000, now), relativeTime(now - 5000, now), relativeTime(now + 5000, now)]).toEqual([
     "just now",
     "5 seconds ago",
     "in 5 seconds",
   ]);
-  expect([duration(50), duration(61_000), duration(600_000)]).toEqual(["0.1 s", "61 seconds", "10 minutes"]);
+  expect([formatDuration(0.05), formatDuration(61), formatDuration(600)]).toEqual([
+    "0.1 s",
+    "61 seconds",
+    "10 minutes",
+  ]);
   expect([0, 1, 7, 12, 351, 1000, 7600].map(roundUp)).toEqual([1, 1, 7.5, 15, 400, 1000, 10_000]);
 });
 
@@ -504,6 +532,6 @@ test.each([
   ["javascript:alert(1)", undefined],
   ["data:image/png;base64,AA", undefined],
   ["/a.jpg", undefined],
-])("of the address %j a page lets in %j", (address, origin) => {
-  expect(originOf(address)).toBe(origin as string);
+])("the URL %j has the origin %p for a policy", (url, origin) => {
+  expect(originOf(url)).toBe(origin as string);
 });

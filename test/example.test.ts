@@ -30,24 +30,27 @@ describe.each([
   ["dark", { width: 390, height: 844 }],
 ] as const)("%s at %o", (colorScheme, viewport) => {
   test.each([
-    ["product", `${service.url}/example`, true],
+    ["default product", `${service.url}/example`, true],
     ["product with forty variants", napkin, true],
-    ["product without pictures", `${service.url}/example/products/6781230284800`, false],
+    ["product without images", `${service.url}/example/products/6781230284800`, false],
     ["cart", order, false],
-  ] as const)("the page of the %s holds together", async (_, address, offers) => {
-    await using opened = await openPage(browser, address, { viewport, colorScheme });
-    const { page, faults } = opened;
-    if (offers) await page.getByRole("radio").nth(1).check();
-    expect(await page.evaluate<number>("document.documentElement.scrollWidth")).toBe(viewport.width);
-    const ground = await page.evaluate<string>("getComputedStyle(document.body).backgroundColor");
-    expect(Number(ground.match(/\d+/)?.[0]) < 128 ? "dark" : "light").toBe(colorScheme);
-    await page.evaluate("Promise.all(document.getAnimations().map(({ finished }) => finished))");
-    expect(await accessibilityProblems(page)).toEqual([]);
-    expect(faults).toEqual([]);
-  });
+  ] as const)(
+    "the %s page has no layout, color scheme, or accessibility problems",
+    async (_, address, hasPersonalization) => {
+      await using opened = await openPage(browser, address, { viewport, colorScheme });
+      const { page, faults } = opened;
+      if (hasPersonalization) await page.getByRole("radio").nth(1).check();
+      expect(await page.evaluate<number>("document.documentElement.scrollWidth")).toBe(viewport.width);
+      const background = await page.evaluate<string>("getComputedStyle(document.body).backgroundColor");
+      expect(Number(background.match(/\d+/)?.[0]) < 128 ? "dark" : "light").toBe(colorScheme);
+      await page.evaluate("Promise.all(document.getAnimations().map(({ finished }) => finished))");
+      expect(await accessibilityProblems(page)).toEqual([]);
+      expect(faults).toEqual([]);
+    },
+  );
 });
 
-test("shows pictures, title, price, variants and what can be made of it", async () => {
+test("shows images, title, price, variants, and personalization", async () => {
   await using opened = await openPage(browser, napkin);
   const { page } = opened;
   expect(await page.getByRole("heading", { level: 1 }).innerText()).toBe("Heirloom Hemstitch Linen Napkin");
@@ -57,7 +60,7 @@ test("shows pictures, title, price, variants and what can be made of it", async 
   await page.getByRole("radio", { name: "Embroidered monogram" }).waitFor();
 });
 
-test("is ordered by keyboard alone, and the cart shows what the form sent", async () => {
+test("can be ordered by keyboard alone, and the cart shows the submitted fields", async () => {
   await using opened = await openPage(browser, napkin);
   const { page, faults } = opened;
   const { keyboard } = page;
@@ -65,7 +68,7 @@ test("is ordered by keyboard alone, and the cart shows what the form sent", asyn
   await page.locator("select[name=id]").focus();
   await keyboard.press("Tab");
   for (let style = 0; style < 2; style++) await keyboard.press("ArrowDown");
-  // Incomplete: the field that lacks something gets the focus, and says so.
+  // An incomplete form focuses the first invalid field and shows its error.
   await keyboard.press("Enter");
   await page.getByText("Please fill this in.").waitFor();
   await keyboard.type("AbC");
@@ -89,11 +92,11 @@ test("is ordered by keyboard alone, and the cart shows what the form sent", asyn
     "properties[_personalization]",
     "quantity",
   ]);
-  const sent = await values.allInnerTexts();
-  expect(sent.slice(1, 6)).toEqual(["Embroidered monogram", "AbC", "Navy", "Script", "EMBMON3"]);
+  const submitted = await values.allInnerTexts();
+  expect(submitted.slice(1, 6)).toEqual(["Embroidered monogram", "AbC", "Navy", "Script", "EMBMON3"]);
   const tag = (await service.get("/api/v1/products/pz/1812234")).headers.get("etag");
-  expect(`W/"${sent[6]}"`).toBe(`${tag}`);
-  expect(sent[7]).toBe("2");
+  expect(`W/"${submitted[6]}"`).toBe(`${tag}`);
+  expect(submitted[7]).toBe("2");
   expect(await page.locator(".line-item dt").allInnerTexts()).toEqual([
     "Style",
     "Max 3 initials",
@@ -103,25 +106,25 @@ test("is ordered by keyboard alone, and the cart shows what the form sent", asyn
   expect(faults).toEqual([]);
 });
 
-test("follows the variant: its price, its picture, its personalization", async () => {
+test("updates price, image, and personalization when a variant is selected", async () => {
   await using opened = await openPage(browser, `${service.url}/example`);
   const { page, faults } = opened;
   const price = await page.locator("#price").innerText();
-  const asked = page.waitForRequest("**/api/v1/products/pz/OV.810813");
+  const requested = page.waitForRequest("**/api/v1/products/pz/OV.810813");
   await page.getByLabel("Set").selectOption("Set of 4");
-  await asked;
+  await requested;
   expect(await page.locator("#price").innerText()).not.toBe(price);
-  expect(await page.locator("#answer").getAttribute("href")).toBe("/api/v1/products/pz/OV.810813");
+  expect(await page.locator("#personalization-request").getAttribute("href")).toBe("/api/v1/products/pz/OV.810813");
   expect(await page.locator("pre").innerText()).toContain('sku="OV.810813"');
-  const pictures = page.locator(".gallery a");
-  await pictures.nth(2).click();
+  const thumbnails = page.locator(".gallery a");
+  await thumbnails.nth(2).click();
   expect(await page.locator("img.picture").getAttribute("src")).toContain("-3.svg");
-  expect(await pictures.nth(2).getAttribute("aria-current")).toBe("true");
+  expect(await thumbnails.nth(2).getAttribute("aria-current")).toBe("true");
   expect(page.url()).toBe(`${service.url}/example`);
   expect(faults).toEqual([]);
 });
 
-test("shows the variant that its address names, and sells nothing that is sold out", async () => {
+test("selects the variant in the URL, and disables sold-out variants", async () => {
   await using opened = await openPage(browser, `${service.url}/example`);
   const { page } = opened;
   const last = page.locator("option").last();
@@ -142,7 +145,7 @@ test("shows the variant that its address names, and sells nothing that is sold o
   expect(await page.getByRole("button", { name: "Add to cart" }).isEnabled()).toBe(true);
 });
 
-test("sells without script, and without personalization", async () => {
+test("accepts orders without JavaScript and without personalization", async () => {
   await using opened = await openPage(browser, napkin, { javaScriptEnabled: false });
   const { page } = opened;
   expect(await page.getByText("1-800-555-0100").isVisible()).toBe(true);
@@ -153,7 +156,7 @@ test("sells without script, and without personalization", async () => {
 
 const hostileFolder = await temporaryFolder();
 
-describe("a catalog of markup and script in every field", () => {
+describe("a catalog with markup and scripts in every field", () => {
   let hostile: RunningService;
   let watched: Watched;
   beforeAll(async () => {
@@ -168,10 +171,10 @@ describe("a catalog of markup and script in every field", () => {
     quantity: attack("quantity"),
   });
   test.each([
-    ["first page", "/example"],
-    ["page of a variant", "/example/products/1?variant=402"],
+    ["default product page", "/example"],
+    ["variant page", "/example/products/1?variant=402"],
     ["cart", `/example/products/1/cart?${order}`],
-  ])("runs nothing on the %s", async (_, path) => {
+  ])("runs no injected script on the %s", async (_, path) => {
     const { page } = watched;
     await page.goto(hostile.url + path);
     if (!path.includes("/cart")) {
@@ -191,10 +194,12 @@ describe("a catalog of markup and script in every field", () => {
   });
 });
 
-test("every page lets in its own files only, and no script or style within it", async () => {
+test("every page allows only files of its own origin, and no inline scripts or styles", async () => {
   for (const address of [napkin, order]) {
     const policy = (await fetch(address)).headers.get("content-security-policy");
-    expect(policy).toStartWith("default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;");
+    expect(policy).toStartWith(
+      "default-src 'none'; style-src 'self'; script-src 'self'; img-src data: 'self'; connect-src 'self';",
+    );
     expect(policy).not.toMatch(/unsafe|\*|http/);
   }
 });
@@ -209,12 +214,12 @@ test.each([
   ["https://a.example/sample/images/mug.png", undefined],
   ["javascript:alert(1)//sample/images/mug.svg", undefined],
   ["/sample/images/mug.svg", undefined],
-])("the image %s is drawn at %s", (address, path) => {
-  expect(sampleImagePath(address)).toBe(path);
+])("the image URL %s maps to %p", (url, path) => {
+  expect(sampleImagePath(url)).toBe(path);
 });
 
-describe("a shop that exists", () => {
-  test("has neither the example nor drawings", async () => {
+describe("a real shop", () => {
+  test("serves neither the example nor the sample images", async () => {
     await using real = await serve({ ...environment, SHOP_DOMAIN: "larkspur-finch.com" });
     for (const path of [
       "/example",
@@ -228,7 +233,7 @@ describe("a shop that exists", () => {
   });
 });
 
-test("what is not there is not found, and an empty store says what to do", async () => {
+test("unknown products return 404, and an empty store explains what to import", async () => {
   for (const path of [
     "/example/products/12",
     "/example/products/x",
@@ -243,14 +248,14 @@ test("what is not there is not found, and an empty store says what to do", async
   });
   expect(await (await empty.get("/example")).json()).toMatchObject({
     status: 404,
-    detail: "No product of the sample is stored: import sample/products.ndjson.",
+    detail: "No sample products are stored. Import sample/products.ndjson.",
   });
 });
 
 describe("the widget's script", () => {
   const script = buildPersonalizer();
 
-  test("is the built one, small, for the pages of any site, and asked for again soon", async () => {
+  test("is the built script: small, usable from any site, and cached for five minutes", async () => {
     const answer = await service.get("/personalization-options.js", { headers: { "Accept-Encoding": "identity" } });
     expect(await answer.text()).toBe(script);
     expect(answer.headers.get("content-type")).toBe("text/javascript; charset=utf-8");
@@ -270,7 +275,7 @@ describe("the widget's script", () => {
     expect([again.status, await again.text()]).toEqual([304, ""]);
   });
 
-  test("of a version is kept for good; of another one is the script as it is, for a while", async () => {
+  test("is cached permanently at its versioned URL; other versions serve the current script with a short lifetime", async () => {
     const { headers } = await service.get("/personalization-options.js");
     const version = headers.get("etag")?.match(/"(\w+)"/)?.[1];
     const kept = await service.get(`/personalization-options/${version}.js`);
@@ -284,7 +289,7 @@ describe("the widget's script", () => {
     }
   });
 
-  test("works on the page of another site, and asks the API that is beside it, by either of its addresses", async () => {
+  test("works on another site's page from both URLs, and calls the API of its own origin", async () => {
     const { headers } = await service.get("/personalization-options.js");
     const version = headers.get("etag")?.match(/"(\w+)"/)?.[1];
     for (const path of ["/personalization-options.js", `/personalization-options/${version}.js`]) {

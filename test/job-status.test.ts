@@ -174,12 +174,12 @@ describe.each([...engines])("on %s, pds jobs", async (engine) => {
         brand: "fresh",
         schedule: "@hourly",
         next: expect.any(String),
-        success: expect.stringMatching(/^5\d min ago$/),
+        success: expect.stringMatching(/^5\d minutes ago$/),
         counts: "12",
       },
       // That hour is over, and nobody has run it.
-      { ...row, brand: "late", schedule: "@hourly", next: expect.any(String), success: "2 h ago (too long)" },
-      { ...row, brand: "old", schedule: "", next: "", finished, success: "2 d ago (too long)" },
+      { ...row, brand: "late", schedule: "@hourly", next: expect.any(String), success: "2 hours ago (too long)" },
+      { ...row, brand: "old", schedule: "", next: "", finished, success: "2 days ago (too long)" },
       { ...row, brand: "busy", schedule: "", next: "", outcome: "running", success: "never" },
       // The second attempt comes before the next leap year.
       {
@@ -360,16 +360,23 @@ describe.each([...engines])("on %s, pds history", async (engine) => {
     const row = { job: feedJob, brand: "acme", outcome: "succeeded", reason: "" };
     const rows = [
       { ...row, created_at: "2026-01-01T00:01:00Z", job: "catalog-sync", duration: "0.3 s", counts: "0" },
-      { ...row, created_at: "2026-01-01T00:02:00Z", brand: "A & b", duration: "3 min", counts: "12" },
+      { ...row, created_at: "2026-01-01T00:02:00Z", brand: "A & b", duration: "3 minutes", counts: "12" },
       {
         ...row,
         created_at: "2026-01-01T00:03:00Z",
         outcome: "failed",
-        duration: "3 h",
+        duration: "3 hours",
         counts: "7",
         reason: "two lines",
       },
-      { ...row, created_at: "2026-01-01T00:04:00Z", outcome: "abandoned", duration: "3 d", counts: "0", reason: lost },
+      {
+        ...row,
+        created_at: "2026-01-01T00:04:00Z",
+        outcome: "abandoned",
+        duration: "3 days",
+        counts: "0",
+        reason: lost,
+      },
     ];
     expect(await tableOf(["history", "asc"], environment)).toEqual(rows);
     expect(await tableOf(["history"], environment)).toEqual(rows.toReversed());

@@ -5,12 +5,12 @@ import { $ } from "bun";
 
 const here = import.meta.dir;
 
-/** The modules that `index.ts` exports from; their declarations name nothing of any other. */
-const declared = ["types", "errors", "form", "client"];
+/** The modules that `index.ts` re-exports. Their declarations must not refer to other modules. */
+const publicModules = ["types", "errors", "form", "client"];
 
 /**
- * Writes the package's code, one minified ES module, and its declarations, one file too.
- * @throws when the code cannot be bundled or its types are wrong
+ * Builds the package: one minified ES module, and one declaration file.
+ * @throws when bundling or type checking fails
  */
 export async function build(outdir: string): Promise<void> {
   await rm(outdir, { recursive: true, force: true });
@@ -23,7 +23,7 @@ async function declarations(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "declarations-"));
   try {
     await $`${join(here, "..", "..", "node_modules", ".bin", "tsc")} -p ${here} --outDir ${folder}`.quiet();
-    const texts = await Promise.all(declared.map((name) => readFile(join(folder, `${name}.d.ts`), "utf8")));
+    const texts = await Promise.all(publicModules.map((name) => readFile(join(folder, `${name}.d.ts`), "utf8")));
     return texts.map((text) => text.replace(/^(import .*|export \{\};)\n/gm, "")).join("");
   } finally {
     await rm(folder, { recursive: true });

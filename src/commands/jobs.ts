@@ -1,5 +1,6 @@
 import { listRuns } from "../database/run.ts";
 import { ServiceError } from "../errors.ts";
+import { durationInWords, formatDuration } from "../format.ts";
 import { parseOrder, toHistories } from "../history.ts";
 import type { Run } from "../job.ts";
 import { listJobs } from "../jobs/index.ts";
@@ -42,7 +43,7 @@ export function printJobs(values: Values): Promise<boolean> {
           next: next === null ? "" : next.slice(0, -".000Z".length).concat("Z"),
           outcome: runningSince === null ? (last?.outcome ?? "never run") : "running",
           finished: last?.finishedAt ?? "",
-          success: `${age === null ? "never" : `${inWords(age)} ago`}${isStale ? " (too long)" : ""}`,
+          success: `${age === null ? "never" : `${durationInWords(age)} ago`}${isStale ? " (too long)" : ""}`,
           counts: last?.counts ?? 0,
           source,
         })),
@@ -70,7 +71,7 @@ export async function printHistory(text: string, values: Values): Promise<boolea
           job,
           brand,
           outcome: outcome ?? "",
-          duration: inWords(seconds),
+          duration: formatDuration(seconds),
           counts,
           reason: reason?.replace(/\s+/g, " ") ?? "",
         })),
@@ -83,11 +84,4 @@ export async function printHistory(text: string, values: Values): Promise<boolea
 function detailsOf({ job, outcome, startedAt, finishedAt, scheduledAt, attempt, reason, log }: Run) {
   const seconds = (Date.parse(finishedAt ?? startedAt) - Date.parse(startedAt)) / 1000;
   return { job, outcome, seconds, scheduled_at: scheduledAt, attempt, reason, log };
-}
-
-/** A duration in the unit that fits it. */
-function inWords(seconds: number): string {
-  if (seconds < 60) return `${seconds < 10 ? Math.round(seconds * 10) / 10 : Math.round(seconds)} s`;
-  if (seconds < 2 * 3600) return `${Math.round(seconds / 60)} min`;
-  return seconds < 48 * 3600 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86_400)} d`;
 }

@@ -1,27 +1,61 @@
+import type { Child } from "hono/jsx";
 import type { Database } from "../database/database.ts";
 import type { JobHealth } from "../job.ts";
+import type { AllowedOrigins, PageRequest } from "../page.ts";
 import type { GenerationDifference } from "../personalization.ts";
+import { queryParameter } from "./urls.ts";
 
-/** What the console shows, and who knows it. */
+/** Everything the console's pages read from. */
 export interface ConsoleContext {
   readonly database: Database;
   readonly brand: string;
   readonly jobs: () => Promise<readonly JobHealth[]>;
-  /** How generation `to` differs from `from`. */
+  /** Changes from generation `from` to generation `to`. */
   readonly compare: (from: number, to: number) => Promise<GenerationDifference>;
-  /** Origin of the public listener as this process knows it. */
+  /** URL of the public listener, as this process knows it. */
   readonly publicUrl: string;
-  /** Path of the widget's script there. */
+  /** Path of the widget's script on the public listener. */
   readonly widgetPath: string;
-  /** Path of the example page there, when there is one. */
+  /** Path of the example page on the public listener, if it is served. */
   readonly examplePath?: string;
-  /** Whether the images of the sample are drawn there. */
+  /** Whether the public listener draws the sample's images. */
   readonly drawsSampleImages?: boolean;
 }
 
-/** The public listener's origin as whoever asks can reach it: one that is bound to every address is on the host that was asked. */
-export function publicOrigin({ publicUrl }: ConsoleContext, { url }: { readonly url: URL }): string {
-  const found = new URL(publicUrl);
-  if (/^(0\.0\.0\.0|\[::\])$/.test(found.hostname)) found.hostname = url.hostname;
-  return found.origin;
+export interface PageContent {
+  /** By default the title in the list of pages. */
+  readonly title?: string;
+  readonly body: Child;
+  /** URLs of module scripts; the page must work without them. */
+  readonly scripts?: readonly string[];
+  readonly allowedOrigins?: AllowedOrigins;
+}
+
+export interface PageDefinition {
+  /** Route template, such as `/runs/:id`. */
+  readonly route: string;
+  readonly title: string;
+  /** Route of the page that is highlighted in the navigation; a page without is in the navigation itself. */
+  readonly section?: string;
+  /** @returns undefined when the requested object does not exist */
+  readonly render: (context: ConsoleContext, request: PageRequest) => Promise<PageContent | undefined>;
+}
+
+/** The public listener's origin as the browser can reach it: a wildcard address becomes the host of the request. */
+export function publicOrigin({ publicUrl }: ConsoleContext, { url }: PageRequest): string {
+  const origin = new URL(publicUrl);
+  if (/^(0\.0\.0\.0|\[::\])$/.test(origin.hostname)) origin.hostname = url.hostname;
+  return origin.origin;
+}
+
+/** The requested brand; by default the configured one, or the first with data if the configured brand has none. */
+export function selectBrand(
+  { brand: configured }: ConsoleContext,
+  request: PageRequest,
+  generations: readonly { readonly brand: string }[],
+): string {
+  const requested = queryParameter(request, "brand");
+  if (requested !== undefined) return requested;
+  const hasData = generations.some(({ brand }) => brand === configured);
+  return hasData ? configured : (generations[0]?.brand ?? configured);
 }

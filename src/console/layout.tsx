@@ -1,19 +1,13 @@
 /** @jsxImportSource hono/jsx */
 import type { Child } from "hono/jsx";
 import packageJson from "../../package.json" with { type: "json" };
+import { pages } from "./pages/index.ts";
 
-const sections = [
-  ["/", "Overview"],
-  ["/runs", "Runs"],
-  ["/products", "Products"],
-  ["/personalization", "Personalization"],
-] as const;
-
-export interface LayoutProps {
+interface LayoutProps {
   readonly title: string;
-  /** The address of the section that the page belongs to. */
-  readonly section?: (typeof sections)[number][0];
-  /** Addresses of scripts that the page is better with. */
+  /** Route of the page to highlight in the navigation. */
+  readonly section?: string;
+  /** URLs of module scripts. */
   readonly scripts?: readonly string[];
   readonly children?: Child;
 }
@@ -25,30 +19,20 @@ export function Layout({ title, section, scripts = [], children }: LayoutProps) 
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <title>{title} · Product Data Service</title>
-        {/* Without one a browser asks for /favicon.ico. */}
+        {/* Keeps browsers from requesting /favicon.ico. */}
         <link rel="icon" href="data:," />
         <link rel="stylesheet" href="/console/style.css" />
-        {scripts.map((address) => (
-          <script src={address} type="module" />
+        {scripts.map((url) => (
+          <script src={url} type="module" />
         ))}
       </head>
       <body>
-        <a class="skip" href="#main">
-          Skip to the content
+        <a class="skip-link" href="#main">
+          Skip to main content
         </a>
         <header>
-          <p class="name">Product Data Service</p>
-          <nav aria-label="Console">
-            <ul>
-              {sections.map(([address, name]) => (
-                <li>
-                  <a href={address} {...(address === section && { "aria-current": "page" })}>
-                    {name}
-                  </a>
-                </li>
-              ))}
-            </ul>
-          </nav>
+          <p class="product-name">Product Data Service</p>
+          <Navigation section={section} />
         </header>
         <main id="main" tabindex={-1}>
           <h1>{title}</h1>
@@ -63,3 +47,19 @@ export function Layout({ title, section, scripts = [], children }: LayoutProps) 
     </html>
   );
 }
+
+const Navigation = ({ section }: { readonly section: string | undefined }) => (
+  <nav aria-label="Console">
+    <ul>
+      {pages
+        .filter((page) => page.section === undefined)
+        .map(({ route, title }) => (
+          <li>
+            <a href={route} {...(route === section && { "aria-current": "page" })}>
+              {title}
+            </a>
+          </li>
+        ))}
+    </ul>
+  </nav>
+);

@@ -1,5 +1,6 @@
 import { timingSafeEqual } from "node:crypto";
 import { ServiceError } from "../errors.ts";
+import type { RenderPage } from "../page.ts";
 import { type AnswerParts, toAnswer } from "./answer.ts";
 import type { Handler, Resource, Resources } from "./endpoint.ts";
 import { type Failure, toProblem } from "./errors.ts";
@@ -7,18 +8,9 @@ import { getLiveness } from "./health.ts";
 import { hostOf, isLocal } from "./host.ts";
 import { parameter, targetOf } from "./request.ts";
 
-/** What a page for people is asked for by. */
-interface PageRequest {
-  readonly url: URL;
-  readonly parameter: (name: string) => string;
-}
-
-/** Makes a page. @returns undefined when there is nothing of that name */
-type Render = (request: PageRequest) => AnswerParts | undefined | Promise<AnswerParts | undefined>;
-
 /** Pages for people, by route template, and what they see when one fails. */
 export interface Pages {
-  readonly pages: Readonly<Record<string, Render>>;
+  readonly pages: Readonly<Record<string, RenderPage>>;
   readonly toFailure: (failure: Failure, requestId: string) => AnswerParts;
 }
 
@@ -52,7 +44,7 @@ const wantsPage = (request: Request) => (request.headers.get("accept") ?? "").in
 /** How long a page may take: it must not hang with the store. */
 const pageMs = 20_000;
 
-function pageHandler(render: Render): Handler {
+export function pageHandler(render: RenderPage): Handler {
   return async (request) => {
     const url = new URL(`http://${hostOf(request)}${targetOf(request)}`);
     const late = Promise.withResolvers<never>();

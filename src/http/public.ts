@@ -1,6 +1,7 @@
+import type { RenderPage } from "../page.ts";
 import { isSampleShop } from "../sample.ts";
+import { pageHandler } from "./admin.ts";
 import type { Handler, Resources } from "./endpoint.ts";
-import { exampleResources } from "./example/index.tsx";
 import { getLiveness } from "./health.ts";
 import { getHistories, type HistorySource } from "./history.ts";
 import type { Memory } from "./memory.ts";
@@ -16,10 +17,14 @@ export interface PublicContext {
   readonly product: ProductSource;
   readonly histories: HistorySource;
   readonly readiness: Handler;
+  /** HTML pages by route template. */
+  readonly pages: Readonly<Record<string, RenderPage>>;
 }
 
 /** What the public listener answers. */
-export function publicResources({ memory, personalization, product, histories, readiness }: PublicContext): Resources {
+export function publicResources(context: PublicContext): Resources {
+  const { memory, personalization, product, histories, readiness } = context;
+  const pages = Object.entries(context.pages).map(([route, render]) => [route, { get: pageHandler(render) }]);
   const getRuns = getHistories(memory, histories);
   return {
     "/api/v1/products/pz/:sku": { get: getPersonalization(memory, personalization) },
@@ -31,10 +36,8 @@ export function publicResources({ memory, personalization, product, histories, r
     "/docs/style.css": { get: getReferenceStyle },
     "/personalization-options.js": { get: getWidget },
     "/personalization-options/:file": { get: getWidgetVersion },
-    ...(isSampleShop(product.shop) && {
-      "/sample/images/:name": { get: getSampleImage },
-      ...exampleResources({ personalization, product }),
-    }),
+    ...(isSampleShop(product.shop) && { "/sample/images/:name": { get: getSampleImage } }),
+    ...Object.fromEntries(pages),
     "/livez": { get: getLiveness, isProbe: true },
     "/readyz": { get: readiness, isProbe: true },
   };

@@ -1,11 +1,11 @@
 /**
- * - `bad_request`: the service refused what was asked (400), or it was refused before it was sent
- * - `not_found`: no such product, or nothing at this address (404)
- * - `unavailable`: the data cannot be reached at the moment (503), also after every further try
- * - `unexpected`: any other status, or an answer that is not the operation's
- * - `network`: there was no answer, also at the second try
+ * - `bad_request`: the service rejected the request (400), or the client did before sending it
+ * - `not_found`: no such product, or no such URL (404)
+ * - `unavailable`: the service is temporarily unavailable (503), after all retries
+ * - `unexpected`: any other status, or unexpected content
+ * - `network`: no response, after one retry
  * - `timeout`: the call took longer than `timeoutMs`
- * - `aborted`: the caller's signal ended it; `cause` is the signal's reason
+ * - `aborted`: the caller's signal aborted the call; `cause` is the signal's reason
  */
 export type ErrorCode = "bad_request" | "not_found" | "unavailable" | "unexpected" | "network" | "timeout" | "aborted";
 
@@ -16,15 +16,15 @@ export interface ErrorDetails {
   readonly cause?: unknown;
 }
 
-/** The one error that a call ends with. */
+/** The only error that a call rejects with. */
 export class ProductDataError extends Error {
   override readonly name = "ProductDataError";
   readonly code: ErrorCode;
-  /** HTTP status; undefined when there was no answer. */
+  /** HTTP status; undefined without a response. */
   readonly status: number | undefined;
-  /** The request reference, `X-Request-Id`: quote it when you report the error. */
+  /** The request reference, `X-Request-Id`. Include it when you report the error. */
   readonly requestId: string | undefined;
-  /** How long the service asks to wait before the next try. */
+  /** The delay that the service requested before the next attempt. */
   readonly retryAfterMs: number | undefined;
 
   constructor(code: ErrorCode, message: string, { status, requestId, retryAfterMs, cause }: ErrorDetails = {}) {
@@ -41,8 +41,8 @@ export type Result<Value> =
   | { readonly ok: false; readonly error: ProductDataError; readonly value?: never };
 
 /**
- * For those who would rather look at an error than catch it: `await toResult(client.product(id))`.
- * Only what is no {@link ProductDataError} is still thrown.
+ * Returns a call's error as a value instead of throwing it: `await toResult(client.product(id))`.
+ * Still throws errors other than {@link ProductDataError}.
  */
 export async function toResult<Value>(call: Promise<Value>): Promise<Result<Value>> {
   try {

@@ -1,18 +1,18 @@
 import type { Personalization, PersonalizationChoice, PersonalizationLine, PersonalizationStyle } from "./types.ts";
 
-/** One line of text to fill in: free text where `choices` is empty, else one of them. */
+/** A form field: free text if `choices` is empty, otherwise one of the choices. */
 export interface FormLine extends PersonalizationStyle {
   choices: PersonalizationChoice[];
 }
 
-/** A style that the SKU offers, with its lines of text. */
+/** A style that the SKU offers, with its lines. */
 export interface FormStyle extends PersonalizationLine {
   lines: FormLine[];
 }
 
 /**
- * The three flat lists as the tree that a form shows: the styles in the order of `pzlines`, in each its lines of text in the
- * order of `pzstyles`, in each its choices in the order of `pzchoices`. A group that several lines share is in each of them.
+ * Converts the three flat lists of a SKU to a tree for a form: styles in the order of `pzlines`, with their lines in the
+ * order of `pzstyles`, with their choices in the order of `pzchoices`. Lines that share a choice group each get its choices.
  */
 export function toForm({ pzlines, pzstyles, pzchoices }: Personalization): FormStyle[] {
   const choices = groupBy(pzchoices, ({ choice_type }) => choice_type);
@@ -24,7 +24,7 @@ export function toForm({ pzlines, pzstyles, pzchoices }: Personalization): FormS
   return pzlines.map((line) => ({ ...line, lines: (styles.get(line.style_code) ?? []).map(toLine) }));
 }
 
-/** As `Map.groupBy`, which Node 20 has not. */
+/** Like `Map.groupBy`, which Node 20 lacks. */
 function groupBy<Row>(rows: readonly Row[], keyOf: (row: Row) => string): Map<string, Row[]> {
   const groups = new Map<string, Row[]>();
   for (const row of rows) {

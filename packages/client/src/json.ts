@@ -1,39 +1,39 @@
-/** Sixteen digits in a row: only a text that has them can hold an integer that a double cannot. */
+/** Integers with fewer digits are always exact, so most responses skip the slower parsers. */
 const longDigits = /\d{16}/;
 
 const isUnsafeInteger = (source: string) => /^-?\d+$/.test(source) && !Number.isSafeInteger(Number(source));
 
-/** The reviver's third argument is in newer runtimes, but not yet in TypeScript's library. */
+/** Newer runtimes pass a third argument to the reviver, which TypeScript's library does not declare yet. */
 const parse = JSON.parse as (
   text: string,
   reviver: (key: string, value: unknown, context?: { readonly source?: string }) => unknown,
 ) => unknown;
 
 /**
- * Parses JSON; an integer that is not safe as a number becomes a `bigint`.
+ * Parses JSON, with integers beyond the safe range as `bigint`.
  * @throws SyntaxError when the text is not JSON
  */
 export function parseBigints(text: string): unknown {
   if (!longDigits.test(text)) return JSON.parse(text);
-  const givesSource = parse("0", (_, __, context) => context?.source === "0");
-  return (givesSource ? parseBySource : parseByMarks)(text);
+  const hasSource = parse("0", (_, __, context) => context?.source === "0");
+  return (hasSource ? parseWithSource : parseWithMarkers)(text);
 }
 
-function parseBySource(text: string): unknown {
+function parseWithSource(text: string): unknown {
   return parse(text, (_, value, context) =>
     typeof value === "number" && isUnsafeInteger(context?.source ?? "") ? BigInt(context?.source ?? "") : value,
   );
 }
 
-/** In right JSON a string, with the colon when it is a key, or a number. */
+/** In valid JSON, a string (including the colon of a key) or a number. */
 const token = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?|-?\d[\d.eE+-]*/g;
 
 /**
- * For runtimes whose reviver is not given the source: writes unsafe integers as strings that begin with one `#`, and what
- * could be taken for those, strings that begin with `#` or with an escape, behind two.
+ * For runtimes whose reviver does not get the source text. Replaces unsafe integers by strings that start with `#`. Strings
+ * that could be mistaken for one, because they start with `#` or an escape, get the prefix `##`.
  */
-export function parseByMarks(text: string): unknown {
-  // What is wrong is refused as it is: with marks it could become right.
+export function parseWithMarkers(text: string): unknown {
+  // Rejects invalid JSON first, because the markers could make it valid.
   JSON.parse(text);
   const marked = text.replace(token, (source: string, colon?: string) => {
     if (colon === undefined && /^"[#\\]/.test(source)) return `"##${source.slice(1)}`;

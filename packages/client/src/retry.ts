@@ -1,7 +1,7 @@
 import type { ErrorCode, ProductDataError } from "./errors.ts";
 
 /**
- * The wait that a `Retry-After` header asks for, in milliseconds, from seconds or an HTTP date; undefined when it is neither.
+ * Parses a `Retry-After` header, in seconds or as an HTTP date, to milliseconds; undefined when it is neither.
  * @param nowMs milliseconds since 1970
  */
 export function parseRetryAfter(header: string | null, nowMs: number): number | undefined {
@@ -11,28 +11,28 @@ export function parseRetryAfter(header: string | null, nowMs: number): number | 
   return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs);
 }
 
-export interface Tries {
-  /** Why the tries before this one failed. */
-  readonly past: readonly ErrorCode[];
-  /** Further tries after the first, at most. */
+export interface Attempts {
+  /** Error codes of the attempts before this one. */
+  readonly previousErrors: readonly ErrorCode[];
+  /** Maximum number of retries. */
   readonly retries: number;
-  /** What is left of the call's time. */
-  readonly leftMs: number;
+  /** Time left of the call's timeout. */
+  readonly remainingMs: number;
 }
 
 /**
- * How long to wait before the next try, or undefined when there is to be none: what is unavailable is asked again when it said
- * when, a network failure is tried once more. A wait that the call's time does not allow is not begun.
- * @param chance from 0 to 1
+ * The delay before the next attempt; undefined when the call should fail. A 503 is retried after its `Retry-After`, and a
+ * network failure once. There is no retry if the delay would exceed the timeout.
+ * @param random from 0 to 1
  */
 export function retryDelayMs(
   { code, retryAfterMs }: Pick<ProductDataError, "code" | "retryAfterMs">,
-  { past, retries, leftMs }: Tries,
-  chance: number,
+  { previousErrors, retries, remainingMs }: Attempts,
+  random: number,
 ): number | undefined {
-  if (past.length >= retries) return undefined;
+  if (previousErrors.length >= retries) return undefined;
   let delayMs: number | undefined;
   if (code === "unavailable") delayMs = retryAfterMs;
-  if (code === "network" && !past.includes(code)) delayMs = 100 + 400 * chance;
-  return delayMs !== undefined && delayMs < leftMs ? delayMs : undefined;
+  if (code === "network" && !previousErrors.includes(code)) delayMs = 100 + 400 * random;
+  return delayMs !== undefined && delayMs < remainingMs ? delayMs : undefined;
 }

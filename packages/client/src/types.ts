@@ -5,14 +5,14 @@ export interface PersonalizationLine {
   style_code: string;
   /** Numeric text; display order. */
   style_display_seq: string;
-  /** Its meaning is not stated. */
+  /** Status code; its meaning is not documented. */
   style_sku_status: string;
 }
 
-/** One line of text within a style; a style has one or more. */
+/** A line within a style; a style has one or more. */
 export interface PersonalizationStyle {
   style_code: string;
-  /** Its meaning is not stated. */
+  /** Status code; its meaning is not documented. */
   line_status: string;
   /** Numeric text; display order. */
   line_display_seq: string;
@@ -25,14 +25,14 @@ export interface PersonalizationStyle {
 /** One choice of a shared group. */
 export interface PersonalizationChoice {
   choice_type: string;
-  /** Its meaning is not stated. */
+  /** Status code; its meaning is not documented. */
   choice_status: string;
   /** Numeric text; display order within the group. */
   choice_display_seq: string;
   choice_value: string;
 }
 
-/** What a SKU offers, in display order; three empty lists where it offers nothing. */
+/** A SKU's personalization, in display order; three empty lists if it has none. */
 export interface Personalization {
   pzlines: PersonalizationLine[];
   pzstyles: PersonalizationStyle[];
@@ -47,21 +47,21 @@ export interface HistoryRecord {
   created_at: string;
 }
 
-/** The last 10 finished runs at most. */
+/** The last finished runs, at most 10. */
 export interface Histories {
   histories: HistoryRecord[];
 }
 
-/** `asc`: the oldest first; `desc`: the newest first. */
+/** `asc`: oldest first; `desc`: newest first. */
 export type Order = "asc" | "desc";
 
 /**
- * A named value attached to a product or to a variant. In this and the following `Id` is `number`, or `number | bigint` from
- * a client with `bigints`; timestamps are ISO 8601 with a numeric UTC offset.
+ * A named value attached to a product or variant. Here and below, `Id` is `number`, or `number | bigint` with the client
+ * option `bigints`. Timestamps are ISO 8601 with a numeric UTC offset.
  */
 export interface Metafield<Id = number> {
   id: Id;
-  /** The product or variant that it belongs to. */
+  /** ID of the product or variant. */
   owner_id: Id;
   owner_resource: "product" | "variant";
   namespace: string;
@@ -85,13 +85,13 @@ export interface Image<Id = number> {
   src: string;
   created_at: string;
   updated_at: string;
-  /** The variants that it shows; may be empty. */
+  /** IDs of the variants in the image; may be empty. */
   variant_ids: Id[];
   alt: string | null;
   admin_graphql_api_id: string;
 }
 
-/** A way in which the variants of a product differ. */
+/** A property in which a product's variants differ, such as size. */
 export interface Option<Id = number> {
   id: Id;
   product_id: Id;
@@ -100,13 +100,13 @@ export interface Option<Id = number> {
   values: string[];
 }
 
-/** One sellable form of a product. */
+/** One purchasable version of a product. */
 export interface Variant<Id = number> {
   id: Id;
   product_id: Id;
   inventory_item_id: Id;
   position: number;
-  /** Null where no image shows it. */
+  /** Null without an image of its own. */
   image_id: Id | null;
   barcode: string;
   sku: string;
@@ -144,7 +144,7 @@ export interface Product<Id = number> {
   handle: string;
   created_at: string;
   updated_at: string;
-  /** Null where it is not published. */
+  /** Null if not published. */
   published_at: string | null;
   product_type: string;
   published_scope: string;
@@ -155,20 +155,20 @@ export interface Product<Id = number> {
   vendor: string;
   admin_graphql_api_id: string;
   images: Image<Id>[];
-  /** The first image; null where there is none. */
+  /** The first image; null if there are none. */
   image: Image<Id> | null;
   options: Option<Id>[];
   variants: Variant<Id>[];
   metafields: Metafield<Id>[];
 }
 
-/** The answer to a product that there is; any other is a `ProductDataError`. */
+/** The response for an existing product; anything else is a `ProductDataError`. */
 export interface FoundProduct<Id = number> {
   product: Product<Id>;
-  /** Domain of the store that the product belongs to. */
+  /** Domain of the store. */
   shop: string;
   error: null;
 }
 
-/** `fetch`, as far as it is used. It must end when its signal says so. */
+/** The subset of `fetch` that the client uses. It must respect the signal. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;

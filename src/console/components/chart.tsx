@@ -1,0 +1,147 @@
+/** @jsxImportSource hono/jsx */
+import { formatNumber, pluralize, utcTime } from "../../format.ts";
+import { NumberCell, numeric, Table } from "./table.tsx";
+
+export interface Series {
+  readonly name: string;
+  /** In chronological order. */
+  readonly points: readonly Point[];
+}
+
+interface Point {
+  readonly at: string;
+  readonly value: number;
+}
+
+/** In units of the SVG's view box. */
+const width = 420;
+const height = 150;
+const margin = { left: 46, right: 8, top: 14, bottom: 22 };
+/** Line styles in the style sheet; each has its own color and dash pattern. */
+const seriesStyles = 6;
+
+/** Rounds up to a number that is easy to read on an axis. */
+export function roundUp(value: number): number {
+  if (value <= 1) return 1;
+  const scale = 10 ** Math.floor(Math.log10(value));
+  return ([1, 1.5, 2, 3, 4, 5, 7.5, 10].find((step) => step * scale >= value) ?? 10) * scale;
+}
+
+interface ChartProps {
+  readonly id: string;
+  readonly title: string;
+  readonly series: readonly Series[];
+}
+
+/** A line chart of values over time, with the same values as a table. */
+export const Chart = ({ id, title, series }: ChartProps) => (
+  <figure class="chart">
+    <figcaption>
+      <h3>{title}</h3>
+    </figcaption>
+    <Plot id={id} title={title} series={series} />
+    <Legend series={series} />
+    <details>
+      <summary>Show as table</summary>
+      <Table columns={["Brand", "Finished", numeric("Count")]} label={title}>
+        {series.flatMap(({ name, points }) =>
+          points.toReversed().map(({ at, value }) => (
+            <tr>
+              <th scope="row">{name}</th>
+              <td>
+                <time datetime={at}>{utcTime(at)}</time>
+              </td>
+              <NumberCell value={value} />
+            </tr>
+          )),
+        )}
+      </Table>
+    </details>
+  </figure>
+);
+
+interface Scale {
+  readonly firstMs: number;
+  readonly lastMs: number;
+  readonly maximum: number;
+  readonly x: (at: string) => number;
+  readonly y: (value: number) => number;
+}
+
+function scaleOf(series: readonly Series[]): Scale {
+  const points = series.flatMap((line) => line.points);
+  const times = points.map(({ at }) => Date.parse(at));
+  const [firstMs, lastMs] = [Math.min(...times), Math.max(...times)];
+  const maximum = roundUp(Math.max(...points.map(({ value }) => value)));
+  const plotHeight = height - margin.top - margin.bottom;
+  return {
+    firstMs,
+    lastMs,
+    maximum,
+    x: (at) => {
+      const share = lastMs === firstMs ? 0.5 : (Date.parse(at) - firstMs) / (lastMs - firstMs);
+      return Math.round(margin.left + share * (width - margin.left - margin.right));
+    },
+    y: (value) => Math.round(height - margin.bottom - (value / maximum) * plotHeight),
+  };
+}
+
+function Plot({ id, title, series }: ChartProps) {
+  const { firstMs, lastMs, maximum, x, y } = scaleOf(series);
+  return (
+    <svg viewBox={`0 0 ${width} ${height}`} role="img" aria-labelledby={`${id}-title ${id}-description`}>
+      <title id={`${id}-title`}>{title}</title>
+      <desc id={`${id}-description`}>{series.map(describe).join(" ")}</desc>
+      {[maximum, maximum / 2, 0].map((value) => (
+        <g class="grid">
+          <line x1={margin.left} x2={width - margin.right} y1={y(value)} y2={y(value)} />
+          <text x={margin.left - 6} y={y(value) + 4} text-anchor="end">
+            {formatNumber(value)}
+          </text>
+        </g>
+      ))}
+      {series.map(({ points }, index) => (
+        <g class={`line series-${index % seriesStyles}`}>
+          <polyline points={points.map(({ at, value }) => `${x(at)},${y(value)}`).join(" ")} />
+          {points.map(({ at, value }) => (
+            <circle cx={x(at)} cy={y(value)} r="2.5" />
+          ))}
+        </g>
+      ))}
+      <g class="axis">
+        <text x={margin.left} y={height - 6}>
+          {toMinute(firstMs)}
+        </text>
+        {lastMs === firstMs ? (
+          ""
+        ) : (
+          <text x={width - margin.right} y={height - 6} text-anchor="end">
+            {toMinute(lastMs)}
+          </text>
+        )}
+      </g>
+    </svg>
+  );
+}
+
+const Legend = ({ series }: { readonly series: readonly Series[] }) => (
+  <ul class="legend">
+    {series.map(({ name }, index) => (
+      <li>
+        <svg viewBox="0 0 24 10" aria-hidden="true" class={`line series-${index % seriesStyles}`}>
+          <polyline points="1,5 23,5" />
+          <circle cx="12" cy="5" r="2.5" />
+        </svg>
+        {name}
+      </li>
+    ))}
+  </ul>
+);
+
+const toMinute = (ms: number) => new Date(ms).toISOString().slice(0, 16).replace("T", " ");
+
+function describe({ name, points }: Series): string {
+  const values = points.map(({ value }) => value);
+  const [minimum, maximum, last] = [Math.min(...values), Math.max(...values), values.at(-1) ?? 0].map(formatNumber);
+  return `${name}: ${pluralize(points.length, "run")}, between ${minimum} and ${maximum}, last ${last}.`;
+}

@@ -1,0 +1,111 @@
+/** @jsxImportSource hono/jsx */
+import type { Child } from "hono/jsx";
+import { formatDuration, relativeTime, utcTime } from "../../format.ts";
+import type { Run } from "../../job.ts";
+import { urlWithQuery } from "../urls.ts";
+
+interface TimeProps {
+  /** ISO 8601 in UTC. */
+  readonly at: string;
+  readonly now: number;
+}
+
+/** A relative time with the exact time as its tooltip. */
+export const Time = ({ at, now }: TimeProps) => (
+  <time datetime={at} title={utcTime(at)}>
+    {relativeTime(Date.parse(at), now)}
+  </time>
+);
+
+/** An exact time followed by the relative time. */
+export const ExactTime = ({ at, now }: TimeProps) => (
+  <time datetime={at}>
+    {utcTime(at)} <span class="muted">({relativeTime(Date.parse(at), now)})</span>
+  </time>
+);
+
+interface SectionProps {
+  readonly id: string;
+  readonly title: Child;
+  readonly class?: string;
+  /** Whether the refresh script replaces it. */
+  readonly isLive?: boolean;
+  readonly children?: Child;
+}
+
+/** A section with a heading that labels it. */
+export const Section = ({ id, title, class: className, isLive = false, children }: SectionProps) => (
+  <section
+    aria-labelledby={id}
+    {...(className !== undefined && { class: className })}
+    {...(isLive && { "data-live": id })}
+  >
+    <h2 id={id}>{title}</h2>
+    {children}
+  </section>
+);
+
+interface PreformattedProps {
+  readonly label: string;
+  readonly text: string;
+}
+
+/** Preformatted text in a box with its own scroll bars; focusable, so that the keyboard can scroll it. */
+export const Preformatted = ({ label, text }: PreformattedProps) => (
+  <section class="preformatted" tabindex={0} aria-label={label}>
+    <pre>{text}</pre>
+  </section>
+);
+
+/** The status of a run as a word with an icon, so that it doesn't depend on color alone. */
+export function RunStatus({ run }: { readonly run: Pick<Run, "outcome"> }) {
+  const status = run.outcome ?? "running";
+  return <span class={`status ${status}`}>{status}</span>;
+}
+
+/** The duration of a run; so far, if it is still running. */
+export function runDuration({ startedAt, finishedAt }: Run, now: number): string {
+  const endMs = finishedAt === null ? now : Date.parse(finishedAt);
+  return formatDuration((endMs - Date.parse(startedAt)) / 1000);
+}
+
+interface EmptyStateProps {
+  readonly title: string;
+  /** The next step. */
+  readonly children?: Child;
+}
+
+export const EmptyState = ({ title, children }: EmptyStateProps) => (
+  <div class="empty">
+    <p class="strong">{title}</p>
+    {children}
+  </div>
+);
+
+interface FactsProps {
+  readonly facts: readonly (readonly [name: string, value: Child])[];
+}
+
+export const Facts = ({ facts }: FactsProps) => (
+  <dl class="facts">
+    {facts.map(([name, value]) => (
+      <div>
+        <dt>{name}</dt>
+        <dd>{value}</dd>
+      </div>
+    ))}
+  </dl>
+);
+
+export const CommaSeparated = ({ items }: { readonly items: readonly Child[] }) => (
+  <>{items.flatMap((item, index) => (index === 0 ? [item] : [", ", item]))}</>
+);
+
+interface SkuLinkProps {
+  readonly sku: string;
+  readonly brand?: string | undefined;
+}
+
+export const SkuLink = ({ sku, brand }: SkuLinkProps) => (
+  <a href={urlWithQuery("/personalization", { sku, brand })}>{sku}</a>
+);

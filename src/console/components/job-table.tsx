@@ -1,0 +1,83 @@
+/** @jsxImportSource hono/jsx */
+import { relativeTime, utcTime } from "../../format.ts";
+import type { JobHealth } from "../../job.ts";
+import { urlWithQuery } from "../urls.ts";
+import { EmptyState, RunStatus, Time } from "./elements.tsx";
+import { NumberCell, numeric, Table } from "./table.tsx";
+
+interface JobTableProps {
+  readonly jobs: readonly JobHealth[];
+  readonly now: number;
+}
+
+export const JobTable = ({ jobs, now }: JobTableProps) => (
+  <Table columns={["Job", "Last run", "Brand", "Last success", numeric("Count"), "Next run", "Source"]} label="Jobs">
+    {jobs.map((health) => (
+      <JobRow health={health} now={now} />
+    ))}
+  </Table>
+);
+
+interface JobRowProps {
+  readonly health: JobHealth;
+  readonly now: number;
+}
+
+function JobRow({ health, now }: JobRowProps) {
+  const { job, brand, last, lastSuccess, isStale, source } = health;
+  return (
+    <tr>
+      <th scope="row" class="nowrap">
+        <a href={urlWithQuery("/runs", { job, brand })}>{job}</a>
+      </th>
+      <td class="nowrap">
+        <LastRun health={health} now={now} />
+      </td>
+      <td>{brand}</td>
+      <td>
+        {lastSuccess === null ? <span class="muted">never</span> : <Time at={lastSuccess} now={now} />}
+        {isStale ? <div class="stale">stale</div> : ""}
+      </td>
+      <NumberCell value={last?.counts ?? null} />
+      <td>
+        <NextRun health={health} now={now} />
+      </td>
+      <td class="source">{source}</td>
+    </tr>
+  );
+}
+
+function LastRun({ health: { last, runningSince }, now }: JobRowProps) {
+  const running = runningSince === null ? "" : <RunStatus run={{ outcome: null }} />;
+  if (last === null) return runningSince === null ? <span class="muted">never run</span> : running;
+  return (
+    <>
+      {running} <RunStatus run={last} />{" "}
+      <a href={`/runs/${last.id}`}>
+        <Time at={last.finishedAt ?? last.startedAt} now={now} />
+      </a>
+    </>
+  );
+}
+
+function NextRun({ health: { next, schedule }, now }: JobRowProps) {
+  if (next === null) return <span class="muted">manual only</span>;
+  const text = Date.parse(next) <= now ? "due now" : relativeTime(Date.parse(next), now);
+  return (
+    <>
+      <time datetime={next} title={utcTime(next)}>
+        {text}
+      </time>
+      <div class="muted nowrap">{schedule}</div>
+    </>
+  );
+}
+
+export const NoJobs = () => (
+  <EmptyState title="No jobs are configured, and none have run.">
+    <p>
+      Add a table such as <code>[jobs.catalog-import]</code> to <code>pds.toml</code>, or import from the command line:{" "}
+      <code>pds import products FILE</code>, <code>pds import personalization FOLDER</code>.
+    </p>
+  </EmptyState>
+);

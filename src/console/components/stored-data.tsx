@@ -1,0 +1,107 @@
+/** @jsxImportSource hono/jsx */
+import type { Generation } from "../../database/generation.ts";
+import { formatNumber } from "../../format.ts";
+import { urlWithQuery } from "../urls.ts";
+import { Time } from "./elements.tsx";
+import { NumberCell, numeric, Table } from "./table.tsx";
+
+interface TotalsProps {
+  readonly productCount: number;
+  /** The current generation of each brand. */
+  readonly current: readonly Generation[];
+}
+
+export function Totals({ productCount, current }: TotalsProps) {
+  const sum = (countOf: (generation: Generation) => number | null) =>
+    current.reduce((total, generation) => total + (countOf(generation) ?? 0), 0);
+  return (
+    <ul class="totals">
+      <Total count={productCount} one="product" many="products" url="/products" />
+      <Total
+        count={sum(({ skus }) => skus)}
+        one="SKU with personalization"
+        many="SKUs with personalization"
+        url="/personalization"
+      />
+      <Total
+        count={sum(({ rows }) => rows)}
+        one="personalization row"
+        many="personalization rows"
+        url="/personalization"
+      />
+      <Total count={current.length} one="brand" many="brands" />
+    </ul>
+  );
+}
+
+interface TotalProps {
+  readonly count: number;
+  readonly one: string;
+  readonly many: string;
+  readonly url?: string;
+}
+
+function Total({ count, one, many, url }: TotalProps) {
+  const noun = count === 1 ? one : many;
+  return (
+    <li>
+      <span class="count">{formatNumber(count)}</span>{" "}
+      {url === undefined ? <span>{noun}</span> : <a href={url}>{noun}</a>}
+    </li>
+  );
+}
+
+interface CurrentGenerationsProps {
+  readonly generations: readonly Generation[];
+  readonly now: number;
+}
+
+/** The current generation of each brand, with a link to compare it with the one before. */
+export const CurrentGenerations = ({ generations, now }: CurrentGenerationsProps) => (
+  <Table
+    columns={[
+      "Brand",
+      "Generation",
+      "Current since",
+      numeric("SKUs"),
+      numeric("Styles"),
+      numeric("Choices"),
+      numeric("Rows"),
+      "Compare",
+    ]}
+    label="Brands"
+  >
+    {generations
+      .filter(({ isCurrent }) => isCurrent)
+      .map(({ brand, id, since, loadedAt, skus, styles, choices, rows }) => (
+        <tr>
+          <th scope="row">{brand}</th>
+          <td>{id}</td>
+          <td>
+            <Time at={since ?? loadedAt} now={now} />
+          </td>
+          {[skus, styles, choices, rows].map((count) => (
+            <NumberCell value={count} otherwise="not counted" />
+          ))}
+          <td>
+            <ComparisonLink
+              brand={brand}
+              from={generations.find((other) => other.brand === brand && other.id < id)?.id}
+              to={id}
+            />
+          </td>
+        </tr>
+      ))}
+  </Table>
+);
+
+interface ComparisonLinkProps {
+  readonly brand: string;
+  readonly from: number | undefined;
+  readonly to: number;
+}
+
+function ComparisonLink({ brand, from, to }: ComparisonLinkProps) {
+  if (from === undefined) return <span class="muted">no earlier generation</span>;
+  return <a href={urlWithQuery("/personalization/difference", { brand, from, to })}>with generation {from}</a>;
+}

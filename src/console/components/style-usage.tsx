@@ -1,0 +1,96 @@
+/** @jsxImportSource hono/jsx */
+import type { UsedStyle } from "../../database/personalization.ts";
+import { pluralize } from "../../format.ts";
+import { urlWithQuery } from "../urls.ts";
+import { CommaSeparated, Section, SkuLink } from "./elements.tsx";
+import { NumberCell, numeric, Table } from "./table.tsx";
+
+export const styleLimit = 100;
+const examplesPerRow = 5;
+
+interface StyleUsageProps {
+  readonly usage: UsedStyle;
+  readonly brand: string;
+}
+
+/** The SKUs that offer a style. */
+export function StyleUsage({ usage: { style, skus, examples }, brand }: StyleUsageProps) {
+  return (
+    <Section id="usage" title={`Style ${style}`}>
+      <p>
+        {skus === null
+          ? "The number of SKUs is unknown, because this generation was imported before SKUs were counted."
+          : `Offered on ${pluralize(skus, "SKU")} of ${brand}.`}{" "}
+        {skus !== null && examples.length < skus ? `The first ${examples.length} in the feed:` : ""}
+      </p>
+      <ul class="sku-list">
+        {examples.map((sku) => (
+          <li>
+            <SkuLink sku={sku} brand={brand} />
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}
+
+interface ChoiceGroupUsageProps {
+  readonly group: string;
+  readonly brand: string;
+  readonly styles: readonly UsedStyle[];
+}
+
+/** The styles that use a choice group, and the SKUs that offer them. */
+export function ChoiceGroupUsage({ group, brand, styles }: ChoiceGroupUsageProps) {
+  const offers = styles.reduce((total, { skus }) => total + (skus ?? 0), 0);
+  const subject =
+    styles.length < styleLimit
+      ? `Used by ${pluralize(styles.length, "style")} of ${brand}`
+      : `Only the first ${styleLimit} styles of ${brand} are shown`;
+  return (
+    <section aria-label={`Choice group ${group}`}>
+      <h2>Choice group {group}</h2>
+      <p>
+        {subject}, offered {pluralize(offers, "time")} in total. A SKU that offers several of these styles counts once
+        for each.
+      </p>
+      <StyleTable styles={styles} brand={brand} label={`Styles that use choice group ${group}`} />
+    </section>
+  );
+}
+
+interface StyleTableProps {
+  readonly styles: readonly UsedStyle[];
+  readonly brand: string;
+  readonly label: string;
+}
+
+const StyleTable = ({ styles, brand, label }: StyleTableProps) => (
+  <Table columns={["Style", numeric("SKUs"), "First SKUs"]} label={label}>
+    {styles.map(({ style, skus, examples }) => (
+      <tr>
+        <th scope="row">
+          <a href={urlWithQuery("/personalization", { style, brand })}>{style}</a>
+        </th>
+        <NumberCell value={skus} otherwise="not counted" />
+        <td class="excerpt">
+          <CommaSeparated items={examples.slice(0, examplesPerRow).map((sku) => <SkuLink sku={sku} brand={brand} />)} />
+        </td>
+      </tr>
+    ))}
+  </Table>
+);
+
+interface BrandStylesProps {
+  readonly styles: readonly UsedStyle[];
+  readonly brand: string;
+}
+
+export const BrandStyles = ({ styles, brand }: BrandStylesProps) => (
+  <Section
+    id="styles"
+    title={`${styles.length < styleLimit ? "Styles" : `The first ${styleLimit} styles`} of ${brand}`}
+  >
+    <StyleTable styles={styles} brand={brand} label={`Styles of ${brand}`} />
+  </Section>
+);

@@ -1,0 +1,43 @@
+/** @jsxImportSource hono/jsx */
+import { htmlPage, type RenderPage, staticFile } from "../page.ts";
+import type { ConsoleContext, PageDefinition } from "./context.ts";
+import refreshScript from "./files/refresh.js" with { type: "text" };
+import { Layout } from "./layout.tsx";
+import { pages } from "./pages/index.ts";
+import baseStyle from "./styles/base.css" with { type: "text" };
+import chartStyle from "./styles/chart.css" with { type: "text" };
+import componentStyle from "./styles/components.css" with { type: "text" };
+import embeddedHtmlStyle from "./styles/embedded-html.css" with { type: "text" };
+import layoutStyle from "./styles/layout.css" with { type: "text" };
+import mediaStyle from "./styles/media.css" with { type: "text" };
+import pageStyle from "./styles/pages.css" with { type: "text" };
+import tableStyle from "./styles/table.css" with { type: "text" };
+
+// In cascade order: the media queries override the rest.
+const styles = [baseStyle, layoutStyle, componentStyle, tableStyle, chartStyle, pageStyle, mediaStyle];
+
+/** The console's pages and the files they load, by route template. */
+export function consolePages(context: ConsoleContext): Readonly<Record<string, RenderPage>> {
+  return {
+    ...Object.fromEntries(pages.map((page) => [page.route, renderer(page, context)])),
+    "/console/style.css": file("text/css; charset=utf-8", styles.join("\n")),
+    "/console/embedded-html.css": file("text/css; charset=utf-8", embeddedHtmlStyle),
+    "/console/refresh.js": file("text/javascript; charset=utf-8", refreshScript),
+  };
+}
+
+const file = (type: string, body: string) => staticFile({ type, body }, "private, no-cache");
+
+function renderer({ route, title, section = route, render }: PageDefinition, context: ConsoleContext): RenderPage {
+  return async (request) => {
+    const content = await render(context, request);
+    if (content === undefined) return undefined;
+    const { body, scripts = [], allowedOrigins = {} } = content;
+    return htmlPage(
+      <Layout title={content.title ?? title} section={section} scripts={scripts}>
+        {body}
+      </Layout>,
+      { allowedOrigins },
+    );
+  };
+}

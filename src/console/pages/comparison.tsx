@@ -1,0 +1,141 @@
+/** @jsxImportSource hono/jsx */
+import type { Child } from "hono/jsx";
+import { readNow } from "../../database/database.ts";
+import { type Generation, listGenerations } from "../../database/generation.ts";
+import { formatNumber, relativeTime } from "../../format.ts";
+import type { PageRequest } from "../../page.ts";
+import type { DifferingNames, GenerationDifference, NamesDifference } from "../../personalization.ts";
+import { CommaSeparated, EmptyState, Section, SkuLink } from "../components/elements.tsx";
+import { Select } from "../components/select.tsx";
+import { type ConsoleContext, type PageContent, selectBrand } from "../context.ts";
+import { queryParameter, urlWithQuery } from "../urls.ts";
+
+/** `GET /personalization/difference?brand=&from=&to=`: the changes between two generations of a brand. */
+export async function comparisonPage(context: ConsoleContext, request: PageRequest): Promise<PageContent> {
+  const { database, compare } = context;
+  const all = await listGenerations(database);
+  const brand = selectBrand(context, request, all);
+  const generations = all.filter((generation) => generation.brand === brand);
+  const [from, to] = selectPair(request, generations);
+  const now = Date.parse(await readNow(database));
+  const difference = from === undefined || to === undefined || from === to ? undefined : await compare(from.id, to.id);
+  return {
+    title: `Generations of ${brand}`,
+    body: (
+      <>
+        {generations.length < 2 ? (
+          <NothingToCompare />
+        ) : (
+          <GenerationForm brand={brand} generations={generations} from={from} to={to} now={now} />
+        )}
+        {difference === undefined ? "" : <Differences difference={difference} brand={brand} />}
+      </>
+    ),
+  };
+}
+
+type Pair = readonly [from: Generation | undefined, to: Generation | undefined];
+
+/** The requested generations; by default the current one and the newest that is older. */
+function selectPair(request: PageRequest, generations: readonly Generation[]): Pair {
+  const requested = (name: string) => generations.find(({ id }) => `${id}` === queryParameter(request, name));
+  const to = requested("to") ?? generations.find(({ isCurrent }) => isCurrent);
+  return [requested("from") ?? generations.find(({ id }) => to !== undefined && id < to.id), to];
+}
+
+const NothingToCompare = () => (
+  <EmptyState title="There is no earlier generation to compare with.">
+    <p>
+      Imports keep a brand's earlier generations. The <code>keep_generations</code> setting limits how many.
+    </p>
+  </EmptyState>
+);
+
+interface GenerationFormProps {
+  readonly brand: string;
+  readonly generations: readonly Generation[];
+  readonly from: Generation | undefined;
+  readonly to: Generation | undefined;
+  readonly now: number;
+}
+
+function GenerationForm({ brand, generations, from, to, now }: GenerationFormProps) {
+  const options = generations.map(({ id, loadedAt, isCurrent }) => ({
+    value: `${id}`,
+    text: `${id}, loaded ${relativeTime(Date.parse(loadedAt), now)}${isCurrent ? ", current" : ""}`,
+  }));
+  return (
+    <form class="filter" action="/personalization/difference">
+      <input type="hidden" name="brand" value={brand} />
+      <Select name="from" label="From" options={options} selected={from && `${from.id}`} />
+      <Select name="to" label="To" options={options} selected={to && `${to.id}`} />
+      <button type="submit">Compare</button>
+    </form>
+  );
+}
+
+interface DifferencesProps {
+  readonly difference: GenerationDifference;
+  readonly brand: string;
+}
+
+function Differences({ difference: { skus, styles, groups }, brand }: DifferencesProps) {
+  const linkBy = (parameter: "style" | "group") => (name: string) => (
+    <a href={urlWithQuery("/personalization", { [parameter]: name, brand })}>{name}</a>
+  );
+  return (
+    <>
+      <Difference id="skus" title="SKUs" difference={skus} linkTo={(sku) => <SkuLink sku={sku} brand={brand} />} />
+      <Difference id="styles" title="Styles" difference={styles} linkTo={linkBy("style")} />
+      <Difference id="choice-groups" title="Choice groups" difference={groups} linkTo={linkBy("group")} />
+    </>
+  );
+}
+
+interface DifferenceProps {
+  readonly id: string;
+  readonly title: string;
+  /** Undefined when the generations can't be compared. */
+  readonly difference: NamesDifference | undefined;
+  readonly linkTo: (name: string) => Child;
+}
+
+function Difference({ id, title, difference, linkTo }: DifferenceProps) {
+  const changes = Object.entries(difference ?? {}) as [string, DifferingNames][];
+  return (
+    <Section id={id} title={title}>
+      {difference === undefined ? (
+        <p class="muted">
+          Not available: one of these generations was imported before the service recorded the data for this comparison.
+        </p>
+      ) : changes.every(([, { count }]) => count === 0) ? (
+        <p class="muted">No differences.</p>
+      ) : (
+        <dl class="differences">
+          {changes.map(([change, names]) => (
+            <ChangedNames change={change} names={names} linkTo={linkTo} />
+          ))}
+        </dl>
+      )}
+    </Section>
+  );
+}
+
+interface ChangedNamesProps extends Pick<DifferenceProps, "linkTo"> {
+  /** `added`, `changed`, or `removed`. */
+  readonly change: string;
+  readonly names: DifferingNames;
+}
+
+const ChangedNames = ({ change, names: { count, isMore, first }, linkTo }: ChangedNamesProps) => (
+  <div>
+    <dt>
+      {formatNumber(count)}
+      {isMore ? " or more" : ""} {change}
+    </dt>
+    <dd>
+      <CommaSeparated items={first.map(linkTo)} />
+      {count > first.length ? `, and ${formatNumber(count - first.length)} more` : ""}
+    </dd>
+  </div>
+);

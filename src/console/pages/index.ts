@@ -1,0 +1,24 @@
+import type { PageDefinition } from "../context.ts";
+import { comparisonPage } from "./comparison.tsx";
+import { overviewPage } from "./overview.tsx";
+import { personalizationPage } from "./personalization.tsx";
+import { productPage } from "./product.tsx";
+import { productsPage } from "./products.tsx";
+import { runPage } from "./run.tsx";
+import { runsPage } from "./runs.tsx";
+
+/** All pages of the console. Routes, titles, and the navigation come from this list. */
+export const pages: readonly PageDefinition[] = [
+  { route: "/", title: "Overview", render: overviewPage },
+  { route: "/runs", title: "Runs", render: runsPage },
+  { route: "/runs/:id", title: "Run", section: "/runs", render: runPage },
+  { route: "/products", title: "Products", render: productsPage },
+  { route: "/products/:id", title: "Product", section: "/products", render: productPage },
+  { route: "/personalization", title: "Personalization", render: personalizationPage },
+  {
+    route: "/personalization/difference",
+    title: "Compare generations",
+    section: "/personalization",
+    render: comparisonPage,
+  },
+];

@@ -1,0 +1,198 @@
+/** @jsxImportSource hono/jsx */
+import { type Database, readNow } from "../../database/database.ts";
+import { type Generation, listGenerations } from "../../database/generation.ts";
+import { countProducts } from "../../database/product.ts";
+import {
+  findLastRun,
+  findLastSuccess,
+  findRunUnderWay,
+  listCounts,
+  listRunKinds,
+  type RunKind,
+} from "../../database/run.ts";
+import { pluralize } from "../../format.ts";
+import type { JobHealth } from "../../job.ts";
+import type { PageRequest } from "../../page.ts";
+import { Chart, type Series } from "../components/chart.tsx";
+import { Section } from "../components/elements.tsx";
+import { JobTable, NoJobs } from "../components/job-table.tsx";
+import { CurrentGenerations, Totals } from "../components/stored-data.tsx";
+import { type ConsoleContext, type PageContent, publicOrigin } from "../context.ts";
+import { listProblems, type Problem } from "../problems.ts";
+
+const runsPerSeries = 30;
+
+/** `GET /`: problems, stored data, the state of the jobs, and counts over time. */
+export async function overviewPage(context: ConsoleContext, request: PageRequest): Promise<PageContent> {
+  const overview = await readOverview(context);
+  return {
+    body: <Overview {...overview} links={linksOf(context, request)} />,
+    scripts: ["/console/refresh.js"],
+  };
+}
+
+interface OverviewData {
+  readonly now: number;
+  readonly productCount: number;
+  readonly generations: readonly Generation[];
+  readonly jobs: readonly JobHealth[];
+  readonly problems: readonly Problem[];
+  readonly charts: readonly JobChart[];
+}
+
+interface JobChart {
+  readonly job: string;
+  /** One for each brand. */
+  readonly series: readonly Series[];
+}
+
+async function readOverview({ database, jobs }: ConsoleContext): Promise<OverviewData> {
+  const [instant, productCount, generations, configured, kinds] = await Promise.all([
+    readNow(database),
+    countProducts(database),
+    listGenerations(database),
+    jobs(),
+    listRunKinds(database),
+  ]);
+  const now = Date.parse(instant);
+  const configuredKeys = new Set(configured.map(keyOf));
+  const unconfigured = kinds.filter((kind) => !configuredKeys.has(keyOf(kind)));
+  const [others, charts] = await Promise.all([
+    Promise.all(unconfigured.map((kind) => readUnconfiguredJob(database, kind, now))),
+    readCharts(database, kinds),
+  ]);
+  const brands = generations.map(({ brand }) => brand);
+  return {
+    now,
+    productCount,
+    generations,
+    jobs: [...configured, ...others],
+    problems: listProblems(configured, brands, productCount, now),
+    charts,
+  };
+}
+
+const keyOf = ({ job, brand }: RunKind) => JSON.stringify([job, brand]);
+
+/** A job that has runs but isn't configured: it ran from the command line, or in another service on the same store. */
+async function readUnconfiguredJob(database: Database, { job, brand }: RunKind, now: number): Promise<JobHealth> {
+  const [last, lastSuccess, current] = await Promise.all([
+    findLastRun(database, job, brand),
+    findLastSuccess(database, job, brand),
+    findRunUnderWay(database, job, brand),
+  ]);
+  return {
+    job,
+    brand,
+    next: null,
+    last: last ?? null,
+    runningSince: current?.startedAt ?? null,
+    lastSuccess: lastSuccess ?? null,
+    age: lastSuccess === undefined ? null : Math.max(0, now - Date.parse(lastSuccess)) / 1000,
+    isStale: false,
+    source: "not configured here",
+    schedule: null,
+    dueSince: 0,
+  };
+}
+
+/** A chart for each job whose runs have counted anything. */
+async function readCharts(database: Database, kinds: readonly RunKind[]): Promise<JobChart[]> {
+  const counts = await Promise.all(
+    kinds.map(async (kind) => ({ ...kind, points: await listCounts(database, kind, runsPerSeries) })),
+  );
+  const nonZero = counts.filter(({ points }) => points.some((point) => point.counts > 0));
+  return [...Map.groupBy(nonZero, ({ job }) => job)].map(([job, lines]) => ({
+    job,
+    series: lines.map(({ brand, points }) => ({
+      name: brand,
+      points: points.map((point) => ({ at: point.finishedAt, value: point.counts })),
+    })),
+  }));
+}
+
+interface Link {
+  readonly url: string;
+  readonly text: string;
+}
+
+function linksOf(context: ConsoleContext, request: PageRequest): Link[] {
+  const origin = publicOrigin(context, request);
+  return [
+    { url: `${origin}/docs`, text: "Public API reference" },
+    { url: `${origin}/openapi.json`, text: "OpenAPI document" },
+    { url: `${origin}/api/v1/histories/desc`, text: "Job history (JSON)" },
+    ...(context.examplePath === undefined ? [] : [{ url: origin + context.examplePath, text: "Example page" }]),
+    { url: "/readyz", text: "Readiness" },
+    { url: "/metrics", text: "Metrics" },
+  ];
+}
+
+function Overview({ links, ...overview }: OverviewData & { readonly links: readonly Link[] }) {
+  const { now, productCount, generations, jobs, problems, charts } = overview;
+  const current = generations.filter(({ isCurrent }) => isCurrent);
+  return (
+    <>
+      <Problems problems={problems} scheduledJobs={jobs.filter(({ schedule }) => schedule !== null).length} />
+      <Section id="stored-data" title="Stored data" isLive>
+        <Totals productCount={productCount} current={current} />
+        {current.length === 0 ? "" : <CurrentGenerations generations={generations} now={now} />}
+      </Section>
+      <Section id="jobs" title="Jobs" isLive>
+        {jobs.length === 0 ? <NoJobs /> : <JobTable jobs={jobs} now={now} />}
+      </Section>
+      {charts.length === 0 ? "" : <Charts charts={charts} />}
+      <nav aria-labelledby="links">
+        <h2 id="links">Links</h2>
+        <ul class="links">
+          {links.map(({ url, text }) => (
+            <li>
+              <a href={url}>{text}</a>
+            </li>
+          ))}
+        </ul>
+      </nav>
+    </>
+  );
+}
+
+const Charts = ({ charts }: { readonly charts: readonly JobChart[] }) => (
+  <Section id="counts" title="Counts over time" isLive>
+    <p class="muted">Counts of the last {runsPerSeries} successful runs of each job, one line per brand.</p>
+    <div class="charts">
+      {charts.map(({ job, series }, index) => (
+        <Chart id={`chart-${index}`} title={job} series={series} />
+      ))}
+    </div>
+  </Section>
+);
+
+interface ProblemsProps {
+  readonly problems: readonly Problem[];
+  readonly scheduledJobs: number;
+}
+
+function Problems({ problems, scheduledJobs }: ProblemsProps) {
+  if (problems.length === 0) {
+    const jobs =
+      scheduledJobs === 0 ? "No jobs are scheduled." : `${pluralize(scheduledJobs, "scheduled job")}, none overdue.`;
+    return (
+      <section class="notice ok" aria-label="Problems" data-live="problems">
+        <p>
+          <strong>No problems.</strong> {jobs}
+        </p>
+      </section>
+    );
+  }
+  return (
+    <Section id="problems" title="Needs attention" class="notice" isLive>
+      <ul>
+        {problems.map(({ text, url }) => (
+          <li>
+            {text} {url === undefined ? "" : <a href={url}>{url.includes("?") ? "Show runs" : "Show run"}</a>}
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}

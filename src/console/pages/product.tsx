@@ -1,0 +1,175 @@
+/** @jsxImportSource hono/jsx */
+import { readNow } from "../../database/database.ts";
+import { type FoundProduct, findProduct } from "../../database/product.ts";
+import { formatNumber } from "../../format.ts";
+import { parseJson, toReadableJson } from "../../json.ts";
+import type { PageRequest } from "../../page.ts";
+import { type Metafield, type Product, parseProductId, type Variant } from "../../product.ts";
+import { EmptyState, ExactTime, Facts, Preformatted, Section, SkuLink } from "../components/elements.tsx";
+import { EmbeddedHtml, isHtml } from "../components/embedded-html.tsx";
+import { imageOrigins, ProductImages, withDrawnImages } from "../components/product-images.tsx";
+import { NumberCell, numeric, Table } from "../components/table.tsx";
+import { type ConsoleContext, type PageContent, publicOrigin } from "../context.ts";
+import { queryParameter } from "../urls.ts";
+
+/** `GET /products/:id?variant=`: everything stored about a product. */
+export async function productPage(context: ConsoleContext, request: PageRequest): Promise<PageContent | undefined> {
+  const { database } = context;
+  const id = parseProductId(request.parameter("id"));
+  const found = id === undefined ? undefined : await findProduct(database, id);
+  if (found === undefined) return undefined;
+  const product = parseJson(new TextDecoder().decode(found.document)) as Product;
+  const origin = publicOrigin(context, request);
+  const images = context.drawsSampleImages === true ? withDrawnImages(product.images, origin) : product.images;
+  const origins = imageOrigins(images);
+  const now = Date.parse(await readNow(database));
+  const variantId = queryParameter(request, "variant");
+  return {
+    title: product.title === "" ? `Product ${product.id}` : product.title,
+    body: (
+      <>
+        <ProductFacts product={product} found={found} now={now} apiUrl={`${origin}/api/v1/products/${product.id}`} />
+        <ProductImages images={images} allowedOrigins={origins} />
+        <ProductDetails product={product} selected={product.variants.find(({ id }) => `${id}` === variantId)} />
+      </>
+    ),
+    allowedOrigins: { images: origins },
+  };
+}
+
+const None = () => <p class="muted">None.</p>;
+
+interface ProductFactsProps {
+  readonly product: Product;
+  readonly found: FoundProduct;
+  readonly now: number;
+  /** URL of the product in the public API. */
+  readonly apiUrl: string;
+}
+
+function ProductFacts({ product, found, now, apiUrl }: ProductFactsProps) {
+  const { id, handle, status, vendor, product_type, tags, created_at, updated_at, published_at } = product;
+  const time = (at: string | null, otherwise: string) =>
+    at === null ? otherwise : <ExactTime at={new Date(at).toISOString()} now={now} />;
+  return (
+    <Facts
+      facts={[
+        ["ID", <code>{`${id}`}</code>],
+        ["Handle", <code>{handle}</code>],
+        ["Status", status],
+        ["Vendor", vendor],
+        ["Type", product_type === "" ? "none" : product_type],
+        ["Tags", tags === "" ? "none" : tags],
+        ["Created", time(created_at, "")],
+        ["Updated", time(updated_at, "")],
+        ["Published", time(published_at, "not published")],
+        ["Last verified", time(found.checkedAt, "never compared with the platform")],
+        ["Entity tag", <code>{found.tag}</code>],
+        ["Size", `${formatNumber(found.document.length)} bytes of JSON`],
+        ["Public API", <a href={apiUrl}>View response</a>],
+      ]}
+    />
+  );
+}
+
+interface ProductDetailsProps {
+  readonly product: Product;
+  /** The variant whose metafields are shown. */
+  readonly selected: Variant | undefined;
+}
+
+const ProductDetails = ({ product, selected }: ProductDetailsProps) => (
+  <>
+    <Section id="description" title="Description">
+      {product.body_html === "" ? <None /> : <EmbeddedHtml html={product.body_html} title="Product description" />}
+    </Section>
+    <Section id="options" title="Options">
+      <Facts facts={product.options.map(({ name, values }) => [name, values.join(", ")] as const)} />
+    </Section>
+    <Section id="variants" title={`Variants (${formatNumber(product.variants.length)})`}>
+      {product.variants.length === 0 ? <EmptyState title="No variants" /> : <VariantTable product={product} />}
+      {selected === undefined ? (
+        <p class="muted">Select a variant to see its metafields.</p>
+      ) : (
+        <VariantMetafields variant={selected} />
+      )}
+    </Section>
+    <Section id="metafields" title="Metafields">
+      <Metafields metafields={product.metafields} owner="the product" />
+    </Section>
+    <Section id="json" title="JSON">
+      <details>
+        <summary>Show the stored product</summary>
+        <Preformatted label="Product as JSON" text={toReadableJson(product)} />
+      </details>
+    </Section>
+  </>
+);
+
+const VariantTable = ({ product }: { readonly product: Product }) => (
+  <Table
+    columns={[
+      "Variant",
+      "SKU",
+      numeric("Price"),
+      numeric("Compare-at price"),
+      numeric("Stock"),
+      "Barcode",
+      "Weight",
+      "ID",
+    ]}
+    label="Variants"
+  >
+    {product.variants.map((variant) => (
+      <tr>
+        <th scope="row">
+          <a href={`/products/${product.id}?variant=${variant.id}#variant`}>
+            {variant.title === "" ? "Untitled" : variant.title}
+          </a>
+        </th>
+        <td>{variant.sku === "" ? <span class="muted">none</span> : <SkuLink sku={variant.sku} />}</td>
+        <td class="number">{variant.price}</td>
+        <td class="number">{variant.compare_at_price ?? ""}</td>
+        <NumberCell value={variant.inventory_quantity} />
+        <td>{variant.barcode}</td>
+        <td>
+          {variant.weight} {variant.weight_unit}
+        </td>
+        <td>{`${variant.id}`}</td>
+      </tr>
+    ))}
+  </Table>
+);
+
+const VariantMetafields = ({ variant: { title, sku, metafields } }: { readonly variant: Variant }) => (
+  <section aria-labelledby="variant">
+    <h3 id="variant">
+      Metafields of {title} {sku}
+    </h3>
+    <Metafields metafields={metafields} owner={`the variant ${title} ${sku}`} />
+  </section>
+);
+
+interface MetafieldsProps {
+  readonly metafields: readonly Metafield[];
+  readonly owner: string;
+}
+
+function Metafields({ metafields, owner }: MetafieldsProps) {
+  if (metafields.length === 0) return <None />;
+  return (
+    <Table columns={["Key", "Value"]} label={`Metafields of ${owner}`}>
+      {metafields.map(({ namespace, key, value }) => (
+        <tr>
+          <th scope="row">
+            <code>{key}</code>
+            {namespace === "global" ? "" : <div class="muted">{namespace}</div>}
+          </th>
+          <td class="break-anywhere">
+            {isHtml(value) ? <EmbeddedHtml html={value} title={`${key} of ${owner}`} /> : value}
+          </td>
+        </tr>
+      ))}
+    </Table>
+  );
+}

@@ -1,0 +1,99 @@
+/** @jsxImportSource hono/jsx */
+import { readNow } from "../../database/database.ts";
+import { findReport, findRun } from "../../database/run.ts";
+import { formatNumber, pluralize } from "../../format.ts";
+import type { Run } from "../../job.ts";
+import type { PageRequest } from "../../page.ts";
+import {
+  EmptyState,
+  ExactTime,
+  Facts,
+  Preformatted,
+  RunStatus,
+  runDuration,
+  Section,
+} from "../components/elements.tsx";
+import { RunReport } from "../components/run-report.tsx";
+import type { ConsoleContext, PageContent } from "../context.ts";
+import { urlWithQuery } from "../urls.ts";
+
+/** `GET /runs/:id`: a run and its report. */
+export async function runPage(
+  { database }: ConsoleContext,
+  { parameter }: PageRequest,
+): Promise<PageContent | undefined> {
+  const id = /^[1-9]\d{0,8}$/.test(parameter("id")) ? Number(parameter("id")) : undefined;
+  const run = id === undefined ? undefined : await findRun(database, id);
+  if (run === undefined) return undefined;
+  const report = await findReport(database, run.id);
+  const now = Date.parse(await readNow(database));
+  return {
+    title: `Run ${run.id}: ${run.job}`,
+    body: (
+      <>
+        <RunFacts run={run} now={now} />
+        {run.reason === null ? "" : <Reason run={run} reason={run.reason} />}
+        {report === undefined ? <NoReport run={run} /> : <RunReport report={report} />}
+        {run.log === null ? "" : <Log log={run.log} />}
+        <p>
+          <a href={urlWithQuery("/runs", { job: run.job, brand: run.brand })}>
+            All runs of {run.job} for {run.brand}
+          </a>
+        </p>
+      </>
+    ),
+  };
+}
+
+interface RunFactsProps {
+  readonly run: Run;
+  readonly now: number;
+}
+
+function RunFacts({ run, now }: RunFactsProps) {
+  const time = (at: string | null, otherwise: string) => (at === null ? otherwise : <ExactTime at={at} now={now} />);
+  return (
+    <Facts
+      facts={[
+        ["Outcome", <RunStatus run={run} />],
+        ["Brand", run.brand],
+        ["Count", formatNumber(run.counts)],
+        ["Started", time(run.startedAt, "")],
+        ["Finished", time(run.finishedAt, "still running")],
+        ["Duration", runDuration(run, now)],
+        ["Scheduled for", time(run.scheduledAt, "not scheduled: started manually")],
+        ["Attempt", formatNumber(run.attempt)],
+      ]}
+    />
+  );
+}
+
+interface ReasonProps {
+  readonly run: Run;
+  readonly reason: string;
+}
+
+const Reason = ({ run, reason }: ReasonProps) => (
+  <Section id="reason" title={run.outcome === "abandoned" ? "Why it was abandoned" : "Why it failed"} class="notice">
+    <p class="break-anywhere">{reason}</p>
+  </Section>
+);
+
+const NoReport = ({ run }: { readonly run: Run }) => (
+  <EmptyState title="No report">
+    <p>
+      {run.finishedAt === null
+        ? "The report is written when the run finishes."
+        : "The run ended before it could write a report, or its version of the service did not write reports."}
+    </p>
+  </EmptyState>
+);
+
+function Log({ log }: { readonly log: string }) {
+  const lines = log.split("\n").filter((line) => line !== "").length;
+  return (
+    <Section id="log" title={lines === 1 ? "Last line of output" : `Last ${pluralize(lines, "line")} of output`}>
+      <Preformatted label="Last lines of output" text={log} />
+    </Section>
+  );
+}

@@ -1,0 +1,68 @@
+import { durationInWords, pluralize, relativeTime, truncate } from "../format.ts";
+import { countedTimes, type JobHealth } from "../job.ts";
+import { urlWithQuery } from "./urls.ts";
+
+/** A problem that an operator should look at. */
+export interface Problem {
+  readonly text: string;
+  /** Page with the details. */
+  readonly url?: string;
+}
+
+/** Problems of the jobs and of the stored data; empty when there are none. */
+export function listProblems(
+  jobs: readonly JobHealth[],
+  brands: readonly string[],
+  productCount: number,
+  now: number,
+): Problem[] {
+  const problems = jobs.flatMap((health) => problemsOf(health, now));
+  // Until a job has finished its first run, missing data is not a problem.
+  const loading = new Set(jobs.filter(({ last }) => last === null).map(({ job }) => job));
+  if (productCount === 0 && !loading.has("catalog-import") && !loading.has("catalog-reconcile")) {
+    problems.push({
+      text: "No products are stored. Run the catalog-import job, or import a file: pds import products FILE.",
+    });
+  }
+  if (brands.length === 0 && !loading.has("personalization-import")) {
+    problems.push({
+      text: "No personalization is stored. Run the personalization-import job, or import a feed: pds import personalization FOLDER.",
+    });
+  }
+  return problems;
+}
+
+function problemsOf(health: JobHealth, now: number): Problem[] {
+  const { job, brand, last, isStale } = health;
+  if (last !== null && last.outcome !== "succeeded") {
+    const verb = last.outcome === "abandoned" ? "was abandoned" : "failed";
+    const reason = last.reason === null ? "" : `: ${shorten(last.reason)}`;
+    const failure = `The last run ${verb} ${relativeTime(Date.parse(last.finishedAt ?? last.startedAt), now)}${reason}.`;
+    return [{ text: `${lastSuccessOf(health, now)} ${failure} ${nextRunOf(health, now)}`, url: `/runs/${last.id}` }];
+  }
+  return isStale ? [{ text: lastSuccessOf(health, now), url: urlWithQuery("/runs", { job, brand }) }] : [];
+}
+
+function lastSuccessOf({ job, brand, lastSuccess, dueSince }: JobHealth, now: number): string {
+  if (lastSuccess === null) return `${job} for ${brand} has never succeeded.`;
+  const due = dueSince > 0 ? ` and has been due ${timesInWords(dueSince)} since` : "";
+  return `${job} for ${brand} last succeeded ${relativeTime(Date.parse(lastSuccess), now)}${due}.`;
+}
+
+function nextRunOf({ runningSince, next }: JobHealth, now: number): string {
+  if (runningSince !== null) {
+    return `A new run has been in progress for ${durationInWords((now - Date.parse(runningSince)) / 1000)}.`;
+  }
+  if (next === null) return "No further run is scheduled.";
+  return Date.parse(next) <= now
+    ? "The next run is due now."
+    : `The next run is ${relativeTime(Date.parse(next), now)}.`;
+}
+
+function timesInWords(count: number): string {
+  if (count === 1) return "once";
+  if (count === 2) return "twice";
+  return `${count >= countedTimes ? "at least " : ""}${pluralize(Math.min(count, countedTimes), "time")}`;
+}
+
+const shorten = (reason: string) => truncate(reason.replace(/\s+/g, " ").replace(/\.$/, ""), 200);

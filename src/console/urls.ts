@@ -1,0 +1,23 @@
+import type { PageRequest } from "../page.ts";
+
+/** A query parameter, trimmed; undefined when absent or empty. */
+export function queryParameter({ url }: PageRequest, name: string): string | undefined {
+  return url.searchParams.get(name)?.trim() || undefined;
+}
+
+/** A path with the parameters that are defined. */
+export function urlWithQuery(path: string, parameters: Readonly<Record<string, string | number | undefined>>): string {
+  const defined = Object.entries(parameters).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, `${value}`] as [string, string]],
+  );
+  return defined.length === 0 ? path : `${path}?${new URLSearchParams(defined)}`;
+}
+
+/** Other characters that a URL allows in a host, such as `;` and `*`, have a meaning in a content security policy. */
+const safeOrigin = /^https?:\/\/([\w.-]{1,100}|\[[\d:a-f]+\])(:\d+)?$/;
+
+/** The origin of a web URL; undefined when it can't be listed in a content security policy. */
+export function originOf(url: string): string | undefined {
+  const origin = URL.parse(url)?.origin ?? "";
+  return safeOrigin.test(origin) ? origin : undefined;
+}

@@ -1,0 +1,67 @@
+import { parseJson } from "../json.ts";
+import type { Personalization } from "../personalization.ts";
+import { type Product, parseProductId, type Variant } from "../product.ts";
+import { sampleImagePath } from "../sample.ts";
+
+/** The data that the public operations serve. */
+export interface ExampleContext {
+  readonly brand: string;
+  /** Path of the widget's script, including its version. */
+  readonly widgetPath: string;
+  /** Stored products as JSON, ordered by ID. */
+  readonly listProducts: (limit: number) => Promise<string[]>;
+  readonly findProduct: (id: bigint) => Promise<{ readonly document: Uint8Array } | undefined>;
+  readonly findPersonalization: (sku: string) => Promise<Personalization>;
+}
+
+const candidateLimit = 24;
+
+/** Active products that have images. */
+export async function listExampleProducts({ listProducts }: ExampleContext): Promise<Product[]> {
+  const documents = await listProducts(candidateLimit);
+  const products = documents.map((document) => parseJson(document) as Product);
+  return products.filter((product) => product.status === "active" && drawnImagesOf(product).length > 0);
+}
+
+/** The first product that can be personalized, or else the first product. */
+export async function findDefaultProduct(context: ExampleContext): Promise<Product | undefined> {
+  const products = await listExampleProducts(context);
+  for (const product of products) {
+    const { pzlines } = await context.findPersonalization(selectVariant(product)?.sku ?? "");
+    if (pzlines.length > 0) return product;
+  }
+  return products[0];
+}
+
+export async function findExampleProduct({ findProduct }: ExampleContext, text: string): Promise<Product | undefined> {
+  const id = parseProductId(text);
+  const found = id === undefined ? undefined : await findProduct(id);
+  return found && (parseJson(new TextDecoder().decode(found.document)) as Product);
+}
+
+export interface DrawnImage {
+  readonly id: Product["id"];
+  readonly path: string;
+  readonly alt: string;
+}
+
+/** The product's images that this service draws; the page's policy blocks all others. */
+export function drawnImagesOf({ images, title }: Product): DrawnImage[] {
+  return images.flatMap(({ id, src, alt }) => {
+    const path = sampleImagePath(src);
+    return path === undefined ? [] : [{ id, path, alt: alt ?? title }];
+  });
+}
+
+/** The platform's rule: a variant without stock is still for sale if it may be oversold or its stock is not tracked. */
+export const isForSale = ({ inventory_quantity, inventory_policy, inventory_management }: Variant) =>
+  inventory_quantity > 0 || inventory_policy === "continue" || inventory_management === null;
+
+/** The variant with the given ID, or else the first one for sale. */
+export function selectVariant({ variants }: Product, id?: string): Variant | undefined {
+  return variants.find((variant) => `${variant.id}` === id) ?? variants.find(isForSale) ?? variants[0];
+}
+
+const dollars = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD" });
+
+export const formatPrice = (amount: string) => dollars.format(Number(amount));

@@ -1,0 +1,51 @@
+/** @jsxImportSource hono/jsx */
+import type { Product } from "../product.ts";
+
+interface HowItWorksProps {
+  readonly id: Product["id"];
+  readonly sku: string;
+  /** Path of the widget's script, including its version. */
+  readonly widgetPath: string;
+}
+
+export function HowItWorks({ id, sku, widgetPath }: HowItWorksProps) {
+  const personalizationPath = `/api/v1/products/pz/${encodeURIComponent(sku)}`;
+  return (
+    <section class="explanation">
+      <h2>How this page is built</h2>
+      <p>The product and its personalization come from two operations:</p>
+      <ul>
+        <li>
+          <a href={`/api/v1/products/${id}`}>{`GET /api/v1/products/${id}`}</a>
+        </li>
+        <li>
+          <a id="personalization-request" href={personalizationPath}>{`GET ${personalizationPath}`}</a>
+        </li>
+      </ul>
+      <p>To add personalization to any page, add a script, and an element inside the product form:</p>
+      <pre>
+        <code>
+          {markupBeforeSku}
+          <span id="sku">{sku}</span>
+          {markupAfterSku}
+        </code>
+      </pre>
+      <p>
+        The script's URL has no version, so browsers check for a new one every five minutes. Browsers cache the
+        versioned URL permanently: <code>{widgetPath}</code>.
+      </p>
+      <p>
+        <a href="/docs">API reference</a>
+      </p>
+    </section>
+  );
+}
+
+const markupBeforeSku = `<script type="module" src="/personalization-options.js"></script>
+
+<form action="/cart/add" method="post" novalidate>
+  …
+  <personalization-options sku="`;
+
+const markupAfterSku = `"></personalization-options>
+</form>`;

@@ -1,0 +1,44 @@
+/** @jsxImportSource hono/jsx */
+import { ServiceError } from "../errors.ts";
+import { htmlPage, type Page, type PageRequest, type RenderPage, staticFile } from "../page.ts";
+import type { Product } from "../product.ts";
+import { CartPage } from "./cart-page.tsx";
+import { type ExampleContext, findDefaultProduct, findExampleProduct, listExampleProducts } from "./catalog.ts";
+import { examplePath } from "./layout.tsx";
+import { ProductPage } from "./product-page.tsx";
+import script from "./script.js" with { type: "text" };
+import style from "./style.css" with { type: "text" };
+
+export { examplePath };
+
+const recommendationLimit = 8;
+const fileCaching = "public, max-age=300";
+
+/** A demo shop: a product page and a cart, built from the public operations the way a storefront would. */
+export function examplePages(context: ExampleContext): Readonly<Record<string, RenderPage>> {
+  const { brand, widgetPath } = context;
+  const renderProduct = async (product: Product, { url }: PageRequest): Promise<Page> => {
+    const others = (await listExampleProducts(context)).filter(({ id }) => id !== product.id);
+    const props = { product, variantId: url.searchParams.get("variant") ?? undefined, brand, widgetPath };
+    return htmlPage(<ProductPage {...props} recommendations={others.slice(0, recommendationLimit)} />);
+  };
+  return {
+    [examplePath]: async (request) => {
+      const product = await findDefaultProduct(context);
+      if (product === undefined) {
+        throw new ServiceError("not_found", "No sample products are stored. Import sample/products.ndjson.");
+      }
+      return await renderProduct(product, request);
+    },
+    "/example/products/:id": async (request) => {
+      const product = await findExampleProduct(context, request.parameter("id"));
+      return product && (await renderProduct(product, request));
+    },
+    "/example/products/:id/cart": async ({ url, parameter }) => {
+      const product = await findExampleProduct(context, parameter("id"));
+      return product && htmlPage(<CartPage product={product} fields={[...url.searchParams]} brand={brand} />);
+    },
+    "/example/style.css": staticFile({ type: "text/css; charset=utf-8", body: style }, fileCaching),
+    "/example/script.js": staticFile({ type: "text/javascript; charset=utf-8", body: script }, fileCaching),
+  };
+}

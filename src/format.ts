@@ -1,0 +1,38 @@
+/** Numbers, durations, and times as text for people. Instants are ISO 8601 in UTC, or epoch milliseconds. */
+
+const numbers = new Intl.NumberFormat("en-US");
+
+export const formatNumber = (value: number | bigint) => numbers.format(value);
+
+/** A count with its noun: "1 run", "1,200 runs". */
+export const pluralize = (count: number, singular: string, plural = `${singular}s`) =>
+  `${formatNumber(count)} ${count === 1 ? singular : plural}`;
+
+const units = [
+  ["day", 86_400],
+  ["hour", 3600],
+  ["minute", 60],
+  ["second", 1],
+] as const;
+
+/** A duration such as "90 seconds" or "3 hours": in the largest unit of which there are at least two. */
+export function durationInWords(seconds: number): string {
+  const [unit, length] = units.find(([, length]) => seconds >= 2 * length) ?? ["second", 1];
+  return pluralize(Math.round(seconds / length), unit);
+}
+
+/** As {@link durationInWords}, with a decimal below ten seconds: "0.1 s". */
+export const formatDuration = (seconds: number) =>
+  seconds < 10 ? `${seconds.toFixed(1)} s` : durationInWords(seconds);
+
+/** An instant relative to now: "5 minutes ago", "in 2 hours". */
+export function relativeTime(instant: number, now: number): string {
+  const seconds = (now - instant) / 1000;
+  if (Math.abs(seconds) < 2) return seconds < 0 ? "now" : "just now";
+  return seconds > 0 ? `${durationInWords(seconds)} ago` : `in ${durationInWords(-seconds)}`;
+}
+
+/** An instant to the second: "2026-03-08 06:30:00 UTC". */
+export const utcTime = (instant: string) => `${instant.slice(0, 10)} ${instant.slice(11, 19)} UTC`;
+
+export const truncate = (text: string, length: number) => (text.length > length ? `${text.slice(0, length)}…` : text);

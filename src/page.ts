@@ -1,0 +1,76 @@
+/** HTML pages and the files they load, independent of the HTTP server that sends them. */
+
+export interface PageRequest {
+  readonly url: URL;
+  /** A path parameter, decoded. */
+  readonly parameter: (name: string) => string;
+}
+
+export interface Page {
+  readonly status?: number;
+  /** Media type. */
+  readonly type: string;
+  readonly body: string;
+  /** Entity tag without quotes; changes with the body. */
+  readonly tag?: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Renders a page. @returns undefined when the requested object does not exist */
+export type RenderPage = (request: PageRequest) => Page | undefined | Promise<Page | undefined>;
+
+/** Origins that a page may load from in addition to its own. */
+export interface AllowedOrigins {
+  readonly images?: readonly string[];
+  readonly scripts?: readonly string[];
+  readonly connections?: readonly string[];
+}
+
+/** Inline scripts and styles stay blocked. `srcdoc` frames inherit the policy, since they have no URL. */
+function contentSecurityPolicy({ images = [], scripts = [], connections = [] }: AllowedOrigins): string {
+  const from = (origins: readonly string[]) => ["'self'", ...origins].join(" ");
+  return [
+    "default-src 'none'",
+    "style-src 'self'",
+    `script-src ${from(scripts)}`,
+    `img-src data: ${from(images)}`,
+    `connect-src ${from(connections)}`,
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join("; ");
+}
+
+const privateHeaders = { "Referrer-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin" };
+
+export interface HtmlOptions {
+  readonly status?: number;
+  readonly allowedOrigins?: AllowedOrigins;
+  readonly isPrivate?: boolean;
+}
+
+export function htmlPage(
+  html: { toString(): string },
+  { status = 200, allowedOrigins = {}, isPrivate = false }: HtmlOptions = {},
+): Page {
+  return {
+    status,
+    type: "text/html; charset=utf-8",
+    body: `<!doctype html>${html}`,
+    headers: {
+      "Cache-Control": "no-store",
+      "Content-Security-Policy": contentSecurityPolicy(allowedOrigins),
+      ...(isPrivate && privateHeaders),
+    },
+  };
+}
+
+/** A style sheet or script, revalidated by its entity tag. */
+export function staticFile(file: Pick<Page, "type" | "body">, cacheControl: string): RenderPage {
+  const page: Page = {
+    ...file,
+    tag: Bun.hash.xxHash3(file.body).toString(36),
+    headers: { "Cache-Control": cacheControl },
+  };
+  return () => page;
+}
