@@ -12,8 +12,7 @@ const store = `sqlite:${join(home, "pds.sqlite")}`;
 
 /** The sample brand, and a second generation of its personalization. */
 async function startSample(): Promise<RunningService> {
-  const isNeeded = (path: string) => !/generator|broken/.test(path);
-  await cp(join(root, "sample"), join(home, "sample"), { recursive: true, filter: isNeeded });
+  await cp(join(root, "sample"), join(home, "sample"), { recursive: true });
   await cp(join(root, "pds.toml"), join(home, "pds.toml"));
   const environment = { DATABASE_URL: store, PDS_CONFIG: join(home, "pds.toml") };
   const service = await serve(environment, home);

@@ -73,10 +73,7 @@ describe.each(stores)("the console on $engine", ({ engine, url }) => {
 
   beforeAll(async () => {
     const home = join(folder, engine);
-    await cp(join(root, "sample"), join(home, "sample"), {
-      recursive: true,
-      filter: (path) => !path.includes("generator"),
-    });
+    await cp(join(root, "sample"), join(home, "sample"), { recursive: true });
     await cp(join(root, "pds.toml"), join(home, "pds.toml"));
     const environment = { DATABASE_URL: url, PDS_CONFIG: join(home, "pds.toml") };
     service = await serve(environment, home);
