@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { defaultApp } from "../test/platform/options.ts";
-import { createPlatform, type Platform, type PlatformOptions } from "../test/platform/platform.ts";
+import { defaultApp } from "../packages/platform-stand-in/src/options.ts";
+import { type StandIn, type StandInOptions, startStandIn } from "../packages/platform-stand-in/src/stand-in.ts";
 import { main, percentile, serving } from "./service.ts";
 
 // What the work with the platform costs, against the stand-in: `npm run bench:platform -- points|reconcile|changes|walk`.
@@ -10,14 +10,14 @@ const print = (line: string) => process.stdout.write(`${line}\n`);
 const seconds = (ms: number) => (ms / 1000).toFixed(1);
 
 interface Bench {
-  readonly platform: Platform;
+  readonly platform: StandIn;
   readonly environment: Record<string, string>;
 }
 
 /** A stand-in, and an empty store of the service. */
-async function withBench(options: PlatformOptions, work: (bench: Bench) => Promise<void>): Promise<void> {
+async function withBench(options: StandInOptions, work: (bench: Bench) => Promise<void>): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "pds-bench-"));
-  const platform = createPlatform(options);
+  const platform = startStandIn(options);
   const config = join(folder, "pds.toml");
   await Bun.write(config, "[jobs.catalog-reconcile]\n[jobs.catalog-sync]\n");
   const environment = {

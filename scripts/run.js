@@ -47,7 +47,7 @@ const tasks = {
     args: ["test/run.ts", "test/campaigns/soak.test.ts"],
     env: { SOAK_SECONDS: "600", TEST_CAMPAIGN: "1", TEST_TIMEOUT_MS: "1800000" },
   },
-  platform: { development: true, args: ["test/platform/main.ts"] },
+  platform: { development: true, args: ["packages/platform-stand-in/src/main.ts"] },
   check: { development: true, args: ["scripts/check.ts"] },
   pictures: { development: true, args: ["scripts/pictures.ts"] },
   document: { args: ["scripts/document.ts"] },

@@ -34,6 +34,6 @@ try {
 
 function listTests(): string[] {
   const root = Bun.fileURLToPath(new URL("..", import.meta.url));
-  const found = [...new Bun.Glob("test/**/*.test.ts").scanSync(root)].sort();
+  const found = [...new Bun.Glob("{test,packages/*/test}/**/*.test.ts").scanSync(root)].sort();
   return found.filter((file) => !file.startsWith(join("test", "campaigns")));
 }

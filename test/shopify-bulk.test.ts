@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
+import { type Fault, startStandIn } from "../packages/platform-stand-in/src/stand-in.ts";
 import { BulkRefused, type BulkResult, runBulk } from "../src/shopify/bulk.ts";
 import type { Request } from "../src/shopify/client.ts";
 import { type PartitionedResult, partition } from "../src/shopify/partition.ts";
@@ -11,11 +12,10 @@ import type { bulkQueries, CompleteProduct } from "../src/shopify/queries.ts";
 import { readProduct } from "../src/shopify/read.ts";
 import { PlatformError } from "../src/shopify/retry.ts";
 import { createZone } from "../src/shopify/time.ts";
-import { createPlatform, type Fault } from "./platform/platform.ts";
 import { connect, createMemoryLog, failureOf, live, watch } from "./support/shopify.ts";
 import { until } from "./support/until.ts";
 
-const platform = createPlatform({
+const platform = startStandIn({
   products: 30,
   specials: ["manyMetafields", "manyImages", "hugeId", "nulls", "hostile", "movedMedia", "bare"],
   bucket: { maximumAvailable: 1_000_000, restoreRate: 1_000_000 },
@@ -47,7 +47,7 @@ describe("a bulk run", () => {
 
   test("of nothing has no address", async () => {
     await using empty = Object.assign(
-      createPlatform({ products: 0, bulk: { createdMs: 0, runningMs: 0, cancelingMs: 0 } }),
+      startStandIn({ products: 0, bulk: { createdMs: 0, runningMs: 0, cancelingMs: 0 } }),
       { [Symbol.asyncDispose]: () => empty.stop() },
     );
     const { request } = connect(empty.graphqlUrl());

@@ -1,13 +1,13 @@
 import { afterAll } from "bun:test";
 import pino from "pino";
+import { type StandIn, type StandInOptions, startStandIn } from "../../packages/platform-stand-in/src/stand-in.ts";
 import { toJson } from "../../src/json.ts";
 import { createClient } from "../../src/shopify/client.ts";
 import { readProduct } from "../../src/shopify/read.ts";
 import { staticToken } from "../../src/shopify/token.ts";
-import { createPlatform, type Platform, type PlatformOptions } from "../platform/platform.ts";
 import type { Environment, RunningService } from "./pds.ts";
 
-export type { Platform, ProductChanges } from "../platform/platform.ts";
+export type { ProductChanges, StandIn } from "../../packages/platform-stand-in/src/stand-in.ts";
 
 export const shop = "stand-in.myshopify.com";
 export const token = "shpat_stand-in";
@@ -16,9 +16,9 @@ export const token = "shpat_stand-in";
 const wealth = { maximumAvailable: 1_000_000, restoreRate: 100_000 };
 
 /** A stand-in platform of small products, which is stopped after the test file. */
-export function startPlatform(options: PlatformOptions = {}): Platform {
+export function startPlatform(options: StandInOptions = {}): StandIn {
   const small = { variants: 2, images: [0, 2], metafields: 2, variantMetafields: 1 } as const;
-  const platform = createPlatform({ ...small, bucket: wealth, bulk: { createdMs: 0, runningMs: 0 }, ...options });
+  const platform = startStandIn({ ...small, bucket: wealth, bulk: { createdMs: 0, runningMs: 0 }, ...options });
   afterAll(() => platform.stop());
   return platform;
 }
@@ -32,10 +32,7 @@ export const environmentOf = ({ origin }: { readonly origin: string }): Environm
 });
 
 /** The answers that products have by what the platform says of them now; undefined for one that it does not have. */
-export async function readAnswers(
-  platform: Platform,
-  ids: readonly string[],
-): Promise<Map<string, string | undefined>> {
+export async function readAnswers(platform: StandIn, ids: readonly string[]): Promise<Map<string, string | undefined>> {
   const log = pino({ level: "silent" });
   const request = createClient({ url: platform.graphqlUrl(), token: staticToken(token), log });
   const signal = AbortSignal.timeout(30_000);
@@ -63,13 +60,13 @@ export async function getAnswers(
 }
 
 /** How often the platform was asked, by operation or at all. */
-export function asked({ counters }: Platform, operation?: string): number {
+export function asked({ counters }: StandIn, operation?: string): number {
   if (operation !== undefined) return counters.requests.get(operation) ?? 0;
   return [...counters.requests.values()].reduce((sum, requests) => sum + requests, 0);
 }
 
 /** Stands before a platform and changes the documents that are sent to it. */
-export function relay(platform: Platform, change: (document: string) => string): { readonly origin: string } {
+export function relay(platform: StandIn, change: (document: string) => string): { readonly origin: string } {
   const server = Bun.serve({
     port: 0,
     hostname: "127.0.0.1",

@@ -1,11 +1,11 @@
 import pino from "pino";
+import { toArray } from "../../packages/platform-stand-in/src/catalog/list.ts";
+import type { ProductRecord } from "../../packages/platform-stand-in/src/catalog/records.ts";
+import { defaultApp } from "../../packages/platform-stand-in/src/options.ts";
+import type { StandIn } from "../../packages/platform-stand-in/src/stand-in.ts";
 import { createClient, type Request, type RequestOptions } from "../../src/shopify/client.ts";
 import type { OperationName } from "../../src/shopify/queries.ts";
 import { type AccessToken, grantedToken, staticToken } from "../../src/shopify/token.ts";
-import { toArray } from "../platform/catalog/list.ts";
-import type { ProductRecord } from "../platform/catalog/records.ts";
-import { defaultApp } from "../platform/options.ts";
-import type { Platform } from "../platform/platform.ts";
 
 /** No test waits longer for an answer. */
 export const live = (signal: AbortSignal = AbortSignal.timeout(20_000)): RequestOptions => ({
@@ -30,7 +30,7 @@ export function createMemoryLog() {
   return { log: pino({ level: "trace", base: null }, { write: (line: string) => void lines.push(line) }), lines };
 }
 
-export const credentialsOf = ({ accessTokenUrl }: Platform) =>
+export const credentialsOf = ({ accessTokenUrl }: StandIn) =>
   grantedToken(accessTokenUrl, defaultApp.clientId, defaultApp.clientSecret);
 
 /** Tells of each request before it is sent; what is answered is awaited. */
