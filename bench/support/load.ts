@@ -1,110 +1,111 @@
 import type { Socket } from "bun";
-import { type Head, readHead } from "./answer.ts";
-import { drawsOf, type Order } from "./draws.ts";
-import { Latencies } from "./latencies.ts";
+import { LatencyHistogram } from "./latency-histogram.ts";
+import { type Head, readHead } from "./response-head.ts";
+import { createSequence, type Order } from "./sequence.ts";
 
-// The load generator, on bare sockets: `fetch` would cost more than the servers that are measured. It is used as a function, or as a
-// process of its own, which can be kept on a core of its own: a specification a line comes in as JSON, a result a line goes out.
+// A load generator on raw sockets, because `fetch` would use more CPU than the measured servers. For the same reason it does not share
+// the generator of the tests (test/support/load.ts), which parses and checks every response. It can run as a process on its own core:
+// it reads one JSON specification per line and writes one JSON result per line.
 
-/** An address below the server's, with headers of its own, and what its body is known to be. */
+/** A path with its own headers and the hash of its expected body. */
 export interface Target {
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** `hashOf` the body. */
+  /** `hashOf` of the body. */
   readonly hash?: string;
 }
 
 export interface LoadSpec {
-  /** The server, such as `http://127.0.0.1:3000`; a path in it comes before all paths. */
+  /** Base URL, such as `http://127.0.0.1:3000/api/v1`. */
   readonly url: string;
   readonly paths: readonly (string | Target)[];
-  /** Each has one request under way at most. */
+  /** Connections, each with at most one outstanding request. */
   readonly connections: number;
-  /** How many requests there are in all, or for how long they are begun; with both, what comes first. */
+  /** Total number of requests, or duration; with both, whichever ends first. */
   readonly requests?: number;
   readonly seconds?: number;
-  /** Requests a second, begun at even distances whether or not earlier ones are answered; without it each connection asks as fast as it can. */
+  /** Requests per second at a steady rate, independent of responses. Default: as fast as possible. */
   readonly rate?: number;
   readonly order?: Order;
   readonly seed?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The status that every answer must have; 200 when absent. */
+  /** Expected status of every response; default 200. */
   readonly expect?: number;
-  /** Share of the answers whose body is compared with the target's hash, when that has one; each hundredth when absent. */
+  /** Share of the responses whose body is checked against the target's hash; default 0.01. */
   readonly checked?: number;
-  /** How long an answer may take; 30 s when absent. */
+  /** Request timeout; default 30 s. */
   readonly timeoutMs?: number;
 }
 
 /**
- * What can become of a request other than the answer: nobody listened, the connection ended before the answer did, the answer took too long,
- * had another status or another body, or could not be understood (chunks are not).
+ * Why a request failed: the connection was refused or reset, the response timed out, had another status or body, or was malformed
+ * (chunked bodies count as malformed).
  */
 const kinds = ["refused", "reset", "timeout", "status", "body", "malformed"] as const;
 export type FailureKind = (typeof kinds)[number];
 
 export interface LoadResult {
-  /** Requests that were answered or failed. */
+  /** Completed requests, successful or failed. */
   readonly requests: number;
   readonly failed: number;
   readonly failures: Readonly<Record<FailureKind, number>>;
   readonly statuses: Readonly<Record<string, number>>;
-  /** From the first request to the last answer. */
+  /** From the first request to the last response. */
   readonly seconds: number;
-  /** Answers a second. */
+  /** Successful responses per second. */
   readonly perSecond: number;
-  /** Of the bodies. */
+  /** Bytes of all bodies. */
   readonly bytes: number;
   readonly bodiesChecked: number;
-  /** Answers that said that the connection closes. */
+  /** Responses with `Connection: close`. */
   readonly closing: number;
-  /** From the sending of a request, or with a rate from when it was due, to the end of its answer. */
+  /** Latency from sending the request, or with a rate from its scheduled time, to the end of the response. */
   readonly p50Ms: number;
   readonly p99Ms: number;
-  readonly mostMs: number;
+  readonly maxMs: number;
 }
 
 export const hashOf = (body: Uint8Array | string) => Bun.hash(body).toString(36);
 
-/** Asks as the specification says. A failure is counted and never thrown. */
-export function drive(spec: LoadSpec): Promise<LoadResult> {
+/** Runs a load. Failures are counted, never thrown. */
+export function runLoad(spec: LoadSpec): Promise<LoadResult> {
   return new Load(spec).run();
 }
 
 interface Connection {
   socket: Socket<Connection> | undefined;
-  /** Place of the target that is asked for; -1 while none is. */
+  /** Index of the requested target; -1 while idle. */
   target: number;
-  /** When its request was sent, or was due. */
+  /** When the request was sent, or scheduled. */
   sinceMs: number;
-  /** The beginning of an answer whose head is not whole. */
+  /** The start of a response whose head is incomplete. */
   begun: Buffer | undefined;
-  /** Bytes of the body that are still to come; -1 before the head was read. */
+  /** Remaining bytes of the body; -1 before the head is parsed. */
   left: number;
   closes: boolean;
-  /** The body, when it is to be checked. */
+  /** The body, if it will be checked. */
   body: Buffer[] | undefined;
 }
 
 const sweepMs = 250;
 const reconnectMs = 10;
-/** How long before a request is due the generator begins to look without a pause: timers are coarser than servers. */
-const watchMs = 3;
+/** Time before a scheduled request from which the generator polls without timers, which are too coarse. */
+const pollMs = 3;
 
 class Load {
   readonly #spec: LoadSpec;
   readonly #server: URL;
   readonly #targets: readonly Target[];
   readonly #requests: Requests;
-  readonly #draw: () => number;
+  readonly #nextTarget: () => number;
   readonly #checkEvery: number;
-  readonly #latencies = new Latencies();
+  readonly #latencies = new LatencyHistogram();
   readonly #failures = Object.fromEntries(kinds.map((kind) => [kind, 0])) as Record<FailureKind, number>;
   readonly #statuses = new Map<number, number>();
   readonly #connections: Connection[] = [];
-  /** Connections that wait for a request, when there is a rate. */
+  /** Idle connections, with a rate. */
   readonly #idle: Connection[] = [];
-  /** When the requests were due that wait for a connection, when there is a rate. */
+  /** Scheduled times of the requests that wait for a connection, with a rate. */
   readonly #due: number[] = [];
   readonly #finished = Promise.withResolvers<void>();
   #nextDue = 0;
@@ -118,13 +119,13 @@ class Load {
   #isOver = false;
 
   constructor(spec: LoadSpec) {
-    if (spec.requests === undefined && spec.seconds === undefined) throw new Error("load: say requests or seconds");
-    if (spec.paths.length === 0) throw new Error("load: there is nothing to ask for");
+    if (spec.requests === undefined && spec.seconds === undefined) throw new Error("load: set requests or seconds");
+    if (spec.paths.length === 0) throw new Error("load: paths is empty");
     this.#spec = spec;
     this.#server = new URL(spec.url);
     this.#targets = spec.paths.map((path) => (typeof path === "string" ? { path } : path));
     this.#requests = new Requests(this.#server, this.#targets, spec.headers ?? {});
-    this.#draw = drawsOf(spec.order ?? "uniform", spec.paths.length, spec.seed ?? 1);
+    this.#nextTarget = createSequence(spec.order ?? "uniform", spec.paths.length, spec.seed ?? 1);
     const { checked = 0.01 } = spec;
     this.#checkEvery = checked > 0 ? Math.max(1, Math.round(1 / checked)) : Number.POSITIVE_INFINITY;
   }
@@ -135,7 +136,7 @@ class Load {
     const sweep = setInterval(() => this.#sweep(), sweepMs);
     const connected = Promise.all(this.#connections.map((connection) => this.#connect(connection)));
     if (this.#spec.rate !== undefined) {
-      // At a rate no request is to wait for the first connections.
+      // At a steady rate, no request should wait for the first connections.
       await connected;
       this.#start();
       this.#watch();
@@ -167,17 +168,17 @@ class Load {
       closing: this.#closing,
       p50Ms: this.#latencies.atMs(0.5),
       p99Ms: this.#latencies.atMs(0.99),
-      mostMs: this.#latencies.mostMs,
+      maxMs: this.#latencies.maxMs,
     };
   }
 
-  /** Whether another request may still be begun. */
+  /** Whether another request can start. */
   #mayBegin(nowMs: number): boolean {
     const { requests = Number.POSITIVE_INFINITY, seconds = Number.POSITIVE_INFINITY } = this.#spec;
     return this.#sent < requests && nowMs - this.#begunMs < seconds * 1000;
   }
 
-  /** Settles when the connection is open or was refused. */
+  /** Resolves when the connection is open or refused. */
   async #connect(connection: Connection): Promise<void> {
     if (this.#isOver) return;
     await Bun.connect({
@@ -197,11 +198,11 @@ class Load {
     data: (socket: Socket<Connection>, chunk: Buffer) => this.#receive(socket.data, chunk),
     close: (socket: Socket<Connection>) => this.#closed(socket.data, socket),
     error: (socket: Socket<Connection>) => this.#closed(socket.data, socket),
-    // Whoever asked for the connection is told.
+    // Bun.connect rejects in this case.
     connectError: () => {},
   };
 
-  /** What nobody took is a request that failed, so that a load of so many requests ends. */
+  /** A refused connection counts as a failed request, so that a load with a fixed number of requests ends. */
   #refused(connection: Connection): void {
     const nowMs = performance.now();
     if (this.#spec.rate === undefined && this.#mayBegin(nowMs)) {
@@ -224,7 +225,7 @@ class Load {
     this.#connect(connection);
   }
 
-  /** Gives a connection that is open its next request. */
+  /** Sends the next request on an open connection. */
   #next(connection: Connection): void {
     const nowMs = performance.now();
     if (this.#spec.rate !== undefined) {
@@ -239,7 +240,7 @@ class Load {
   }
 
   #send(connection: Connection, sinceMs: number): void {
-    const target = this.#draw();
+    const target = this.#nextTarget();
     connection.target = target;
     connection.sinceMs = sinceMs;
     connection.left = -1;
@@ -249,7 +250,7 @@ class Load {
     if (socket !== undefined && !this.#requests.write(socket, target)) socket.terminate();
   }
 
-  /** Begins the requests that are due, at the rate. */
+  /** Starts the requests that are due, at the rate. */
   #watch(): void {
     if (this.#isOver) return;
     const nowMs = performance.now();
@@ -265,7 +266,7 @@ class Load {
       this.#endIfDone(nowMs);
       return;
     }
-    const pauseMs = this.#nextDue - performance.now() - watchMs;
+    const pauseMs = this.#nextDue - performance.now() - pollMs;
     if (pauseMs > 0) setTimeout(() => this.#watch(), pauseMs);
     else setImmediate(() => this.#watch());
   }
@@ -313,7 +314,7 @@ class Load {
     return hashOf(Buffer.concat(body)) === this.#targets[target]?.hash;
   }
 
-  /** Ends the request of a connection, as answered or as failed. */
+  /** Completes the request of a connection as successful or failed. */
   #settle(connection: Connection, failure?: FailureKind): void {
     const nowMs = performance.now();
     if (failure === undefined) {
@@ -338,7 +339,7 @@ class Load {
     this.#drop(connection);
   }
 
-  /** Goes on with a new connection in place of this one. */
+  /** Replaces the connection with a new one. */
   #drop(connection: Connection): void {
     const { socket } = connection;
     connection.socket = undefined;
@@ -375,7 +376,7 @@ const newConnection = (): Connection => ({
   body: undefined,
 });
 
-/** The requests for all targets, written out beforehand, one behind the other. */
+/** The requests for all targets, serialized in advance into one buffer. */
 class Requests {
   readonly #bytes: Buffer;
   readonly #starts: Uint32Array;
@@ -393,7 +394,7 @@ class Requests {
     this.#bytes = Buffer.from(texts.join(""));
   }
 
-  /** @returns whether it was taken whole: for a few hundred bytes a connection that works has room */
+  /** @returns whether all bytes were written; a healthy connection has room for a few hundred */
   write(socket: Socket<Connection>, target: number): boolean {
     const start = this.#starts[target] ?? 0;
     const length = (this.#starts[target + 1] ?? start) - start;
@@ -408,7 +409,7 @@ const toLines = (headers: Readonly<Record<string, string>>) =>
 
 if (import.meta.main) {
   for await (const line of console) {
-    // The end of the input counts as a line too.
-    if (line !== "") process.stdout.write(`${JSON.stringify(await drive(JSON.parse(line)))}\n`);
+    // The end of the input yields an empty line.
+    if (line !== "") process.stdout.write(`${JSON.stringify(await runLoad(JSON.parse(line)))}\n`);
   }
 }

@@ -1,20 +1,20 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 
-/** Seconds of one tick of the clock that Linux counts a process's time by, which is the same on every machine. */
+/** Clock tick of Linux process times (USER_HZ) in seconds, the same on every machine. */
 const tickS = 0.01;
 
-/** One process as `/proc/PID/stat` tells: times in ticks, its own with all threads, and of its children that have ended. */
+/** A process from `/proc/PID/stat`: CPU time in ticks of all its threads, and of its exited children. */
 interface Stat {
   readonly parent: number;
   readonly own: number;
   readonly ended: number;
 }
 
-/** @returns undefined when there is no such process, or no such file on this system */
+/** @returns undefined without such a process or without /proc */
 function findStat(pid: number): Stat | undefined {
   try {
-    // The name before the parenthesis may hold anything.
+    // The process name before the parenthesis may contain anything.
     const text = readFileSync(`/proc/${pid}/stat`, "latin1");
     const [, parent, ...fields] = text.slice(text.lastIndexOf(")") + 2).split(" ");
     const [own = 0, ownSystem = 0, ended = 0, endedSystem = 0] = fields.slice(9, 13).map(Number);
@@ -24,7 +24,7 @@ function findStat(pid: number): Stat | undefined {
   }
 }
 
-/** Seconds of CPU that a process and its descendants have used so far, as the system counts them; NaN where it does not. */
+/** CPU seconds of a process and its descendants so far; NaN if the system does not report them. */
 export function cpuSecondsOf(pid: number): number {
   const root = findStat(pid);
   if (root === undefined) return Number.NaN;
@@ -40,15 +40,15 @@ export function cpuSecondsOf(pid: number): number {
   return ticks * tickS;
 }
 
-/** @returns 0 when there is no such process */
+/** @returns 0 if there is no such process */
 export const parentOf = (pid: number): number => findStat(pid)?.parent ?? 0;
 
-/** What comes before a command so that it keeps to one core; nothing where that cannot be said. */
+/** Command prefix that pins a command to one core; empty if that is not possible here. */
 export function onCore(core: number): readonly string[] {
   const canPin = process.platform === "linux" && availableParallelism() > 1 && Bun.which("taskset") !== null;
   return canPin ? ["taskset", "-c", `${core}`] : [];
 }
 
-/** The core of whoever serves, and the one of whoever asks. */
+/** Core of the servers, and core of the load generator. */
 export const serverCore = 0;
 export const loadCore = 1;

@@ -1,11 +1,11 @@
 import { join } from "node:path";
-import { type Ask, findTargets, type Operation } from "./asking.ts";
 import { type Contender, type Name, names } from "./contenders.ts";
 import type { LoadResult, LoadSpec, Target } from "./load.ts";
 import { cpuSecondsOf, loadCore, onCore } from "./processes.ts";
-import { percentile } from "./service.ts";
+import { median } from "./statistics.ts";
+import { findTargets, type Operation, type RequestKind } from "./targets.ts";
 
-/** How long and how often. */
+/** Number and duration of the rounds. */
 export interface Pace {
   readonly rounds: number;
   readonly seconds: number;
@@ -14,43 +14,43 @@ export interface Pace {
 
 /** One measurement of one contender. */
 export interface Sample {
-  /** Seconds of CPU that its processes used for 10,000 answers; NaN where the system does not tell. */
+  /** CPU seconds of its processes per 10,000 responses; NaN if the system does not report them. */
   readonly cpuS: number;
-  /** The same of the PostgreSQL server. */
+  /** The same for the PostgreSQL server. */
   readonly postgresS: number;
   readonly perSecond: number;
   readonly p99Ms: number;
-  /** Share of one core that its processes used, 0 to 1: below it something else was the limit, such as the load generator. */
+  /** Share of one core that its processes used, 0 to 1. Well below 1, something else was the bottleneck. */
   readonly busy: number;
 }
 
-/** All measurements of a contender that is asked in one way, one a round. */
+/** All measurements of a contender for one kind of request, one per round. */
 export interface Row {
   readonly operation: Operation["name"];
   readonly skus: number;
   readonly name: Name;
-  readonly how: Ask;
-  /** Whether it runs here at all. */
+  readonly kind: RequestKind;
+  /** Whether it runs on this machine. */
   readonly isPresent: boolean;
-  /** Undefined when it does not run here or does not answer like that. */
+  /** Undefined if it does not run here or does not support this kind of request. */
   readonly samples: readonly Sample[] | undefined;
 }
 
-/** The load generator in a process of its own, on the core that no server has. */
+/** The load generator in its own process, on a core without servers. */
 export class LoadProcess implements AsyncDisposable {
   readonly #child = Bun.spawn([...onCore(loadCore), process.execPath, join(import.meta.dir, "load.ts")], {
     stdio: ["pipe", "pipe", "inherit"],
   });
   readonly #output = this.#child.stdout.pipeThrough(new TextDecoderStream()).getReader();
 
-  /** @throws Error when a request failed */
+  /** @throws Error if a request failed */
   async drive(spec: LoadSpec): Promise<LoadResult> {
     this.#child.stdin.write(`${JSON.stringify(spec)}\n`);
     await this.#child.stdin.flush();
     let line = "";
     while (!line.endsWith("\n")) {
       const { value, done } = await this.#output.read();
-      if (done) throw new Error("the load generator ended");
+      if (done) throw new Error("the load generator exited");
       line += value;
     }
     const result: LoadResult = JSON.parse(line);
@@ -66,13 +66,13 @@ export class LoadProcess implements AsyncDisposable {
 
 export interface Bench {
   readonly load: LoadProcess;
-  /** The first process of the PostgreSQL server. */
+  /** Process id of the PostgreSQL postmaster. */
   readonly postgresPid: number;
   readonly pace: Pace;
-  readonly tell: (line: string) => void;
+  readonly logProgress: (line: string) => void;
 }
 
-/** Drives a contender. @returns what it cost */
+/** Runs a load against a contender and measures its cost. */
 export async function measure(
   { load, postgresPid }: Bench,
   { url, pid }: Contender,
@@ -95,29 +95,28 @@ const connections = 16;
 
 interface Entry {
   readonly contender: Contender;
-  readonly how: Ask;
+  readonly kind: RequestKind;
   readonly paths: readonly Target[];
   readonly samples: Sample[];
 }
 
-const specOf = ({ how, paths }: Entry) => ({ connections, paths, expect: how === "304" ? 304 : 200 });
+const specOf = ({ kind, paths }: Entry) => ({ connections, paths, expect: kind === "304" ? 304 : 200 });
 
 /**
- * One operation by all contenders in turns, round after round, so that what changes on the machine meanwhile changes for all of them.
- * @param ways how they are asked
+ * Compares all contenders on one operation, interleaved in rounds so that changes of the machine affect all of them.
  */
 export async function compare(
   bench: Bench,
   contenders: readonly Contender[],
   operation: Operation,
   skus: number,
-  ways: readonly Ask[],
+  kinds: readonly RequestKind[],
 ): Promise<Row[]> {
   const entries: Entry[] = [];
-  for (const [contender, how] of asked(contenders, ways)) {
-    const paths = await findTargets(contender, operation, how);
+  for (const [contender, kind] of pairs(contenders, kinds)) {
+    const paths = await findTargets(contender, operation, kind);
     if (paths === undefined) continue;
-    const entry: Entry = { contender, how, paths, samples: [] };
+    const entry: Entry = { contender, kind, paths, samples: [] };
     entries.push(entry);
     await bench.load.drive({ url: contender.url, ...specOf(entry), requests: paths.length, order: "turns" });
     await bench.load.drive({ url: contender.url, ...specOf(entry), seconds: bench.pace.warmSeconds });
@@ -127,43 +126,43 @@ export async function compare(
       const spec = { ...specOf(entry), seconds: bench.pace.seconds, seed: round + 1 };
       entry.samples.push(await measure(bench, entry.contender, spec));
     }
-    bench.tell(`${operation.name}, ${skus} SKUs, round ${round + 1} of ${bench.pace.rounds}: ${glance(entries)}`);
+    bench.logProgress(
+      `${operation.name}, ${skus} SKUs, round ${round + 1} of ${bench.pace.rounds}: ${summarize(entries)}`,
+    );
   }
-  const rowOf = (name: Name, how: Ask): Row => {
-    const entry = entries.find((of) => of.contender.name === name && of.how === how);
+  const rowOf = (name: Name, kind: RequestKind): Row => {
+    const entry = entries.find((of) => of.contender.name === name && of.kind === kind);
     const isPresent = contenders.some((contender) => contender.name === name);
-    return { operation: operation.name, skus, name, how, isPresent, samples: entry?.samples };
+    return { operation: operation.name, skus, name, kind, isPresent, samples: entry?.samples };
   };
   const plain = (Object.keys(names) as Name[]).map((name) => rowOf(name, "200"));
-  const others = ways.filter((how) => how !== "200");
-  const ours = others.map((how) => rowOf("ours", how));
-  // Of the others only who can.
-  const theirs = entries.filter(({ how, contender }) => how !== "200" && contender.name !== "ours");
-  return [...plain, ...ours, ...theirs.map(({ contender, how }) => rowOf(contender.name, how))];
+  const others = kinds.filter((kind) => kind !== "200");
+  const ours = others.map((kind) => rowOf("ours", kind));
+  // Other contenders only if they support it.
+  const theirs = entries.filter(({ kind, contender }) => kind !== "200" && contender.name !== "ours");
+  return [...plain, ...ours, ...theirs.map(({ contender, kind }) => rowOf(contender.name, kind))];
 }
 
-/** Whom to ask how: without memory there is only one way that matters. */
-function asked(contenders: readonly Contender[], ways: readonly Ask[]): (readonly [Contender, Ask])[] {
-  return ways.flatMap((how) =>
+/** Pairs of contenders and kinds of requests; with the cache off only plain requests matter. */
+function pairs(contenders: readonly Contender[], kinds: readonly RequestKind[]): (readonly [Contender, RequestKind])[] {
+  return kinds.flatMap((kind) =>
     contenders
-      .filter(({ name }) => how === "200" || !name.startsWith("cold"))
-      .map((contender) => [contender, how] as const),
+      .filter(({ name }) => kind === "200" || !name.startsWith("cold"))
+      .map((contender) => [contender, kind] as const),
   );
 }
 
-function glance(entries: readonly Entry[]): string {
+function summarize(entries: readonly Entry[]): string {
   return entries
-    .map(({ contender, how, samples }) => {
+    .map(({ contender, kind, samples }) => {
       const last = samples.at(-1);
-      return `${contender.name}${how === "200" ? "" : ` ${how}`} ${last?.cpuS.toFixed(2)}`;
+      return `${contender.name}${kind === "200" ? "" : ` ${kind}`} ${last?.cpuS.toFixed(2)}`;
     })
     .join(", ");
 }
 
-export const median = (values: readonly number[]) => percentile(values, 0.5);
-
-/** Measures some things in turns. @returns the samples of each, one a round */
-export async function inTurns(rounds: number, things: readonly (() => Promise<Sample>)[]): Promise<Sample[][]> {
+/** Interleaves several measurements in rounds. @returns the samples of each, one per round */
+export async function interleave(rounds: number, things: readonly (() => Promise<Sample>)[]): Promise<Sample[][]> {
   const samples: Sample[][] = things.map(() => []);
   for (let round = 0; round < rounds; round++) {
     for (const [index, thing] of things.entries()) samples[index]?.push(await thing());
@@ -171,7 +170,7 @@ export async function inTurns(rounds: number, things: readonly (() => Promise<Sa
   return samples;
 }
 
-/** The median of what is so many times another in the same round. */
+/** Median of the ratios within each round. */
 export function ratioOf(
   some: readonly Sample[],
   others: readonly Sample[],

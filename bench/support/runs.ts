@@ -1,9 +1,9 @@
 import { SQL } from "bun";
-import { closeDatabase, openDatabase } from "../src/database/index.ts";
+import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 
 /**
- * Makes a store with the runs of four jobs, one a minute, most of them succeeded.
- * @param brands for how many the jobs run
+ * Fills a store with runs of four jobs, one per minute, most of them successful.
+ * @param brands number of brands
  */
 export async function writeRuns(url: string, count: number, brands = 1): Promise<void> {
   await closeDatabase(await openDatabase(url));
@@ -18,7 +18,7 @@ export async function writeRuns(url: string, count: number, brands = 1): Promise
     WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < ${count})
     SELECT 'job-' || (n % 4), 'brand-' || (n % ${brands}), ${instant(0)}, ${instant(0)}, ${instant(20)}, ${instant(50)},
       CASE WHEN n % 5000 = 0 THEN 'abandoned' WHEN n % 10 = 0 THEN 'failed' ELSE 'succeeded' END, n % 1000,
-      CASE WHEN n % 10 = 0 THEN 'why it failed' END
+      CASE WHEN n % 10 = 0 THEN 'the reason' END
     FROM numbers`);
   await sql.unsafe("ANALYZE run");
 }

@@ -1,29 +1,29 @@
-import type { Operation } from "./asking.ts";
 import { type Name, names } from "./contenders.ts";
 import { type Row, ratioOf, type Sample } from "./measure.ts";
 import type { HalfLoad, Zipf } from "./scale.ts";
+import type { Operation } from "./targets.ts";
 
-/** Everything that one run has measured. */
+/** All measurements of one run. */
 export interface Measured {
   readonly rows: readonly Row[];
   readonly zipf: Zipf;
   readonly halfLoad: HalfLoad;
 }
 
-/** A ratio that the service is held to. */
+/** A target for a ratio. */
 export interface Requirement {
   readonly what: string;
-  /** Undefined when one of the two does not run here. */
+  /** Undefined if one of the two does not run here. */
   readonly ratio: number | undefined;
   readonly limit: number;
-  /** Whether the ratio may not be below the limit, rather than not above it. */
+  /** Whether the limit is a minimum rather than a maximum. */
   readonly isLeast: boolean;
 }
 
 export const isMet = ({ ratio, limit, isLeast }: Requirement): boolean =>
   ratio !== undefined && (isLeast ? ratio >= limit : ratio <= limit);
 
-/** How much CPU an answer may take, as a multiple of others'. */
+/** Maximum CPU per response, as a multiple of the other contender's. */
 const hotLimits = [
   ["bare", 1.2],
   ["nginx", 1.25],
@@ -31,7 +31,7 @@ const hotLimits = [
   ["express", 0.04],
 ] as const satisfies readonly (readonly [Name, number])[];
 const coldLimit = 0.35;
-const knownLimit = 0.9;
+const notModifiedLimit = 0.9;
 const sizeLimit = 0.9;
 const halfLoadLimit = 3;
 
@@ -56,10 +56,10 @@ export function requirementsOf({ rows, zipf, halfLoad }: Measured): Requirement[
   ];
 }
 
-/** @param rows of one operation at one size */
+/** @param rows rows of one operation at one size */
 function cpuRequirements(title: string, rows: readonly Row[]): Requirement[] {
-  const samplesOf = (name: Name, how: Row["how"] = "200") =>
-    rows.find((row) => row.name === name && row.how === how)?.samples;
+  const samplesOf = (name: Name, kind: Row["kind"] = "200") =>
+    rows.find((row) => row.name === name && row.kind === kind)?.samples;
   const operation: Operation["name"] | undefined = rows[0]?.operation;
   const requirement = (what: string, some: Samples, others: Samples, limit: number): Requirement => {
     const ratio = some === undefined || others === undefined ? undefined : ratioOf(some, others, "cpuS");
@@ -69,19 +69,19 @@ function cpuRequirements(title: string, rows: readonly Row[]): Requirement[] {
     requirement(`hot, × ${names[name]}`, samplesOf("ours"), samplesOf(name), limit),
   );
   const cold = requirement(
-    `memory off, SQLite, × ${names.express}`,
+    `cache off, SQLite, × ${names.express}`,
     samplesOf("coldSqlite"),
     samplesOf("express"),
     coldLimit,
   );
-  const known = requirement("304, × 200", samplesOf("ours", "304"), samplesOf("ours"), knownLimit);
-  const isAskedFor304 = rows.some(({ how }) => how === "304");
+  const known = requirement("304, × 200", samplesOf("ours", "304"), samplesOf("ours"), notModifiedLimit);
+  const isAskedFor304 = rows.some(({ kind }) => kind === "304");
   return [...(operation === "histories" ? [] : [...hot, cold]), ...(isAskedFor304 ? [known] : [])];
 }
 
 type Samples = readonly Sample[] | undefined;
 
-/** A number of SKUs in short. */
+/** Number of SKUs in short form. */
 export function sizeText(skus: number): string {
   if (skus >= 1_000_000) return `${skus / 1_000_000} M`;
   return skus >= 1000 ? `${skus / 1000} k` : `${skus}`;

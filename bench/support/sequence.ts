@@ -1,5 +1,5 @@
-/** Numbers from 0 up to 1, the same for the same seed (mulberry32). */
-export function randomOf(seed: number): () => number {
+/** Seeded random numbers in [0, 1) (mulberry32). */
+export function createRandom(seed: number): () => number {
   let state = seed | 0;
   return () => {
     state = (state + 0x6d2b79f5) | 0;
@@ -9,12 +9,12 @@ export function randomOf(seed: number): () => number {
   };
 }
 
-/** In which order things are asked for: each in its turn, all equally often by chance, or the nth 1/n times as often as the first. */
+/** Order of the requests: round robin, uniformly random, or by Zipf, where the nth is requested 1/n as often as the first. */
 export type Order = "turns" | "uniform" | "zipf";
 
-/** @returns what gives the next of `count` places, from 0 */
-export function drawsOf(order: Order, count: number, seed: number): () => number {
-  const random = randomOf(seed);
+/** @returns a function that returns the next index below `count` */
+export function createSequence(order: Order, count: number, seed: number): () => number {
+  const random = createRandom(seed);
   if (order === "uniform") return () => Math.floor(random() * count);
   if (order === "zipf") return zipf(count, random);
   let turn = 0;

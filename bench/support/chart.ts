@@ -1,9 +1,10 @@
-import type { Operation } from "./asking.ts";
 import { names } from "./contenders.ts";
-import { median, type Row } from "./measure.ts";
+import type { Row } from "./measure.ts";
+import { median } from "./statistics.ts";
+import type { Operation } from "./targets.ts";
 
 const width = 760;
-/** Room for fonts that are wider than expected. */
+/** Spare room for wider fonts. */
 const margin = 20;
 const labelWidth = 250;
 const valueWidth = 70;
@@ -22,7 +23,7 @@ interface Bar {
 
 function barsOf(rows: readonly Row[], operation: Operation["name"]): Bar[] {
   return rows
-    .filter((row) => row.operation === operation && row.how === "200" && row.samples !== undefined)
+    .filter((row) => row.operation === operation && row.kind === "200" && row.samples !== undefined)
     .map(({ name, samples = [] }) => ({
       label: names[name],
       isOurs: names[name].startsWith(names.ours),
@@ -45,7 +46,7 @@ function panel(title: string, bars: readonly Bar[], top: number): string {
   return `  <text class="title" x="${labelWidth}" y="${top + 24}">${escaped(title)}</text>\n${drawn.join("\n")}`;
 }
 
-/** Bars of the CPU that 10,000 answers take. @param rows all of one size */
+/** A bar chart of CPU seconds per 10,000 responses. @param rows all of one size */
 export function toSvg(rows: readonly Row[]): string {
   const panels = [
     ["Personalization, about 2 KB", barsOf(rows, "personalization")],
@@ -53,13 +54,13 @@ export function toSvg(rows: readonly Row[]): string {
   ] as const;
   const heights = panels.map(([, bars]) => titleHeight + bars.length * rowHeight);
   const height = heights.reduce((sum, of) => sum + of, 10);
-  const told = panels.map(
+  const summaries = panels.map(
     ([title, bars]) => `${title}: ${bars.map(({ label, cpuS }) => `${label} ${cpuS.toFixed(2)} s`).join(", ")}.`,
   );
   const drawn = panels.map(([title, bars], index) => panel(title, bars, index === 0 ? 0 : (heights[0] ?? 0)));
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="${-margin} 0 ${width + margin} ${height}" width="${width + margin}" height="${height}" role="img" aria-labelledby="title desc">
-  <title id="title">Seconds of CPU for 10,000 answers</title>
-  <desc id="desc">${escaped(told.join(" "))}</desc>
+  <title id="title">CPU seconds per 10,000 responses</title>
+  <desc id="desc">${escaped(summaries.join(" "))}</desc>
   <style>
     text { font: 13px system-ui, sans-serif; fill: #1f2328; }
     .title { font-weight: 600; }

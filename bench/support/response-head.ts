@@ -1,11 +1,11 @@
-/** What the head of an HTTP/1.1 answer says about its end. */
+/** Parts of the head of an HTTP/1.1 response that a load generator needs. */
 export interface Head {
   readonly status: number;
-  /** Where the body begins. */
+  /** Offset of the body. */
   readonly end: number;
-  /** Bytes of the body; undefined when the head does not tell, as with chunks. */
+  /** Bytes of the body; undefined if the head does not say, as with chunks. */
   readonly length: number | undefined;
-  /** Whether the server will close the connection behind it. */
+  /** Whether the server closes the connection after this response. */
   readonly closes: boolean;
 }
 
@@ -13,10 +13,10 @@ const [tab, lineFeed, carriageReturn, space, zero] = [9, 10, 13, 32, 48];
 const contentLength = Buffer.from("content-length:");
 const connection = Buffer.from("connection:");
 
-/** Reads the head of an answer to GET, byte by byte since that is fastest. @returns undefined when it is not whole yet */
+/** Parses the head of a response to GET, byte by byte because that is fastest. @returns undefined while it is incomplete */
 export function readHead(bytes: Uint8Array): Head | undefined {
   const status = digit(bytes, 9) * 100 + digit(bytes, 10) * 10 + digit(bytes, 11);
-  // These have no body, whatever their length says.
+  // These have no body, whatever Content-Length says.
   let length = status === 304 || status === 204 ? 0 : undefined;
   let closes = false;
   for (let place = 12; place < bytes.length; place++) {
@@ -24,7 +24,7 @@ export function readHead(bytes: Uint8Array): Head | undefined {
     const line = place + 1;
     if (bytes[line] === carriageReturn && bytes[line + 1] === lineFeed)
       return { status, end: line + 2, length, closes };
-    // Only a line that begins with a c can be one of the two.
+    // Both header fields start with c.
     if (((bytes[line] ?? 0) | 0x20) !== 0x63) continue;
     if (length === undefined && begins(bytes, line, contentLength)) {
       length = numberAt(bytes, line + contentLength.length);

@@ -1,7 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 
-/** A made-up feed: every SKU offers three of 2,000 styles of two lines each, which use 500 groups of 20 choices, or fewer. */
+/** A generated feed: every SKU offers three of 2,000 styles; each style has two lines, which use 500 groups of 20 choices by default. */
 const styles = 2000;
 const linesPerStyle = 2;
 const groups = 500;
@@ -12,7 +12,7 @@ export const skuOf = (index: number) => `SKU${`${index}`.padStart(8, "0")}`;
 const styleOf = (index: number) => `ST${`${index % styles}`.padStart(4, "0")}`;
 const groupOf = (index: number) => `GROUP${`${index % groups}`.padStart(3, "0")}`;
 
-/** @param status the status code of every row: by it an answer tells which feed it is of */
+/** @param status status code of every row, which identifies the feed in a response */
 function* linesOf(skus: number, status: string): Generator<string> {
   for (let sku = 0; sku < skus; sku++) {
     for (let line = 0; line < linesPerSku; line++) {
@@ -50,7 +50,7 @@ function rowsOf(skus: number, status: string, choices = choicesPerGroup): Record
   return { pzlines: linesOf(skus, status), pzstyles: stylesOf(status), pzchoices: choicesOf(status, choices) };
 }
 
-/** Writes the three files of a feed. @param choices in each group @returns their folder */
+/** Writes the three files of a feed. @param choices number of choices per group @returns the folder */
 export async function writeFeed(folder: string, skus: number, status: string, choices?: number): Promise<string> {
   await mkdir(folder, { recursive: true });
   for (const [list, rows] of Object.entries(rowsOf(skus, status, choices))) {
@@ -59,7 +59,7 @@ export async function writeFeed(folder: string, skus: number, status: string, ch
   return folder;
 }
 
-/** Writes the same rows as an engine's own loader wants them: as the tables have them, without a header. */
+/** Writes the same rows for the engine's own loader: with the columns of the tables, without a header. */
 export async function writeTables(folder: string, skus: number, status: string, generation: number): Promise<string> {
   await mkdir(folder, { recursive: true });
   for (const [list, rows] of Object.entries(rowsOf(skus, status))) {

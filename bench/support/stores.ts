@@ -1,9 +1,10 @@
 import { join } from "node:path";
 import { SQL } from "bun";
 import { type ListName, writeFeed } from "./feed.ts";
-import { main, settings } from "./service.ts";
+import { createDatabase } from "./postgres.ts";
+import { runCommand } from "./service.ts";
 
-/** The same data for everyone: in the service's own stores, and in plain tables for those that are written by hand. */
+/** The same data for all contenders: in the service's stores, and in plain tables for the servers written by hand. */
 export interface Stores {
   readonly skus: number;
   readonly sqlite: string;
@@ -13,45 +14,31 @@ export interface Stores {
 
 export const shop = "bench.example";
 
-/** Choices a group, with which an answer has about 2 KB. */
+/** Choices per group that give responses of about 2 KB. */
 const choices = 2;
 
 /**
- * @param server address of a database of the server in which the databases are made
- * @param products NDJSON
+ * @param server URL of a PostgreSQL server, in which the databases are created
+ * @param products path of an NDJSON file
  */
 export async function createStores(server: string, folder: string, skus: number, products: string): Promise<Stores> {
-  const newDatabase = async (name: string) => {
-    await using sql = new SQL(server, { max: 1 });
-    await sql.unsafe(`CREATE DATABASE ${name}`);
-    return server.replace(/[^/]+$/, name);
-  };
   const stores = {
     skus,
     sqlite: `sqlite:${join(folder, `${skus}.sqlite`)}`,
-    postgres: await newDatabase(`service_${skus}`),
-    plain: await newDatabase(`plain_${skus}`),
+    postgres: await createDatabase(server, `service_${skus}`),
+    plain: await createDatabase(server, `plain_${skus}`),
   };
   const feed = await writeFeed(join(folder, `feed-${skus}`), skus, "A", choices);
   for (const url of [stores.sqlite, stores.postgres]) {
-    await importInto(url, "personalization", feed);
-    await importInto(url, "products", products);
+    await runCommand(["import", "personalization", feed], { DATABASE_URL: url });
+    await runCommand(["import", "products", products], { DATABASE_URL: url });
     await writeRuns(url);
   }
-  await loadPlain(stores, feed);
+  await loadPlainTables(stores, feed);
   return stores;
 }
 
-async function importInto(url: string, noun: string, source: string): Promise<void> {
-  const child = Bun.spawn([process.execPath, main, "import", noun, source], {
-    env: { ...settings, DATABASE_URL: url },
-    stdio: ["ignore", "ignore", "pipe"],
-  });
-  const errors = await child.stderr.text();
-  if ((await child.exited) !== 0) throw new Error(`the ${noun} were not imported: ${errors}`);
-}
-
-/** Finished runs, the same in every store; those of the imports differ between them. */
+/** Finished runs, the same in every store; the runs of the imports differ. */
 const runs = Array.from({ length: 20 }, (_, index) => {
   const instant = new Date(Date.UTC(2026, 0, 1, index)).toISOString();
   return { brand: "bench", counts: index * 37, instant };
@@ -82,8 +69,8 @@ const plainIndexes = `
   ALTER TABLE histories ADD PRIMARY KEY (id);
   CREATE INDEX histories_by_time ON histories (created_at, id)`;
 
-/** Documents are taken from the service's own store, so that everyone has the same text. */
-async function loadPlain({ plain, postgres }: Stores, feed: string): Promise<void> {
+/** The documents are copied from the service's store, so that all contenders have the same text. */
+async function loadPlainTables({ plain, postgres }: Stores, feed: string): Promise<void> {
   await using sql = new SQL(plain, { max: 1 });
   await sql.unsafe(plainTables);
   for (const list of ["pzlines", "pzstyles", "pzchoices"] satisfies ListName[]) {
@@ -95,7 +82,7 @@ async function loadPlain({ plain, postgres }: Stores, feed: string): Promise<voi
   await using own = new SQL(postgres, { max: 1 });
   const writer = sql.unsafe("COPY products FROM STDIN").writable().getWriter();
   const documents = await own<{ id: string; document: string }[]>`SELECT CAST(id AS TEXT) AS id, document FROM product`;
-  // Of what this format gives a meaning to, JSON text holds only the backslash.
+  // The backslash is the only special character of this format that occurs in JSON text.
   for (const { id, document } of documents) await writer.write(`${id}\t${document.replaceAll("\\", "\\\\")}\n`);
   await writer.close();
   for (const { brand, counts, instant } of runs) {

@@ -1,26 +1,26 @@
 import { writeFile } from "node:fs/promises";
-import type { Product, Variant } from "../src/product.ts";
+import type { Product, Variant } from "../../src/product.ts";
 
-const sample = new URL("../sample/products.ndjson", import.meta.url);
-/** Bytes of a document: what the pages of a store with a dozen variants a product read. */
+const sample = new URL("../../sample/products.ndjson", import.meta.url);
+/** Bytes per document, typical for a store with a dozen variants per product. */
 const documentBytes = 30_000;
 const firstId = 7_000_000_000_000;
 
-/** Makes products of about 30 KB of JSON out of the sample's, by giving them more variants. @returns their identifiers */
+/** Writes products of about 30 KB of JSON, made from the sample's by adding variants. @returns their ids */
 export async function writeProducts(file: string, count: number): Promise<string[]> {
   const models = (await Bun.file(sample).text())
     .trim()
     .split("\n")
     .filter((line) => line.length > documentBytes / 2 && line.length < documentBytes)
     .map((line) => JSON.parse(line) as Product);
-  if (models.length === 0) throw new Error("the sample holds no product of that size");
+  if (models.length === 0) throw new Error("the sample has no product of that size");
   const ids = Array.from({ length: count }, (_, index) => firstId + index);
-  const products = ids.map((id, index) => grown(models[index % models.length] as Product, id));
+  const products = ids.map((id, index) => enlarge(models[index % models.length] as Product, id));
   await writeFile(file, products.map((product) => `${JSON.stringify(product)}\n`).join(""));
   return ids.map(String);
 }
 
-function grown(model: Product, id: number): Product {
+function enlarge(model: Product, id: number): Product {
   const images = model.images.map((image) => ({ ...image, product_id: id }));
   const product: Product = {
     ...model,
@@ -35,14 +35,14 @@ function grown(model: Product, id: number): Product {
   };
   let bytes = JSON.stringify(product).length;
   for (let turn = 0; bytes < documentBytes; turn++) {
-    const variant = another(model.variants[turn % model.variants.length] as Variant, product, turn);
+    const variant = addVariant(model.variants[turn % model.variants.length] as Variant, product, turn);
     product.variants.push(variant);
     bytes += JSON.stringify(variant).length + 1;
   }
   return product;
 }
 
-function another(model: Variant, product: Product, turn: number): Variant {
+function addVariant(model: Variant, product: Product, turn: number): Variant {
   const id = Number(product.id) * 100 + turn;
   return {
     ...model,
