@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { leash } from "../../test/support/leash.ts";
+import { killOnExit } from "../../test/support/kill-on-exit.ts";
 import { freePort } from "../../test/support/postgres.ts";
 import { writeNginx } from "../peers/nginx.ts";
 import { onCore, serverCore } from "./processes.ts";
@@ -34,7 +34,7 @@ export class Contenders implements AsyncDisposable {
 
   #own(child: Bun.Subprocess): void {
     this.#children.push(child);
-    leash(child, "TERM");
+    killOnExit(child, "TERM");
   }
 
   /** @param readyPattern matches the output once it listens, and captures its URL */

@@ -12,18 +12,23 @@ export type { ProductChanges, StandIn } from "../../packages/platform-stand-in/s
 export const shop = "stand-in.myshopify.com";
 export const token = "shpat_stand-in";
 
-/** Points enough that they limit nothing. */
-const wealth = { maximumAvailable: 1_000_000, restoreRate: 100_000 };
+/** Enough points that nothing is throttled. */
+const unlimitedPoints = { maximumAvailable: 1_000_000, restoreRate: 100_000 };
 
-/** A stand-in platform of small products, which is stopped after the test file. */
+/** Starts a stand-in with small products that is stopped after the test file. */
 export function startPlatform(options: StandInOptions = {}): StandIn {
   const small = { variants: 2, images: [0, 2], metafields: 2, variantMetafields: 1 } as const;
-  const platform = startStandIn({ ...small, bucket: wealth, bulk: { createdMs: 0, runningMs: 0 }, ...options });
+  const platform = startStandIn({
+    ...small,
+    bucket: unlimitedPoints,
+    bulk: { createdMs: 0, runningMs: 0 },
+    ...options,
+  });
   afterAll(() => platform.stop());
   return platform;
 }
 
-/** What makes the service ask a platform. */
+/** Settings that connect the service to a stand-in. */
 export const environmentOf = ({ origin }: { readonly origin: string }): Environment => ({
   SHOP_DOMAIN: shop,
   SHOPIFY_ACCESS_TOKEN: token,
@@ -31,7 +36,7 @@ export const environmentOf = ({ origin }: { readonly origin: string }): Environm
   LOOKUPS_PER_MINUTE: "999999",
 });
 
-/** The answers that products have by what the platform says of them now; undefined for one that it does not have. */
+/** The expected response for each product, from the current data of the platform; undefined if it does not exist there. */
 export async function readAnswers(platform: StandIn, ids: readonly string[]): Promise<Map<string, string | undefined>> {
   const log = pino({ level: "silent" });
   const request = createClient({ url: platform.graphqlUrl(), token: staticToken(token), log });
@@ -44,7 +49,7 @@ export async function readAnswers(platform: StandIn, ids: readonly string[]): Pr
   return answers;
 }
 
-/** The answers that a service gives; undefined for a product that it does not have. */
+/** The responses of a service; undefined for a product that it does not have. */
 export async function getAnswers(
   service: RunningService,
   ids: readonly string[],
@@ -59,13 +64,13 @@ export async function getAnswers(
   return answers;
 }
 
-/** How often the platform was asked, by operation or at all. */
+/** Number of requests to the platform, for one operation or in total. */
 export function asked({ counters }: StandIn, operation?: string): number {
   if (operation !== undefined) return counters.requests.get(operation) ?? 0;
   return [...counters.requests.values()].reduce((sum, requests) => sum + requests, 0);
 }
 
-/** Stands before a platform and changes the documents that are sent to it. */
+/** Starts a proxy in front of a platform that changes the documents sent to it. */
 export function relay(platform: StandIn, change: (document: string) => string): { readonly origin: string } {
   const server = Bun.serve({
     port: 0,

@@ -1,65 +1,71 @@
 import type { Socket } from "bun";
-import { parseAnswer, type WireAnswer } from "./wire.ts";
+import { parseResponse, type WireResponse } from "./wire.ts";
 
-/** What is asked for, and how. */
-export interface Ask {
+/** A request with its expected status. */
+export interface LoadRequest {
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** 200 and 304 unless said otherwise. */
+  /** Expected statuses; default 200 and 304. */
   readonly statuses?: readonly number[];
 }
 
 export interface Load {
-  /** Where the service is; of several each connection goes to one that is ready, in turns. */
+  /** Base URL of the service. With several, connections go to the ready ones by turns. */
   readonly url: string | readonly string[];
-  /** What is asked for, one after the other and then again; or by the number of the request. */
-  readonly paths: readonly (string | Ask)[] | ((request: number) => string | Ask);
+  /** Requests to send in a loop, or a function of the number of the request. */
+  readonly paths: readonly (string | LoadRequest)[] | ((request: number) => string | LoadRequest);
   readonly connections: number;
-  /** How many requests in all; without it for `seconds`, or until the signal says so. */
+  /** Total number of requests; without it, the load ends after `seconds` or by the signal. */
   readonly requests?: number;
   readonly seconds?: number;
   readonly signal?: AbortSignal;
-  /** Requests a second in all; as many as can be unless it is given. */
+  /** Requests per second in total; default as many as possible. */
   readonly rate?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Whether requests should be sent to an address now, as a balancer knows it. */
+  /** Whether to send requests to a URL now, as a load balancer decides it. */
   readonly isReady?: (url: string) => boolean;
-  /** Told of each answer. @returns what is wrong with it */
-  readonly check?: (ask: Ask, answer: WireAnswer, url: string) => string | undefined;
+  /** Checks each response. @returns what is wrong with it */
+  readonly check?: (ask: LoadRequest, answer: WireResponse, url: string) => string | undefined;
 }
 
-export interface Outcome {
-  /** Requests that were begun: the answered ones and the failed ones. */
+export interface LoadResult {
+  /** Requests that were sent: successful and failed ones. */
   readonly requests: number;
   readonly answered: number;
   readonly statuses: Readonly<Record<number, number>>;
-  /** Answers by the address that gave them. */
+  /** Number of responses by URL. */
   readonly from: Readonly<Record<string, number>>;
   readonly failed: number;
-  /** How often what went wrong. */
+  /** Number of failures by reason. */
   readonly failures: Readonly<Record<string, number>>;
-  /** Connections that were opened. */
+  /** Number of opened connections. */
   readonly opened: number;
-  /** Connections that the answer said would be closed. */
+  /** Number of responses with `Connection: close`. */
   readonly closing: number;
-  /** When requests failed, in milliseconds after the beginning; the first of them. */
+  /** Times of the first failures, in milliseconds after the start. */
   readonly failedAtMs: readonly number[];
   readonly longestMs: number;
   readonly tookMs: number;
 }
 
-/** What is told instead of an answer. */
-type Failure = "refused" | "reset" | "closed before the answer was whole" | "no answer in time" | `unlike: ${string}`;
+/** Failure instead of a response. */
+type Failure =
+  | "refused"
+  | "reset"
+  | "closed before the response was complete"
+  | "request timeout"
+  | `malformed: ${string}`;
 
-/** No request takes longer. */
-const patienceMs = 20_000;
+/** Timeout of a request. */
+const timeoutMs = 20_000;
 const usual = [200, 304];
 
 /**
- * Asks over and over on kept-alive connections, one request outstanding on each, and counts. Nothing is tried again: a request
- * without its right answer has failed. Only a connection that was closed while nothing was asked on it is opened anew.
+ * Sends requests on keep-alive connections, one at a time on each, and counts the results. Nothing is retried: a request without
+ * the expected response has failed. Only a connection that was closed while idle is reopened.
+ * It parses and checks every response; the benchmarks have a cheaper generator (bench/support/load.ts).
  */
-export async function drive(load: Load): Promise<Outcome> {
+export async function runLoad(load: Load): Promise<LoadResult> {
   const urls = [load.url].flat();
   const begunMs = performance.now();
   const endMs = load.seconds === undefined ? Number.POSITIVE_INFINITY : begunMs + load.seconds * 1000;
@@ -71,7 +77,7 @@ export async function drive(load: Load): Promise<Outcome> {
   const counts = { begun: 0, answered: 0, failed: 0, opened: 0, closing: 0, longestMs: 0 };
   let turn = 0;
 
-  const next = (): Ask | undefined => {
+  const next = (): LoadRequest | undefined => {
     if (counts.begun >= most || load.signal?.aborted || performance.now() >= endMs) return undefined;
     const number = counts.begun++;
     const { paths } = load;
@@ -142,7 +148,7 @@ export async function drive(load: Load): Promise<Outcome> {
   return { requests: begun, ...others, statuses, from, failures, failedAtMs, tookMs: performance.now() - begunMs };
 }
 
-/** A kept-alive connection. */
+/** A keep-alive connection. */
 class Connection {
   readonly url: string;
   isClosed = false;
@@ -150,14 +156,14 @@ class Connection {
   #socket: Socket<undefined> | undefined;
   #bytes: Buffer = Buffer.alloc(0);
   #unsent: Buffer = Buffer.alloc(0);
-  #settle: ((answer: WireAnswer | Failure) => void) | undefined;
+  #settle: ((answer: WireResponse | Failure) => void) | undefined;
 
   private constructor(url: string) {
     this.url = url;
     this.#host = new URL(url).host;
   }
 
-  /** @returns undefined when it is refused */
+  /** @returns undefined if it is refused */
   static async open(url: string): Promise<Connection | undefined> {
     const { hostname, port } = new URL(url);
     const connection = new Connection(url);
@@ -168,8 +174,8 @@ class Connection {
         socket: {
           data: (_, chunk) => connection.#take(chunk),
           drain: () => connection.#send(),
-          end: () => connection.#end("closed before the answer was whole"),
-          close: (_, error) => connection.#end(error == null ? "closed before the answer was whole" : "reset"),
+          end: () => connection.#end("closed before the response was complete"),
+          close: (_, error) => connection.#end(error == null ? "closed before the response was complete" : "reset"),
           error: () => connection.#end("reset"),
           connectError: () => {},
         },
@@ -180,12 +186,12 @@ class Connection {
     }
   }
 
-  ask({ path, headers }: Ask, common?: Readonly<Record<string, string>>): Promise<WireAnswer | Failure> {
+  ask({ path, headers }: LoadRequest, common?: Readonly<Record<string, string>>): Promise<WireResponse | Failure> {
     const fields = Object.entries({ Host: this.#host, ...common, ...headers });
     const lines = fields.map(([name, value]) => `${name}: ${value}\r\n`).join("");
     this.#unsent = Buffer.from(`GET ${path} HTTP/1.1\r\n${lines}\r\n`);
     return new Promise((resolve) => {
-      const timer = setTimeout(() => this.#done("no answer in time"), patienceMs);
+      const timer = setTimeout(() => this.#done("request timeout"), timeoutMs);
       this.#settle = (answer) => {
         clearTimeout(timer);
         resolve(answer);
@@ -208,14 +214,14 @@ class Connection {
   #take(chunk: Buffer): void {
     this.#bytes = this.#bytes.length === 0 ? Buffer.from(chunk) : Buffer.concat([this.#bytes, chunk]);
     try {
-      const answer = parseAnswer(this.#bytes);
+      const answer = parseResponse(this.#bytes);
       if (answer === undefined) return;
       const isMore = answer.size !== this.#bytes.length;
       this.#bytes = Buffer.alloc(0);
-      if (answer.isUnbounded) this.#done("unlike: an answer without a length");
-      else this.#done(isMore ? "unlike: more than the answer" : answer);
+      if (answer.isUnbounded) this.#done("malformed: no Content-Length");
+      else this.#done(isMore ? "malformed: data after the response" : answer);
     } catch (error) {
-      this.#done(`unlike: ${(error as Error).message}`);
+      this.#done(`malformed: ${(error as Error).message}`);
     }
   }
 
@@ -224,10 +230,10 @@ class Connection {
     this.#done(how);
   }
 
-  #done(answer: WireAnswer | Failure): void {
+  #done(answer: WireResponse | Failure): void {
     const settle = this.#settle;
     this.#settle = undefined;
-    // What comes when nothing was asked makes the connection useless.
+    // Unexpected data makes the connection unusable.
     if (settle === undefined) this.isClosed = true;
     else settle(answer);
   }

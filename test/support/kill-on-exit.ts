@@ -1,15 +1,15 @@
-/** A process of a test, and the folder that it alone uses. */
-interface Leashed {
+/** A process started by a test, with the folder that only it uses. */
+interface StartedProcess {
   readonly pid: number;
   readonly exited: Promise<unknown>;
   readonly folder?: string;
 }
 
 /**
- * Ends a process when this one ends, however that comes about: a run that is cut short, or takes only some tests of a file, never
- * gets to its `afterAll`, and `bun test` ends without an exit event. A shell waits for the end of a pipe that only we hold.
+ * Kills a process when this one exits for any reason: an interrupted or filtered run does not reach `afterAll`, and `bun test`
+ * emits no exit event. A shell waits for the end of a pipe that only this process holds open.
  */
-export function leash({ pid, exited, folder = "" }: Leashed, signal: "TERM" | "QUIT"): void {
+export function killOnExit({ pid, exited, folder = "" }: StartedProcess, signal: "TERM" | "QUIT"): void {
   const script = `trap "" INT TERM
     cat >/dev/null
     kill -s ${signal} ${pid}

@@ -1,27 +1,27 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { leash } from "./leash.ts";
+import { killOnExit } from "./kill-on-exit.ts";
 import { type Environment, main, root } from "./pds.ts";
 import { until } from "./until.ts";
 
-/** `pds serve` that a test ends in its own ways. */
-export interface Started extends AsyncDisposable {
+/** A `pds serve` process that the test controls. */
+export interface ServiceProcess extends AsyncDisposable {
   readonly process: Bun.Subprocess;
   readonly pid: number;
   readonly exited: Promise<number>;
   readonly url: string;
   readonly adminUrl: string;
-  /** What it has said on standard error so far. */
+  /** Its standard error so far. */
   log(): string;
-  /** Ends it with a signal. @returns its exit status, and how long it took */
+  /** Ends it with a signal. @returns its exit status and the time that took */
   end(signal: NodeJS.Signals): Promise<{ code: number; tookMs: number }>;
 }
 
-/** Starts it without waiting for anything. */
-export function begin(
+/** Starts the service without waiting. */
+export function spawnService(
   args: readonly string[],
   environment: Environment,
-): Omit<Started, "url" | "adminUrl"> & {
+): Omit<ServiceProcess, "url" | "adminUrl"> & {
   printed(): string;
 } {
   const child = Bun.spawn([process.execPath, main, "serve", ...args], {
@@ -37,7 +37,7 @@ export function begin(
     },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  leash(child, "TERM");
+  killOnExit(child, "TERM");
   const said = { out: "", log: "" };
   const reading = [
     (async () => {
@@ -52,7 +52,7 @@ export function begin(
     child.kill(signal);
     const code = await child.exited;
     const tookMs = performance.now() - begunMs;
-    // Its workers hold the other end too: they may go on after a SIGKILL.
+    // Its workers also hold the other end and may survive a SIGKILL.
     await Promise.race([Promise.all(reading), Bun.sleep(500)]);
     return { code, tookMs };
   };
@@ -69,9 +69,9 @@ export function begin(
   };
 }
 
-/** Starts it and waits until it listens. */
-export async function start(environment: Environment, ...args: string[]): Promise<Started> {
-  const begun = begin(args, environment);
+/** Starts the service and waits until it listens. */
+export async function startService(environment: Environment, ...args: string[]): Promise<ServiceProcess> {
+  const begun = spawnService(args, environment);
   let code: number | undefined;
   void begun.exited.then((status) => {
     code = status;
@@ -79,11 +79,11 @@ export async function start(environment: Environment, ...args: string[]): Promis
   await until("the service listens", () => /^Admin .*\n/m.test(begun.printed()) || code !== undefined, 20_000);
   const address = (name: string) => begun.printed().match(new RegExp(`^${name}\\s+(http\\S+?)(/api/v1)?$`, "m"))?.[1];
   const [url, adminUrl] = [address("Public"), address("Admin")];
-  if (url === undefined || adminUrl === undefined) throw new Error(`it ended with ${code}: ${begun.log()}`);
+  if (url === undefined || adminUrl === undefined) throw new Error(`the service exited with ${code}: ${begun.log()}`);
   return { ...begun, url, adminUrl };
 }
 
-/** Where the system tells about processes. */
+/** Whether the system has /proc. */
 export const canSeeProcesses = existsSync("/proc/self/status");
 
 /** Resident bytes of a process. */
@@ -93,7 +93,7 @@ export function residentBytes(pid: number): number {
 
 export const openFiles = (pid: number) => readdirSync(`/proc/${pid}/fd`).length;
 
-/** Processes that it has started. */
+/** Ids of the child processes. */
 export function childrenOf(pid: number): number[] {
   const threads = readdirSync(`/proc/${pid}/task`);
   return threads
@@ -101,7 +101,7 @@ export function childrenOf(pid: number): number[] {
     .map(Number);
 }
 
-/** Whether it is there, and not only waiting for somebody to notice its end. */
+/** Whether the process exists and is not a zombie. */
 export function isAlive(pid: number): boolean {
   try {
     return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
