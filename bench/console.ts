@@ -42,7 +42,7 @@ const pages: readonly (readonly [label: string, path: string])[] = [
   ["abandoned runs, which are rare", "/runs?outcome=abandoned"],
   ["failed runs of a brand", "/runs?outcome=failed&brand=brand-1"],
   ["runs of a job, halfway back", `/runs?job=job-2&before=${Math.floor(runs / 2)}`],
-  ["one run", "/runs/777"],
+  ["one run", `/runs/${Math.min(777, runs)}`],
   ["search: two words", "/products?q=ivory+cup"],
   ["search: a word and a prefix", "/products?q=marlowe+pla"],
   ["search: one letter", "/products?q=p"],

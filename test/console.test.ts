@@ -437,32 +437,38 @@ const health = (changes: Partial<JobHealth>): JobHealth => ({
 });
 
 test.each([
-  [{}, undefined],
+  ["that succeeded on time", {}, undefined],
   [
+    "that was due twice since its last success",
     { isStale: true, lastSuccess: ago(180), dueSince: 2 },
     "feed for B last succeeded 3 hours ago; it was due twice since.",
   ],
   [
+    "that was due 20 times since its last success",
     { isStale: true, lastSuccess: ago(180), dueSince: 20 },
     "feed for B last succeeded 3 hours ago; it was due 20 times or more since.",
   ],
   [
+    "that failed",
     { last: run({ outcome: "failed", reason: "it broke." }) },
     "feed for B last succeeded 9 minutes ago. Its last run failed 9 minutes ago: it broke. It runs again in 30 minutes.",
   ],
   [
+    "that was abandoned and has no schedule",
     { last: run({ outcome: "abandoned", reason: null }), lastSuccess: null, next: null },
     "feed for B has never succeeded. Its last run was abandoned 9 minutes ago. No schedule runs it again.",
   ],
   [
+    "that failed and is running again",
     { last: run({ outcome: "failed" }), runningSince: ago(2), dueSince: 1 },
     "feed for B last succeeded 9 minutes ago; it was due once since. Its last run failed 9 minutes ago. It has been running again for 2 minutes.",
   ],
   [
+    "that failed and is due",
     { last: run({ outcome: "failed" }), next: ago(1) },
     "feed for B last succeeded 9 minutes ago. Its last run failed 9 minutes ago. It is due now.",
   ],
-] as [Partial<JobHealth>, string | undefined][])("a job like %o is told of as %j", (changes, words) => {
+] as [string, Partial<JobHealth>, string | undefined][])("the overview describes a job %s", (_, changes, words) => {
   const concerns = listConcerns([health(changes)], ["B"], 1, now);
   expect(concerns.map(({ text }) => text)).toEqual(words === undefined ? [] : [words]);
 });

@@ -120,10 +120,10 @@ describe("a bulk run", () => {
   });
 
   test.each<[string, Fault]>([
-    ["BulkRun", { kind: "status", status: 503, operation: "BulkRun" }],
-    ["BulkOperation", { kind: "halfBody", operation: "BulkOperation" }],
-    ["BulkOperation", { kind: "status", status: 429, retryAfter: "0.01", operation: "BulkOperation" }],
-  ])("is not disturbed by a fault that passes: %s, %j", async (_, fault) => {
+    ["BulkRun, 503", { kind: "status", status: 503, operation: "BulkRun" }],
+    ["BulkOperation, half a body", { kind: "halfBody", operation: "BulkOperation" }],
+    ["BulkOperation, 429", { kind: "status", status: 429, retryAfter: "0.01", operation: "BulkOperation" }],
+  ])("is not disturbed by a temporary fault: %s", async (_, fault) => {
     faults.add(fault);
     expect((await run(request)).objects).toBeGreaterThan(100);
     expect(counters.bulkRuns).toBe(1);

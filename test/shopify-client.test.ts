@@ -112,14 +112,14 @@ describe("whether and when the platform is asked again", () => {
   });
 
   test.each([
-    [118_000, status(429, 2), 2000],
-    [118_001, status(429, 2), undefined],
-    [0, status(429, 120), 120_000],
-    [0, status(429, 121), undefined],
-    [0, { kind: "throttled", waitMs: 120_001 } satisfies Failure, undefined],
-    [120_000, status(500), 0],
-    [120_001, status(500), undefined],
-  ])("no more than two minutes are spent: after %i ms and %j the wait is %p", (elapsedMs, failure, delayMs) => {
+    ["429 with 2 s left", 118_000, status(429, 2), 2000],
+    ["429 with less than 2 s left", 118_001, status(429, 2), undefined],
+    ["429 with a wait of 120 s", 0, status(429, 120), 120_000],
+    ["429 with a wait of 121 s", 0, status(429, 121), undefined],
+    ["throttled for more than 120 s", 0, { kind: "throttled", waitMs: 120_001 } satisfies Failure, undefined],
+    ["500 after 120 s", 120_000, status(500), 0],
+    ["500 after more than 120 s", 120_001, status(500), undefined],
+  ])("no more than two minutes are spent: %s", (_, elapsedMs, failure, delayMs) => {
     expect(retryDelayMs(failure, { number: 1, elapsedMs }, 0)).toBe(delayMs);
   });
 
