@@ -1,24 +1,22 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SQL } from "bun";
 import type { Product } from "../src/product.ts";
-import { createPostgres } from "../test/support/postgres.ts";
-import { skuOf, writeFeed } from "./feed.ts";
-import { writeRuns } from "./runs.ts";
-import { main, percentile, serving, settings } from "./service.ts";
+import { skuOf, writeFeed } from "./support/feed.ts";
+import { withPostgres } from "./support/postgres.ts";
+import { print, seconds } from "./support/print.ts";
+import { writeRuns } from "./support/runs.ts";
+import { runCommand, withService } from "./support/service.ts";
+import { median } from "./support/statistics.ts";
 
-// The console at its largest: `npm run bench:console -- [SKUS] [PRODUCTS] [RUNS]`.
+// Measures the console with large stores: `npm run bench:console -- [SKUS] [PRODUCTS] [RUNS]`.
 const [skus = 1_000_000, products = 100_000, runs = 1_000_000] = process.argv.slice(2).map(Number);
 
-const print = (line: string) => process.stdout.write(`${line}\n`);
-
-const firsts =
+const adjectives =
   "Ivory Cobalt Marlowe Willow Harbor Linen Gilded Rustic Copper Velvet Orchid Saffron Alder Birch Cedar".split(" ");
 const nouns =
   "Plate Cup Bowl Platter Goblet Napkin Tray Vase Frame Box Knife Spoon Pitcher Teapot Runner Decanter".split(" ");
 
-/** Small documents of the sample under titles of a few words, so that common words are in many of them. */
+/** Small products of the sample with generated titles, so that common words occur in many of them. */
 async function writeCatalog(path: string): Promise<string> {
   const sample = (await Bun.file(new URL("../sample/products.ndjson", import.meta.url)).text()).trim().split("\n");
   const models = sample.filter((line) => line.length < 12_000).map((line) => JSON.parse(line) as Product);
@@ -27,7 +25,7 @@ async function writeCatalog(path: string): Promise<string> {
     const model = models[index % models.length] as Product;
     const id = 7_000_000_000_000 + index;
     const name = (list: readonly string[], step: number) => list[(index * step + step) % list.length];
-    const title = `${name(firsts, 1)} ${name(firsts, 7)} ${name(nouns, 3)} No. ${index}`;
+    const title = `${name(adjectives, 1)} ${name(adjectives, 7)} ${name(nouns, 3)} No. ${index}`;
     const handle = title.toLowerCase().replace(/[^a-z0-9]+/g, "-");
     const variants = model.variants.map((variant, at) => ({ ...variant, product_id: id, sku: `SK${index}-${at}` }));
     writer.write(`${JSON.stringify({ ...model, id, title, handle, variants })}\n`);
@@ -37,62 +35,51 @@ async function writeCatalog(path: string): Promise<string> {
   return path;
 }
 
-/** @returns how long it took, in seconds of CPU and of the clock */
-async function importInto(url: string, noun: string, source: string): Promise<string> {
-  const begunMs = performance.now();
-  const child = Bun.spawn([process.execPath, main, "import", noun, source], {
-    env: { ...settings, DATABASE_URL: url },
-    stdio: ["ignore", "ignore", "pipe"],
-  });
-  const errors = await child.stderr.text();
-  if ((await child.exited) !== 0) throw new Error(`the ${noun} were not imported: ${errors}`);
-  const cpuS = Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1e6;
-  return `${cpuS.toFixed(1)} s of CPU, ${((performance.now() - begunMs) / 1000).toFixed(1)} s`;
-}
-
-/** What people ask, the first page of a service that has just begun first of all. */
-const pages: readonly (readonly [what: string, path: string])[] = [
+/** Typical requests; the overview comes first because it is the first request after a start. */
+const pages: readonly (readonly [label: string, path: string])[] = [
   ["overview", "/"],
   ["runs", "/runs"],
-  ["runs abandoned, which are rare", "/runs?outcome=abandoned"],
+  ["abandoned runs, which are rare", "/runs?outcome=abandoned"],
   ["failed runs of a brand", "/runs?outcome=failed&brand=brand-1"],
-  ["runs of a job, half of the way back", `/runs?job=job-2&before=${Math.floor(runs / 2)}`],
-  ["one run", "/runs/777"],
+  ["runs of a job, halfway back", `/runs?job=job-2&before=${Math.floor(runs / 2)}`],
+  ["one run", `/runs/${Math.min(777, runs)}`],
   ["search: two words", "/products?q=ivory+cup"],
-  ["search: a word and the beginning of one", "/products?q=marlowe+pla"],
+  ["search: a word and a prefix", "/products?q=marlowe+pla"],
   ["search: one letter", "/products?q=p"],
   ["search: a SKU", `/products?q=SK${products - 1}-0`],
-  ["search: the beginning of SKUs", "/products?q=sk9"],
-  ["search: words that are in no product together", "/products?q=ivory+cobalt+marlowe+willow"],
+  ["search: a prefix of SKUs", "/products?q=sk9"],
+  ["search: words without a common product", "/products?q=ivory+cobalt+marlowe+willow"],
   ["one product", "/products/7000000000005"],
-  ["what a SKU offers", `/personalization?sku=${skuOf(Math.floor(skus / 2))}`],
-  ["who offers a style", "/personalization?style=ST0001"],
-  ["who uses a group", "/personalization?group=GROUP001"],
-  ["where a choice is", "/personalization?choice=Choice+3+of+7"],
+  ["personalization of a SKU", `/personalization?sku=${skuOf(Math.floor(skus / 2))}`],
+  ["SKUs that offer a style", "/personalization?style=ST0001"],
+  ["styles that use a choice group", "/personalization?group=GROUP001"],
+  ["groups that contain a choice", "/personalization?choice=Choice+3+of+7"],
   ["styles", "/personalization"],
 ];
-const times = 15;
+const requestsPerPage = 15;
 
-async function askPages(admin: string): Promise<void> {
-  for (const [what, path] of pages) {
-    const took: number[] = [];
-    for (let turn = 0; turn < times; turn++) {
-      const begunMs = performance.now();
+async function requestPages(admin: string): Promise<void> {
+  for (const [label, path] of pages) {
+    const durations: number[] = [];
+    for (let turn = 0; turn < requestsPerPage; turn++) {
+      const startedMs = performance.now();
       const response = await fetch(admin + path, { headers: { Accept: "text/html" } });
       await response.text();
-      took.push(performance.now() - begunMs);
-      if (response.status !== 200) throw new Error(`${path} answered ${response.status}`);
+      durations.push(performance.now() - startedMs);
+      if (response.status !== 200) throw new Error(`${path} returned status ${response.status}`);
     }
-    const [first = Number.NaN, ...later] = took;
-    const [middle, worst] = [percentile(later, 0.5), Math.max(...later)];
-    print(`  ${what}: first ${first.toFixed(0)} ms, then ${middle.toFixed(1)} ms, at most ${worst.toFixed(1)} ms`);
+    const [first = Number.NaN, ...later] = durations;
+    const [medianMs, maxMs] = [median(later), Math.max(...later)];
+    print(
+      `  ${label}: first ${first.toFixed(0)} ms, then median ${medianMs.toFixed(1)} ms, max ${maxMs.toFixed(1)} ms`,
+    );
   }
 }
 
-/** The comparison of two generations, and the longest that anybody else waits meanwhile. */
+/** Compares two generations, and measures the longest wait of other requests meanwhile. */
 async function compareGenerations(admin: string): Promise<void> {
   let isDone = false;
-  const begunMs = performance.now();
+  const startedMs = performance.now();
   const comparing = fetch(`${admin}/personalization/difference?brand=default`, { headers: { Accept: "text/html" } })
     .then(async (response) => response.status === 200 && (await response.text()).includes("SKUs"))
     .finally(() => {
@@ -100,36 +87,39 @@ async function compareGenerations(admin: string): Promise<void> {
     });
   let longestMs = 0;
   while (!isDone) {
-    const askedMs = performance.now();
+    const requestedMs = performance.now();
     await (await fetch(`${admin}/livez`)).text();
-    longestMs = Math.max(longestMs, performance.now() - askedMs);
+    longestMs = Math.max(longestMs, performance.now() - requestedMs);
     await Bun.sleep(2);
   }
-  if (!(await comparing)) throw new Error("the generations were not compared");
-  const tookMs = performance.now() - begunMs;
-  print(`  difference of two generations: ${tookMs.toFixed(0)} ms, others wait ${longestMs.toFixed(1)} ms at most`);
+  if (!(await comparing)) throw new Error("the comparison of the generations failed");
+  const tookMs = performance.now() - startedMs;
+  print(
+    `  comparison of two generations: ${tookMs.toFixed(0)} ms, other requests wait at most ${longestMs.toFixed(1)} ms`,
+  );
 }
 
-const folder = await mkdtemp(join(tmpdir(), "pds-bench-"));
-const postgres = await createPostgres(["shared_buffers=512MB"]);
-try {
+/** Imports a file or folder. @returns its CPU and elapsed time */
+async function importInto(url: string, noun: string, source: string): Promise<string> {
+  const { cpuMs, elapsedMs } = await runCommand(["import", noun, source], { DATABASE_URL: url });
+  return `${seconds(cpuMs, 1)} of CPU, ${seconds(elapsedMs, 1)}`;
+}
+
+await withPostgres(["shared_buffers=512MB"], async (folder, serverUrl) => {
   const catalog = await writeCatalog(join(folder, "products.ndjson"));
   const feeds = [await writeFeed(join(folder, "A"), skus, "A"), await writeFeed(join(folder, "B"), skus, "B")];
-  for (const url of [`sqlite:${join(folder, "pds.sqlite")}`, postgres.url]) {
+  for (const url of [`sqlite:${join(folder, "pds.sqlite")}`, serverUrl]) {
     print(`${new URL(url).protocol.slice(0, -1)}, ${skus} SKUs in two generations, ${products} products, ${runs} runs`);
     print(`  import of products: ${await importInto(url, "products", catalog)}`);
     for (const feed of feeds) print(`  import of personalization: ${await importInto(url, "personalization", feed)}`);
     await writeRuns(url, runs, 3);
-    if (url === postgres.url) {
+    if (url === serverUrl) {
       await using sql = new SQL(url, { max: 1 });
       await sql.unsafe("VACUUM ANALYZE");
     }
-    await serving({ DATABASE_URL: url }, async (_, __, admin) => {
-      await askPages(admin);
-      await compareGenerations(admin);
+    await withService({ DATABASE_URL: url }, async (_, adminUrl) => {
+      await requestPages(adminUrl);
+      await compareGenerations(adminUrl);
     });
   }
-} finally {
-  await postgres.remove();
-  await rm(folder, { recursive: true, force: true });
-}
+});

@@ -1,15 +1,16 @@
 import { Database as Sqlite } from "bun:sqlite";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SQL } from "bun";
 import { closeDatabase, openDatabase } from "../src/database/index.ts";
 import { findPersonalization } from "../src/database/personalization.ts";
-import { createPostgres } from "../test/support/postgres.ts";
-import { linesPerSku, skuOf, writeFeed, writeTables } from "./feed.ts";
-import { main, percentile, serving } from "./service.ts";
+import { linesPerSku, skuOf, writeFeed, writeTables } from "./support/feed.ts";
+import { createDatabase, withPostgres } from "./support/postgres.ts";
+import { microseconds, print, seconds } from "./support/print.ts";
+import { readDuring, readsPerSecond } from "./support/reads.ts";
+import { type CommandResult, runCommand, withService } from "./support/service.ts";
+import { compareMedians, median, percentile } from "./support/statistics.ts";
 
-// Imports of personalization beside the engines' own loaders, on the same rows, tables and indexes, in one run:
+// Compares imports of personalization with the engines' own loaders on the same rows, tables, and indexes, in one run:
 // `npm run bench:import -- [SKUS]`.
 const skus = Number(process.argv[2] ?? 1_000_000);
 const fewSkus = Math.min(10_000, skus);
@@ -19,43 +20,26 @@ const tables = {
   pzchoices: "personalization_choice",
 };
 
-const print = (line: string) => process.stdout.write(`${line}\n`);
-const seconds = (ms: number) => `${(ms / 1000).toFixed(2)} s`;
-
 interface Store {
   readonly engine: string;
   readonly url: string;
 }
 
-async function run(store: Store, args: string[], environment: Record<string, string> = {}) {
-  const begun = performance.now();
-  const child = Bun.spawn([process.execPath, main, ...args], {
-    env: { PATH: process.env.PATH ?? "", PDS_CONFIG: "/dev/null", DATABASE_URL: store.url, ...environment },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  const [output, errors] = await Promise.all([child.stdout.text(), child.stderr.text()]);
-  if ((await child.exited) !== 0) throw new Error(`pds ${args.join(" ")} failed: ${errors}`);
-  const usage = child.resourceUsage();
-  return {
-    report: JSON.parse(output),
-    ms: performance.now() - begun,
-    cpuMs: Number(usage?.cpuTime.total ?? 0) / 1000,
-    maxRssMb: (usage?.maxRSS ?? 0) / 1e6,
-  };
-}
+const importFeed = (store: Store, folder: string) =>
+  runCommand(["import", "personalization", folder, "--json"], { DATABASE_URL: store.url });
 
-/** The tables and indexes of the service, empty. */
-async function makeTables(store: Store): Promise<void> {
+/** Creates the empty tables and indexes of the service. */
+async function createTables(store: Store): Promise<void> {
   await closeDatabase(await openDatabase(store.url));
 }
 
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const begun = performance.now();
+async function elapsedMs(work: () => Promise<unknown>): Promise<number> {
+  const startedMs = performance.now();
   await work();
-  return performance.now() - begun;
+  return performance.now() - startedMs;
 }
 
-/** The engines' own ways to load the files of `writeTables`. */
+/** Loads the files of `writeTables` with the engines' own tools. */
 const loaders: Record<string, Record<string, (store: Store, folder: string) => Promise<unknown>>> = {
   sqlite: {
     "sqlite3 .import": async ({ url }, folder) => {
@@ -83,7 +67,7 @@ const loaders: Record<string, Record<string, (store: Store, folder: string) => P
           const lines = `${rest}${text}`.split("\n");
           rest = lines.pop() ?? "";
           for (const line of lines) {
-            // The one quoted field stands before the last.
+            // The only quoted field is the one before the last.
             const [before = "", quoted, after = ""] = line.split('"');
             const cells =
               quoted === undefined ? line.split(",") : [...before.split(",").slice(0, -1), quoted, after.slice(1)];
@@ -105,7 +89,7 @@ const loaders: Record<string, Record<string, (store: Store, folder: string) => P
       const child = Bun.spawn(["psql", "-q", url, ...copies.flat()], { stdio: ["ignore", "ignore", "inherit"] });
       if ((await child.exited) !== 0) throw new Error("psql failed");
     },
-    "COPY by the driver": async ({ url }, folder) => {
+    "driver COPY": async ({ url }, folder) => {
       await using sql = new SQL(url);
       for (const [list, table] of Object.entries(tables)) {
         const copy = sql.unsafe(`COPY ${table} FROM STDIN (FORMAT csv)`);
@@ -129,147 +113,125 @@ async function compareLoaders(
     const program = programs[name];
     if (program !== undefined && Bun.which(program) === null) continue;
     const store = await newStore();
-    await makeTables(store);
-    times[name] = await timed(() => load(store, folder));
+    await createTables(store);
+    times[name] = await elapsedMs(() => load(store, folder));
     print(`  ${name}: ${seconds(times[name])}`);
   }
   return times;
 }
 
-/** Asks for SKUs at a steady rate until the work ends; every answer must be wholly of one feed. */
-async function readWhile(url: string, work: Promise<unknown>): Promise<{ times: number[]; seen: Map<string, number> }> {
-  const times: number[] = [];
-  const seen = new Map<string, number>();
+/** Reads random SKUs at a steady rate until the work ends. Every response must be from a single feed. */
+async function readSkusDuring(
+  url: string,
+  work: Promise<unknown>,
+): Promise<{ durations: number[]; responses: Map<string, number> }> {
+  const responses = new Map<string, number>();
   const failures: string[] = [];
-  const ask = async (sku: string) => {
-    const begun = performance.now();
-    const answer = await (await fetch(`${url}/products/pz/${sku}`)).text();
-    times.push(performance.now() - begun);
+  const durations = await readDuring(work, async () => {
+    const body = await (await fetch(`${url}/products/pz/${skuOf(Math.floor(Math.random() * skus))}`)).text();
     const statuses = new Set(
-      [...answer.matchAll(/"(?:style_sku|line|choice)_status":"(\w+)"/g)].map(([, status]) => status),
+      [...body.matchAll(/"(?:style_sku|line|choice)_status":"(\w+)"/g)].map(([, status]) => status),
     );
-    const rows = answer.match(/_status"/g)?.length ?? 0;
-    if (statuses.size !== 1 || rows !== linesPerSku * (1 + 2 + 2 * 20)) failures.push(answer.slice(0, 300));
+    const rows = body.match(/_status"/g)?.length ?? 0;
+    if (statuses.size !== 1 || rows !== linesPerSku * (1 + 2 + 2 * 20)) failures.push(body.slice(0, 300));
     const [status = "none"] = statuses;
-    seen.set(status, (seen.get(status) ?? 0) + 1);
-  };
-  let isDone = false;
-  const end = work.finally(() => {
-    isDone = true;
+    responses.set(status, (responses.get(status) ?? 0) + 1);
   });
-  const begun = performance.now();
-  const asked: Promise<void>[] = [];
-  while (!isDone) {
-    while (asked.length < ((performance.now() - begun) / 1000) * readsPerSecond) {
-      asked.push(ask(skuOf(Math.floor(Math.random() * skus))));
-    }
-    await Bun.sleep(1);
-  }
-  await Promise.all(asked);
-  await end;
-  if (failures.length > 0) throw new Error(`${failures.length} answers are a mixture: ${failures[0]}`);
-  return { times, seen };
+  if (failures.length > 0) throw new Error(`${failures.length} responses mix two feeds: ${failures[0]}`);
+  return { durations, responses };
 }
 
-const readsPerSecond = 200;
-
-/** What a read of the store takes, at two sizes, in turns: each time the median of some thousand. */
-async function compareReads(few: Store, many: Store): Promise<void> {
-  const sizes = [fewSkus, skus];
-  const databases = [await openDatabase(few.url), await openDatabase(many.url)];
-  const medians: number[][] = [[], []];
-  for (let round = 0; round < 12; round++) {
-    for (const [index, database] of databases.entries()) {
-      const times = [];
-      for (let read = 0; read < 2000; read++) {
-        const sku = skuOf(Math.floor(Math.random() * (sizes[index] ?? 1)));
-        const begun = performance.now();
-        const { pzchoices } = await findPersonalization(database, "default", sku);
-        times.push(performance.now() - begun);
-        if (pzchoices.length === 0) throw new Error(`${sku} has no personalization`);
-      }
-      // The first rounds warm up.
-      if (round > 1) medians[index]?.push(percentile(times, 0.5));
-    }
+/** Durations of 2,000 reads of random SKUs from the store. */
+async function readStore(database: Awaited<ReturnType<typeof openDatabase>>, size: number): Promise<number[]> {
+  const durations: number[] = [];
+  for (let read = 0; read < 2000; read++) {
+    const sku = skuOf(Math.floor(Math.random() * size));
+    const startedMs = performance.now();
+    const { pzchoices } = await findPersonalization(database, "default", sku);
+    durations.push(performance.now() - startedMs);
+    if (pzchoices.length === 0) throw new Error(`${sku} has no personalization`);
   }
-  const [fewMs = 0, manyMs = 0] = medians.map((of) => percentile(of, 0.5));
-  const microseconds = (ms: number) => `${(ms * 1000).toFixed(0)} µs`;
+  return durations;
+}
+
+/** Compares reads of the store at two sizes. */
+async function compareReads(few: Store, many: Store): Promise<void> {
+  const [fewDatabase, manyDatabase] = [await openDatabase(few.url), await openDatabase(many.url)];
+  const [fewMs = 0, manyMs = 0] = await compareMedians([
+    () => readStore(fewDatabase, fewSkus),
+    () => readStore(manyDatabase, skus),
+  ]);
   print(
     `  a read of the store: ${microseconds(fewMs)} at ${fewSkus} SKUs, ${microseconds(manyMs)} at ${skus}: ${(manyMs / fewMs).toFixed(2)} ×`,
   );
-  for (const database of databases) await closeDatabase(database);
+  await closeDatabase(fewDatabase);
+  await closeDatabase(manyDatabase);
 }
 
-async function bench(engine: string, newStore: () => Promise<Store>, folders: Record<string, string>): Promise<void> {
+interface Feeds {
+  readonly old: string;
+  readonly new: string;
+  readonly few: string;
+  /** Rows for the engines' own loaders. */
+  readonly tables: string;
+}
+
+async function bench(engine: string, newStore: () => Promise<Store>, feeds: Feeds): Promise<void> {
   print(`${engine}, ${skus} SKUs, ${skus * linesPerSku} lines`);
-  const times = await compareLoaders(newStore, engine, folders.tables ?? "");
+  const times = await compareLoaders(newStore, engine, feeds.tables);
   const store = await newStore();
-  const importing = (name: string, ...options: string[]) =>
-    run(store, ["import", "personalization", folders[name] ?? "", "--json", ...options]);
   const ratios = (ms: number) =>
     Object.entries(times)
       .map(([name, of]) => `${(ms / of).toFixed(2)} × ${name}`)
       .join(", ");
-  const told = ({ ms, cpuMs, maxRssMb }: Awaited<ReturnType<typeof run>>) =>
-    `${seconds(ms)} (CPU ${seconds(cpuMs)}, peak ${maxRssMb.toFixed(0)} MB); ${ratios(ms)}`;
-  const first = await importing("old");
-  print(`  pds import, into the empty store: ${told(first)}`);
-  const second = await importing("new");
-  print(`  pds import, every SKU changed: ${told(second)}`);
-  const { added, changed, removed } = second.report.personalization.skus;
-  if (added !== 0 || changed !== skus || removed !== 0) throw new Error("the report is wrong");
-  await importing("old");
-  const fourth = await importing("new");
-  print(`  pds import, and the oldest of three generations removed: ${told(fourth)}`);
-  const same = await importing("new");
-  if (same.report.counts !== 0) throw new Error("the unchanged feed was imported");
-  print(`  pds import, unchanged feed: ${seconds(same.ms)}`);
+  const summary = ({ elapsedMs, cpuMs, maxRssMb }: CommandResult) =>
+    `${seconds(elapsedMs)} (CPU ${seconds(cpuMs)}, peak ${maxRssMb.toFixed(0)} MB); ${ratios(elapsedMs)}`;
+  print(`  pds import, into the empty store: ${summary(await importFeed(store, feeds.old))}`);
+  const second = await importFeed(store, feeds.new);
+  print(`  pds import, every SKU changed: ${summary(second)}`);
+  const { added, changed, removed } = JSON.parse(second.output).personalization.skus;
+  if (added !== 0 || changed !== skus || removed !== 0) throw new Error("the import report is wrong");
+  await importFeed(store, feeds.old);
+  print(
+    `  pds import, with removal of the oldest of three generations: ${summary(await importFeed(store, feeds.new))}`,
+  );
+  const same = await importFeed(store, feeds.new);
+  if (JSON.parse(same.output).counts !== 0) throw new Error("the unchanged feed was imported again");
+  print(`  pds import, unchanged feed: ${seconds(same.elapsedMs)}`);
 
-  await serving({ DATABASE_URL: store.url }, async (url) => {
-    await readWhile(url, Bun.sleep(3000));
-    const rounds = [];
-    for (const feed of ["old", "new", "old"]) {
-      const alone = await readWhile(url, Bun.sleep(8000));
-      const during = await readWhile(url, importing(feed));
-      const [before = 0, meanwhile = 0] = [alone.times, during.times].map((of) => percentile(of, 0.99));
-      const counts = [...during.seen].map(([status, answers]) => `${answers} of feed ${status}`).join(", ");
-      rounds.push(meanwhile / before);
+  await withService({ DATABASE_URL: store.url }, async (url) => {
+    await readSkusDuring(url, Bun.sleep(3000));
+    const roundRatios = [];
+    for (const feed of [feeds.old, feeds.new, feeds.old]) {
+      const alone = await readSkusDuring(url, Bun.sleep(8000));
+      const during = await readSkusDuring(url, importFeed(store, feed));
+      const [aloneMs = 0, duringMs = 0] = [alone, during].map(({ durations }) => percentile(durations, 0.99));
+      const counts = [...during.responses].map(([status, count]) => `${count} from feed ${status}`).join(", ");
+      roundRatios.push(duringMs / aloneMs);
       print(
-        `  reads while serving, p99 at ${readsPerSecond}/s: ${before.toFixed(2)} ms alone, ${meanwhile.toFixed(2)} ms during an import: ${(meanwhile / before).toFixed(2)} ×; answers ${counts}, no mixture`,
+        `  reads while serving, p99 at ${readsPerSecond}/s: ${aloneMs.toFixed(2)} ms alone, ${duringMs.toFixed(2)} ms during an import: ${(duringMs / aloneMs).toFixed(2)} ×; responses ${counts}, none mixed`,
       );
     }
-    print(`  the median of these: ${percentile(rounds, 0.5).toFixed(2)} ×`);
+    print(`  median ratio: ${median(roundRatios).toFixed(2)} ×`);
   });
 
   const few = await newStore();
-  await run(few, ["import", "personalization", folders.few ?? "", "--json"]);
+  await importFeed(few, feeds.few);
   await compareReads(few, store);
 }
 
-const folder = await mkdtemp(join(tmpdir(), "pds-bench-"));
-// As a server for so much data would be set; with its defaults every reader writes out the pages that the import has changed.
-const postgres = await createPostgres(["shared_buffers=1GB", "min_wal_size=2GB", "max_wal_size=4GB"]);
-try {
-  const folders = {
+// Sized for this much data: with the defaults, every reader writes out the pages that the import has changed.
+const postgresSettings = ["shared_buffers=1GB", "min_wal_size=2GB", "max_wal_size=4GB"];
+await withPostgres(postgresSettings, async (folder, serverUrl) => {
+  const feeds = {
     old: await writeFeed(join(folder, "old"), skus, "A"),
     new: await writeFeed(join(folder, "new"), skus, "B"),
     few: await writeFeed(join(folder, "few"), fewSkus, "A"),
     tables: await writeTables(join(folder, "tables"), skus, "A", 1),
   };
   let stores = 0;
-  await bench(
-    "sqlite",
-    async () => ({ engine: "sqlite", url: `sqlite:${join(folder, `${stores++}.sqlite`)}` }),
-    folders,
-  );
-  const newDatabase = async () => {
-    await using sql = new SQL(postgres.url);
-    const name = `bench_${stores++}`;
-    await sql.unsafe(`CREATE DATABASE ${name}`);
-    return { engine: "postgres", url: postgres.url.replace(/[^/]+$/, name) };
-  };
-  await bench("postgres", newDatabase, folders);
-} finally {
-  await postgres.remove();
-  await rm(folder, { recursive: true, force: true });
-}
+  const newFile = async () => ({ engine: "sqlite", url: `sqlite:${join(folder, `${stores++}.sqlite`)}` });
+  const newDatabase = async () => ({ engine: "postgres", url: await createDatabase(serverUrl, `bench_${stores++}`) });
+  await bench("sqlite", newFile, feeds);
+  await bench("postgres", newDatabase, feeds);
+});

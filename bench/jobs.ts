@@ -1,38 +1,35 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { SQL } from "bun";
-import { createPostgres } from "../test/support/postgres.ts";
-import { skuOf, writeFeed } from "./feed.ts";
-import { writeRuns } from "./runs.ts";
-import { main, percentile, serving } from "./service.ts";
+import { skuOf, writeFeed } from "./support/feed.ts";
+import { createDatabase, withPostgres } from "./support/postgres.ts";
+import { microseconds, print } from "./support/print.ts";
+import { readDuring, readsPerSecond } from "./support/reads.ts";
+import { writeRuns } from "./support/runs.ts";
+import { runCommand, withService } from "./support/service.ts";
+import { compareMedians, median, percentile } from "./support/statistics.ts";
 
-// The history beside one of a million runs, and what readers notice of a job that hangs: `npm run bench:jobs -- [RUNS]`.
+// Measures the history operation with a million runs, and reads beside a job that hangs: `npm run bench:jobs -- [RUNS]`.
 const manyRuns = Number(process.argv[2] ?? 1_000_000);
 const fewRuns = 1000;
 
-const print = (line: string) => process.stdout.write(`${line}\n`);
-const microseconds = (ms: number) => `${(ms * 1000).toFixed(0)} µs`;
+/** Durations of 1,000 requests for the history, one after the other. */
+async function requestHistories(url: string): Promise<number[]> {
+  const durations: number[] = [];
+  for (let request = 0; request < 1000; request++) {
+    const startedMs = performance.now();
+    const { histories } = (await (await fetch(`${url}/histories/desc`)).json()) as { histories: object[] };
+    durations.push(performance.now() - startedMs);
+    if (histories.length !== 10) throw new Error(`expected 10 history records, got ${histories.length}`);
+  }
+  return durations;
+}
 
-/** The operation at two sizes, in turns: medians of one request after the other. */
 async function compareHistories(few: string, many: string): Promise<void> {
-  await serving({ DATABASE_URL: few }, (fewUrl) =>
-    serving({ DATABASE_URL: many }, async (manyUrl) => {
-      const medians: [number[], number[]] = [[], []];
-      for (let round = 0; round < 12; round++) {
-        for (const [index, url] of [fewUrl, manyUrl].entries()) {
-          const times = [];
-          for (let ask = 0; ask < 1000; ask++) {
-            const begun = performance.now();
-            const { histories } = (await (await fetch(`${url}/histories/desc`)).json()) as { histories: object[] };
-            times.push(performance.now() - begun);
-            if (histories.length !== 10) throw new Error("the history is not there");
-          }
-          // The first rounds warm up.
-          if (round > 1) medians[index]?.push(percentile(times, 0.5));
-        }
-      }
-      const [fewMs = 0, manyMs = 0] = medians.map((of) => percentile(of, 0.5));
+  await withService({ DATABASE_URL: few }, (fewUrl) =>
+    withService({ DATABASE_URL: many }, async (manyUrl) => {
+      const urls = [fewUrl, manyUrl];
+      const [fewMs = 0, manyMs = 0] = await compareMedians(urls.map((url) => () => requestHistories(url)));
       print(
         `  histories/desc: ${microseconds(fewMs)} at ${fewRuns} runs, ${microseconds(manyMs)} at ${manyRuns}: ${(manyMs / fewMs).toFixed(2)} ×`,
       );
@@ -40,29 +37,16 @@ async function compareHistories(few: string, many: string): Promise<void> {
   );
 }
 
-const readsPerSecond = 200;
-
-/** How long answers take that are asked for at a steady rate. */
-async function read(url: string, skus: number, forMs: number): Promise<number[]> {
-  const times: number[] = [];
-  const ask = async (sku: string) => {
-    const begun = performance.now();
-    const response = await fetch(`${url}/products/pz/${sku}`);
+/** Reads random SKUs at a steady rate. @returns the durations in milliseconds */
+function readFor(url: string, skus: number, durationMs: number): Promise<number[]> {
+  return readDuring(Bun.sleep(durationMs), async () => {
+    const response = await fetch(`${url}/products/pz/${skuOf(Math.floor(Math.random() * skus))}`);
     await response.arrayBuffer();
-    if (response.status !== 200) throw new Error(`a read answered ${response.status}`);
-    times.push(performance.now() - begun);
-  };
-  const asked: Promise<void>[] = [];
-  for (const begun = performance.now(); performance.now() - begun < forMs; await Bun.sleep(1)) {
-    while (asked.length < ((performance.now() - begun) / 1000) * readsPerSecond) {
-      asked.push(ask(skuOf(Math.floor(Math.random() * skus))));
-    }
-  }
-  await Promise.all(asked);
-  return times;
+    if (response.status !== 200) throw new Error(`a read returned status ${response.status}`);
+  });
 }
 
-/** A job that hangs in each run, is ended at its limit of 2 s and begun again at the next time of its schedule, beside readers. */
+/** Measures reads beside a job that hangs in each run, is ended at its limit of 2 s, and starts again at its next scheduled time. */
 async function compareReads(url: string, feed: string, folder: string): Promise<void> {
   const skus = 10_000;
   await using platform = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Promise<Response>(() => {}) });
@@ -74,25 +58,19 @@ async function compareReads(url: string, feed: string, folder: string): Promise<
   };
   const config = join(folder, "hanging.toml");
   await writeFile(config, `[jobs.catalog-sync]\nschedule = "*/3 * * * * *"\nlimit_seconds = 2\n`);
-  const importing = Bun.spawn([process.execPath, main, "import", "personalization", feed], {
-    env: { PDS_CONFIG: "/dev/null", DATABASE_URL: url },
-    stdio: ["ignore", "ignore", "inherit"],
-  });
-  if ((await importing.exited) !== 0) throw new Error("the feed was not imported");
+  await runCommand(["import", "personalization", feed], { DATABASE_URL: url });
 
-  const quiet = (work: (url: string) => Promise<void>) => serving({ ...environment, PDS_CONFIG: "/dev/null" }, work);
-  const hanging = (work: (url: string) => Promise<void>) => serving({ ...environment, PDS_CONFIG: config }, work);
   const ratios: number[] = [];
-  await quiet((quietUrl) =>
-    hanging(async (hangingUrl) => {
-      await read(quietUrl, skus, 3000);
-      await read(hangingUrl, skus, 3000);
+  await withService({ ...environment, PDS_CONFIG: "/dev/null" }, (quietUrl) =>
+    withService({ ...environment, PDS_CONFIG: config }, async (hangingUrl) => {
+      await readFor(quietUrl, skus, 3000);
+      await readFor(hangingUrl, skus, 3000);
       for (let round = 0; round < 3; round++) {
-        const alone = percentile(await read(quietUrl, skus, 9000), 0.99);
-        const beside = percentile(await read(hangingUrl, skus, 9000), 0.99);
-        ratios.push(beside / alone);
+        const withoutJobs = percentile(await readFor(quietUrl, skus, 9000), 0.99);
+        const withHangingJob = percentile(await readFor(hangingUrl, skus, 9000), 0.99);
+        ratios.push(withHangingJob / withoutJobs);
         print(
-          `  reads, p99 at ${readsPerSecond}/s: ${alone.toFixed(2)} ms without jobs, ${beside.toFixed(2)} ms beside a job that hangs`,
+          `  reads, p99 at ${readsPerSecond}/s: ${withoutJobs.toFixed(2)} ms without jobs, ${withHangingJob.toFixed(2)} ms beside a hanging job`,
         );
       }
     }),
@@ -100,24 +78,16 @@ async function compareReads(url: string, feed: string, folder: string): Promise<
   await using sql = new SQL(url, { max: 1 });
   const runs = await sql`SELECT outcome, reason, started_at, finished_at FROM run WHERE scheduled_at IS NOT NULL`;
   const ended = runs.filter(({ reason }: { reason: string }) => reason?.includes("limit of 2 s"));
-  print(
-    `  the median of these: ${percentile(ratios, 0.5).toFixed(2)} ×; ${runs.length} runs, ${ended.length} ended at their limit`,
-  );
+  print(`  median ratio: ${median(ratios).toFixed(2)} ×; ${runs.length} runs, ${ended.length} ended at their limit`);
 }
 
-const folder = await mkdtemp(join(tmpdir(), "pds-bench-"));
-const postgres = await createPostgres();
-try {
+await withPostgres([], async (folder, serverUrl) => {
   const feed = await writeFeed(join(folder, "feed"), 10_000, "A");
-  const databases: Record<string, (name: string) => Promise<string>> = {
+  const newStores: Record<string, (name: string) => Promise<string>> = {
     sqlite: async (name) => `sqlite:${join(folder, `${name}.sqlite`)}`,
-    postgres: async (name) => {
-      await using sql = new SQL(postgres.url);
-      await sql.unsafe(`CREATE DATABASE ${name}`);
-      return postgres.url.replace(/[^/]+$/, name);
-    },
+    postgres: (name) => createDatabase(serverUrl, name),
   };
-  for (const [engine, newStore] of Object.entries(databases)) {
+  for (const [engine, newStore] of Object.entries(newStores)) {
     print(engine);
     const [few, many, reads] = [await newStore("few"), await newStore("many"), await newStore("reads")];
     await writeRuns(few, fewRuns);
@@ -125,7 +95,4 @@ try {
     await compareHistories(few, many);
     await compareReads(reads, feed, folder);
   }
-} finally {
-  await postgres.remove();
-  await rm(folder, { recursive: true, force: true });
-}
+});

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { $ } from "bun";
 
-// Everything that needs no running program: types, linter and formatter, the generated part of the README, the lock file.
+// The checks that need no running program: types, linter and formatter, generated documentation, lock file.
 $.cwd(Bun.fileURLToPath(new URL("..", import.meta.url)));
 
 const checks: Record<string, () => Promise<boolean>> = {

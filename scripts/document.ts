@@ -8,7 +8,7 @@ import {
   settings,
 } from "../src/config.ts";
 
-// Writes the tables of settings in the documentation from those in the code; with --check it only says whether that is needed.
+// Generates the tables of settings in the documentation; with --check it only reports whether they are up to date.
 const root = Bun.fileURLToPath(new URL("..", import.meta.url));
 
 const code = (text: string) => (text === "" ? "" : `\`${text}\``);
@@ -42,7 +42,7 @@ for (const { file, name, head, rows } of tables) {
   const documented = text.slice(0, text.indexOf(begin) + begin.length) + table + text.slice(text.indexOf(end));
   if (documented === text) continue;
   if (process.argv.includes("--check")) {
-    process.stderr.write(`${file}: its table is not up to date: npm run document\n`);
+    process.stderr.write(`${file}: the table "${name}" is out of date; run npm run document\n`);
     process.exitCode = 1;
   } else {
     writeFileSync(`${root}${file}`, documented);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { launchChromium } from "../test/support/chromium.ts";
 
-// Takes the pictures of the documentation, of a service with the sample: `npm run pictures`. Look at them before you commit them.
+// Takes the screenshots for the documentation from a service with the sample: `npm run pictures`. Look at them before you commit them.
 const root = Bun.fileURLToPath(new URL("..", import.meta.url));
 const images = join(root, "docs", "images");
 const sample = join(root, "sample");
@@ -26,7 +26,7 @@ const start = (...args: string[]) =>
     stdio: ["ignore", "pipe", "ignore"],
   });
 
-/** A history as it may be: imports that changed something, and one that was refused. */
+/** Creates a realistic history: imports with changes, and one that was rejected. */
 async function makeHistory(): Promise<void> {
   const lines = (await Bun.file(join(sample, "products.ndjson")).text()).trim().split("\n");
   for (const count of [62, 70, 71, 78, 80]) {

@@ -1,5 +1,5 @@
-// Runs the project with nothing but Node's npm (or Bun) on the machine: installs what is missing, once and quietly, then hands
-// over to the Bun that npm brought. It runs before anything is installed, so it is plain JavaScript without dependencies.
+// Runs the tasks of package.json on a machine that has only npm (or Bun): installs missing dependencies once, then starts the Bun
+// from npm. It runs before anything is installed, so it is plain JavaScript without dependencies.
 import { spawn, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -47,7 +47,7 @@ const tasks = {
     args: ["test/run.ts", "test/campaigns/soak.test.ts"],
     env: { SOAK_SECONDS: "600", TEST_CAMPAIGN: "1", TEST_TIMEOUT_MS: "1800000" },
   },
-  platform: { development: true, args: ["test/platform/main.ts"] },
+  platform: { development: true, args: ["packages/platform-stand-in/src/main.ts"] },
   check: { development: true, args: ["scripts/check.ts"] },
   pictures: { development: true, args: ["scripts/pictures.ts"] },
   document: { args: ["scripts/document.ts"] },
@@ -69,7 +69,7 @@ function isInstalled(path, version) {
   }
 }
 
-/** Whether every package of the lock file is there that runs everywhere, the development ones only if they are asked for. */
+/** Whether all required packages of the lock file are installed; development packages count only on request. */
 function allInstalled(development = false) {
   return Object.entries(readJson("package-lock.json").packages).every(
     ([path, { version, dev, devOptional, optional, link }]) =>
@@ -78,7 +78,7 @@ function allInstalled(development = false) {
 }
 
 function install(development) {
-  process.stderr.write("Installing what is missing; this happens once …\n");
+  process.stderr.write("Installing dependencies; this happens once …\n");
   const manager = process.env.npm_execpath ?? "npm";
   const [command, ...args] = basename(manager).startsWith("bun")
     ? [manager, "install", "--silent", ...(development ? [] : ["--production"])]
@@ -87,16 +87,16 @@ function install(development) {
         ...["ci", "--loglevel=error", "--no-audit", "--no-fund", "--no-progress"],
         ...(development ? ["--include=dev"] : ["--omit=dev"]),
       ];
-  // What the installer prints is no data of ours: standard output stays clean.
+  // The output of the installer goes to standard error, so that standard output has only data.
   const { status, error } = spawnSync(command, args, { cwd: root, stdio: ["ignore", 2, 2] });
   if (status === 0) return;
-  process.stderr.write(`The installation failed${error ? `: ${error.message}` : ""}. Try: npm ci\n`);
+  process.stderr.write(`Installation failed${error ? `: ${error.message}` : ""}. Run npm ci to see why.\n`);
   process.exit(1);
 }
 
 const [name, ...rest] = process.argv.slice(2);
 const task = tasks[name];
-// What was installed for the tests stays when only running is asked for.
+// A task that needs no development packages does not remove installed ones.
 const keepDevelopment =
   task.development || isInstalled("node_modules/typescript", readJson("package.json").devDependencies.typescript);
 if (!allInstalled(task.development)) install(keepDevelopment);
@@ -107,7 +107,7 @@ const child = spawn(bun, [...task.args, ...rest], {
   env: { ...process.env, ...task.env },
 });
 for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) process.on(signal, () => child.kill(signal));
-// A shell between npm and here does not pass on what npm is told, and nobody passes on a kill: who lost its parent is to stop.
+// A shell between npm and this process does not forward signals, and SIGKILL cannot be forwarded: stop when the parent is gone.
 const parent = process.ppid;
 setInterval(() => process.ppid === parent || child.kill("SIGTERM"), 200).unref();
 child.on("exit", (code, signal) => process.exit(code ?? (signal ? 1 : 0)));

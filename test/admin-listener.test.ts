@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { pds, type RunningService, root, serve, temporaryFolder } from "./support/pds.ts";
 import { until } from "./support/until.ts";
-import { parseAnswer, type WireAnswer } from "./support/wire.ts";
+import { parseResponse, type WireResponse } from "./support/wire.ts";
 
 const environment = {
   DATABASE_URL: `sqlite:${join(await temporaryFolder(), "pds.sqlite")}`,
@@ -17,7 +17,7 @@ const [open, guarded] = (await Promise.all([serve(environment), serve({ ...envir
 afterAll(() => Promise.all([open.stop(), guarded.stop()]));
 
 /** Sends a request line and fields as they are, and reads to the end of the connection. */
-async function send(base: string, requestLine: string, ...fields: string[]): Promise<WireAnswer> {
+async function send(base: string, requestLine: string, ...fields: string[]): Promise<WireResponse> {
   const { hostname, port } = new URL(base);
   const closed = Promise.withResolvers<void>();
   const pieces: Buffer[] = [];
@@ -34,7 +34,7 @@ async function send(base: string, requestLine: string, ...fields: string[]): Pro
   });
   socket.write(Buffer.from([requestLine, ...fields, "Connection: close", "", ""].join("\r\n"), "latin1"));
   await closed.promise;
-  return parseAnswer(Buffer.concat(pieces)) ?? expect.unreachable("no whole response came");
+  return parseResponse(Buffer.concat(pieces)) ?? expect.unreachable("no whole response came");
 }
 
 const guardedPaths = ["/", "/metrics", "/products?q=plate", "/nothing"];

@@ -19,9 +19,9 @@ import {
   asked,
   environmentOf,
   getAnswers,
-  type Platform,
   readAnswers,
   relay,
+  type StandIn,
   shop,
   startPlatform,
 } from "./support/platform.ts";
@@ -35,7 +35,7 @@ const [configPath = "", boldConfigPath = ""] = await writeFiles(folder, {
 
 /** A platform, a store, and a service that answers from that store alone. */
 interface World {
-  readonly platform: Platform;
+  readonly platform: StandIn;
   readonly environment: Environment;
   readonly service: RunningService;
 }

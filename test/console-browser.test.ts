@@ -12,8 +12,7 @@ const store = `sqlite:${join(home, "pds.sqlite")}`;
 
 /** The sample brand with a second generation of personalization and a failed import. */
 async function startSample(): Promise<RunningService> {
-  const isNeeded = (path: string) => !/generator|broken/.test(path);
-  await cp(join(root, "sample"), join(home, "sample"), { recursive: true, filter: isNeeded });
+  await cp(join(root, "sample"), join(home, "sample"), { recursive: true });
   await cp(join(root, "pds.toml"), join(home, "pds.toml"));
   const environment = { DATABASE_URL: store, PDS_CONFIG: join(home, "pds.toml") };
   const service = await serve(environment, home);
@@ -178,22 +177,22 @@ describe("a catalog with markup and scripts in every field", () => {
     `/personalization?${new URLSearchParams({ [name]: value, brand: hostileBrand })}`;
 
   test.each([
-    ["/"],
-    ["/runs"],
-    [`/runs?${new URLSearchParams({ job: attack("job"), brand: hostileBrand })}`],
-    ["/runs/1"],
-    ["/runs/2"],
-    ["/runs/3"],
-    ["/products?q=title"],
-    [`/products?${new URLSearchParams({ q: attack("q") })}`],
-    ["/products/1"],
-    ["/products/1?variant=401"],
-    [query("sku", hostileSku)],
-    [query("style", attack("s"))],
-    [query("group", attack("g"))],
-    [query("choice", attack("v"))],
-    ["/personalization/difference"],
-  ])("runs no injected script on %s", async (path) => {
+    ["the overview", "/"],
+    ["the runs", "/runs"],
+    ["the runs of a job", `/runs?${new URLSearchParams({ job: attack("job"), brand: hostileBrand })}`],
+    ["the first run", "/runs/1"],
+    ["the second run", "/runs/2"],
+    ["the third run", "/runs/3"],
+    ["a product search", "/products?q=title"],
+    ["a product search for markup", `/products?${new URLSearchParams({ q: attack("q") })}`],
+    ["a product", "/products/1"],
+    ["a variant", "/products/1?variant=401"],
+    ["a SKU", query("sku", hostileSku)],
+    ["a style", query("style", attack("s"))],
+    ["a choice group", query("group", attack("g"))],
+    ["a choice", query("choice", attack("v"))],
+    ["the comparison of two generations", "/personalization/difference"],
+  ])("runs nothing on the page of %s", async (_, path) => {
     const { page } = watched;
     const url = hostile.adminUrl + path;
     const response = await page.goto(url);

@@ -74,10 +74,7 @@ describe.each(stores)("the console on $engine", ({ engine, url }) => {
 
   beforeAll(async () => {
     const home = join(folder, engine);
-    await cp(join(root, "sample"), join(home, "sample"), {
-      recursive: true,
-      filter: (path) => !path.includes("generator"),
-    });
+    await cp(join(root, "sample"), join(home, "sample"), { recursive: true });
     await cp(join(root, "pds.toml"), join(home, "pds.toml"));
     const environment = { DATABASE_URL: url, PDS_CONFIG: join(home, "pds.toml") };
     service = await serve(environment, home);
@@ -465,34 +462,40 @@ const health = (changes: Partial<JobHealth>): JobHealth => ({
 });
 
 test.each([
-  [{}, undefined],
+  ["that succeeded on time", {}, undefined],
   [
+    "that was due twice since its last success",
     { isStale: true, lastSuccess: ago(180), dueSince: 2 },
     "feed for B last succeeded 3 hours ago and has been due twice since.",
   ],
   [
+    "that was due 20 times since its last success",
     { isStale: true, lastSuccess: ago(180), dueSince: 20 },
     "feed for B last succeeded 3 hours ago and has been due at least 20 times since.",
   ],
   [
+    "that failed",
     { last: run({ outcome: "failed", reason: "it broke." }) },
     "feed for B last succeeded 9 minutes ago. The last run failed 9 minutes ago: it broke. The next run is in 30 minutes.",
   ],
   [
+    "that was abandoned and has no schedule",
     { last: run({ outcome: "abandoned", reason: null }), lastSuccess: null, next: null },
     "feed for B has never succeeded. The last run was abandoned 9 minutes ago. No further run is scheduled.",
   ],
   [
+    "that failed and is running again",
     { last: run({ outcome: "failed" }), runningSince: ago(2), dueSince: 1 },
     "feed for B last succeeded 9 minutes ago and has been due once since. The last run failed 9 minutes ago. A new run has been in progress for 2 minutes.",
   ],
   [
+    "that failed and is due",
     { last: run({ outcome: "failed" }), next: ago(1) },
     "feed for B last succeeded 9 minutes ago. The last run failed 9 minutes ago. The next run is due now.",
   ],
-] as [Partial<JobHealth>, string | undefined][])("the job %o is reported as %j", (changes, text) => {
+] as [string, Partial<JobHealth>, string | undefined][])("the overview describes a job %s", (_, changes, words) => {
   const problems = listProblems([health(changes)], ["B"], 1, now);
-  expect(problems.map((problem) => problem.text)).toEqual(text === undefined ? [] : [text]);
+  expect(problems.map(({ text }) => text)).toEqual(words === undefined ? [] : [words]);
 });
 
 test.each([

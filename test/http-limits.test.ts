@@ -403,7 +403,7 @@ describe("a connection", () => {
     ],
     ["what is no request", "BLAH\r\n\r\n", [400]],
     ["what is another protocol", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", [400]],
-  ])("with %s gets %j", async (_, sent, statuses) => {
+  ])("with %s", async (_, sent, statuses) => {
     const { said } = await talk([sent], 300);
     expect(statusLines(said)).toEqual([...statuses]);
     // Whatever came, the next one is served.

@@ -5,7 +5,15 @@ import { join } from "node:path";
 import { constants, createDeflateRaw, gzipSync, zstdCompressSync } from "node:zlib";
 import { SQL } from "bun";
 import { feedFiles, writeFeed } from "./support/feed.ts";
-import { createStore, type Finished, isCampaign, main, root, serveAgreeing, temporaryFolder } from "./support/pds.ts";
+import {
+  createStore,
+  type Finished,
+  isCampaign,
+  main,
+  root,
+  serveWithAndWithoutCache,
+  temporaryFolder,
+} from "./support/pds.ts";
 
 const megabyte = 1024 * 1024;
 const longLineBytes = 1024 * megabyte;
@@ -16,7 +24,7 @@ const mostMemory = 300_000_000;
 
 const folder = await temporaryFolder();
 const environment = { DATABASE_URL: await createStore("sqlite"), BRAND: "acme" };
-const { text } = await serveAgreeing(environment);
+const { text } = await serveWithAndWithoutCache(environment);
 
 /** What a file is to hold: its content, or what writes it. */
 type Content = string | Uint8Array | ((path: string) => Promise<void>);

@@ -8,7 +8,7 @@ import {
   createStore,
   enginesInTurn,
   pds,
-  serveAgreeing,
+  serveWithAndWithoutCache,
   temporaryFolder,
   writeFiles,
 } from "./support/pds.ts";
@@ -172,7 +172,7 @@ const passes: readonly [string, Shape | undefined, Shape, string][] = [
 for (const engine of enginesInTurn) {
   const url = await createStore(engine);
   const environment = { DATABASE_URL: url, BRAND: "acme" };
-  const { text } = await serveAgreeing(environment);
+  const { text } = await serveWithAndWithoutCache(environment);
 
   const importing = async (feed: string, options: string[] = [], config = "/dev/null", brand = "acme") => {
     const args = ["import", "personalization", feed, "--json", "--brand", brand, ...options];

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { feedFiles, writeFeed } from "./support/feed.ts";
-import { casesFor, createStore, engines, pds, serveAgreeing, temporaryFolder } from "./support/pds.ts";
+import { casesFor, createStore, engines, pds, serveWithAndWithoutCache, temporaryFolder } from "./support/pds.ts";
 
 type Files = Partial<Record<string, string | Uint8Array>>;
 
@@ -17,7 +17,7 @@ function toNdjson(csv: string): string {
 for (const engine of engines) {
   const folder = await temporaryFolder();
   const environment = { DATABASE_URL: await createStore(engine), BRAND: "acme" };
-  const { text } = await serveAgreeing(environment);
+  const { text } = await serveWithAndWithoutCache(environment);
 
   let feeds = 0;
   const importing = async (files: Files, ...options: string[]) => {

@@ -3,12 +3,20 @@ import { join } from "node:path";
 import { toJson } from "../src/json.ts";
 import type { Product } from "../src/product.ts";
 import { toMetafield, toProduct, toVariant } from "./support/catalog.ts";
-import { casesFor, createStore, engines, pds, serveAgreeing, temporaryFolder, writeFiles } from "./support/pds.ts";
+import {
+  casesFor,
+  createStore,
+  engines,
+  pds,
+  serveWithAndWithoutCache,
+  temporaryFolder,
+  writeFiles,
+} from "./support/pds.ts";
 
 for (const engine of engines) {
   const folder = await temporaryFolder();
   const environment = { DATABASE_URL: await createStore(engine), SHOP_DOMAIN: "shop.example", BRAND: "acme" };
-  const { text } = await serveAgreeing(environment);
+  const { text } = await serveWithAndWithoutCache(environment);
 
   const write = async (content: string | Uint8Array, name = "products.json") =>
     (await writeFiles(folder, { [name]: content }))[0] ?? "";

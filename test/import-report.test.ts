@@ -3,7 +3,15 @@ import { join } from "node:path";
 import { SQL } from "bun";
 import fc from "fast-check";
 import { writeFeed } from "./support/feed.ts";
-import { createStore, engines, isCampaign, pds, serveAgreeing, temporaryFolder, writeFiles } from "./support/pds.ts";
+import {
+  createStore,
+  engines,
+  isCampaign,
+  pds,
+  serveWithAndWithoutCache,
+  temporaryFolder,
+  writeFiles,
+} from "./support/pds.ts";
 
 const columns = {
   pzlines: ["sku_id", "style_code", "style_display_seq", "style_sku_status"],
@@ -191,7 +199,7 @@ for (const engine of engines) {
   const folder = await temporaryFolder();
   const url = await createStore(engine);
   const environment = { DATABASE_URL: url, BRAND: "acme", PDS_CONFIG: lenient };
-  const { text } = await serveAgreeing({ ...environment, PDS_CONFIG: "/dev/null" });
+  const { text } = await serveWithAndWithoutCache({ ...environment, PDS_CONFIG: "/dev/null" });
 
   let feeds = 0;
   const importing = async (files: Readonly<Record<string, string>>, options: string[], change: object = {}) =>

@@ -198,11 +198,11 @@ describe("the request reference", async () => {
   }
 
   test.each([
-    ["1"],
-    ["edge:4711/ab_C.d-e@f+g="],
-    ["00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"],
-    ["x".repeat(128)],
-  ])("that a caller sends is logged beside the service's: %s", async (incoming) => {
+    ["of one character", "1"],
+    ["with punctuation", "edge:4711/ab_C.d-e@f+g="],
+    ["of a trace", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"],
+    ["of 128 characters", "x".repeat(128)],
+  ])("that a caller sends is logged beside the service's: one %s", async (_, incoming) => {
     expect((await lineOf(incoming)).clientRequestId).toBe(incoming);
   });
 

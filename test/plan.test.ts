@@ -475,11 +475,14 @@ describe("a plan", () => {
   });
 
   test.each([
-    [{ success: "https://hc.example/a" }],
-    [{ start: "https://hc.example/a", failure: "https://hc.example/b" }],
-    [{ start: "https://hc.example/a", success: "https://hc.example/b/", failure: "https://hc.example/c?d" }],
-    [{}],
-  ])("pings the addresses as they are given one by one: %j", (ping) => {
+    ["success", { success: "https://hc.example/a" }],
+    ["start and failure", { start: "https://hc.example/a", failure: "https://hc.example/b" }],
+    [
+      "all three",
+      { start: "https://hc.example/a", success: "https://hc.example/b/", failure: "https://hc.example/c?d" },
+    ],
+    ["none", {}],
+  ])("pings the addresses that are given separately: %s", (_, ping) => {
     expect(toPlan(options({ ping })).ping).toEqual(ping);
   });
 });

@@ -11,7 +11,7 @@ import {
   temporaryFolder,
   writeFiles,
 } from "./support/pds.ts";
-import { asked, environmentOf, type Platform, readAnswers, relay, shop, startPlatform } from "./support/platform.ts";
+import { asked, environmentOf, readAnswers, relay, type StandIn, shop, startPlatform } from "./support/platform.ts";
 import { until } from "./support/until.ts";
 
 const folder = await temporaryFolder();
@@ -37,7 +37,7 @@ const statusOf = async (service: RunningService, id: string) => (await service.g
 const statusesOf = async (service: RunningService, ids: readonly string[]) =>
   Promise.all(ids.map((id) => statusOf(service, id)));
 const countOf = <T>(values: readonly T[], wanted: T) => values.filter((value) => value === wanted).length;
-const idsOf = ({ catalog }: Platform) => catalog.ids(0, catalog.count);
+const idsOf = ({ catalog }: StandIn) => catalog.ids(0, catalog.count);
 
 /** The platform's present second. A change at it moves `updatedAt` only once, as on the real platform. */
 const presentSecond = () => Math.floor(Date.now() / 1000);
@@ -46,7 +46,7 @@ const presentSecond = () => Math.floor(Date.now() / 1000);
  * A way to the platform on which a product is edited at the moment it is first read, so that it cannot have settled.
  * @returns the address, and another edit of the same second
  */
-function editWhenRead(platform: Platform, id: string) {
+function editWhenRead(platform: StandIn, id: string) {
   let at: number | undefined;
   const { origin } = relay(platform, (document) => {
     if (at === undefined && document.includes("query ProductById")) {

@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createPostgres } from "./support/postgres.ts";
 
-// One PostgreSQL for all test files; each test makes a database of its own in it. And the program in one file: the tests start it
-// a thousand times, and it starts twice as fast then.
+// Starts one PostgreSQL for all test files; each test creates its own database. Also bundles the program into one file, because the
+// tests start it a thousand times, and the bundle starts twice as fast.
 const asked = process.argv.slice(2);
-/** Without a wish everything but the campaigns, which are long: `npm run test:faults`. */
+/** By default everything but the campaigns, which take long: `npm run test:faults`. */
 const files = asked.length > 0 ? asked : listTests();
 const folder = await mkdtemp(join(tmpdir(), "pds-tests-"));
 const postgres = await createPostgres();
@@ -18,7 +18,7 @@ try {
     format: "cjs",
     bytecode: true,
   });
-  if (!built.success) throw new AggregateError(built.logs, "the program cannot be built");
+  if (!built.success) throw new AggregateError(built.logs, "building the program failed");
   const tests = Bun.spawn(
     [process.execPath, "test", "--parallel=4", `--timeout=${process.env.TEST_TIMEOUT_MS ?? 30_000}`, ...files],
     {
@@ -34,6 +34,6 @@ try {
 
 function listTests(): string[] {
   const root = Bun.fileURLToPath(new URL("..", import.meta.url));
-  const found = [...new Bun.Glob("test/**/*.test.ts").scanSync(root)].sort();
+  const found = [...new Bun.Glob("{test,packages/*/test}/**/*.test.ts").scanSync(root)].sort();
   return found.filter((file) => !file.startsWith(join("test", "campaigns")));
 }

@@ -21,7 +21,7 @@ type Row = readonly [about: string, expression: string, from: string, instants: 
 
 /** The clocks of the zone are the subject; every instant is written in UTC, the local time beside it where the clocks change. */
 function expectNext(timeZone: string, rows: readonly Row[]) {
-  test.each(rows.map((row) => [...row]) as [...Row][])("%s: %s after %s", (_about, expression, from, instants) => {
+  test.each(rows.map((row) => [...row]) as [...Row][])("%s: %j after %s", (_about, expression, from, instants) => {
     const schedule = parseSchedule(expression, timeZone);
     expect(walk(schedule, instant(from), { count: instants.length }).map(toText)).toEqual([...instants]);
   });

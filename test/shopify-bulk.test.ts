@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
+import { type Fault, startStandIn } from "../packages/platform-stand-in/src/stand-in.ts";
 import { BulkRefused, type BulkResult, runBulk } from "../src/shopify/bulk.ts";
 import type { Request } from "../src/shopify/client.ts";
 import { type PartitionedResult, partition } from "../src/shopify/partition.ts";
@@ -10,11 +11,10 @@ import { toProduct } from "../src/shopify/product.ts";
 import type { bulkQueries, CompleteProduct } from "../src/shopify/queries.ts";
 import { PlatformError } from "../src/shopify/retry.ts";
 import { createZone } from "../src/shopify/time.ts";
-import { createPlatform, type Fault } from "./platform/platform.ts";
 import { connect, createMemoryLog, failureOf, live, readFound, watch } from "./support/shopify.ts";
 import { until } from "./support/until.ts";
 
-const platform = createPlatform({
+const platform = startStandIn({
   products: 30,
   specials: ["manyMetafields", "manyImages", "hugeId", "nulls", "hostile", "movedMedia", "bare"],
   bucket: { maximumAvailable: 1_000_000, restoreRate: 1_000_000 },
@@ -46,7 +46,7 @@ describe("a bulk run", () => {
 
   test("of nothing has no address", async () => {
     await using empty = Object.assign(
-      createPlatform({ products: 0, bulk: { createdMs: 0, runningMs: 0, cancelingMs: 0 } }),
+      startStandIn({ products: 0, bulk: { createdMs: 0, runningMs: 0, cancelingMs: 0 } }),
       { [Symbol.asyncDispose]: () => empty.stop() },
     );
     const { request } = connect(empty.graphqlUrl());
@@ -119,10 +119,10 @@ describe("a bulk run", () => {
   });
 
   test.each<[string, Fault]>([
-    ["BulkRun", { kind: "status", status: 503, operation: "BulkRun" }],
-    ["BulkOperation", { kind: "halfBody", operation: "BulkOperation" }],
-    ["BulkOperation", { kind: "status", status: 429, retryAfter: "0.01", operation: "BulkOperation" }],
-  ])("is not disturbed by a fault that passes: %s, %j", async (_, fault) => {
+    ["BulkRun, 503", { kind: "status", status: 503, operation: "BulkRun" }],
+    ["BulkOperation, half a body", { kind: "halfBody", operation: "BulkOperation" }],
+    ["BulkOperation, 429", { kind: "status", status: 429, retryAfter: "0.01", operation: "BulkOperation" }],
+  ])("is not disturbed by a temporary fault: %s", async (_, fault) => {
     faults.add(fault);
     expect((await run(request)).objects).toBeGreaterThan(100);
     expect(counters.bulkRuns).toBe(1);

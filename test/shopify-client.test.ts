@@ -1,5 +1,8 @@
 import { afterAll, afterEach, beforeEach, describe, expect, jest, setSystemTime, test } from "bun:test";
 import fc from "fast-check";
+import type { ProductRecord } from "../packages/platform-stand-in/src/catalog/records.ts";
+import { type SpecialName, specialNames } from "../packages/platform-stand-in/src/catalog/specials.ts";
+import { type Fault, startStandIn } from "../packages/platform-stand-in/src/stand-in.ts";
 import { productSchema, toId } from "../src/product.ts";
 import { listProducts } from "../src/shopify/list.ts";
 import { documents } from "../src/shopify/queries.ts";
@@ -7,16 +10,13 @@ import { readShop } from "../src/shopify/read.ts";
 import { type Failure, PlatformError, retryDelayMs } from "../src/shopify/retry.ts";
 import { type Priority, Throttle, type ThrottleStatus } from "../src/shopify/throttle.ts";
 import { grantedToken, staticToken } from "../src/shopify/token.ts";
-import type { ProductRecord } from "./platform/catalog/records.ts";
-import { type SpecialName, specialNames } from "./platform/catalog/specials.ts";
-import { createPlatform, type Fault } from "./platform/platform.ts";
 import { connect, credentialsOf, failureOf, identifiersOf, live, readFound, watch } from "./support/shopify.ts";
 import { until } from "./support/until.ts";
 
 /** Points are no matter here. */
 const plenty = { maximumAvailable: 1_000_000, restoreRate: 1_000_000 };
 
-const platform = createPlatform({ now: () => Date.now() - 5000, products: 60, specials: "all", bucket: plenty });
+const platform = startStandIn({ now: () => Date.now() - 5000, products: 60, specials: "all", bucket: plenty });
 const { catalog, counters, faults } = platform;
 const shop = {
   id: "gid://shopify/Shop/53320891",
@@ -116,14 +116,14 @@ describe("whether and when the platform is asked again", () => {
   });
 
   test.each([
-    [118_000, status(429, 2), 2000],
-    [118_001, status(429, 2), undefined],
-    [0, status(429, 120), 120_000],
-    [0, status(429, 121), undefined],
-    [0, { kind: "throttled", waitMs: 120_001 } satisfies Failure, undefined],
-    [120_000, status(500), 0],
-    [120_001, status(500), undefined],
-  ])("no more than two minutes are spent: after %i ms and %j the wait is %p", (elapsedMs, failure, delayMs) => {
+    ["429 with 2 s left", 118_000, status(429, 2), 2000],
+    ["429 with less than 2 s left", 118_001, status(429, 2), undefined],
+    ["429 with a wait of 120 s", 0, status(429, 120), 120_000],
+    ["429 with a wait of 121 s", 0, status(429, 121), undefined],
+    ["throttled for more than 120 s", 0, { kind: "throttled", waitMs: 120_001 } satisfies Failure, undefined],
+    ["500 after 120 s", 120_000, status(500), 0],
+    ["500 after more than 120 s", 120_001, status(500), undefined],
+  ])("no more than two minutes are spent: %s", (_, elapsedMs, failure, delayMs) => {
     expect(retryDelayMs(failure, { number: 1, elapsedMs }, 0)).toBe(delayMs);
   });
 
@@ -216,7 +216,7 @@ describe("a fault that passes", () => {
 
   test("is waited for as long as the missing points need", async () => {
     await using slow = Object.assign(
-      createPlatform({ products: 1, bucket: { maximumAvailable: 2000, restoreRate: 1000 } }),
+      startStandIn({ products: 1, bucket: { maximumAvailable: 2000, restoreRate: 1000 } }),
       {
         [Symbol.asyncDispose]: () => slow.stop(),
       },
@@ -493,7 +493,7 @@ describe("a token by client credentials", () => {
 
 describe("a secret", () => {
   const [token, clientSecret] = [`shpat_${crypto.randomUUID()}`, `shpss_${crypto.randomUUID()}`];
-  const guarded = createPlatform({
+  const guarded = startStandIn({
     products: 1,
     bucket: plenty,
     apps: [{ name: "app", token, clientId: "id", clientSecret }],
@@ -541,7 +541,7 @@ describe("a secret", () => {
 
 describe("the version of the API", () => {
   test("that is not the one asked for is logged once", async () => {
-    await using later = Object.assign(createPlatform({ products: 1, bucket: plenty, versions: ["2027-01"] }), {
+    await using later = Object.assign(startStandIn({ products: 1, bucket: plenty, versions: ["2027-01"] }), {
       [Symbol.asyncDispose]: () => later.stop(),
     });
     const { request, lines } = connect(later.graphqlUrl("2026-10"));
@@ -746,7 +746,7 @@ describe("the platform's points", () => {
 
   test("on the smallest plan suffice for sixty readings at once, and none is refused", async () => {
     await using small = Object.assign(
-      createPlatform({
+      startStandIn({
         products: 60,
         variants: 1,
         images: 0,

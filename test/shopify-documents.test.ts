@@ -10,18 +10,18 @@ import {
   visit,
   visitWithTypeInfo,
 } from "graphql";
+import { checkRules } from "../packages/platform-stand-in/src/bulk/rules.ts";
+import { priceRequested, singleQueryLimit, type Variables } from "../packages/platform-stand-in/src/graphql/cost.ts";
+import { inlineFragments } from "../packages/platform-stand-in/src/graphql/selection.ts";
+import { startStandIn } from "../packages/platform-stand-in/src/stand-in.ts";
 import { runBulk } from "../src/shopify/bulk.ts";
 import type { Request } from "../src/shopify/client.ts";
 import { listProducts } from "../src/shopify/list.ts";
 import { bulkQueries, documents, type OperationName } from "../src/shopify/queries.ts";
 import { readProduct, readShop } from "../src/shopify/read.ts";
-import { checkRules } from "./platform/bulk/rules.ts";
-import { priceRequested, singleQueryLimit, type Variables } from "./platform/graphql/cost.ts";
-import { inlineFragments } from "./platform/graphql/selection.ts";
-import { createPlatform } from "./platform/platform.ts";
 import { connect, createMemoryLog, failureOf, live, watch } from "./support/shopify.ts";
 
-const folder = new URL("platform/schema/", import.meta.url);
+const folder = new URL("../packages/platform-stand-in/src/schema/", import.meta.url);
 const schema = buildSchema(
   (
     await Promise.all(
@@ -140,7 +140,7 @@ const prices: Record<OperationName, number> = {
 };
 
 describe("what the service sends to read everything", () => {
-  const platform = createPlatform({
+  const platform = startStandIn({
     products: 3,
     specials: "all",
     bucket: { maximumAvailable: 1_000_000, restoreRate: 1_000_000 },

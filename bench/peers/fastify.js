@@ -4,7 +4,7 @@ import { LRUCache } from "lru-cache";
 import pg from "pg";
 import { findHistories, findPersonalization } from "./queries.js";
 
-// The service written by hand with speed in mind: what was answered once is kept as finished bytes.
+// The service written by hand for speed: responses are cached as serialized bytes.
 const shop = process.env.SHOP_DOMAIN;
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL });
 const answers = new LRUCache({

@@ -1,8 +1,8 @@
-// Three queries and some assembling in code, as such an endpoint is written by hand.
+// Three queries, combined in code, as such an endpoint is usually written by hand.
 
 const number = (text) => Number(text);
 
-/** What a SKU offers, in display order; three empty lists where that is nothing. */
+/** The personalization of a SKU in display order; three empty lists if there is none. */
 export async function findPersonalization(pool, sku) {
   const { rows: pzlines } = await pool.query(
     "SELECT sku_id, style_code, style_display_seq, style_sku_status FROM pzlines WHERE sku_id = $1",

@@ -7,9 +7,15 @@ import { toProduct } from "../support/catalog.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import { problemsOf, type Schema, type Schemas } from "../support/json-schema.ts";
 import { createStore, isCampaign, pds, temporaryFolder, writeFiles } from "../support/pds.ts";
-import { canSeeProcesses, openFiles, residentBytes, type Started, start } from "../support/start.ts";
+import {
+  canSeeProcesses,
+  openFiles,
+  residentBytes,
+  type ServiceProcess,
+  startService,
+} from "../support/service-process.ts";
 import { until } from "../support/until.ts";
-import { parseAnswer, type WireAnswer } from "../support/wire.ts";
+import { parseResponse, type WireResponse } from "../support/wire.ts";
 
 // Requests as nobody would write them, and as somebody might on purpose.
 
@@ -37,7 +43,7 @@ interface OpenApi {
   readonly components: { readonly schemas: Schemas };
 }
 
-let service: Started;
+let service: ServiceProcess;
 let operations: readonly Operation[] = [];
 let schemas: Schemas = {};
 
@@ -56,7 +62,7 @@ beforeAll(async () => {
   const [file = ""] = await writeFiles(folder, { "products.ndjson": products.join("\n") });
   await pds(["import", "products", file], environment);
   await pds(["import", "personalization", await writeFeed(folder, "feed", files)], environment);
-  service = await start(environment);
+  service = await startService(environment);
   const document = (await (await fetch(`${service.url}/openapi.json`)).json()) as OpenApi;
   schemas = document.components.schemas;
   operations = Object.entries(document.paths).map(([template, { get }]) => ({
@@ -448,7 +454,7 @@ const decoders: Readonly<Record<string, (body: Buffer) => Buffer>> = {
 const undocumented = new Set<string>();
 
 /** @returns what is wrong with an answer of our own code */
-function problemsOfAnswer({ method, target, fields: lines }: Wanted, answer: WireAnswer): string[] {
+function problemsOfAnswer({ method, target, fields: lines }: Wanted, answer: WireResponse): string[] {
   const problems: string[] = [];
   const { status, headers: got, body } = answer;
   const requestId = got.get("x-request-id");
@@ -510,7 +516,7 @@ const operationsOf = (target: string) => operations.filter(({ pattern }) => patt
 function problemsOfBody(
   body: Buffer,
   operation: Operation | undefined,
-  { status, headers: got }: WireAnswer,
+  { status, headers: got }: WireResponse,
 ): string[] {
   const type = got.get("content-type") ?? "";
   const isProblem = type === "application/problem+json";
@@ -527,7 +533,7 @@ function problemsOfBody(
 }
 
 /** Notes what the document does not say of an answer. @returns what it says and is not there */
-function compare({ template, responses }: Operation, { status, headers: got }: WireAnswer): string[] {
+function compare({ template, responses }: Operation, { status, headers: got }: WireResponse): string[] {
   const documented = new Set(Object.keys(responses[status]?.headers ?? {}).map((name) => name.toLowerCase()));
   const unsaid = [...got.keys()].filter((name) => !everywhere.has(name) && !documented.has(name));
   if (responses[status] === undefined) undocumented.add(`${template}: ${status}`);
@@ -560,9 +566,9 @@ async function ask(wire: Wire, wanted: readonly Wanted[]): Promise<string[]> {
   wire.bytes = Buffer.alloc(0);
   wire.write(wanted.map(textOf).join(""));
   const read = (bytes: Buffer) => {
-    const answers: WireAnswer[] = [];
+    const answers: WireResponse[] = [];
     for (let at = 0; answers.length < wanted.length; ) {
-      const answer = parseAnswer(bytes.subarray(at), wanted[answers.length]?.method === "HEAD");
+      const answer = parseResponse(bytes.subarray(at), wanted[answers.length]?.method === "HEAD");
       if (answer === undefined) break;
       answers.push(answer);
       at += answer.size;
@@ -644,7 +650,7 @@ describe("requests that HTTP allows", () => {
   );
 
   test("have only answers that the document has, with all of their header fields", async () => {
-    const limited = await start({ ...environment, RATE_LIMIT: "6", SERVER_TIMING: "on" });
+    const limited = await startService({ ...environment, RATE_LIMIT: "6", SERVER_TIMING: "on" });
     const targets = operations.map(({ template }) =>
       template.replace("{sku}", "MUG").replace("{order}", "asc").replace("{id}", "1"),
     );
@@ -899,13 +905,13 @@ async function provoke({ text, cuts, part }: Wrong): Promise<string[]> {
     return [];
   }
   const isHead = text.startsWith("HEAD ");
-  const { bytes } = await wire.received((all) => parseAnswer(all, isHead) !== undefined, 40);
+  const { bytes } = await wire.received((all) => parseResponse(all, isHead) !== undefined, 40);
   wire.end();
   if (bytes.length === 0) {
     count("wrong, unanswered:", 0);
     return [];
   }
-  const answer = parseAnswer(bytes, isHead);
+  const answer = parseResponse(bytes, isHead);
   if (answer === undefined)
     return bytes.toString("latin1").startsWith("HTTP/1.1 100")
       ? []

@@ -3,11 +3,18 @@ import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
-import { drive, type Load, type Outcome } from "../support/drive.ts";
 import { writeFeed } from "../support/feed.ts";
+import { type Load, type LoadResult, runLoad } from "../support/load.ts";
 import { type Environment, isCampaign, pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { createPostgresDatabase } from "../support/postgres.ts";
-import { begin, canSeeProcesses, childrenOf, isAlive, type Started, start } from "../support/start.ts";
+import {
+  canSeeProcesses,
+  childrenOf,
+  isAlive,
+  type ServiceProcess,
+  spawnService,
+  startService,
+} from "../support/service-process.ts";
 import { until } from "../support/until.ts";
 
 // From the start to the end of a process, and from one to the next.
@@ -69,11 +76,11 @@ async function freePort(): Promise<string> {
 }
 
 /** Load that goes on until it is told to stop, and then until there were so many requests. */
-function underLoad(load: Load, least: number): { stop(): Promise<Outcome> } {
+function underLoad(load: Load, least: number): { stop(): Promise<LoadResult> } {
   const over = new AbortController();
   let isEnough = false;
   let answers = 0;
-  const outcome = drive({
+  const outcome = runLoad({
     ...load,
     signal: over.signal,
     check: () => {
@@ -92,7 +99,7 @@ function underLoad(load: Load, least: number): { stop(): Promise<Outcome> } {
 
 describe("the probes", () => {
   test("tell which checks there are, and answer the same on both listeners", async () => {
-    await using service = await start(store);
+    await using service = await startService(store);
     for (const url of [service.url, service.adminUrl]) {
       expect(await readinessOf(url)).toEqual({
         status: 200,
@@ -117,8 +124,8 @@ describe("the probes", () => {
 
 describe("a stop", () => {
   test.concurrent("by SIGTERM first says so, while everything is answered and connections are closed", async () => {
-    await using service = await start({ ...store, DRAIN_SECONDS: "2" });
-    const kept = drive({ url: service.url, paths, connections: 4, rate: 40, seconds: 1.2 });
+    await using service = await startService({ ...store, DRAIN_SECONDS: "2" });
+    const kept = runLoad({ url: service.url, paths, connections: 4, rate: 40, seconds: 1.2 });
     const ending = service.end("SIGTERM");
     await until("it says so", async () => (await readinessOf(service.url)).status === 503, 1000);
     for (const url of [service.url, service.adminUrl]) {
@@ -142,7 +149,7 @@ describe("a stop", () => {
   });
 
   test.concurrent("by SIGTERM is not cut short by a second one, nor by SIGINT", async () => {
-    await using service = await start({ ...store, DRAIN_SECONDS: "2" });
+    await using service = await startService({ ...store, DRAIN_SECONDS: "2" });
     const ending = service.end("SIGTERM");
     for (const signal of ["SIGTERM", "SIGINT"] as const) {
       await Bun.sleep(500);
@@ -155,14 +162,14 @@ describe("a stop", () => {
   });
 
   test.concurrent("by SIGINT waits for nobody to go elsewhere", async () => {
-    await using service = await start({ ...store, DRAIN_SECONDS: "60" });
+    await using service = await startService({ ...store, DRAIN_SECONDS: "60" });
     const { code, tookMs } = await service.end("SIGINT");
     expect(code).toBe(0);
     expect(tookMs).toBeLessThan(4000);
   });
 
   test.concurrent("of several workers by SIGINT waits for nobody either", async () => {
-    await using service = await start({ ...store, DRAIN_SECONDS: "60" }, "--workers", "2");
+    await using service = await startService({ ...store, DRAIN_SECONDS: "60" }, "--workers", "2");
     const { code, tookMs } = await service.end("SIGINT");
     expect(code).toBe(0);
     expect(tookMs).toBeLessThan(5000);
@@ -173,7 +180,7 @@ describe("a stop", () => {
     "lets answers under way end that take %i ms, within bounds",
     async (ms) => {
       const platform = { SHOPIFY_API_URL: `${slow.url.origin}/${ms}`, SHOPIFY_ACCESS_TOKEN: "shpat_stand-in" };
-      await using service = await start({ ...store, ...platform });
+      await using service = await startService({ ...store, ...platform });
       const asked = fetch(`${service.url}/api/v1/products/77`);
       await until("it is asked", async () => (await sumOf(service, "pds_gate_inside", 'gate="platform"')) === 1);
       const ending = service.end("SIGTERM");
@@ -187,7 +194,7 @@ describe("a stop", () => {
   );
 
   test.concurrent("is not held up for good by somebody who does not read", async () => {
-    await using service = await start(store);
+    await using service = await startService(store);
     const { hostname, port } = new URL(service.url);
     const socket = connect(Number(port), hostname).on("error", () => {});
     await new Promise<void>((resolve) => socket.once("connect", () => resolve()));
@@ -201,7 +208,7 @@ describe("a stop", () => {
   });
 
   test.concurrent.if(isCampaign)("of several workers gives them the time that each has", async () => {
-    await using service = await start({ ...store, DRAIN_SECONDS: "17" }, "--workers", "2");
+    await using service = await startService({ ...store, DRAIN_SECONDS: "17" }, "--workers", "2");
     const load = underLoad({ url: service.url, paths, connections: 4, rate: 40 }, 0);
     const ending = service.end("SIGTERM");
     await Bun.sleep(16_500);
@@ -218,7 +225,7 @@ describe("a stop", () => {
         schedule = "0 0 1 1 *"`,
     });
     const environment = { DATABASE_URL: `sqlite:${join(folder, "empty.sqlite")}`, PDS_CONFIG: config };
-    await using service = begin([], environment);
+    await using service = spawnService([], environment);
     await Bun.sleep(1500);
     expect(service.printed()).toBe("");
     const { code, tookMs } = await service.end("SIGTERM");
@@ -229,7 +236,7 @@ describe("a stop", () => {
 });
 
 test.concurrent("a connection on which nothing comes is closed", async () => {
-  await using service = await start({ ...store, IDLE_SECONDS: "1" });
+  await using service = await startService({ ...store, IDLE_SECONDS: "1" });
   const { hostname, port } = new URL(service.url);
   const socket = connect(Number(port), hostname).on("error", () => {});
   let isClosed = false;
@@ -242,7 +249,7 @@ test.concurrent("a connection on which nothing comes is closed", async () => {
 
 describe("another process on the same port", () => {
   test("is refused, with what can be done, unless the port is shared", async () => {
-    await using service = await start(store);
+    await using service = await startService(store);
     const port = new URL(service.url).port;
     for (const more of [{}, { REUSE_PORT: "on" }]) {
       const second = await pds(["serve"], { ...store, PORT: port, ADMIN_PORT: "0", DRAIN_SECONDS: "0", ...more });
@@ -261,11 +268,11 @@ describe("another process on the same port", () => {
     async () => {
       const ports = { PORT: await freePort(), ADMIN_PORT: await freePort() };
       const environment = { ...store, ...ports, REUSE_PORT: "on", DRAIN_SECONDS: "1" };
-      let current = await start(environment);
+      let current = await startService(environment);
       const load = underLoad({ url: current.url, paths, connections }, handoverRequests);
       for (let count = 0; count < handovers; count++) {
         await Bun.sleep(isCampaign ? 1000 : 200);
-        const next = await start(environment);
+        const next = await startService(environment);
         expect([next.url, next.adminUrl]).toEqual([current.url, current.adminUrl]);
         expect((await current.end("SIGTERM")).code).toBe(0);
         current = next;
@@ -290,7 +297,7 @@ describe("two replicas that are started again one after the other", () => {
       const environments = await Promise.all(
         [0, 1].map(async () => ({ ...store, PORT: await freePort(), ADMIN_PORT: "0", DRAIN_SECONDS: "1" })),
       );
-      const replicas = await Promise.all(environments.map((environment) => start(environment)));
+      const replicas = await Promise.all(environments.map((environment) => startService(environment)));
       const urls = replicas.map(({ url }) => url);
       const ready = new Set(urls);
       const over = new AbortController();
@@ -310,8 +317,8 @@ describe("two replicas that are started again one after the other", () => {
       const load = underLoad({ url: urls, paths, connections, isReady }, handoverRequests);
       for (let count = 0; count < handovers; count++) {
         const which = count % 2;
-        await (replicas[which] as Started).end("SIGTERM");
-        replicas[which] = await start(environments[which] as Environment);
+        await (replicas[which] as ServiceProcess).end("SIGTERM");
+        replicas[which] = await startService(environments[which] as Environment);
         await until("it is found ready", () => ready.has(urls[which] ?? ""));
         await Bun.sleep(isCampaign ? 1000 : 200);
       }
@@ -337,13 +344,13 @@ describe("workers", () => {
   });
 
   test("share a port, their metrics add up, and what they are told and say goes through the first", async () => {
-    await using service = await start({ ...store, DRAIN_SECONDS: "1" }, "--workers", "3");
+    await using service = await startService({ ...store, DRAIN_SECONDS: "1" }, "--workers", "3");
     expect(new URL(service.url).port).not.toBe("0");
     expect(service.log().match(/"msg":"listening"/g)).toHaveLength(1);
     expect(await sumOf(service, "pds_processes")).toBe(3);
     expect(await readinessOf(service.adminUrl)).toMatchObject({ status: 200, body: { checks: { workers: "ok" } } });
 
-    const outcome = await drive({ url: service.url, paths, connections, requests: 4000 });
+    const outcome = await runLoad({ url: service.url, paths, connections, requests: 4000 });
     expect(outcome).toMatchObject({ failed: 0, answered: 4000 });
     for (const [route, count] of [
       ["/api/v1/products/:id", 1000],
@@ -373,7 +380,7 @@ describe("workers", () => {
 
   describe.if(canSeeProcesses)("that end without a warning", () => {
     test("are started again, and the others go on", async () => {
-      await using service = await start(store, "--workers", "3");
+      await using service = await startService(store, "--workers", "3");
       const before = childrenOf(service.pid);
       expect(before).toHaveLength(3);
       const load = underLoad({ url: service.url, paths, connections }, 2000);
@@ -392,14 +399,14 @@ describe("workers", () => {
       for (const why of Object.keys(outcome.failures)) expect(why).toMatch(/^(reset|closed before)/);
       expect(await sumOf(service, "pds_processes")).toBe(3);
       expect(service.log()).toContain("a worker ended by itself and is started again");
-      const again = await drive({ url: service.url, paths, connections, requests: 2000 });
+      const again = await runLoad({ url: service.url, paths, connections, requests: 2000 });
       expect(again).toMatchObject({ failed: 0 });
     });
 
     test.concurrent.each([0, 150, 300])(
       "with the first, killed %i ms after the start of the others, all end",
       async (ms) => {
-        const service = begin(["--workers", "3"], store);
+        const service = spawnService(["--workers", "3"], store);
         await until("there are some", () => childrenOf(service.pid).length > 0);
         await Bun.sleep(ms);
         const workers = childrenOf(service.pid);
@@ -411,7 +418,7 @@ describe("workers", () => {
     );
 
     test.concurrent("with the first, killed while they serve, all end", async () => {
-      await using service = await start(store, "--workers", "3");
+      await using service = await startService(store, "--workers", "3");
       const workers = childrenOf(service.pid);
       expect(workers).toHaveLength(3);
       await service.end("SIGKILL");
@@ -422,7 +429,7 @@ describe("workers", () => {
   });
 });
 
-function tell(name: string, { requests, failed, failures, opened, longestMs, tookMs, failedAtMs }: Outcome): void {
+function tell(name: string, { requests, failed, failures, opened, longestMs, tookMs, failedAtMs }: LoadResult): void {
   if (!isCampaign) return;
   const why = failed === 0 ? "" : ` ${JSON.stringify(failures)} at ${failedAtMs} ms`;
   process.stderr.write(

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { SQL } from "bun";
 import { feedFiles } from "../support/feed.ts";
-import { leash } from "../support/leash.ts";
+import { killOnExit } from "../support/kill-on-exit.ts";
 import { createStore, type Engine, isCampaign, main, root, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { until } from "../support/until.ts";
 
@@ -73,7 +73,7 @@ function start(url: string, shiftMs: number): Replica {
     stdio: ["ignore", "ignore", "ignore"],
     detached: true,
   });
-  leash(child, "TERM");
+  killOnExit(child, "TERM");
   return { process: child, exited: child.exited };
 }
 

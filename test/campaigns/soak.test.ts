@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { SQL } from "bun";
 import { toJson } from "../../src/json.ts";
 import { toProduct, toVariant } from "../support/catalog.ts";
-import { type Ask, drive } from "../support/drive.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
+import { type LoadRequest, runLoad } from "../support/load.ts";
 import { isCampaign, pds, temporaryFolder, writeFiles } from "../support/pds.ts";
-import { canSeeProcesses, openFiles, residentBytes, start } from "../support/start.ts";
+import { canSeeProcesses, openFiles, residentBytes, startService } from "../support/service-process.ts";
 
 // Hours in small: full load on more than the memory for answers holds, while products change; nothing may grow.
 
@@ -60,7 +60,7 @@ function zipf(count: number, random: () => number): () => number {
 }
 
 /** What a shop's pages ask for, and what strangers do. */
-function asking(): (request: number) => Ask {
+function asking(): (request: number) => LoadRequest {
   const random = sequence(7);
   const pick = zipf(productCount, random);
   const codings = ["br", "gzip", "zstd", "identity"];
@@ -99,10 +99,10 @@ describe.if(canSeeProcesses)(`${seconds} seconds of full load on ${productCount}
         (await pds(["import", "personalization", await writeFeed(folder, "feed", feedFiles)], environment)).code,
       ).toBe(0);
 
-      await using service = await start(environment);
+      await using service = await startService(environment);
       const asked = asking();
       // Otherwise the first connections were the growth.
-      await drive({ url: service.url, paths: asked, connections: 64, requests: 500 });
+      await runLoad({ url: service.url, paths: asked, connections: 64, requests: 500 });
       const over = new AbortController();
       const [bytes, files]: number[][] = [[], []];
       const sampling = (async () => {
@@ -112,7 +112,7 @@ describe.if(canSeeProcesses)(`${seconds} seconds of full load on ${productCount}
         }
       })();
       const changing = change(url, over.signal);
-      const outcome = await drive({ url: service.url, paths: asked, connections: 64, seconds });
+      const outcome = await runLoad({ url: service.url, paths: asked, connections: 64, seconds });
       over.abort();
       await sampling;
       const changes = await changing;

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import type { FaultEffect } from "../platform/faults.ts";
+import type { FaultEffect } from "../../packages/platform-stand-in/src/faults.ts";
 import { createStore, type Environment, pds, type RunningService, serve, temporaryFolder } from "../support/pds.ts";
-import { asked, environmentOf, getAnswers, type Platform, readAnswers, startPlatform } from "../support/platform.ts";
+import { asked, environmentOf, getAnswers, readAnswers, type StandIn, startPlatform } from "../support/platform.ts";
 import { until } from "../support/until.ts";
 
 /** How many products are looked up in the worst storm: enough for each run of the tests; a campaign asks for more. */
@@ -42,7 +42,7 @@ const stores = await Promise.all(Array.from({ length: 4 + 2 * weather.length }, 
 const nextStore = () => stores.pop() ?? "";
 const environmentWith = (DATABASE_URL: string): Environment => ({ ...environmentOf(platform), DATABASE_URL });
 
-function storm(at: Platform, faults: readonly FaultEffect[], probability: number): void {
+function storm(at: StandIn, faults: readonly FaultEffect[], probability: number): void {
   at.faults.clear();
   at.counters.reset();
   for (const fault of faults) at.faults.add({ ...fault, probability });

@@ -5,7 +5,7 @@ import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { launchChromium } from "./chromium.ts";
 import { root } from "./pds.ts";
 
-/** A browser for the tests of a file, closed after them. */
+/** Starts a browser that is closed after the test file. */
 export async function startBrowser(): Promise<Browser> {
   const browser = await launchChromium();
   afterAll(() => browser.close());
@@ -14,15 +14,15 @@ export async function startBrowser(): Promise<Browser> {
 
 export interface OpenPage extends AsyncDisposable {
   readonly page: Page;
-  /** What has gone wrong on it so far: messages, errors, failed requests, requests to anywhere else. */
+  /** Problems so far: console messages, errors, failed requests, and requests to other origins. */
   readonly faults: readonly string[];
 }
 
-/** Opens an address in a profile of its own, which is gone at the end of the block that holds it by `await using`. */
+/** Opens a URL in a new profile, which is closed at the end of the `await using` block. */
 export async function openPage(browser: Browser, url: string, options: BrowserContextOptions = {}): Promise<OpenPage> {
   const context = await browser.newContext(options);
   const page = await context.newPage();
-  // Before the test's own time is over: then it says what it waited for.
+  // Shorter than the timeout of the test, so that the error says what it waited for.
   page.setDefaultTimeout(15_000);
   const faults: string[] = [];
   page.on("console", (message) => faults.push(`${message.type()}: ${message.text()}`));
@@ -39,7 +39,7 @@ export async function openPage(browser: Browser, url: string, options: BrowserCo
   return { page, faults, [Symbol.asyncDispose]: () => context.close() };
 }
 
-/** What axe-core holds against the page as it is: the rule, and where. */
+/** Violations that axe-core finds on the page, with their rules and elements. */
 export async function accessibilityProblems(page: Page): Promise<string[]> {
   await page.evaluate(await readFile(join(root, "node_modules", "axe-core", "axe.min.js"), "utf8"));
   const { violations } = await page.evaluate<{

@@ -10,7 +10,7 @@ import { root } from "./pds.ts";
 const modules = join(root, "node_modules");
 const chromiumPackage = join(modules, "@sparticuz", "chromium");
 
-/** A real Chromium that reaches nothing but this machine. */
+/** Launches a real Chromium that can only reach this machine. */
 export async function launchChromium(): Promise<Browser> {
   const folder = await unpackedChromium();
   return await chromium.launch({
@@ -21,8 +21,8 @@ export async function launchChromium(): Promise<Browser> {
 }
 
 /**
- * The folder of the Chromium that npm brought packed, with the libraries and a font for machines that have none. It is unpacked
- * once for an installation; of test files that begin at the same time the first to be done wins.
+ * Folder of the Chromium from npm, with libraries and a font for machines without them. It is unpacked once per installation; of
+ * several test files that unpack it at the same time, the first to finish wins.
  */
 async function unpackedChromium(): Promise<string> {
   const { version } = JSON.parse(await readFile(join(chromiumPackage, "package.json"), "utf8"));

@@ -4,18 +4,18 @@ import { toMetafield, toProduct, toVariant } from "./catalog.ts";
 import { writeFeed } from "./feed.ts";
 import { pds, writeFiles } from "./pds.ts";
 
-/** Markup and script that would ask for `/hit`, or call the page "run", if anything of it were taken for more than text. */
+/** Markup and script that would request `/hit` or set the page title to "run" if anything interpreted it. */
 export const attack = (place: string) =>
   `</title></textarea></pre><script src="/hit"></script><script>fetch("/hit");top.document.title="run"</script>` +
   `<img src="/hit" onerror="top.document.title='run'"><svg onload="fetch('/hit')"></svg>"'><b onclick="x" style="color:red">${place}`;
 
-/** The hostile variant's; no longer than a feed may have it. */
+/** SKU of the hostile variant, at the maximum length of a feed. */
 export const hostileSku = attack("sku").slice(0, 200);
 
-/** The brand of it all: no longer than a brand may be. */
+/** Brand of the hostile data, within the maximum length. */
 export const hostileBrand = `"'></title><img src="/hit" onerror="top.document.title='run'"><script src="/hit"></script>`;
 
-/** Makes a store in a folder, with product 1 and a generation of personalization, both with attacks in every field. @returns settings to serve it by */
+/** Creates a store with product 1 and a generation of personalization, with attacks in every field. @returns settings for serving it */
 export async function importHostile(folder: string): Promise<Record<string, string>> {
   const product = toProduct(1, {
     title: attack("title"),
@@ -60,18 +60,18 @@ export async function importHostile(folder: string): Promise<Record<string, stri
   };
   const faults = [await imported("products", file), await imported("personalization", feed)].filter(Boolean);
   if (faults.length > 0) throw new Error(faults.join("\n"));
-  // A feed is no file of products: one failed run to look at.
+  // A feed is not a product file: this adds a failed run.
   await imported("products", feed);
   return environment;
 }
 
 export interface Watched {
   readonly page: Page;
-  /** What it has asked for and complained of since the last time. */
+  /** Requests and errors since the previous call. */
   take(): { readonly requests: string[]; readonly faults: string[] };
 }
 
-/** A page whose requests and complaints are kept, wherever it goes. */
+/** Opens a page that records its requests and errors across navigations. */
 export async function watchPage(browser: Browser): Promise<Watched> {
   const page = await browser.newPage();
   page.setDefaultTimeout(15_000);

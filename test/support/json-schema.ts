@@ -12,7 +12,7 @@ function typeOf(value: unknown): string {
 const membersOf = (value: unknown) => Object.entries(typeOf(value) === "object" ? (value as Schema) : {});
 const unless = (holds: boolean, problem: string) => (holds ? [] : [problem]);
 
-/** The keywords of JSON Schema that the contract uses. */
+/** The JSON Schema keywords that the contract uses. */
 const checks: Readonly<Record<string, Check>> = {
   description: () => [],
   format: () => [],
@@ -42,14 +42,14 @@ const checks: Readonly<Record<string, Check>> = {
     membersOf(value).flatMap(([key]) => unless(key in (properties as Schemas), `${at}.${key}: unknown`)),
 };
 
-/** @throws Error where the reference points nowhere */
+/** @throws Error if the reference cannot be resolved */
 export function resolve(ref: string, schemas: Schemas): Schema {
   const schema = schemas[ref.replace("#/components/schemas/", "")];
-  if (schema === undefined) throw new Error(`${ref} points nowhere`);
+  if (schema === undefined) throw new Error(`${ref} cannot be resolved`);
   return schema;
 }
 
-/** @returns what is wrong with the value, and where. @throws Error at a keyword that is unknown here */
+/** @returns the problems with their paths. @throws Error for an unsupported keyword */
 export function problemsOf(value: unknown, schema: Schema, schemas: Schemas, at = "$"): string[] {
   return Object.entries(schema).flatMap(([keyword, argument]) => {
     const check = checks[keyword];

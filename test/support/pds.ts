@@ -3,12 +3,12 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SQL } from "bun";
-import { leash } from "./leash.ts";
+import { killOnExit } from "./kill-on-exit.ts";
 import { createPostgresDatabase } from "./postgres.ts";
 import { untilEqual } from "./until.ts";
 
 export const root = Bun.fileURLToPath(new URL("../..", import.meta.url));
-/** The program: as the test run has built it, or, when a test file is run alone, its source. */
+/** The program: the build of the test run, or the source when a test file runs alone. */
 export const main = process.env.TEST_MAIN ?? join(root, "src", "main.ts");
 
 export interface Finished {
@@ -17,31 +17,34 @@ export interface Finished {
   readonly stderr: string;
 }
 
-/** What a test gives a process, undefined to take something away; nothing of the surrounding environment gets in. */
+/** Environment of a process; undefined removes a variable. Nothing is inherited from the environment of the test. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const base: Environment = { PATH: process.env.PATH ?? "", HOME: tmpdir(), PDS_CONFIG: "/dev/null" };
 
-/** A command mostly has ended before it is worth to compile what it runs, which took a seventh of the CPU: it begins later (500). */
-const compiledLate: Environment = { BUN_JSC_thresholdForJITAfterWarmUp: "10000", BUN_JSC_thresholdForJITSoon: "2000" };
+/** Most commands end before JIT compilation pays off, which took a seventh of the CPU, so it starts later than by default (500). */
+const lateCompilation: Environment = {
+  BUN_JSC_thresholdForJITAfterWarmUp: "10000",
+  BUN_JSC_thresholdForJITSoon: "2000",
+};
 
-/** Runs the command line to its end. */
+/** Runs a command until it exits. */
 export async function pds(args: readonly string[], environment: Environment = {}, cwd = root): Promise<Finished> {
   const child = Bun.spawn([process.execPath, main, ...args], {
     cwd,
-    env: { ...base, ...compiledLate, ...environment },
+    env: { ...base, ...lateCompilation, ...environment },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const [stdout, stderr, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
   return { code, stdout, stderr };
 }
 
-/** Ends at its `stop`, or, when held by `await using`, at the end of the block. */
+/** A running service. It ends at `stop`, or at the end of an `await using` block. */
 export interface RunningService extends AsyncDisposable {
   readonly url: string;
   readonly adminUrl: string;
   readonly process: Bun.Subprocess;
-  /** All that it has said on standard error so far. */
+  /** Its standard error so far. */
   log(): string;
   get(path: string, init?: BunFetchRequestInit): Promise<Response>;
   stop(): Promise<void>;
@@ -54,7 +57,7 @@ export async function serve(environment: Environment = {}, cwd = root): Promise<
     env: { ...base, PORT: "0", ADMIN_PORT: "0", DRAIN_SECONDS: "0", ...environment },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  leash(child, "TERM");
+  killOnExit(child, "TERM");
   let said = "";
   const logged = (async () => {
     for await (const chunk of child.stderr.pipeThrough(new TextDecoderStream())) said += chunk;
@@ -85,14 +88,14 @@ export async function serve(environment: Environment = {}, cwd = root): Promise<
   };
 }
 
-/** What is stored, as it is answered. */
-export interface Answering {
-  /** The body at a path: as the store has it now, and within a second as a service answers it that remembers. */
+/** Responses that are the same with and without a cache. */
+export interface SameResponses {
+  /** The body at a path, from the store; waits up to a second until the cached response is the same. */
   text(path: string): Promise<string>;
 }
 
-/** Runs two services on a store to the end of the test file: one that asks the store each time, and one that remembers. */
-export async function serveAgreeing(environment: Environment): Promise<Answering> {
+/** Runs two services on a store until the end of the test file: one without a cache and one with it. */
+export async function serveWithAndWithoutCache(environment: Environment): Promise<SameResponses> {
   const services = await Promise.all([serve({ ...environment, MEMORY_MEGABYTES: "0" }), serve(environment)]);
   afterAll(() => Promise.all(services.map((service) => service.stop())));
   const [asked, remembered] = services.map(({ get }) => async (path: string) => {
@@ -109,14 +112,14 @@ export async function serveAgreeing(environment: Environment): Promise<Answering
   };
 }
 
-/** A folder that is removed after the test file. */
+/** Creates a folder that is removed after the test file. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "pds-test-"));
   afterAll(() => rm(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** Writes files below a folder. @returns their paths */
+/** Writes files into a folder. @returns their paths */
 export async function writeFiles(
   folder: string,
   files: Readonly<Record<string, string | Uint8Array>>,
@@ -129,23 +132,23 @@ export async function writeFiles(
 export const engines = ["sqlite", "postgres"] as const;
 export type Engine = (typeof engines)[number];
 
-/** Whether everything is to be tried, however long it takes: `npm run test:faults`. */
+/** Whether this is a full campaign, which may take long: `npm run test:faults`. */
 export const isCampaign = process.env.TEST_CAMPAIGN !== undefined;
 
-/** The engines of suites that take long: `npm test` tries one, the short campaigns of CI the other, whole campaigns both. */
+/** The engines for slow suites: `npm test` uses one, the short campaigns of CI the other, full campaigns both. */
 export const enginesInTurn: readonly Engine[] = isCampaign
   ? engines
   : [process.env.TEST_SHORT_CAMPAIGN === undefined ? "sqlite" : "postgres"];
 
 /**
- * The cases of a table that an engine gets where what they try does not depend on it: of each three two on the one and the third
- * on the other, so that every case is tried; in a campaign all on both.
+ * The cases of a table for an engine, where the result hardly depends on the engine: two thirds run on SQLite and one third on
+ * PostgreSQL, so that every case runs; in a campaign all run on both.
  */
 export function casesFor<Case>(engine: Engine, cases: readonly Case[]): Case[] {
   return cases.filter((_, index) => isCampaign || (index % 3 === 0) === (engine === "postgres"));
 }
 
-/** The address of a new empty store, which is removed after the test file. */
+/** URL of a new empty store, which is removed after the test file. */
 export async function createStore(engine: Engine): Promise<string> {
   if (engine === "sqlite") return `sqlite:${join(await temporaryFolder(), "pds.sqlite")}`;
   const { url, drop } = await createPostgresDatabase();
@@ -153,10 +156,10 @@ export async function createStore(engine: Engine): Promise<string> {
   return url;
 }
 
-/** What otherwise time does: ends the leases of the runs whose processes were killed, so that the next need not wait for that. */
+/** Ends the leases of killed runs, so that the next run need not wait for them to expire. */
 export async function endLeases(url: string): Promise<void> {
   await using sql = new SQL(url, { max: 1 });
-  // What was killed may hold its lock for another moment.
+  // A killed process may hold its lock for a moment.
   if (url.startsWith("sqlite:")) await sql`PRAGMA busy_timeout = 5000`;
   await sql`UPDATE run SET lease_until = '' WHERE finished_at IS NULL`;
 }

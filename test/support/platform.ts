@@ -1,29 +1,29 @@
 import { afterAll } from "bun:test";
 import pino from "pino";
+import { type StandIn, type StandInOptions, startStandIn } from "../../packages/platform-stand-in/src/stand-in.ts";
 import { toJson } from "../../src/json.ts";
 import { createClient } from "../../src/shopify/client.ts";
 import { readProduct } from "../../src/shopify/read.ts";
 import { staticToken } from "../../src/shopify/token.ts";
-import { createPlatform, type Platform, type PlatformOptions } from "../platform/platform.ts";
 import type { Environment, RunningService } from "./pds.ts";
 
-export type { Platform, ProductChanges } from "../platform/platform.ts";
+export type { ProductChanges, StandIn } from "../../packages/platform-stand-in/src/stand-in.ts";
 
 export const shop = "stand-in.myshopify.com";
 export const token = "shpat_stand-in";
 
-/** Points enough that they limit nothing. */
-const wealth = { maximumAvailable: 1_000_000, restoreRate: 100_000 };
+/** Enough points that nothing is throttled. */
+const unlimitedPoints = { maximumAvailable: 1_000_000, restoreRate: 100_000 };
 
 /**
- * A stand-in platform of small products, which is stopped after the test file. It dates edits five seconds back: by then they have settled,
+ * Starts a stand-in with small products that is stopped after the test file. It dates edits five seconds back: by then they have settled,
  * so that they are read once. A test of readings right after an edit passes `now: Date.now`.
  */
-export function startPlatform(options: PlatformOptions = {}): Platform {
+export function startPlatform(options: StandInOptions = {}): StandIn {
   const small = { variants: 2, images: [0, 2], metafields: 2, variantMetafields: 1 } as const;
-  const platform = createPlatform({
+  const platform = startStandIn({
     ...small,
-    bucket: wealth,
+    bucket: unlimitedPoints,
     bulk: { createdMs: 0, runningMs: 0 },
     now: () => Date.now() - 5000,
     ...options,
@@ -32,7 +32,7 @@ export function startPlatform(options: PlatformOptions = {}): Platform {
   return platform;
 }
 
-/** What makes the service ask a platform. */
+/** Settings that connect the service to a stand-in. */
 export const environmentOf = ({ origin }: { readonly origin: string }): Environment => ({
   SHOP_DOMAIN: shop,
   SHOPIFY_ACCESS_TOKEN: token,
@@ -41,11 +41,8 @@ export const environmentOf = ({ origin }: { readonly origin: string }): Environm
   VISIBLE: "all",
 });
 
-/** The answers that products have by what the platform says of them now; undefined for one that it does not have. */
-export async function readAnswers(
-  platform: Platform,
-  ids: readonly string[],
-): Promise<Map<string, string | undefined>> {
+/** The expected response for each product, from the current data of the platform; undefined if it does not exist there. */
+export async function readAnswers(platform: StandIn, ids: readonly string[]): Promise<Map<string, string | undefined>> {
   const log = pino({ level: "silent" });
   const request = createClient({ url: platform.graphqlUrl(), token: staticToken(token), log });
   const signal = AbortSignal.timeout(30_000);
@@ -57,7 +54,7 @@ export async function readAnswers(
   return answers;
 }
 
-/** The answers that a service gives; undefined for a product that it does not have. */
+/** The responses of a service; undefined for a product that it does not have. */
 export async function getAnswers(
   service: RunningService,
   ids: readonly string[],
@@ -72,14 +69,14 @@ export async function getAnswers(
   return answers;
 }
 
-/** How often the platform was asked, by operation or at all. */
-export function asked({ counters }: Platform, operation?: string): number {
+/** Number of requests to the platform, for one operation or in total. */
+export function asked({ counters }: StandIn, operation?: string): number {
   if (operation !== undefined) return counters.requests.get(operation) ?? 0;
   return [...counters.requests.values()].reduce((sum, requests) => sum + requests, 0);
 }
 
-/** Stands before a platform and changes the documents that are sent to it. */
-export function relay(platform: Platform, change: (document: string) => string): { readonly origin: string } {
+/** Starts a proxy in front of a platform that changes the documents sent to it. */
+export function relay(platform: StandIn, change: (document: string) => string): { readonly origin: string } {
   const server = Bun.serve({
     port: 0,
     hostname: "127.0.0.1",

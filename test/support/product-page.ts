@@ -13,7 +13,7 @@ const style = `
   @media (prefers-color-scheme: dark) { body { background: #17181a; color: #ececea } }
   main { max-width: 30rem; margin: auto; padding: 1rem }`;
 
-/** What a theme does: it sends the form itself, unless its address asks for plain forms. */
+/** The script of a theme: it submits forms with `data-scripted` itself. */
 const theme = `
   window.told = [];
   window.atWindow = [];
@@ -29,9 +29,9 @@ const theme = `
   }`;
 
 export interface Shop extends AsyncDisposable {
-  /** What was added to the cart, entry by entry in order. */
+  /** The submitted form entries of each addition to the cart. */
   readonly cart: [name: string, value: string][][];
-  /** What `endpoint="/made"` answers for each SKU; 404 for others. */
+  /** The responses of `endpoint="/made"` by SKU. */
   readonly made: Map<string, Personalization>;
   /** What `endpoint="/made"` answers first: a 503 for each entry, with it as `Retry-After`. */
   readonly busy: (string | undefined)[];
@@ -40,14 +40,14 @@ export interface Shop extends AsyncDisposable {
   /** Holds back the answers of `endpoint="/made"` for a SKU until the returned function is called. */
   hold(sku: string): () => void;
   readonly script: string;
-  /** Which SKUs the real service was asked for, and the entity tag that goes out with its answers. */
+  /** SKUs requested from the real service, and the entity tag added to its responses. */
   readonly asked: string[];
   tag: string | undefined;
   /** @param scripts of the page, which loads the theme and the widget unless told otherwise */
   open(main: string, options?: BrowserContextOptions, scripts?: readonly string[]): Promise<OpenPage>;
 }
 
-/** A product's form as a theme has it, around the given elements. */
+/** The form of a product page with the given elements inside. */
 export const productForm = (inside: string, attributes = "novalidate") => `
   <form action="/cart/add" method="post" ${attributes}>
     <input type="hidden" name="id" value="40123">
@@ -89,7 +89,7 @@ export function making(
 export const properties = (entries: [string, string][] | undefined) =>
   entries?.filter(([name]) => name.startsWith("properties["));
 
-/** A shop whose product pages ask the real service for the personalization of the sample brand. */
+/** Starts a shop whose product pages use the real service with the sample brand. */
 export async function openShop(browser: Browser): Promise<Shop> {
   const environment = { DATABASE_URL: `sqlite:${join(await temporaryFolder(), "pds.sqlite")}` };
   const script = buildPersonalizer();
@@ -183,10 +183,10 @@ export async function openShop(browser: Browser): Promise<Shop> {
   });
 }
 
-/** What the elements of a page have told so far. */
+/** Events of the elements of a page so far. */
 export const toldBy = (page: Page) =>
   page.evaluate<{ type: string; detail: Record<string, unknown>; from: string }[]>("window.told ?? []");
 
-/** Waits until an element of the page has told something. The page's policy lets no condition be evaluated there. */
+/** Waits for an event of an element. It polls from outside because the content security policy of the page forbids evaluating a condition. */
 export const untilTold = (page: Page, type: string) =>
   until(`the page is told: ${type}`, async () => (await toldBy(page)).some((told) => told.type === type));

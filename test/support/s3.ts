@@ -9,24 +9,24 @@ const secretAccessKey = "stand-in/secret+0123456789";
 
 export interface StoredObject {
   readonly content: string | Uint8Array;
-  /** By default long ago. */
+  /** Default: a date in the past. */
   readonly changed?: Date;
 }
 
-/** An S3-compatible store, as far as reading goes, with objects that a test puts and takes away. */
+/** A readable S3-compatible store; tests add and remove its objects. */
 export interface Store extends Disposable {
-  /** What a process needs to read from it. */
+  /** Settings for reading from it. */
   readonly environment: Environment & { readonly S3_SECRET_ACCESS_KEY: string };
   /** By bucket and key: `bucket/folder/name`. */
   readonly objects: Map<string, StoredObject>;
   /** Method and path of each request so far. */
   readonly requests: string[];
-  /** Is asked before each answer: true when it has seen to the answer itself. */
+  /** Called before each response; returns true if it has responded itself. */
   intercept: (request: IncomingMessage, response: ServerResponse) => boolean;
   stop(): void;
 }
 
-/** Listens on a free port until it is stopped, or, when held by `using`, to the end of the block. */
+/** Listens on a free port until it is stopped or the `using` block ends. */
 export async function startStore(): Promise<Store> {
   const server = createServer((request, response) => {
     const { method = "", url = "" } = request;
@@ -34,10 +34,10 @@ export async function startStore(): Promise<Store> {
     const refuse = (status: number, code: string) => {
       const xml = `<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${code}</Code><Message>It is ${code}</Message></Error>`;
       response.writeHead(status, { "Content-Type": "application/xml" });
-      // To HEAD no store says why.
+      // A response to HEAD has no error body.
       response.end(method === "HEAD" ? undefined : xml);
     };
-    const problem = problemOfSignature(request);
+    const problem = signatureError(request);
     if (problem !== undefined) return refuse(403, problem);
     if (store.intercept(request, response)) return;
     const object = store.objects.get(decodeURIComponent(url).slice(1));
@@ -78,8 +78,8 @@ export async function startStore(): Promise<Store> {
 
 const hmac = (key: string | Buffer, text: string) => createHmac("sha256", key).update(text).digest();
 
-/** The code of the store's refusal, unless the request is signed with the right secret (AWS signature, version 4). */
-function problemOfSignature({ method, url = "", headers }: IncomingMessage): string | undefined {
+/** The error code for a request, or undefined if its signature is valid (AWS signature, version 4). */
+function signatureError({ method, url = "", headers }: IncomingMessage): string | undefined {
   const pattern = /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8}\/([^/]+)\/s3\/aws4_request), ?SignedHeaders=([^,]+), ?/;
   const [head = "", keyId, scope = "", inRegion, signed = ""] = headers.authorization?.match(pattern) ?? [];
   if (keyId === undefined) return "AccessDenied";

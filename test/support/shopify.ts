@@ -1,14 +1,14 @@
 import pino from "pino";
+import { toArray } from "../../packages/platform-stand-in/src/catalog/list.ts";
+import type { ProductRecord } from "../../packages/platform-stand-in/src/catalog/records.ts";
+import { defaultApp } from "../../packages/platform-stand-in/src/options.ts";
+import type { StandIn } from "../../packages/platform-stand-in/src/stand-in.ts";
 import { createClient, type Request, type RequestOptions } from "../../src/shopify/client.ts";
 import type { OperationName } from "../../src/shopify/queries.ts";
 import { type ReadProduct, readProduct } from "../../src/shopify/read.ts";
 import { type AccessToken, grantedToken, staticToken } from "../../src/shopify/token.ts";
-import { toArray } from "../platform/catalog/list.ts";
-import type { ProductRecord } from "../platform/catalog/records.ts";
-import { defaultApp } from "../platform/options.ts";
-import type { Platform } from "../platform/platform.ts";
 
-/** No test waits longer for an answer. */
+/** Default timeout of the tests for a response. */
 export const live = (signal: AbortSignal = AbortSignal.timeout(20_000)): RequestOptions => ({
   priority: "live",
   signal,
@@ -16,11 +16,11 @@ export const live = (signal: AbortSignal = AbortSignal.timeout(20_000)): Request
 
 export interface Connection {
   readonly request: Request;
-  /** Every line that was logged, at any level. */
+  /** All logged lines of every level. */
   readonly lines: string[];
 }
 
-/** A client of its own; without jitter it asks again at once, unless the platform wants a wait. */
+/** Creates a client without jitter, which retries at once unless the platform asks it to wait. */
 export function connect(url: string, token: AccessToken = staticToken(defaultApp.token)): Connection {
   const { log, lines } = createMemoryLog();
   return { request: createClient({ url, token, log, random: () => 0 }), lines };
@@ -31,10 +31,10 @@ export function createMemoryLog() {
   return { log: pino({ level: "trace", base: null }, { write: (line: string) => void lines.push(line) }), lines };
 }
 
-export const credentialsOf = ({ accessTokenUrl }: Platform) =>
+export const credentialsOf = ({ accessTokenUrl }: StandIn) =>
   grantedToken(accessTokenUrl, defaultApp.clientId, defaultApp.clientSecret);
 
-/** Tells of each request before it is sent; what is answered is awaited. */
+/** Wraps a client so that a callback runs before each request and is awaited. */
 export function watch(request: Request, tell: (operation: OperationName, variables: object) => unknown): Request {
   return async (operation, variables, options) => {
     await tell(operation, variables);
@@ -51,17 +51,17 @@ export async function readFound(
   return (await readProduct(request, id, options)).found;
 }
 
-/** What a promise is rejected with. */
+/** The error that a promise is rejected with. */
 export async function failureOf(promise: Promise<unknown>): Promise<Error> {
   const error = await promise.then(
-    (value) => new Error(`it was answered: ${Bun.inspect(value).slice(0, 500)}`),
+    (value) => new Error(`it was fulfilled with ${Bun.inspect(value).slice(0, 500)}`),
     (reason: unknown) => reason,
   );
-  if (!(error instanceof Error)) throw new Error(`it failed with ${Bun.inspect(error)}`);
+  if (!(error instanceof Error)) throw new Error(`it was rejected with ${Bun.inspect(error)}`);
   return error;
 }
 
-/** The identifiers of all that a product of the stand-in has, list by list. */
+/** The ids of a product of the stand-in and of its children. */
 export function identifiersOf(product: ProductRecord) {
   const gids = (records: readonly { readonly id: string }[]) => records.map(({ id }) => id);
   return {

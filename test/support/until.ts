@@ -1,13 +1,13 @@
 import { expect } from "bun:test";
 
-/** Waits until something is so. @throws Error when it is not within the time */
+/** Waits until a condition holds. @throws Error after the timeout */
 export async function until(what: string, isSo: () => boolean | Promise<boolean>, withinMs = 10_000): Promise<void> {
   for (const begun = performance.now(); !(await isSo()); await Bun.sleep(10)) {
-    if (performance.now() - begun > withinMs) throw new Error(`in ${withinMs} ms it did not come about that ${what}`);
+    if (performance.now() - begun > withinMs) throw new Error(`timeout of ${withinMs} ms while waiting until ${what}`);
   }
 }
 
-/** Waits until what is read is as expected; when it is not within the time, the expectation fails and shows the difference. */
+/** Waits until a value equals the expected one; after the timeout the expectation fails and shows the difference. */
 export async function untilEqual<T>(read: () => Promise<T>, expected: T, withinMs = 1000): Promise<void> {
   for (const begun = performance.now(); ; await Bun.sleep(10)) {
     const isLast = performance.now() - begun > withinMs;

@@ -1,37 +1,37 @@
-/** An answer as it came over the wire. */
-export interface WireAnswer {
+/** A response as received. */
+export interface WireResponse {
   readonly version: string;
   readonly status: number;
-  /** By name in lower case; the values of one that came several times, with commas. */
+  /** By lower-case name; repeated fields are joined with commas. */
   readonly headers: ReadonlyMap<string, string>;
-  /** Names that came more than once. */
+  /** Names of repeated fields. */
   readonly repeated: readonly string[];
   readonly body: Buffer;
-  /** How many bytes it took, head and body. */
+  /** Bytes of head and body. */
   readonly size: number;
-  /** Whether its end shows only in the end of the connection. */
+  /** Whether only the end of the connection ends the body. */
   readonly isUnbounded: boolean;
 }
 
 const withoutBody = (status: number) => status === 204 || status === 304 || status < 200;
 
 /**
- * The first answer among the bytes that came.
- * @param isHead whether it answers a `HEAD`
- * @returns undefined when it is not whole yet
- * @throws Error when it is none
+ * Parses the first response in the received bytes.
+ * @param isHead whether the request was `HEAD`
+ * @returns undefined while it is incomplete
+ * @throws Error if it is malformed
  */
-export function parseAnswer(bytes: Buffer, isHead = false): WireAnswer | undefined {
+export function parseResponse(bytes: Buffer, isHead = false): WireResponse | undefined {
   const end = bytes.indexOf("\r\n\r\n");
   if (end < 0) return undefined;
   const [first = "", ...lines] = bytes.toString("latin1", 0, end).split("\r\n");
   const [, version = "", code = ""] = first.match(/^HTTP\/(1\.[01]) (\d{3})(?: .*)?$/) ?? [];
-  if (version === "") throw new Error(`no answer: ${JSON.stringify(first)}`);
+  if (version === "") throw new Error(`not a response: ${JSON.stringify(first)}`);
   const headers = new Map<string, string>();
   const repeated: string[] = [];
   for (const line of lines) {
     const [, name = "", value = ""] = line.match(/^([\w!#$%&'*+.^`|~-]+):[ \t]*(.*?)[ \t]*$/) ?? [];
-    if (name === "") throw new Error(`no header field: ${JSON.stringify(line)}`);
+    if (name === "") throw new Error(`not a header field: ${JSON.stringify(line)}`);
     const key = name.toLowerCase();
     const before = headers.get(key);
     if (before !== undefined) repeated.push(key);
@@ -47,7 +47,7 @@ export function parseAnswer(bytes: Buffer, isHead = false): WireAnswer | undefin
   }
   const length = headers.get("content-length");
   if (length === undefined) return { ...answer, body: bytes.subarray(start), size: bytes.length, isUnbounded: true };
-  if (!/^\d+$/.test(length)) throw new Error(`no length: ${length}`);
+  if (!/^\d+$/.test(length)) throw new Error(`not a length: ${length}`);
   const size = start + Number(length);
   return bytes.length < size ? undefined : { ...answer, body: bytes.subarray(start, size), size };
 }
@@ -58,7 +58,7 @@ function readChunks(bytes: Buffer, from: number): { chunks: Buffer[]; end: numbe
     const lineEnd = bytes.indexOf("\r\n", at);
     if (lineEnd < 0) return undefined;
     const size = Number.parseInt(bytes.toString("latin1", at, lineEnd), 16);
-    if (Number.isNaN(size)) throw new Error("no chunk");
+    if (Number.isNaN(size)) throw new Error("not a chunk");
     const next = lineEnd + 2 + size + 2;
     if (bytes.length < next) return undefined;
     if (size === 0) return { chunks, end: next };

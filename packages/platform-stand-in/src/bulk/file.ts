@@ -1,0 +1,45 @@
+import type { CatalogSnapshot } from "../catalog/catalog.ts";
+import { arrange, type LineOrder } from "./order.ts";
+import type { BulkWriter } from "./writer.ts";
+
+/** Maximum time of writing before pending requests get a turn. */
+const sliceMs = 8;
+/** Products whose lines are ordered and written together. */
+const batchSize = 100;
+
+export interface FileProgress {
+  objects: number;
+  rootObjects: number;
+  bytes: number;
+}
+
+export interface FileTask {
+  readonly path: string;
+  readonly snapshot: CatalogSnapshot;
+  readonly writer: BulkWriter;
+  readonly order: LineOrder;
+  readonly random: () => number;
+  /** Number of products to write; smaller than the snapshot for a run that fails. */
+  readonly products: number;
+  readonly signal: AbortSignal;
+}
+
+/** Writes the lines of a run to its file, one batch in memory at a time. Stops early when aborted. */
+export async function writeBulkFile(task: FileTask, progress: FileProgress): Promise<void> {
+  const sink = Bun.file(task.path).writer({ highWaterMark: 1 << 20 });
+  let sliceEnds = performance.now() + sliceMs;
+  for (let first = 0; first < task.products && !task.signal.aborted; first += batchSize) {
+    const last = Math.min(first + batchSize, task.products);
+    const lines: string[] = [];
+    for (let index = first; index < last; index += 1) task.writer.writeProduct(task.snapshot.at(index), lines);
+    const text = `${arrange(lines, task.order, task.random).join("\n")}\n`;
+    progress.bytes += await sink.write(text);
+    progress.objects += lines.length;
+    progress.rootObjects = last;
+    if (performance.now() > sliceEnds) {
+      await new Promise(setImmediate);
+      sliceEnds = performance.now() + sliceMs;
+    }
+  }
+  await sink.end();
+}

@@ -1,0 +1,170 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { GraphQLError, type GraphQLSchema, type OperationDefinitionNode, parse, validate } from "graphql";
+import type { Catalog } from "../catalog/catalog.ts";
+import { createRandom } from "../catalog/random.ts";
+import { parseSearch, SearchNotSupported } from "../catalog/search.ts";
+import { inlineFragments } from "../graphql/selection.ts";
+import { writeBulkFile } from "./file.ts";
+import type { LineOrder } from "./order.ts";
+import { checkRules, InvalidBulkQuery } from "./rules.ts";
+import { BulkRun, type RunErrorCode, type RunTiming } from "./run.ts";
+import { type BulkWriter, createBulkWriter } from "./writer.ts";
+
+/** Per app and shop, since API version 2026-01. */
+const maxActive = 5;
+/** Number of runs whose files are kept; older files expire, as on the platform after a week. */
+const maxFiles = 20;
+const firstNumber = 6_100_000_000_001;
+
+export interface BulkSettings extends RunTiming {
+  readonly order: LineOrder;
+}
+
+export interface BulkFault {
+  readonly kind: "fail" | "stick";
+  readonly errorCode?: RunErrorCode;
+  /** Share of the products written before the failure, from 0 to 1. */
+  readonly part?: number;
+}
+
+export interface StartRequest {
+  readonly appName: string;
+  readonly scopes: ReadonlySet<string>;
+  readonly query: string;
+  readonly groupObjects: boolean;
+  readonly fault: BulkFault | undefined;
+}
+
+export interface RunUserError {
+  readonly code: "INVALID" | "OPERATION_IN_PROGRESS";
+  readonly field: readonly string[] | null;
+  readonly message: string;
+}
+
+export type Started = { readonly run: BulkRun } | { readonly userErrors: readonly RunUserError[] };
+
+export interface BulkRunsOptions {
+  readonly schema: GraphQLSchema;
+  readonly catalog: Catalog;
+  readonly seed: number;
+  readonly settings: BulkSettings;
+  readonly now: () => number;
+  /** Origin of the download URLs; a function because the port is known only once the server listens. */
+  readonly origin: () => string;
+}
+
+export class BulkRuns {
+  readonly #options: BulkRunsOptions;
+  readonly #runs: BulkRun[] = [];
+  readonly #writing = new Set<Promise<void>>();
+  #settings: BulkSettings;
+  #folder: string | undefined;
+
+  constructor(options: BulkRunsOptions) {
+    this.#options = options;
+    this.#settings = options.settings;
+  }
+
+  get settings(): BulkSettings {
+    return this.#settings;
+  }
+
+  change(settings: Partial<BulkSettings>): void {
+    this.#settings = { ...this.#settings, ...settings };
+  }
+
+  /** Newest first. */
+  list(appName?: string): readonly BulkRun[] {
+    return this.#runs.filter((run) => appName === undefined || run.appName === appName).toReversed();
+  }
+
+  find(id: string): BulkRun | undefined {
+    return this.#runs.find((run) => run.id === id);
+  }
+
+  /** The file of a download URL, if it exists. */
+  findFile(name: string): string | undefined {
+    const run = this.#runs.find(({ path }) => path.endsWith(`/${name}`));
+    return run !== undefined && (run.url !== null || run.partialDataUrl !== null) ? run.path : undefined;
+  }
+
+  start(request: StartRequest): Started {
+    const active = this.list(request.appName).filter((run) => run.isActive);
+    if (active.length >= maxActive) {
+      const message = `A bulk query operation for this app and shop is already in progress: ${active[0]?.id}.`;
+      return { userErrors: [{ code: "OPERATION_IN_PROGRESS", field: null, message }] };
+    }
+    try {
+      return { run: this.#begin(request, createBulkWriter(this.#options.schema, this.#read(request.query))) };
+    } catch (error) {
+      if (!(error instanceof InvalidBulkQuery || error instanceof GraphQLError || error instanceof SearchNotSupported))
+        throw error;
+      return { userErrors: [{ code: "INVALID", field: ["query"], message: error.message }] };
+    }
+  }
+
+  async stop(): Promise<void> {
+    for (const run of this.#runs) run.expire();
+    await Promise.all(this.#writing);
+    if (this.#folder !== undefined) rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  #read(query: string): OperationDefinitionNode {
+    const document = parse(query);
+    const [error] = validate(this.#options.schema, document);
+    if (error) throw error;
+    const operations = inlineFragments(document);
+    checkRules(this.#options.schema, operations);
+    return operations[0] as OperationDefinitionNode;
+  }
+
+  #begin(request: StartRequest, writer: BulkWriter): BulkRun {
+    const { catalog, now, origin, seed } = this.#options;
+    const { fault } = request;
+    const number = firstNumber + this.#runs.length;
+    const denied = [...writer.scopes].some((scope) => !request.scopes.has(scope));
+    const errorCode = denied ? "ACCESS_DENIED" : (fault?.errorCode ?? "INTERNAL_SERVER_ERROR");
+    const name = `bulk-${number}.jsonl`;
+    this.#folder ??= mkdtempSync(join(tmpdir(), "platform-"));
+    const run = new BulkRun({
+      number,
+      appName: request.appName,
+      query: request.query,
+      fileUrl: `${origin()}/bulk/${name}?X-Goog-Expires=604800`,
+      path: join(this.#folder, name),
+      timing: this.#settings,
+      failure: denied || fault?.kind === "fail" ? { errorCode } : undefined,
+      isStuck: fault?.kind === "stick",
+      now,
+    });
+    const snapshot = catalog.snapshot(parseSearch(writer.search));
+    const products = denied
+      ? 0
+      : fault?.kind === "fail"
+        ? Math.floor(snapshot.length * (fault.part ?? 0))
+        : snapshot.length;
+    const order = request.groupObjects ? "nested" : this.#settings.order;
+    const random = createRandom(seed + number);
+    const { path, signal } = run;
+    const written = writeBulkFile({ path, snapshot, writer, order, random, products, signal }, run.progress);
+    this.#track(written.then(() => run.finishFile()));
+    this.#runs.push(run);
+    this.#expireOldest();
+    return run;
+  }
+
+  #track(writing: Promise<void>): void {
+    this.#writing.add(writing);
+    void writing.finally(() => this.#writing.delete(writing));
+  }
+
+  #expireOldest(): void {
+    for (const run of this.#runs.slice(0, -maxFiles)) {
+      if (run.status === "EXPIRED") continue;
+      run.expire();
+      rmSync(run.path, { force: true });
+    }
+  }
+}

@@ -1,0 +1,206 @@
+import type { OrderedList } from "../paging.ts";
+import { mergeChanges, type ProductChanges, type ProductEdit } from "./changes.ts";
+import { compareIds, positionUnderHugeId, regularProductId, slotOfProductId, slotOfVariantId } from "./ids.ts";
+import { ProductIndex, type ProductSortKey } from "./product-index.ts";
+import { createProduct, statusOf } from "./products.ts";
+import { hashPair } from "./random.ts";
+import { createSource, type Extra, type Recipe, timesOfSlot } from "./recipe.ts";
+import type { ProductRecord, VariantRecord } from "./records.ts";
+import { type ProductSearch, parseSearch } from "./search.ts";
+import { firstIndex } from "./sorted-slots.ts";
+import { type SpecialName, specials } from "./specials.ts";
+import { toTimestamp } from "./times.ts";
+
+export interface CatalogOptions extends Recipe {
+  /** Number of ordinary products; special ones are added to them. */
+  readonly count: number;
+  readonly specials: readonly SpecialName[];
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+export interface TouchOptions {
+  /** True for an edit that does not change `updatedAt` on the platform, such as of a variant's metafield. */
+  readonly keepUpdatedAt?: boolean;
+  /** Seconds since 1970. Default: now, but at least a second after the product's last edit. */
+  readonly at?: number;
+}
+
+/** The products at one instant, unaffected by later edits. Bulk runs read it. */
+export interface CatalogSnapshot {
+  readonly length: number;
+  at(index: number): ProductRecord;
+}
+
+/** A catalog of any size. It stores only edits and generates each product whenever it is read. */
+export class Catalog {
+  readonly #options: CatalogOptions;
+  readonly #extras = new Map<number, Extra>();
+  readonly #slotsOfChosenIds = new Map<string, number>();
+  readonly #slotsOfSpecials = new Map<SpecialName, number>();
+  readonly #edits = new Map<number, ProductEdit>();
+  readonly #removed = new Set<number>();
+  readonly #firstUpdatedAt: number[] = [];
+  readonly #index: ProductIndex;
+  #slots: number;
+
+  constructor(options: CatalogOptions) {
+    this.#options = options;
+    this.#slots = options.count;
+    for (const name of options.specials) this.#slotsOfSpecials.set(name, this.#append(specials[name]));
+    this.#index = new ProductIndex({
+      present: () => Array.from({ length: this.#slots }, (_, slot) => slot).filter((slot) => !this.#removed.has(slot)),
+      idOf: (slot) => this.#idOf(slot),
+      hasRegularId: (slot) => this.#extras.get(slot)?.id === undefined,
+      createdAt: (slot) => this.#createdAt(slot),
+      updatedAt: (slot) => this.#updatedAt(slot),
+      candidate: (slot) => ({
+        id: this.#idOf(slot),
+        createdAt: this.#createdAt(slot),
+        status: statusOf({ base: hashPair(options.seed, slot), edit: this.#edits.get(slot) }),
+      }),
+    });
+  }
+
+  get count(): number {
+    return this.#slots - this.#removed.size;
+  }
+
+  /** Id of the ordinary product at this index, from 0. */
+  idAt(slot: number): string {
+    return this.#idOf(slot);
+  }
+
+  /** Ids of the current products, in order. */
+  ids(from: number, count: number): string[] {
+    const slots = this.#index.select(parseSearch(""), "ID");
+    return slots.slice(from, from + count).map((slot) => this.#idOf(slot));
+  }
+
+  idOfSpecial(name: SpecialName): string {
+    const slot = this.#slotsOfSpecials.get(name);
+    if (slot === undefined) throw new Error(`the special product "${name}" was not asked for`);
+    return this.#idOf(slot);
+  }
+
+  findProduct(id: string): ProductRecord | undefined {
+    const slot = this.#findSlot(id);
+    return slot === undefined ? undefined : this.#make(slot, this.#edits.get(slot));
+  }
+
+  /** Returns the variant with its product. */
+  findVariant(id: string): { product: ProductRecord; variant: VariantRecord } | undefined {
+    const place = this.#locateVariant(id);
+    if (place === undefined || this.#removed.has(place.slot)) return undefined;
+    const product = this.#make(place.slot, this.#edits.get(place.slot));
+    if (place.position < 1 || place.position > product.variants.length) return undefined;
+    const variant = product.variants.at(place.position - 1);
+    return variant.legacyResourceId === id ? { product, variant } : undefined;
+  }
+
+  /** Edits a product. @returns its new `updatedAt` */
+  touch(id: string, changes: ProductChanges = {}, { keepUpdatedAt = false, at }: TouchOptions = {}): string {
+    const slot = this.#getSlot(id);
+    const editedAt = at ?? Math.max(this.#seconds(), this.#updatedAt(slot) + (keepUpdatedAt ? 0 : 1));
+    this.#index.remove(slot);
+    this.#edits.set(slot, mergeChanges(this.#edits.get(slot), changes, editedAt, !keepUpdatedAt));
+    this.#index.insert(slot);
+    return toTimestamp(this.#updatedAt(slot));
+  }
+
+  remove(id: string): void {
+    const slot = this.#getSlot(id);
+    this.#index.remove(slot);
+    this.#removed.add(slot);
+  }
+
+  /** Adds a product created now. @returns its id */
+  add(changes: ProductChanges = {}, id?: string): string {
+    if (id !== undefined && this.#findSlot(id) !== undefined) throw new Error(`there is a product ${id} already`);
+    const slot = this.#append({ changes, createdAt: this.#seconds(), ...(id === undefined ? {} : { id }) });
+    this.#index.insert(slot);
+    return this.#idOf(slot);
+  }
+
+  list(search: ProductSearch, sortKey: ProductSortKey, reverse: boolean): OrderedList<ProductRecord> {
+    const slots = this.#index.select(search, sortKey);
+    const sortValue = this.#index.sortValue(sortKey);
+    const length = slots.length;
+    const slotAt = (index: number) => slots[reverse ? length - 1 - index : index] as number;
+    return {
+      length,
+      at: (index) => this.#make(slotAt(index), this.#edits.get(slotAt(index))),
+      positionAt: (index) => ({ id: this.#idOf(slotAt(index)), value: sortValue(slotAt(index)) }),
+      // By value, not by index: a product edited between two pages moves behind the cursor.
+      indexAfter: ({ id, value }) => {
+        const compare = (slot: number) => sortValue(slot) - value || compareIds(this.#idOf(slot), id);
+        if (!reverse) return firstIndex(slots, (slot) => compare(slot) > 0);
+        return length - firstIndex(slots, (slot) => compare(slot) >= 0);
+      },
+    };
+  }
+
+  snapshot(search: ProductSearch): CatalogSnapshot {
+    const slots = this.#index.select(search, "ID").slice();
+    const edits = new Map(this.#edits);
+    const slotAt = (index: number) => slots[index] as number;
+    return { length: slots.length, at: (index) => this.#make(slotAt(index), edits.get(slotAt(index))) };
+  }
+
+  #make(slot: number, edit: ProductEdit | undefined): ProductRecord {
+    return createProduct(createSource(this.#options, slot, this.#extras.get(slot), edit));
+  }
+
+  #append(extra: Extra): number {
+    const slot = this.#slots;
+    this.#slots += 1;
+    this.#extras.set(slot, extra);
+    if (extra.id !== undefined) this.#slotsOfChosenIds.set(extra.id, slot);
+    if (extra.changes !== undefined) {
+      this.#edits.set(slot, mergeChanges(undefined, extra.changes, this.#createdAt(slot), false));
+    }
+    return slot;
+  }
+
+  #createdAt(slot: number): number {
+    return timesOfSlot(this.#options, slot, this.#extras.get(slot)).createdAt;
+  }
+
+  #updatedAt(slot: number): number {
+    const edited = this.#edits.get(slot)?.updatedAt;
+    if (edited !== undefined) return edited;
+    // Cached because sorting 100,000 products reads it millions of times.
+    this.#firstUpdatedAt[slot] ??= timesOfSlot(this.#options, slot, this.#extras.get(slot)).updatedAt;
+    return this.#firstUpdatedAt[slot];
+  }
+
+  #idOf(slot: number): string {
+    return this.#extras.get(slot)?.id ?? regularProductId(slot);
+  }
+
+  #findSlot(id: string): number | undefined {
+    const slot = this.#slotsOfChosenIds.get(id) ?? slotOfProductId(id);
+    if (slot === undefined || slot >= this.#slots || this.#removed.has(slot)) return undefined;
+    return this.#idOf(slot) === id ? slot : undefined;
+  }
+
+  #getSlot(id: string): number {
+    const slot = this.#findSlot(id);
+    if (slot === undefined) throw new Error(`there is no product ${id}`);
+    return slot;
+  }
+
+  #locateVariant(id: string): { slot: number; position: number } | undefined {
+    if (!/^\d+$/.test(id)) return undefined;
+    for (const [productId, slot] of this.#slotsOfChosenIds) {
+      const position = positionUnderHugeId(productId, id);
+      if (position !== undefined) return { slot, position };
+    }
+    const place = slotOfVariantId(id);
+    return place !== undefined && place.slot < this.#slots ? place : undefined;
+  }
+
+  #seconds(): number {
+    return Math.floor(this.#options.now() / 1000);
+  }
+}

@@ -1,0 +1,16 @@
+import type { BulkFault, BulkRuns } from "../bulk/runs.ts";
+import type { Catalog } from "../catalog/catalog.ts";
+import type { Counters } from "../counters.ts";
+import type { ShopDetails } from "../options.ts";
+
+/** Passed to the resolvers with each request. */
+export interface RequestContext {
+  readonly appName: string;
+  readonly scopes: ReadonlySet<string>;
+  readonly shop: ShopDetails;
+  readonly catalog: Catalog;
+  readonly bulk: BulkRuns;
+  readonly counters: Counters;
+  /** Takes the fault for the next bulk run, if any. */
+  readonly bulkFault: () => BulkFault | undefined;
+}

@@ -1,0 +1,30 @@
+import type { ProductRecord } from "../catalog/records.ts";
+
+const onlineStore = "gid://shopify/Publication/180001";
+const pointOfSale = "gid://shopify/Publication/180002";
+
+export interface PublicationRecord {
+  readonly id: string;
+  readonly isPublished: boolean;
+  readonly publishDate: string;
+  readonly publication: { readonly id: string; readonly catalog: CatalogRecord };
+}
+
+interface CatalogRecord {
+  readonly __typename: "AppCatalog";
+  readonly id: string;
+  readonly title: string;
+}
+
+/** Publications of a product: the online store if it has a publication date, and maybe point of sale. */
+export function listPublications(product: ProductRecord): PublicationRecord[] {
+  const publications: PublicationRecord[] = [];
+  if (product.publishedAt !== null) publications.push(publish(onlineStore, "Online Store", product.publishedAt));
+  if (product.onPointOfSale) publications.push(publish(pointOfSale, "Point of Sale", product.createdAt));
+  return publications;
+}
+
+function publish(id: string, title: string, publishDate: string): PublicationRecord {
+  const catalog = { __typename: "AppCatalog", id: id.replace("Publication", "AppCatalog"), title } as const;
+  return { id, isPublished: true, publishDate, publication: { id, catalog } };
+}

@@ -1,0 +1,31 @@
+import { defaultFieldResolver, type GraphQLFieldResolver } from "graphql";
+import type { RequestContext } from "./context.ts";
+import { accessDenied } from "./errors.ts";
+
+export const defaultScopes = ["read_products"] as const;
+
+const scopes: Readonly<Record<string, string>> = {
+  "QueryRoot.product": "read_products",
+  "QueryRoot.products": "read_products",
+  "QueryRoot.productsCount": "read_products",
+  "QueryRoot.productVariant": "read_products",
+  "Product.resourcePublications": "read_publications",
+  "Product.publishedOnPublication": "read_publications",
+  "InventoryItem.inventoryLevels": "read_inventory",
+  "InventoryLevel.location": "read_locations",
+};
+
+export function scopeOf(typeName: string, fieldName: string): string | undefined {
+  return scopes[`${typeName}.${fieldName}`];
+}
+
+export function requireScope<Source, Arguments>(
+  scope: string,
+  resolve: GraphQLFieldResolver<Source, RequestContext, Arguments> | undefined,
+): GraphQLFieldResolver<Source, RequestContext, Arguments> {
+  const inner = resolve ?? (defaultFieldResolver as GraphQLFieldResolver<Source, RequestContext, Arguments>);
+  return (source, args, context, info) => {
+    if (!context.scopes.has(scope)) throw accessDenied(info.fieldName, scope);
+    return inner(source, args, context, info);
+  };
+}

@@ -1,0 +1,100 @@
+import { Access, type App } from "./access.ts";
+import { BulkRuns } from "./bulk/runs.ts";
+import { Catalog } from "./catalog/catalog.ts";
+import type { Components } from "./components.ts";
+import { Counters } from "./counters.ts";
+import { Faults } from "./faults.ts";
+import { Executor } from "./graphql/executor.ts";
+import { createSchema } from "./graphql/schema.ts";
+import { defaultScopes } from "./graphql/scopes.ts";
+import { handleControl } from "./http/control.ts";
+import { createRequestId } from "./http/responses.ts";
+import { handleRequest } from "./http/router.ts";
+import { type StandInOptions, type StandInSettings, withDefaults } from "./options.ts";
+
+export type { ProductChanges } from "./catalog/changes.ts";
+export type { Fault } from "./faults.ts";
+export type { StandInOptions } from "./options.ts";
+
+/** A running stand-in for one shop. Control it through its components, or from another process at `/control`. */
+export interface StandIn extends Components {
+  /** `http://127.0.0.1:…`, without a trailing slash. */
+  readonly origin: string;
+  graphqlUrl(version?: string): string;
+  readonly accessTokenUrl: string;
+  readonly controlUrl: string;
+  /** Returns the named app, or the first. */
+  findApp(name?: string): App;
+  /** State and counters; with `allReads`, the number of reads of each product instead of a total. */
+  describe(allReads?: boolean): Readonly<Record<string, unknown>>;
+  stop(): Promise<void>;
+}
+
+export function startStandIn(options: StandInOptions = {}): StandIn {
+  const settings = withDefaults(options);
+  const components = createComponents(settings, () => origin);
+  const server = Bun.serve({
+    port: settings.port,
+    hostname: settings.hostname,
+    // A hanging response is a fault that tests ask for: the server must not end it.
+    idleTimeout: 0,
+    async fetch(request) {
+      if (new URL(request.url).pathname === "/control") return handleControl(standIn, request);
+      const requestId = createRequestId();
+      const response = await handleRequest(components, request, requestId);
+      response.headers.set("X-Request-Id", requestId);
+      return response;
+    },
+  });
+  const origin = `http://${settings.hostname}:${server.port}`;
+  const standIn: StandIn = {
+    ...components,
+    origin,
+    graphqlUrl: (version = settings.versions.at(-1) ?? "unstable") => `${origin}/admin/api/${version}/graphql.json`,
+    accessTokenUrl: `${origin}/admin/oauth/access_token`,
+    controlUrl: `${origin}/control`,
+    findApp: (name) => findApp(components, name),
+    describe: (allReads = false) => ({ origin, ...describe(components, allReads) }),
+    stop: async () => {
+      await server.stop(true);
+      await components.bulk.stop();
+    },
+  };
+  return standIn;
+}
+
+function createComponents(settings: StandInSettings, origin: () => string): Components {
+  const { seed, now } = settings;
+  const counters = new Counters();
+  const faults = new Faults(seed, (kind) => counters.countFault(kind));
+  for (const fault of settings.faults) faults.add(fault);
+  const schema = createSchema();
+  const endsAt = Math.floor(Date.parse(settings.endsAt) / 1000);
+  const catalog = new Catalog({ ...settings, count: settings.products, endsAt });
+  const bulk = new BulkRuns({ schema, catalog, seed, settings: settings.bulk, now, origin });
+  const access = new Access({ ...settings, scopes: defaultScopes });
+  return { settings, access, bulk, catalog, counters, faults, executor: new Executor(schema) };
+}
+
+function findApp({ access }: Components, name: string | undefined): App {
+  const app = access.apps.find((candidate) => name === undefined || candidate.name === name);
+  if (app === undefined) throw new Error(`there is no app "${name}"`);
+  return app;
+}
+
+function describe({ settings, access, bulk, catalog, counters, faults }: Components, allReads: boolean) {
+  const { productReads, ...counts } = counters.toJSON();
+  const reads = Object.values(productReads);
+  const summary = { products: reads.length, reads: reads.reduce((sum, count) => sum + count, 0) };
+  return {
+    shop: settings.shop,
+    versions: settings.versions,
+    products: catalog.count,
+    specials: Object.fromEntries(settings.specials.map((name) => [name, catalog.idOfSpecial(name)])),
+    apps: access.apps.map(({ name, scopes, bucket }) => ({ name, scopes: [...scopes], throttleStatus: bucket.status })),
+    faults: faults.pending,
+    bulk: bulk.settings,
+    bulkRuns: bulk.list().map(({ id, status, objectCount, url }) => ({ id, status, objectCount, url })),
+    counters: { ...counts, productReads: allReads ? productReads : summary },
+  };
+}
