@@ -1,3 +1,4 @@
+import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -325,6 +326,20 @@ describe("pds import", () => {
     const report = await jsonOf(["import", "products", products, oneProduct, "--brand", "Other"], environment);
     expect(report).toMatchObject({ job: "catalog-import", brand: "Other", outcome: "succeeded", counts: 3 });
     expect(await jsonOf(["history"], environment)).toMatchObject({ histories: [{ brand: "Other", counts: 3 }] });
+  });
+});
+
+describe("a fault of the program", () => {
+  test("is one line, and its stack is shown when the log's level asks for it", async () => {
+    const store = join(await temporaryFolder(), "pds.sqlite");
+    const environment = { DATABASE_URL: `sqlite:${store}` };
+    expect(await pds(["history"], environment)).toMatchObject({ code: 0 });
+    using database = new Database(store);
+    database.run("DROP TABLE run");
+    const { code, stdout, stderr } = await pds(["history"], environment);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toBe("pds: SQLiteError: no such table: run (LOG_LEVEL=debug shows where)\n");
+    expect((await pds(["history"], { ...environment, LOG_LEVEL: "debug" })).stderr).toMatch(/\n +at /);
   });
 });
 
