@@ -1,3 +1,4 @@
+import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -358,6 +359,20 @@ describe("a brand that looks like an option", () => {
     const environment = await newStore();
     expect(await jsonOf(["import", "personalization", ...words, feed], environment)).toMatchObject({ brand });
     expect(await jsonOf(["history"], environment)).toMatchObject({ histories: [{ brand, counts: 12 }] });
+  });
+});
+
+describe("a fault of the program", () => {
+  test("is one line, and its stack is shown when the log's level asks for it", async () => {
+    const store = join(await temporaryFolder(), "pds.sqlite");
+    const environment = { DATABASE_URL: `sqlite:${store}` };
+    expect(await pds(["history"], environment)).toMatchObject({ code: 0 });
+    using database = new Database(store);
+    database.run("DROP TABLE run");
+    const { code, stdout, stderr } = await pds(["history"], environment);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toBe("pds: SQLiteError: no such table: run (LOG_LEVEL=debug shows where)\n");
+    expect((await pds(["history"], { ...environment, LOG_LEVEL: "debug" })).stderr).toMatch(/\n +at /);
   });
 });
 

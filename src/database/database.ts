@@ -44,6 +44,23 @@ export async function inTurn<T>(dialect: Dialect, work: () => Promise<T>): Promi
   }
 }
 
+const triesWhenFull = 3;
+const fullPauseMs = 100;
+
+/** Does what must be done even when the store's disk is full: a little room comes from its log. */
+export async function inFullStore<T>({ sql, dialect }: Database, work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!dialect.isFull(error) || attempt === triesWhenFull) throw error;
+      await Bun.sleep(fullPauseMs);
+      // It may be too full even for that.
+      await sql.unsafe(dialect.shrinkLog).catch(() => {});
+    }
+  }
+}
+
 /** An error of the store, put so that a person knows what to do when it is full; any other error as it is. */
 export function explainFull({ dialect, name }: Pick<Database, "dialect" | "name">, error: unknown): unknown {
   if (error instanceof ServiceError || !dialect.isFull(error)) return error;

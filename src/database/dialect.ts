@@ -39,6 +39,8 @@ export interface Dialect {
   readonly load: <Row>(sql: SQL, rows: NewRows<Row>) => Promise<void>;
   /** Statement that gives the space of deleted rows back to a table, and tells its readers which pages everyone may see. */
   readonly tidy: (table: string) => string;
+  /** Statement that gives back what the log of changes takes on the disk. */
+  readonly shrinkLog: string;
   /** Expression: the database's clock, as ISO 8601 text in UTC with milliseconds. */
   readonly now: string;
   /** Expression: the same some seconds later. */
@@ -145,6 +147,8 @@ const sqlite: Dialect = {
   load: (sql, rows) => insertRows(sql, positional, rows),
   // Deleted rows leave free pages behind at once.
   tidy: () => "SELECT 1",
+  // It waits until no reader needs the log.
+  shrinkLog: "PRAGMA wal_checkpoint(TRUNCATE)",
   now: "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')",
   later: (seconds) => `strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+${seconds} seconds')`,
   // Nor does it write the log back, which is work for as long as an import's: whoever else writes does that.
@@ -198,6 +202,7 @@ const postgres: Dialect = {
   placeholder: (place) => `$${place}`,
   load: loadByCopy,
   tidy: (table) => `VACUUM ${table}`,
+  shrinkLog: "SELECT 1",
   now: textOf("clock_timestamp()"),
   later: (seconds) => textOf(`clock_timestamp() + interval '${seconds} seconds'`),
   yielding: [],

@@ -2,7 +2,7 @@ import type { SQL } from "bun";
 import { ServiceError } from "../errors.ts";
 import { recordPersonalizationChange } from "./change.ts";
 import type { Database } from "./database.ts";
-import { checkRoom, writing } from "./database.ts";
+import { checkRoom, inFullStore, writing } from "./database.ts";
 import { type Cell, insertRows } from "./rows.ts";
 
 /** The tables of a generation's rows, by the list that each holds. */
@@ -209,8 +209,10 @@ export async function finishGeneration(
 
 /** Gives up a generation that is being loaded. */
 export async function abandonGeneration(database: Database, brand: string, generation: number): Promise<void> {
-  await database.sql`UPDATE generation SET state = 'removed' WHERE id = ${generation} AND state = 'loading'`;
-  await sweepGenerations(database, brand);
+  await inFullStore(database, async () => {
+    await database.sql`UPDATE generation SET state = 'removed' WHERE id = ${generation} AND state = 'loading'`;
+    await sweepGenerations(database, brand);
+  });
   await tidyTables(database);
 }
 

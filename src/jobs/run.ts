@@ -1,4 +1,4 @@
-import { type Database, explainFull } from "../database/database.ts";
+import { type Database, explainFull, inFullStore } from "../database/database.ts";
 import { finishRun, type RunEnd, renewLease } from "../database/run.ts";
 import type { ImportReport, Outcome } from "../job.ts";
 import type { Job } from "./index.ts";
@@ -52,7 +52,7 @@ async function record(database: Database, id: number, end: RunEnd): Promise<void
   } catch (error) {
     if (!database.dialect.isFull(error)) throw error;
     const { report: _, ...rest } = end;
-    await finishRun(database, id, rest);
+    await inFullStore(database, () => finishRun(database, id, rest));
   }
 }
 
