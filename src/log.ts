@@ -23,7 +23,9 @@ const withoutCredentials = (destination: DestinationStream): DestinationStream =
 
 /** The stack of what the system or the store reported tells nothing: they are about the machine, not the program. */
 function describeError(error: Error, level: LogLevel): unknown {
-  const { name: type, message, code } = error as NodeJS.ErrnoException;
-  if (code === undefined || level === "debug" || level === "trace") return pino.stdSerializers.err(error);
-  return { type, message, code };
+  const described = pino.stdSerializers.err(error);
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === undefined || level === "debug" || level === "trace") return described;
+  // The message names the causes too.
+  return { type: described.type, message: described.message, code };
 }

@@ -56,7 +56,13 @@ interface Seen {
 
 async function createWorld(engine: "sqlite" | "postgres") {
   const url = await createStore(engine);
-  const environment: Environment = { DATABASE_URL: url, BRAND: "acme", SHOP_DOMAIN: shop, SCHEDULER: "off" };
+  const environment: Environment = {
+    DATABASE_URL: url,
+    BRAND: "acme",
+    SHOP_DOMAIN: shop,
+    SCHEDULER: "off",
+    VISIBLE: "all",
+  };
   const services = [await serve(environment), await serve(environment)];
   afterAll(() => Promise.all(services.map((service) => service.stop())));
   const sql = new SQL(url, { max: 1 });

@@ -29,7 +29,7 @@ export function adminResources({ console, readiness, metrics, token }: AdminCont
     toFailure: (failure, requestId, request) =>
       wantsPage(request) ? console.toFailure(failure, requestId) : toProblem(failure, requestId),
   });
-  const pages = Object.entries(console.pages).map(([route, render]) => [route, forPeople(pageHandler(render))]);
+  const pages = Object.entries(console.pages).map(([route, render]) => [route, forPeople(pageHandler(render, hostOf))]);
   return {
     ...Object.fromEntries(pages),
     "/livez": { get: getLiveness, isProbe: true },
@@ -44,9 +44,10 @@ const wantsPage = (request: Request) => (request.headers.get("accept") ?? "").in
 /** How long a page may take: it must not hang with the store. */
 const pageMs = 20_000;
 
-export function pageHandler(render: RenderPage): Handler {
+/** @param toHost the host of the URL that the page is given */
+export function pageHandler(render: RenderPage, toHost: (request: Request) => string = () => "localhost"): Handler {
   return async (request) => {
-    const url = new URL(`http://${hostOf(request)}${targetOf(request)}`);
+    const url = new URL(`http://${toHost(request)}${targetOf(request)}`);
     const late = Promise.withResolvers<never>();
     const timer = setTimeout(() => late.reject(new ServiceError("unavailable", "The page took too long.")), pageMs);
     try {
