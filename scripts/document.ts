@@ -6,7 +6,7 @@ import {
   planOptions,
   settingNames,
   settings,
-} from "../src/config.ts";
+} from "../src/config/index.ts";
 
 // Generates the tables of settings in the documentation; with --check it only reports whether they are up to date.
 const root = Bun.fileURLToPath(new URL("..", import.meta.url));

@@ -1,8 +1,8 @@
 #!/usr/bin/env bun
 import { parseArgs } from "node:util";
 import { type Command, type CommandOption, commands } from "./commands/index.ts";
-import { print, tell } from "./commands/output.ts";
-import { readConfig } from "./config.ts";
+import { print, printMessage } from "./commands/output.ts";
+import { readConfig } from "./config/index.ts";
 import { ServiceError } from "./errors.ts";
 
 /** Exit statuses. */
@@ -36,7 +36,7 @@ function helpOf(name: string, { usage, summary, options = {} }: Command): string
 }
 
 function misuse(message: string): number {
-  tell(`pds: ${message}`);
+  printMessage(`pds: ${message}`);
   return misused;
 }
 
@@ -44,7 +44,7 @@ async function main(args: string[]): Promise<number> {
   const found = findCommand(args);
   if (found === undefined) {
     if (args.length === 0) {
-      tell(overview());
+      printMessage(overview());
       return misused;
     }
     if (args[0] === "--help" || args[0] === "-h" || args[0] === "help") {
@@ -83,9 +83,9 @@ async function main(args: string[]): Promise<number> {
 /** One line for people; who looks for a fault in the program sets the log's level. */
 function tellFailure(error: unknown): void {
   const { name, message, stack } = error instanceof Error ? error : new Error(`${error}`);
-  if (error instanceof ServiceError) tell(`pds: ${message}`);
-  else if (showsStacks()) tell(`pds: ${stack ?? message}`);
-  else tell(`pds: ${name}: ${message.replace(/\s+/g, " ")} (LOG_LEVEL=debug shows where)`);
+  if (error instanceof ServiceError) printMessage(`pds: ${message}`);
+  else if (showsStacks()) printMessage(`pds: ${stack ?? message}`);
+  else printMessage(`pds: ${name}: ${message.replace(/\s+/g, " ")} (LOG_LEVEL=debug shows where)`);
 }
 
 function showsStacks(): boolean {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { readConfig } from "../src/config.ts";
+import { readConfig } from "../src/config/index.ts";
 import { ServiceError } from "../src/errors.ts";
 import { type Environment, pds, serve, temporaryFolder, writeFiles } from "./support/pds.ts";
 import { createPostgresDatabase } from "./support/postgres.ts";

@@ -8,10 +8,10 @@ import { pages } from "../src/console/pages/index.ts";
 import { listProblems } from "../src/console/problems.ts";
 import { originOf } from "../src/console/urls.ts";
 import { closeDatabase, openDatabase } from "../src/database/index.ts";
-import { saveProducts, toStored } from "../src/database/product.ts";
+import { saveProducts, toStoredProduct } from "../src/database/product.ts";
 import { searchProducts } from "../src/database/search.ts";
 import { durationInWords, formatDuration, relativeTime } from "../src/format.ts";
-import type { JobHealth, Run } from "../src/job.ts";
+import type { JobHealth, Run } from "../src/model/job.ts";
 import { toProduct, toVariant } from "./support/catalog.ts";
 import { feedFiles, writeFeed } from "./support/feed.ts";
 import {
@@ -297,7 +297,7 @@ describe.each(stores)("the console on $engine", ({ engine, url }) => {
     const find = async (text: string) => (await searchProducts(database, text, 5)).map(({ id }) => id);
     const id = 2n ** 60n + 1n;
     const product = (title: string, sku: string) =>
-      toStored(toProduct(id, { title, handle: "kept", variants: [toVariant(id, { sku })] }));
+      toStoredProduct(toProduct(id, { title, handle: "kept", variants: [toVariant(id, { sku })] }));
     await saveProducts(database, [product("Quixotic Zeppelin", "ZZ/1")]);
     expect([await find("zepp"), await find("zz1"), await find("ZZ/1")]).toEqual([[`${id}`], [`${id}`], [`${id}`]]);
     await saveProducts(database, [product("Quixotic Airship", "YY/1")]);
@@ -320,7 +320,7 @@ describe.each(stores)("the console on $engine", ({ engine, url }) => {
 
 test("a store that predates search becomes searchable when it is opened", async () => {
   const database = await openDatabase(`sqlite:${join(folder, "older.sqlite")}`);
-  await saveProducts(database, [toStored(toProduct(7, { title: "Éclair plate" }))]);
+  await saveProducts(database, [toStoredProduct(toProduct(7, { title: "Éclair plate" }))]);
   const later = ["product_word_inserted", "product_word_updated", "product_word_deleted"];
   for (const trigger of later) await database.sql.unsafe(`DROP TRIGGER ${trigger}`);
   const indexes = ["personalization_style_by_group", "run_by_failure", "run_by_abandonment"];

@@ -12,26 +12,23 @@ interface Import {
 /** The floors from the ground up, each a list of its groups; a group is a folder, or a file at the root of `src`. */
 const floors = [
   [
-    "product",
-    "personalization",
-    "history",
-    "job",
-    "schedule",
-    "fingerprint",
-    "caching",
-    "program",
-    "json",
+    "model",
     "errors",
+    "json",
     "credentials",
-    "temporary",
-    "sample",
+    "temporary-folder",
+    "concurrency-limiter",
     "page",
     "format",
+    "program",
+    "sample",
     "terminal",
   ],
   ["config", "log"],
-  ["database", "shopify", "feed"],
-  ["jobs", "http", "console", "example", "workers"],
+  ["database", "platforms", "feed"],
+  ["cache", "jobs"],
+  ["http", "catalog", "personalization"],
+  ["operations", "reference", "widget", "admin", "console", "example"],
   ["service"],
   ["commands"],
   ["main"],
@@ -52,7 +49,7 @@ function refusal(file: string, { path, typeOnly }: Import): string | undefined {
   if (!path.startsWith(".")) return undefined;
   const target = posix.join(posix.dirname(file), path);
   if (outside.includes(target) || groupOf(target) === groupOf(file)) return undefined;
-  if (file === "log.ts" && target === "config.ts" && typeOnly) return undefined;
+  if (file === "log.ts" && target === "config/index.ts" && typeOnly) return undefined;
   const [from, to] = [floorOf(file), floorOf(target)];
   if (from < 0 || to < 0) return `${file} imports ${target}: ${from < 0 ? file : target} stands on no floor`;
   if (to > from) return `${file} imports ${target}: that is up`;
@@ -75,7 +72,7 @@ function importsOf(text: string): Import[] {
 
 /** What a source text may not hold, whatever it imports. */
 function faultsOf(file: string, text: string): string[] {
-  const mayKnowEngines = ["database/dialect.ts", "database/index.ts", "config.ts"].includes(file);
+  const mayKnowEngines = ["database/dialect.ts", "database/index.ts", "config/index.ts"].includes(file);
   const withoutComments = text.replace(/\/\*[\s\S]*?\*\/|(?<!:)\/\/.*/g, "");
   const faults = {
     "silences the type checker": /@ts-(ignore|expect-error|nocheck)/.test(text),
@@ -118,29 +115,30 @@ describe("the source", () => {
 
 describe("the rule on imports", () => {
   test.each([
-    ["feed/product.ts", `import { writing } from "../database/index.ts";`, "sideways"],
-    ["feed/product.ts", `import type { Database } from "../database/index.ts";`, "sideways"],
-    ["http/product.ts", `import { listJobs } from "../jobs/index.ts";`, "sideways"],
-    ["jobs/index.ts", `import { endpoint } from "../http/server.ts";`, "sideways"],
-    ["example/index.tsx", `import { fileHandler } from "../http/file.ts";`, "sideways"],
-    ["http/public.ts", `import { examplePages } from "../example/index.tsx";`, "sideways"],
-    ["config.ts", `import type { Log } from "./log.ts";`, "sideways"],
-    ["log.ts", `import { settings } from "./config.ts";`, "sideways"],
-    ["product.ts", `import { readConfig } from "./config.ts";`, "up"],
-    ["history.ts", `import type { LogLevel } from "./config.ts";`, "up"],
-    ["history.ts", `export { historyLimit } from "./database/run.ts";`, "up"],
+    ["feed/csv.ts", `import { writing } from "../database/index.ts";`, "sideways"],
+    ["feed/csv.ts", `import type { Database } from "../database/index.ts";`, "sideways"],
+    ["platforms/shopify/read.ts", `import { createSpool } from "../../feed/source.ts";`, "sideways"],
+    ["catalog/sync.ts", `import { listen } from "../http/server.ts";`, "sideways"],
+    ["jobs/run.ts", `import { ResponseCache } from "../cache/response-cache.ts";`, "sideways"],
+    ["operations/index.ts", `import { examplePages } from "../example/index.tsx";`, "sideways"],
+    ["config/index.ts", `import type { Log } from "../log.ts";`, "sideways"],
+    ["log.ts", `import { settings } from "./config/index.ts";`, "sideways"],
+    ["model/product.ts", `import { readConfig } from "../config/index.ts";`, "up"],
+    ["model/history.ts", `import type { LogLevel } from "../config/index.ts";`, "up"],
+    ["model/history.ts", `export { historyLimit } from "../database/run.ts";`, "up"],
     ["errors.ts", `export * from "./http/errors.ts";`, "up"],
-    ["config.ts", `import { openDatabase } from "./database/index.ts";`, "up"],
-    ["database/run.ts", `import {\n  runJob,\n  type Job,\n} from "../jobs/index.ts";`, "up"],
-    ["database/run.ts", `const { runJob } = await import("../jobs/index.ts");`, "up"],
-    ["database/run.ts", `let job: import("../jobs/index.ts").Job;`, "up"],
-    ["jobs/index.ts", `import "../service.ts";`, "up"],
-    ["service.ts", `import { commands } from "./commands/index.ts";`, "up"],
+    ["config/index.ts", `import { openDatabase } from "../database/index.ts";`, "up"],
+    ["database/run.ts", `import {\n  runJob,\n  type Job,\n} from "../jobs/run.ts";`, "up"],
+    ["database/run.ts", `const { runJob } = await import("../jobs/run.ts");`, "up"],
+    ["database/run.ts", `let job: import("../jobs/job.ts").Job;`, "up"],
+    ["jobs/run.ts", `import { catalogSync } from "../catalog/sync.ts";`, "up"],
+    ["jobs/run.ts", `import "../service/start.ts";`, "up"],
+    ["service/start.ts", `import { commands } from "../commands/index.ts";`, "up"],
     ["commands/index.ts", `import "../main.ts";`, "up"],
     ["http/server.ts", "await import(file);", "computes"],
     ["http/server.ts", `import { helper } from "../utilities.ts";`, "no floor"],
     ["http/server.ts", `import { pds } from "../../test/support/pds.ts";`, "no floor"],
-    ["utilities.ts", `import { z } from "./product.ts";`, "no floor"],
+    ["utilities.ts", `import { z } from "./json.ts";`, "no floor"],
   ])("refuses in %s: %j (%s)", (file, text, reason) => {
     const imports = importsOf(text);
     expect(imports).toHaveLength(1);
@@ -148,16 +146,16 @@ describe("the rule on imports", () => {
   });
 
   test.each([
-    ["product.ts", `import { z } from "zod";`],
-    ["history.ts", `import type { FinishedRun } from "./job.ts";`],
-    ["log.ts", `import type { LogLevel } from "./config.ts";`],
-    ["database/run.ts", `import { historyLimit } from "../history.ts";`],
+    ["model/product.ts", `import { z } from "zod";`],
+    ["model/history.ts", `import type { FinishedRun } from "./job.ts";`],
+    ["log.ts", `import type { LogLevel } from "./config/index.ts";`],
+    ["database/run.ts", `import { historyLimit } from "../model/history.ts";`],
     ["database/run.ts", `import type { Log } from "../log.ts";`],
     ["database/run.ts", `import type { Database } from "./index.ts";`],
-    ["http/openapi.ts", `import packageJson from "../../package.json" with { type: "json" };`],
-    ["jobs/index.ts", `import { readProducts } from "../feed/product.ts";`],
-    ["service.ts", `import { listen } from "./http/server.ts";`],
-    ["commands/index.ts", `const { listJobs } = await import("../jobs/index.ts");`],
+    ["reference/openapi.ts", `import packageJson from "../../package.json" with { type: "json" };`],
+    ["catalog/import.ts", `import { checkFile } from "../feed/source.ts";`],
+    ["service/start.ts", `import { listen } from "../http/server.ts";`],
+    ["commands/index.ts", `const { listJobs } = await import("../service/jobs.ts");`],
     ["main.ts", `import { type Command, commands } from "./commands/index.ts";`],
   ])("allows in %s: %j", (file, text) => {
     const imports = importsOf(text);
@@ -168,8 +166,8 @@ describe("the rule on imports", () => {
 
 describe("the rule on the text", () => {
   test.each([
-    ["jobs/index.ts", "// as SQLite does it"],
-    ["http/health.ts", `const url = "postgres://";`],
+    ["jobs/run.ts", "// as SQLite does it"],
+    ["admin/health.ts", `const url = "postgres://";`],
     ["json.ts", "const a: any = 1;"],
     ["json.ts", "const a = b as any;"],
     ["json.ts", "function f(a: any, b: Array<any>) {}"],
@@ -182,7 +180,7 @@ describe("the rule on the text", () => {
   });
 
   test.each([
-    ["config.ts", `const url = "sqlite:data/pds.sqlite";`],
+    ["config/index.ts", `const url = "sqlite:data/pds.sqlite";`],
     ["database/dialect.ts", "const postgres: Dialect = {};"],
     ["json.ts", "// Picks (any free one): any of them, if any, or any other."],
     ["json.ts", "/**\n * One of them, any.\n */"],

@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, spyOn, test } from "bun:test";
-import { parseCachePolicy } from "../src/caching.ts";
-import { Content, Template } from "../src/http/answer.ts";
-import { type Kind, lifetimeOf, Memory } from "../src/http/memory.ts";
+import { Content, Template } from "../src/cache/response.ts";
+import { type CacheNamespace, lifetimeOf, ResponseCache } from "../src/cache/response-cache.ts";
 import { toJson } from "../src/json.ts";
+import { parseCachePolicy } from "../src/model/cache-policy.ts";
 import { toProduct } from "./support/catalog.ts";
 import { feedFiles, writeFeed } from "./support/feed.ts";
 import {
@@ -56,7 +56,7 @@ async function serveAll(...environments: readonly Record<string, string>[]): Pro
 
 const headersOf = async (service: RunningService, path: string, headers: Record<string, string> = {}) =>
   (await service.get(path, { headers })).headers;
-const tagOf = async (service: RunningService, path: string) => (await headersOf(service, path)).get("etag") ?? "";
+const hashTag = async (service: RunningService, path: string) => (await headersOf(service, path)).get("etag") ?? "";
 
 /** An answer may be read by any page, and is nothing that a browser may run or show. */
 function expectCommon(response: Response): void {
@@ -100,7 +100,7 @@ for (const engine of engines) {
     test.each(casesFor(engine, conditional))(
       "of %s is weak, and the same for every coding and method",
       async (path) => {
-        const tag = await tagOf(service, path);
+        const tag = await hashTag(service, path);
         expect(tag).toMatch(/^W\/"[\w.+/=-]{8,}"$/);
         for (const coding of ["identity", "br", "zstd", "gzip"]) {
           expect((await headersOf(service, path, { "Accept-Encoding": coding })).get("etag")).toBe(tag);
@@ -112,21 +112,21 @@ for (const engine of engines) {
     test("is the same on another replica, without memory, and after a restart", async () => {
       await using restarted = await serve(environment);
       for (const path of conditional) {
-        const tag = await tagOf(service, path);
-        for (const other of [replica, forgetful, restarted]) expect(await tagOf(other, path)).toBe(tag);
+        const tag = await hashTag(service, path);
+        for (const other of [replica, forgetful, restarted]) expect(await hashTag(other, path)).toBe(tag);
       }
     });
 
     test("of a product is another for another shop, and of nothing else", async () => {
-      expect(await tagOf(otherShop, paths.product)).not.toBe(await tagOf(service, paths.product));
+      expect(await hashTag(otherShop, paths.product)).not.toBe(await hashTag(service, paths.product));
       for (const path of [paths.personalization, paths.unknownSku, paths.histories]) {
-        expect(await tagOf(otherShop, path)).toBe(await tagOf(service, path));
+        expect(await hashTag(otherShop, path)).toBe(await hashTag(service, path));
       }
     });
 
     test("is told apart from those of other bodies", async () => {
       const several = ["/api/v1/products/7", "/api/v1/products/8", paths.personalization, paths.unknownSku];
-      expect(new Set(await Promise.all(several.map((path) => tagOf(service, path)))).size).toBe(several.length);
+      expect(new Set(await Promise.all(several.map((path) => hashTag(service, path)))).size).toBe(several.length);
     });
   });
 
@@ -152,7 +152,7 @@ for (const engine of engines) {
     ];
     test.each(casesFor(engine, cases))("naming %s", async (_, toNames, status) => {
       for (const path of [paths.product, paths.personalization, "/docs"]) {
-        const opaque = (await tagOf(service, path)).slice(3, -1);
+        const opaque = (await hashTag(service, path)).slice(3, -1);
         for (const method of ["GET", "HEAD"]) {
           const headers = { "If-None-Match": toNames(opaque) };
           const response = await service.get(path, { method, headers });
@@ -269,7 +269,7 @@ for (const engine of engines) {
     });
 
     test("in the history is told within a second, with another tag", async () => {
-      const tag = await tagOf(service, paths.histories);
+      const tag = await hashTag(service, paths.histories);
       const readBrand = async () => {
         const { histories } = (await (await service.get(paths.histories)).json()) as { histories: { brand: string }[] };
         return histories[0]?.brand;
@@ -277,7 +277,7 @@ for (const engine of engines) {
       await readBrand();
       expect((await pds(["import", "products", products, "--brand", "newest"], environment)).code).toBe(0);
       await untilEqual(readBrand, "newest", 1000);
-      expect(await tagOf(service, paths.histories)).not.toBe(tag);
+      expect(await hashTag(service, paths.histories)).not.toBe(tag);
     });
   });
 
@@ -523,9 +523,9 @@ describe("that there is nothing", () => {
   /** A memory, a clock, and something that may come to be there. */
   function setUp() {
     const state = { nowMs: 1000, isThere: false, asked: 0, isFailing: false };
-    const memory = new Memory(2 ** 20, () => 0);
+    const memory = new ResponseCache(2 ** 20, () => 0);
     const toContent = (body: string) => new Content({ template: new Template("text/plain"), body, tag: body });
-    const kindOf = (name: string, empty: Content | undefined): Kind => ({
+    const kindOf = (name: string, empty: Content | undefined): CacheNamespace => ({
       name,
       ...lifetimeOf(policy, 86_400),
       find: async () => {
@@ -534,7 +534,7 @@ describe("that there is nothing", () => {
         return state.isThere ? { content: toContent("there"), isEmpty: false } : { content: empty, isEmpty: true };
       },
     });
-    const look = async (kind: Kind) => (await memory.answer(kind, "name"))?.content.etag;
+    const look = async (kind: CacheNamespace) => (await memory.answer(kind, "name"))?.content.etag;
     return { state, look, absent: kindOf("product", undefined), bare: kindOf("personalization", toContent("bare")) };
   }
 

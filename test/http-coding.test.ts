@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from "node:zlib";
 import fc from "fast-check";
-import { chooseCoding } from "../src/http/coding.ts";
+import { chooseEncoding } from "../src/cache/encoding.ts";
 import { toJson } from "../src/json.ts";
 import { toMetafield, toProduct } from "./support/catalog.ts";
 import { feedFiles, writeFeed } from "./support/feed.ts";
@@ -143,9 +143,9 @@ describe("what is accepted", () => {
     ["__proto__, constructor", "identity"],
   ];
   test.each(cases)("%j gives %s", (accepted, coding) => {
-    expect<string>(chooseCoding(accepted)).toBe(coding);
+    expect<string>(chooseEncoding(accepted)).toBe(coding);
     // Remembered it is the same.
-    expect<string>(chooseCoding(accepted)).toBe(coding);
+    expect<string>(chooseEncoding(accepted)).toBe(coding);
   });
 
   test.each(cases.filter(([accepted]) => accepted !== null && !accepted.startsWith("\t")))(
@@ -191,7 +191,7 @@ describe("what is accepted", () => {
           const weight = thousandths === undefined ? "" : `${after};${before}q=${thousandths / 1000}`;
           return `${before}${isUpper ? name.toUpperCase() : name}${weight}${after}`;
         });
-        expect<string>(chooseCoding(members.join(","))).toBe(reference(of));
+        expect<string>(chooseEncoding(members.join(","))).toBe(reference(of));
       }),
       { numRuns: 3000 },
     );
@@ -200,7 +200,7 @@ describe("what is accepted", () => {
   test("may be anything at all", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 300 }), (text) => {
-        expect(["br", "zstd", "gzip", "identity"]).toContain(chooseCoding(text));
+        expect(["br", "zstd", "gzip", "identity"]).toContain(chooseEncoding(text));
       }),
     );
   });

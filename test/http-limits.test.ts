@@ -1,11 +1,11 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import fc from "fast-check";
-import { settings } from "../src/config.ts";
+import { settings } from "../src/config/index.ts";
 import { ServiceError } from "../src/errors.ts";
-import { clientAddress, RateLimiter, toBlockList } from "../src/http/client.ts";
 import { toFailure } from "../src/http/errors.ts";
 import { FailureLog } from "../src/http/failure-log.ts";
+import { clientAddress, RateLimiter, toBlockList } from "../src/http/rate-limiter.ts";
 import { type Environment, isCampaign, pds, type RunningService, serve, temporaryFolder } from "./support/pds.ts";
 import { createMemoryLog } from "./support/shopify.ts";
 import { until } from "./support/until.ts";

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { toJson } from "../src/json.ts";
-import type { Product } from "../src/product.ts";
+import type { Product } from "../src/model/product.ts";
 import { toMetafield, toProduct, toVariant } from "./support/catalog.ts";
 import {
   casesFor,

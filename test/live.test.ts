@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { productAnswerSchema } from "../src/product.ts";
+import { productAnswerSchema } from "../src/model/product.ts";
 import { createStore, type Environment, engines, pds, type RunningService, serve } from "./support/pds.ts";
 import { asked, environmentOf, readAnswers, shop, startPlatform, token } from "./support/platform.ts";
 import { until } from "./support/until.ts";

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, spyOn, test } from "bun:test";
 import fc from "fast-check";
-import { parseCachePolicy } from "../src/caching.ts";
-import { Answer, Content, Template } from "../src/http/answer.ts";
-import { Gate } from "../src/http/gate.ts";
-import { type Finding, type Kind, lifetimeOf, Memory } from "../src/http/memory.ts";
+import { Answer, Content, Template } from "../src/cache/response.ts";
+import { type CacheEntry, type CacheNamespace, lifetimeOf, ResponseCache } from "../src/cache/response-cache.ts";
+import { ConcurrencyLimiter } from "../src/concurrency-limiter.ts";
+import { parseCachePolicy } from "../src/model/cache-policy.ts";
 
 // The clock of what is remembered stands still unless a test moves it.
 let nowMs = 1_000_000;
@@ -13,7 +13,7 @@ const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 interface Asked {
   readonly name: string;
-  readonly give: (body: string, finding?: Partial<Finding>) => Promise<void>;
+  readonly give: (body: string, finding?: Partial<CacheEntry>) => Promise<void>;
   readonly fail: (message: string) => Promise<void>;
 }
 
@@ -27,16 +27,16 @@ function toContent(body: string): Content {
 }
 
 /** A kind whose findings the test gives by hand, in any order. */
-function createKind(times: Partial<Kind> = {}) {
+function createKind(times: Partial<CacheNamespace> = {}) {
   const asked: Asked[] = [];
-  const kind: Kind = {
+  const kind: CacheNamespace = {
     name: "thing",
     isWatched: true,
     freshMs: 1000,
     staleWhileRevalidateMs: 10_000,
     staleIfErrorMs: 100_000,
     find: (name) => {
-      const { promise, resolve, reject } = Promise.withResolvers<Finding>();
+      const { promise, resolve, reject } = Promise.withResolvers<CacheEntry>();
       asked.push({
         name,
         give: (body, finding) => {
@@ -61,14 +61,14 @@ function createKind(times: Partial<Kind> = {}) {
 }
 
 /** A kind that finds at once what a name stands for. */
-const kindOf = (find: (name: string) => Finding, times: Partial<Kind> = {}): Kind =>
+const kindOf = (find: (name: string) => CacheEntry, times: Partial<CacheNamespace> = {}): CacheNamespace =>
   createKind({ find: async (name) => find(name), ...times }).kind;
 
 const bodyOf = (answer: Answer | undefined) => answer && bodies.get(answer.content);
 const headerOf = (answer: Answer | undefined, name: string) => answer?.headersFor("identity").get(name) ?? null;
 
 /** An answer that must be there without waiting. */
-function now(answer: ReturnType<Memory["answer"]>): Answer {
+function now(answer: ReturnType<ResponseCache["answer"]>): Answer {
   if (!(answer instanceof Answer)) throw new Error(`it was not there at once: ${Bun.inspect(answer)}`);
   return answer;
 }
@@ -76,7 +76,7 @@ function now(answer: ReturnType<Memory["answer"]>): Answer {
 const megabyte = 2 ** 20;
 const never = () => 0;
 
-async function remember(memory: Memory, kind: Kind, ...names: string[]): Promise<void> {
+async function remember(memory: ResponseCache, kind: CacheNamespace, ...names: string[]): Promise<void> {
   for (const name of names) await memory.answer(kind, name);
 }
 
@@ -90,7 +90,7 @@ describe("the memory", () => {
 
   test("has a name found once however many ask, and then gives it at once", async () => {
     const { kind, asked, last } = createKind();
-    const memory = new Memory(megabyte, never);
+    const memory = new ResponseCache(megabyte, never);
     const waiting = Array.from({ length: 50 }, () => memory.answer(kind, "a"));
     expect(waiting.every((each) => each instanceof Promise)).toBe(true);
     const other = memory.answer(kind, "b");
@@ -109,7 +109,7 @@ describe("the memory", () => {
   });
 
   test("keeps the same name of two kinds apart", async () => {
-    const memory = new Memory(megabyte, never);
+    const memory = new ResponseCache(megabyte, never);
     const one = kindOf(() => ({ content: toContent("1"), isEmpty: false }), { name: "one" });
     const other = kindOf(() => ({ content: toContent("2"), isEmpty: false }), { name: "other" });
     await remember(memory, one, "a");
@@ -122,7 +122,7 @@ describe("the memory", () => {
   test("takes no more than its budget: what was not asked for the longest goes first, and is counted", async () => {
     const body = "x".repeat(3000);
     const entryBytes = 2 * body.length + 2048;
-    const memory = new Memory(10 * entryBytes, never);
+    const memory = new ResponseCache(10 * entryBytes, never);
     const kind = kindOf(() => ({ content: toContent(body), isEmpty: false }));
     const names = Array.from({ length: 10 }, (_, index) => `${index}`);
     await remember(memory, kind, ...names);
@@ -135,7 +135,7 @@ describe("the memory", () => {
   });
 
   test("gives what is larger than all of its budget without keeping it", async () => {
-    const memory = new Memory(20_000, never);
+    const memory = new ResponseCache(20_000, never);
     const small = kindOf(() => ({ content: toContent("small"), isEmpty: false }));
     const large = kindOf(() => ({ content: toContent("x".repeat(30_000)), isEmpty: false }), { name: "large" });
     await remember(memory, small, "a");
@@ -146,7 +146,7 @@ describe("the memory", () => {
 
   test("of nothing keeps nothing, and still asks once at a time", async () => {
     const { kind, asked, last } = createKind();
-    const memory = new Memory(0, never);
+    const memory = new ResponseCache(0, never);
     const both = [memory.answer(kind, "a"), memory.answer(kind, "a")];
     expect(asked).toHaveLength(1);
     await last().give("A");
@@ -157,7 +157,7 @@ describe("the memory", () => {
   });
 
   test("is not filled by names that somebody makes up", async () => {
-    const memory = new Memory(megabyte, never);
+    const memory = new ResponseCache(megabyte, never);
     const full = kindOf(() => ({ content: toContent("full"), isEmpty: false }));
     const empty = kindOf(() => ({ content: toContent("{}"), isEmpty: true }), { name: "empty" });
     await remember(memory, full, "a");
@@ -175,7 +175,7 @@ describe("the memory", () => {
     ["nothing", undefined],
   ])("keeps it for 10 s that a name stands for %s, however often it is found to be the same", async (_, content) => {
     let found = 0;
-    const memory = new Memory(megabyte, never);
+    const memory = new ResponseCache(megabyte, never);
     const kind = kindOf(
       () => {
         found++;
@@ -199,7 +199,7 @@ describe("the memory", () => {
 
   test("moves a name between the full and the empty ones", async () => {
     const { kind, last } = createKind({ freshMs: 20_000 });
-    const memory = new Memory(megabyte, never);
+    const memory = new ResponseCache(megabyte, never);
     const asking = memory.answer(kind, "a");
     await last().give("{}", { isEmpty: true });
     await asking;
@@ -220,7 +220,7 @@ describe("the memory", () => {
 
   test("gives an answer without an age while it is only read again in the background, once", async () => {
     const { kind, asked, last } = createKind();
-    const memory = new Memory(megabyte, never);
+    const memory = new ResponseCache(megabyte, never);
     const asking = memory.answer(kind, "a");
     await last().give("old");
     await asking;
@@ -243,7 +243,7 @@ describe("the memory", () => {
     let unverifiedMs = 0;
     const policy = parseCachePolicy("max-age=60, s-maxage=300, stale-if-error=86400");
     const { kind, asked, last } = createKind(lifetimeOf(policy));
-    const memory = new Memory(megabyte, () => unverifiedMs);
+    const memory = new ResponseCache(megabyte, () => unverifiedMs);
     const asking = memory.answer(kind, "a");
     await last().give("A");
     await asking;
@@ -266,7 +266,7 @@ describe("the memory", () => {
   test("gives what was read after changes could last be looked for with the age since that reading", async () => {
     let unverifiedMs = 0;
     const { kind, last } = createKind();
-    const memory = new Memory(megabyte, () => unverifiedMs);
+    const memory = new ResponseCache(megabyte, () => unverifiedMs);
     const asking = memory.answer(kind, "a");
     await last().give("A");
     await asking;
@@ -277,7 +277,7 @@ describe("the memory", () => {
 
   test("beyond that time waits for the new one", async () => {
     const { kind, last } = createKind();
-    const memory = new Memory(megabyte, never);
+    const memory = new ResponseCache(megabyte, never);
     const asking = memory.answer(kind, "a");
     await last().give("old");
     await asking;
@@ -291,7 +291,7 @@ describe("the memory", () => {
 
   test("of a kind that tells nobody of its changes waits as soon as it is old", async () => {
     const { kind, asked, last } = createKind({ isWatched: false, freshMs: 500, staleWhileRevalidateMs: 0 });
-    const memory = new Memory(megabyte, never);
+    const memory = new ResponseCache(megabyte, never);
     const asking = memory.answer(kind, "a");
     await last().give("1");
     await asking;
@@ -307,7 +307,7 @@ describe("the memory", () => {
 
   test("gives the old answer where the new one cannot be found, for as long as it may", async () => {
     const { kind, asked, last } = createKind({ isWatched: false });
-    const memory = new Memory(megabyte, never);
+    const memory = new ResponseCache(megabyte, never);
     const asking = memory.answer(kind, "a");
     await last().give("old");
     await asking;
@@ -346,7 +346,7 @@ describe("the memory", () => {
 
   test("gives a failure to all who wait, and asks anew after it", async () => {
     const { kind, asked, last } = createKind();
-    const memory = new Memory(megabyte, never);
+    const memory = new ResponseCache(megabyte, never);
     const waiting = [1, 2, 3].map(async () => memory.answer(kind, "a"));
     const settled = Promise.allSettled(waiting);
     await last().fail("away");
@@ -361,7 +361,7 @@ describe("the memory", () => {
   });
 
   test("takes a kind that throws at once for one that fails", async () => {
-    const memory = new Memory(megabyte, never);
+    const memory = new ResponseCache(megabyte, never);
     const { kind } = createKind({
       find: () => {
         throw new Error("at once");
@@ -374,13 +374,13 @@ describe("the memory", () => {
 
   test("does not keep what was found before a drop, and has whoever comes after it ask anew", async () => {
     for (const forget of [
-      (memory: Memory) => memory.drop("thing", "a"),
-      (memory: Memory) => memory.dropChanged("thing", new Set([99])),
-      (memory: Memory) => memory.dropChanged("thing", undefined),
-      (memory: Memory) => memory.clear(),
+      (memory: ResponseCache) => memory.drop("thing", "a"),
+      (memory: ResponseCache) => memory.dropChanged("thing", new Set([99])),
+      (memory: ResponseCache) => memory.dropChanged("thing", undefined),
+      (memory: ResponseCache) => memory.clear(),
     ]) {
       const { kind, asked, at } = createKind();
-      const memory = new Memory(megabyte, never);
+      const memory = new ResponseCache(megabyte, never);
       const before = memory.answer(kind, "a");
       await forget(memory);
       const after = memory.answer(kind, "a");
@@ -399,7 +399,7 @@ describe("the memory", () => {
 
   test("does not keep a search's finding that comes after a drop and after the next search's", async () => {
     const { kind, at } = createKind();
-    const memory = new Memory(megabyte, never);
+    const memory = new ResponseCache(megabyte, never);
     const before = memory.answer(kind, "a");
     memory.drop("thing", "a");
     const after = memory.answer(kind, "a");
@@ -411,8 +411,8 @@ describe("the memory", () => {
   });
 
   test("forgets by fingerprints exactly what has one of them", async () => {
-    const memory = new Memory(megabyte, never);
-    const find = (name: string): Finding => ({
+    const memory = new ResponseCache(megabyte, never);
+    const find = (name: string): CacheEntry => ({
       content: toContent(name),
       isEmpty: name.startsWith("empty"),
       fingerprints: (name.match(/\d+/g) ?? []).map(Number),
@@ -439,7 +439,7 @@ describe("the memory", () => {
   });
 
   test("lets others have their turn while it forgets some of very many", async () => {
-    const memory = new Memory(64 * megabyte, never);
+    const memory = new ResponseCache(64 * megabyte, never);
     const kind = kindOf(() => ({ content: toContent("x"), isEmpty: false, fingerprints: [1] }));
     for (let index = 0; index < 12_000; index++) await memory.answer(kind, `${index}`);
     let turns = 0;
@@ -465,7 +465,7 @@ describe("the memory", () => {
 
   test("keeps the very content whose entity tag is the same still, with its compressed forms", async () => {
     const { kind, last } = createKind();
-    const memory = new Memory(megabyte, never);
+    const memory = new ResponseCache(megabyte, never);
     const text = "the same ".repeat(500);
     const asking = memory.answer(kind, "a");
     await last().give(text);
@@ -485,7 +485,7 @@ describe("the memory", () => {
   test("while nobody can tell what has changed gives what it has, with its age, up to a limit", async () => {
     let unverifiedMs = 0;
     const { kind, asked, last } = createKind({ freshMs: 300_000 });
-    const memory = new Memory(megabyte, () => unverifiedMs);
+    const memory = new ResponseCache(megabyte, () => unverifiedMs);
     const asking = memory.answer(kind, "a");
     await last().give("A");
     await asking;
@@ -517,7 +517,7 @@ describe("the memory", () => {
       staleWhileRevalidateMs: 0,
       staleIfErrorMs: 5000,
     });
-    const memory = new Memory(megabyte, () => unverifiedMs);
+    const memory = new ResponseCache(megabyte, () => unverifiedMs);
     const asking = memory.answer(kind, "a");
     await last().give("A");
     await asking;
@@ -567,8 +567,8 @@ describe("the memory", () => {
         const waiting: Promise<unknown>[] = [];
         let unverifiedMs = 0;
         // Narrow: two of the four have room.
-        const memory = new Memory(isNarrow ? 2 * 2100 : megabyte, () => unverifiedMs);
-        const kind: Kind = {
+        const memory = new ResponseCache(isNarrow ? 2 * 2100 : megabyte, () => unverifiedMs);
+        const kind: CacheNamespace = {
           name: "thing",
           isWatched: true,
           freshMs: 1000,
@@ -577,7 +577,7 @@ describe("the memory", () => {
           find: (name) => {
             expect([name, current.has(name)]).toEqual([name, false]);
             const read = state.get(name) ?? 0;
-            const { promise, resolve, reject } = Promise.withResolvers<Finding>();
+            const { promise, resolve, reject } = Promise.withResolvers<CacheEntry>();
             const search = {
               end: (fails: boolean) => {
                 if (current.get(name) === search) current.delete(name);
@@ -649,8 +649,8 @@ describe("the memory", () => {
 
 describe("a gate", () => {
   const refusal = "The store cannot be reached at the moment.";
-  const createGate = (options: Partial<ConstructorParameters<typeof Gate>[0]> = {}) =>
-    new Gate({ name: "store", inside: 2, waiting: 3, patienceMs: 10_000, refusal, ...options });
+  const createGate = (options: Partial<ConstructorParameters<typeof ConcurrencyLimiter>[0]> = {}) =>
+    new ConcurrencyLimiter({ name: "store", inside: 2, waiting: 3, patienceMs: 10_000, refusal, ...options });
 
   /** Work that ends when the test says so. */
   const createWork = () => {
@@ -664,7 +664,7 @@ describe("a gate", () => {
     );
     return work;
   };
-  const crowd = (gate: Gate, size: number) => {
+  const crowd = (gate: ConcurrencyLimiter, size: number) => {
     const works = Array.from({ length: size }, createWork);
     const runs = works.map((work) => gate.run(work));
     for (const run of runs) run.catch(() => {});

@@ -6,7 +6,7 @@ import { isPersonalization } from "../packages/personalizer/src/answer.ts";
 import { parseInstruction } from "../packages/personalizer/src/instruction.ts";
 import { english } from "../packages/personalizer/src/labels.ts";
 import { toStyles } from "../packages/personalizer/src/selection.ts";
-import type { Personalization } from "../src/personalization.ts";
+import type { Personalization } from "../src/model/personalization.ts";
 import { accessibilityProblems, startBrowser } from "./support/browser.ts";
 import { making, openShop, options, productForm, properties, toldBy, untilTold } from "./support/product-page.ts";
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import type { PlanOptions } from "../src/config.ts";
-import type { Run } from "../src/job.ts";
+import type { PlanOptions } from "../src/config/index.ts";
 import { type Due, dueAfter, isStale, type Plan, type ScheduledPlan, toPlan } from "../src/jobs/plan.ts";
+import type { Run } from "../src/model/job.ts";
 
 /** An instant of 1 June 2026, a Monday, in UTC: `10:00`, or `10:00:00.001`. */
 const at = (time: string) => Date.parse(`2026-06-01T${time}Z`);

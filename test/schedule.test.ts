@@ -1,6 +1,6 @@
 import { describe, expect, spyOn, test } from "bun:test";
 import fc from "fast-check";
-import { parseSchedule, type Schedule } from "../src/schedule.ts";
+import { parseSchedule, type Schedule } from "../src/model/schedule.ts";
 
 const instant = (text: string) => Date.parse(text);
 /** As the tables write it: in UTC, with seconds only where there are some. */

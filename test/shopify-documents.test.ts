@@ -14,11 +14,11 @@ import { checkRules } from "../packages/platform-stand-in/src/bulk/rules.ts";
 import { priceRequested, singleQueryLimit, type Variables } from "../packages/platform-stand-in/src/graphql/cost.ts";
 import { inlineFragments } from "../packages/platform-stand-in/src/graphql/selection.ts";
 import { startStandIn } from "../packages/platform-stand-in/src/stand-in.ts";
-import { runBulk } from "../src/shopify/bulk.ts";
-import type { Request } from "../src/shopify/client.ts";
-import { listProducts } from "../src/shopify/list.ts";
-import { bulkQueries, documents, type OperationName } from "../src/shopify/queries.ts";
-import { readProduct, readShop } from "../src/shopify/read.ts";
+import { runBulk } from "../src/platforms/shopify/bulk.ts";
+import type { Request } from "../src/platforms/shopify/client.ts";
+import { listProducts } from "../src/platforms/shopify/list.ts";
+import { bulkQueries, documents, type OperationName } from "../src/platforms/shopify/queries.ts";
+import { readProduct, readShop } from "../src/platforms/shopify/read.ts";
 import { connect, createMemoryLog, failureOf, live, watch } from "./support/shopify.ts";
 
 const folder = new URL("../packages/platform-stand-in/src/schema/", import.meta.url);

@@ -1,16 +1,16 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { toJson } from "../src/json.ts";
-import { type Id, maxId, type Product, productSchema, toId, type Variant } from "../src/product.ts";
-import { toProduct } from "../src/shopify/product.ts";
+import { type Id, maxId, type Product, productSchema, toId, type Variant } from "../src/model/product.ts";
+import { toProduct } from "../src/platforms/shopify/product.ts";
 import type {
   CompleteProduct,
   CompleteVariant,
   PlatformImage,
   PlatformMedia,
   PlatformMetafield,
-} from "../src/shopify/queries.ts";
-import { createZone } from "../src/shopify/time.ts";
+} from "../src/platforms/shopify/queries.ts";
+import { createZone } from "../src/platforms/shopify/time.ts";
 
 /** Temporal's own answer, for comparison. */
 const temporal = (utc: string, timeZone: string) =>

@@ -1,10 +1,10 @@
-import { type Config, readConfig, settings } from "../config.ts";
+import { type Config, readConfig, settings } from "../config/index.ts";
 import type { Database } from "../database/database.ts";
 import { ServiceError } from "../errors.ts";
 import type { Log } from "../log.ts";
 
 /** Told to stop: by the system, or by a person at the terminal. */
-export function whenTold(): { told: Promise<NodeJS.Signals>; signal: AbortSignal } {
+export function onSignal(): { told: Promise<NodeJS.Signals>; signal: AbortSignal } {
   const controller = new AbortController();
   const told = new Promise<NodeJS.Signals>((resolve) => {
     // For good: a terminal tells the whole group and npm tells once more, and the second must not cut the stop short.

@@ -1,17 +1,17 @@
-import type { Config } from "../config.ts";
+import type { Config } from "../config/index.ts";
 import {
   environmentName,
+  manualImportOptions,
   maxImportRemovedShareOf,
-  optionsByHand,
   readConfig,
   settingNames,
   shown,
   shownJobs,
-} from "../config.ts";
+} from "../config/index.ts";
 import { ServiceError } from "../errors.ts";
-import type { Part } from "../service.ts";
-import { brandOf, openLog, whenTold, withDatabase } from "./common.ts";
-import { print, printJson, printSafeJson, printTable, tell } from "./output.ts";
+import type { Role } from "../service/start.ts";
+import { brandOf, onSignal, openLog, withDatabase } from "./common.ts";
+import { print, printJson, printMessage, printSafeJson, printTable } from "./output.ts";
 
 export interface CommandOption {
   readonly type: "string" | "boolean";
@@ -64,7 +64,10 @@ export const commands: Readonly<Record<string, Command>> = {
     },
     positionals: [1, Number.POSITIVE_INFINITY],
     run: async (files, values) => {
-      const [{ catalogImportJob }, { importNow }] = await Promise.all([import("../jobs/index.ts"), import("./run.ts")]);
+      const [{ catalogImportJob }, { importNow }] = await Promise.all([
+        import("../service/jobs.ts"),
+        import("./run.ts"),
+      ]);
       return await importNow(({ visible, ...config }, brand) => {
         const maxRemovedShare = values.force === true ? 1 : maxImportRemovedShareOf(config);
         return catalogImportJob(files, { visible, maxRemovedShare }, brand);
@@ -78,12 +81,12 @@ export const commands: Readonly<Record<string, Command>> = {
     positionals: [1, 1],
     run: async ([folder = ""], values) => {
       const [{ personalizationImportJob }, { importNow }] = await Promise.all([
-        import("../jobs/index.ts"),
+        import("../service/jobs.ts"),
         import("./run.ts"),
       ]);
       const mode = { isByHand: true, isForced: values.force === true };
       const jobOf = (config: Config, brand: string) =>
-        personalizationImportJob(optionsByHand(config, folder, brand), config, brand, mode);
+        personalizationImportJob(manualImportOptions(config, folder, brand), config, brand, mode);
       return await importNow(jobOf, values);
     },
   },
@@ -93,10 +96,10 @@ export const commands: Readonly<Record<string, Command>> = {
     options: { brand: importOptions.brand },
     run: (_, values) =>
       withDatabase(async (database, config) => {
-        const { rollbackPersonalization } = await import("../jobs/rollback.ts");
+        const { rollbackPersonalization } = await import("../personalization/rollback.ts");
         const brand = brandOf(config, values);
         const done = await rollbackPersonalization(database, brand);
-        tell(done ? `rolled back the personalization of ${brand}` : `nothing to roll back to for ${brand}`);
+        printMessage(done ? `rolled back the personalization of ${brand}` : `nothing to roll back to for ${brand}`);
         return done;
       }),
   },
@@ -154,7 +157,7 @@ export const commands: Readonly<Record<string, Command>> = {
     usage: "",
     summary: "Print the contract as OpenAPI 3.1.",
     run: async () => {
-      const { openApiDocument } = await import("../http/openapi.ts");
+      const { openApiDocument } = await import("../reference/openapi.ts");
       printJson(openApiDocument());
       return true;
     },
@@ -164,8 +167,8 @@ export const commands: Readonly<Record<string, Command>> = {
 async function serve(values: Record<string, unknown>): Promise<boolean> {
   const part = partOf(values);
   const config = readConfig(process.env);
-  const [log, { startService }] = await Promise.all([openLog(config), import("../service.ts")]);
-  const { told, signal } = whenTold();
+  const [log, { startService }] = await Promise.all([openLog(config), import("../service/start.ts")]);
+  const { told, signal } = onSignal();
   const service = await startService(config, log, signal, part);
   if (service.adminUrl !== undefined) {
     print(`Public   ${service.publicUrl}/api/v1`);
@@ -183,7 +186,7 @@ async function serve(values: Record<string, unknown>): Promise<boolean> {
 
 const mostWorkers = 256;
 
-function partOf({ workers, worker }: Record<string, unknown>): Part {
+function partOf({ workers, worker }: Record<string, unknown>): Role {
   if (worker === true) return { is: "worker" };
   if (workers === undefined) return { is: "all" };
   const count = /^\d{1,3}$/.test(`${workers}`) ? Number(workers) : 0;

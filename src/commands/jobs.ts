@@ -1,12 +1,12 @@
 import { listRuns } from "../database/run.ts";
 import { ServiceError } from "../errors.ts";
 import { durationInWords, formatDuration } from "../format.ts";
-import { parseOrder, toHistories } from "../history.ts";
-import type { Run } from "../job.ts";
-import { listJobs } from "../jobs/index.ts";
 import { listJobStatus } from "../jobs/status.ts";
+import { parseOrder, toHistories } from "../model/history.ts";
+import type { Run } from "../model/job.ts";
+import { listJobs } from "../service/jobs.ts";
 import { openLog, withDatabase } from "./common.ts";
-import { printSafeJson, printTable, tell } from "./output.ts";
+import { printMessage, printSafeJson, printTable } from "./output.ts";
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -33,7 +33,7 @@ export function printJobs(values: Values): Promise<boolean> {
         })),
       );
     } else if (rows.length === 0) {
-      tell("no jobs are configured: the tables [jobs.NAME] of pds.toml do that");
+      printMessage("no jobs are configured: the tables [jobs.NAME] of pds.toml do that");
     } else {
       printTable(
         rows.map(({ job, brand, schedule, next, runningSince, last, age, isStale, source }) => ({
@@ -63,7 +63,7 @@ export async function printHistory(text: string, values: Values): Promise<boolea
     if (order === "asc") details.reverse();
     const rows = histories.map((record, index) => ({ ...record, ...(details[index] as (typeof details)[number]) }));
     if (values.json === true) printSafeJson({ histories: rows });
-    else if (rows.length === 0) tell("no job has finished yet");
+    else if (rows.length === 0) printMessage("no job has finished yet");
     else {
       printTable(
         rows.map(({ created_at, job, brand, outcome, seconds, counts, reason }) => ({

@@ -10,7 +10,7 @@ export function print(line: string): void {
 }
 
 /** … and messages to standard error, without the credentials of addresses in them. */
-export function tell(line: string): void {
+export function printMessage(line: string): void {
   try {
     writeSync(2, `${hideCredentials(line)}\n`);
   } catch {

@@ -1,4 +1,4 @@
-import { type Difference, type ImportReport, type PersonalizationReport, type Sighting, toText } from "../job.ts";
+import { type Difference, type ImportReport, type PersonalizationReport, type Sighting, toText } from "../model/job.ts";
 
 /** What went wrong or is odd in an import, for people, line by line. */
 export function describeProblems({ notes, rejections, overridden }: ImportReport): string[] {

@@ -1,20 +1,21 @@
 import { existsSync, readdirSync } from "node:fs";
 import { constants, setPriority } from "node:os";
-import { type Config, readConfig } from "../config.ts";
+import { type Config, readConfig } from "../config/index.ts";
 import { hideCredentials } from "../credentials.ts";
 import type { Database } from "../database/database.ts";
 import { databaseExists } from "../database/index.ts";
 import { claimRun, findRun, findRunUnderWay } from "../database/run.ts";
 import { ServiceError } from "../errors.ts";
-import type { Run } from "../job.ts";
-import { type Job, listJobs, type PlannedJob } from "../jobs/index.ts";
+import type { Job, PlannedJob } from "../jobs/job.ts";
 import { Monitors } from "../jobs/monitors.ts";
-import { Abandoned, type RunOptions, type RunResult, rehearseJob, runJob } from "../jobs/run.ts";
+import { Abandoned, dryRunJob, type RunOptions, type RunResult, runJob } from "../jobs/run.ts";
 import { supervise } from "../jobs/supervisor.ts";
 import type { Log } from "../log.ts";
+import type { Run } from "../model/job.ts";
+import { listJobs } from "../service/jobs.ts";
 import { isTerminal } from "../terminal.ts";
-import { brandOf, openLog, whenTold, withDatabase } from "./common.ts";
-import { print, printSafeJson, tell } from "./output.ts";
+import { brandOf, onSignal, openLog, withDatabase } from "./common.ts";
+import { print, printMessage, printSafeJson } from "./output.ts";
 import { progressLine } from "./progress.ts";
 import { describePersonalization, describeProblems } from "./report.ts";
 
@@ -32,7 +33,7 @@ export async function importNow(jobOf: (config: Config, brand: string) => Job, v
     });
   }
   const rehearse = async (database?: Database) =>
-    report(await runShown((options) => rehearseJob(database, job, options)), values);
+    report(await runShown((options) => dryRunJob(database, job, options)), values);
   return databaseExists(config.databaseUrl) ? await withDatabase(rehearse) : await rehearse();
 }
 
@@ -46,7 +47,7 @@ export function runSupervised(name: string, values: Values): Promise<boolean> {
     const run = await supervise(
       job,
       id,
-      { database, monitors, leaseSeconds: config.leaseSeconds, signal: whenTold().signal },
+      { database, monitors, leaseSeconds: config.leaseSeconds, signal: onSignal().signal },
       {
         arguments: values.json === true ? ["--json"] : [],
         stdout: "inherit",
@@ -121,7 +122,7 @@ async function claim(database: Database, { name, brand }: Job, leaseSeconds: num
     const underWay = await findRunUnderWay(database, name, brand);
     if (underWay !== undefined) {
       const since = `${name} is running for ${brand} already, since ${underWay.startedAt}`;
-      if (seen === undefined) tell(`${since}: waiting for its sign of life, ${leaseSeconds} s at most`);
+      if (seen === undefined) printMessage(`${since}: waiting for its sign of life, ${leaseSeconds} s at most`);
       else if (seen.id === underWay.id && seen.leaseUntil !== underWay.leaseUntil) {
         throw new ServiceError("unavailable", `${since}: try again when that has ended`);
       }
@@ -142,25 +143,25 @@ function stepBack(): void {
 async function runShown(run: (options: RunOptions) => Promise<RunResult>): Promise<RunResult> {
   stepBack();
   const progress = progressLine();
-  const result = await run({ signal: whenTold().signal, onProgress: progress.show });
+  const result = await run({ signal: onSignal().signal, onProgress: progress.show });
   progress.end();
   return result;
 }
 
 function report({ error, report, ...run }: RunResult, values: Values): boolean {
-  for (const line of describeProblems(report)) tell(line);
+  for (const line of describeProblems(report)) printMessage(line);
   const { personalization } = report;
   if (values.json === true) printSafeJson({ ...run, ...(error && { reason: error.message }), ...report });
   // Of an import that failed nothing came: what its feed held is a part of the message.
   else
     for (const line of personalization ? describePersonalization(personalization) : [])
-      (error ? tell : print)(hideCredentials(line));
+      (error ? printMessage : print)(hideCredentials(line));
   if (error === undefined && values.json !== true) print(sentenceOf(run, values["dry-run"] === true));
-  if (error !== undefined) tell(`pds: ${run.job}: ${error.message}`);
+  if (error !== undefined) printMessage(`pds: ${run.job}: ${error.message}`);
   return error === undefined;
 }
 
-function sentenceOf({ job, brand, counts }: Omit<RunResult, "report">, isRehearsal: boolean): string {
+function sentenceOf({ job, brand, counts }: Omit<RunResult, "report">, isDryRun: boolean): string {
   if (job === "history-retention") return `${job}: ${counts} runs removed`;
-  return `${job}: ${counts} ${isRehearsal ? "would be imported" : "imported"} for ${brand}`;
+  return `${job}: ${counts} ${isDryRun ? "would be imported" : "imported"} for ${brand}`;
 }

@@ -1,8 +1,8 @@
 import type { Child } from "hono/jsx";
 import type { Database } from "../database/database.ts";
-import type { JobHealth } from "../job.ts";
+import type { JobHealth } from "../model/job.ts";
+import type { GenerationDifference } from "../model/personalization.ts";
 import type { AllowedOrigins, PageRequest } from "../page.ts";
-import type { GenerationDifference } from "../personalization.ts";
 import { queryParameter } from "./urls.ts";
 
 /** Everything the console's pages read from. */

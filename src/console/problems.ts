@@ -1,5 +1,5 @@
 import { durationInWords, pluralize, relativeTime, truncate } from "../format.ts";
-import { countedTimes, type JobHealth } from "../job.ts";
+import { countedTimes, type JobHealth } from "../model/job.ts";
 import { urlWithQuery } from "./urls.ts";
 
 /** A problem that an operator should look at. */

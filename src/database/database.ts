@@ -26,7 +26,7 @@ export async function readNow({ sql, dialect }: Database): Promise<string> {
 
 /** Runs `work` in one transaction that may write: all of it happens, or nothing. It waits for its turn. */
 export function writing<T>({ sql, dialect }: Database, work: (transaction: SQL) => Promise<T>): Promise<T> {
-  return inTurn(dialect, async () => (await sql.begin(dialect.write, work)) as T);
+  return retryWhileBusy(dialect, async () => (await sql.begin(dialect.write, work)) as T);
 }
 
 /** How long something is tried again and again whose turn it is not, and how often. */
@@ -34,7 +34,7 @@ const patienceMs = 30_000;
 const busyPauseMs = 10;
 
 /** Tries again what fails only since others have the store at the moment. */
-export async function inTurn<T>(dialect: Dialect, work: () => Promise<T>): Promise<T> {
+export async function retryWhileBusy<T>(dialect: Dialect, work: () => Promise<T>): Promise<T> {
   for (const begunAt = performance.now(); ; await Bun.sleep(busyPauseMs)) {
     try {
       return await work();

@@ -5,7 +5,7 @@ import { dirname } from "node:path";
 import { SQL } from "bun";
 import { hideCredentials } from "../credentials.ts";
 import { ServiceError } from "../errors.ts";
-import { type Database, explainFull, inTurn, type Value } from "./database.ts";
+import { type Database, explainFull, retryWhileBusy, type Value } from "./database.ts";
 import { dialectOf } from "./dialect.ts";
 import { migrate } from "./migrations.ts";
 
@@ -33,7 +33,7 @@ export async function openDatabase(url: string, use: Use = "serving"): Promise<D
   const database: Database = { sql, dialect, ...place, ...reader };
   try {
     // A new file is given its journal by whoever comes first; for that the engine lets nobody wait.
-    for (const statement of dialect.setup) await inTurn(dialect, () => sql.unsafe(statement));
+    for (const statement of dialect.setup) await retryWhileBusy(dialect, () => sql.unsafe(statement));
     await migrate(database);
     if (use === "yielding") for (const statement of dialect.yielding) await sql.unsafe(statement);
     return database;

@@ -1,4 +1,4 @@
-import type { Personalization } from "../personalization.ts";
+import type { Personalization } from "../model/personalization.ts";
 import type { Database } from "./database.ts";
 
 /** Of the generations that know the SKU the brand's own comes first. */

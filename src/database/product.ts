@@ -1,9 +1,9 @@
 import type { SQL } from "bun";
 import { toJson } from "../json.ts";
-import { type Product, visibleFromOf } from "../product.ts";
+import { type Product, visibleFromOf } from "../model/product.ts";
+import { findCursor, saveCursor } from "./cursor.ts";
 import type { Database } from "./database.ts";
 import { readNow, writing } from "./database.ts";
-import { findMark, saveMark } from "./mark.ts";
 import { toWords } from "./search.ts";
 
 /** A product as it is served: finished JSON text of the contract's `product`, as bytes in UTF-8, and its entity tag. */
@@ -16,7 +16,7 @@ export interface FoundProduct {
   readonly visibleFrom: string | null;
 }
 
-export interface IdentifiedProduct {
+export interface StoredProduct {
   readonly id: bigint;
   readonly document: string;
   readonly tag: string;
@@ -31,7 +31,7 @@ export interface IdentifiedProduct {
 }
 
 /** The finished form of a product: what a reader would repeat is done here once. */
-export function toStored(product: Product, updatedAt = "", isSettled = true): IdentifiedProduct {
+export function toStoredProduct(product: Product, updatedAt = "", isSettled = true): StoredProduct {
   const document = toJson(product);
   const tag = Bun.CryptoHasher.hash("sha256", document, "base64url").slice(0, 22);
   const visibleFrom = visibleFromOf(product);
@@ -57,7 +57,7 @@ export async function findProduct({ read, dialect }: Database, id: bigint): Prom
  */
 export function replaceProducts(
   database: Database,
-  batches: AsyncIterable<readonly IdentifiedProduct[]>,
+  batches: AsyncIterable<readonly StoredProduct[]>,
   mayRemove: (removed: number, stored: number) => void,
 ): Promise<{ removed: number }> {
   return writing(database, async (transaction) => {
@@ -94,7 +94,7 @@ const everyInstant = "9999-12-31T23:59:59.999Z";
  */
 export async function saveProducts(
   { sql, dialect }: Database,
-  products: readonly IdentifiedProduct[],
+  products: readonly StoredProduct[],
   asOf = everyInstant,
 ): Promise<number> {
   if (products.length === 0) return 0;
@@ -144,7 +144,7 @@ export async function removeMissing(database: Database, id: bigint, maxShare: nu
     if (exceedsShare(recent.count + 1, (row?.products ?? 0) + recent.count, maxShare)) return false;
     const removed = await sql`DELETE FROM product WHERE id = ${id} RETURNING 1`;
     const count = recent.count + removed.length;
-    await saveMark({ sql }, "removals", JSON.stringify({ since: recent.since, count }));
+    await saveCursor({ sql }, "removals", JSON.stringify({ since: recent.since, count }));
     return true;
   });
   if (!isRemoved) await markProductStale(database, id);
@@ -152,7 +152,7 @@ export async function removeMissing(database: Database, id: bigint, maxShare: nu
 }
 
 async function findRecentRemovals(sql: SQL, now: string): Promise<{ since: string; count: number }> {
-  const kept = JSON.parse((await findMark({ sql }, "removals")) ?? "null") as { since: string; count: number } | null;
+  const kept = JSON.parse((await findCursor({ sql }, "removals")) ?? "null") as { since: string; count: number } | null;
   const isRecent = kept !== null && Date.parse(now) - Date.parse(kept.since) < removalsWindowMs;
   return isRecent ? kept : { since: now, count: 0 };
 }
@@ -201,7 +201,7 @@ export async function listProductIds({ sql }: Database, checkedBefore = everyIns
   return rows.map(({ id }) => id);
 }
 
-function toRows(products: readonly IdentifiedProduct[]) {
+function toRows(products: readonly StoredProduct[]) {
   return products.map(({ id, document, tag, updatedAt, words, visibleFrom }) => ({
     id,
     document,

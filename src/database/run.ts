@@ -1,7 +1,7 @@
 import type { SQL } from "bun";
 import { hideCredentials } from "../credentials.ts";
-import { historyLimit } from "../history.ts";
-import type { FinishedRun, ImportReport, Outcome, Run } from "../job.ts";
+import { historyLimit } from "../model/history.ts";
+import type { FinishedRun, ImportReport, Outcome, Run } from "../model/job.ts";
 import { type Database, writing } from "./database.ts";
 
 /** What a run is of: a job for a brand, and, when a schedule starts it, the instant and the attempt. */

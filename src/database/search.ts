@@ -1,6 +1,6 @@
 import type { SQL } from "bun";
 import { parseJson } from "../json.ts";
-import type { Product } from "../product.ts";
+import type { Product } from "../model/product.ts";
 import type { Database } from "./database.ts";
 
 /** Longer words are cut: nobody searches for more of one. */

@@ -1,7 +1,7 @@
 import { ServiceError } from "../errors.ts";
+import { findCursor } from "./cursor.ts";
 import type { Database } from "./database.ts";
 import { writing } from "./database.ts";
-import { findMark } from "./mark.ts";
 
 /**
  * Makes sure that the shop that answers is the one the stored products come from. The first shop that answers is remembered, by its
@@ -9,7 +9,7 @@ import { findMark } from "./mark.ts";
  * @throws ServiceError `unavailable` when it is another shop
  */
 export async function checkShop(database: Database, shopId: string): Promise<void> {
-  const known = (await findMark(database, "shop")) ?? (await rememberShop(database, shopId));
+  const known = (await findCursor(database, "shop")) ?? (await rememberShop(database, shopId));
   if (known === shopId) return;
   throw new ServiceError(
     "unavailable",
@@ -22,6 +22,6 @@ export async function checkShop(database: Database, shopId: string): Promise<voi
 function rememberShop(database: Database, shopId: string): Promise<string | undefined> {
   return writing(database, async (transaction) => {
     await transaction`INSERT INTO mark (name, value) VALUES ('shop', ${shopId}) ON CONFLICT (name) DO NOTHING`;
-    return await findMark({ sql: transaction }, "shop");
+    return await findCursor({ sql: transaction }, "shop");
   });
 }

@@ -1,6 +1,6 @@
 import { parseJson } from "../json.ts";
-import type { Personalization } from "../personalization.ts";
-import { type Product, parseProductId, type Variant } from "../product.ts";
+import type { Personalization } from "../model/personalization.ts";
+import { type Product, parseProductId, type Variant } from "../model/product.ts";
 import { sampleImagePath } from "../sample.ts";
 
 /** The data that the public operations serve. */

@@ -1,5 +1,5 @@
 /** @jsxImportSource hono/jsx */
-import type { Product } from "../product.ts";
+import type { Product } from "../model/product.ts";
 
 interface HowItWorksProps {
   readonly id: Product["id"];

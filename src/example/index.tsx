@@ -1,7 +1,7 @@
 /** @jsxImportSource hono/jsx */
 import { ServiceError } from "../errors.ts";
+import type { Product } from "../model/product.ts";
 import { htmlPage, type Page, type PageRequest, type RenderPage, staticFile } from "../page.ts";
-import type { Product } from "../product.ts";
 import { CartPage } from "./cart-page.tsx";
 import { type ExampleContext, findDefaultProduct, findExampleProduct, listExampleProducts } from "./catalog.ts";
 import { examplePath } from "./layout.tsx";

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { S3Client, type S3File } from "bun";
-import type { PersonalizationOptions } from "../config.ts";
+import type { PersonalizationOptions } from "../config/index.ts";
 import { ServiceError } from "../errors.ts";
-import { saveStream } from "../temporary.ts";
+import { saveStream } from "../temporary-folder.ts";
 import type { Credentials, FoundFile, Origin } from "./delivery.ts";
 import { findLists } from "./lists.ts";
 

@@ -1,12 +1,20 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Config, PersonalizationOptions } from "../config.ts";
-import { createTemporaryFolder, type TemporaryFolder } from "../temporary.ts";
+import type { Config, PersonalizationOptions } from "../config/index.ts";
+import { createTemporaryFolder, type TemporaryFolder } from "../temporary-folder.ts";
 import { bucketOrigin } from "./bucket.ts";
 import { folderOrigin } from "./folder.ts";
 import { type ListName, listNames } from "./lists.ts";
-import type { FeedFile } from "./personalization.ts";
 import { checksum } from "./source.ts";
 import { webOrigin } from "./web.ts";
+
+/** A file of a feed, on this machine. */
+export interface FeedFile {
+  readonly path: string;
+  /** What messages call it: its path, or the address that it came from. */
+  readonly name: string;
+  /** Its size on disk, compressed as it is. */
+  readonly bytes: number;
+}
 
 /** A file as its origin tells of it, before it is read. */
 export interface FoundFile {

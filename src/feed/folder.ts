@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { PersonalizationOptions } from "../config.ts";
+import type { PersonalizationOptions } from "../config/index.ts";
 import { ServiceError } from "../errors.ts";
 import type { FoundFile, Origin } from "./delivery.ts";
 import { findLists } from "./lists.ts";

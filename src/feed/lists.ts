@@ -1,6 +1,6 @@
-import type { PersonalizationOptions } from "../config.ts";
+import type { PersonalizationOptions } from "../config/index.ts";
 import { ServiceError } from "../errors.ts";
-import { choiceSchema, lineSchema, styleSchema } from "../personalization.ts";
+import { choiceSchema, lineSchema, styleSchema } from "../model/personalization.ts";
 
 /** The three files of a feed: their columns in the contract's order, and which of them make a row's key. */
 export const lists = {

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { PersonalizationOptions } from "../config.ts";
+import type { PersonalizationOptions } from "../config/index.ts";
 import { ServiceError } from "../errors.ts";
-import { saveStream, type TemporaryFolder } from "../temporary.ts";
+import { saveStream, type TemporaryFolder } from "../temporary-folder.ts";
 import type { Credentials, FeedState, FoundFile, Origin } from "./delivery.ts";
 import { type ListName, listNames, missing, namesOf } from "./lists.ts";
 

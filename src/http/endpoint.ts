@@ -1,21 +1,21 @@
 import type { BunRequest, Server } from "bun";
-import type { CachePolicy } from "../caching.ts";
-import { ServiceError } from "../errors.ts";
+import { chooseEncoding } from "../cache/encoding.ts";
 import {
   type Answer,
   type AnswerParts,
   type Fields,
-  isNamed,
+  matchesEntityTag,
   type PurgeTags,
   Template,
   toAnswer,
-  variesByCoding,
-} from "./answer.ts";
-import type { RateLimiter } from "./client.ts";
-import { chooseCoding } from "./coding.ts";
+  varyByEncoding,
+} from "../cache/response.ts";
+import { ServiceError } from "../errors.ts";
+import type { CachePolicy } from "../model/cache-policy.ts";
 import { allowedMethods, type Failure, toFailure, toProblem } from "./errors.ts";
 import type { FailureLog } from "./failure-log.ts";
-import type { RequestCounter, RouteCounter } from "./requests.ts";
+import type { RateLimiter } from "./rate-limiter.ts";
+import type { RequestCounter, RouteCounter } from "./request-counter.ts";
 
 /**
  * @param nowMs when the request came, by `performance.now()`
@@ -102,7 +102,7 @@ export class Endpoint {
     // What is wrong before the operation is reached is not its failure, so it does not get the operation's kind of answer.
     const toParts = outsideOperation.has(failure.code) ? toProblem : (this.#resource.toFailure ?? toProblem);
     const mayBeKept = !isPrivate && (failure.status === 404 || failure.status === 400);
-    const caching = mayBeKept ? cachingFields(notFound) : notStored;
+    const caching = mayBeKept ? cachingFields(notFound) : noStore;
     const parts = toParts(failure, requestId, request);
     return toAnswer({ ...parts, headers: { ...caching, ...failure.headers, ...parts.headers } });
   }
@@ -113,10 +113,10 @@ export class Endpoint {
     const { headers } = asked.request;
     const { status, etag } = content;
     const names = etag === undefined ? null : headers.get("if-none-match");
-    if (etag !== undefined && names !== null && isNamed(etag, names)) {
+    if (etag !== undefined && names !== null && matchesEntityTag(etag, names)) {
       return this.#done(toResponse(304, null, answer.headersFor("unchanged"), asked), 304, asked);
     }
-    const coding = content.isCompressible ? chooseCoding(headers.get("accept-encoding")) : "identity";
+    const coding = content.isCompressible ? chooseEncoding(headers.get("accept-encoding")) : "identity";
     const body = content.in(coding);
     if (!(body instanceof Promise)) {
       return this.#done(toResponse(status, body, answer.headersFor(coding), asked), status, asked);
@@ -205,7 +205,7 @@ export const cachingFields = ({ cacheControl, cdnCacheControl }: CachePolicy): F
 
 /** What the answers of an operation have in common, those from memory above all. */
 export const operationTemplate = (policy: CachePolicy) =>
-  new Template("application/json", { ...cachingFields(policy), ...variesByCoding, "Cache-Status": "pds; hit" });
+  new Template("application/json", { ...cachingFields(policy), ...varyByEncoding, "Cache-Status": "pds; hit" });
 
 /** Longer names go without a tag of their own. */
 const longestTag = 900;
@@ -217,4 +217,4 @@ export function purgeTags(kind: string, name?: string): PurgeTags {
   return { commas: tags.join(","), spaces: tags.join(" ") };
 }
 
-export const notStored: Fields = { "Cache-Control": "no-store" };
+export const noStore: Fields = { "Cache-Control": "no-store" };

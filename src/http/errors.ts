@@ -1,8 +1,8 @@
 import { z } from "zod";
+import type { AnswerParts } from "../cache/response.ts";
 import { hideCredentials } from "../credentials.ts";
 import { isDatabaseError } from "../database/index.ts";
 import { type ErrorCode, ServiceError } from "../errors.ts";
-import type { AnswerParts } from "./answer.ts";
 
 /** The one place where a code becomes a status. */
 const statuses: Record<ErrorCode | "internal", number> = {

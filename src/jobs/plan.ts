@@ -1,6 +1,6 @@
-import { noSchedule, type PlanOptions } from "../config.ts";
-import type { Run } from "../job.ts";
-import { parseSchedule, type Schedule } from "../schedule.ts";
+import { noSchedule, type PlanOptions } from "../config/index.ts";
+import type { Run } from "../model/job.ts";
+import { parseSchedule, type Schedule } from "../model/schedule.ts";
 
 /** Where an outside monitor is told of a run. */
 export interface PingAddresses {

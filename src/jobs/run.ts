@@ -1,7 +1,7 @@
 import { type Database, explainFull, inFullStore } from "../database/database.ts";
 import { finishRun, type RunEnd, renewLease } from "../database/run.ts";
-import type { ImportReport, Outcome } from "../job.ts";
-import type { Job } from "./index.ts";
+import type { ImportReport, Outcome } from "../model/job.ts";
+import type { Job } from "./job.ts";
 import { type OnProgress, Reporter } from "./work.ts";
 
 export interface RunResult {
@@ -94,7 +94,7 @@ export function holdLease(database: Database, id: number, leaseSeconds: number, 
  * Reads and checks what the job would import, and changes nothing.
  * @param database what it would be imported into; undefined when that is not there yet
  */
-export function rehearseJob(database: Database | undefined, job: Job, options: RunOptions): Promise<RunResult> {
+export function dryRunJob(database: Database | undefined, job: Job, options: RunOptions): Promise<RunResult> {
   return execute(database, true, job, options);
 }
 
@@ -103,7 +103,7 @@ const explain = (database: Database | undefined, thrown: unknown) =>
 
 async function execute(
   database: Database | undefined,
-  isRehearsal: boolean,
+  isDryRun: boolean,
   { name, brand, work }: Job,
   { signal, onProgress }: RunOptions,
 ): Promise<RunResult> {
@@ -111,7 +111,7 @@ async function execute(
   const { report } = reporter;
   let error: Error | undefined;
   try {
-    await work({ database, isRehearsal, brand, reporter, signal, onProgress });
+    await work({ database, isDryRun, brand, reporter, signal, onProgress });
   } catch (thrown) {
     // Whatever the work threw when it was told to stop: who told it is the reason.
     error = (signal.aborted ? signal.reason : explain(database, thrown)) as Error;

@@ -8,7 +8,7 @@ import {
   findRunUnderWay,
 } from "../database/run.ts";
 import type { Log } from "../log.ts";
-import type { PlannedJob } from "./index.ts";
+import type { PlannedJob } from "./job.ts";
 import { dueAfter, type ScheduledPlan } from "./plan.ts";
 import { type Supervision, supervise } from "./supervisor.ts";
 

@@ -1,8 +1,8 @@
 import { type Database, readNow } from "../database/database.ts";
 import { findLastRun, findLastScheduledRun, findLastSuccess, findRunUnderWay } from "../database/run.ts";
-import { countedTimes, type JobHealth, type JobStatus } from "../job.ts";
-import type { Schedule } from "../schedule.ts";
-import type { PlannedJob } from "./index.ts";
+import { countedTimes, type JobHealth, type JobStatus } from "../model/job.ts";
+import type { Schedule } from "../model/schedule.ts";
+import type { PlannedJob } from "./job.ts";
 import { dueAfter, isStale } from "./plan.ts";
 
 /** How each job does, by its stored runs. */

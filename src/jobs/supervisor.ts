@@ -1,8 +1,8 @@
 import type { Database } from "../database/database.ts";
 import { concludeRun, type ProcessEnd } from "../database/run.ts";
-import type { Run } from "../job.ts";
+import type { Run } from "../model/job.ts";
 import { thisProgram } from "../program.ts";
-import type { PlannedJob } from "./index.ts";
+import type { PlannedJob } from "./job.ts";
 import type { Monitors } from "./monitors.ts";
 import { holdLease } from "./run.ts";
 import { Tail } from "./tail.ts";

@@ -1,6 +1,6 @@
 import type { Database } from "../database/database.ts";
 import { ServiceError } from "../errors.ts";
-import { type ImportReport, type RejectedRow, reportedExamples, reportedNotes, reportedReasons } from "../job.ts";
+import { type ImportReport, type RejectedRow, reportedExamples, reportedNotes, reportedReasons } from "../model/job.ts";
 
 /** What a job does when it runs; what it throws is why the run failed. */
 export type Work = (context: RunContext) => Promise<void>;
@@ -9,7 +9,7 @@ export interface RunContext {
   /** Undefined for a rehearsal where there is no store yet. */
   readonly database: Database | undefined;
   /** Only read and check: nothing is to change. */
-  readonly isRehearsal: boolean;
+  readonly isDryRun: boolean;
   readonly brand: string;
   readonly reporter: Reporter;
   /** Tells the work to stop. */

@@ -2,9 +2,9 @@ import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { SQL } from "bun";
 import fc from "fast-check";
-import { Hash } from "../../src/fingerprint.ts";
-import { forEachEntry, HashTable } from "../../src/jobs/fingerprints.ts";
 import { toJson } from "../../src/json.ts";
+import { Hash } from "../../src/model/fingerprint.ts";
+import { forEachEntry, HashTable } from "../../src/personalization/fingerprints.ts";
 import { toProduct } from "../support/catalog.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import {

@@ -2,9 +2,9 @@ import { afterAll } from "bun:test";
 import pino from "pino";
 import { type StandIn, type StandInOptions, startStandIn } from "../../packages/platform-stand-in/src/stand-in.ts";
 import { toJson } from "../../src/json.ts";
-import { createClient } from "../../src/shopify/client.ts";
-import { readProduct } from "../../src/shopify/read.ts";
-import { staticToken } from "../../src/shopify/token.ts";
+import { createClient } from "../../src/platforms/shopify/client.ts";
+import { readProduct } from "../../src/platforms/shopify/read.ts";
+import { staticToken } from "../../src/platforms/shopify/token.ts";
 import type { Environment, RunningService } from "./pds.ts";
 
 export type { ProductChanges, StandIn } from "../../packages/platform-stand-in/src/stand-in.ts";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { buildPersonalizer } from "../../packages/personalizer/build.ts";
-import type { Personalization } from "../../src/personalization.ts";
+import type { Personalization } from "../../src/model/personalization.ts";
 import { type OpenPage, openPage } from "./browser.ts";
 import { pds, root, serve, temporaryFolder } from "./pds.ts";
 import { until } from "./until.ts";

@@ -3,10 +3,10 @@ import { toArray } from "../../packages/platform-stand-in/src/catalog/list.ts";
 import type { ProductRecord } from "../../packages/platform-stand-in/src/catalog/records.ts";
 import { defaultApp } from "../../packages/platform-stand-in/src/options.ts";
 import type { StandIn } from "../../packages/platform-stand-in/src/stand-in.ts";
-import { createClient, type Request, type RequestOptions } from "../../src/shopify/client.ts";
-import type { OperationName } from "../../src/shopify/queries.ts";
-import { type ReadProduct, readProduct } from "../../src/shopify/read.ts";
-import { type AccessToken, grantedToken, staticToken } from "../../src/shopify/token.ts";
+import { createClient, type Request, type RequestOptions } from "../../src/platforms/shopify/client.ts";
+import type { OperationName } from "../../src/platforms/shopify/queries.ts";
+import { type ReadProduct, readProduct } from "../../src/platforms/shopify/read.ts";
+import { type AccessToken, grantedToken, staticToken } from "../../src/platforms/shopify/token.ts";
 
 /** Default timeout of the tests for a response. */
 export const live = (signal: AbortSignal = AbortSignal.timeout(20_000)): RequestOptions => ({

@@ -1,7 +1,7 @@
 /** @jsxImportSource hono/jsx */
 import type { Child } from "hono/jsx";
 import { formatDuration, relativeTime, utcTime } from "../../format.ts";
-import type { Run } from "../../job.ts";
+import type { Run } from "../../model/job.ts";
 import { urlWithQuery } from "../urls.ts";
 
 interface TimeProps {

@@ -1,6 +1,6 @@
 /** @jsxImportSource hono/jsx */
 import { relativeTime, utcTime } from "../../format.ts";
-import type { JobHealth } from "../../job.ts";
+import type { JobHealth } from "../../model/job.ts";
 import { urlWithQuery } from "../urls.ts";
 import { EmptyState, RunStatus, Time } from "./elements.tsx";
 import { NumberCell, numeric, Table } from "./table.tsx";

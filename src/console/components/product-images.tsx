@@ -1,6 +1,6 @@
 /** @jsxImportSource hono/jsx */
 import { pluralize } from "../../format.ts";
-import type { Image } from "../../product.ts";
+import type { Image } from "../../model/product.ts";
 import { sampleImagePath } from "../../sample.ts";
 import { originOf } from "../urls.ts";
 import { Section } from "./elements.tsx";

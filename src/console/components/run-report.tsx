@@ -1,6 +1,13 @@
 /** @jsxImportSource hono/jsx */
 import { formatNumber } from "../../format.ts";
-import type { Difference, FileReport, ImportReport, PersonalizationReport, Rejection, Sighting } from "../../job.ts";
+import type {
+  Difference,
+  FileReport,
+  ImportReport,
+  PersonalizationReport,
+  Rejection,
+  Sighting,
+} from "../../model/job.ts";
 import { Facts, Section } from "./elements.tsx";
 import { NumberCell, numeric, Table } from "./table.tsx";
 

@@ -1,6 +1,6 @@
 /** @jsxImportSource hono/jsx */
 import { pluralize } from "../../format.ts";
-import type { Personalization } from "../../personalization.ts";
+import type { Personalization } from "../../model/personalization.ts";
 import { EmptyState, Preformatted, Section } from "./elements.tsx";
 import { PersonalizationTree } from "./personalization-tree.tsx";
 

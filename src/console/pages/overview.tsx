@@ -11,7 +11,7 @@ import {
   type RunKind,
 } from "../../database/run.ts";
 import { pluralize } from "../../format.ts";
-import type { JobHealth } from "../../job.ts";
+import type { JobHealth } from "../../model/job.ts";
 import type { PageRequest } from "../../page.ts";
 import { Chart, type Series } from "../components/chart.tsx";
 import { Section } from "../components/elements.tsx";

@@ -9,8 +9,8 @@ import {
   listStyles,
   listStylesOfGroup,
 } from "../../database/personalization.ts";
+import { maxSkuLength, orderPersonalization } from "../../model/personalization.ts";
 import type { PageRequest } from "../../page.ts";
-import { maxSkuLength, orderPersonalization } from "../../personalization.ts";
 import { EmptyState } from "../components/elements.tsx";
 import { Select } from "../components/select.tsx";
 import { SkuPersonalization } from "../components/sku-personalization.tsx";

@@ -2,7 +2,7 @@
 import { readNow } from "../../database/database.ts";
 import { findReport, findRun } from "../../database/run.ts";
 import { formatNumber, pluralize } from "../../format.ts";
-import type { Run } from "../../job.ts";
+import type { Run } from "../../model/job.ts";
 import type { PageRequest } from "../../page.ts";
 import {
   EmptyState,

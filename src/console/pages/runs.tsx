@@ -8,7 +8,7 @@ import {
   type Standing as RunStatusName,
 } from "../../database/run.ts";
 import { truncate, utcTime } from "../../format.ts";
-import type { Run } from "../../job.ts";
+import type { Run } from "../../model/job.ts";
 import type { PageRequest } from "../../page.ts";
 import { EmptyState, RunStatus, runDuration, Time } from "../components/elements.tsx";
 import { Select } from "../components/select.tsx";

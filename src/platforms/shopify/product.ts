@@ -1,0 +1,218 @@
+import {
+  type Id,
+  type Image,
+  type Metafield,
+  type Option,
+  type Product,
+  parseProductId,
+  toId,
+  type Variant,
+} from "../../model/product.ts";
+import type {
+  CompleteProduct,
+  CompleteVariant,
+  PlatformImage,
+  PlatformMedia,
+  PlatformMetafield,
+  PlatformOption,
+} from "./queries.ts";
+
+type ToLocal = (utc: string) => string;
+
+/**
+ * The contract's product, made from the platform's.
+ * @param toLocal puts a timestamp into the shop's time zone, see `createZone`
+ */
+export function toProduct(product: CompleteProduct, toLocal: ToLocal): Product {
+  const id = toId(product.legacyResourceId);
+  const options = product.options.toSorted(byPosition);
+  const variants = product.variants.toSorted(byPosition).map((variant) => toVariant(variant, id, options, toLocal));
+  const images = toImages(product, id, variants, toLocal);
+  return {
+    id,
+    title: product.title,
+    body_html: product.descriptionHtml,
+    handle: product.handle,
+    created_at: toLocal(product.createdAt),
+    updated_at: toLocal(product.updatedAt),
+    published_at: product.publishedAt === null ? null : toLocal(product.publishedAt),
+    product_type: product.productType,
+    published_scope: "web",
+    status: toStatus(product.status),
+    tags: product.tags.join(", "),
+    template_suffix: product.templateSuffix,
+    vendor: product.vendor,
+    admin_graphql_api_id: product.id,
+    images,
+    image: images[0] ?? null,
+    options: options.map((option) => toOption(option, id)),
+    variants,
+    metafields: toMetafields(product.metafields, id, "product", toLocal),
+  };
+}
+
+interface Placed {
+  readonly position: number;
+}
+
+const byPosition = (a: Placed, b: Placed) => a.position - b.position;
+
+/** `UNLISTED` came after the contract: the platform's own answers of its time say `active` for it. */
+function toStatus(status: string): string {
+  return status === "UNLISTED" ? "active" : status.toLowerCase();
+}
+
+const imageGid = "gid://shopify/ProductImage/";
+
+/**
+ * The identifier that an image's gid ends in; null when there is none, or one of another kind: `MediaImage` and `ImageSource`
+ * count in numbers of their own, which may be those of another image here.
+ */
+function toImageId(gid: string | null | undefined): Id | null {
+  if (!gid?.startsWith(imageGid)) return null;
+  const digits = gid.slice(imageGid.length);
+  return parseProductId(digits) === undefined ? null : toId(digits);
+}
+
+/** An image that the platform gives no identifier is left out, and those behind it move up: no answer may hold a wrong one. */
+function toImages(product: CompleteProduct, productId: Id, variants: readonly Variant[], toLocal: ToLocal): Image[] {
+  const variantsOf = Map.groupBy(variants, (variant) => variant.image_id);
+  const media = mediaOf(product.images, product.media);
+  const images: Image[] = [];
+  for (const [index, image] of product.images.entries()) {
+    const id = toImageId(image.id);
+    if (id === null) continue;
+    const { createdAt, updatedAt } = media[index] ?? product;
+    images.push({
+      id,
+      product_id: productId,
+      position: images.length + 1,
+      // The platform knows no size of an image that it has not processed; the contract has no null here.
+      width: image.width ?? 0,
+      height: image.height ?? 0,
+      src: image.url,
+      created_at: toLocal(createdAt),
+      updated_at: toLocal(updatedAt),
+      variant_ids: variantsOf.get(id)?.map((variant) => variant.id) ?? [],
+      alt: image.altText,
+      admin_graphql_api_id: `${imageGid}${id}`,
+    });
+  }
+  return images;
+}
+
+type ImageMedium = Required<PlatformMedia> & { readonly image: { readonly url: string } };
+
+/** Videos and models have no timestamps here; a medium without its image is not among the images yet. */
+const isImage = (medium: PlatformMedia): medium is ImageMedium =>
+  medium.createdAt !== undefined && medium.updatedAt !== undefined && !!medium.image;
+
+/**
+ * The medium of each image: the one at the same address, each taken once; for the first image that has none there the first medium
+ * that is left, and so on; undefined when none is left.
+ */
+function mediaOf(images: readonly PlatformImage[], media: readonly PlatformMedia[]): (ImageMedium | undefined)[] {
+  const candidates = media.filter(isImage);
+  const atAddress = Map.groupBy(candidates.toReversed(), (medium) => addressOf(medium.image.url));
+  const joined = images.map((image) => atAddress.get(addressOf(image.url))?.pop());
+  const taken = new Set(joined);
+  const left = candidates.filter((medium) => !taken.has(medium)).values();
+  return joined.map((medium) => medium ?? left.next().value);
+}
+
+/** Host and path: the query is a version, which differs between answers. */
+function addressOf(url: string): string {
+  const query = url.indexOf("?");
+  return url.slice(url.indexOf("//"), query < 0 ? undefined : query);
+}
+
+function toOption({ id, name, position, values }: PlatformOption, productId: Id): Option {
+  return { id: toId(id.slice(id.lastIndexOf("/") + 1)), product_id: productId, position, name, values: [...values] };
+}
+
+function toVariant(
+  variant: CompleteVariant,
+  productId: Id,
+  options: readonly PlatformOption[],
+  toLocal: ToLocal,
+): Variant {
+  const id = toId(variant.legacyResourceId);
+  const { inventoryItem, selectedOptions } = variant;
+  const [option1 = null, option2 = null, option3 = null] = options.map(
+    ({ name }) => selectedOptions.find((selected) => selected.name === name)?.value,
+  );
+  return {
+    id,
+    product_id: productId,
+    inventory_item_id: toId(inventoryItem.legacyResourceId),
+    position: variant.position,
+    image_id: toImageId(variant.image?.id),
+    barcode: variant.barcode ?? "",
+    sku: variant.sku ?? "",
+    title: variant.title,
+    price: toMoney(variant.price),
+    compare_at_price: variant.compareAtPrice === null ? null : toMoney(variant.compareAtPrice),
+    // Which service other than the shop fulfils or tracks a variant, only an app that may read locations is told.
+    fulfillment_service: "manual",
+    inventory_management: inventoryItem.tracked ? "shopify" : null,
+    inventory_policy: variant.inventoryPolicy.toLowerCase(),
+    inventory_quantity: variant.inventoryQuantity ?? 0,
+    old_inventory_quantity: variant.inventoryQuantity ?? 0,
+    requires_shipping: inventoryItem.requiresShipping,
+    taxable: variant.taxable,
+    tax_code: variant.taxCode ?? "",
+    ...toWeight(inventoryItem.measurement.weight),
+    option1,
+    option2,
+    option3,
+    created_at: toLocal(variant.createdAt),
+    updated_at: toLocal(variant.updatedAt),
+    admin_graphql_api_id: variant.id,
+    metafields: toMetafields(variant.metafields, id, "variant", toLocal),
+  };
+}
+
+/** Two decimal places, added as text: no amount passes through a double. More places stay: without them it is another price. */
+function toMoney(amount: string): string {
+  const point = amount.indexOf(".");
+  return point < 0 ? `${amount}.00` : amount.padEnd(point + ".00".length, "0");
+}
+
+/** The contract's name of each of the platform's units, and its grams. */
+const units: Readonly<Record<string, { readonly name: string; readonly grams: number }>> = {
+  POUNDS: { name: "lb", grams: 453.59237 },
+  OUNCES: { name: "oz", grams: 28.349523125 },
+  GRAMS: { name: "g", grams: 1 },
+  KILOGRAMS: { name: "kg", grams: 1000 },
+};
+
+/** @throws Error when the unit is new: a weight must not be wrong */
+function toWeight(
+  weight: CompleteVariant["inventoryItem"]["measurement"]["weight"],
+): Pick<Variant, "grams" | "weight" | "weight_unit"> {
+  if (weight === null) return { grams: 0, weight: 0, weight_unit: "lb" };
+  const unit = units[weight.unit];
+  if (unit === undefined) throw new Error(`the platform sent the unknown unit of weight ${weight.unit}`);
+  return { grams: Math.round(weight.value * unit.grams), weight: weight.value, weight_unit: unit.name };
+}
+
+function toMetafields(
+  metafields: readonly PlatformMetafield[],
+  ownerId: Id,
+  ownerResource: Metafield["owner_resource"],
+  toLocal: ToLocal,
+): Metafield[] {
+  return metafields.map((metafield) => ({
+    id: toId(metafield.legacyResourceId),
+    owner_id: ownerId,
+    owner_resource: ownerResource,
+    namespace: metafield.namespace,
+    key: metafield.key,
+    value: metafield.value,
+    type: metafield.type,
+    description: metafield.description,
+    created_at: toLocal(metafield.createdAt),
+    updated_at: toLocal(metafield.updatedAt),
+    admin_graphql_api_id: metafield.id,
+  }));
+}
