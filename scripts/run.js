@@ -20,12 +20,12 @@ const tasks = {
       ...["faults", "fuzz", "generations", "life", "overload", "replicas", "scheduler", "storm"].map(
         (name) => `test/campaigns/${name}.test.ts`,
       ),
-      "test/catalog-jobs.test.ts",
-      "test/changes.test.ts",
-      "test/http-limits.test.ts",
-      "test/import-bad-input.test.ts",
-      "test/import-guards.test.ts",
-      "test/import-report.test.ts",
+      "test/catalog/jobs.test.ts",
+      "test/cache/changes.test.ts",
+      "test/http/limits.test.ts",
+      "test/personalization/bad-input.test.ts",
+      "test/personalization/guards.test.ts",
+      "test/personalization/report.test.ts",
     ],
     env: {
       FAULT_KILLS: "100",
@@ -39,7 +39,7 @@ const tasks = {
   },
   "test:faults:short": {
     development: true,
-    args: ["test/run.ts", "test/campaigns/", "test/catalog-jobs.test.ts", "test/import-guards.test.ts"],
+    args: ["test/run.ts", "test/campaigns/", "test/catalog/jobs.test.ts", "test/personalization/guards.test.ts"],
     env: { TEST_SHORT_CAMPAIGN: "1" },
   },
   "test:soak": {

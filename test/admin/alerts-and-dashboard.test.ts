@@ -1,0 +1,236 @@
+import { afterAll, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { YAML } from "bun";
+import { root, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+
+interface Target {
+  readonly expr: string;
+}
+
+interface Panel {
+  readonly id: number;
+  readonly title: string;
+  readonly datasource?: unknown;
+  readonly gridPos: Readonly<Record<"x" | "y" | "w" | "h", number>>;
+  readonly targets?: readonly (Target & { readonly datasource: unknown })[];
+}
+
+interface Dashboard {
+  readonly panels: readonly Panel[];
+  readonly templating: { readonly list: readonly { name: string; type: string; query: string | { query: string } }[] };
+}
+
+interface Rule extends Target {
+  readonly alert: string;
+  readonly for: string;
+  readonly labels: { readonly severity: string };
+  readonly annotations: { readonly summary: string; readonly description: string };
+}
+
+interface Rules {
+  readonly groups: readonly { readonly name: string; readonly rules: readonly Rule[] }[];
+}
+
+interface Scraping {
+  readonly scrape_configs: readonly unknown[];
+}
+
+const read = (name: string) => readFileSync(join(root, "docs", "operations", name), "utf8");
+const [dashboardText, alertsText, readme] = [read("dashboard.json"), read("alerts.yml"), read("README.md")];
+const dashboard = JSON.parse(dashboardText) as Dashboard;
+const rules = (YAML.parse(alertsText) as Rules).groups.flatMap((group) => group.rules);
+
+// Both: what went well, and what gave an error, of answers as of jobs.
+const folder = await temporaryFolder();
+const [PDS_CONFIG] = await writeFiles(folder, {
+  "pds.toml": `
+[jobs.catalog-import]
+source = ["sample/products.ndjson"]
+schedule = "@yearly"
+
+[[jobs.personalization-import]]
+source = "sample/personalization"
+schedule = "@yearly"
+
+[[jobs.personalization-import]]
+brand = "Sourceless"
+source = "${join(folder, "absent")}"
+schedule = "@yearly"
+`,
+});
+const service = await serve({
+  PDS_CONFIG,
+  DATABASE_URL: `sqlite:${join(folder, "pds.sqlite")}`,
+  STALE_DATA: "fail",
+});
+afterAll(() => service.stop());
+const calls = ["/api/v1/products/pz/TM814935W", "/api/v1/products/6781204660224", "/api/v1/products/12", "/readyz"];
+for (const path of [...calls, ...calls]) await service.get(path);
+const metrics = await (await fetch(`${service.adminUrl}/metrics`)).text();
+
+type Labels = Readonly<Record<string, string>>;
+
+/** The labels of each sample, by the metric's name. */
+const samples = new Map<string, Labels[]>();
+for (const [, name = "", labels = ""] of metrics.matchAll(/^(\w+)(?:\{(.*)\})? \S+$/gm)) {
+  const found = [...labels.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, label, value]) => [label, value]);
+  samples.set(name, [...(samples.get(name) ?? []), Object.fromEntries(found)]);
+}
+
+type Matcher = readonly [label: string, operator: string, value: string];
+
+/** A metric in an expression, with the labels that are asked of it there. */
+interface Use {
+  readonly metric: string;
+  readonly labels: readonly string[];
+  readonly matchers: readonly Matcher[];
+}
+
+const tokens = /\s+|"(?:[^"\\]|\\.)*"|\[[^\]]*\]|\d[\w.]*|[A-Za-z_:][\w:]*|[=!]~|[=!<>]=|./gs;
+const words = new Set(["and", "or", "unless", "bool", "offset", "by", "without", "on", "ignoring"]);
+
+/** The metrics of an expression, told from its functions by what follows them. Grouping stands before what it groups. */
+function usesOf(expression: string): Use[] {
+  const rest = (expression.match(tokens) ?? []).filter((token) => token.trim() !== "");
+  const take = () => rest.shift() ?? expect.unreachable(`${expression} ends too soon`);
+  const uses: Use[] = [];
+  /** The labels by which each open parenthesis is grouped. */
+  const open: string[][] = [];
+  let grouping: string[] = [];
+  const list = (end: string) => {
+    const found: string[] = [];
+    for (let token = take(); token !== end; token = take()) found.push(token);
+    return found;
+  };
+  while (rest.length > 0) {
+    const token = take();
+    if (token === "(") {
+      open.push(grouping);
+      grouping = [];
+    } else if (token === ")") open.pop();
+    else if (token === "by" || token === "on") {
+      expect(take()).toBe("(");
+      const labels = list(")").filter((label) => label !== ",");
+      // What is matched on stands on both sides: the grouping of each says that it has it.
+      if (token === "by") grouping = labels;
+    } else if (/^[A-Za-z_]/.test(token) && !words.has(token) && rest[0] !== "(" && rest[0] !== "by") {
+      const inner = rest[0] === "{" ? list("}").slice(1).join("") : "";
+      const matchers = [...inner.matchAll(/(\w+)([=!]~|!?=)"((?:[^"\\]|\\.)*)"/g)].map(
+        ([, label = "", operator = "", value = ""]): Matcher => [label, operator, value],
+      );
+      expect(matchers.map((matcher) => matcher.join("")).join("")).toBe(inner.replaceAll(/[",]/g, ""));
+      uses.push({ metric: token, labels: open.flat(), matchers });
+    }
+  }
+  expect([open, grouping], expression).toEqual([[], []]);
+  return uses;
+}
+
+/** What Prometheus adds when it scrapes. */
+const added = new Set(["job", "instance", "exported_job"]);
+
+function accepts([label, operator, value]: Matcher, labels: Labels): boolean {
+  const own = labels[label] ?? "";
+  if (operator === "=" || operator === "!=") return (own === value) === (operator === "=");
+  return new RegExp(`^(?:${value})$`).test(own) === (operator === "=~");
+}
+
+/** Holds an expression against what the service says. */
+function expectKnown(expression: string): void {
+  const uses = usesOf(expression);
+  expect(uses, expression).not.toBeEmpty();
+  for (const { metric, labels, matchers } of uses) {
+    const found = samples.get(metric) ?? [];
+    expect(found.length, `samples of ${metric}`).toBeGreaterThan(0);
+    for (const label of [...labels, ...matchers.map(([name]) => name)]) {
+      const has = added.has(label) || found.every((sample) => label in sample);
+      expect(has, `${metric} has ${label}`).toBe(true);
+    }
+    for (const matcher of matchers.filter(([label, , value]) => !added.has(label) && !value.startsWith("$"))) {
+      const isMet = found.some((sample) => accepts(matcher, sample));
+      expect(isMet, `some ${metric} has ${matcher.join("")}`).toBe(true);
+    }
+  }
+}
+
+test("a metric is told from functions, labels and words", () => {
+  const expression =
+    'sum by (a, b) (rate(x_total{c="1",d=~"$d"}[5m] offset 1d)) / on (a) max(y) > 2e3 unless vector(0)';
+  expect(usesOf(expression)).toEqual([
+    {
+      metric: "x_total",
+      labels: ["a", "b"],
+      matchers: [
+        ["c", "=", "1"],
+        ["d", "=~", "$d"],
+      ],
+    },
+    { metric: "y", labels: [], matchers: [] },
+  ]);
+});
+
+const panels = dashboard.panels.filter(({ targets }) => targets !== undefined);
+
+test.each(panels.map((panel) => [panel.title, panel] as const))("the panel %s asks for what there is", (_, panel) => {
+  const datasource = { type: "prometheus", uid: expect.stringMatching(/^\$\{datasource\}$/) };
+  expect(panel.datasource).toEqual(datasource);
+  for (const target of panel.targets ?? []) {
+    expect(target.datasource).toEqual(datasource);
+    expectKnown(target.expr);
+  }
+});
+
+test("the dashboard's panels do not get into each other's way", () => {
+  const { length } = dashboard.panels;
+  for (const key of ["id", "title"] as const)
+    expect(new Set(dashboard.panels.map((panel) => panel[key])).size).toBe(length);
+  const cells = dashboard.panels.flatMap(({ gridPos: { x, y, w, h } }) => {
+    expect(x + w).toBeLessThanOrEqual(24);
+    return Array.from({ length: w * h }, (_, index) => `${x + (index % w)},${y + Math.floor(index / w)}`);
+  });
+  expect(new Set(cells).size).toBe(cells.length);
+});
+
+test("the dashboard's variables find data source, scrape jobs and replicas", () => {
+  const { list } = dashboard.templating;
+  expect(list.map(({ name }) => name)).toEqual(["datasource", "job", "instance"]);
+  expect(list[0]).toMatchObject({ type: "datasource", query: "prometheus" });
+  for (const { query } of list.slice(1)) {
+    const [, expression = "", label] =
+      JSON.stringify(query)
+        .replaceAll("\\", "")
+        .match(/label_values\((.*), (\w+)\)/) ?? [];
+    expectKnown(`count by (${label}) (${expression})`);
+  }
+  const known = ["datasource", "job", "instance", "__rate_interval", "__all"];
+  for (const [, name = ""] of dashboardText.matchAll(/\$\{?(\w+)/g)) expect(known).toContain(name);
+});
+
+test.each(rules.map((rule) => [rule.alert, rule] as const))(
+  "%s asks for what there is, and says what to do",
+  (_, rule) => {
+    expectKnown(rule.expr);
+    expect(rule.for).toMatch(/^\d+m$/);
+    expect(rule.labels.severity).toBeOneOf(["critical", "warning"]);
+    expect(rule.annotations.summary).not.toBeEmpty();
+    expect(rule.annotations.description.length).toBeGreaterThan(80);
+    for (const [, name = ""] of rule.annotations.description.matchAll(/"([^"]+)"/g)) {
+      expect(panels.map(({ title }) => title)).toContain(name);
+    }
+  },
+);
+
+test("the README explains each alert, and scrapes as the expressions need it", () => {
+  const rows = [...readme.matchAll(/^\| `(\w+)` \| (\w+) \|/gm)].map(([, alert, severity]) => [alert, severity]);
+  expect(rows).toEqual(rules.map(({ alert, labels }) => [alert, labels.severity]));
+  const [, block = ""] = readme.match(/^```yaml\n(.*?)^```$/ms) ?? [];
+  const { scrape_configs } = YAML.parse(block) as Scraping;
+  expect(scrape_configs).toMatchObject([{ job_name: "pds", honor_labels: true }]);
+});
+
+test("nothing names a machine", () => {
+  for (const text of [dashboardText, alertsText])
+    expect(text).not.toMatch(/localhost|\d+\.\d+\.\d+\.\d+|:\/\/|\.example/);
+  expect(readme.replaceAll("0.0.0.0", "")).not.toMatch(/localhost|\d+\.\d+\.\d+\.\d+|:\/\//);
+});

@@ -1,0 +1,192 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { pds, type RunningService, root, serve, temporaryFolder } from "../support/pds.ts";
+import { until } from "../support/until.ts";
+import { parseResponse, type WireResponse } from "../support/wire.ts";
+
+const environment = {
+  DATABASE_URL: `sqlite:${join(await temporaryFolder(), "pds.sqlite")}`,
+  SHOP_DOMAIN: "larkspur-finch.example",
+};
+await pds(["import", "products", join(root, "sample", "products.ndjson")], environment);
+const token = "correct-horse-battery";
+const [open, guarded] = (await Promise.all([serve(environment), serve({ ...environment, ADMIN_TOKEN: token })])) as [
+  RunningService,
+  RunningService,
+];
+afterAll(() => Promise.all([open.stop(), guarded.stop()]));
+
+/** Sends a request line and fields as they are, and reads to the end of the connection. */
+async function send(base: string, requestLine: string, ...fields: string[]): Promise<WireResponse> {
+  const { hostname, port } = new URL(base);
+  const closed = Promise.withResolvers<void>();
+  const pieces: Buffer[] = [];
+  const socket = await Bun.connect({
+    hostname,
+    port: Number(port),
+    socket: {
+      data: (_, piece) => {
+        pieces.push(Buffer.from(piece));
+      },
+      close: () => closed.resolve(),
+      error: (_, error) => closed.reject(error),
+    },
+  });
+  socket.write(Buffer.from([requestLine, ...fields, "Connection: close", "", ""].join("\r\n"), "latin1"));
+  await closed.promise;
+  return parseResponse(Buffer.concat(pieces)) ?? expect.unreachable("no whole response came");
+}
+
+const guardedPaths = ["/", "/metrics", "/products?q=plate", "/nothing"];
+const accepts = ["Accept: application/json", "Accept: text/html"];
+
+describe("the admin listener without a token", () => {
+  test.each([
+    ["localhost", 200],
+    ["LocalHost:3001", 200],
+    ["127.0.0.1", 200],
+    ["127.0.0.1:65535", 200],
+    ["127.3.2.1:80", 200],
+    ["[::1]", 200],
+    ["[::1]:3001", 200],
+    // Names of others, also such as look like this machine.
+    ["rebound.example:3001", 421],
+    ["localhost.example", 421],
+    ["127.0.0.1.example", 421],
+    ["example.localhost", 421],
+    ["localhost.", 421],
+    ["127.0.0.1.", 421],
+    ["192.0.2.1", 421],
+    ["0.0.0.0", 421],
+    ["[::]", 421],
+    ["[::ffff:127.0.0.1]", 421],
+    // What a URL parser takes for 127.0.0.1; a browser sends it in full.
+    ["127.1", 421],
+    ["0x7f.0.0.1", 421],
+    ["2130706433", 421],
+    // What is no host at all.
+    ["a{b.evil.example", 400],
+    ["127.0.0.1, evil", 400],
+    ["127.0.0.1,127.0.0.1", 400],
+    ["localhost evil.example", 400],
+    ["evil.example@localhost", 400],
+    ["localhost/evil.example", 400],
+    ["localhost?evil.example", 400],
+    ["localhost#evil.example", 400],
+    ["http://localhost", 400],
+    ["%6cocalhost", 400],
+    ["localhost:", 400],
+    ["localhost:80:80", 400],
+    ["localhost:123456", 400],
+    ["localhost:evil", 400],
+    ["[::1", 400],
+    ["[::1]evil", 400],
+    ["[:::1]", 400],
+    ["::1", 400],
+    ["127.0.0.256", 400],
+    ["lôcalhost", 400],
+    ["", 400],
+  ])("answers to the host %p with %i, and without a stack", async (host, status) => {
+    for (const path of guardedPaths) {
+      for (const accept of accepts) {
+        const answer = await send(open.adminUrl, `GET ${path} HTTP/1.1`, `Host: ${host}`, accept);
+        expect([path, answer.status]).toEqual([path, status === 200 && path === "/nothing" ? 404 : status]);
+        if (status !== 200) {
+          expect(answer.headers.get("cache-control")).toBe("no-store");
+          expect(answer.body.toString()).not.toMatch(/pds_|TypeError|\.tsx?:\d|Larkspur/);
+        }
+      }
+    }
+    // The probes are open to all.
+    expect((await send(open.adminUrl, "GET /readyz HTTP/1.1", `Host: ${host}`)).status).toBe(200);
+  });
+
+  test.each<[about: string, requestLine: string, fields: string[], status: number]>([
+    ["no host", "GET / HTTP/1.0", [], 400],
+    ["two hosts, its own first", "GET / HTTP/1.1", ["Host: localhost", "Host: evil.example"], 400],
+    ["two hosts, its own last", "GET / HTTP/1.1", ["Host: evil.example", "Host: localhost"], 400],
+    ["the same host twice", "GET / HTTP/1.1", ["Host: localhost", "Host: localhost"], 400],
+    ["its own address and another host", "GET http://localhost/ HTTP/1.1", ["Host: evil.example"], 421],
+    ["its own address and no host", "GET http://localhost/ HTTP/1.0", [], 400],
+    ["its own address and host", "GET http://localhost/ HTTP/1.1", ["Host: localhost"], 200],
+    ["its host forwarded", "GET / HTTP/1.1", ["Host: evil.example", "X-Forwarded-Host: localhost"], 421],
+  ])("answers a request with %s with the right status", async (_, requestLine, fields, status) => {
+    expect((await send(open.adminUrl, requestLine, ...fields)).status).toBe(status);
+  });
+
+  test("logs no stack of a bad host", async () => {
+    // A service of its own: only so many failures a second are logged.
+    await using service = await serve(environment);
+    const response = await send(service.adminUrl, "GET / HTTP/1.1", "Host: localhost:99999");
+    const reference = response.headers.get("x-request-id") ?? "";
+    await until("the failure is logged", () => service.log().includes(reference));
+    const line = service
+      .log()
+      .split("\n")
+      .find((each) => each.includes(reference));
+    expect(JSON.parse(line ?? "")).toMatchObject({ status: 400, path: "/" });
+    expect(line).not.toMatch(/"(err|stack)"/);
+  });
+});
+
+test("the admin listener with a token answers to any host, and refuses what is none", async () => {
+  const authorization = `Authorization: Bearer ${token}`;
+  for (const [host, status] of [
+    ["pds.internal.example", 200],
+    ["a{b.evil.example", 400],
+    ["[::1", 400],
+    ["localhost:99999", 400],
+  ] as const) {
+    for (const path of ["/", "/metrics"]) {
+      const answer = await send(guarded.adminUrl, `GET ${path} HTTP/1.1`, `Host: ${host}`, authorization);
+      expect([host, path, answer.status]).toEqual([host, path, status]);
+    }
+  }
+});
+
+test("nothing of the admin listener may be read by other sites' pages, or kept by shared caches", async () => {
+  const requests: [base: string, method: string, path: string, status: number, headers?: Record<string, string>][] = [
+    [open.adminUrl, "GET", "/", 200],
+    [open.adminUrl, "GET", "/metrics", 200],
+    [open.adminUrl, "GET", "/livez", 200],
+    [open.adminUrl, "GET", "/readyz", 200],
+    [open.adminUrl, "GET", "/nothing", 404],
+    [open.adminUrl, "GET", "/products/x", 404],
+    [open.adminUrl, "GET", "/", 421, { Host: "rebound.example" }],
+    [open.adminUrl, "GET", "/", 400, { Host: "a{b.evil.example" }],
+    [open.adminUrl, "POST", "/", 405],
+    ...["/", "/metrics", "/livez", "/readyz", "/nothing"].map((path): [string, string, string, number] => [
+      open.adminUrl,
+      "OPTIONS",
+      path,
+      204,
+    ]),
+    [guarded.adminUrl, "GET", "/", 401],
+    [guarded.adminUrl, "GET", "/metrics", 401],
+    [guarded.adminUrl, "OPTIONS", "/metrics", 204],
+    [guarded.adminUrl, "GET", "/metrics", 200, { Authorization: `Bearer ${token}` }],
+  ];
+  for (const [base, method, path, status, more] of requests) {
+    const headers = { Host: "localhost", Origin: "https://evil.example", ...more };
+    const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+    const answer = await send(base, `${method} ${path} HTTP/1.1`, ...fields, "Access-Control-Request-Method: GET");
+    const sharing = [...answer.headers.keys()].filter((name) => /^(access-control-|cdn-)/.test(name));
+    expect([method, path, answer.status, sharing]).toEqual([method, path, status, []]);
+    expect(answer.headers.get("cache-control") ?? "no-store").not.toMatch(/public|max-age/);
+    if (method === "OPTIONS") expect(answer.headers.get("allow")).toBe("GET, HEAD, OPTIONS");
+  }
+  // The public listener still lets everyone read.
+  for (const path of ["/readyz", "/nothing"]) {
+    expect((await open.get(path)).headers.get("access-control-allow-origin")).toBe("*");
+  }
+});
+
+test.each(["a{b.evil.example", "localhost:99999", "[::1", "a, b", ""])(
+  "the public listener answers the same to the host %p",
+  async (host) => {
+    for (const path of ["/example?variant=1", "/api/v1/histories", "/docs", "/readyz"]) {
+      const answer = await send(open.url, `GET ${path} HTTP/1.1`, `Host: ${host}`);
+      expect([path, answer.status]).toEqual([path, 200]);
+    }
+  },
+);

@@ -1,0 +1,560 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { SQL } from "bun";
+import fc from "fast-check";
+import { keptChanges } from "../../src/database/change.ts";
+import { toJson } from "../../src/json.ts";
+import { fingerprintOf, Hash, toFingerprint } from "../../src/model/fingerprint.ts";
+import { orderPersonalization, type Personalization } from "../../src/model/personalization.ts";
+import { findDiffering, HashTable } from "../../src/personalization/fingerprints.ts";
+import { toProduct } from "../support/catalog.ts";
+import { writeFeed } from "../support/feed.ts";
+import { createStore, type Environment, isCampaign, pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { environmentOf, readAnswers, shop, startPlatform } from "../support/platform.ts";
+
+/** A change is in every replica's answers so long after it was made. */
+const withinMs = 1000;
+
+const folder = await temporaryFolder();
+const [jobs = ""] = await writeFiles(folder, {
+  "jobs.toml": "[jobs.catalog-sync]\n[jobs.catalog-reconcile]\nmax_removed_share = 1\n",
+});
+let files = 0;
+
+const columns = {
+  pzlines: ["sku_id", "style_code", "style_display_seq", "style_sku_status"],
+  pzstyles: ["style_code", "line_status", "line_display_seq", "choice_type", "instruct_text"],
+  pzchoices: ["choice_type", "choice_status", "choice_display_seq", "choice_value"],
+} as const;
+
+/** A feed's rows; each as its columns' values with blanks between, as a test writes them. */
+interface Feed {
+  readonly pzlines: readonly string[];
+  readonly pzstyles: readonly string[];
+  readonly pzchoices: readonly string[];
+}
+
+const lists = ["pzlines", "pzstyles", "pzchoices"] as const;
+
+/** What a SKU offers by a feed. */
+function expectedOf(feed: Feed, sku: string): string {
+  const rowsOf = (list: (typeof lists)[number]) =>
+    feed[list].map((row) => Object.fromEntries(row.split(" ").map((value, index) => [columns[list][index], value])));
+  const pzlines = rowsOf("pzlines").filter((line) => line.sku_id === sku);
+  const styles = new Set(pzlines.map((line) => line.style_code));
+  const pzstyles = rowsOf("pzstyles").filter((style) => styles.has(style.style_code));
+  const groups = new Set(pzstyles.map((style) => style.choice_type));
+  const pzchoices = rowsOf("pzchoices").filter((choice) => groups.has(choice.choice_type));
+  return JSON.stringify(orderPersonalization({ pzlines, pzstyles, pzchoices } as unknown as Personalization));
+}
+
+interface Seen {
+  readonly status: number;
+  readonly body: string;
+  /** "hit" or "miss"; of what there is not neither is told. */
+  readonly from: string | undefined;
+}
+
+async function createWorld(engine: "sqlite" | "postgres") {
+  const url = await createStore(engine);
+  const environment: Environment = {
+    DATABASE_URL: url,
+    BRAND: "acme",
+    SHOP_DOMAIN: shop,
+    SCHEDULER: "off",
+    VISIBLE: "all",
+  };
+  const services = [await serve(environment), await serve(environment)];
+  afterAll(() => Promise.all(services.map((service) => service.stop())));
+  const sql = new SQL(url, { max: 1 });
+  afterAll(() => sql.close());
+
+  const run = async (args: readonly string[], also: Environment = {}) => {
+    const { code, stderr } = await pds(args, { ...environment, ...also });
+    if (code !== 0) throw new Error(`${args.join(" ")}: ${stderr}`);
+  };
+  const importProducts = async (titles: Readonly<Record<number, string>>) => {
+    const lines = Object.entries(titles).map(([id, title]) => toJson(toProduct(Number(id), { title })));
+    const [path = ""] = await writeFiles(folder, { [`${files++}.ndjson`]: lines.join("\n") });
+    await run(["import", "products", path]);
+  };
+  const importFeed = async (feed: Feed, brand = "acme") => {
+    const rows = lists.map((list) => [columns[list], ...feed[list].map((row) => row.split(" "))]);
+    const texts = rows.map((list) => `${list.map((row) => row.join(",")).join("\n")}\n`);
+    const named = Object.fromEntries(lists.map((list, index) => [`${list}.csv`, texts[index] ?? ""]));
+    const source = await writeFeed(folder, `feed-${files++}`, named);
+    await run(["import", "personalization", source, "--brand", brand, "--force"]);
+  };
+
+  const see = async (service: (typeof services)[number], path: string): Promise<Seen> => {
+    const response = await service.get(`/api/v1/products/${path}`);
+    const from = response.headers.get("cache-status")?.match(/^pds; (hit$|fwd=miss)/)?.[1];
+    return { status: response.status, body: await response.text(), from: from?.replace("fwd=", "") };
+  };
+  const seeAll = (paths: readonly string[]) =>
+    Promise.all(
+      services.map(
+        async (service) =>
+          new Map(await Promise.all(paths.map(async (path) => [path, await see(service, path)] as const))),
+      ),
+    );
+  /** Waits until both have seen every change so far: they see them in their order, and this is one more. @throws Error when it takes too long */
+  const settle = async () => {
+    const [id, title] = [999_999, `Settled ${files++}`];
+    const row = { id, document: toJson(toProduct(id, { title })), tag: title, updated_at: "" };
+    await seeAll([`${id}`]);
+    await sql`INSERT INTO product ${sql(row)} ON CONFLICT (id) DO UPDATE SET document = excluded.document, tag = excluded.tag`;
+    await changed(`${id}`, ({ body }) => body === productBody(id, title));
+  };
+  /** Has all of them in the memory of both. */
+  const warm = async (...paths: string[]) => {
+    await settle();
+    await seeAll(paths);
+    for (const seen of await seeAll(paths)) {
+      for (const [path, { from, body, status }] of seen) {
+        if (status === 200 && !isEmpty(body)) expect([path, from]).toEqual([path, "hit"]);
+      }
+    }
+  };
+  /** Waits until an answer is another one in both replicas. @throws Error when it is not soon enough */
+  const changed = async (path: string, isNew: (seen: Seen) => boolean) => {
+    const begunMs = performance.now();
+    for (const service of services) {
+      while (!isNew(await see(service, path))) {
+        if (performance.now() - begunMs > withinMs) throw new Error(`${path} was not new within ${withinMs} ms`);
+        await Bun.sleep(20);
+      }
+    }
+  };
+  const bodyOf = async (path: string) => (await see(services[0] as (typeof services)[number], path)).body;
+  /** Each of the SKUs by a feed, found anew in both; or still from memory. */
+  const expectSkus = async (feed: Feed, skus: readonly string[], from: "hit" | "miss") => {
+    for (const seen of await seeAll(skus.map((sku) => `pz/${sku}`))) {
+      for (const sku of skus) {
+        const found = seen.get(`pz/${sku}`);
+        expect([sku, found?.body, found?.from]).toEqual([sku, expectedOf(feed, sku), from]);
+      }
+    }
+  };
+  return {
+    url,
+    environment,
+    services,
+    sql,
+    run,
+    importProducts,
+    importFeed,
+    see,
+    seeAll,
+    warm,
+    changed,
+    settle,
+    bodyOf,
+    expectSkus,
+  };
+}
+
+const productBody = (id: number, title: string) =>
+  `{"product":${toJson(toProduct(id, { title }))},"shop":"${shop}","error":null}`;
+
+const before: Feed = {
+  pzlines: [
+    "KEPT S-KEPT 1 A",
+    "LINE S-LINE 1 A",
+    "LINE S-KEPT 2 A",
+    "STYLE S-STYLE 1 A",
+    "CHANGED S-C 1 A",
+    "ADDED S-A 1 A",
+    "REMOVED S-R 1 A",
+    "GONE S-KEPT 1 A",
+    "MORE S-KEPT 1 A",
+    "BOTH S-STYLE 1 A",
+    "BOTH S-C 2 A",
+  ],
+  pzstyles: [
+    "S-KEPT A 1 G-KEPT kept",
+    "S-LINE A 1 G-KEPT line",
+    "S-STYLE A 1 G-KEPT old",
+    "S-C A 1 G-C c",
+    "S-A A 1 G-A a",
+    "S-R A 1 G-R r",
+    "S-R A 2 G-KEPT r",
+  ],
+  pzchoices: ["G-KEPT A 1 Kept", "G-KEPT A 2 Too", "G-C A 1 Old", "G-A A 1 First", "G-R A 1 First", "G-R A 2 Second"],
+};
+const after: Feed = {
+  pzlines: [
+    ...before.pzlines.filter((row) => !/^(LINE S-LINE|GONE)/.test(row)),
+    "LINE S-LINE 3 I",
+    "NEW S-KEPT 1 A",
+    "MORE S-LINE 2 A",
+  ],
+  pzstyles: before.pzstyles.map((row) => row.replace("G-KEPT old", "G-KEPT new")),
+  pzchoices: ["G-KEPT A 1 Kept", "G-KEPT A 2 Too", "G-C H 1 Old", "G-A A 1 First", "G-A A 0 Zeroth", "G-R A 2 Second"],
+};
+const touched = ["LINE", "STYLE", "CHANGED", "ADDED", "REMOVED", "GONE", "NEW", "MORE", "BOTH"];
+const untouched = ["KEPT", "UNKNOWN"];
+const skus = [...touched, ...untouched].map((sku) => `pz/${sku}`);
+
+for (const [engine, world] of [
+  ["sqlite", await createWorld("sqlite")],
+  ["postgres", await createWorld("postgres")],
+] as const) {
+  const { sql, run, importProducts, importFeed, seeAll, warm, changed, settle, bodyOf, expectSkus } = world;
+
+  describe(`on ${engine}, what changes in the store is soon in the answers of all replicas, and nothing else is forgotten`, () => {
+    test("when products are imported, or written by a plain statement", async () => {
+      await importProducts({ 1: "Same", 2: "Old", 3: "Gone", 5: "Same" });
+      await importFeed(before);
+      await warm("1", "2", "3", "4", "5", "pz/KEPT");
+      await importProducts({ 1: "Same", 2: "New", 4: "Added", 5: "Same" });
+      await changed("2", ({ body }) => body === productBody(2, "New"));
+      for (const seen of await seeAll(["1", "3", "4", "5", "pz/KEPT"])) {
+        expect(seen.get("1")).toEqual({ status: 200, body: productBody(1, "Same"), from: "hit" });
+        expect(seen.get("3")).toMatchObject({ status: 404 });
+        expect(seen.get("4")).toEqual({ status: 200, body: productBody(4, "Added"), from: "miss" });
+        expect(seen.get("5")?.from).toBe("hit");
+        expect(seen.get("pz/KEPT")?.from).toBe("hit");
+      }
+
+      await warm("1", "2", "4");
+      const document = toJson(toProduct(2, { title: "By hand" }));
+      await sql`UPDATE product SET document = ${document}, tag = 'by-hand' WHERE id = 2`;
+      await changed("2", ({ body }) => body === productBody(2, "By hand"));
+      await sql`DELETE FROM product WHERE id = 4`;
+      await changed("4", ({ status }) => status === 404);
+      for (const seen of await seeAll(["1", "5", "pz/KEPT"])) {
+        for (const { from } of seen.values()) expect(from).toBe("hit");
+      }
+    });
+
+    test("when personalization is imported and rolled back", async () => {
+      await warm("1", ...skus);
+      await importFeed(after);
+      await changed("pz/LINE", ({ body }) => body === expectedOf(after, "LINE"));
+      await expectSkus(after, touched.slice(1), "miss");
+      await expectSkus(after, untouched, "hit");
+      expect((await seeAll(["1"])).map((seen) => seen.get("1")?.from)).toEqual(["hit", "hit"]);
+
+      await warm(...skus);
+      await run(["rollback", "personalization", "--brand", "acme"]);
+      await changed("pz/LINE", ({ body }) => body === expectedOf(before, "LINE"));
+      await expectSkus(before, touched.slice(1), "miss");
+      await expectSkus(before, untouched, "hit");
+    });
+
+    test("when rows of the same display sequence change places", async () => {
+      const tied: Feed = {
+        pzlines: [...before.pzlines, "TIED S-KEPT 1 A", "TIED S-LINE 1 A", "GROUP S-T 1 A"],
+        pzstyles: [...before.pzstyles, "S-T A 1 G-T t"],
+        pzchoices: [...before.pzchoices, "G-T A 1 First", "G-T A 1 Second"],
+      };
+      const swapped: Feed = {
+        pzlines: [...before.pzlines, "TIED S-LINE 1 A", "TIED S-KEPT 1 A", "GROUP S-T 1 A"],
+        pzstyles: tied.pzstyles,
+        pzchoices: [...before.pzchoices, "G-T A 1 Second", "G-T A 1 First"],
+      };
+      await importFeed(tied);
+      await changed("pz/GROUP", ({ body }) => body === expectedOf(tied, "GROUP"));
+      await warm("pz/GROUP", "pz/TIED", "pz/KEPT");
+      await importFeed(swapped);
+      await settle();
+      for (const seen of await seeAll(["pz/GROUP", "pz/TIED", "pz/KEPT"])) {
+        for (const sku of ["GROUP", "TIED"])
+          expect([sku, seen.get(`pz/${sku}`)?.body]).toEqual([sku, expectedOf(swapped, sku)]);
+        expect(seen.get("pz/KEPT")?.from).toBe("hit");
+      }
+    });
+
+    test("when a brand has its first personalization", async () => {
+      await warm("1", "pz/KEPT", "pz/ELSEWHERE");
+      const other: Feed = { pzlines: ["ELSEWHERE S 1 A", "KEPT S 1 A"], pzstyles: ["S A 1 G other"], pzchoices: [] };
+      await importFeed(other, "other");
+      await changed("pz/ELSEWHERE", ({ body }) => body === expectedOf(other, "ELSEWHERE"));
+      // The service's own brand comes first.
+      await expectSkus(before, ["KEPT"], "miss");
+      expect((await seeAll(["1"])).map((seen) => seen.get("1")?.from)).toEqual(["hit", "hit"]);
+    });
+
+    test("when a transaction is rolled back nothing is", async () => {
+      await warm("1", "2", "pz/KEPT");
+      const count = async () => (await sql`SELECT CAST(count(*) AS INTEGER) AS count FROM change`)[0].count;
+      const rows = await count();
+      const rolledBack = sql.begin(async (transaction) => {
+        await transaction`UPDATE product SET tag = 'never' WHERE id = 1`;
+        await transaction`DELETE FROM product WHERE id = 2`;
+        throw new Error("no");
+      });
+      expect(rolledBack).rejects.toThrow("no");
+      await rolledBack.catch(() => {});
+      expect(await count()).toBe(rows);
+      await sql`UPDATE product SET checked_at = 'noted' WHERE id = 1`;
+      expect(await count()).toBe(rows);
+    });
+
+    test("when a run ends, in the histories", async () => {
+      const newest = (service: (typeof world.services)[number]) =>
+        service
+          .get("/api/v1/histories")
+          .then(async (response) => (await response.json()) as { histories: { brand: string }[] });
+      await Promise.all(world.services.map(newest));
+      await sql`
+        INSERT INTO run (job, brand, started_at, finished_at, outcome, counts)
+        VALUES ('catalog-import', 'just-now', '2099-01-01T00:00:00.000Z', '2099-01-01T00:00:01.000Z', 'succeeded', 1)`;
+      const endedMs = performance.now();
+      for (const service of world.services) {
+        while ((await newest(service)).histories[0]?.brand !== "just-now") {
+          expect(performance.now() - endedMs).toBeLessThan(withinMs);
+          await Bun.sleep(20);
+        }
+      }
+    });
+
+    test("when the catalog is synchronized with the platform", async () => {
+      const platform = startPlatform({ products: 6 });
+      const ids = platform.catalog.ids(0, 6);
+      const [edited = "", removed = "", ...same] = ids;
+      const job = (name: string) => run(["run", name], { ...environmentOf(platform), PDS_CONFIG: jobs });
+      const from = async (paths: readonly string[]) =>
+        (await seeAll(paths)).flatMap((seen) => [...seen.values()].map((each) => each.from));
+      await job("catalog-sync");
+      await warm(...ids);
+      platform.catalog.touch(edited, { product: { title: "Edited" } });
+      await job("catalog-sync");
+      const right = await readAnswers(platform, [edited]);
+      await changed(edited, ({ body }) => body === right.get(edited));
+      expect(new Set(await from([removed, ...same]))).toEqual(new Set(["hit"]));
+
+      platform.catalog.remove(removed);
+      await job("catalog-reconcile");
+      await changed(removed, ({ status }) => status === 404);
+      expect(new Set(await from([edited, ...same]))).toEqual(new Set(["hit"]));
+    });
+
+    if (engine === "postgres") {
+      test("when a transaction that began earlier ends later", async () => {
+        await importProducts({ 1: "One", 2: "Two" });
+        await changed("2", ({ body }) => body === productBody(2, "Two"));
+        await warm("1", "2");
+        const write = (connection: SQL, id: number, title: string) =>
+          connection`UPDATE product SET document = ${toJson(toProduct(id, { title }))}, tag = ${title} WHERE id = ${id}`;
+        await using early = new SQL(world.url, { max: 1 });
+        const mayEnd = Promise.withResolvers<void>();
+        const hasWritten = Promise.withResolvers<void>();
+        const late = early.begin(async (transaction) => {
+          await write(transaction, 1, "Late");
+          hasWritten.resolve();
+          await mayEnd.promise;
+        });
+        await hasWritten.promise;
+        await sql`SET lock_timeout = 2000`;
+        await write(sql, 2, "Soon");
+        await changed("2", ({ body }) => body === productBody(2, "Soon"));
+        expect(await bodyOf("1")).toBe(productBody(1, "One"));
+        mayEnd.resolve();
+        await late;
+        await changed("1", ({ body }) => body === productBody(1, "Late"));
+
+        // One that has its number already lets nobody overtake it.
+        await warm("1", "2");
+        let second: Promise<unknown> = Promise.resolve();
+        await early.begin(async (transaction) => {
+          await write(transaction, 1, "First");
+          await transaction`SET CONSTRAINTS ALL IMMEDIATE`;
+          second = write(sql, 2, "Second").execute();
+          // Time enough for it to be seen, could it end.
+          await Bun.sleep(500);
+          expect(await bodyOf("2")).toBe(productBody(2, "Soon"));
+        });
+        await second;
+        await changed("1", ({ body }) => body === productBody(1, "First"));
+        await changed("2", ({ body }) => body === productBody(2, "Second"));
+      });
+    }
+
+    test("except that everything is when there were more changes than are kept, or the store is an earlier one", async () => {
+      const paths = ["1", "pz/KEPT", "pz/LINE"];
+      const skipTo = (id: number) =>
+        engine === "postgres"
+          ? sql`SELECT setval(pg_get_serial_sequence('change', 'id'), ${id})`
+          : sql`UPDATE sqlite_sequence SET seq = ${id} WHERE name = 'change'`;
+      const lastId = async (): Promise<number> => (await sql`SELECT max(id) AS last FROM change`)[0].last;
+      const expectForgotten = async () => {
+        const begunMs = performance.now();
+        const found = async (each: (typeof world.services)[number]) => (await world.see(each, "pz/LINE")).from;
+        for (const service of world.services) {
+          while ((await found(service)) === "hit") {
+            expect(performance.now() - begunMs).toBeLessThan(withinMs);
+            await Bun.sleep(20);
+          }
+        }
+        for (const seen of await seeAll(["1", "pz/KEPT"])) {
+          for (const [path, { from }] of seen) expect([path, from]).toEqual([path, "miss"]);
+        }
+      };
+      await warm(...paths);
+      const last = await lastId();
+      // As many as are kept come in one go: by number all but the last one have come and gone.
+      await skipTo(last + keptChanges - 1);
+      await sql`INSERT INTO change (noun, what) VALUES ('product', '77')`;
+      expect(await lastId()).toBe(last + keptChanges);
+      await expectForgotten();
+      expect(await sql`SELECT id FROM change WHERE id <= ${last}`).toHaveLength(0);
+
+      await warm(...paths);
+      await skipTo((await lastId()) + keptChanges - 2);
+      await sql`INSERT INTO change (noun, what) VALUES ('product', '1')`;
+      expect((await sql`SELECT id FROM change WHERE id < ${last + keptChanges}`)[0]).toBe(undefined);
+      await changed("1", ({ from }) => from === "miss");
+      expect((await seeAll(["pz/KEPT"])).map((seen) => seen.get("pz/KEPT")?.from)).toEqual(["hit", "hit"]);
+
+      await warm(...paths);
+      await sql`DELETE FROM change WHERE id = (SELECT max(id) FROM change)`;
+      await expectForgotten();
+    });
+  });
+}
+
+const sequence = fc.constantFrom("1", "2", "x");
+const mark = fc.constantFrom("A", "I");
+const some = <Value>(value: fc.Arbitrary<Value>, key: (value: Value) => string, maxLength: number) =>
+  fc.uniqueArray(value, { selector: key, maxLength });
+
+/** Few SKUs, styles and groups, so that they are shared; an island has names of its own. */
+const island = fc.record({
+  lines: some(fc.tuple(fc.nat(3), fc.nat(3), sequence, mark), ([sku, style]) => `${sku} ${style}`, 6),
+  styles: some(fc.tuple(fc.nat(3), mark, sequence, fc.nat(2)), ([style, , place]) => `${style} ${place}`, 6),
+  choices: some(fc.tuple(fc.nat(2), mark, sequence, fc.nat(3)), ([group, , , value]) => `${group} ${value}`, 6),
+});
+type Island = typeof island extends fc.Arbitrary<infer Value> ? Value : never;
+
+/** An island, and what becomes of it: often the same but for a list. */
+const islands = fc
+  .tuple(island, island, fc.subarray(["lines", "styles", "choices"] as const, { maxLength: 2 }))
+  .map(([from, other, lists]): readonly [Island, Island] => {
+    const to: Island = { ...from };
+    for (const list of lists) {
+      // Rows change, come and go: those with another's key take its place.
+      const rows = new Map<string, Island[typeof list][number]>();
+      const keyOf = (row: readonly (string | number)[]) =>
+        list === "lines" ? `${row[0]} ${row[1]}` : list === "styles" ? `${row[0]} ${row[2]}` : `${row[0]} ${row[3]}`;
+      for (const row of from[list].slice(other.lines.length % 2)) rows.set(keyOf(row), row);
+      for (const row of other[list].slice(0, 2)) rows.set(keyOf(row), row);
+      Object.assign(to, { [list]: [...rows.values()] });
+    }
+    return [from, to];
+  });
+
+function toFeed(parts: readonly Island[]): Feed {
+  const feed = { pzlines: ["END S-END 1 A"], pzstyles: ["S-END A 1 G-END end"], pzchoices: ["G-END A 1 End"] };
+  for (const [at, { lines, styles, choices }] of parts.entries()) {
+    for (const [sku, style, place, status] of lines)
+      feed.pzlines.push(`K${at}-${sku} S${at}-${style} ${place} ${status}`);
+    for (const [style, status, place, group] of styles)
+      feed.pzstyles.push(`S${at}-${style} ${status} ${place} G${at}-${group} text`);
+    for (const [group, status, place, value] of choices)
+      feed.pzchoices.push(`G${at}-${group} ${status} ${place} V${value}`);
+  }
+  return feed;
+}
+
+describe("of any feed and the next one", () => {
+  test("exactly the SKUs whose answers differ are found anew, and so they are after the way back", async () => {
+    const { importFeed, run, warm, changed, seeAll } = await createWorld("sqlite");
+    let round = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(islands, { minLength: 60, maxLength: 60 }), async (parts) => {
+        // The last thing that each feed has differs, so that it can be told when it has come.
+        const end = (feed: Feed) => ({ ...feed, pzchoices: [...feed.pzchoices, `G-END A 2 End-${round++}`] });
+        const from = end(toFeed(parts.map(([each]) => each)));
+        const to = end(toFeed(parts.map(([, each]) => each)));
+        const paths = parts.flatMap((_, at) => [0, 1, 2, 3].map((sku) => `K${at}-${sku}`));
+        const judge = async (was: Feed, is: Feed) => {
+          await changed("pz/END", ({ body }) => body === expectedOf(is, "END"));
+          for (const seen of await seeAll(paths.map((sku) => `pz/${sku}`))) {
+            for (const sku of paths) {
+              const { body, from } = seen.get(`pz/${sku}`) as Seen;
+              const right = expectedOf(is, sku);
+              expect([sku, body]).toEqual([sku, right]);
+              // Where places in the feed decide about the order, every import is a change.
+              const isSame = right === expectedOf(was, sku) && !isTied(right);
+              if (!isSame || !isEmpty(right)) expect([sku, from]).toEqual([sku, isSame ? "hit" : "miss"]);
+            }
+          }
+          await warm("pz/END");
+        };
+        await importFeed(from);
+        await changed("pz/END", ({ body }) => body === expectedOf(from, "END"));
+        await warm("pz/END", ...paths.map((sku) => `pz/${sku}`));
+        await importFeed(to);
+        await judge(from, to);
+        await run(["rollback", "personalization", "--brand", "acme"]);
+        await judge(to, from);
+      }),
+      { numRuns: isCampaign ? 20 : 1, endOnFailure: true },
+    );
+  });
+});
+
+/** Whether an answer offers nothing: such a one is kept for ten seconds only, whatever changes, and these may end at any moment. */
+const isEmpty = (body: string) => body === JSON.stringify({ pzlines: [], pzstyles: [], pzchoices: [] });
+
+/** Whether rows of an answer have the same sequence. */
+function isTied(body: string): boolean {
+  const { pzlines, pzchoices } = JSON.parse(body) as Personalization;
+  const sequences = [
+    ...pzlines.map((line) => line.style_display_seq),
+    ...pzchoices.map((choice) => `${choice.choice_type}/${choice.choice_display_seq}`),
+  ];
+  return new Set(sequences).size < sequences.length;
+}
+
+describe("the difference of two tables of fingerprints", () => {
+  const tableOf = (entries: ReadonlyMap<string, number>) => {
+    const table = new HashTable(1);
+    for (const [name, value] of entries) {
+      const { high, low } = new Hash().reset().add(name).take();
+      table.set(~table.add(high, low), 0, value);
+    }
+    return table;
+  };
+  const someEntries = fc
+    .array(fc.tuple(fc.nat(40), fc.integer({ min: -2, max: 2 })), { maxLength: 60 })
+    .map((pairs) => new Map(pairs.map(([name, value]) => [`SKU-${name}`, value])));
+
+  test("is what is in one of them only, or with another value", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        someEntries,
+        someEntries,
+        fc.nat(50),
+        fc.integer({ min: 1, max: 20 }),
+        async (one, other, most, part) => {
+          const names = new Set([...one.keys(), ...other.keys()]);
+          const differing = [...names].filter((name) => one.get(name) !== other.get(name)).map(fingerprintOf);
+          const found = await findDiffering(tableOf(one), tableOf(other).export(part), most);
+          expect(found?.toSorted()).toEqual(differing.length > most ? undefined : differing.toSorted());
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+
+  test("of many is whole, also where a table has grown", async () => {
+    const numbered = (from: number, to: number, value: number) =>
+      Array.from({ length: to - from }, (_, index) => [`SKU-${from + index}`, value] as const);
+    const one = new Map([...numbered(0, 5000, 1)]);
+    const other = new Map([...numbered(1000, 4000, 1), ...numbered(4000, 6000, 2)]);
+    const found = await findDiffering(tableOf(one), tableOf(other).export(1000), 10_000);
+    const expected = [...numbered(0, 1000, 0), ...numbered(4000, 6000, 0)].map(([name]) => fingerprintOf(name));
+    expect(new Set(found)).toEqual(new Set(expected));
+    expect(found).toHaveLength(expected.length);
+  });
+
+  test("is told by numbers that a name's own fingerprint is among", () => {
+    for (const name of ["", "A/B é+", "x".repeat(300)]) {
+      const { high, low } = new Hash().reset().add(name).take();
+      expect(fingerprintOf(name)).toBe(toFingerprint(high, low));
+      expect(Number.isSafeInteger(fingerprintOf(name)) && fingerprintOf(name) >= 0).toBe(true);
+    }
+  });
+});

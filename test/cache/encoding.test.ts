@@ -1,0 +1,207 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from "node:zlib";
+import fc from "fast-check";
+import { chooseEncoding } from "../../src/cache/encoding.ts";
+import { toJson } from "../../src/json.ts";
+import { toMetafield, toProduct } from "../support/catalog.ts";
+import { feedFiles, writeFeed } from "../support/feed.ts";
+import { pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+
+const folder = await temporaryFolder();
+const environment = { DATABASE_URL: `sqlite:${join(folder, "pds.sqlite")}`, BRAND: "acme" };
+const long = toMetafield(1, 8, "product", "long_desc", "é😀 and \u0000 text ".repeat(20_000));
+const [products = ""] = await writeFiles(folder, {
+  "products.ndjson": [toProduct(7), toProduct(8, { metafields: [long] })].map(toJson).join("\n"),
+});
+expect((await pds(["import", "products", products], environment)).code).toBe(0);
+const feed = await writeFeed(folder, "feed", {
+  ...feedFiles,
+  "pzstyles.csv": feedFiles["pzstyles.csv"].replaceAll("Choose a font", "Choose a font. ".repeat(40)),
+});
+expect((await pds(["import", "personalization", feed], environment)).code).toBe(0);
+const service = await serve(environment);
+afterAll(() => service.stop());
+
+const large = ["/api/v1/products/7", "/api/v1/products/8", "/api/v1/products/pz/MUG", "/openapi.json", "/docs"];
+const decoders = { br: brotliDecompressSync, zstd: zstdDecompressSync, gzip: gunzipSync };
+
+/** An answer as it is sent. */
+async function ask(path: string, accepted: string) {
+  const response = await service.get(path, { headers: { "Accept-Encoding": accepted }, decompress: false });
+  return { headers: response.headers, coding: response.headers.get("content-encoding"), body: await response.bytes() };
+}
+
+describe("an answer", () => {
+  test.each(large)("%s is smaller in each coding, and decoded the same as without", async (path) => {
+    const plain = await ask(path, "identity");
+    expect(plain.coding).toBeNull();
+    expect(plain.body.length).toBeGreaterThan(1024);
+    // Made by the first one, and remembered for the second.
+    for (const coding of ["br", "zstd", "gzip", "br", "zstd", "gzip"] as const) {
+      const { headers, coding: used, body } = await ask(path, coding);
+      expect(used).toBe(coding);
+      expect(body.length).toBeLessThan(plain.body.length);
+      expect(headers.get("content-length")).toBe(`${body.length}`);
+      expect(headers.get("content-type")).toBe(plain.headers.get("content-type"));
+      expect(Buffer.compare(decoders[coding](body), plain.body)).toBe(0);
+    }
+  });
+
+  test("in a coding that many ask for at once for the first time is whole for each of them", async () => {
+    const path = "/docs/style.css";
+    const bodies = await Promise.all(Array.from({ length: 20 }, async () => (await ask(path, "br")).body));
+    const plain = (await ask(path, "identity")).body;
+    for (const body of bodies) expect(Buffer.compare(brotliDecompressSync(body), plain)).toBe(0);
+  });
+
+  test.each(["/api/v1/products/pz/NOPE", "/api/v1/histories", "/livez", "/readyz", "/nowhere", "/api/v1/products/9"])(
+    "%s, which fits into a packet, is left as it is",
+    async (path) => {
+      const { coding, body } = await ask(path, "br, gzip, *");
+      expect(coding).toBeNull();
+      expect(body.length).toBeLessThan(1024);
+      JSON.parse(new TextDecoder().decode(body));
+    },
+  );
+
+  test("says that it depends on what is accepted wherever it does, whichever coding it has", async () => {
+    for (const path of [...large, "/api/v1/products/pz/NOPE"]) {
+      for (const accepted of ["identity", "br", "zstd", "gzip", "", "nonsense"]) {
+        expect((await ask(path, accepted)).headers.get("vary")).toBe("Accept-Encoding");
+      }
+    }
+  });
+
+  test("without Accept-Encoding goes as it is", async () => {
+    const socket = Promise.withResolvers<string>();
+    let said = "";
+    const { hostname, port } = new URL(service.url);
+    await Bun.connect({
+      hostname,
+      port: Number(port),
+      socket: {
+        open: (to) => void to.write("GET /api/v1/products/7 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"),
+        data: (_, piece) => {
+          said += piece;
+        },
+        close: () => socket.resolve(said),
+      },
+    });
+    expect(await socket.promise).not.toMatch(/^content-encoding:/im);
+    expect(said).toEndWith('"error":null}');
+  });
+});
+
+describe("what is accepted", () => {
+  const browser = "gzip, deflate, br, zstd";
+  const cases: [accepted: string | null, coding: string][] = [
+    [null, "identity"],
+    ["", "identity"],
+    [browser, "br"],
+    ["gzip, deflate", "gzip"],
+    ["gzip", "gzip"],
+    ["GZip", "gzip"],
+    ["x-gzip", "gzip"],
+    ["X-GZIP;Q=0.5", "gzip"],
+    ["zstd", "zstd"],
+    ["zstd, gzip", "zstd"],
+    ["*", "br"],
+    ["*;q=0", "identity"],
+    ["br;q=0, *", "zstd"],
+    ["br;q=0, zstd;q=0, *;q=0.1", "gzip"],
+    ["gzip;q=0, br;q=0, zstd;q=0", "identity"],
+    ["br;q=0.5, gzip;q=0.8", "gzip"],
+    ["br;q=0.5, gzip", "gzip"],
+    ["gzip;q=0.001", "gzip"],
+    ["gzip;q=0.000", "identity"],
+    ["gzip;q=1.000, br;q=0.999", "gzip"],
+    ["gzip ; q=0.5 ,  br ; q=0.4", "gzip"],
+    ["\tgzip\t;\tq=1", "gzip"],
+    ["identity", "identity"],
+    ["identity, gzip;q=0.5", "identity"],
+    ["identity;q=0.5, gzip", "gzip"],
+    ["identity;q=0.5, gzip;q=0.5", "gzip"],
+    ["identity;q=0, gzip;q=0.1", "gzip"],
+    ["identity;q=0, *", "br"],
+    // Nothing that there is would do: the body as it is may still be of use.
+    ["identity;q=0", "identity"],
+    ["identity;q=0, *;q=0", "identity"],
+    ["deflate, compress", "identity"],
+    ["deflate;q=1, gzip;q=0.1", "gzip"],
+    ["gzip;q=2", "identity"],
+    ["gzip;q=-1", "identity"],
+    ["gzip;q=x", "identity"],
+    ["gzip;q=NaN", "identity"],
+    ["gzip;q=", "identity"],
+    [",, ,gzip,,", "gzip"],
+    [";q=1", "identity"],
+    [",", "identity"],
+    ["gzi", "identity"],
+    ["gzip2, brotli", "identity"],
+    ["gzip br", "identity"],
+    ["__proto__, constructor", "identity"],
+  ];
+  test.each(cases)("%j gives %s", (accepted, coding) => {
+    expect<string>(chooseEncoding(accepted)).toBe(coding);
+    // Remembered it is the same.
+    expect<string>(chooseEncoding(accepted)).toBe(coding);
+  });
+
+  test.each(cases.filter(([accepted]) => accepted !== null && !accepted.startsWith("\t")))(
+    "%j gives %s, as it is sent too",
+    async (accepted, coding) => {
+      expect((await ask("/api/v1/products/7", accepted ?? "")).coding ?? "identity").toBe(coding);
+    },
+  );
+
+  interface Offer {
+    readonly name: string;
+    /** Thousandths, or undefined for none given. */
+    readonly quality: number | undefined;
+  }
+
+  /** RFC 9110, 12.5.3, for a server that likes br best, and compresses unless it is asked not to. */
+  function reference(offers: readonly Offer[]): string {
+    const given = (name: string) => offers.find((offer) => offer.name === name);
+    const qualityOf = (name: string) => {
+      const offer = given(name) ?? given("*");
+      return offer === undefined ? 0 : (offer.quality ?? 1000);
+    };
+    const acceptable = ["br", "zstd", "gzip"].filter((name) => qualityOf(name) > 0);
+    const most = Math.max(...acceptable.map(qualityOf));
+    const plain = given("identity");
+    if (acceptable.length === 0 || (plain !== undefined && (plain.quality ?? 1000) > most)) return "identity";
+    return acceptable.find((name) => qualityOf(name) === most) ?? "";
+  }
+
+  test("is weighed as the standard says", () => {
+    const names = fc.constantFrom("br", "zstd", "gzip", "identity", "*", "deflate", "nonsense");
+    const quality = fc.option(fc.oneof(fc.integer({ min: 0, max: 1000 }), fc.constantFrom(0, 500, 1000)), {
+      nil: undefined,
+    });
+    const offers = fc.uniqueArray(fc.record({ name: names, quality }), { selector: ({ name }) => name, maxLength: 7 });
+    const space = fc.constantFrom("", " ", "\t", "  ");
+    const looks = fc.record({ before: space, after: space, isUpper: fc.boolean() });
+    const header = fc.tuple(offers, fc.array(looks, { minLength: 7, maxLength: 7 }));
+    fc.assert(
+      fc.property(header, ([of, how]) => {
+        const members = of.map(({ name, quality: thousandths }, index) => {
+          const { before, after, isUpper } = how[index] ?? { before: "", after: "", isUpper: false };
+          const weight = thousandths === undefined ? "" : `${after};${before}q=${thousandths / 1000}`;
+          return `${before}${isUpper ? name.toUpperCase() : name}${weight}${after}`;
+        });
+        expect<string>(chooseEncoding(members.join(","))).toBe(reference(of));
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  test("may be anything at all", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary", maxLength: 300 }), (text) => {
+        expect(["br", "zstd", "gzip", "identity"]).toContain(chooseEncoding(text));
+      }),
+    );
+  });
+});

@@ -1,0 +1,159 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { SQL } from "bun";
+import {
+  createStore,
+  type Environment,
+  engines,
+  pds,
+  root,
+  serve,
+  temporaryFolder,
+  writeFiles,
+} from "../support/pds.ts";
+import { environmentOf, getAnswers, readAnswers, startPlatform } from "../support/platform.ts";
+import { until } from "../support/until.ts";
+
+// A shop that is connected as docs/platform.md says stays up to date.
+const guide = readFileSync(join(root, "docs", "platform.md"), "utf8");
+const [, snippet = ""] = guide.match(/```toml\n(.*?)```/s) ?? [];
+const folder = await temporaryFolder();
+const [connected = "", off = "", cron = ""] = await writeFiles(folder, {
+  "connected.toml": snippet,
+  "off.toml": `
+    [jobs.catalog-reconcile]
+    schedule = "off"
+    [jobs.catalog-sync]
+    schedule = "off"
+    [jobs.history-retention]
+    schedule = "* * * * * *"`,
+  "cron.toml": `
+    [jobs.catalog-reconcile]
+    schedule = "30 2 * * *"
+    time_zone = "America/New_York"
+    [jobs.catalog-sync]
+    schedule = "17 3 * * *"
+    stale_seconds = 60`,
+});
+const shop: Environment = { SHOP_DOMAIN: "shop.example", SHOPIFY_ACCESS_TOKEN: "shpat_none" };
+const jsonOf = async (args: string[], environment: Environment) => {
+  const { stdout, stderr, code } = await pds([...args, "--json"], { ...shop, ...environment });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  return JSON.parse(stdout);
+};
+
+describe("pds config", () => {
+  const schedulesIn = async (PDS_CONFIG: string) => {
+    const { stdout } = await pds(["config"], { ...shop, PDS_CONFIG });
+    return [...stdout.matchAll(/^jobs\.(\S+)\.schedule +(\S.*?) +(default|file)$/gm)].map((found) => found.slice(1));
+  };
+
+  test("prints the schedules in force and where each comes from", async () => {
+    expect(await schedulesIn(connected)).toEqual([
+      ["catalog-reconcile", "17 3 * * * UTC", "default"],
+      ["catalog-sync", "*/5 * * * * UTC", "default"],
+    ]);
+    expect(await schedulesIn(cron)).toEqual([
+      ["catalog-reconcile", "30 2 * * * America/New_York", "file"],
+      ["catalog-sync", "17 3 * * * UTC", "file"],
+    ]);
+    expect(await schedulesIn(off)).toEqual([
+      ["catalog-reconcile", "off", "file"],
+      ["catalog-sync", "off", "file"],
+      ["history-retention", "* * * * * * UTC", "file"],
+    ]);
+    expect(await schedulesIn("/dev/null")).toEqual([]);
+  });
+
+  test("prints them as JSON with the other options", async () => {
+    expect((await jsonOf(["config"], { PDS_CONFIG: connected })).jobs).toMatchObject({
+      "catalog-reconcile": { schedule: "17 3 * * *", time_zone: "UTC" },
+      "catalog-sync": { schedule: "*/5 * * * *", time_zone: "UTC" },
+    });
+  });
+});
+
+const ago = (seconds: number) => new Date(Date.now() - seconds * 1000).toISOString();
+
+async function createWorld(engine: (typeof engines)[number]) {
+  const platform = startPlatform({ products: 20 });
+  const store = { DATABASE_URL: await createStore(engine), BRAND: "acme" };
+  const environment = { ...store, ...environmentOf(platform) };
+  await jsonOf(["jobs"], { ...environment, PDS_CONFIG: connected });
+  const sql = new SQL(store.DATABASE_URL, { max: 1 });
+  afterAll(() => sql.close());
+  const succeed = (job: string, seconds: number, scheduled: boolean) => sql`
+    INSERT INTO run (job, brand, scheduled_at, started_at, finished_at, lease_until, outcome)
+    VALUES (${job}, 'acme', ${scheduled ? ago(seconds) : null}, ${ago(seconds)}, ${ago(seconds)}, '', 'succeeded')`;
+  /** How often the schedule of a job has run it since. */
+  const scheduledRuns = async (job: string) => {
+    const [row] = await sql<{ runs: number }[]>`
+      SELECT CAST(count(*) AS INTEGER) AS runs FROM run
+      WHERE job = ${job} AND outcome = 'succeeded' AND scheduled_at > ${begunAt}`;
+    return row?.runs ?? 0;
+  };
+  // The newest time of the five-minute schedule may lie as long before.
+  const begunAt = ago(600);
+  return { platform, environment, succeed, scheduledRuns };
+}
+
+describe.each([...engines])("on %s, a shop connected as the guide says", async (engine) => {
+  test("is synced again and again without a schedule in the file", async () => {
+    const { platform, environment, succeed, scheduledRuns } = await createWorld(engine);
+    await succeed("catalog-reconcile", 60, false);
+    await succeed("catalog-sync", 1200, true);
+    await using service = await serve({ ...environment, PDS_CONFIG: connected });
+    await until("the schedule has run it", async () => (await scheduledRuns("catalog-sync")) > 0, 20_000);
+    const ids = platform.catalog.ids(0, 20);
+    expect(await getAnswers(service, ids)).toEqual(await readAnswers(platform, ids));
+  });
+
+  test("has jobs with a next run, and data that is too old after two of them", async () => {
+    const { environment, succeed } = await createWorld(engine);
+    await succeed("catalog-reconcile", 49 * 3600, false);
+    await succeed("catalog-sync", 900, false);
+    const jobs = await jsonOf(["jobs"], { ...environment, PDS_CONFIG: connected });
+    expect(jobs).toMatchObject([
+      { job: "catalog-reconcile", schedule: "17 3 * * *", isStale: true },
+      { job: "catalog-sync", schedule: "*/5 * * * *", isStale: true },
+    ]);
+    expect(jobs[0].next).toEndWith("T03:17:00.000Z");
+    expect(Date.parse(jobs[1].next) - Date.now()).toBeWithin(-1000, 300_000);
+    await using service = await serve({ ...environment, PDS_CONFIG: connected, SCHEDULER: "off" });
+    const response = await service.get("/readyz");
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({
+      status: "degraded",
+      checks: {
+        jobs: expect.stringMatching(
+          /^catalog-reconcile for acme last succeeded \d+ s ago; catalog-sync for acme last succeeded \d+ s ago$/,
+        ),
+      },
+    });
+  });
+
+  test("has no schedule where that is off, and no limit for the age of its data", async () => {
+    const { environment, succeed, scheduledRuns } = await createWorld(engine);
+    await succeed("catalog-reconcile", 30 * 86_400, true);
+    await succeed("catalog-sync", 30 * 86_400, true);
+    await using service = await serve({ ...environment, PDS_CONFIG: off });
+    await until("other schedules have run twice", async () => (await scheduledRuns("history-retention")) > 1);
+    expect(await scheduledRuns("catalog-sync")).toBe(0);
+    expect(await scheduledRuns("catalog-reconcile")).toBe(0);
+    expect(await jsonOf(["jobs"], { ...environment, PDS_CONFIG: off })).toMatchObject([
+      { job: "catalog-reconcile", schedule: null, next: null, isStale: false },
+      { job: "catalog-sync", schedule: null, next: null, isStale: false },
+      { job: "history-retention" },
+    ]);
+    const { checks } = (await (await service.get("/readyz")).json()) as { checks: { jobs: string } };
+    expect(checks.jobs).not.toContain("catalog");
+  });
+});
+
+test("a schedule that is neither an expression nor off stops the start", async () => {
+  const [PDS_CONFIG = ""] = await writeFiles(folder, { "no.toml": '[jobs.catalog-sync]\nschedule = "never"' });
+  const { code, stderr } = await pds(["config"], { ...shop, PDS_CONFIG });
+  expect(code).toBe(1);
+  expect(stderr).toContain("jobs.catalog-sync.schedule: ");
+});

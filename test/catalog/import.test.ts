@@ -1,0 +1,218 @@
+import { beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { toJson } from "../../src/json.ts";
+import type { Product } from "../../src/model/product.ts";
+import { toMetafield, toProduct, toVariant } from "../support/catalog.ts";
+import {
+  casesFor,
+  createStore,
+  engines,
+  pds,
+  serveWithAndWithoutCache,
+  temporaryFolder,
+  writeFiles,
+} from "../support/pds.ts";
+
+for (const engine of engines) {
+  const folder = await temporaryFolder();
+  const environment = { DATABASE_URL: await createStore(engine), SHOP_DOMAIN: "shop.example", BRAND: "acme" };
+  const { text } = await serveWithAndWithoutCache(environment);
+
+  const write = async (content: string | Uint8Array, name = "products.json") =>
+    (await writeFiles(folder, { [name]: content }))[0] ?? "";
+  const importing = async (content: string | Uint8Array, ...options: string[]) =>
+    pds(["import", "products", await write(content), ...options], environment);
+  const answer = (id: number | bigint) => text(`/api/v1/products/${id}`);
+  const stored = (product: Product) => toJson({ product, shop: "shop.example", error: null });
+  const newestHistory = async () => {
+    const { histories } = JSON.parse(await text("/api/v1/histories")) as { histories: unknown[] };
+    return histories[0];
+  };
+
+  describe(`on ${engine}, an import of products`, () => {
+    const [one, two, three] = [toProduct(1), toProduct(2), toProduct(3)];
+    beforeAll(() => importing(toJson(toProduct(99))));
+
+    test.each(
+      casesFor(engine, [
+        ["one document", toJson(one), [one]],
+        ["one document, indented", JSON.stringify(one, null, 2), [one]],
+        ["NDJSON", `${toJson(one)}\n${toJson(two)}\n`, [one, two]],
+        [
+          "NDJSON with CRLF, blank lines and no end of line at the end",
+          `${toJson(one)}\r\n\r\n${toJson(two)}`,
+          [one, two],
+        ],
+        ["an array", JSON.stringify([one, two, three], null, 1), [one, two, three]],
+        ["a wrapped product", JSON.stringify({ product: one }), [one]],
+        ["wrapped products", JSON.stringify({ products: [one, two] }, null, 2), [one, two]],
+        ["pages of wrapped products", `${toJson({ products: [one] })}\n${toJson({ products: [two] })}\n`, [one, two]],
+        ["NDJSON of wrapped products", `${toJson({ product: one })}\n${toJson({ product: two })}\n`, [one, two]],
+        ["text with a byte-order mark", `\uFEFF${toJson(one)}`, [one]],
+      ]),
+    )("reads %s and replaces the whole set", async (_, content, products) => {
+      const { code, stdout } = await importing(content);
+      expect(code).toBe(0);
+      expect(stdout).toContain(`${products.length} imported`);
+      for (const product of [one, two, three]) {
+        if (products.includes(product)) expect(await answer(product.id)).toBe(stored(product));
+        else expect(await answer(product.id)).toContain('"product":null');
+      }
+      expect(await answer(99)).toContain('"product":null');
+      expect(await newestHistory()).toMatchObject({ brand: "acme", counts: products.length });
+    });
+
+    test("reads several files as one set", async () => {
+      const files = await Promise.all([write(toJson(one), "a.json"), write(`${toJson(two)}\n`, "b.ndjson")]);
+      expect((await pds(["import", "products", ...files], environment)).code).toBe(0);
+      expect(await answer(1)).toBe(stored(one));
+      expect(await answer(2)).toBe(stored(two));
+    });
+
+    test("of an empty list leaves no product, and counts zero", async () => {
+      expect((await importing("[]")).code).toBe(0);
+      expect(await answer(1)).toContain('"product":null');
+      expect(await newestHistory()).toMatchObject({ counts: 0 });
+    });
+
+    test("keeps integers beyond 2^53 and every string as they are", async () => {
+      const id = 9007199254740993n;
+      const long = `${"é😀".repeat(200_000)}end`;
+      const awkward = 'emoji 👩‍👩‍👧 </script><!-- \r\n\t\u0001 \u2028 \\ " é e\u0301 \u0000 \ud800 ';
+      const product = toProduct(id, {
+        title: awkward,
+        variants: [toVariant(id, { id: 9223372036854775807n, inventory_item_id: 9007199254740995n, sku: "010" })],
+        metafields: [
+          toMetafield(1, id, "product", "long_desc", long),
+          toMetafield(2, id, "product", "ware_id", awkward),
+        ],
+      });
+      expect(toJson(product)).toContain('"id":9007199254740993');
+      expect(new TextEncoder().encode(long).length).toBeGreaterThan(1_000_000);
+      expect((await importing(`${toJson(product)}\n`)).code).toBe(0);
+      expect(await answer(id)).toBe(stored(product));
+    });
+
+    test("derives what exports leave out", async () => {
+      const { metafields: _, image: __, ...rest } = toProduct(5);
+      const { metafields: ___, tax_code: ____, ...variant } = toVariant(5);
+      const first = { ...toProduct(5).images[0], id: 502, position: 1 };
+      const second = { ...first, id: 503, position: 2 };
+      const document = {
+        ...rest,
+        body_html: null,
+        images: [second, first],
+        variants: [{ ...variant, barcode: null, sku: null }],
+        unknown: { nested: true },
+      };
+      expect((await importing(JSON.stringify({ product: document }))).code).toBe(0);
+      const expected = {
+        ...toProduct(5),
+        body_html: "",
+        images: [second, first],
+        image: first,
+        variants: [toVariant(5, { sku: "", metafields: [] })],
+        metafields: [],
+      };
+      expect(await answer(5)).toBe(stored(expected as Product));
+    });
+
+    test("tells a product that comes twice, and the last one wins", async () => {
+      const last = toProduct(7, { title: "Last" });
+      const { code, stderr } = await importing([toProduct(7), toProduct(8), last].map(toJson).join("\n"));
+      expect(code).toBe(0);
+      expect(stderr).toMatch(/products\.json:3: product 7 again, first at .*products\.json:1; the last one wins/);
+      expect(await answer(7)).toBe(stored(last));
+      expect(await newestHistory()).toMatchObject({ counts: 2 });
+    });
+
+    const lines = (...documents: object[]) => documents.map(toJson).join("\n");
+    const without = (field: keyof Product) => ({ ...toProduct(2), [field]: undefined });
+    const bad = (changes: object) => lines(toProduct(1), { ...toProduct(2), ...changes }, toProduct(3));
+    const badVariant = (changes: object) => bad({ variants: [toVariant(2), { ...toVariant(2), ...changes }] });
+    describe("of a wrong file", () => {
+      beforeAll(() => importing(toJson(toProduct(41))));
+
+      test.each(
+        casesFor<[string, string | Uint8Array, RegExp]>(engine, [
+          ["a missing field", lines(toProduct(1), without("title")), /products\.json:2: title: is missing/],
+          ["text instead of a number", bad({ id: "2" }), /:2: id: expected a whole number.*, got "2"/],
+          ["an id of zero", bad({ id: 0 }), /:2: id: expected a whole number/],
+          ["an id beyond 64 bits", bad({ id: 9223372036854775808n }), /:2: id: expected a whole number/],
+          [
+            "a number instead of text",
+            badVariant({ price: 12.5 }),
+            /:2: variants\[1\]\.price: expected string, got 12\.5/,
+          ],
+          ["a price without cents", badVariant({ price: "12" }), /:2: variants\[1\]\.price: expected decimal text/],
+          ["a wrong timestamp", bad({ created_at: "2026-01-01" }), /:2: created_at: expected a timestamp/],
+          ["a missing variant field", badVariant({ position: undefined }), /:2: variants\[1\]\.position: is missing/],
+          ["no variants at all", bad({ variants: undefined }), /:2: variants: is missing/],
+          ["text instead of a document", `${toJson(toProduct(1))}\n"text"\n`, /:2: expected object, got "text"/],
+          ["no JSON", `${toJson(toProduct(1))}\nnonsense\n`, /:2: not JSON/],
+          ["a broken document between right ones", `${toJson(one)}\n{"id": }\n${toJson(two)}`, /:2: not JSON/],
+          ["a bracket too many", `${toJson(one)}}\n${toJson(two)}`, /:1: not JSON/],
+          ["a file cut short", JSON.stringify([one, two], null, 1).slice(0, -400), /the file ends inside the document/],
+          ["a list cut short", `[${toJson(one)},${toJson(two)}`, /the file ends before the list is closed/],
+          [
+            "a bad page among wrapped ones",
+            JSON.stringify({ products: [one, without("vendor")] }, null, 1),
+            /:\d+: vendor: is/,
+          ],
+          ["an empty file", "", /products\.json:1: the file is empty; an empty list is written as \[\]/],
+          ["a file of blank lines", " \n\r\n", /products\.json:1: the file is empty/],
+          ["a nested list", `[[${toJson(one)}]]`, /:1: expected object, got a list/],
+          ["text that is not UTF-8", Buffer.from(`${toJson(one)}\n`, "utf16le"), /not JSON|not text/],
+          ["bytes that are no text", new Uint8Array([0x7b, 0xff, 0xfe, 0x00, 0x7d]), /not UTF-8/],
+        ]),
+      )("names %s and changes nothing", async (_, content, message) => {
+        const { code, stderr, stdout } = await importing(content);
+        expect(code).toBe(1);
+        expect(stderr).toMatch(message);
+        expect(stderr).toMatch(/changed|UTF-8|not text/);
+        expect(stdout).toBe("");
+        expect(await answer(41)).toBe(stored(toProduct(41)));
+        expect(await answer(1)).toContain('"product":null');
+      });
+    });
+
+    test("names the line in the file that a document of an indented list starts at", async () => {
+      const content = JSON.stringify([toProduct(1), without("title")], null, 2);
+      const line = content.slice(0, content.indexOf('"id": 2,')).split("\n").length - 1;
+      expect((await importing(content)).stderr).toContain(`products.json:${line}: title: is missing`);
+    });
+
+    test("that failed is part of the history, and counts nothing", async () => {
+      await importing(lines(toProduct(1), without("title"), toProduct(3)));
+      expect(await newestHistory()).toMatchObject({ brand: "acme", counts: 0 });
+    });
+
+    test("says how many were rejected, by reason, with the first of each", async () => {
+      const { code, stderr, stdout } = await importing("{}\n".repeat(500), "--json");
+      expect(code).toBe(1);
+      expect(stderr).toContain("500 of 500 were rejected, so nothing was changed");
+      const report = JSON.parse(stdout);
+      expect(report).toMatchObject({ job: "catalog-import", outcome: "failed", accepted: 0, rejected: 500 });
+      const [{ examples, ...first }] = report.rejections;
+      expect(first).toEqual({ field: "id", reason: "is missing", rows: 500 });
+      expect(examples.map(({ line }: { line: number }) => line)).toEqual([1, 2, 3, 4, 5]);
+      expect(stderr).toContain(":5: id: is missing\n495 more of: is missing\n");
+    });
+
+    // What is read does not differ from store to store.
+    test.if(engine === "sqlite")("names where a document without end begins, and changes nothing", async () => {
+      await importing(toJson(toProduct(41)));
+      const { code, stderr } = await importing(`\n{"title":"${"x".repeat(65 * 1024 * 1024)}`);
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/products\.json:2: a document of over 67108864 characters/);
+      expect(await answer(41)).toBe(stored(toProduct(41)));
+    });
+
+    test("of a file that is not there says so", async () => {
+      const { code, stderr } = await pds(["import", "products", join(folder, "nowhere.json")], environment);
+      expect(code).toBe(1);
+      expect(stderr).toContain("nowhere.json: no such file");
+      expect((await pds(["import", "products", folder], environment)).stderr).toContain("not a file");
+    });
+  });
+}

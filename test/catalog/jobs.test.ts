@@ -1,0 +1,487 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import {
+  casesFor,
+  createStore,
+  type Engine,
+  type Environment,
+  endLeases,
+  enginesInTurn,
+  type Finished,
+  isCampaign,
+  main,
+  pds,
+  type RunningService,
+  serve,
+  temporaryFolder,
+  writeFiles,
+} from "../support/pds.ts";
+import {
+  asked,
+  environmentOf,
+  getAnswers,
+  readAnswers,
+  relay,
+  type StandIn,
+  shop,
+  startPlatform,
+} from "../support/platform.ts";
+import { until } from "../support/until.ts";
+
+const folder = await temporaryFolder();
+const [configPath = "", boldConfigPath = ""] = await writeFiles(folder, {
+  "pds.toml": "[jobs.catalog-sync]\n[jobs.catalog-reconcile]\n",
+  "bold.toml": "[jobs.catalog-sync]\n[jobs.catalog-reconcile]\nmax_removed_share = 1\n",
+});
+
+/** A platform, a store, and a service that answers from that store alone. */
+interface World {
+  readonly platform: StandIn;
+  readonly environment: Environment;
+  readonly service: RunningService;
+}
+
+async function createWorld(engine: Engine, options: Parameters<typeof startPlatform>[0]): Promise<World> {
+  const platform = startPlatform(options);
+  const store = { DATABASE_URL: await createStore(engine), BRAND: "acme" };
+  const service = await serve({ ...store, SHOP_DOMAIN: shop, MEMORY_MEGABYTES: "0", VISIBLE: "all" });
+  afterAll(() => service.stop());
+  return { platform, environment: { ...environmentOf(platform), ...store, PDS_CONFIG: configPath }, service };
+}
+
+interface Report {
+  readonly outcome: string;
+  readonly counts: number;
+  readonly notes: readonly string[];
+  readonly reason?: string;
+}
+
+/** Runs a job to its end. */
+async function run({ environment }: World, job: string, also: Environment = {}): Promise<Finished & Report> {
+  const finished = await pds(["run", job, "--json"], { ...environment, ...also });
+  return { ...finished, ...(JSON.parse(finished.stdout) as Report) };
+}
+
+/** Runs a job that is to succeed. */
+async function succeed(world: World, job: string, also: Environment = {}): Promise<Report> {
+  const result = await run(world, job, also);
+  expect(result).toMatchObject({ code: 0, outcome: "succeeded" });
+  return result;
+}
+
+const begin = (job: string, environment: Environment) =>
+  Bun.spawn([process.execPath, main, "run", job], {
+    env: { PATH: "", ...environment } as Record<string, string>,
+    stdio: ["ignore", "ignore", "pipe"],
+    // A group of its own, so that it can be killed together with the process that does its work.
+    detached: true,
+  });
+
+/** Kills a run so that nothing of it can say so, neither who does the work nor who watches. */
+async function kill({ pid, exited }: Bun.Subprocess, { DATABASE_URL = "" }: Environment): Promise<void> {
+  process.kill(-pid, "SIGKILL");
+  await exited;
+  await endLeases(DATABASE_URL);
+}
+
+const allIds = ({ platform }: World) => platform.catalog.ids(0, platform.catalog.count);
+
+/** Every product that there is, and those besides, answers what the platform says of it now. */
+const expectRight = (world: World, besides: readonly string[] = []) =>
+  expectRightOf(world, [...allIds(world), ...besides]);
+
+async function expectRightOf(world: World, ids: readonly string[]): Promise<void> {
+  expect(differing(await getAnswers(world.service, ids), await readAnswers(world.platform, ids))).toEqual([]);
+}
+
+/** What stands in either of both, and not alike: identifiers, since the answers would fill pages. */
+function differing(answers: ReadonlyMap<string, string | undefined>, others: ReadonlyMap<string, string | undefined>) {
+  return [...new Set([...answers.keys(), ...others.keys()])].filter((id) => answers.get(id) !== others.get(id));
+}
+
+interface Run {
+  readonly outcome: string;
+  readonly counts: number;
+}
+
+async function lastRun({ environment, service }: World, job: string): Promise<Run> {
+  const rows = JSON.parse((await pds(["jobs", "--json"], environment)).stdout) as (Run & { job: string })[];
+  const { outcome = "", counts = -1 } = rows.find((row) => row.job === job) ?? {};
+  const { histories } = (await (await service.get("/api/v1/histories/desc")).json()) as { histories: object[] };
+  expect(histories[0]).toMatchObject({ brand: "acme", counts });
+  return { outcome, counts };
+}
+
+const titled = (title: string) => ({ product: { title } });
+const quietly = (value: string) => ({ variantMetafields: { 1: { sku_status: value } } });
+
+/** Sends documents that make the platform refuse a bulk run. */
+const refusingBulk = (document: string) => document.replace("groupObjects: true", "groupObjects: true, colour: 1");
+
+/** An instant before now, in seconds since 1970. */
+const secondsAgo = (seconds: number) => Math.floor(Date.now() / 1000) - seconds;
+
+const tiny = { variants: 1, images: 0, metafields: 0, variantMetafields: 0 } as const;
+const emptyPlatform = startPlatform({ products: 0 });
+const untouchedStore = await createStore("sqlite");
+
+const specials = ["manyMetafields", "manyImages", "hugeId", "nulls", "hostile", "movedMedia", "bare"] as const;
+
+for (const engine of enginesInTurn) {
+  const world = await createWorld(engine, {
+    products: 60,
+    variants: [1, 4],
+    images: [0, 4],
+    metafields: [0, 5],
+    specials,
+  });
+  const { platform, service } = world;
+  const { catalog } = platform;
+  const syncedFirst = await createWorld(engine, { products: 10, specials });
+
+  describe(`on ${engine}, catalog-reconcile`, () => {
+    test("brings in every product as a look-up would", async () => {
+      expect((await succeed(world, "catalog-reconcile")).counts).toBe(67);
+      expect(await lastRun(world, "catalog-reconcile")).toEqual({ outcome: "succeeded", counts: 67 });
+      expect(asked(platform, "ProductById")).toBe(0);
+      expect(platform.counters.bulkRuns).toBe(2);
+      await expectRight(world);
+    });
+
+    test("writes nothing when nothing changed", async () => {
+      const before = await getAnswers(service, allIds(world));
+      expect((await succeed(world, "catalog-reconcile")).counts).toBe(0);
+      expect(await lastRun(world, "catalog-reconcile")).toEqual({ outcome: "succeeded", counts: 0 });
+      expect(differing(await getAnswers(service, allIds(world)), before)).toEqual([]);
+    });
+
+    test("and catalog-sync make the same of a product: one after the other finds nothing to do", async () => {
+      platform.counters.reset();
+      expect((await succeed(world, "catalog-sync")).counts).toBe(0);
+      expect(asked(platform, "ProductById")).toBe(0);
+      expect((await succeed(syncedFirst, "catalog-sync")).counts).toBe(17);
+      expect((await succeed(syncedFirst, "catalog-reconcile")).counts).toBe(0);
+      await expectRight(syncedFirst);
+    });
+
+    test("brings in what was edited, quietly too, and added, and removes what was removed", async () => {
+      const ids = allIds(world);
+      for (const id of ids.slice(0, 3)) catalog.touch(id, titled(`Edited ${id}`));
+      for (const id of ids.slice(3, 5)) catalog.touch(id, quietly(`Edited ${id}`), { keepUpdatedAt: true });
+      for (const id of ids.slice(5, 7)) catalog.remove(id);
+      const added = [catalog.add(titled("Added")), catalog.add({}, "9223372036854771000")];
+      const { counts, notes } = await succeed(world, "catalog-reconcile");
+      expect(counts).toBe(7);
+      expect(notes).toEqual(["2 products are gone from the platform and were removed"]);
+      await expectRight(world, [...ids.slice(5, 7), ...added]);
+    });
+
+    test.each(
+      casesFor(engine, [
+        ["when the platform fails it", "fails", /bulk run of \w+ ended as FAILED/],
+        ["when the platform refuses it", "refuses", /BulkRun.*colour/],
+      ] as const),
+    )("reads one by one what does not come in bulk, %s", async (_, how, why) => {
+      const ids = allIds(world);
+      for (const id of ids.slice(10, 14)) catalog.touch(id, titled(`${how} ${id}`));
+      catalog.remove(ids[14] ?? "");
+      if (how === "fails") platform.faults.add({ kind: "bulkFailed", part: 0.5 });
+      const { origin } = how === "fails" ? platform : relay(platform, refusingBulk);
+      const { counts, notes } = await succeed(world, "catalog-reconcile", { SHOPIFY_API_URL: origin });
+      expect(counts).toBe(ids.length - 1);
+      expect(notes[0]).toMatch(why);
+      expect(notes[0]).toEndWith("every product is read by itself instead");
+      expect(notes.slice(1)).toEqual(["1 products are gone from the platform and were removed"]);
+      await expectRight(world, ids);
+      expect((await succeed(world, "catalog-reconcile")).counts).toBe(0);
+    });
+
+    test.each(
+      casesFor(engine, [
+        ["in bulk", (document: string) => document],
+        ["one by one", refusingBulk],
+      ] as const),
+    )("read %s changes nothing when too many products would vanish, unless it is told to", async (_, change) => {
+      const ids = allIds(world);
+      const before = await getAnswers(service, ids);
+      const gone = ids.slice(-Math.ceil(ids.length / 4));
+      for (const id of gone) catalog.remove(id);
+      catalog.touch(ids[0] ?? "", titled("Edited meanwhile"));
+      const added = catalog.add();
+      const { origin } = relay(platform, change);
+
+      const result = await run(world, "catalog-reconcile", { SHOPIFY_API_URL: origin });
+      expect(result).toMatchObject({ code: 1, outcome: "failed", counts: 0 });
+      expect(result.stderr).toContain(
+        `${gone.length} of ${ids.length} products would vanish, more than 20 %: nothing was changed`,
+      );
+      expect(result.stderr).toContain("max_removed_share");
+      expect(await lastRun(world, "catalog-reconcile")).toEqual({ outcome: "failed", counts: 0 });
+      expect(differing(await getAnswers(service, [...ids, added]), before.set(added, undefined))).toEqual([]);
+
+      await succeed(world, "catalog-reconcile", { SHOPIFY_API_URL: origin, PDS_CONFIG: boldConfigPath });
+      await expectRight(world, ids);
+    });
+  });
+
+  // What follows is the platform's doing alone: it does not differ from store to store.
+  if (engine === "sqlite") {
+    describe("catalog-reconcile", () => {
+      test.each([
+        ["halfBody", { kind: "halfBody" }],
+        ["halfJson", { kind: "halfJson" }],
+        ["503", { kind: "status", status: 503 }],
+        ["reset", { kind: "reset" }],
+      ] as const)("downloads the bulk result again when it does not come whole: %s", async (_, fault) => {
+        const [id = ""] = allIds(world);
+        catalog.touch(id, titled(`Downloaded again: ${fault.kind}`));
+        platform.faults.add({ ...fault, operation: "BulkDownload", count: 2 });
+        expect((await succeed(world, "catalog-reconcile")).counts).toBe(1);
+        expect((await getAnswers(service, [id])).get(id)).toContain(`"Downloaded again: ${fault.kind}"`);
+      });
+
+      test("fails and changes nothing when the bulk result never comes whole", async () => {
+        const ids = allIds(world);
+        const before = await getAnswers(service, ids);
+        for (const id of ids.slice(0, 15)) catalog.touch(id, titled("Not seen yet"));
+        platform.faults.add({ kind: "halfJson", operation: "BulkDownload", probability: 1 });
+        const result = await run(world, "catalog-reconcile");
+        platform.faults.clear();
+        expect(result).toMatchObject({ code: 1, outcome: "failed", counts: 0 });
+        expect(result.stderr).toContain("not whole");
+        expect(differing(await getAnswers(service, ids), before)).toEqual([]);
+        expect((await succeed(world, "catalog-reconcile")).counts).toBe(15);
+        await expectRight(world);
+      });
+
+      test("fails and changes nothing when the app may not read products", async () => {
+        const ids = allIds(world);
+        const before = await getAnswers(service, ids);
+        catalog.touch(ids[0] ?? "", titled("Not allowed"));
+        const app = platform.findApp();
+        const { scopes } = app;
+        app.scopes = new Set();
+        const result = await run(world, "catalog-reconcile");
+        app.scopes = scopes;
+        expect(result).toMatchObject({ code: 1, outcome: "failed", counts: 0 });
+        expect(result.stderr).toContain("ACCESS_DENIED");
+        expect(differing(await getAnswers(service, ids), before)).toEqual([]);
+        expect((await succeed(world, "catalog-reconcile")).counts).toBe(1);
+      });
+
+      test("does not take a shop that has lost everything at its word", async () => {
+        const before = await getAnswers(service, allIds(world));
+        const empty = emptyPlatform.origin;
+        expect(await run(world, "catalog-reconcile", { SHOPIFY_API_URL: empty })).toMatchObject({ code: 1, counts: 0 });
+        expect(differing(await getAnswers(service, allIds(world)), before)).toEqual([]);
+      });
+    });
+  }
+
+  const few = await createWorld(engine, { products: 20, images: [0, 1], metafields: 1 });
+  const looking = await serve({ ...few.environment, PDS_CONFIG: "/dev/null", PRODUCT_MAX_AGE: "0" });
+  afterAll(() => looking.stop());
+
+  describe(`on ${engine}, the result of a bulk run`, () => {
+    test.each(casesFor(engine, ["childrenFirst", "shuffled"] as const))("may come in any order: %s", async (order) => {
+      few.platform.bulk.change({ order, runningMs: 0 });
+      const { origin } = relay(few.platform, (document) =>
+        document.replace("groupObjects: true", "groupObjects: false"),
+      );
+      for (const id of allIds(few)) few.platform.catalog.touch(id, titled(order));
+      expect((await succeed(few, "catalog-reconcile", { SHOPIFY_API_URL: origin })).counts).toBe(20);
+      await expectRight(few);
+    });
+
+    test.each(
+      casesFor(engine, [
+        ["as the platform dates it", {}],
+        ["which the platform does not date", { keepUpdatedAt: true }],
+      ] as const),
+    )("does not take the place of a later state, %s", async (_, options) => {
+      const { catalog: edited, bulk, counters } = few.platform;
+      bulk.change({ runningMs: 400 });
+      counters.reset();
+      const [id = "", other = ""] = allIds(few);
+      edited.touch(other, titled("In the result"));
+      const running = run(few, "catalog-reconcile");
+      await until("both bulk runs have begun", () => counters.bulkRuns === 2);
+      edited.touch(id, quietly(`Later, ${JSON.stringify(options)}`), options);
+      const expected = (await readAnswers(few.platform, [id])).get(id);
+      await until("the later state is stored", async () => (await getAnswers(looking, [id])).get(id) === expected);
+      expect(await running).toMatchObject({ code: 0 });
+      expect((await getAnswers(few.service, [id])).get(id)).toBe(expected);
+      expect((await getAnswers(few.service, [other])).get(other)).toContain('"In the result"');
+    });
+
+    test("does not bring back a product that was removed meanwhile", async () => {
+      const { catalog: edited, bulk, counters } = few.platform;
+      bulk.change({ runningMs: 400 });
+      counters.reset();
+      const [id = ""] = allIds(few);
+      const running = run(few, "catalog-reconcile");
+      await until("both bulk runs have begun", () => counters.bulkRuns === 2);
+      edited.remove(id);
+      await until("it is gone", async () => (await getAnswers(looking, [id])).get(id) === undefined);
+      expect(await running).toMatchObject({ code: 0 });
+      await expectRight(few, [id]);
+    });
+  });
+
+  // The platform lists 250 on a page: these take two.
+  const many = await createWorld(engine, { ...tiny, products: 260 });
+  const interrupted = await createWorld(engine, { ...tiny, products: 300 });
+  const unreadable = await createWorld(engine, { ...tiny, products: 260 });
+
+  describe(`on ${engine}, catalog-sync`, () => {
+    test("brings in everything at first, page after page", async () => {
+      expect((await succeed(many, "catalog-sync")).counts).toBe(260);
+      expect(await lastRun(many, "catalog-sync")).toEqual({ outcome: "succeeded", counts: 260 });
+      expect(asked(many.platform, "ProductsUpdatedSince")).toBe(2);
+      expect(many.platform.counters.productReads.size).toBe(260);
+      await expectRight(many);
+    });
+
+    test("reads what was touched, and nothing else", async () => {
+      const ids = allIds(many).filter((_, index) => index % 10 === 3);
+      for (const id of ids) many.platform.catalog.touch(id, titled(`Touched ${id}`));
+      many.platform.counters.reset();
+      expect((await succeed(many, "catalog-sync")).counts).toBe(26);
+      expect(Object.fromEntries(many.platform.counters.productReads)).toEqual(
+        Object.fromEntries(ids.map((id) => [id, 1])),
+      );
+      for (const [id, answer] of await getAnswers(many.service, ids)) expect(answer).toContain(`"Touched ${id}"`);
+      await expectRightOf(many, allIds(many).slice(0, 100));
+    });
+
+    test("reads nothing when nothing was touched", async () => {
+      many.platform.counters.reset();
+      expect((await succeed(many, "catalog-sync")).counts).toBe(0);
+      expect(many.platform.counters.productReads.size).toBe(0);
+      expect(asked(many.platform, "ProductsUpdatedSince")).toBe(1);
+    });
+
+    test("fails when products cannot be read, brings in the others, and comes back for them", async () => {
+      // The oldest three of two pages: the next run has to go back for them, not only look again at the last changes.
+      unreadable.platform.faults.add({ kind: "status", status: 403, operation: "ProductById", count: 3 });
+      const result = await run(unreadable, "catalog-sync");
+      expect(result).toMatchObject({ code: 1, outcome: "failed", counts: 257 });
+      expect(result.stderr).toContain("3 products could not be read");
+      expect(result.notes).toHaveLength(3);
+      expect(await lastRun(unreadable, "catalog-sync")).toEqual({ outcome: "failed", counts: 257 });
+      const answers = [...(await getAnswers(unreadable.service, allIds(unreadable))).values()];
+      expect(answers.filter((answer) => answer === undefined)).toHaveLength(3);
+
+      expect((await succeed(unreadable, "catalog-sync")).counts).toBe(3);
+      await expectRight(unreadable);
+    });
+
+    test("removes a product that is gone between the list and its reading", async () => {
+      const { platform: shopOf } = many;
+      const ids = allIds(many).slice(0, 30);
+      const last = ids.at(-1) ?? "";
+      for (const id of ids) shopOf.catalog.touch(id, titled("Listed"), { at: secondsAgo(id === last ? 3 : 4) });
+      shopOf.counters.reset();
+      shopOf.faults.add({ kind: "slow", latencyMs: 300, operation: "ProductById" });
+      const running = run(many, "catalog-sync");
+      await until("the first is read", () => asked(shopOf, "ProductById") > 0);
+      shopOf.catalog.remove(last);
+      expect(await running).toMatchObject({ code: 0, counts: 29 });
+      await expectRightOf(many, [...ids, ...allIds(many).slice(0, 60)]);
+    });
+
+    test("killed in its first run goes on where that was", async () => {
+      const { platform: asking, environment } = interrupted;
+      for (const moment of [20, 230]) {
+        asking.counters.reset();
+        const child = begin("catalog-sync", environment);
+        await until("so many are read", () => asked(asking, "ProductById") >= moment);
+        await kill(child, environment);
+      }
+      asking.counters.reset();
+      await succeed(interrupted, "catalog-sync");
+      // What is stored is not read again.
+      expect(asked(asking, "ProductById")).toBeWithin(1, 301 - 220);
+      await expectRight(interrupted);
+    });
+
+    test("killed at any moment leaves only whole products, and the next run brings in the rest", async () => {
+      const killed = many.platform;
+      const moments = casesFor(engine, [40, 180]);
+      await succeed(many, "catalog-sync");
+      for (const [round, moment] of moments.entries()) {
+        const ids = allIds(many).slice(0, 250);
+        const before = await getAnswers(many.service, ids);
+        for (const id of ids) killed.catalog.touch(id, titled(`Round ${round}`));
+        killed.counters.reset();
+        const child = begin("catalog-sync", many.environment);
+        await until("so many are read", () => asked(killed, "ProductById") >= moment);
+        await kill(child, many.environment);
+        const after = await getAnswers(many.service, ids);
+        const right = await readAnswers(killed, ids);
+        const neither = [...after].filter(([id, answer]) => answer !== before.get(id) && answer !== right.get(id));
+        expect(neither.map(([id]) => id)).toEqual([]);
+        const brought = ids.filter((id) => after.get(id) === right.get(id)).length;
+        expect(brought).toBeWithin(0, 250);
+        killed.counters.reset();
+        expect((await succeed(many, "catalog-sync")).counts).toBeWithin(1, 251 - brought);
+        expect(asked(killed, "ProductById")).toBeWithin(1, 251 - brought);
+      }
+      await expectRight(many);
+    });
+  });
+
+  describe(`on ${engine}, a run that is told to stop`, () => {
+    test.each([
+      ["catalog-sync", "ProductById"],
+      ["catalog-reconcile", "BulkOperation"],
+    ])("ends soon and is a failed one: %s", async (job, operation) => {
+      for (const id of allIds(many)) many.platform.catalog.touch(id, titled("Stopped"));
+      many.platform.bulk.change({ runningMs: 20_000 });
+      many.platform.counters.reset();
+      const child = begin(job, many.environment);
+      await until("it is at work", () => asked(many.platform, operation) > 0);
+      const told = performance.now();
+      child.kill("SIGTERM");
+      expect(await child.exited).toBe(1);
+      expect(performance.now() - told).toBeLessThan(3000);
+      expect(await child.stderr.text()).toContain("stopped by SIGTERM");
+      expect((await lastRun(many, job)).outcome).toBe("failed");
+      // What the platform was doing for it is no longer done.
+      expect(many.platform.bulk.list().filter(({ status }) => status === "RUNNING")).toEqual([]);
+    });
+  });
+}
+
+describe("a list that is longer than the platform shows", () => {
+  test.if(isCampaign)("is read to its end", async () => {
+    const huge = await createWorld("sqlite", { ...tiny, products: 25_600 });
+    const { catalog, counters } = huge.platform;
+    expect((await succeed(huge, "catalog-reconcile")).counts).toBe(25_600);
+    const [last = ""] = catalog.ids(12_345, 1);
+    catalog.touch(last, titled("The very last"));
+    counters.reset();
+    expect((await succeed(huge, "catalog-sync")).counts).toBe(1);
+    expect([...counters.productReads.keys()]).toEqual([last]);
+    expect(asked(huge.platform, "ProductsUpdatedSince")).toBeGreaterThan(102);
+  });
+});
+
+describe("both jobs", () => {
+  test.each(["catalog-sync", "catalog-reconcile"])(
+    "need access to the platform: %s names what is missing",
+    async (job) => {
+      const [path = ""] = await writeFiles(folder, { [`${job}.toml`]: `[jobs.${job}]\n` });
+      for (const args of [["serve"], ["run", job]]) {
+        const { code, stderr } = await pds(args, {
+          PDS_CONFIG: path,
+          DATABASE_URL: untouchedStore,
+          PORT: "0",
+          ADMIN_PORT: "0",
+        });
+        expect(code).toBe(1);
+        expect(stderr).toContain(`jobs.${job}`);
+        expect(stderr).toContain("SHOPIFY_ACCESS_TOKEN");
+      }
+    },
+  );
+});

@@ -1,0 +1,300 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { productAnswerSchema } from "../../src/model/product.ts";
+import { createStore, type Environment, engines, pds, type RunningService, serve } from "../support/pds.ts";
+import { asked, environmentOf, readAnswers, shop, startPlatform, token } from "../support/platform.ts";
+import { until } from "../support/until.ts";
+
+const path = (id: string) => `/api/v1/products/${id}`;
+
+async function start(environment: Environment): Promise<RunningService> {
+  const service = await serve(environment);
+  afterAll(() => service.stop());
+  return service;
+}
+
+interface Envelope {
+  readonly product: { readonly title: string } | null;
+  readonly shop: string;
+  readonly error: string | null;
+}
+
+const titleOf = async (response: Response) => ((await response.json()) as Envelope).product?.title;
+
+/** A failed look-up: the envelope, the request reference at its end, and nothing of the inside. */
+async function expectFailure(response: Response, id: string, status: number): Promise<void> {
+  expect(response.status).toBe(status);
+  expect(response.headers.get("content-type")).toBe("application/json");
+  expect(response.headers.has("retry-after")).toBe(status === 503);
+  const text = await response.text();
+  const body = JSON.parse(text) as Envelope;
+  expect(Object.keys(body)).toEqual(["product", "shop", "error"]);
+  expect(body).toMatchObject({ product: null, shop });
+  expect(body.error).toStartWith(`The product with id ${id} could not be found: `);
+  expect(body.error).toEndWith(` ${response.headers.get("x-request-id")}`);
+  expect(text).not.toMatch(/shpat|127\.0\.0\.1|localhost|https?:|graphql|\.ts|status \d/i);
+}
+
+const unknownIds = Array.from({ length: 400 }, (_, index) => `${7_000_000_000_001 + index}`);
+
+// Giving up on a platform that is away takes as long as a shopper waits: this is asked before all else, and looked at later.
+const awayPlatform = startPlatform({ products: 2 });
+const away = await start({
+  ...environmentOf(awayPlatform),
+  DATABASE_URL: await createStore("sqlite"),
+  PRODUCT_MAX_AGE: "0",
+});
+const awayIds = awayPlatform.catalog.ids(0, 2);
+const beforeAway = await Promise.all(awayIds.map(async (id) => (await away.get(path(id))).text()));
+await awayPlatform.stop();
+const askedWhileAway = away.get(path("42"));
+
+const agingPlatform = startPlatform({ products: 10 });
+const agingStore = await createStore("sqlite");
+const aging = await start({ ...environmentOf(agingPlatform), DATABASE_URL: agingStore, PRODUCT_MAX_AGE: "0" });
+
+const accessPlatform = startPlatform({ products: 5 });
+const accessStore = await createStore("sqlite");
+
+const budgetPlatform = startPlatform({ products: 5 });
+const budgetStore = await createStore("sqlite");
+
+for (const engine of engines) {
+  const platform = startPlatform({ products: 10, specials: ["hugeId", "hostile", "manyMetafields"] });
+  const store = await createStore(engine);
+  const service = await start({ ...environmentOf(platform), DATABASE_URL: store });
+  const plain = await start({ SHOP_DOMAIN: shop, DATABASE_URL: store, VISIBLE: "all" });
+
+  describe(`on ${engine}, a product that is not stored`, () => {
+    test("is read once however many wait for it, and answered from the store from then on", async () => {
+      const [id = ""] = platform.catalog.ids(0, 1);
+      platform.counters.reset();
+      platform.faults.add({ kind: "slow", latencyMs: 400, operation: "ProductById" });
+      const responses = await Promise.all(Array.from({ length: 50 }, () => service.get(path(id))));
+      const bodies = new Set(await Promise.all(responses.map((response) => response.text())));
+      expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]));
+      expect(asked(platform)).toBe(1);
+      const [body = ""] = bodies;
+      expect(bodies.size).toBe(1);
+      expect(productAnswerSchema.strict().parse(JSON.parse(body))).toMatchObject({ shop, error: null });
+
+      for (const each of [service, plain]) expect(await (await each.get(path(id))).text()).toBe(body);
+      expect(asked(platform)).toBe(1);
+      expect((await readAnswers(platform, [id])).get(id)).toBe(body);
+    });
+
+    test.each(["hugeId", "hostile", "manyMetafields"] as const)("comes whole and exact: %s", async (special) => {
+      const id = platform.catalog.idOfSpecial(special);
+      const body = await (await service.get(path(id))).text();
+      expect(body).toContain(`{"product":{"id":${id},`);
+      expect(body).toBe((await readAnswers(platform, [id])).get(id) ?? "");
+      expect(await (await plain.get(path(id))).text()).toBe(body);
+    });
+
+    test("and is not at the platform is a 404 that is remembered", async () => {
+      const id = unknownIds[0] ?? "";
+      platform.counters.reset();
+      for (let time = 0; time < 5; time++) await expectFailure(await service.get(path(id)), id, 404);
+      expect(asked(platform)).toBe(1);
+    });
+
+    test("is asked for by nobody when its id is none", async () => {
+      platform.counters.reset();
+      const ids = [
+        "0",
+        "01",
+        "abc",
+        "1.0",
+        "-1",
+        "+1",
+        "1e3",
+        "0x10",
+        "9223372036854775808",
+        "１",
+        "1%20",
+        "%201",
+        "1%00",
+      ];
+      for (const id of [...ids, encodeURIComponent("gid://shopify/Product/1"), "9".repeat(400)]) {
+        expect([id, (await service.get(path(id))).status]).toEqual([id, 400]);
+      }
+      expect(asked(platform)).toBe(0);
+    });
+  });
+}
+
+describe("a stored product that is old", () => {
+  const platform = agingPlatform;
+  const ids = platform.catalog.ids(0, 10);
+  const service = aging;
+
+  test("is answered at once while the platform is slow, and is new after the reading behind", async () => {
+    const [id = ""] = ids;
+    const old = await titleOf(await service.get(path(id)));
+    platform.catalog.touch(id, { product: { title: "New" } });
+    platform.faults.add({ kind: "slow", latencyMs: 1500, operation: "ProductById" });
+    platform.counters.reset();
+    const begun = performance.now();
+    const titles = await Promise.all(Array.from({ length: 20 }, async () => titleOf(await service.get(path(id)))));
+    expect(performance.now() - begun).toBeLessThan(1000);
+    expect(new Set(titles)).toEqual(new Set([old]));
+    expect(asked(platform)).toBeLessThanOrEqual(1);
+    await until("it is new", async () => (await titleOf(await service.get(path(id)))) === "New");
+  });
+
+  test("is answered at once while the platform hangs", async () => {
+    const id = ids[1] ?? "";
+    const body = await (await service.get(path(id))).text();
+    platform.faults.add({ kind: "hang", operation: "ProductById" });
+    for (let time = 0; time < 3; time++) {
+      const begun = performance.now();
+      expect(await (await service.get(path(id))).text()).toBe(body);
+      expect(performance.now() - begun).toBeLessThan(1000);
+    }
+  });
+
+  test("shows a change that did not move the platform's timestamp", async () => {
+    const id = ids[2] ?? "";
+    await service.get(path(id));
+    platform.catalog.touch(
+      id,
+      { variantMetafields: { 1: { sku_status: "Quietly changed" } } },
+      { keepUpdatedAt: true },
+    );
+    const isNew = async () => (await (await service.get(path(id))).text()).includes("Quietly changed");
+    await until("it is new", isNew);
+    expect(await (await service.get(path(id))).text()).toBe((await readAnswers(platform, [id])).get(id) ?? "");
+  });
+
+  test("is gone after the reading behind when it is gone from the platform", async () => {
+    const id = ids[3] ?? "";
+    expect((await service.get(path(id))).status).toBe(200);
+    platform.catalog.remove(id);
+    expect((await service.get(path(id))).status).toBe(200);
+    await until("it is gone", async () => (await service.get(path(id))).status === 404);
+    platform.counters.reset();
+    await expectFailure(await service.get(path(id)), id, 404);
+    expect(asked(platform)).toBe(0);
+  });
+
+  test("is young for as long as the settings say", async () => {
+    const id = ids[4] ?? "";
+    const environment = { ...environmentOf(platform), DATABASE_URL: agingStore, PRODUCT_MAX_AGE: "2" };
+    await using other = await serve(environment);
+    await other.get(path(id));
+    platform.counters.reset();
+    for (let time = 0; time < 5; time++) await other.get(path(id));
+    expect(asked(platform)).toBe(0);
+    const ages = new Set<string | null>();
+    const isAsked = async () => {
+      const { ok, headers } = await other.get(path(id));
+      ages.add(headers.get("age"));
+      return ok && asked(platform) > 0;
+    };
+    await until("it is read again", isAsked);
+    // That it is due at the platform makes it no older for caches.
+    expect([...ages]).toEqual([null]);
+    expect(asked(platform)).toBe(1);
+  });
+});
+
+describe("a platform", () => {
+  test("that is away leaves what is stored, however old, and a 503 for the rest", async () => {
+    for (let time = 0; time < 3; time++) {
+      const after = await Promise.all(awayIds.map(async (id) => (await away.get(path(id))).text()));
+      expect(after).toEqual(beforeAway);
+    }
+    await expectFailure(await askedWhileAway, "42", 503);
+    const begun = performance.now();
+    await expectFailure(await away.get(path("42")), "42", 503);
+    expect(performance.now() - begun).toBeLessThan(1000);
+    expect((await fetch(`${away.url}/readyz`)).status).toBe(200);
+  });
+
+  test("that refuses the token means a 503, and a log that says why without the token", async () => {
+    const platform = accessPlatform;
+    await using service = await serve({
+      ...environmentOf(platform),
+      SHOPIFY_ACCESS_TOKEN: "shpat_wrong-0123456789",
+      DATABASE_URL: accessStore,
+    });
+    const [id = ""] = platform.catalog.ids(0, 1);
+    const response = await service.get(path(id), { headers: { "X-Request-Id": "who-asked" } });
+    await expectFailure(response, id, 503);
+    const lines = () => service.log().split("\n").slice(0, -1);
+    const isOfThis = (line: string) => line.includes("who-asked");
+    await until("it is logged", () => lines().some(isOfThis));
+    const line = lines().find(isOfThis);
+    expect(line).toMatch(/401.*access token/);
+    expect(service.log()).not.toContain("shpat_wrong");
+    expect(asked(platform)).toBeLessThanOrEqual(2);
+  });
+
+  test("that takes client credentials instead of a token is asked with those", async () => {
+    const platform = accessPlatform;
+    await using service = await serve({
+      ...environmentOf(platform),
+      SHOPIFY_ACCESS_TOKEN: undefined,
+      SHOPIFY_CLIENT_ID: "stand-in-client",
+      SHOPIFY_CLIENT_SECRET: "stand-in-secret",
+      DATABASE_URL: accessStore,
+    });
+    const ids = platform.catalog.ids(0, 5);
+    const responses = await Promise.all(ids.map((id) => service.get(path(id))));
+    expect(responses.map(({ status }) => status)).toEqual(ids.map(() => 200));
+    expect(platform.counters.tokenGrants).toBe(1);
+    expect(service.log()).not.toMatch(/stand-in-secret|shpat_/);
+  });
+
+  test("is not named, and its token not shown, by the configuration", async () => {
+    const { stdout, stderr } = await pds(["config"], { ...environmentOf({ origin: "http://127.0.0.1:9" }) });
+    expect(stdout + stderr).toContain("SHOPIFY_ACCESS_TOKEN");
+    expect(stdout + stderr).not.toContain(token);
+  });
+});
+
+describe("whoever walks the identifiers", () => {
+  test("is answered 503 beyond the budget, while what is known is served", async () => {
+    const platform = budgetPlatform;
+    const [known = ""] = platform.catalog.ids(0, 1);
+    {
+      await using first = await serve({ ...environmentOf(platform), DATABASE_URL: budgetStore });
+      expect((await first.get(path(known))).status).toBe(200);
+    }
+    await using service = await serve({
+      ...environmentOf(platform),
+      LOOKUPS_PER_MINUTE: "5",
+      DATABASE_URL: budgetStore,
+    });
+    platform.counters.reset();
+    const begun = performance.now();
+    const statuses: number[] = [];
+    for (const id of unknownIds.slice(0, 300)) {
+      const response = await service.get(path(id));
+      statuses.push(response.status);
+      if (response.status === 503) await expectFailure(response, id, 503);
+      if (statuses.length % 50 === 0) expect((await service.get(path(known))).status).toBe(200);
+    }
+    const refilled = Math.ceil(((performance.now() - begun) / 60_000) * 5);
+    const found = statuses.filter((status) => status === 404).length;
+    expect(found).toBeWithin(5, 5 + refilled + 1);
+    expect(statuses.filter((status) => status === 503)).toHaveLength(300 - found);
+    expect(asked(platform)).toBe(found);
+    // What is remembered costs nothing: it is still answered.
+    await expectFailure(await service.get(path(unknownIds[0] ?? "")), unknownIds[0] ?? "", 404);
+  });
+
+  test("never reaches the platform when the budget is nothing", async () => {
+    const platform = budgetPlatform;
+    platform.counters.reset();
+    await using service = await serve({
+      ...environmentOf(platform),
+      LOOKUPS_PER_MINUTE: "0",
+      DATABASE_URL: budgetStore,
+      PRODUCT_MAX_AGE: "0",
+    });
+    await expectFailure(await service.get(path("7")), "7", 503);
+    const [known = ""] = platform.catalog.ids(0, 1);
+    expect((await service.get(path(known))).status).toBe(200);
+    expect(asked(platform)).toBe(0);
+  });
+});

@@ -1,0 +1,296 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { toJson } from "../../src/json.ts";
+import { toProduct } from "../support/catalog.ts";
+import {
+  createStore,
+  type Environment,
+  engines,
+  pds,
+  type RunningService,
+  serve,
+  temporaryFolder,
+  writeFiles,
+} from "../support/pds.ts";
+import { asked, environmentOf, readAnswers, relay, type StandIn, shop, startPlatform } from "../support/platform.ts";
+import { until } from "../support/until.ts";
+
+const folder = await temporaryFolder();
+const [configPath = ""] = await writeFiles(folder, { "pds.toml": "[jobs.catalog-sync]\n[jobs.catalog-reconcile]\n" });
+
+const path = (id: string) => `/api/v1/products/${id}`;
+const titled = (title: string) => ({ product: { title } });
+
+async function start(environment: Environment): Promise<RunningService> {
+  const service = await serve(environment);
+  afterAll(() => service.stop());
+  return service;
+}
+
+async function run(job: string, environment: Environment) {
+  const finished = await pds(["run", job, "--json"], { PDS_CONFIG: configPath, ...environment });
+  const { notes, counts } = JSON.parse(finished.stdout) as { notes: string[]; counts: number };
+  return { ...finished, notes, counts };
+}
+
+const answerOf = async (service: RunningService, id: string) => (await service.get(path(id))).text();
+const statusOf = async (service: RunningService, id: string) => (await service.get(path(id))).status;
+const statusesOf = async (service: RunningService, ids: readonly string[]) =>
+  Promise.all(ids.map((id) => statusOf(service, id)));
+const countOf = <T>(values: readonly T[], wanted: T) => values.filter((value) => value === wanted).length;
+const idsOf = ({ catalog }: StandIn) => catalog.ids(0, catalog.count);
+
+/** The platform's present second. A change at it moves `updatedAt` only once, as on the real platform. */
+const presentSecond = () => Math.floor(Date.now() / 1000);
+
+/**
+ * A way to the platform on which a product is edited at the moment it is first read, so that it cannot have settled.
+ * @returns the address, and another edit of the same second
+ */
+function editWhenRead(platform: StandIn, id: string) {
+  let at: number | undefined;
+  const { origin } = relay(platform, (document) => {
+    if (at === undefined && document.includes("query ProductById")) {
+      at = presentSecond();
+      platform.catalog.touch(id, titled("First edit"), { at });
+    }
+    return document;
+  });
+  const editAgain = () => platform.catalog.touch(id, titled("Second edit"), { at: at ?? presentSecond() });
+  return { origin, editAgain };
+}
+
+const livePlatform = (options: Parameters<typeof startPlatform>[0]) => startPlatform({ now: Date.now, ...options });
+
+describe.each(engines)("on %s, two changes within one second of the platform's clock", (engine) => {
+  test("both arrive by catalog-sync, even when the first has been read before the second", async () => {
+    const platform = livePlatform({ products: 3 });
+    const environment = { ...environmentOf(platform), DATABASE_URL: await createStore(engine) };
+    const service = await start({
+      DATABASE_URL: environment.DATABASE_URL,
+      SHOP_DOMAIN: shop,
+      MEMORY_MEGABYTES: "0",
+      VISIBLE: "all",
+    });
+    await run("catalog-sync", environment);
+    const [id = ""] = idsOf(platform);
+    platform.catalog.touch(id, titled("Listed"));
+    const { origin, editAgain } = editWhenRead(platform, id);
+    const syncing = run("catalog-sync", { ...environment, SHOPIFY_API_URL: origin });
+    await until("the first edit is stored", async () => (await answerOf(service, id)).includes("First edit"));
+    editAgain();
+    expect(await syncing).toMatchObject({ code: 0, counts: 1 });
+    expect(await answerOf(service, id)).toBe((await readAnswers(platform, [id])).get(id) ?? "");
+    expect(await answerOf(service, id)).toContain("Second edit");
+  });
+
+  test("both arrive by look-up, without any job", async () => {
+    const platform = livePlatform({ products: 3 });
+    const [id = ""] = idsOf(platform);
+    const { origin, editAgain } = editWhenRead(platform, id);
+    const service = await start({ ...environmentOf({ origin }), DATABASE_URL: await createStore(engine) });
+    expect(await answerOf(service, id)).toContain("First edit");
+    editAgain();
+    await until("the second edit is served", async () => (await answerOf(service, id)).includes("Second edit"));
+  });
+
+  test("never mix in one answer when the second comes between two pages", async () => {
+    const platform = livePlatform({ products: 1, specials: ["manyMetafields"] });
+    const id = platform.catalog.idOfSpecial("manyMetafields");
+    let at = 0;
+    let edits = 0;
+    const { origin } = relay(platform, (document) => {
+      if (at === 0 && document.includes("query ProductById")) {
+        at = presentSecond();
+        platform.catalog.touch(id, titled("First edit"), { at });
+      }
+      if (document.includes("query VariantMetafieldsPage") && edits++ === 0) {
+        const variantMetafields = { 1: { sku_status: "Second" } };
+        platform.catalog.touch(id, { ...titled("Second edit"), variantMetafields }, { at });
+      }
+      return document;
+    });
+    const service = await start({ ...environmentOf({ origin }), DATABASE_URL: await createStore(engine) });
+    const answer = await answerOf(service, id);
+    expect(edits).toBeGreaterThan(0);
+    expect(answer).toBe((await readAnswers(platform, [id])).get(id) ?? "");
+  });
+
+  test("both arrive by catalog-reconcile when they come while the bulk runs read the catalog", async () => {
+    const platform = livePlatform({ products: 3, bulk: { createdMs: 0, runningMs: 500 } });
+    const environment = { ...environmentOf(platform), DATABASE_URL: await createStore(engine) };
+    const service = await start({
+      DATABASE_URL: environment.DATABASE_URL,
+      SHOP_DOMAIN: shop,
+      MEMORY_MEGABYTES: "0",
+      VISIBLE: "all",
+    });
+    const [id = ""] = idsOf(platform);
+    const { origin, editAgain } = editWhenRead(platform, id);
+    const comparing = run("catalog-reconcile", { ...environment, SHOPIFY_API_URL: origin });
+    await until("both bulk runs have begun", () => platform.counters.bulkRuns === 2);
+    platform.catalog.touch(id, titled("Listed"));
+    await until("the first edit is stored", async () => (await answerOf(service, id)).includes("First edit"));
+    editAgain();
+    expect(await comparing).toMatchObject({ code: 0 });
+    expect(await answerOf(service, id)).toBe((await readAnswers(platform, [id])).get(id) ?? "");
+    expect(await answerOf(service, id)).toContain("Second edit");
+  });
+});
+
+describe("a product that never stops changing", () => {
+  test("is served as it was last read, and the run says that the next one reads it again", async () => {
+    const platform = livePlatform({ products: 3 });
+    const environment = { ...environmentOf(platform), DATABASE_URL: await createStore("sqlite") };
+    const [id = ""] = idsOf(platform);
+    let edits = 0;
+    const editing = setInterval(
+      () => platform.catalog.touch(id, titled(`Edit ${++edits}`), { at: presentSecond() }),
+      100,
+    );
+    const { code, notes } = await run("catalog-sync", environment);
+    clearInterval(editing);
+    expect({ code, notes }).toEqual({
+      code: 0,
+      notes: ["products that keep changing, which the next run reads again: 1"],
+    });
+    const service = await start({ DATABASE_URL: environment.DATABASE_URL, SHOP_DOMAIN: shop, VISIBLE: "all" });
+    expect(await answerOf(service, id)).toMatch(/Edit \d+/);
+    expect(await run("catalog-sync", environment)).toMatchObject({ code: 0, counts: 1 });
+  });
+});
+
+describe.each(engines)("on %s, removals", (engine) => {
+  test("are refused by every way when another shop answers than the one the products are from", async () => {
+    const platform = startPlatform({ products: 40 });
+    const environment = { ...environmentOf(platform), DATABASE_URL: await createStore(engine), PRODUCT_MAX_AGE: "0" };
+    expect((await run("catalog-reconcile", environment)).code).toBe(0);
+    const ids = idsOf(platform);
+
+    const other = startPlatform({ products: 0, shop: { id: "gid://shopify/Shop/2" } });
+    const wrong = { ...environment, SHOPIFY_API_URL: other.origin };
+    const service = await start(wrong);
+    expect(countOf(await statusesOf(service, ids), 200)).toBe(40);
+    await until("all are looked up at the other shop", () => asked(other, "ProductById") >= 40);
+    await until("the log names the shop", () => service.log().includes("gid://shopify/Shop/2"));
+    for (const job of ["catalog-sync", "catalog-reconcile"]) {
+      const { code, stderr } = await run(job, wrong);
+      expect(code).toBe(1);
+      expect(stderr).toContain("the platform answers as shop gid://shopify/Shop/2");
+      expect(stderr).toContain("nothing was changed");
+    }
+    expect(await statusOf(service, "42")).toBe(503);
+    const again = await start({ ...environment, PRODUCT_MAX_AGE: "86400" });
+    expect(countOf(await statusesOf(again, ids), 200)).toBe(40);
+  });
+
+  test("may follow the shop to another domain", async () => {
+    const platform = startPlatform({ products: 3 });
+    const environment = { ...environmentOf(platform), DATABASE_URL: await createStore(engine) };
+    expect((await run("catalog-sync", environment)).code).toBe(0);
+    const moved = startPlatform({ products: 3, shop: { myshopifyDomain: "moved.myshopify.com" } });
+    const there = { ...environment, SHOP_DOMAIN: "moved.myshopify.com", SHOPIFY_API_URL: moved.origin };
+    expect((await run("catalog-sync", there)).code).toBe(0);
+  });
+
+  test("one by one stop at the share that may vanish, until the whole catalog has been compared", async () => {
+    const platform = startPlatform({ products: 40 });
+    const environment = { ...environmentOf(platform), DATABASE_URL: await createStore(engine), PRODUCT_MAX_AGE: "0" };
+    expect((await run("catalog-reconcile", environment)).code).toBe(0);
+    const ids = idsOf(platform);
+    for (const id of ids) platform.catalog.remove(id);
+    const service = await start(environment);
+    await statusesOf(service, ids);
+    await until("the guard has spoken", () => service.log().includes("too many have been removed one by one"));
+    await until("all have been looked up", () => asked(platform, "ProductById") >= 40);
+    await until("eight are removed", async () => countOf(await statusesOf(service, ids), 404) === 8);
+    const [bold = ""] = await writeFiles(folder, {
+      [`bold-${engine}.toml`]: "[jobs.catalog-reconcile]\nmax_removed_share = 1\n",
+    });
+    expect((await run("catalog-reconcile", { ...environment, PDS_CONFIG: bold })).code).toBe(0);
+    await until("all are gone", async () => countOf(await statusesOf(service, ids), 404) === 40);
+  });
+
+  test("of one in four are no accident in a shop of four", async () => {
+    const platform = startPlatform({ products: 4 });
+    const environment = { ...environmentOf(platform), DATABASE_URL: await createStore(engine) };
+    expect((await run("catalog-reconcile", environment)).code).toBe(0);
+    const [id = ""] = idsOf(platform);
+    platform.catalog.remove(id);
+    expect((await run("catalog-reconcile", environment)).code).toBe(0);
+    const service = await start({ DATABASE_URL: environment.DATABASE_URL, SHOP_DOMAIN: shop, VISIBLE: "all" });
+    expect(await statusOf(service, id)).toBe(404);
+    expect(countOf(await statusesOf(service, idsOf(platform)), 200)).toBe(3);
+  });
+
+  test("by an import of files are held back beyond the share, unless it is forced", async () => {
+    const environment = { DATABASE_URL: await createStore(engine), SHOP_DOMAIN: shop };
+    const products = Array.from({ length: 30 }, (_, index) => toProduct(index + 1));
+    const toFile = async (name: string, count: number) =>
+      (await writeFiles(folder, { [name]: products.slice(0, count).map(toJson).join("\n") }))[0] ?? "";
+    const [all, few] = [await toFile("all.ndjson", 30), await toFile("few.ndjson", 10)];
+    expect((await pds(["import", "products", all], environment)).code).toBe(0);
+    const { code, stderr } = await pds(["import", "products", few], environment);
+    expect(code).toBe(1);
+    expect(stderr).toContain("20 of 30 products would vanish, more than 20 %: nothing was changed");
+    const service = await start({ ...environment, MEMORY_MEGABYTES: "0" });
+    expect(await statusOf(service, "30")).toBe(200);
+    expect((await pds(["import", "products", few, "--force"], environment)).code).toBe(0);
+    expect(await statusOf(service, "30")).toBe(404);
+  });
+});
+
+describe.each(engines)("on %s, a product that shoppers may not see", (engine) => {
+  const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString().replace(/\.\d+Z$/, "+00:00");
+
+  test("is a 404 unless the settings say to serve all, and the import says how many there are", async () => {
+    const hidden = [
+      { ...toProduct(2), status: "draft" },
+      { ...toProduct(3), status: "archived" },
+      { ...toProduct(4), published_at: null },
+      { ...toProduct(5), published_at: inAnHour() },
+    ];
+    const shown = [toProduct(1), ...Array.from({ length: 5 }, (_, index) => toProduct(10 + index))];
+    const [file = ""] = await writeFiles(folder, {
+      "hidden.ndjson": [...shown, ...hidden].map((product) => JSON.stringify(product)).join("\n"),
+    });
+    const environment = { DATABASE_URL: await createStore(engine), SHOP_DOMAIN: shop };
+    const { code, stderr } = await pds(["import", "products", file], environment);
+    expect(code).toBe(0);
+    expect(stderr).toContain("warning: hidden products: 4 of 10,");
+    expect(stderr).toContain("VISIBLE=all");
+
+    const service = await start(environment);
+    expect(await statusOf(service, "1")).toBe(200);
+    expect(await statusesOf(service, ["2", "3", "4", "5"])).toEqual([404, 404, 404, 404]);
+    const withoutReference = (body: string) => body.replace(/this id: .*$/, "");
+    const [draft, unknown] = [await answerOf(service, "2"), await answerOf(service, "6")];
+    expect(withoutReference(draft).replace("with id 2 ", "with id 6 ")).toBe(withoutReference(unknown));
+    const open = await start({ ...environment, VISIBLE: "all" });
+    expect(await statusesOf(open, ["1", "2", "3", "4", "5"])).toEqual([200, 200, 200, 200, 200]);
+  });
+
+  test("appears when the platform publishes it, and goes when it is taken back", async () => {
+    const platform = startPlatform({ products: 30 });
+    const { VISIBLE: _, ...rest } = environmentOf(platform);
+    const environment = { ...rest, DATABASE_URL: await createStore(engine) };
+    const ids = idsOf(platform);
+    const publishedAt = "2026-01-01T00:00:00Z";
+    for (const id of ids) platform.catalog.touch(id, { product: { status: "ACTIVE", publishedAt } });
+    const [id = "", unlisted = ""] = ids;
+    platform.catalog.touch(id, { product: { status: "DRAFT" } });
+    platform.catalog.touch(unlisted, { product: { status: "UNLISTED" } });
+    const { code, notes } = await run("catalog-reconcile", environment);
+    expect({ code, notes }).toEqual({
+      code: 0,
+      notes: ["hidden products: 1 of 30, since they are drafts, archived, or not published"],
+    });
+    const service = await start(environment);
+    expect(await statusesOf(service, [id, unlisted])).toEqual([404, 200]);
+    platform.catalog.touch(id, { product: { status: "ACTIVE" } });
+    expect((await run("catalog-sync", environment)).code).toBe(0);
+    await until("it is served", async () => (await statusOf(service, id)) === 200);
+    platform.catalog.touch(id, { product: { publishedAt: null } });
+    expect((await run("catalog-sync", environment)).code).toBe(0);
+    await until("it is hidden", async () => (await statusOf(service, id)) === 404);
+  });
+});

@@ -1,0 +1,409 @@
+import { Database } from "bun:sqlite";
+import { describe, expect, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { toJson } from "../../src/json.ts";
+import { toProduct } from "../support/catalog.ts";
+import { feedFiles, writeFeed } from "../support/feed.ts";
+import { createStore, type Environment, pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { untilEqual } from "../support/until.ts";
+
+const folder = await temporaryFolder();
+const feed = await writeFeed(folder, "feed");
+const [products = "", oneProduct = "", brokenProducts = ""] = await writeFiles(folder, {
+  "products.ndjson": `${toJson(toProduct(1))}\n${toJson(toProduct(2))}\n`,
+  "one.json": toJson(toProduct(3)),
+  "broken.ndjson": `${toJson(toProduct(1))}\n{"id": "x"}\n`,
+});
+
+/** A store of its own, empty, and the environment that names it. */
+const newStore = async (): Promise<Environment> => ({ DATABASE_URL: await createStore("sqlite"), BRAND: "acme" });
+
+/** Runs a command that shall succeed without a message. @returns its data */
+async function dataOf(args: readonly string[], environment: Environment = {}, cwd?: string): Promise<string> {
+  const { code, stdout, stderr } = await pds(args, environment, cwd);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  return stdout;
+}
+
+const jsonOf = async (args: readonly string[], environment?: Environment, cwd?: string) =>
+  JSON.parse(await dataOf([...args, "--json"], environment, cwd));
+
+interface Histories {
+  readonly histories: readonly { brand: string; counts: number; created_at: string }[];
+}
+
+const commands = [
+  "serve",
+  "import products",
+  "import personalization",
+  "rollback personalization",
+  "run",
+  "jobs",
+  "history",
+  "config",
+  "openapi",
+];
+
+describe("help", () => {
+  test.each([["--help"], ["-h"], ["help"]])("pds %s lists every command with a sentence", async (word) => {
+    const overview = await dataOf([word]);
+    const listed = overview.split("\n").flatMap((line) => line.match(/^ {2}(\S+(?: \S+)?) {2,}\S.*\.$/)?.[1] ?? []);
+    expect(listed).toEqual(commands);
+  });
+
+  test.each(commands)("pds %s --help tells its usage and every option", async (command) => {
+    const help = await dataOf([...command.split(" "), "--help"], { PORT: "junk" });
+    const [usage = "", empty, sentence] = help.split("\n");
+    expect(usage).toStartWith(`Usage: pds ${command}`);
+    expect(usage).toBe(usage.trimEnd());
+    expect(empty).toBe("");
+    expect(sentence).toEndWith(".");
+    const listed = help.match(/(?<=^ {2}--)[\w-]+(?=.*\.$)/gm) ?? [];
+    expect([...listed].sort()).toEqual([...(usage.match(/(?<=--)[\w-]+/g) ?? []), "help"].sort());
+  });
+
+  test("is there for -h too, and asked for among other arguments", async () => {
+    expect(await dataOf(["import", "products", "-h", "--json"])).toBe(await dataOf(["import", "products", "--help"]));
+  });
+
+  test("pds alone is a misuse that shows the overview", async () => {
+    const { code, stdout, stderr } = await pds([]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toBe(await dataOf(["--help"]));
+  });
+});
+
+describe("a misuse ends with 2 and says what is wrong", () => {
+  test.each([
+    ["frobnicate", ["frobnicate"], '"frobnicate"'],
+    ["a name that every object has", ["constructor"], '"constructor"'],
+    ["half a command", ["import"], "pds import products or pds import personalization"],
+    ["another half", ["rollback"], "pds rollback personalization"],
+    ["half a command with something else", ["import", "orders"], "pds import products or pds import personalization"],
+    ["an option before the command", ["--json", "config"], '"--json"'],
+    ["an unknown option", ["config", "--yaml"], "--yaml"],
+    ["an option of another command", ["jobs", "--dry-run"], "--dry-run"],
+    ["a value for a switch", ["config", "--json=yes"], "--json"],
+    ["an option without its value", ["import", "products", products, "--brand"], "--brand"],
+    ["an option in the place of a value", ["import", "products", products, "--brand", "--json"], "--brand"],
+    ["an empty brand", ["import", "products", products, "--brand", " "], "--brand"],
+    ["an argument too many", ["serve", "now"], "serve"],
+    ["no file", ["import", "products"], "FILE"],
+    ["two folders", ["import", "personalization", feed, feed], "FOLDER"],
+    ["no job", ["run"], "JOB"],
+    ["an unknown job", ["run", "nightly"], '"nightly"'],
+    ["an unknown order", ["history", "up"], "asc or desc"],
+    ["an order in capitals", ["history", "DESC"], "asc or desc"],
+    ["two orders", ["history", "asc", "desc"], "[asc|desc]"],
+  ])("%s", async (_, args, words) => {
+    const { code, stdout, stderr } = await pds(args, await newStore());
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toMatch(/^pds: .+\n$/);
+    expect(stderr).toContain(words);
+  });
+});
+
+describe("a failure ends with 1 and says why", () => {
+  test.each([
+    ["a file that is not there", ["import", "products", "/nonexistent.json"], "/nonexistent.json: no such file"],
+    ["a folder that is not there", ["import", "personalization", "/nonexistent"], "/nonexistent: "],
+    ["a rejected product", ["import", "products", brokenProducts], `${brokenProducts}:2: id: `],
+    ["nothing to roll back to", ["rollback", "personalization"], "acme"],
+  ])("%s", async (_, args, words) => {
+    const { code, stdout, stderr } = await pds(args, await newStore());
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toContain(words);
+    expect(stderr).not.toContain("    at ");
+  });
+
+  test("a junk setting", async () => {
+    const { code, stdout, stderr } = await pds(["history"], { PORT: "junk" });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toContain("PORT");
+  });
+
+  test("a store that cannot be opened", async () => {
+    const { code, stdout, stderr } = await pds(["history"], { DATABASE_URL: `sqlite:${folder}` });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toMatch(/^pds: DATABASE_URL: .+\n$/);
+  });
+});
+
+describe("pds history", async () => {
+  const environment = await newStore();
+  const brands = Array.from({ length: 12 }, (_, index) => `brand-${index + 1}`);
+  for (const brand of brands) await pds(["import", "products", oneProduct, "--brand", brand], environment);
+  const brandsOf = ({ histories }: Histories) => histories.map(({ brand }) => brand);
+
+  test.each([
+    ["by default", [], brands.slice(2).toReversed()],
+    ["desc", ["desc"], brands.slice(2).toReversed()],
+    ["asc", ["asc"], brands.slice(2)],
+  ])("prints the 10 newest runs in order: %s", async (_, order, expected) => {
+    expect(brandsOf(await jsonOf(["history", ...order], environment))).toEqual(expected);
+    const [head, ...lines] = (await dataOf(["history", ...order], environment)).trimEnd().split("\n");
+    expect(head?.split(/ +/)).toEqual(["created_at", "job", "brand", "outcome", "duration", "counts", "reason"]);
+    expect(lines.map((line) => line.split(/ +/).toSpliced(0, 1).toSpliced(3, 2))).toEqual(
+      expected.map((brand) => ["catalog-import", brand, "succeeded", "1"]),
+    );
+  });
+
+  test("prints with --json what the operation answers, and of each run more than that", async () => {
+    await using service = await serve(environment);
+    for (const order of ["asc", "desc"]) {
+      const answer = (await (await service.get(`/api/v1/histories/${order}`)).json()) as Histories;
+      const { histories }: Histories = await jsonOf(["history", order], environment);
+      expect(histories.map(({ brand, counts, created_at }) => ({ brand, counts, created_at }))).toEqual([
+        ...answer.histories,
+      ]);
+      for (const { seconds, ...record } of histories as readonly { brand: string; seconds?: number }[]) {
+        expect(seconds).toBeWithin(0, 60);
+        expect(record).toMatchObject({ job: "catalog-import", outcome: "succeeded", reason: null, log: null });
+      }
+    }
+  });
+
+  test("prints no data and a message where nothing has run", async () => {
+    const { code, stdout, stderr } = await pds(["history"], await newStore());
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
+    expect(stderr).toMatch(/^.+\n$/);
+  });
+});
+
+describe("jobs", async () => {
+  const cwd = await temporaryFolder();
+  await writeFeed(cwd, "feed");
+  await writeFiles(cwd, {
+    "products.ndjson": `${toJson(toProduct(1))}\n${toJson(toProduct(2))}\n`,
+    "pds.toml":
+      'brand = "acme"\n' +
+      '[jobs.catalog-import]\nsource = ["products.ndjson"]\n' +
+      '[jobs.personalization-import]\nsource = "feed"\n',
+  });
+  const environment = { PDS_CONFIG: undefined, DATABASE_URL: await createStore("sqlite") };
+
+  test("are listed before they ran, run by name, and listed with how that went", async () => {
+    const source = "products.ndjson";
+    const never = { outcome: "never run", finished: "", counts: 0, reason: null, lastSuccess: null, age: null };
+    const still = { brand: "acme", schedule: null, next: null, runningSince: null, isStale: false };
+    expect(await jsonOf(["jobs"], environment, cwd)).toEqual([
+      { job: "catalog-import", ...still, ...never, source },
+      { job: "personalization-import", ...still, ...never, source: "feed" },
+    ]);
+    expect(await dataOf(["run", "catalog-import"], environment, cwd)).toBe("catalog-import: 2 imported for acme\n");
+    const finished = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    const [ran] = await jsonOf(["jobs"], environment, cwd);
+    expect(ran).toEqual({
+      job: "catalog-import",
+      ...still,
+      outcome: "succeeded",
+      finished,
+      counts: 2,
+      reason: null,
+      lastSuccess: ran.finished,
+      age: expect.any(Number),
+      source,
+    });
+    const [head = "", ...lines] = (await dataOf(["jobs"], environment, cwd)).trimEnd().split("\n");
+    const columns = ["job", "brand", "schedule", "next", "outcome", "finished", "success", "counts", "source"];
+    expect(head.split(/ +/)).toEqual(columns);
+    expect(lines.map((line) => line.split(" ")[0])).toEqual(["catalog-import", "personalization-import"]);
+  });
+
+  test("print their report as JSON", async () => {
+    const rows = Object.values(feedFiles).reduce((sum, text) => sum + text.trimEnd().split("\n").length - 1, 0);
+    expect(await jsonOf(["run", "personalization-import"], environment, cwd)).toMatchObject({
+      job: "personalization-import",
+      brand: "acme",
+      outcome: "succeeded",
+      counts: rows,
+      accepted: rows,
+      duplicates: 0,
+      rejected: 0,
+      rejections: [],
+      notes: [],
+      overridden: [],
+      personalization: {
+        skus: null,
+        orphans: { stylesWithoutLine: { count: 1, examples: [expect.stringMatching(/pzstyles\.csv:6: "UNUSED"$/)] } },
+        nonNumericSequences: { count: 1 },
+        statuses: { style_sku_status: { A: 2, I: 1 }, line_status: { A: 5 }, choice_status: { A: 3, H: 1 } },
+      },
+    });
+  });
+
+  test("that fail say so, in the exit status, in the list and in the history", async () => {
+    const failing = await temporaryFolder();
+    await writeFiles(failing, {
+      "broken.ndjson": '{"id": "x"}\n',
+      "pds.toml": '[jobs.catalog-import]\nsource = ["broken.ndjson"]\n',
+    });
+    const failingEnvironment = { ...environment, DATABASE_URL: await createStore("sqlite") };
+    const { code, stdout, stderr } = await pds(["run", "catalog-import", "--json"], failingEnvironment, failing);
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({ outcome: "failed", counts: 0, rejected: 1 });
+    expect(stderr).toContain("broken.ndjson:1: id: ");
+    const failed = { job: "catalog-import", outcome: "failed", counts: 0, reason: expect.stringContaining("1 of 1") };
+    expect(await jsonOf(["jobs"], failingEnvironment, failing)).toMatchObject([failed]);
+    expect(await jsonOf(["history"], failingEnvironment, failing)).toMatchObject({
+      histories: [{ ...failed, log: expect.stringContaining("broken.ndjson:1: id: ") }],
+    });
+  });
+
+  test("that are unknown are refused with the names of those that are not", async () => {
+    const { code, stderr } = await pds(["run", "nightly"], environment, cwd);
+    expect(code).toBe(2);
+    expect(stderr).toContain("catalog-import, personalization-import");
+  });
+
+  test("that are not configured make no list but a message", async () => {
+    const { code, stdout, stderr } = await pds(["jobs"], await newStore());
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
+    expect(stderr).toContain("[jobs.NAME]");
+    expect(await jsonOf(["jobs"], await newStore())).toEqual([]);
+  });
+});
+
+describe("pds openapi", () => {
+  test("prints the document that is served", async () => {
+    await using service = await serve(await newStore());
+    const printed = JSON.parse(await dataOf(["openapi"]));
+    expect(printed.openapi).toStartWith("3.1");
+    expect(await (await service.get("/openapi.json")).json()).toEqual(printed);
+  });
+
+  test("needs neither settings nor a store, and any folder will do", async () => {
+    const printed = await dataOf(["openapi"], { PORT: "junk", DATABASE_URL: "junk" }, await temporaryFolder());
+    expect(JSON.parse(printed)).toHaveProperty("paths");
+  });
+});
+
+describe("pds serve", () => {
+  test("runs from any folder, and keeps its store there", async () => {
+    const cwd = await temporaryFolder();
+    await using service = await serve({ PDS_CONFIG: undefined }, cwd);
+    expect((await service.get("/docs")).status).toBe(200);
+    expect(existsSync(join(cwd, "data", "pds.sqlite"))).toBe(true);
+  });
+});
+
+describe("pds import", () => {
+  test("puts its result on standard output and what is worth knowing on standard error", async () => {
+    const twice = join(folder, "twice.ndjson");
+    await Bun.write(twice, `${toJson(toProduct(1))}\n${toJson(toProduct(1))}\n`);
+    const { code, stdout, stderr } = await pds(["import", "products", twice], await newStore());
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "catalog-import: 1 imported for acme\n" });
+    expect(stderr).toContain(`${twice}:2: `);
+  });
+
+  test.each([
+    ["products", products, 2],
+    ["personalization", feed, 12],
+  ])("%s --dry-run reads and checks, and neither changes nor records anything", async (what, source, counts) => {
+    const environment = await newStore();
+    const args = ["import", what, source, "--dry-run"];
+    expect(await dataOf(args, environment)).toEndWith(`-import: ${counts} would be imported for acme\n`);
+    expect(existsSync(`${environment.DATABASE_URL}`.slice("sqlite:".length))).toBe(false);
+
+    await dataOf(["import", "products", oneProduct], environment);
+    const before = await jsonOf(["history"], environment);
+    expect(await jsonOf(args, environment)).toMatchObject({ outcome: "succeeded", counts, accepted: counts });
+    expect(await jsonOf(["history"], environment)).toEqual(before);
+    await using service = await serve(environment);
+    expect((await service.get("/api/v1/products/1")).status).toBe(404);
+    expect((await service.get("/api/v1/products/3")).status).toBe(200);
+    expect(await (await service.get("/api/v1/products/pz/MUG")).json()).toMatchObject({ pzlines: [] });
+  });
+
+  test("--dry-run fails where the import would", async () => {
+    const { code, stderr } = await pds(["import", "products", brokenProducts, "--dry-run"], await newStore());
+    expect(code).toBe(1);
+    expect(stderr).toContain(`${brokenProducts}:2: id: `);
+  });
+
+  test("takes several files together, and with --json reports what it did", async () => {
+    const environment = await newStore();
+    const report = await jsonOf(["import", "products", products, oneProduct, "--brand", "Other"], environment);
+    expect(report).toMatchObject({ job: "catalog-import", brand: "Other", outcome: "succeeded", counts: 3 });
+    expect(await jsonOf(["history"], environment)).toMatchObject({ histories: [{ brand: "Other", counts: 3 }] });
+  });
+});
+
+describe("a brand that looks like an option", () => {
+  test.each(["-x", "--acme", "--json", "-h", "-", "--", "=x", "-a=b c"])(
+    "can be set, and its runs succeed: %s",
+    async (BRAND) => {
+      const [PDS_CONFIG = ""] = await writeFiles(folder, {
+        "brand.toml": `[jobs.personalization-import]\nsource = "${feed}"\nsettle_seconds = 0\n`,
+      });
+      const environment = { ...(await newStore()), BRAND, PDS_CONFIG };
+      await dataOf(["run", "personalization-import"], environment);
+      await using service = await serve(environment);
+      expect(await (await service.get("/api/v1/histories")).json()).toMatchObject({
+        histories: [{ brand: BRAND, counts: 12 }],
+      });
+      expect(await (await service.get("/api/v1/products/pz/MUG")).text()).toContain("SCRIPT");
+    },
+  );
+
+  test.each([
+    ["-x", ["--brand", "-x"]],
+    ["-x=y", ["--brand", "-x=y"]],
+    ["--acme", ["--brand=--acme"]],
+    ["--json", ["--brand=--json"]],
+    ["-h", ["--brand=-h"]],
+    ["=x", ["--brand", "=x"]],
+    ["=", ["--brand=="]],
+  ])("can be given to a command: %s", async (brand, words) => {
+    const environment = await newStore();
+    expect(await jsonOf(["import", "personalization", ...words, feed], environment)).toMatchObject({ brand });
+    expect(await jsonOf(["history"], environment)).toMatchObject({ histories: [{ brand, counts: 12 }] });
+  });
+});
+
+describe("a fault of the program", () => {
+  test("is one line, and its stack is shown when the log's level asks for it", async () => {
+    const store = join(await temporaryFolder(), "pds.sqlite");
+    const environment = { DATABASE_URL: `sqlite:${store}` };
+    expect(await pds(["history"], environment)).toMatchObject({ code: 0 });
+    using database = new Database(store);
+    database.run("DROP TABLE run");
+    const { code, stdout, stderr } = await pds(["history"], environment);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toBe("pds: SQLiteError: no such table: run (LOG_LEVEL=debug shows where)\n");
+    expect((await pds(["history"], { ...environment, LOG_LEVEL: "debug" })).stderr).toMatch(/\n +at /);
+  });
+});
+
+describe("pds rollback personalization", () => {
+  const changed = { ...feedFiles, "pzlines.csv": feedFiles["pzlines.csv"].replace("MUG,SCRIPT,10,A\n", "") };
+
+  test("brings back what was there before the last import, and is soon in the answers", async () => {
+    const environment = await newStore();
+    await dataOf(["import", "personalization", feed], environment);
+    await dataOf(["import", "personalization", await writeFeed(folder, "changed", changed)], environment);
+    await using service = await serve(environment);
+    const styles = async () => {
+      const { pzlines } = (await (await service.get("/api/v1/products/pz/MUG")).json()) as {
+        pzlines: { style_code: string }[];
+      };
+      return pzlines.map(({ style_code }) => style_code);
+    };
+    expect(await styles()).toEqual(["BLOCK"]);
+    const { code, stdout, stderr } = await pds(["rollback", "personalization"], environment);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
+    expect(stderr).toContain("acme");
+    await untilEqual(styles, ["BLOCK", "SCRIPT"]);
+    expect((await pds(["rollback", "personalization"], environment)).code).toBe(1);
+  });
+
+  test("is the business of one brand", async () => {
+    const environment = await newStore();
+    for (const [brand = "", ...options] of [["acme"], ["acme", "--force"], ["other"]]) {
+      await dataOf(["import", "personalization", feed, "--brand", brand, ...options], environment);
+    }
+    expect((await pds(["rollback", "personalization", "--brand", "other"], environment)).code).toBe(1);
+    expect((await pds(["rollback", "personalization", "--brand", "acme"], environment)).code).toBe(0);
+  });
+});

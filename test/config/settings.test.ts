@@ -1,0 +1,514 @@
+import { describe, expect, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { readConfig } from "../../src/config/index.ts";
+import { ServiceError } from "../../src/errors.ts";
+import { type Environment, pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { createPostgresDatabase } from "../support/postgres.ts";
+import { until } from "../support/until.ts";
+
+interface Shown {
+  readonly settings: readonly { setting: string; value: string; from: string }[];
+  readonly jobs: Record<string, unknown>;
+}
+
+const folder = await temporaryFolder();
+
+/** Writes settings files, each under a name of its own. @returns its path */
+let written = 0;
+async function writeSettings(text: string): Promise<string> {
+  const [path = ""] = await writeFiles(folder, { [`${++written}.toml`]: text });
+  return path;
+}
+
+async function showConfig(environment: Environment = {}, cwd?: string): Promise<Shown> {
+  const { code, stdout, stderr } = await pds(["config", "--json"], environment, cwd);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  return JSON.parse(stdout);
+}
+
+const settingOf = ({ settings }: Shown, name: string) => settings.find(({ setting }) => setting === name);
+
+/** What stops every command with these settings: a command prints it behind its name, and nothing else. */
+function complaintAbout(environment: Environment): string {
+  try {
+    readConfig({ PDS_CONFIG: "/dev/null", ...environment });
+  } catch (error) {
+    // Of any other error a command prints more than the message.
+    expect(error).toBeInstanceOf(ServiceError);
+    return (error as Error).message;
+  }
+  throw new Error("there is no complaint");
+}
+
+/** @param words what the complaint says, on its one line */
+function expectRefusal(environment: Environment, ...words: string[]): void {
+  const complaint = complaintAbout(environment);
+  expect(complaint).toMatch(/^.+$/);
+  for (const word of words) expect(complaint).toContain(word);
+}
+
+describe("the settings", () => {
+  test("have these defaults, and an empty file changes none", async () => {
+    const from = "default";
+    const longCache = "max-age=60, s-maxage=300, stale-while-revalidate=600, stale-if-error=86400";
+    expect(await showConfig()).toEqual({
+      settings: [
+        { setting: "HOST", value: "127.0.0.1", from },
+        { setting: "PORT", value: "3000", from },
+        { setting: "ADMIN_HOST", value: "127.0.0.1", from },
+        { setting: "ADMIN_PORT", value: "3001", from },
+        { setting: "ADMIN_TOKEN", value: "(not set)", from },
+        { setting: "DATABASE_URL", value: "sqlite:data/pds.sqlite", from },
+        { setting: "SHOP_DOMAIN", value: "localhost", from },
+        { setting: "BRAND", value: "default", from },
+        { setting: "SHOPIFY_ACCESS_TOKEN", value: "(not set)", from },
+        { setting: "SHOPIFY_CLIENT_ID", value: "", from },
+        { setting: "SHOPIFY_CLIENT_SECRET", value: "(not set)", from },
+        { setting: "SHOPIFY_API_URL", value: "", from },
+        { setting: "FEED_AUTHORIZATION", value: "(not set)", from },
+        { setting: "S3_ENDPOINT", value: "", from },
+        { setting: "S3_REGION", value: "us-east-1", from },
+        { setting: "S3_ACCESS_KEY_ID", value: "(not set)", from },
+        { setting: "S3_SECRET_ACCESS_KEY", value: "(not set)", from },
+        { setting: "PRODUCT_MAX_AGE", value: "86400", from },
+        { setting: "LOOKUPS_PER_MINUTE", value: "60", from },
+        { setting: "VISIBLE", value: "active", from },
+        { setting: "SCHEDULER", value: "on", from },
+        { setting: "LEASE_SECONDS", value: "30", from },
+        { setting: "STALE_DATA", value: "tell", from },
+        { setting: "MEMORY_MEGABYTES", value: "128", from },
+        { setting: "CACHE_PERSONALIZATION", value: longCache, from },
+        { setting: "CACHE_PRODUCTS", value: longCache, from },
+        { setting: "CACHE_HISTORIES", value: "max-age=5, s-maxage=5", from },
+        { setting: "CACHE_NOT_FOUND", value: "max-age=10, s-maxage=10", from },
+        { setting: "RATE_LIMIT", value: "0", from },
+        { setting: "TRUSTED_PROXIES", value: "", from },
+        { setting: "REUSE_PORT", value: "off", from },
+        { setting: "DRAIN_SECONDS", value: "1", from },
+        { setting: "IDLE_SECONDS", value: "75", from },
+        { setting: "SERVER_TIMING", value: "off", from },
+        { setting: "LOG_LEVEL", value: "info", from },
+      ],
+      jobs: {},
+    });
+  });
+
+  test("are read from pds.toml in the working folder, and need no such file", async () => {
+    const [empty, full] = [await temporaryFolder(), await temporaryFolder()];
+    await writeFiles(full, { "pds.toml": 'brand = "Here & now"\nport = 4000\n' });
+    const environment = { PDS_CONFIG: undefined };
+    expect(settingOf(await showConfig(environment, empty), "BRAND")?.from).toBe("default");
+    const found = await showConfig(environment, full);
+    expect(settingOf(found, "BRAND")).toEqual({ setting: "BRAND", value: "Here & now", from: "file" });
+    expect(settingOf(found, "PORT")).toEqual({ setting: "PORT", value: "4000", from: "file" });
+  });
+
+  test("are read from the file that PDS_CONFIG names instead of the working folder's", async () => {
+    const cwd = await temporaryFolder();
+    await writeFiles(cwd, { "pds.toml": 'brand = "left"', "other.toml": "port = 4001" });
+    const found = await showConfig({ PDS_CONFIG: "other.toml" }, cwd);
+    expect(settingOf(found, "PORT")?.value).toBe("4001");
+    expect(settingOf(found, "BRAND")?.value).toBe("default");
+  });
+
+  test("are taken from the environment rather than from the file, one by one", async () => {
+    const PDS_CONFIG = await writeSettings('brand = "file"\nshop_domain = "file.example"\nadmin_port = 4002');
+    const found = await showConfig({ PDS_CONFIG, BRAND: "environment", LOG_LEVEL: "debug" });
+    const shown = found.settings.filter(({ from }) => from !== "default");
+    expect(shown).toEqual([
+      { setting: "ADMIN_PORT", value: "4002", from: "file" },
+      { setting: "SHOP_DOMAIN", value: "file.example", from: "file" },
+      { setting: "BRAND", value: "environment", from: "environment" },
+      { setting: "LOG_LEVEL", value: "debug", from: "environment" },
+    ]);
+  });
+
+  test("are in force in the service, read from a file", async () => {
+    const path = await writeSettings('host = "127.0.0.1"\nshop_domain = "file.example"\nlog_level = "silent"');
+    await using service = await serve({ PDS_CONFIG: path, DATABASE_URL: `sqlite:${join(folder, "in-force.sqlite")}` });
+    expect(await (await service.get("/api/v1/products/1")).json()).toMatchObject({ shop: "file.example" });
+    await service.stop();
+    expect(service.log()).toBe("");
+  });
+
+  test("are printed as a table with a line a setting", async () => {
+    const environment = { BRAND: "A b" };
+    const [{ stdout }, { settings }] = await Promise.all([pds(["config"], environment), showConfig(environment)]);
+    const [head = "", ...lines] = stdout.trimEnd().split("\n");
+    const [value, from] = [head.indexOf("value"), head.indexOf("from")];
+    const cells = lines.map((line) => [line.slice(0, value), line.slice(value, from), line.slice(from)]);
+    expect(cells.map((row) => row.map((cell) => cell.trim()))).toEqual(
+      settings.map((row) => [row.setting, row.value, row.from]),
+    );
+  });
+
+  test("of jobs are shown as the file has them, with their defaults", async () => {
+    const plan = { time_zone: "UTC", limit_seconds: 3600, retries: 0, retry_seconds: 60, missed: "once" };
+    const feed = {
+      source: "feed",
+      files: {},
+      settle_seconds: 5,
+      aliases: {},
+      keep_generations: 3,
+      max_removed_share: 0.2,
+      max_rejected_share: 0,
+      ...plan,
+    };
+    const PDS_CONFIG = await writeSettings(
+      '[jobs.catalog-import]\nsource = ["a.ndjson", "b.json"]\nschedule = "@daily"\ntime_zone = "America/New_York"\n' +
+        '[jobs.personalization-import]\nsource = "feed"\n[jobs.history-retention]',
+    );
+    expect((await showConfig({ PDS_CONFIG })).jobs).toEqual({
+      "catalog-import": {
+        source: ["a.ndjson", "b.json"],
+        max_removed_share: 0.2,
+        ...plan,
+        schedule: "@daily",
+        time_zone: "America/New_York",
+      },
+      "personalization-import": [feed],
+      "history-retention": { keep_days: 90, ...plan },
+    });
+  });
+
+  test("of a job that is there for several brands are a list", async () => {
+    const table = "[[jobs.personalization-import]]\nsource = 'feed'\n";
+    const PDS_CONFIG = await writeSettings(`${table}${table}brand = "other"`);
+    expect((await showConfig({ PDS_CONFIG })).jobs).toMatchObject({
+      "personalization-import": [{ source: "feed" }, { source: "feed", brand: "other" }],
+    });
+  });
+});
+
+describe("junk stops the start and is named", () => {
+  test.each(["serve", "config", "jobs", "history"])(
+    "on one line, by each command and before it does anything: %s",
+    async (command) => {
+      const DATABASE_URL = `sqlite:${join(folder, "never.sqlite")}`;
+      const junk = await writeSettings("[jobs.catalog-import]\nsource = ['x']\nschedule = 'every day'");
+      for (const environment of [{ PORT: "12abc" }, { PDS_CONFIG: junk }, { ADMIN_HOST: "0.0.0.0" }]) {
+        const { code, stdout, stderr } = await pds([command], { DATABASE_URL, ...environment });
+        expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+        expect(stderr).toBe(`pds: ${complaintAbout(environment)}\n`);
+      }
+      expect(existsSync(join(folder, "never.sqlite"))).toBe(false);
+    },
+  );
+
+  test.each(
+    [
+      ["HOST", "a b"],
+      ["PORT", "12abc"],
+      ["PORT", "65536"],
+      ["PORT", "-1"],
+      ["PORT", "1e3"],
+      ["PORT", " 80"],
+      ["PORT", ""],
+      ["ADMIN_PORT", "0x50"],
+      ["DATABASE_URL", "mysql://x"],
+      ["DATABASE_URL", "sqlite:"],
+      ["DATABASE_URL", "postgres://user@host:99999/db"],
+      ["DATABASE_URL", ""],
+      ["SHOP_DOMAIN", "a b"],
+      ["SHOP_DOMAIN", "https://shop.example"],
+      ["SHOP_DOMAIN", ""],
+      ["BRAND", ""],
+      ["BRAND", "  "],
+      ["BRAND", "x".repeat(101)],
+      ["LOG_LEVEL", "loud"],
+      ["LOG_LEVEL", "INFO"],
+      ["ADMIN_TOKEN", "short"],
+      ["SHOPIFY_API_URL", "shop.example"],
+      ["PRODUCT_MAX_AGE", "1d"],
+      ["PRODUCT_MAX_AGE", ""],
+      ["LOOKUPS_PER_MINUTE", "-1"],
+      ["VISIBLE", "drafts"],
+      ["SCHEDULER", "yes"],
+      ["LEASE_SECONDS", "0"],
+      ["LEASE_SECONDS", "3601"],
+      ["LEASE_SECONDS", "1.5"],
+      ["STALE_DATA", "FAIL"],
+    ].map(
+      ([name = "", value = ""]) => [name, value.length > 40 ? `${value.length} characters` : value, value] as const,
+    ),
+  )("%s=%j, in the environment and in the file", async (name, _, value) => {
+    expectRefusal({ [name]: value }, `the environment: ${name}: expected `);
+    const path = await writeSettings(`${name.toLowerCase()} = ${JSON.stringify(value)}`);
+    expectRefusal({ PDS_CONFIG: path }, `${path}: ${name.toLowerCase()}: expected `);
+  });
+
+  test.each([
+    ["an unknown key", "ports = 3000", ["ports"]],
+    ["a key as the environment spells it", "PORT = 3000", ["PORT"]],
+    ["an unknown table", "[server]\nport = 3000", ["server"]],
+    ["a list for a single value", "port = [3000]", ["port"]],
+    ["a table for a single value", "[brand]\nname = 'x'", ["brand"]],
+    ["a date for a single value", "brand = 2026-01-01", ["brand"]],
+    ["true for a port", "port = true", ["port"]],
+    ["a fraction for a port", "port = 80.5", ["port"]],
+    ["an unknown job", "[jobs.nightly]\nsource = 'x'", ["jobs", "nightly", "catalog-import, personalization-import"]],
+    ["an unknown key of a job", "[jobs.catalog-import]\nsource = ['x']\ncron = 'x'", ["jobs.catalog-import", "cron"]],
+    ["a job without its source", "[jobs.personalization-import]", ["jobs.personalization-import.source"]],
+    ["a single file for a list", "[jobs.catalog-import]\nsource = 'x'", ["jobs.catalog-import.source"]],
+    ["an empty list of files", "[jobs.catalog-import]\nsource = []", ["jobs.catalog-import.source"]],
+    ["an empty file name", "[jobs.catalog-import]\nsource = ['']", ["jobs.catalog-import.source.0"]],
+    ["a value for the jobs", "jobs = 3", ["jobs"]],
+    ["a share over the whole", "[jobs.catalog-reconcile]\nmax_removed_share = 1.5", ["max_removed_share"]],
+    ["a job of the platform without a way in", "[jobs.catalog-sync]", ["jobs.catalog-sync", "SHOPIFY_ACCESS_TOKEN"]],
+    ["what is no TOML", "port = \n", ["TOML"]],
+    ["the same key twice", "port = 1\nport = 2", ["TOML", "port"]],
+  ])("%s in the file", async (_, text, words) => {
+    const path = await writeSettings(text);
+    expectRefusal({ PDS_CONFIG: path }, ...words);
+    expect(complaintAbout({ PDS_CONFIG: path })).toStartWith(`${path}: `);
+  });
+
+  const catalog = "[jobs.catalog-import]\nsource = ['x']\n";
+  const feed = "[[jobs.personalization-import]]\nsource = 'x'\n";
+  test.each([
+    [
+      "a schedule in words",
+      `${catalog}schedule = 'every day'`,
+      "jobs.catalog-import.schedule: expected a cron expression",
+    ],
+    ["a schedule beyond the clock", `${catalog}schedule = '0 24 * * *'`, "jobs.catalog-import.schedule: expected"],
+    ["an empty schedule", `${catalog}schedule = ''`, "jobs.catalog-import.schedule: expected"],
+    ["a number for a schedule", `${catalog}schedule = 5`, "jobs.catalog-import.schedule: "],
+    [
+      "a day that never comes",
+      `${catalog}schedule = '0 0 30 2 *'`,
+      "jobs.catalog-import.schedule: .+ never comes true",
+    ],
+    ["an unknown time zone", `${catalog}time_zone = 'Mars/Olympus'`, 'jobs.catalog-import.time_zone: .+"Mars/Olympus"'],
+    ["an empty brand", `${catalog}brand = ' '`, "jobs.catalog-import.brand: expected"],
+    ["no time at all", `${catalog}limit_seconds = 0`, "jobs.catalog-import.limit_seconds: .+>=1"],
+    ["part of a second", `${catalog}limit_seconds = 1.5`, "jobs.catalog-import.limit_seconds: .+int"],
+    ["fewer than no retries", `${catalog}retries = -1`, "jobs.catalog-import.retries: .+>=0"],
+    ["retries at once", `${catalog}retry_seconds = 0`, "jobs.catalog-import.retry_seconds: .+>=1"],
+    ["data that is never fresh", `${catalog}stale_seconds = 0`, "jobs.catalog-import.stale_seconds: .+>=1"],
+    ["another word for missed", `${catalog}missed = 'never'`, 'jobs.catalog-import.missed: .+"once"'],
+    ["an unknown key", `${catalog}every = '1 h'`, 'jobs.catalog-import: .+"every"'],
+    ["no days to keep", "[jobs.history-retention]\nkeep_days = 0", "jobs.history-retention.keep_days: .+>=1"],
+    ["an unknown key of a job without any", "[jobs.catalog-sync]\nsource = 'x'", 'jobs.catalog-sync: .+"source"'],
+    [
+      "several of a job that is one",
+      "[[jobs.catalog-import]]\nsource = ['x']",
+      "jobs.catalog-import: .*expected object",
+    ],
+    ["a schedule of the second of two", `${feed}${feed}schedule = '* *'`, "jobs.personalization-import.1.schedule: "],
+    ["two without a brand", feed + feed, 'jobs.personalization-import: is there twice for "default"'],
+    ["two for one brand", `brand = 'b'\n${feed}brand = 'b'\n${feed}`, 'jobs.personalization-import: .+ twice for "b"'],
+  ])("of a job %s: it is named with its path", async (_, text, complaint) => {
+    const path = await writeSettings(text);
+    expect(complaintAbout({ PDS_CONFIG: path })).toMatch(new RegExp(`^${path}: ${complaint}.*$`));
+  });
+
+  test.each([["/nonexistent/pds.toml"], [folder], [""]])("PDS_CONFIG=%j, which is no file", (path) => {
+    expectRefusal({ PDS_CONFIG: path }, path || "PDS_CONFIG");
+  });
+
+  test.each([["0.0.0.0"], ["::"], ["192.0.2.1"], ["admin.example"], ["127.0.0.1.example"]])(
+    "ADMIN_HOST=%s, which is not loopback, without ADMIN_TOKEN",
+    (ADMIN_HOST) => {
+      expectRefusal({ ADMIN_HOST }, "ADMIN_HOST", ADMIN_HOST, "ADMIN_TOKEN");
+    },
+  );
+
+  test.each([
+    ["a client id without its secret", { SHOPIFY_CLIENT_ID: "client" }, ["SHOPIFY_CLIENT_ID", "SHOPIFY_CLIENT_SECRET"]],
+    ["a client secret without its id", { SHOPIFY_CLIENT_SECRET: "sesame" }, ["SHOPIFY_CLIENT_ID"]],
+    ["an access token without the shop that it opens", { SHOPIFY_ACCESS_TOKEN: "sesame" }, ["SHOP_DOMAIN"]],
+  ])("%s", (_, environment, words) => {
+    expectRefusal(environment, ...words);
+  });
+
+  test("an address that is taken", async () => {
+    using taken = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
+    const port = `${taken.port}`;
+    const DATABASE_URL = `sqlite:${join(folder, "taken.sqlite")}`;
+    for (const environment of [
+      { PORT: port, ADMIN_PORT: "0" },
+      { PORT: "0", ADMIN_PORT: port },
+    ]) {
+      const { code, stdout, stderr } = await pds(["serve"], { DATABASE_URL, LOG_LEVEL: "silent", ...environment });
+      expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+      expect(stderr).toContain(`127.0.0.1 port ${port}`);
+    }
+  });
+});
+
+describe("a secret", () => {
+  const secret = "sesame-0123456789";
+
+  test("of any name is shown only as being set", async () => {
+    const { settings } = await showConfig();
+    const names = settings
+      .map(({ setting }) => setting)
+      .filter((name) => /TOKEN|SECRET|PASSWORD|KEY|AUTHORIZATION/.test(name));
+    expect(names).toContain("ADMIN_TOKEN");
+    const complete = { SHOP_DOMAIN: "shop.example", SHOPIFY_CLIENT_ID: "client" };
+    const environment = { ...complete, ...Object.fromEntries(names.map((name) => [name, secret])) };
+    for (const args of [["config"], ["config", "--json"]]) {
+      const { code, stdout, stderr } = await pds(args, environment);
+      expect(code).toBe(0);
+      expect(stdout.match(/\(set, hidden\)/g)).toHaveLength(names.length);
+      expect(stdout + stderr).not.toContain(secret);
+    }
+  });
+
+  test.each([
+    [`postgres://user:${secret}@host/db`, "postgres://user:hidden@host/db"],
+    [
+      `postgresql://user:${secret}%40@host:5433/db?sslmode=require`,
+      "postgresql://user:hidden@host:5433/db?sslmode=require",
+    ],
+    [`postgres://user@host/db?password=${secret}`, "postgres://user@host/db?password=hidden"],
+  ])("in a DATABASE_URL is left out: %s", async (url, shown) => {
+    expect(settingOf(await showConfig({ DATABASE_URL: url }), "DATABASE_URL")?.value).toBe(shown);
+  });
+
+  test.each([
+    ["a token that is too short", "ADMIN_TOKEN", "hunter2"],
+    ["a junk DATABASE_URL", "DATABASE_URL", "postgress://user:hunter2@host/db"],
+    ["a DATABASE_URL with a wrong port", "DATABASE_URL", "postgres://user:hunter2@host:port/db"],
+  ])("is not in the complaint about %s", async (_, name, value) => {
+    const { stderr } = await pds(["config"], { [name]: value });
+    expect(stderr).toContain(name);
+    expect(stderr).not.toContain("hunter2");
+  });
+
+  test.each([
+    ["without quotes", `admin_token = ${secret}`],
+    ["with one quote", `admin_token = "${secret}\n`],
+    ["with words behind it", `admin_token = "${secret}" ${secret}`],
+    ["in a list", `admin_token = ["${secret}"]`],
+  ])("is not in the complaint about a file that has it %s", async (_, text) => {
+    const { code, stdout, stderr } = await pds(["config"], { PDS_CONFIG: await writeSettings(text) });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).not.toContain(secret);
+    expect(stderr).not.toContain("sesame");
+  });
+
+  const monitor = `https://monitor.example/${secret}`;
+  test.each([
+    ["one", `ping = "${monitor}"`],
+    ["several", `ping = { start = "${monitor}/1", success = "${monitor}/2", failure = "${monitor}/3" }`],
+  ])("is the address of a monitor, and is shown only as being set: %s", async (_, ping) => {
+    const PDS_CONFIG = await writeSettings(`[jobs.catalog-import]\nsource = ["x"]\n${ping}`);
+    expect((await showConfig({ PDS_CONFIG })).jobs).toMatchObject({ "catalog-import": { ping: "(set, hidden)" } });
+    for (const args of [["config"], ["config", "--json"]]) {
+      const { code, stdout, stderr } = await pds(args, { PDS_CONFIG });
+      expect(code).toBe(0);
+      expect(stdout + stderr).not.toContain("monitor.example");
+    }
+  });
+
+  test.each([
+    ["is none", `ping = "${secret}"`, "ping: expected an http"],
+    ["has another scheme", `ping = "ftp://monitor.example/${secret}"`, "ping: expected an http"],
+    ["has no host", `ping = "https://:80/${secret}"`, "ping: expected an http"],
+    ["is a list", `ping = ["${monitor}"]`, "ping: expected an http"],
+    ["is none in a table", `ping = { start = "${secret}" }`, "ping.start: expected an http"],
+    ["is under an unknown name", `ping = { begin = "${monitor}" }`, 'ping: Unrecognized key: "begin"'],
+  ])("is not in the complaint about a monitor's address that %s", async (_, ping, complaint) => {
+    const path = await writeSettings(`[jobs.catalog-import]\nsource = ["x"]\n${ping}`);
+    const message = complaintAbout({ PDS_CONFIG: path });
+    expect(message).toStartWith(`${path}: jobs.catalog-import.${complaint}`);
+    expect(message).not.toContain(secret);
+  });
+
+  describe("of a PostgreSQL", async () => {
+    const { url, drop } = await createPostgresDatabase();
+    const withPassword = (changes: Partial<URL>) => Object.assign(new URL(url), { password: secret }, changes).href;
+
+    test.each([
+      ["that is not there", { port: "1" }],
+      ["that refuses the user", { username: "nobody" }],
+      ["that has no such database", { pathname: "/nothing" }],
+    ])("%s is not in the error", async (_, changes) => {
+      const environment = { DATABASE_URL: withPassword(changes), LOG_LEVEL: "trace", PORT: "0", ADMIN_PORT: "0" };
+      for (const command of ["serve", "history"]) {
+        const { code, stdout, stderr } = await pds([command], environment);
+        expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+        expect(stderr).toContain("DATABASE_URL");
+        expect(stderr).not.toContain(secret);
+      }
+    });
+
+    test("that goes away is in no answer and in no log", async () => {
+      await using service = await serve({ DATABASE_URL: withPassword({}), ADMIN_TOKEN: secret, LOG_LEVEL: "trace" });
+      const headers = { authorization: `Bearer ${secret}` };
+      // What was asked for before is answered from memory; what was not is refused.
+      expect((await service.get("/api/v1/products/pz/MUG", { headers })).status).toBe(200);
+      await drop();
+      const readiness = async () => (await service.get("/readyz", { headers })).text();
+      await until("it is noticed", async () => (await readiness()).includes('"database":"cannot be reached'));
+      const answers = await Promise.all([
+        service.get("/api/v1/products/1", { headers }),
+        service.get("/api/v1/products/pz/MUG", { headers }),
+        service.get("/api/v1/products/pz/CUP", { headers }),
+        service.get("/api/v1/histories/asc", { headers }),
+        service.get("/readyz", { headers }),
+        fetch(`${service.adminUrl}/`, { headers }),
+      ]);
+      expect(answers.map(({ status }) => status)).toEqual([503, 200, 503, 503, 200, 503]);
+      const texts = await Promise.all(answers.map((answer) => answer.text()));
+      await service.stop();
+      expect(service.log()).toContain("the store is lost");
+      expect(service.log() + texts.join()).not.toContain(secret);
+    });
+  });
+});
+
+test("the admin listener without a token answers to names of the machine only, but for the probes", async () => {
+  await using service = await serve({ DATABASE_URL: `sqlite:${join(folder, "named.sqlite")}` });
+  const statusOf = async (path: string, host: string) =>
+    (await fetch(new URL(path, service.adminUrl), { headers: { host } })).status;
+  const { port } = new URL(service.adminUrl);
+  for (const host of [`localhost:${port}`, `127.0.0.1:${port}`, `127.3.2.1:${port}`, `[::1]:${port}`, "localhost"]) {
+    expect(await statusOf("/", host)).toBe(200);
+    expect(await statusOf("/metrics", host)).toBe(200);
+  }
+  for (const host of [`rebound.example:${port}`, "localhost.example", "127.0.0.1.example", `192.0.2.1:${port}`]) {
+    for (const path of ["/", "/metrics", "/products/1", "/nothing"]) expect(await statusOf(path, host)).toBe(421);
+    expect(await statusOf("/livez", host)).toBe(200);
+  }
+});
+
+describe("the admin listener with a token", () => {
+  const token = "correct-horse-battery";
+  const basic = (user: string, password: string) => `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
+  const start = (ADMIN_HOST: string) =>
+    serve({ ADMIN_HOST, ADMIN_TOKEN: token, DATABASE_URL: `sqlite:${join(folder, "admin.sqlite")}` });
+
+  test.each([["127.0.0.1"], ["0.0.0.0"]])("starts on %s and guards everything but the probes", async (host) => {
+    await using service = await start(host);
+    const statusOf = async (path: string, authorization?: string) => {
+      const response = await fetch(new URL(path, service.adminUrl), {
+        headers: authorization ? { authorization } : {},
+      });
+      return [response.status, response.headers.get("www-authenticate")];
+    };
+    const challenge = expect.stringMatching(/^Basic realm=/);
+    for (const authorization of [
+      undefined,
+      "Bearer",
+      `Bearer ${token}x`,
+      `Bearer ${token.slice(0, -1)}`,
+      `Digest ${token}`,
+      token,
+      basic("admin", "wrong"),
+      basic(token, ""),
+    ]) {
+      expect(await statusOf("/", authorization)).toEqual([401, challenge]);
+    }
+    for (const authorization of [`Bearer ${token}`, `bearer ${token}`, basic("", token), basic("admin", token)]) {
+      expect(await statusOf("/", authorization)).toEqual([200, null]);
+    }
+    expect(await statusOf("/metrics")).toEqual([401, challenge]);
+    expect(await statusOf("/livez")).toEqual([200, null]);
+    expect(await statusOf("/readyz")).toEqual([200, null]);
+    expect((await service.get("/api/v1/histories")).status).toBe(200);
+  });
+});

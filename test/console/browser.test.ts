@@ -1,0 +1,216 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { cp, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { SQL } from "bun";
+import type { Page } from "playwright-core";
+import { accessibilityProblems, type OpenPage, openPage, startBrowser } from "../support/browser.ts";
+import { attack, hostileBrand, hostileSku, importHostile, type Watched, watchPage } from "../support/hostile.ts";
+import { pds, type RunningService, root, serve, temporaryFolder } from "../support/pds.ts";
+
+const home = await temporaryFolder();
+const store = `sqlite:${join(home, "pds.sqlite")}`;
+
+/** The sample brand with a second generation of personalization and a failed import. */
+async function startSample(): Promise<RunningService> {
+  await cp(join(root, "sample"), join(home, "sample"), { recursive: true });
+  await cp(join(root, "pds.toml"), join(home, "pds.toml"));
+  const environment = { DATABASE_URL: store, PDS_CONFIG: join(home, "pds.toml") };
+  const service = await serve(environment, home);
+  const folder = join(home, "sample", "personalization");
+  await writeFile(
+    join(folder, "pzlines.csv"),
+    `${await readFile(join(folder, "pzlines.csv"), "utf8")}NEW,LASFAM,1,A\n`,
+  );
+  await pds(["import", "personalization", folder], environment, home);
+  await writeFile(join(folder, "pzlines.csv"), "sku_id,style_code\nNEW,LASFAM\n");
+  await pds(["import", "personalization", folder], environment, home);
+  return service;
+}
+
+const [browser, service] = await Promise.all([startBrowser(), startSample()]);
+afterAll(() => service.stop());
+
+const pages = [
+  ["overview", "/"],
+  ["runs", "/runs"],
+  ["run", "/runs/2"],
+  ["failed run", "/runs/4"],
+  ["product search", "/products?q=silver+b"],
+  ["product", "/products/6781249159168"],
+  ["styles", "/personalization"],
+  ["SKU", "/personalization?sku=1812234"],
+  ["style", "/personalization?style=LASFAM"],
+  ["choice group", "/personalization?group=MONTH"],
+  ["choice", "/personalization?choice=Heart"],
+  ["generation comparison", "/personalization/difference"],
+] as const;
+
+describe.each([
+  ["light", { width: 1280, height: 800 }],
+  ["dark", { width: 390, height: 844 }],
+] as const)("%s at %o", (colorScheme, viewport) => {
+  let opened: OpenPage;
+  beforeAll(async () => {
+    opened = await openPage(browser, `${service.adminUrl}/`, { viewport, colorScheme });
+  });
+  afterAll(() => opened[Symbol.asyncDispose]());
+
+  test.each(pages)("the %s page has no layout, color scheme, or accessibility problems", async (_, path) => {
+    const { page } = opened;
+    const known = opened.faults.length;
+    await page.goto(service.adminUrl + path);
+    expect(await page.evaluate<number>("document.documentElement.scrollWidth")).toBe(viewport.width);
+    const background = await page.evaluate<string>("getComputedStyle(document.body).backgroundColor");
+    expect(Number(background.match(/\d+/)?.[0]) < 128 ? "dark" : "light").toBe(colorScheme);
+    // Sample images, the widget, and its API requests come from the public listener.
+    const faults = opened.faults.slice(known);
+    expect(faults.filter((fault) => !fault.startsWith(`elsewhere: ${service.url}/`))).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
+  });
+});
+
+test("a product shows its images, and its description in a sandboxed frame", async () => {
+  await using opened = await openPage(browser, `${service.adminUrl}/products/6781249159168`);
+  const { page } = opened;
+  const image = page.locator(".images img").first();
+  await image.scrollIntoViewIfNeeded();
+  await page.waitForFunction("document.querySelector('.images img').naturalWidth > 0");
+  const frame = page.locator("iframe").first();
+  await frame.scrollIntoViewIfNeeded();
+  const description = frame.contentFrame();
+  await description.getByText("Four compartments").waitFor();
+  expect(
+    await description.locator("body").evaluate<string, unknown>("getComputedStyle(document.body).fontFamily"),
+  ).toContain("system-ui");
+});
+
+test("the widget works next to the tree of a SKU", async () => {
+  await using opened = await openPage(browser, `${service.adminUrl}/personalization?sku=NEW`);
+  const { page } = opened;
+  await page.getByRole("radio", { name: "LASFAM" }).check();
+  await page.getByLabel("Family name").fill("THE NÚÑEZ FAMILY");
+  await page.locator("[aria-live=polite]").getByText("THE NÚÑEZ FAMILY").waitFor();
+});
+
+test("everything is reachable by keyboard, with visible focus", async () => {
+  await using opened = await openPage(browser, `${service.adminUrl}/`);
+  const { page } = opened;
+  const focused = () =>
+    page.evaluate<{ text: string; isVisible: boolean }>(`(() => {
+      const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement);
+      const { left } = document.activeElement.getBoundingClientRect();
+      const isVisible = outlineStyle !== "none" && outlineWidth !== "0px" && left >= 0;
+      return { text: document.activeElement.textContent.trim(), isVisible };
+    })()`);
+  for (const text of ["Skip to main content", "Overview", "Runs", "Products"]) {
+    await page.keyboard.press("Tab");
+    expect(await focused()).toEqual({ text, isVisible: true });
+  }
+  await page.keyboard.press("Enter");
+  await page.waitForURL("**/products");
+  await page.getByLabel("Product ID, handle, SKU").focus();
+  await page.keyboard.type("windsor jew");
+  await page.keyboard.press("Enter");
+  await page.getByRole("link", { name: "Windsor Jewelry Box" }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Windsor Jewelry Box", level: 1 }).waitFor();
+  await page.goto(`${service.adminUrl}/`);
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  expect(await page.evaluate<string>("document.activeElement.id")).toBe("main");
+});
+
+const refresh = (page: Page) =>
+  Promise.all([
+    page.waitForResponse(`${service.adminUrl}/`),
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))"),
+  ]);
+
+test("the overview refreshes itself, except for a section in use", async () => {
+  await using opened = await openPage(browser, `${service.adminUrl}/`, { viewport: { width: 800, height: 500 } });
+  const { page, faults } = opened;
+  await page.evaluate("scrollTo(0, 300)");
+  const problems = page.locator("[data-live=problems]");
+  const jobs = page.locator("[data-live=jobs]");
+  await jobs.getByRole("link", { name: "catalog-import" }).focus();
+  await using sql = new SQL(store);
+  const [before, position] = [await jobs.innerHTML(), await jobs.boundingBox()];
+  await sql`UPDATE run SET finished_at = '2020-01-01T00:00:00.000Z' WHERE job = 'catalog-import'`;
+  await refresh(page);
+  await problems.getByText("catalog-import for Larkspur & Finch last succeeded").waitFor();
+  expect(await jobs.innerHTML()).toBe(before);
+  expect(await page.evaluate("document.activeElement.textContent")).toBe("catalog-import");
+  expect((await jobs.boundingBox())?.y).toBeCloseTo(position?.y ?? 0, 0);
+
+  await page.evaluate("document.activeElement.blur()");
+  await refresh(page);
+  await jobs.getByText("stale").waitFor();
+  await page.getByRole("button", { name: "Pause refresh" }).click();
+  await sql`UPDATE run SET finished_at = started_at WHERE job = 'catalog-import'`;
+  await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
+  await page.waitForTimeout(300);
+  expect(await jobs.getByText("stale").isVisible()).toBe(true);
+  await page.getByRole("button", { name: "Resume refresh" }).click();
+  await jobs.getByText("stale").waitFor({ state: "detached" });
+  expect(faults).toEqual([]);
+});
+
+test("the overview is complete without JavaScript", async () => {
+  await using opened = await openPage(browser, `${service.adminUrl}/`, { javaScriptEnabled: false });
+  expect(await opened.page.getByRole("table").first().innerText()).toContain("Larkspur & Finch");
+  expect(await opened.page.getByRole("button").count()).toBe(0);
+});
+
+const hostileFolder = await temporaryFolder();
+
+describe("a catalog with markup and scripts in every field", () => {
+  let hostile: RunningService;
+  let watched: Watched;
+
+  beforeAll(async () => {
+    watched = await watchPage(browser);
+    hostile = await serve(await importHostile(hostileFolder));
+  });
+  afterAll(() => hostile.stop());
+
+  const query = (name: string, value: string) =>
+    `/personalization?${new URLSearchParams({ [name]: value, brand: hostileBrand })}`;
+
+  test.each([
+    ["the overview", "/"],
+    ["the runs", "/runs"],
+    ["the runs of a job", `/runs?${new URLSearchParams({ job: attack("job"), brand: hostileBrand })}`],
+    ["the first run", "/runs/1"],
+    ["the second run", "/runs/2"],
+    ["the third run", "/runs/3"],
+    ["a product search", "/products?q=title"],
+    ["a product search for markup", `/products?${new URLSearchParams({ q: attack("q") })}`],
+    ["a product", "/products/1"],
+    ["a variant", "/products/1?variant=401"],
+    ["a SKU", query("sku", hostileSku)],
+    ["a style", query("style", attack("s"))],
+    ["a choice group", query("group", attack("g"))],
+    ["a choice", query("choice", attack("v"))],
+    ["the comparison of two generations", "/personalization/difference"],
+  ])("runs nothing on the page of %s", async (_, path) => {
+    const { page } = watched;
+    const url = hostile.adminUrl + path;
+    const response = await page.goto(url);
+    expect(response?.status()).toBe(200);
+    expect(await page.locator("main").innerText()).toContain(`onerror="top.document.title='run'">`);
+    for (const frame of await page.locator("iframe").all()) await frame.scrollIntoViewIfNeeded();
+    await page.waitForTimeout(50);
+    const { requests, faults } = watched.take();
+    expect(await page.title()).not.toBe("run");
+    expect(await page.locator("h1").count()).toBe(1);
+    // The description's frame loads its own images, which can't run anything.
+    const hasDescription = path.startsWith("/products/1");
+    // One of the product's images is on https://a.example.
+    const origins = [hostile.adminUrl, hostile.url, "https://a.example/", "data:"];
+    const isAllowed = (url: string) => origins.some((origin) => url.startsWith(origin));
+    expect(requests.filter((url) => !isAllowed(url))).toEqual([]);
+    expect(requests.filter((url) => url.includes("/hit") && !hasDescription)).toEqual([]);
+    expect(faults.filter((fault) => /violates|Uncaught/.test(fault) && !hasDescription)).toEqual([]);
+    expect(page.url()).toBe(url);
+  });
+});

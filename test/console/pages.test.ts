@@ -1,0 +1,540 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { cp } from "node:fs/promises";
+import { join } from "node:path";
+import { SQL } from "bun";
+import { roundUp } from "../../src/console/components/chart.tsx";
+import { consolePages } from "../../src/console/index.tsx";
+import { pages } from "../../src/console/pages/index.ts";
+import { listProblems } from "../../src/console/problems.ts";
+import { originOf } from "../../src/console/urls.ts";
+import { closeDatabase, openDatabase } from "../../src/database/index.ts";
+import { saveProducts, toStoredProduct } from "../../src/database/product.ts";
+import { searchProducts } from "../../src/database/search.ts";
+import { durationInWords, formatDuration, relativeTime } from "../../src/format.ts";
+import type { JobHealth, Run } from "../../src/model/job.ts";
+import { toProduct, toVariant } from "../support/catalog.ts";
+import { feedFiles, writeFeed } from "../support/feed.ts";
+import {
+  createStore,
+  engines,
+  pds,
+  type RunningService,
+  root,
+  serve,
+  temporaryFolder,
+  writeFiles,
+} from "../support/pds.ts";
+
+const folder = await temporaryFolder();
+const stores = await Promise.all(engines.map(async (engine) => ({ engine, url: await createStore(engine) })));
+
+interface LoadedPage {
+  readonly status: number;
+  readonly html: string;
+  /** Visible text. */
+  readonly text: string;
+  readonly headers: Headers;
+}
+
+async function load(service: RunningService, path: string, headers: Record<string, string> = {}): Promise<LoadedPage> {
+  const response = await fetch(service.adminUrl + path, { headers: { accept: "text/html", ...headers } });
+  const html = await response.text();
+  return { status: response.status, html, text: textOf(html), headers: response.headers };
+}
+
+function textOf(html: string): string {
+  const text = html.replace(/<[^>]*>/g, " ").replace(/\s+/g, " ");
+  const entities: Record<string, string> = { "&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#39;": "'" };
+  return text.replace(/&(amp|lt|gt|quot|#39);/g, (entity) => entities[entity] ?? entity);
+}
+
+/** The cells of all table rows of a page. */
+function rowsOf(html: string): string[][] {
+  const bodies = [...html.matchAll(/<tbody>(.*?)<\/tbody>/gs)].map(([, body = ""]) => body).join("");
+  return [...bodies.matchAll(/<tr>(.*?)<\/tr>/gs)].map(([, row = ""]) =>
+    [...row.matchAll(/<t[hd][^>]*>(.*?)<\/t[hd]>/gs)].map(([, cell = ""]) => textOf(cell).trim()),
+  );
+}
+
+const changedFeed = {
+  ...feedFiles,
+  "pzlines.csv": ["sku_id,style_code,style_display_seq,style_sku_status", "MUG,SCRIPT,11,A", "NEW,BLOCK,9,I", ""].join(
+    "\n",
+  ),
+  "pzstyles.csv": feedFiles["pzstyles.csv"].replace(
+    "UNUSED,A,1,FONT,Nobody offers this",
+    "FRESH,A,1,FONT,Nobody offers this",
+  ),
+  "pzchoices.csv": feedFiles["pzchoices.csv"].replace("MOTIF,A,1,Heart", "MOTIF,A,1,Star"),
+};
+
+describe.each(stores)("the console on $engine", ({ engine, url }) => {
+  let service: RunningService;
+  let failedRun: string;
+
+  beforeAll(async () => {
+    const home = join(folder, engine);
+    await cp(join(root, "sample"), join(home, "sample"), { recursive: true });
+    await cp(join(root, "pds.toml"), join(home, "pds.toml"));
+    const environment = { DATABASE_URL: url, PDS_CONFIG: join(home, "pds.toml") };
+    service = await serve(environment, home);
+    const [first, second] = [await writeFeed(home, "first"), await writeFeed(home, "second", changedFeed)];
+    await pds(["import", "personalization", first, "--brand", "Outlet"], environment, home);
+    await pds(["import", "personalization", second, "--brand", "Outlet", "--force"], environment, home);
+    await pds(["import", "products", "sample/broken/missing-title.ndjson", "--brand", "Outlet"], environment, home);
+    failedRun = rowsOf((await load(service, "/runs?outcome=failed")).html)[0]?.[0] ?? "";
+    await using sql = new SQL(url, { max: 1 });
+    const begun = (minutes: number) => new Date(Date.UTC(2026, 0, 1, 0, minutes)).toISOString();
+    for (let run = 0; run < 120; run++) {
+      const [at, outcome] = [begun(run), run % 40 === 0 ? "abandoned" : "succeeded"];
+      await sql`
+        INSERT INTO run (job, brand, started_at, finished_at, outcome, counts)
+        VALUES (${run % 2 === 0 ? "even" : "odd"}, ${run % 3 === 0 ? "Third" : "Other"}, ${at}, ${at}, ${outcome}, ${run})`;
+    }
+    await sql`INSERT INTO run (job, brand, started_at, lease_until) VALUES ('even', 'Third', ${begun(200)}, '9999')`;
+  });
+  afterAll(() => service.stop());
+
+  test("shows stored data, jobs, and links on the overview", async () => {
+    const { status, html, text } = await load(service, "/");
+    expect(status).toBe(200);
+    expect(text).toContain("No problems. 2 scheduled jobs, none overdue.");
+    expect(text).toContain("80 products");
+    const [ownBrand, outlet] = rowsOf(html);
+    expect(ownBrand?.toSpliced(1, 2)).toEqual([
+      "Larkspur & Finch",
+      "266",
+      "35",
+      "227",
+      "1,096",
+      "no earlier generation",
+    ]);
+    expect(outlet?.toSpliced(1, 2)).toEqual([
+      "Outlet",
+      "2",
+      "4",
+      "4",
+      "11",
+      expect.stringMatching(/^with generation \d+$/),
+    ]);
+    const jobs = rowsOf(html).slice(2, 4);
+    expect(jobs.map(([job, last, brand]) => [job, last?.split(" ")[0], brand])).toEqual([
+      ["catalog-import", "succeeded", "Larkspur & Finch"],
+      ["personalization-import", "succeeded", "Larkspur & Finch"],
+    ]);
+    expect(text).toMatch(/in \d+ \w+ 0 3 \* \* \* America\/New_York/);
+    for (const address of ["/docs", "/openapi.json", "/api/v1/histories/desc"]) {
+      expect(html).toContain(`href="${service.url}${address}"`);
+    }
+  });
+
+  test.each([
+    ["", 50, () => true],
+    ["?job=odd", 50, ([, , job]) => job === "odd"],
+    ["?job=even&brand=Third", 21, ([, , job, brand]) => job === "even" && brand === "Third"],
+    ["?brand=Third&outcome=abandoned", 1, ([, outcome]) => outcome === "abandoned"],
+    ["?outcome=abandoned", 3, ([, outcome]) => outcome === "abandoned"],
+    ["?outcome=failed", 1, ([, outcome, job]) => outcome === "failed" && job === "catalog-import"],
+    ["?outcome=running", 1, ([, outcome]) => outcome === "running"],
+    ["?job=nothing", 0, () => false],
+    ["?outcome=nonsense&before=nonsense", 50, () => true],
+  ] as [string, number, (cells: string[]) => boolean][])("filters runs by %j", async (query, count, isWanted) => {
+    const rows = rowsOf((await load(service, `/runs${query}`)).html);
+    expect(rows).toHaveLength(count);
+    expect(rows.filter((cells) => !isWanted(cells))).toEqual([]);
+    const ids = rows.map(([id]) => Number(id));
+    expect(ids).toEqual(ids.toSorted((a, b) => b - a));
+  });
+
+  test.each([["/runs"], ["/runs?brand=Other"], ["/runs?outcome=succeeded"]])(
+    "pages from %s through every older run exactly once",
+    async (start) => {
+      const ids: number[] = [];
+      for (let path: string | undefined = start; path !== undefined; ) {
+        const { html } = await load(service, path);
+        ids.push(...rowsOf(html).map(([id]) => Number(id)));
+        path = html.match(/<a href="([^"]*)">Older runs<\/a>/)?.[1]?.replaceAll("&amp;", "&");
+      }
+      await using sql = new SQL(url, { max: 1 });
+      const wanted = await sql<
+        { id: number; brand: string; outcome: string }[]
+      >`SELECT id, brand, outcome FROM run ORDER BY id DESC`;
+      const isWanted = (run: { brand: string; outcome: string }) =>
+        start === "/runs" || run.brand === "Other"
+          ? !start.includes("outcome") || run.outcome === "succeeded"
+          : run.outcome === "succeeded" && start.includes("outcome");
+      expect(ids).toEqual(wanted.filter(isWanted).map(({ id }) => id));
+    },
+  );
+
+  test("shows a run with its reason, rejected rows, and facts", async () => {
+    const { text } = await load(service, `/runs/${failedRun}`);
+    expect(text).toContain(`Run ${failedRun}: catalog-import`);
+    expect(text).toContain("failed");
+    expect(text).toContain("were rejected, so nothing was changed");
+    expect(text).toContain("title: is missing");
+    expect(text).toContain("sample/broken/missing-title.ndjson:2");
+    expect(text).toContain("not scheduled: started manually");
+  });
+
+  test("shows the changes made by a personalization import", async () => {
+    const { html } = await load(service, "/runs?job=personalization-import&brand=Outlet");
+    const newest = rowsOf(html)[0]?.[0];
+    const run = await load(service, `/runs/${newest}`);
+    expect(rowsOf(run.html)).toContainEqual(["SKUs", "2", "1", "1", "1"]);
+    expect(rowsOf(run.html)).toContainEqual(["2", "Styles that no line offers", expect.stringContaining("NOTE")]);
+  });
+
+  test.each([
+    ["6781249159168", ["6781249159168"]],
+    ["windsor-jewelry-box", ["6781249159168"]],
+    ["WINDSOR jewel", ["6781249159168"]],
+    ["jewelry windsor", ["6781249159168"]],
+    ["TM814935W", undefined],
+    ["mc 813445/1", undefined],
+    ["windsor plate nonsense", []],
+    ["99", []],
+    ['"windsor" OR (a:b* -', []],
+    ["'; DROP TABLE product; --", []],
+    ["ŵíndsör jewelrÿ", ["6781249159168"]],
+  ] as [string, string[] | undefined][])("finds products by %j", async (query, ids) => {
+    const { status, html } = await load(service, `/products?${new URLSearchParams({ q: query })}`);
+    expect(status).toBe(200);
+    const found = rowsOf(html).map(([, id]) => id);
+    if (ids === undefined) expect(found).toHaveLength(1);
+    else expect(found).toEqual(ids);
+  });
+
+  test("shows a product with its images", async () => {
+    const { html, text, headers } = await load(service, "/products/6781249159168");
+    expect([...html.matchAll(/<img /g)]).toHaveLength(12);
+    expect(headers.get("content-security-policy")).toContain(`img-src data: 'self' ${service.url};`);
+    expect(html).toContain(`src="${service.url}/sample/images/windsor-jewelry-box-1.svg"`);
+    expect(rowsOf(html)).toContainEqual(expect.arrayContaining(["Silver / Petite / Ivory", "813535", "68.00"]));
+    expect(html).toContain('<iframe class="embedded-html" sandbox="" srcdoc="&lt;!doctype html&gt;');
+    expect(text).toContain("never compared with the platform");
+    const variant = html.match(/href="(\/products\/6781249159168\?variant=\d+)#variant"/)?.[1] ?? "";
+    expect((await load(service, variant)).text).toContain("Metafields of Silver / Petite / Ivory 813535");
+  });
+
+  test("lists the styles of a brand with their first SKUs before anything is looked up", async () => {
+    const { html } = await load(service, "/personalization");
+    const rows = rowsOf(html);
+    expect(rows).toHaveLength(35);
+    expect(rows.map(([style]) => style)).toEqual(rows.map(([style]) => style).toSorted());
+    expect(rows).toContainEqual(["LASFAM", "20", expect.stringMatching(/^TM814810W , TM/)]);
+    expect((await load(service, "/personalization?brand=Nobody")).text).toContain("Nobody has no current generation.");
+  });
+
+  test("shows a SKU's personalization as a tree and as the response of the public API", async () => {
+    const { html, text } = await load(service, "/personalization?sku=MC+813445%2F1");
+    expect(text).toContain("MC 813445/1: styles, lines, choices");
+    expect(html).toContain(`href="${service.url}/api/v1/products/pz/MC%20813445%2F1"`);
+    const answer = await (await service.get("/api/v1/products/pz/MC%20813445%2F1")).json();
+    expect(text).toContain(textOf(JSON.stringify(answer, null, 2)));
+    const unknown = await load(service, "/personalization?sku=nothing");
+    expect([unknown.status, unknown.text.includes("nothing has no personalization.")]).toEqual([200, true]);
+  });
+
+  test.each([
+    ["style=SCRIPT", "Style SCRIPT Offered on 1 SKU of Outlet.", ["MUG"]],
+    ["by=group&name=FONT", "Choice group FONT Used by 3 styles of Outlet, offered 2 times in total.", ["NEW", "MUG"]],
+    ["group=MOTIF", "Choice group MOTIF Used by 1 style of Outlet, offered 1 time in total.", ["MUG"]],
+    ["style=NOTE", "Style NOTE Offered on 0 SKUs of Outlet.", []],
+    ["style=NOTHING", "The current generation of Outlet has no style NOTHING.", []],
+    ["group=NOTHING", "No style of Outlet uses the choice group NOTHING.", []],
+    ["choice=Star", "Choice group MOTIF Used by 1 style of Outlet, offered 1 time in total.", ["MUG"]],
+    ["by=choice&name=Star", "Choice group MOTIF Used by 1 style of Outlet, offered 1 time in total.", ["MUG"]],
+    ["choice=Navy", "No choice group of Outlet contains the choice Navy.", []],
+  ])("lists the SKUs affected by %j", async (query, title, skus) => {
+    const { html, text } = await load(service, `/personalization?brand=Outlet&${query}`);
+    expect(text).toContain(title);
+    expect([...html.matchAll(/<a href="\/personalization\?sku=(\w+)/g)].map(([, sku]) => sku ?? "")).toEqual(skus);
+  });
+
+  test("compares two generations of a brand", async () => {
+    const { text } = await load(service, "/personalization/difference?brand=Outlet");
+    expect(text).toMatch(/SKUs 1 added NEW 1 changed MUG 1 removed A\/B é\+/);
+    expect(text).toMatch(/Styles 1 added FRESH 0 changed 1 removed UNUSED/);
+    expect(text).toMatch(/Choice groups 0 added 1 changed MOTIF 0 removed/);
+    const one = await load(service, "/personalization/difference?brand=Larkspur+%26+Finch");
+    expect(one.html).toContain("<code>keep_generations</code>");
+    expect(one.text).not.toContain("`");
+    expect(one.text).toContain("There is no earlier generation to compare with.");
+  });
+
+  test.each([
+    ["/runs/999999"],
+    ["/runs/abc"],
+    ["/runs/0"],
+    ["/runs/99999999999999999999"],
+    ["/products/12"],
+    ["/products/x"],
+    ["/nothing"],
+  ])("returns a 404 page for %s, or a problem document for other clients", async (path) => {
+    const { status, text } = await load(service, path);
+    expect([status, text.includes("Page not found")]).toEqual([404, true]);
+    const machine = await fetch(service.adminUrl + path);
+    expect([machine.status, machine.headers.get("content-type")]).toEqual([404, "application/problem+json"]);
+  });
+
+  test("loads nothing from other origins, and cannot be read by other sites", async () => {
+    for (const path of ["/", "/runs", "/products", "/personalization", "/nothing"]) {
+      const { html, headers } = await load(service, path);
+      const policy = headers.get("content-security-policy") ?? "";
+      expect(policy).toContain(
+        "default-src 'none'; style-src 'self'; script-src 'self'; img-src data: 'self'; connect-src 'self'",
+      );
+      expect(policy).not.toContain("unsafe");
+      expect(headers.get("access-control-allow-origin")).toBeNull();
+      expect(headers.get("cache-control")).toBe("no-store");
+      expect(html).not.toMatch(/<[^>]* style=|<style|<script(?! src=)| on[a-z]+=/);
+    }
+  });
+
+  test("search follows updates and deletions of products", async () => {
+    const database = await openDatabase(url);
+    const find = async (text: string) => (await searchProducts(database, text, 5)).map(({ id }) => id);
+    const id = 2n ** 60n + 1n;
+    const product = (title: string, sku: string) =>
+      toStoredProduct(toProduct(id, { title, handle: "kept", variants: [toVariant(id, { sku })] }));
+    await saveProducts(database, [product("Quixotic Zeppelin", "ZZ/1")]);
+    expect([await find("zepp"), await find("zz1"), await find("ZZ/1")]).toEqual([[`${id}`], [`${id}`], [`${id}`]]);
+    await saveProducts(database, [product("Quixotic Airship", "YY/1")]);
+    expect([await find("zepp"), await find("zz/1"), await find("quixotic air")]).toEqual([[], [], [`${id}`]]);
+    await database.sql`DELETE FROM product WHERE id = ${id}`;
+    expect(await find("quixotic")).toEqual([]);
+    await closeDatabase(database);
+  });
+
+  test("reports an overdue job, its last success, and how often it was due", async () => {
+    await using sql = new SQL(url, { max: 1 });
+    const then = new Date(Date.now() - 50 * 3_600_000).toISOString();
+    await sql`UPDATE run SET finished_at = ${then} WHERE job = 'personalization-import' AND brand = 'Larkspur & Finch'`;
+    const { text } = await load(service, "/");
+    expect(text).toMatch(
+      /Needs attention personalization-import for Larkspur & Finch last succeeded 2 days ago and has been due (twice|3 times) since\./,
+    );
+  });
+});
+
+test("a store that predates search becomes searchable when it is opened", async () => {
+  const database = await openDatabase(`sqlite:${join(folder, "older.sqlite")}`);
+  await saveProducts(database, [toStoredProduct(toProduct(7, { title: "Éclair plate" }))]);
+  const later = ["product_word_inserted", "product_word_updated", "product_word_deleted"];
+  for (const trigger of later) await database.sql.unsafe(`DROP TRIGGER ${trigger}`);
+  const indexes = ["personalization_style_by_group", "run_by_failure", "run_by_abandonment"];
+  for (const index of indexes) await database.sql.unsafe(`DROP INDEX ${index}`);
+  for (const table of ["product_word", "generation_style"]) await database.sql.unsafe(`DROP TABLE ${table}`);
+  await database.sql.unsafe("ALTER TABLE product DROP COLUMN words");
+  await database.sql.unsafe("ALTER TABLE current_generation DROP COLUMN since");
+  await database.sql.unsafe("ALTER TABLE product DROP COLUMN visible_from");
+  await database.sql`DELETE FROM migration WHERE id >= 6`;
+  await closeDatabase(database);
+  const opened = await openDatabase(`sqlite:${join(folder, "older.sqlite")}`);
+  expect((await searchProducts(opened, "eclair", 5)).map(({ id }) => id)).toEqual(["7"]);
+  await closeDatabase(opened);
+});
+
+test("only the page of a SKU loads the widget", async () => {
+  const database = await openDatabase(`sqlite:${join(folder, "widget.sqlite")}`);
+  await database.sql`INSERT INTO generation (brand, loaded_at) VALUES ('B', '2026-01-01T00:00:00.000Z')`;
+  await database.sql`INSERT INTO current_generation (brand, generation) SELECT 'B', max(id) FROM generation`;
+  await database.sql`INSERT INTO personalization_line SELECT max(id), 'A B', 'S', '1', 'A', 1 FROM generation`;
+  const compare = () => Promise.reject(new Error("unexpected call"));
+  const context = { database, brand: "B", jobs: async () => [], compare, publicUrl: "http://0.0.0.0:3000" };
+  const routes = consolePages({ ...context, widgetPath: "/personalizer.js", examplePath: "/example" });
+  const get = async (path: string) => {
+    const url = new URL(path, "http://pds.example:3001");
+    return await routes[url.pathname]?.({ url, parameter: () => "" });
+  };
+  const shown = await get("/personalization?sku=A+B");
+  expect(shown?.body).toContain('<script src="http://pds.example:3000/personalizer.js" type="module">');
+  expect(shown?.body).toContain('<personalization-options sku="A B" endpoint="http://pds.example:3000/api/v1">');
+  const policy = shown?.headers["Content-Security-Policy"];
+  expect(policy).toContain("script-src 'self' http://pds.example:3000;");
+  expect(policy).toContain("connect-src 'self' http://pds.example:3000;");
+  expect((await get("/personalization"))?.headers["Content-Security-Policy"]).not.toContain("pds.example");
+  expect((await get("/"))?.body).toContain('<a href="http://pds.example:3000/example">Example page</a>');
+  await closeDatabase(database);
+});
+
+test("every page and file of the console requires the admin token if one is set", async () => {
+  await using service = await serve({
+    DATABASE_URL: `sqlite:${join(folder, "guarded.sqlite")}`,
+    ADMIN_TOKEN: "correct-horse-battery",
+  });
+  const paths = pages.map(({ route }) => route.replace(":id", "1"));
+  for (const path of [
+    ...paths,
+    "/console/style.css",
+    "/console/embedded-html.css",
+    "/console/refresh.js",
+    "/nothing",
+  ]) {
+    const { status, headers, text } = await load(service, path);
+    expect([path, status, headers.get("www-authenticate")]).toEqual([path, 401, 'Basic realm="Product Data Service"']);
+    expect(text).toContain("Admin token required");
+  }
+  const given = { authorization: `Basic ${btoa("any:correct-horse-battery")}` };
+  const empty = await load(service, "/", given);
+  expect(empty.status).toBe(200);
+  expect(empty.text).toContain("No products are stored. Run the catalog-import job");
+  expect(empty.text).toContain("No jobs are configured, and none have run.");
+  for (const path of ["/runs", "/products", "/products?q=a", "/personalization", "/personalization/difference"]) {
+    const { status, html } = await load(service, path, given);
+    expect([path, status, html.includes('class="empty"')]).toEqual([path, 200, true]);
+  }
+});
+
+test("a store with one product says so in the singular", async () => {
+  const url = `sqlite:${join(folder, "single.sqlite")}`;
+  const [file = ""] = await writeFiles(folder, { "single.ndjson": JSON.stringify(toProduct(1, {})) });
+  await pds(["import", "products", file], { DATABASE_URL: url });
+  await using service = await serve({ DATABASE_URL: url });
+  expect((await load(service, "/")).text).toMatch(
+    / 1 product 0 SKUs with personalization 0 personalization rows 0 brands /,
+  );
+  expect((await load(service, "/products")).text).toContain("Search 1 product ");
+});
+
+test("every page is documented, and every section is in the navigation", async () => {
+  const documentation = await Bun.file(join(root, "docs", "console.md")).text();
+  const documented = [...documentation.matchAll(/^\| `(\/[^`]*)` /gm)].map(([, route = ""]) => route);
+  expect(documented).toEqual(pages.map(({ route }) => route.replace(":id", "ID")));
+  const inNavigation = pages.filter(({ section }) => section === undefined).map(({ route }) => route);
+  for (const { section, route } of pages) expect(inNavigation).toContain(section ?? route);
+});
+
+test("a catalog of markup is shown as text", async () => {
+  const markup = `</title><script>document.title = "run"</script><img src=x onerror="document.title='run'">"'`;
+  const hostile = toProduct(1, { title: markup, handle: markup, vendor: markup, tags: markup, product_type: markup });
+  const url = `sqlite:${join(folder, "hostile.sqlite")}`;
+  const [file = ""] = await writeFiles(folder, { "hostile.ndjson": JSON.stringify(hostile) });
+  await pds(["import", "products", file, "--brand", markup], { DATABASE_URL: url });
+  await using service = await serve({ DATABASE_URL: url });
+  for (const path of [
+    "/",
+    "/runs",
+    "/runs/1",
+    "/products?q=script",
+    "/products/1",
+    `/products?q=${encodeURIComponent(markup)}`,
+  ]) {
+    const { status, html, text } = await load(service, path);
+    expect([path, status]).toEqual([path, 200]);
+    expect(html).not.toContain("<script>document");
+    expect(html).not.toContain("<img src=x");
+    if (path !== "/products?q=script") expect(text).toContain("</title><script>");
+  }
+});
+
+const now = Date.parse("2026-03-01T12:00:00.000Z");
+const ago = (minutes: number) => new Date(now - minutes * 60_000).toISOString();
+const run = (changes: Partial<Run>): Run => ({
+  id: 7,
+  job: "feed",
+  brand: "B",
+  scheduledAt: null,
+  attempt: 1,
+  startedAt: ago(10),
+  finishedAt: ago(9),
+  leaseUntil: ago(9),
+  outcome: "succeeded",
+  counts: 1,
+  reason: null,
+  log: null,
+  ...changes,
+});
+const health = (changes: Partial<JobHealth>): JobHealth => ({
+  job: "feed",
+  brand: "B",
+  next: ago(-30),
+  last: run({}),
+  runningSince: null,
+  lastSuccess: ago(9),
+  age: 540,
+  isStale: false,
+  source: "folder",
+  schedule: "0 * * * * UTC",
+  dueSince: 0,
+  ...changes,
+});
+
+test.each([
+  ["that succeeded on time", {}, undefined],
+  [
+    "that was due twice since its last success",
+    { isStale: true, lastSuccess: ago(180), dueSince: 2 },
+    "feed for B last succeeded 3 hours ago and has been due twice since.",
+  ],
+  [
+    "that was due 20 times since its last success",
+    { isStale: true, lastSuccess: ago(180), dueSince: 20 },
+    "feed for B last succeeded 3 hours ago and has been due at least 20 times since.",
+  ],
+  [
+    "that failed",
+    { last: run({ outcome: "failed", reason: "it broke." }) },
+    "feed for B last succeeded 9 minutes ago. The last run failed 9 minutes ago: it broke. The next run is in 30 minutes.",
+  ],
+  [
+    "that was abandoned and has no schedule",
+    { last: run({ outcome: "abandoned", reason: null }), lastSuccess: null, next: null },
+    "feed for B has never succeeded. The last run was abandoned 9 minutes ago. No further run is scheduled.",
+  ],
+  [
+    "that failed and is running again",
+    { last: run({ outcome: "failed" }), runningSince: ago(2), dueSince: 1 },
+    "feed for B last succeeded 9 minutes ago and has been due once since. The last run failed 9 minutes ago. A new run has been in progress for 2 minutes.",
+  ],
+  [
+    "that failed and is due",
+    { last: run({ outcome: "failed" }), next: ago(1) },
+    "feed for B last succeeded 9 minutes ago. The last run failed 9 minutes ago. The next run is due now.",
+  ],
+] as [string, Partial<JobHealth>, string | undefined][])("the overview describes a job %s", (_, changes, words) => {
+  const problems = listProblems([health(changes)], ["B"], 1, now);
+  expect(problems.map(({ text }) => text)).toEqual(words === undefined ? [] : [words]);
+});
+
+test.each([
+  [0.4, "0 seconds"],
+  [1, "1 second"],
+  [119, "119 seconds"],
+  [120, "2 minutes"],
+  [7199, "120 minutes"],
+  [7200, "2 hours"],
+  [172_800, "2 days"],
+  [86_400 * 1500, "1,500 days"],
+])("%d seconds in words: %j", (seconds, words) => {
+  expect(durationInWords(seconds)).toBe(words);
+});
+
+test("relative times, durations, and chart maximums are rounded for reading", () => {
+  expect([relativeTime(now - 1000, now), relativeTime(now - 5000, now), relativeTime(now + 5000, now)]).toEqual([
+    "just now",
+    "5 seconds ago",
+    "in 5 seconds",
+  ]);
+  expect([formatDuration(0.05), formatDuration(61), formatDuration(600)]).toEqual([
+    "0.1 s",
+    "61 seconds",
+    "10 minutes",
+  ]);
+  expect([0, 1, 7, 12, 351, 1000, 7600].map(roundUp)).toEqual([1, 1, 7.5, 15, 400, 1000, 10_000]);
+});
+
+test.each([
+  ["https://cdn.example/a.jpg?v=1", "https://cdn.example"],
+  ["http://127.0.0.1:3000/a", "http://127.0.0.1:3000"],
+  ["http://[::1]:3000/a", "http://[::1]:3000"],
+  ["https://*/a.jpg", undefined],
+  ["https://a;script-src/a.jpg", undefined],
+  ["https://a,b/a.jpg", undefined],
+  ["javascript:alert(1)", undefined],
+  ["data:image/png;base64,AA", undefined],
+  ["/a.jpg", undefined],
+])("the URL %j has the origin %p for a policy", (url, origin) => {
+  expect(originOf(url)).toBe(origin as string);
+});

@@ -1,0 +1,218 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { SQL } from "bun";
+import { parse as parseCsv } from "csv-parse/sync";
+import { createStore, engines, pds, root, serve, temporaryFolder } from "../support/pds.ts";
+import { createPostgres } from "../support/postgres.ts";
+import { until, untilEqual } from "../support/until.ts";
+
+const sample = join(root, "sample");
+const products = readFileSync(join(sample, "products.ndjson"), "utf8").trimEnd().split("\n");
+const ids = products.map((line) => JSON.parse(line).id as number);
+const variantSkus = products.flatMap((line) => JSON.parse(line).variants.map(({ sku }: { sku: string }) => sku));
+
+const services = await Promise.all(
+  engines.map(async (engine) =>
+    serve({ VISIBLE: "all", DATABASE_URL: await createStore(engine), PDS_CONFIG: join(root, "pds.toml") }),
+  ),
+);
+afterAll(() => Promise.all(services.map((service) => service.stop())));
+
+const emptyStore = await createStore("sqlite");
+const folder = await temporaryFolder();
+const freshStores = { sqlite: await createStore("sqlite"), postgres: await createStore("postgres") };
+
+describe("the sample brand", () => {
+  test("is brought in by the jobs at the first start, and the history says so", async () => {
+    for (const service of services) {
+      const { histories } = (await (await service.get("/api/v1/histories/asc")).json()) as { histories: object[] };
+      // The jobs run side by side: either may end first.
+      expect(histories).toHaveLength(2);
+      expect(histories).toContainEqual(expect.objectContaining({ brand: "Larkspur & Finch", counts: products.length }));
+      expect(histories).toContainEqual(expect.objectContaining({ brand: "Larkspur & Finch", counts: 794 + 75 + 227 }));
+    }
+  });
+
+  test("gives every product, byte for byte as it stands in the file, on every store", async () => {
+    expect(ids.length).toBeGreaterThanOrEqual(60);
+    for (const [index, id] of ids.entries()) {
+      const expected = `{"product":${products[index]},"shop":"larkspur-finch.example","error":null}`;
+      for (const service of services) expect(await (await service.get(`/api/v1/products/${id}`)).text()).toBe(expected);
+    }
+  });
+
+  test("gives the same bytes for the personalization of every SKU on every store", async () => {
+    let personalized = 0;
+    for (const sku of [...variantSkus, "unknown"]) {
+      const [one, ...others] = await Promise.all(
+        services.map(async (service) => (await service.get(`/api/v1/products/pz/${encodeURIComponent(sku)}`)).text()),
+      );
+      for (const other of others) expect(other).toBe(one ?? "");
+      if (JSON.parse(one ?? "").pzlines.length > 0) personalized++;
+    }
+    expect(personalized).toBeGreaterThanOrEqual(200);
+  });
+
+  test("is not brought in again at the next start", async () => {
+    const environment = { DATABASE_URL: emptyStore, PDS_CONFIG: join(root, "pds.toml") };
+    for (let start = 0; start < 2; start++) await (await serve(environment)).stop();
+    const { histories } = JSON.parse((await pds(["history", "--json"], environment)).stdout);
+    expect(histories).toHaveLength(2);
+  });
+
+  const broken = join(sample, "broken");
+  test.each([
+    ["products", "missing-title.ndjson", /missing-title\.ndjson:2: title: is missing/],
+    ["products", "price-number.json", /price-number\.json:\d+: variants\[0\]\.price: expected string, got \d/],
+    ["products", "truncated.json", /truncated\.json:\d+: the file ends inside the document that starts at line \d+/],
+    ["products", "bad-timestamp.json", /bad-timestamp\.json:1: updated_at: expected a timestamp/],
+    ["personalization", "short-row", /short-row\/pzlines\.csv:3: has 2 fields where the header has 4/],
+    ["personalization", "missing-column", /missing-column\/pzstyles\.csv:1: the header lacks choice_type/],
+    ["personalization", "missing-file", /missing-file: there is no pzchoices\.csv/],
+    ["personalization", "empty-sku", /empty-sku\/pzlines\.csv:3: sku_id: is empty/],
+  ])("has broken cases that are named: %s %s", async (noun, name, message) => {
+    const { code, stderr } = await pds(["import", noun, join(broken, name), "--dry-run"]);
+    expect(stderr).toMatch(message);
+    expect(code).toBe(1);
+  });
+
+  test("is counted right by its README", () => {
+    const readme = readFileSync(join(sample, "README.md"), "utf8");
+    const rowsOf = (list: string) =>
+      parseCsv<Record<string, string>>(readFileSync(join(sample, "personalization", `${list}.csv`)), { columns: true });
+    const [lines, styles, choices] = [rowsOf("pzlines"), rowsOf("pzstyles"), rowsOf("pzchoices")];
+    const distinct = (rows: readonly Record<string, string>[], column: string) =>
+      new Set(rows.map((row) => row[column]));
+    const [skus, groups] = [distinct(lines, "sku_id"), distinct(choices, "choice_type")];
+    const withStatus = (status: string) => products.filter((line) => JSON.parse(line).status === status).length;
+    const freeText = distinct(styles, "choice_type").difference(groups);
+    for (const sentence of [
+      `${products.length} products, one per line, with ${variantSkus.length} variants`,
+      `${lines.length} lines of ${skus.size} SKUs`,
+      `${styles.length} rows of ${distinct(styles, "style_code").size} styles`,
+      `${choices.length} choices in ${groups.size} groups`,
+      `${withStatus("active")} products are active, ${withStatus("draft")} are drafts, and ${withStatus("archived")} are archived`,
+      `${variantSkus.filter((sku) => !skus.has(sku)).length} SKUs offer no personalization`,
+      `${freeText.size} choice types have no choices`,
+    ]) {
+      expect(readme).toContain(sentence);
+    }
+  });
+});
+
+describe("a store", () => {
+  test.each([...engines])("on %s is made once by replicas that start together", async (engine) => {
+    const environment = { DATABASE_URL: freshStores[engine] };
+    const replicas = await Promise.all([1, 2, 3, 4].map(() => serve(environment)));
+    try {
+      for (const replica of replicas) expect((await replica.get("/readyz")).status).toBe(200);
+    } finally {
+      await Promise.all(replicas.map((replica) => replica.stop()));
+    }
+  });
+
+  test.each([...engines])("on %s of a newer version is refused", async (engine) => {
+    const url = freshStores[engine];
+    await pds(["history"], { DATABASE_URL: url });
+    await using sql = new SQL(url);
+    await sql`INSERT INTO migration (id) VALUES (999)`;
+    const { code, stderr } = await pds(["history"], { DATABASE_URL: url });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/DATABASE_URL: .*use a newer version/);
+  });
+
+  test("that cannot be opened is named, without its password", async () => {
+    for (const url of [`sqlite:${folder}`, "postgres://pds:s3cret-word@127.0.0.1:1/none"]) {
+      const { code, stderr } = await pds(["serve"], { DATABASE_URL: url, PORT: "0", ADMIN_PORT: "0" });
+      expect(code).toBe(1);
+      expect(stderr).toContain("DATABASE_URL: cannot open");
+      expect(stderr).not.toContain("s3cret-word");
+    }
+  });
+});
+
+describe("a lost PostgreSQL", () => {
+  test("leaves a replica ready, with a warning, and 503 for what is not cached; no restart once it is back", async () => {
+    const postgres = await createPostgres();
+    const environment = { DATABASE_URL: postgres.url, PDS_CONFIG: join(root, "pds.toml") };
+    // Brought in before: what a first start brings in itself is forgotten once more when its change is seen.
+    for (const job of ["catalog-import", "personalization-import"]) await pds(["run", job], environment);
+    // The strictest setting: it is about the age of the data, not about the store.
+    const service = await serve({ ...environment, STALE_DATA: "fail" });
+    const readiness = async () => {
+      const answers = await Promise.all([service.url, service.adminUrl].map((base) => fetch(`${base}/readyz`)));
+      return Promise.all(
+        answers.map(async (answer) => ({ code: answer.status, ...((await answer.json()) as object) })),
+      );
+    };
+    const storeLost = async () =>
+      (await (await fetch(`${service.adminUrl}/metrics`)).text()).match(/^pds_store_lost (\d)$/m)?.[1];
+    const ready = { code: 200, status: "ready", checks: { service: "ok", data: "ok", database: "ok", jobs: "ok" } };
+    const paths = ["/api/v1/histories", "/api/v1/products/pz/OV.810794", `/api/v1/products/${ids[0]}`];
+    const statuses = async () => Promise.all(paths.map(async (path) => (await service.get(path)).status));
+    const remembered = [`/api/v1/products/${ids[1]}`, "/api/v1/products/pz/OV.810795", "/api/v1/products/pz/unknown"];
+    try {
+      const before = await Promise.all(remembered.map(async (path) => (await service.get(path)).text()));
+      expect((await service.get(paths[0] ?? "")).status).toBe(200);
+      expect([await readiness(), await storeLost()]).toEqual([[ready, ready], "0"]);
+      await postgres.stop("SIGKILL");
+      // The processes that serve the connections outlive the one that was killed by a moment.
+      await until("the loss is noticed", async () => (await storeLost()) === "1");
+      await until("a look reaches nothing", async () => (await statuses()).every((status) => status !== 200));
+      for (const path of paths) {
+        const response = await service.get(path);
+        expect(response.status).toBe(503);
+        expect(response.headers.get("retry-after")).toMatch(/^\d+$/);
+        const body = (await response.json()) as Record<string, unknown>;
+        const requestId = response.headers.get("x-request-id") ?? "";
+        if (path.includes("pz") || path.includes("histories")) expect(body.request_id).toBe(requestId);
+        else expect(body).toMatchObject({ product: null, shop: "larkspur-finch.example" });
+        expect(JSON.stringify(body)).not.toMatch(/postgres|SELECT|127\.0\.0\.1/i);
+      }
+      expect((await service.get("/livez")).status).toBe(200);
+      const database = "cannot be reached; only cached responses are served";
+      const degraded = { code: 200, status: "degraded", checks: { ...ready.checks, database } };
+      expect(await readiness()).toEqual([degraded, degraded]);
+      // What is in memory is still answered, and once nobody can tell whether it is still true, with its age.
+      await until("ages are told", async () => (await service.get(remembered[0] ?? "")).headers.has("age"));
+      for (const [index, path] of remembered.entries()) {
+        const response = await service.get(path);
+        expect(response.status).toBe(200);
+        expect(response.headers.get("age")).toMatch(/^\d+$/);
+        expect(response.headers.get("cache-status")).toBe("pds; hit; detail=unverified");
+        expect(await response.text()).toBe(before[index] ?? "");
+      }
+      await postgres.start();
+      await untilEqual(statuses, [200, 200, 200], 2000);
+      for (const path of remembered) expect((await service.get(path)).headers.has("age")).toBeFalse();
+      expect([await readiness(), await storeLost()]).toEqual([[ready, ready], "0"]);
+    } finally {
+      await service.stop();
+      await postgres.remove();
+    }
+  });
+});
+
+test("a new embedded store may be opened by several processes at once", async () => {
+  const rounds = 20;
+  const script = `
+    const { closeDatabase, openDatabase } = await import(${JSON.stringify(join(root, "src", "database", "index.ts"))});
+    const [folder, beginMs] = process.argv.slice(-2);
+    for (let round = 0; round < ${rounds}; round++) {
+      while (Date.now() < Number(beginMs) + round * 60);
+      await closeDatabase(await openDatabase("sqlite:" + folder + "/" + round + ".sqlite"));
+    }`;
+  const folder = await temporaryFolder();
+  const beginMs = `${Date.now() + 400}`;
+  const opened = await Promise.all(
+    Array.from({ length: 3 }, async () => {
+      const child = Bun.spawn([process.execPath, "-e", script, "--", folder, beginMs], {
+        stdout: "ignore",
+        stderr: "pipe",
+      });
+      return { errors: await child.stderr.text(), code: await child.exited };
+    }),
+  );
+  expect(opened).toEqual(Array(3).fill({ errors: "", code: 0 }));
+});

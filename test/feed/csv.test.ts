@@ -1,0 +1,194 @@
+import { describe, expect, test } from "bun:test";
+import { parse } from "csv-parse/sync";
+import fc from "fast-check";
+import { CsvReader, type CsvRecord, longestRecord, type Separator, separators } from "../../src/feed/csv.ts";
+
+function readAll(pieces: readonly string[], separator?: Separator): CsvRecord[] {
+  const reader = new CsvReader("feed.csv", separator);
+  return [...pieces.flatMap((piece) => reader.push(piece)), ...reader.end()];
+}
+
+/** A record as this file's tables write it: its line and its fields, or what is wrong. */
+const shown = (records: readonly CsvRecord[]) =>
+  records.map((record): [number, ...string[]] =>
+    record.problem === undefined ? [record.line, ...record.fields] : [record.line, `! ${record.problem}`],
+  );
+
+function cut(text: string, places: readonly number[]): string[] {
+  const ends = [...places.map((place) => place % (text.length + 1)), text.length].sort((a, b) => a - b);
+  return ends.map((end, index) => text.slice(ends[index - 1] ?? 0, end));
+}
+
+/** A text whole, in two pieces cut at each place, character by character, and cut at some places. */
+const cuttings = (text: string, places: readonly number[]) => [
+  [text],
+  ...Array.from(text, (_, index) => [text.slice(0, index), text.slice(index)]),
+  text.split(""),
+  cut(text, places),
+];
+
+interface Written {
+  readonly text: string;
+  readonly separator: Separator;
+  readonly lineEnd: string;
+  readonly expected: readonly { readonly line: number; readonly fields: string[] }[];
+}
+
+interface Cell {
+  readonly value: string;
+  readonly isQuoted: boolean;
+}
+
+/** Files as exports write them, and what is in them. */
+const file: fc.Arbitrary<Written> = fc
+  .tuple(fc.constantFrom(...separators), fc.constantFrom("\n", "\r\n", "\r"), fc.boolean())
+  .chain(([separator, lineEnd, isEndless]) => {
+    // A file that is known by its CR to end lines in CR cannot have others.
+    const parts = ["a", "é😀", " ", "\0", '"', ...separators, ...(lineEnd === "\r" ? [] : ["\n", "\r", "\r\n"])];
+    const cell = (...of: string[]): fc.Arbitrary<Cell> =>
+      fc
+        .record({
+          value: fc.array(fc.constantFrom(...of), { maxLength: 4 }).map((all) => all.join("")),
+          isQuoted: fc.boolean(),
+        })
+        .map(({ value, isQuoted }) => ({ value, isQuoted: isQuoted || /[",;\t|\r\n]/.test(value) }));
+    const header = fc.array(cell(...parts), { minLength: 2, maxLength: 4 });
+    const rows = fc.array(fc.array(cell(...parts), { minLength: 1, maxLength: 4 }), { maxLength: 4 });
+    const blanks = fc.array(fc.nat({ max: 2 }), { minLength: 5, maxLength: 5 });
+    return fc.tuple(header, rows, blanks).map(([first, others, emptyLines]) => {
+      let text = "";
+      let line = 1;
+      const expected: { line: number; fields: string[] }[] = [];
+      [first, ...others].forEach((cells, index) => {
+        // Blank lines and a header, all in CR and nothing below: that nobody can tell apart.
+        const empty = lineEnd === "\r" && others.length === 0 ? 0 : (emptyLines[index] ?? 0);
+        text += lineEnd.repeat(empty);
+        line += empty;
+        const raw = cells
+          .map(({ value, isQuoted }) => (isQuoted ? `"${value.replaceAll('"', '""')}"` : value))
+          .join(separator);
+        if (raw !== "") expected.push({ line, fields: cells.map(({ value }) => value) });
+        text += raw + lineEnd;
+        line += raw.split(lineEnd.slice(-1)).length;
+      });
+      return { text: isEndless ? text.slice(0, -lineEnd.length) : text, separator, lineEnd, expected };
+    });
+  });
+
+const places = fc.array(fc.nat(), { maxLength: 8 });
+
+describe("a CSV file", () => {
+  test("has the records that another parser finds in it, each with its line, however it is cut into pieces", () => {
+    fc.assert(
+      fc.property(file, places, ({ text, separator, lineEnd, expected }, cuts) => {
+        const options = { delimiter: separator, record_delimiter: lineEnd, relax_column_count: true };
+        const rows = parse(text, { ...options, skip_empty_lines: true });
+        expect(rows).toEqual(expected.map(({ fields }) => fields));
+        for (const pieces of cuttings(text, cuts)) expect(readAll(pieces)).toEqual([...expected]);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test("whatever is in it, reads alike however it is cut into pieces", () => {
+    const anything = fc
+      .array(fc.constantFrom("a", "é", ",", ";", '"', '""', "\n", "\r", "\r\n", "a,b\n"), { maxLength: 14 })
+      .map((parts) => parts.join(""));
+    fc.assert(
+      fc.property(anything, places, (text, cuts) => {
+        const whole = readAll([text]);
+        for (const pieces of cuttings(text, cuts)) expect(readAll(pieces)).toEqual(whole);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  const stray = "! a quote inside a field that is not quoted";
+  const behind = "! text behind a closing quote";
+  const open = "! the file ends inside this row: a closing quote is missing";
+  test.each<[string, string, ...[number, ...string[]][]]>([
+    ["nothing", ""],
+    ["nothing but empty lines", "\n\r\n\n"],
+    ["only a header", "a,b", [1, "a", "b"]],
+    ["only a header with its line end", "a,b\r\n", [1, "a", "b"]],
+    ["only a header that ends in CR", "a,b\r", [1, "a", "b"]],
+    ["leading blank lines", "\r\n\r\na,b\r\n1,2\r\n", [3, "a", "b"], [4, "1", "2"]],
+    ["leading blank lines that end in CR", "\r\ra,b\r1,2", [3, "a", "b"], [4, "1", "2"]],
+    ["leading blank lines and a header, all in CR", "\r\ra,b\r", [3, "a", "b"]],
+    ["empty lines between and at the end", "a,b\n\n1,2\n\r\n\n3,4\n\n", [1, "a", "b"], [3, "1", "2"], [6, "3", "4"]],
+    ["lines of spaces and of empty fields", "a,b\n ,\n,\n", [1, "a", "b"], [2, " ", ""], [3, "", ""]],
+    ["a line that is one quoted empty field", 'a,b\n""\n1,2', [1, "a", "b"], [2, ""], [3, "1", "2"]],
+    ["line ends of both kinds", "a,b\r\n1,2\n3,4\r\n", [1, "a", "b"], [2, "1", "2"], [3, "3", "4"]],
+    ["a CR inside of a field", "a,b\n1\r1,2\r\n", [1, "a", "b"], [2, "1\r1", "2"]],
+    ["a line that ends in CR, CR, LF", "a,b\n1,2\r\r\n", [1, "a", "b"], [2, "1", "2\r"]],
+    ["quotes in quotes", '"a""b","""",""\n', [1, 'a"b', '"', ""]],
+    ["a stray quote", 'a,b\n1,5" pipe\n3,4\n', [1, "a", "b"], [2, stray], [3, "3", "4"]],
+    ["a stray quote at the end of a field", 'a,b\n1",2\n', [1, "a", "b"], [2, stray]],
+    ["a space before a quote", 'a,b\n1, "2"\n', [1, "a", "b"], [2, stray]],
+    ["text behind a closing quote", 'a,b\n"1"x,2\n3,4\n', [1, "a", "b"], [2, behind], [3, "3", "4"]],
+    ["a space behind a closing quote", 'a,b\n1,"2" \r\n3,4\n', [1, "a", "b"], [2, behind], [3, "3", "4"]],
+    ["a quote behind a closing quote", 'a,b\n"1" "x",2\n', [1, "a", "b"], [2, behind]],
+    ["a stray quote in a row of several lines", 'a,b\n"1\n2",5"\n3,4', [1, "a", "b"], [2, stray], [4, "3", "4"]],
+    ["an unclosed quote at the end", 'a,b\n1,2\n3,"4\n5,6\n', [1, "a", "b"], [2, "1", "2"], [3, open]],
+    ["a quote as the last character", 'a,b\n1,"', [1, "a", "b"], [2, open]],
+    ["a doubled quote as the last characters", 'a,b\n1,"x""', [1, "a", "b"], [2, open]],
+    ["an unclosed quote in the header", 'a,"b\n1,2\n', [1, open]],
+    ["values of several lines", 'a,b\n"1\n\n1","2\r\n2"\n3,4', [1, "a", "b"], [2, "1\n\n1", "2\r\n2"], [6, "3", "4"]],
+    ["a header of several lines", '"a\na",b\n1,2\n', [1, "a\na", "b"], [3, "1", "2"]],
+    ["values of several lines, in CR", 'a,b\r"1\r1",2\r3,4', [1, "a", "b"], [2, "1\r1", "2"], [4, "3", "4"]],
+  ])("with %s gives its records and their lines", (_, text, ...records) => {
+    for (const pieces of cuttings(text, [])) expect(shown(readAll(pieces))).toEqual(records);
+  });
+
+  test("shows the text of a record that is wrong, whole", () => {
+    const [, wrong] = readAll(['a,b\n"1\n2",5"\n3,4']);
+    expect(wrong).toEqual({ line: 2, problem: stray.slice(2), text: '"1\n2",5"' });
+  });
+
+  test.each<[string, string, Separator]>([
+    ["a,b\n1;1;1,2\n", "commas", ","],
+    ["a;b\n1,1,1;2\n", "semicolons", ";"],
+    ["a\tb\n", "tabs", "\t"],
+    ["a|b", "pipes", "|"],
+    ['"a,x,y,z";b\n', "semicolons, and commas in quotes", ";"],
+    ['"a;""x;y";"b"",|\t,|"\n', "semicolons, and others behind doubled quotes", ";"],
+    ['"a\n,,,";b\n', "semicolons, and a header of two lines", ";"],
+    ["\n\n\na;b\n1,1,1;2\n", "semicolons, below blank lines", ";"],
+    ["a;b,c;d\n", "more semicolons than commas", ";"],
+    ["a\n1;2\n", "none", ","],
+    ["", "nothing at all", ","],
+  ])("of the header %p is known to be separated by %s", (text, _, separator) => {
+    for (const pieces of cuttings(text, [])) {
+      const reader = new CsvReader("feed.csv");
+      for (const piece of pieces) reader.push(piece);
+      reader.end();
+      expect(reader.separator).toBe(separator);
+    }
+  });
+
+  test("is separated as it was said, whatever the header looks like", () => {
+    expect(shown(readAll(["a;b;c,d\n1;2\n"], ","))).toEqual([
+      [1, "a;b;c", "d"],
+      [2, "1;2"],
+    ]);
+  });
+
+  const block = "x".repeat(64 * 1024);
+  const tooLong = Array.from({ length: longestRecord / block.length + 1 }, () => block);
+  test.each<[string, string, number]>([
+    ["the header has no end", "", 1],
+    ["the header has an open quote", '"', 1],
+    ["a line has no end", "a,b\n1,2\n\n", 4],
+    ["a quote is not closed", 'a,b\r\n"1\r\n1",2\r\n"', 4],
+    ["a line has no end, in CR", "a,b\r1,2\r", 3],
+  ])("is refused, with name and line, when %s", (_, start, line) => {
+    expect(() => readAll([start, ...tooLong])).toThrow(
+      `feed.csv:${line}: a row of over 1048576 characters; is a quote missing, or is it another file?`,
+    );
+  });
+
+  test("may have long records, and many of them", () => {
+    const fields = ["a,b\n", ...tooLong.slice(2), "\n", ...tooLong.slice(2), ",2\n"];
+    expect(readAll(fields).map(({ line }) => line)).toEqual([1, 2, 3]);
+  });
+});

@@ -1,0 +1,234 @@
+import { describe, expect, test } from "bun:test";
+import { gzipSync, zstdCompressSync } from "node:zlib";
+import fc from "fast-check";
+import { type Encoding, TextDecoding } from "../../src/feed/decode.ts";
+
+interface Decoded {
+  readonly text?: string;
+  readonly encoding?: Encoding;
+  readonly error?: string;
+}
+
+/** What the pieces of a file give, or why they are refused. */
+function decode(pieces: readonly Uint8Array[], encoding?: Encoding): Decoded {
+  const decoding = new TextDecoding("feed.csv", encoding);
+  try {
+    const text = [...pieces.map((piece) => decoding.push(piece)), decoding.end()].join("");
+    return { text, encoding: decoding.encoding };
+  } catch (error) {
+    return { error: (error as Error).message };
+  }
+}
+
+const windows1252 = new Map(
+  Array.from({ length: 256 }, (_, byte) => [new TextDecoder("windows-1252").decode(Uint8Array.of(byte)), byte]),
+);
+
+const encoders: Readonly<Record<Encoding, (text: string) => Buffer>> = {
+  "utf-8": (text) => Buffer.from(text),
+  "utf-16le": (text) => Buffer.from(text, "utf16le"),
+  "utf-16be": (text) => Buffer.from(text, "utf16le").swap16(),
+  "windows-1252": (text) => Buffer.from(Array.from(text, (character) => windows1252.get(character) ?? Number.NaN)),
+};
+const encodings = Object.keys(encoders) as Encoding[];
+const mark = "\ufeff";
+
+const header = "sku_id,style_code,style_display_seq,style_sku_status\n";
+const latin = "Café,Menü,Straße,5 €,“zwölf” – …,Žižka,ÀÉÎÕÜ\n";
+const anyScript = "é,Ł,я,日本語,😀,\u{10ffff},\ufffd,ਅ,Ċ\n";
+/** Longer than what is looked at to tell what a file is. */
+const padding = "MUG,SCRIPT,10,A\n".repeat(600);
+const paddingLines = 600;
+
+/** A file in pieces of one size each. */
+const inPieces = (bytes: Uint8Array, size: number) =>
+  Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>
+    bytes.subarray(index * size, (index + 1) * size),
+  );
+
+/** A file whole, in two pieces cut at each of its last places, in small pieces, and cut at some places. */
+function cuttings(bytes: Uint8Array, places: readonly number[] = []): Uint8Array[][] {
+  const ends = [...places.map((place) => place % (bytes.length + 1)), bytes.length].sort((a, b) => a - b);
+  const lastPlaces = Array.from({ length: Math.min(bytes.length, 30) }, (_, index) => bytes.length - index);
+  return [
+    [bytes],
+    ...[1, 2, 3, 7, 4096].map((size) => inPieces(bytes, size)),
+    ...lastPlaces.map((place) => [bytes.subarray(0, place), bytes.subarray(place)]),
+    ends.map((end, index) => bytes.subarray(ends[index - 1] ?? 0, end)),
+  ];
+}
+
+function expectDecoded(bytes: Uint8Array, expected: Decoded, encoding?: Encoding, places?: readonly number[]): void {
+  for (const pieces of cuttings(bytes, places)) expect(decode(pieces, encoding)).toEqual(expected);
+}
+
+describe("the text of a file, in whatever pieces its bytes arrive,", () => {
+  test.each<[string, string, Encoding, string]>([
+    ["ASCII", header, "utf-8", ""],
+    ["UTF-8", header + anyScript, "utf-8", ""],
+    ["UTF-8 with a mark", header + anyScript, "utf-8", mark],
+    ["UTF-8 that is first seen late", header + padding + anyScript, "utf-8", ""],
+    ["UTF-8 with a mark inside of it", `${header}${padding}${mark}é\n`, "utf-8", ""],
+    ["UTF-8 of little but replacement characters", `${header}\ufffd\ufffd\n`, "utf-8", ""],
+    ["UTF-16LE with a mark", header + anyScript, "utf-16le", mark],
+    ["UTF-16BE with a mark", header + anyScript, "utf-16be", mark],
+    ["UTF-16LE without a mark", header + anyScript, "utf-16le", ""],
+    ["UTF-16BE without a mark", header + anyScript, "utf-16be", ""],
+    ["Windows-1252", header + latin, "windows-1252", ""],
+    ["Windows-1252 that is first seen late", header + padding + latin, "windows-1252", ""],
+    ["Windows-1252 with its only é as the last byte", `${header}Café`, "windows-1252", ""],
+    ["Windows-1252 with é” as the last bytes", `${header}“Café”`, "windows-1252", ""],
+    ["Windows-1252 that would be UTF-8 in one place", `${header}“MENÜ”,é,ö\n`, "windows-1252", ""],
+    ["a mark and nothing behind it", "", "utf-8", mark],
+  ])("is told to be %s", (_, text, encoding, begin) => {
+    expectDecoded(encoders[encoding](begin + text), { text, encoding });
+  });
+
+  test("of nothing is nothing", () => {
+    expectDecoded(new Uint8Array(), { text: "", encoding: "utf-8" });
+    expectDecoded(new Uint8Array(), { text: "", encoding: "windows-1252" }, "windows-1252");
+  });
+
+  test.each(["é", "ü", "ß", "€", "“", "”", "–", "…", '"Menü”"', '"é”"', "“é”", "été à la crème", "½ ©", "naïve™"])(
+    "is not taken for a mixture for its %s in Windows-1252",
+    (value) => {
+      const text = `${header}MUG,${value},1,A\n`;
+      expectDecoded(encoders["windows-1252"](text), { text, encoding: "windows-1252" });
+    },
+  );
+
+  test("is that of any text in any encoding", () => {
+    const places = fc.array(fc.nat(), { maxLength: 6 });
+    const rows = fc.array(fc.string({ unit: "grapheme", maxLength: 8 }), { maxLength: 5 }).map((all) => all.join("\n"));
+    fc.assert(
+      fc.property(
+        rows,
+        fc.constantFrom(...encodings.slice(0, 3)),
+        fc.boolean(),
+        places,
+        (row, encoding, isLate, cuts) => {
+          const text = `${header}${isLate ? padding : ""}é,${row}`;
+          expectDecoded(encoders[encoding](text), { text, encoding }, undefined, cuts);
+          expectDecoded(encoders[encoding](text), { text, encoding }, encoding, cuts);
+        },
+      ),
+      { numRuns: 25 },
+    );
+  });
+
+  test("is that of any bytes beyond ASCII, taken for Windows-1252 when it is said to be", () => {
+    const bytes = fc.uint8Array({ min: 0x80, max: 0xff, maxLength: 40 });
+    fc.assert(
+      fc.property(bytes, (row) => {
+        const all = Buffer.concat([Buffer.from(header), row]);
+        const text = new TextDecoder("windows-1252").decode(all);
+        expectDecoded(all, { text, encoding: "windows-1252" }, "windows-1252");
+      }),
+      { numRuns: 25 },
+    );
+  });
+
+  test("of any bytes is the same, or refused for the same reason", () => {
+    const part = fc.oneof(
+      fc.constantFrom("é", "ü\n", "€", "“", "😀", "Ã", "\n", "a", mark).map((text) => Buffer.from(text)),
+      fc.constantFrom("é", "ü\n", "Ü”", "â€", "Ã", "Â").map((text) => encoders["windows-1252"](text)),
+      fc.uint8Array({ maxLength: 3 }),
+    );
+    const start = fc.constantFrom("", header, header + padding).map((text) => Buffer.from(text));
+    fc.assert(
+      fc.property(start, fc.array(part, { maxLength: 6 }), fc.array(fc.nat()), (first, parts, places) => {
+        const bytes = Buffer.concat([first, ...parts]);
+        expectDecoded(bytes, decode([bytes]), undefined, places);
+      }),
+      { numRuns: 100 },
+    );
+  });
+});
+
+const bytesOf = (...parts: (string | readonly number[])[]) =>
+  Buffer.concat(parts.map((part) => (typeof part === "string" ? Buffer.from(part) : Buffer.from(part))));
+const in1252 = (text: string) => [...encoders["windows-1252"](text)];
+const lateLine = paddingLines + 2;
+
+describe("a file, in whatever pieces its bytes arrive, is refused", () => {
+  const mixed = (line: number, byte: string) =>
+    `feed.csv:${line}: mixed encodings: UTF-8 until here, and then not (byte 0x${byte})`;
+  const mixedBack = (line: number, what: string) =>
+    `feed.csv:${line}: mixed encodings: mostly Windows-1252, but ${JSON.stringify(what)} is UTF-8; set the encoding if it is meant so`;
+  test.each<[string, Uint8Array, string]>([
+    ["Windows-1252 below UTF-8", bytesOf(header, "é,ü,ö\nü\n", in1252("Café\n")), mixed(4, "e9")],
+    ["that, far below", bytesOf(header, "é,ü,ö\n", padding, in1252("Café\n")), mixed(lateLine + 1, "e9")],
+    ["that, first seen late", bytesOf(header, padding, "é,ü,ö\n\n", in1252("ß\n")), mixed(lateLine + 2, "df")],
+    ["that, below a mark", bytesOf(mark, header, "é\n", in1252("ü\n")), mixed(3, "fc")],
+    ["that, right below a mark", bytesOf(mark, header, in1252("ü\n")), mixed(2, "fc")],
+    ["that, behind a replacement character", bytesOf(header, "\ufffd\né,é\né\n", in1252("ü\n")), mixed(5, "fc")],
+    ["that, in a language of other letters", bytesOf(header, "łódź,źdźbło\n\n", in1252("é\n")), mixed(4, "e9")],
+    ["a character of UTF-8 without its end", bytesOf(header, "é,日本\n", [0xe6, 0x97], "x\n"), mixed(3, "e6")],
+    ["UTF-8 below Windows-1252", bytesOf(header, in1252("é,ö\nü\n"), "Café\n"), mixedBack(4, "Ã©")],
+    ["that, far below", bytesOf(header, in1252("é\n"), padding, "\nCafé\n"), mixedBack(lateLine + 2, "Ã©")],
+    ["curly quotes of UTF-8", bytesOf(header, in1252("é,ö,ü,ß\n"), "\nit’s\n"), mixedBack(4, "â€™")],
+    [
+      "curly quotes of UTF-8, far below",
+      bytesOf(header, in1252("é\n"), padding, "it’s\n"),
+      mixedBack(lateLine + 1, "â€™"),
+    ],
+    ["a degree sign of UTF-8", bytesOf(header, in1252("é,ö\n"), "5°\n"), mixedBack(3, "Â°")],
+    [
+      "an end in a character of UTF-8",
+      bytesOf(header, "é\né").subarray(0, -1),
+      "feed.csv:3: ends in the middle of a character",
+    ],
+    ["an end in the first such", bytesOf(header, "é").subarray(0, -1), "feed.csv:2: ends in the middle of a character"],
+    ["an end in an emoji", bytesOf(header, "é\n\n😀").subarray(0, -1), "feed.csv:4: ends in the middle of a character"],
+    [
+      "an end far below",
+      bytesOf(header, "é\n", padding, "日").subarray(0, -2),
+      `feed.csv:${lateLine + 1}: ends in the middle of a character`,
+    ],
+    [
+      "an end in a unit of UTF-16",
+      encoders["utf-16le"](`${mark}${header}ab`).subarray(0, -1),
+      "feed.csv:2: ends in the middle of a character",
+    ],
+    [
+      "an end in a pair of UTF-16",
+      encoders["utf-16be"](`${header}ਅ\n😀`).subarray(0, -2),
+      "feed.csv:3: ends in the middle of a character",
+    ],
+    ["half a pair of UTF-16", encoders["utf-16le"](`${mark}${header}ਅ\nĊ\n\ud83dx\n`), "feed.csv:4: not UTF-16LE text"],
+  ])("for %s", (_, bytes, error) => expectDecoded(bytes, { error }));
+
+  test.each<[string, Encoding, Uint8Array, string]>([
+    ["Windows-1252", "utf-8", bytesOf(header, in1252("é,ü\n")), "feed.csv:2: not UTF-8 text (byte 0xe9)"],
+    ["half a pair", "utf-16be", encoders["utf-16be"](`${header}\udc00`), "feed.csv:2: not UTF-16BE text"],
+  ])("for %s where it was said to be %s", (_, encoding, bytes, error) => expectDecoded(bytes, { error }, encoding));
+
+  test("for a mixture only while nobody said what it is", () => {
+    const bytes = bytesOf(header, in1252("é,ö,ü\n"), "Café\n");
+    expectDecoded(bytes, { text: `${header}é,ö,ü\nCafÃ©\n`, encoding: "windows-1252" }, "windows-1252");
+  });
+
+  const junk = Uint8Array.from({ length: 5000 }, (_, index) => (index * index * 31 + index * 7) % 256);
+  test.each<[string, Uint8Array, RegExp]>([
+    ["gzip", gzipSync(header), /: compressed by gzip: give its name the ending \.gz$/],
+    ["zstd", zstdCompressSync(header), /: compressed by zstd: give its name the ending \.zst$/],
+    ["a ZIP archive", bytesOf("PK\x03\x04", padding), /: a ZIP archive or an Excel workbook: export it as CSV$/],
+    ["an old Excel workbook", bytesOf([0xd0, 0xcf, 0x11, 0xe0], padding), /: an old Excel workbook: export it as CSV$/],
+    ["a PDF", bytesOf("%PDF-1.7\n", padding), /: a PDF$/],
+    ["junk", junk, /: it begins with binary data$/],
+    ["a few bytes of junk", Uint8Array.of(0, 0xfe, 1, 0x80), /: it begins with binary data$/],
+    ["nothing but NUL", new Uint8Array(10_000), /: it begins with binary data$/],
+  ])("for being %s", (_, bytes, reason) => {
+    for (const pieces of cuttings(bytes)) {
+      const { error } = decode(pieces);
+      expect(error).toStartWith("feed.csv: not text: ");
+      expect(error).toMatch(reason);
+    }
+  });
+
+  test("for no NUL, tab or escape alone", () => {
+    const text = `${header}A\0B,\t,\x1b\n${padding}`;
+    expectDecoded(Buffer.from(text), { text, encoding: "utf-8" });
+    expectDecoded(Buffer.from("A\0B\n"), { text: "A\0B\n", encoding: "utf-8" });
+  });
+});

@@ -1,0 +1,583 @@
+import { afterAll, describe, expect, spyOn, test } from "bun:test";
+import { Content, Template } from "../../src/cache/response.ts";
+import { type CacheNamespace, lifetimeOf, ResponseCache } from "../../src/cache/response-cache.ts";
+import { toJson } from "../../src/json.ts";
+import { parseCachePolicy } from "../../src/model/cache-policy.ts";
+import { toProduct } from "../support/catalog.ts";
+import { feedFiles, writeFeed } from "../support/feed.ts";
+import {
+  casesFor,
+  createStore,
+  type Engine,
+  engines,
+  pds,
+  type RunningService,
+  serve,
+  temporaryFolder,
+  writeFiles,
+} from "../support/pds.ts";
+import { createPostgresDatabase } from "../support/postgres.ts";
+import { until, untilEqual } from "../support/until.ts";
+
+const paths = {
+  product: "/api/v1/products/7",
+  personalization: "/api/v1/products/pz/MUG",
+  unknownSku: "/api/v1/products/pz/NOPE",
+  histories: "/api/v1/histories",
+  ordered: "/api/v1/histories/asc",
+};
+const documents = ["/openapi.json", "/docs", "/docs/style.css"];
+const conditional = [...Object.values(paths), ...documents];
+const longPolicy = "public, max-age=60, s-maxage=300, stale-while-revalidate=600, stale-if-error=86400";
+
+const folder = await temporaryFolder();
+const [products = "", changedProducts = ""] = await writeFiles(folder, {
+  "products.ndjson": [toProduct(7), toProduct(8)].map(toJson).join("\n"),
+  "changed.ndjson": [toProduct(7, { title: "Another plate" }), toProduct(8)].map(toJson).join("\n"),
+});
+const feed = await writeFeed(folder, "feed");
+const changedFeed = await writeFeed(folder, "changed", {
+  ...feedFiles,
+  "pzchoices.csv": feedFiles["pzchoices.csv"].replace("Serif", "Slab"),
+});
+
+async function importAll(environment: Record<string, string>, of: readonly [string, string]): Promise<void> {
+  for (const [index, noun] of ["products", "personalization"].entries()) {
+    expect((await pds(["import", noun, of[index] ?? ""], environment)).code).toBe(0);
+  }
+}
+
+/** Starts them, and stops them after the test file. */
+async function serveAll(...environments: readonly Record<string, string>[]): Promise<RunningService[]> {
+  const services = await Promise.all(environments.map((environment) => serve(environment)));
+  afterAll(() => Promise.all(services.map((service) => service.stop())));
+  return services;
+}
+
+const headersOf = async (service: RunningService, path: string, headers: Record<string, string> = {}) =>
+  (await service.get(path, { headers })).headers;
+const hashTag = async (service: RunningService, path: string) => (await headersOf(service, path)).get("etag") ?? "";
+
+/** An answer may be read by any page, and is nothing that a browser may run or show. */
+function expectCommon(response: Response): void {
+  const { headers } = response;
+  expect(headers.get("access-control-allow-origin")).toBe("*");
+  const exposed = (headers.get("access-control-expose-headers") ?? "").split(", ");
+  expect(exposed).toEqual(expect.arrayContaining(["X-Request-Id", "Retry-After", "ETag", "Age", "Cache-Status"]));
+  if (headers.has("content-type")) expectNeverRun(response);
+}
+
+function expectNeverRun({ headers }: Response): void {
+  expect(headers.get("x-content-type-options")).toBe("nosniff");
+  expect(headers.get("content-security-policy")).toMatch(/^default-src 'none';.*frame-ancestors 'none'/);
+}
+
+async function worldOn(engine: Engine) {
+  const environment = { DATABASE_URL: await createStore(engine), SHOP_DOMAIN: "shop.example", BRAND: "acme" };
+  await importAll(environment, [products, feed]);
+  const [service, replica, otherShop, forgetful] = (await serveAll(
+    environment,
+    environment,
+    {
+      ...environment,
+      SHOP_DOMAIN: "other.example",
+      CACHE_PRODUCTS: "max-age=1",
+      CACHE_PERSONALIZATION: "s-maxage=30, max-age=2",
+      CACHE_HISTORIES: "no-store",
+      CACHE_NOT_FOUND: "no-store",
+    },
+    { ...environment, MEMORY_MEGABYTES: "0" },
+  )) as [RunningService, RunningService, RunningService, RunningService];
+  return { environment, service, replica, otherShop, forgetful };
+}
+
+const worlds = { sqlite: worldOn("sqlite"), postgres: worldOn("postgres") };
+
+for (const engine of engines) {
+  const { environment, service, replica, otherShop, forgetful } = await worlds[engine];
+
+  describe(`on ${engine}, an entity tag`, () => {
+    test.each(casesFor(engine, conditional))(
+      "of %s is weak, and the same for every coding and method",
+      async (path) => {
+        const tag = await hashTag(service, path);
+        expect(tag).toMatch(/^W\/"[\w.+/=-]{8,}"$/);
+        for (const coding of ["identity", "br", "zstd", "gzip"]) {
+          expect((await headersOf(service, path, { "Accept-Encoding": coding })).get("etag")).toBe(tag);
+        }
+        expect((await service.get(path, { method: "HEAD" })).headers.get("etag")).toBe(tag);
+      },
+    );
+
+    test("is the same on another replica, without memory, and after a restart", async () => {
+      await using restarted = await serve(environment);
+      for (const path of conditional) {
+        const tag = await hashTag(service, path);
+        for (const other of [replica, forgetful, restarted]) expect(await hashTag(other, path)).toBe(tag);
+      }
+    });
+
+    test("of a product is another for another shop, and of nothing else", async () => {
+      expect(await hashTag(otherShop, paths.product)).not.toBe(await hashTag(service, paths.product));
+      for (const path of [paths.personalization, paths.unknownSku, paths.histories]) {
+        expect(await hashTag(otherShop, path)).toBe(await hashTag(service, path));
+      }
+    });
+
+    test("is told apart from those of other bodies", async () => {
+      const several = ["/api/v1/products/7", "/api/v1/products/8", paths.personalization, paths.unknownSku];
+      expect(new Set(await Promise.all(several.map((path) => hashTag(service, path)))).size).toBe(several.length);
+    });
+  });
+
+  describe(`on ${engine}, a conditional request`, () => {
+    const cases: [about: string, toNames: (opaque: string) => string, status: number][] = [
+      ["the tag as it was sent", (opaque) => `W/"${opaque}"`, 304],
+      ["the tag as if it were strong", (opaque) => `"${opaque}"`, 304],
+      ["a list with the tag at its end", (opaque) => `"a", W/"b",W/"${opaque}"`, 304],
+      ["a list with the tag at its beginning, and spaces", (opaque) => `W/"${opaque}"  ,   "z"`, 304],
+      ["a list with a comma within a tag", (opaque) => `"a,b", W/"${opaque}"`, 304],
+      ["anything", () => "*", 304],
+      ["another tag", () => 'W/"other"', 200],
+      ["another list", () => '"a", "b", W/"c"', 200],
+      ["a part of the tag", (opaque) => `W/"${opaque.slice(1)}"`, 200],
+      ["more than the tag", (opaque) => `W/"${opaque}x"`, 200],
+      ["the tag in another case", (opaque) => `W/"${opaque.toUpperCase()}a"`, 200],
+      ["the tag within another", (opaque) => `"a, ${opaque}"`, 200],
+      ["the tag without quotes", (opaque) => opaque, 200],
+      ["the tag without the second quote", (opaque) => `"${opaque}`, 200],
+      ["an empty tag", () => '""', 200],
+      ["nothing", () => "", 200],
+      ["commas", () => ",,,", 200],
+    ];
+    test.each(casesFor(engine, cases))("naming %s", async (_, toNames, status) => {
+      for (const path of [paths.product, paths.personalization, "/docs"]) {
+        const opaque = (await hashTag(service, path)).slice(3, -1);
+        for (const method of ["GET", "HEAD"]) {
+          const headers = { "If-None-Match": toNames(opaque) };
+          const response = await service.get(path, { method, headers });
+          expect([path, method, response.status]).toEqual([path, method, status]);
+          expect((await response.text()) === "").toBe(status === 304 || method === "HEAD");
+        }
+      }
+    });
+
+    test.each(
+      casesFor(engine, ["/nowhere", "/api/v1/products/9", "/api/v1/products/x", "/api/v1/products/%zz", "/livez"]),
+    )("to %s, which has no tag, is one like any other", async (path) => {
+      const { status, headers } = await service.get(path, { headers: { "If-None-Match": "*" } });
+      expect(status).toBe((await service.get(path)).status);
+      expect(headers.has("etag")).toBeFalse();
+    });
+
+    test("of another method is refused like any other", async () => {
+      const init = { method: "POST", headers: { "If-None-Match": "*" } };
+      expect((await service.get(paths.product, init)).status).toBe(405);
+    });
+
+    test.each(casesFor(engine, ["product", "personalization", "histories"] as const))(
+      "for a %s that has not changed brings what a cache needs, and no field of a body",
+      async (name) => {
+        const full = await service.get(paths[name]);
+        await full.text();
+        const headers = { "If-None-Match": full.headers.get("etag") ?? "" };
+        const response = await service.get(paths[name], { headers: { ...headers, "Accept-Encoding": "gzip" } });
+        expect(response.status).toBe(304);
+        expect([...response.headers.keys()].toSorted()).toEqual([
+          "access-control-allow-origin",
+          "access-control-expose-headers",
+          "cache-control",
+          "cache-status",
+          "cache-tag",
+          "cdn-cache-control",
+          "date",
+          "etag",
+          "surrogate-key",
+          "vary",
+          "x-request-id",
+        ]);
+        expect(response.headers.get("x-request-id")).not.toBe(full.headers.get("x-request-id"));
+        for (const field of ["etag", "cache-control", "cdn-cache-control", "vary", "cache-tag", "surrogate-key"]) {
+          expect(response.headers.get(field)).toBe(full.headers.get(field));
+        }
+        expectCommon(response);
+      },
+    );
+  });
+
+  describe(`on ${engine}, how an answer came about`, () => {
+    test("is told: the first is a miss, those after it are hits, as of one age", async () => {
+      for (const path of ["/api/v1/products/8", "/api/v1/products/pz/A%2FB%20%C3%A9%2B", "/api/v1/products/pz/first"]) {
+        // Another replica's memory is its own.
+        await service.get(path);
+        const [first, second, third] = [
+          await headersOf(replica, `${path}?`),
+          await headersOf(replica, path),
+          await headersOf(replica, path),
+        ];
+        expect(first.get("cache-status")).toBe("pds; fwd=miss; stored");
+        expect([second.get("cache-status"), third.get("cache-status")]).toEqual(["pds; hit", "pds; hit"]);
+        for (const headers of [first, second, third]) expect(headers.has("age")).toBeFalse();
+      }
+    });
+
+    test("is told without memory: each time it is asked for", async () => {
+      for (const path of [paths.product, paths.personalization, paths.product, paths.histories, paths.histories]) {
+        expect((await headersOf(forgetful, path)).get("cache-status")).toBe("pds; fwd=bypass");
+      }
+    });
+
+    test("is no mix of requests that come at once: each has its own reference", async () => {
+      const path = "/api/v1/products/pz/at-once";
+      const seen = await Promise.all(
+        Array.from({ length: 50 }, async () => (await headersOf(service, path)).get("x-request-id")),
+      );
+      expect(new Set(seen).size).toBe(50);
+    });
+  });
+
+  describe(`on ${engine}, what has changed`, () => {
+    test("changes its tag, and nothing else changes its own", async () => {
+      const [other, otherSku] = ["/api/v1/products/8", "/api/v1/products/pz/A%2FB%20%C3%A9%2B"];
+      const of = [paths.product, paths.personalization, other, otherSku, paths.unknownSku];
+      /** How the answers that stay the same came about. */
+      const others = new Set<string | null>();
+      const read = async () => {
+        const headers = await Promise.all(of.map((path) => headersOf(service, path)));
+        for (const each of headers.slice(2, 4)) others.add(each.get("cache-status"));
+        return headers.map((each) => each.get("etag"));
+      };
+      const before = await read();
+      others.clear();
+      // What is imported again as it was is the same.
+      await importAll(environment, [products, feed]);
+      await Bun.sleep(500);
+      expect(await read()).toEqual(before);
+
+      await importAll(environment, [changedProducts, changedFeed]);
+      const isChanged = async () => (await read()).map((tag, index) => tag !== before[index]);
+      await untilEqual(isChanged, [true, true, false, false, false]);
+      // What has not changed was not forgotten either.
+      expect([...others]).toEqual(["pds; hit"]);
+      const stale = await service.get(paths.product, { headers: { "If-None-Match": before[0] ?? "" } });
+      expect(stale.status).toBe(200);
+      expect(await stale.text()).toContain('"Another plate"');
+      expect(await (await service.get(paths.personalization)).text()).toContain('"Slab"');
+
+      await importAll(environment, [products, feed]);
+      await untilEqual(read, before);
+    });
+
+    test("in the history is told within a second, with another tag", async () => {
+      const tag = await hashTag(service, paths.histories);
+      const readBrand = async () => {
+        const { histories } = (await (await service.get(paths.histories)).json()) as { histories: { brand: string }[] };
+        return histories[0]?.brand;
+      };
+      await readBrand();
+      expect((await pds(["import", "products", products, "--brand", "newest"], environment)).code).toBe(0);
+      await untilEqual(readBrand, "newest", 1000);
+      expect(await hashTag(service, paths.histories)).not.toBe(tag);
+    });
+  });
+
+  // What follows is the same on every store.
+  if (engine === "postgres") continue;
+
+  describe("how long an answer may be kept", () => {
+    const short = "public, max-age=10, s-maxage=10";
+    test.each([
+      ["/api/v1/products/7", 200, longPolicy],
+      ["/api/v1/products/pz/MUG", 200, longPolicy],
+      ["/api/v1/products/pz/NOPE", 200, longPolicy],
+      ["/api/v1/histories", 200, "public, max-age=5, s-maxage=5"],
+      ["/api/v1/histories/asc", 200, "public, max-age=5, s-maxage=5"],
+      ["/api/v1/products/9", 404, short],
+      ["/nowhere", 404, short],
+      ["/api/v1/products/x", 400, short],
+      ["/api/v1/products/%zz", 400, short],
+      ["/api/v1/histories/up", 400, short],
+      ["/openapi.json", 200, "public, max-age=300"],
+      ["/docs", 200, "public, max-age=300"],
+      ["/livez", 200, "no-store"],
+      ["/readyz", 200, "no-store"],
+    ])("is said of %s with %i", async (path, status, expected) => {
+      // Whether found or remembered.
+      for (let time = 0; time < 2; time++) {
+        const response = await service.get(path);
+        expect(response.status).toBe(status);
+        expect(response.headers.get("cache-control")).toBe(expected);
+      }
+    });
+
+    test("is said to caches in between in a field of their own", async () => {
+      const read = async (path: string, of = service) => (await headersOf(of, path)).get("cdn-cache-control");
+      const long = "public, max-age=300, stale-while-revalidate=600, stale-if-error=86400";
+      expect(await read(paths.product)).toBe(long);
+      expect(await read(paths.personalization)).toBe(long);
+      expect(await read(paths.histories)).toBe("public, max-age=5");
+      expect(await read("/nowhere")).toBe("public, max-age=10");
+      expect(await read(paths.product, otherShop)).toBe("public, max-age=1");
+      expect(await read(paths.personalization, otherShop)).toBe("public, max-age=30");
+      expect(await read(paths.histories, otherShop)).toBe("no-store");
+      expect(await read("/nowhere", otherShop)).toBe("no-store");
+    });
+
+    test("is what the settings say", async () => {
+      const read = async (path: string) => (await headersOf(otherShop, path)).get("cache-control");
+      expect(await read(paths.product)).toBe("public, max-age=1");
+      expect(await read(paths.personalization)).toBe("public, max-age=2, s-maxage=30");
+      expect(await read(paths.histories)).toBe("no-store");
+      for (const path of ["/nowhere", "/api/v1/products/9", "/api/v1/products/x"]) {
+        expect(await read(path)).toBe("no-store");
+      }
+    });
+
+    test("is no time at all for what is refused", async () => {
+      for (const path of [...Object.values(paths), "/nowhere", "/livez"]) {
+        const { status, headers } = await service.get(path, { method: "DELETE" });
+        expect([status, headers.get("cache-control"), headers.get("cdn-cache-control")]).toEqual([
+          405,
+          "no-store",
+          null,
+        ]);
+      }
+    });
+
+    test.each([
+      ["no-store", "no-store", "no-store", 0],
+      [" no-store ", "no-store", "no-store", 0],
+      ["max-age=0", "public, max-age=0", "public, max-age=0", 0],
+      ["s-maxage=9", "public, s-maxage=9", "public, max-age=9", 0],
+      ["stale-if-error=7,max-age=1", "public, max-age=1, stale-if-error=7", "public, max-age=1, stale-if-error=7", 7],
+      ["max-age=31536000", "public, max-age=31536000", "public, max-age=31536000", 0],
+    ])("is parsed of %j", (text, cacheControl, cdnCacheControl, staleIfErrorS) => {
+      expect(parseCachePolicy(text)).toEqual({ cacheControl, cdnCacheControl, staleIfErrorS });
+    });
+
+    const wrong = [
+      ...["", "max-age", "max-age=", "max-age=x", "max-age=-1", "max-age=1.5", "max-age=31536001", "MAX-AGE=1"],
+      ...["max-age=1, max-age=1", "max-age=1,", "max-age=1; s-maxage=2", "private", "no-store, max-age=1", "public"],
+      ...["max-age=1\r\nX: y", "constructor=1", "max-age = 1"],
+    ];
+    test.each(wrong)("cannot be %j", (text) => {
+      expect(() => parseCachePolicy(text)).toThrow(/^expected no-store, or each at most once max-age=SECONDS, /);
+    });
+
+    test("that is junk is refused at the start, by the setting's name", async () => {
+      const names = ["CACHE_PERSONALIZATION", "CACHE_PRODUCTS", "CACHE_HISTORIES", "CACHE_NOT_FOUND"];
+      const refusals = await Promise.all(names.map((name) => pds(["config"], { [name]: "max-age=soon" })));
+      for (const [index, { code, stderr }] of refusals.entries()) {
+        expect(code).toBe(1);
+        expect(stderr).toContain(`${names[index]}: expected no-store, or each at most once max-age=SECONDS`);
+        expect(stderr).toContain('not "max-age=soon"');
+      }
+    });
+  });
+
+  describe("the tags by which a cache forgets", () => {
+    const longest = "x".repeat(900 - "personalization-".length);
+    test.each([
+      [paths.product, ["product", "product-7"]],
+      [paths.histories, ["histories"]],
+      [paths.ordered, ["histories"]],
+      [paths.personalization, ["personalization", "personalization-MUG"]],
+      [paths.unknownSku, ["personalization", "personalization-NOPE"]],
+      ["/api/v1/products/pz/a%20b%2Cc", ["personalization", "personalization-a%20b%2Cc"]],
+      ["/api/v1/products/pz/A%2FB%20%C3%A9%2B", ["personalization", "personalization-A%2FB%20%C3%A9%2B"]],
+      ["/api/v1/products/pz/%F0%9F%98%80%0D%0A%00", ["personalization", "personalization-%F0%9F%98%80%0D%0A%00"]],
+      [`/api/v1/products/pz/${longest}`, ["personalization", `personalization-${longest}`]],
+      [`/api/v1/products/pz/${longest}x`, ["personalization"]],
+      [`/api/v1/products/pz/${"%C3%A9".repeat(1000)}`, ["personalization"]],
+    ])("are the kind's and the name's: %s", async (path, tags) => {
+      const headers = await headersOf(service, path);
+      expect(headers.get("cache-tag")).toBe(tags.join(","));
+      expect(headers.get("surrogate-key")).toBe(tags.join(" "));
+    });
+  });
+
+  describe("every kind of answer", () => {
+    const kinds: [string, RequestInit, number][] = [
+      ...conditional.map((path): [string, RequestInit, number] => [path, {}, 200]),
+      [paths.product, { headers: { "If-None-Match": "*" } }, 304],
+      [paths.product, { method: "HEAD" }, 200],
+      ["/livez", {}, 200],
+      ["/readyz", {}, 200],
+      ["/nowhere", {}, 404],
+      ["/api/v1/products/9", {}, 404],
+      ["/api/v1/products/x", {}, 400],
+      ["/api/v1/products/%zz", {}, 400],
+      [paths.product, { method: "POST" }, 405],
+    ];
+    test.each(kinds)("%s %o with %i may be read by every page, and is never run", async (path, init, status) => {
+      const response = await service.get(path, init);
+      expect(response.status).toBe(status);
+      expectCommon(response);
+    });
+
+    test("of the admin listener is never run either", async () => {
+      await using guarded = await serve({ ...environment, ADMIN_TOKEN: "correct-horse-battery" });
+      for (const [path, status] of [
+        ["/livez", 200],
+        ["/readyz", 200],
+        ["/metrics", 401],
+        ["/", 401],
+      ] as const) {
+        const response = await fetch(`${guarded.adminUrl}${path}`);
+        expect(response.status).toBe(status);
+        expect(response.headers.get("cache-control")).toBe("no-store");
+        expectNeverRun(response);
+      }
+      const metrics = await fetch(`${service.adminUrl}/metrics`);
+      expect([metrics.status, metrics.headers.get("cache-control")]).toEqual([200, "no-store"]);
+      expectNeverRun(metrics);
+    });
+
+    test("may be asked for by every page, with any of the fields that this one knows", async () => {
+      for (const path of [...conditional, "/nowhere"]) {
+        const headers = { Origin: "https://shop.example", "Access-Control-Request-Headers": "if-none-match" };
+        const { status, headers: got } = await service.get(path, { method: "OPTIONS", headers });
+        expect(status).toBe(204);
+        expect(got.get("access-control-allow-origin")).toBe("*");
+        expect(got.get("access-control-allow-methods")).toBe("GET, HEAD, OPTIONS");
+        expect((got.get("access-control-allow-headers") ?? "").split(", ")).toContain("*");
+        expect(Number(got.get("access-control-max-age"))).toBeGreaterThan(0);
+        expect(got.has("x-request-id")).toBeTrue();
+      }
+    });
+  });
+}
+
+test("an answer that is read again in the background is a hit like any other, without an age", async () => {
+  const environment = { DATABASE_URL: await createStore("sqlite"), BRAND: "acme", PRODUCT_MAX_AGE: "1" };
+  await importAll(environment, [products, feed]);
+  await using service = await serve(environment);
+  const readings = async () => {
+    const metrics = await (await fetch(`${service.adminUrl}/metrics`)).text();
+    return Number(metrics.match(/^pds_memory_answers_total{from="miss"} (\d+)/m)?.[1]);
+  };
+  await (await service.get(paths.product)).text();
+  const before = await readings();
+  const seen = new Set<string>();
+  const isReadTwice = async () => {
+    for (let time = 0; time < 10; time++) {
+      const headers = await headersOf(service, paths.product);
+      seen.add(`${headers.get("cache-status")}, age ${headers.get("age")}`);
+    }
+    return (await readings()) >= before + 2;
+  };
+  await until("it is read again twice", isReadTwice);
+  expect([...seen]).toEqual(["pds; hit, age null"]);
+});
+
+describe("while the store is lost", async () => {
+  const { url, drop } = await createPostgresDatabase();
+  const environment = { DATABASE_URL: url, BRAND: "acme", CACHE_PRODUCTS: "max-age=60" };
+  await importAll(environment, [products, feed]);
+  const [service] = (await serveAll(environment)) as [RunningService];
+  const get = async (path: string) => {
+    const response = await service.get(path);
+    return { status: response.status, headers: response.headers, body: await response.text(), response };
+  };
+
+  test("what is in memory is answered with its age; what is not, or has no time for that, is refused", async () => {
+    const before = await get(paths.personalization);
+    await get(paths.histories);
+    expect(before.headers.has("age")).toBeFalse();
+    const product = await get(paths.product);
+    expect(product.status).toBe(200);
+    const lostAt = performance.now();
+    await drop();
+    const readiness = async () => (await get("/readyz")).body;
+    await until("it is noticed", async () => (await readiness()).includes('"database":"cannot be reached'));
+    await until("an age is told", async () => (await get(paths.personalization)).headers.has("age"));
+    for (let look = 0; look < 2; look++) {
+      const { status, headers, body } = await get(paths.personalization);
+      expect(status).toBe(200);
+      expect(body).toBe(before.body);
+      expect(headers.get("etag")).toBe(before.headers.get("etag"));
+      expect(headers.get("cache-status")).toBe("pds; hit; detail=unverified");
+      // Nobody can tell since the last look that reached the store, which was a moment before it was lost.
+      const lostS = (performance.now() - lostAt) / 1000;
+      expect(Number(headers.get("age"))).toBeWithin(Math.floor(lostS - 0.5), lostS + 1.5);
+      const unchanged = await service.get(paths.personalization, { headers: { "If-None-Match": "*" } });
+      expect([unchanged.status, unchanged.headers.has("age")]).toEqual([304, true]);
+      await Bun.sleep(1000);
+    }
+
+    for (const path of ["/api/v1/products/8", paths.product, "/api/v1/products/pz/other", paths.histories]) {
+      const { status, headers, response } = await get(path);
+      expect([path, status]).toEqual([path, 503]);
+      expect(headers.get("cache-control")).toBe("no-store");
+      expect(headers.has("cdn-cache-control") || headers.has("etag") || headers.has("cache-tag")).toBeFalse();
+      expect(headers.get("retry-after")).toMatch(/^\d+$/);
+      expectCommon(response);
+    }
+  });
+});
+
+describe("that there is nothing", () => {
+  const policy = parseCachePolicy("max-age=60, s-maxage=300, stale-while-revalidate=600, stale-if-error=86400");
+  const minute = 60_000;
+
+  /** A memory, a clock, and something that may come to be there. */
+  function setUp() {
+    const state = { nowMs: 1000, isThere: false, asked: 0, isFailing: false };
+    const memory = new ResponseCache(2 ** 20, () => 0);
+    const toContent = (body: string) => new Content({ template: new Template("text/plain"), body, tag: body });
+    const kindOf = (name: string, empty: Content | undefined): CacheNamespace => ({
+      name,
+      ...lifetimeOf(policy, 86_400),
+      find: async () => {
+        state.asked++;
+        if (state.isFailing) throw new Error("it cannot be found out");
+        return state.isThere ? { content: toContent("there"), isEmpty: false } : { content: empty, isEmpty: true };
+      },
+    });
+    const look = async (kind: CacheNamespace) => (await memory.answer(kind, "name"))?.content.etag;
+    return { state, look, absent: kindOf("product", undefined), bare: kindOf("personalization", toContent("bare")) };
+  }
+
+  test("is remembered for a few seconds, and is no answer an hour later", async () => {
+    const { state, look, absent, bare } = setUp();
+    using _clock = spyOn(performance, "now").mockImplementation(() => state.nowMs);
+    for (const [kind, expected] of [
+      [absent, undefined],
+      [bare, 'W/"bare"'],
+    ] as const) {
+      state.isThere = false;
+      state.asked = 0;
+      expect(await look(kind)).toBe(expected as string);
+      state.nowMs += 9000;
+      expect(await look(kind)).toBe(expected as string);
+      expect(state.asked).toBe(1);
+      // Nothing says when another's product comes to be.
+      state.isThere = true;
+      state.nowMs += 60 * minute;
+      expect(await look(kind)).toBe('W/"there"');
+    }
+  });
+
+  test("is asked for again after a few seconds also when it was found again", async () => {
+    const { state, look, absent, bare } = setUp();
+    using _clock = spyOn(performance, "now").mockImplementation(() => state.nowMs);
+    for (const kind of [absent, bare]) {
+      state.asked = 0;
+      for (let time = 1; time <= 3; time++) {
+        await look(kind);
+        await Bun.sleep(0);
+        expect(state.asked).toBe(time);
+        state.nowMs += 15_000;
+      }
+    }
+  });
+
+  test("is not said when it cannot be found out any more", async () => {
+    const { state, look, absent } = setUp();
+    using _clock = spyOn(performance, "now").mockImplementation(() => state.nowMs);
+    expect(await look(absent)).toBeUndefined();
+    state.isFailing = true;
+    state.nowMs += 60 * minute;
+    await expect(look(absent)).rejects.toThrow("it cannot be found out");
+  });
+});

@@ -1,0 +1,466 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import fc from "fast-check";
+import { settings } from "../../src/config/index.ts";
+import { ServiceError } from "../../src/errors.ts";
+import { toFailure } from "../../src/http/errors.ts";
+import { FailureLog } from "../../src/http/failure-log.ts";
+import { clientAddress, RateLimiter, toBlockList } from "../../src/http/rate-limiter.ts";
+import { type Environment, isCampaign, pds, type RunningService, serve, temporaryFolder } from "../support/pds.ts";
+import { createMemoryLog } from "../support/shopify.ts";
+import { until } from "../support/until.ts";
+
+const folder = await temporaryFolder();
+const environment = { DATABASE_URL: `sqlite:${join(folder, "pds.sqlite")}`, SHOP_DOMAIN: "shop.example" };
+const idleSeconds = 1;
+const perMinute = 5;
+
+const [open, limited, behindProxy] = (await Promise.all(
+  (
+    [
+      { IDLE_SECONDS: `${idleSeconds}`, TRUSTED_PROXIES: "127.0.0.1" },
+      { RATE_LIMIT: `${perMinute}` },
+      { RATE_LIMIT: `${perMinute}`, TRUSTED_PROXIES: "127.0.0.0/8, 10.0.0.0/8, 2001:db8::/32", SERVER_TIMING: "on" },
+    ] satisfies Environment[]
+  ).map((more) => serve({ ...environment, ...more })),
+)) as [RunningService, RunningService, RunningService];
+afterAll(() => Promise.all([open, limited, behindProxy].map((service) => service.stop())));
+
+const path = "/api/v1/histories";
+const asking = (service: RunningService, client: string, of = path, init: RequestInit = {}) =>
+  service.get(of, { ...init, headers: { "X-Forwarded-For": client } });
+const statusesOf = async (service: RunningService, clients: readonly string[]) => {
+  const statuses: number[] = [];
+  for (const client of clients) statuses.push((await asking(service, client)).status);
+  return statuses;
+};
+const allowed = Array.from({ length: perMinute }, () => 200);
+const sixTimes = (client: string) => Array.from({ length: perMinute + 1 }, () => client);
+
+describe("a client that asks too often", () => {
+  test("is told before what is left, and then to wait, by a problem that nobody keeps", async () => {
+    const client = "192.0.2.1";
+    for (let left = perMinute - 1; left >= 0; left--) {
+      const { status, headers } = await asking(behindProxy, client);
+      expect(status).toBe(200);
+      expect(headers.get("ratelimit-policy")).toBe(`"minute";q=${perMinute};w=60`);
+      expect(headers.get("ratelimit")).toBe(`"minute";r=${left};t=12`);
+    }
+    for (const of of [path, "/api/v1/products/7", "/nowhere"]) {
+      const response = await asking(behindProxy, client, of);
+      expect(response.status).toBe(429);
+      expect(response.headers.get("retry-after")).toBe("12");
+      expect(response.headers.get("cache-control")).toBe("no-store");
+      expect(response.headers.has("cdn-cache-control")).toBeFalse();
+      expect(response.headers.get("access-control-allow-origin")).toBe("*");
+      expect(response.headers.get("x-content-type-options")).toBe("nosniff");
+      expect(response.headers.get("content-security-policy")).toStartWith("default-src 'none'");
+      expect(response.headers.get("content-type")).toBe("application/problem+json");
+      expect(await response.json()).toEqual({
+        type: "about:blank",
+        title: "Too Many Requests",
+        status: 429,
+        detail: "This client may ask 5 times a minute.",
+        request_id: response.headers.get("x-request-id"),
+      });
+    }
+    // Nobody else has to wait for that.
+    expect((await asking(behindProxy, "192.0.2.2")).status).toBe(200);
+  });
+
+  test("is told on a refusal too which limit that is, and that nothing is left", async () => {
+    let response = await asking(behindProxy, "192.0.2.3");
+    for (let time = 0; time < perMinute; time++) response = await asking(behindProxy, "192.0.2.3");
+    expect(response.status).toBe(429);
+    expect(response.headers.get("ratelimit-policy")).toBe(`"minute";q=${perMinute};w=60`);
+    expect(response.headers.get("ratelimit")).toBe(`"minute";r=0;t=12`);
+  });
+
+  test("spends the same allowance with every method", async () => {
+    const statuses: number[] = [];
+    for (const method of ["HEAD", "GET", "HEAD", "POST", "GET", "HEAD"]) {
+      statuses.push((await asking(behindProxy, "192.0.2.4", path, { method })).status);
+    }
+    expect(statuses).toEqual([200, 200, 200, 405, 200, 429]);
+  });
+
+  test("is known by its connection, whatever it says, unless a proxy is trusted", async () => {
+    const clients = ["192.0.2.1", "192.0.2.2", "127.0.0.1", "10.0.0.1", "2001:db8::1", "192.0.2.6"];
+    expect(await statusesOf(limited, clients)).toEqual([...allowed, 429]);
+  });
+
+  test.each([
+    ["what it wrote itself on the left", (time: number) => `203.0.113.${time}, 198.51.100.1`],
+    ["proxies behind it", (time: number) => `198.51.100.2, 10.1.2.${time}, 2001:db8::${time}`],
+    ["spaces", (time: number) => `${" ".repeat(time)}198.51.100.3${" ".repeat(time)}`],
+    ["IPv6", () => "2001:4860::1, 2001:db8:1::1"],
+  ])("is known behind trusted proxies by the last address that is not one: %s", async (_, toForwarded) => {
+    const clients = Array.from({ length: perMinute + 1 }, (_, time) => toForwarded(time));
+    expect(await statusesOf(behindProxy, clients)).toEqual([...allowed, 429]);
+  });
+
+  test("is not one with the others behind its proxy", async () => {
+    const clients = Array.from({ length: 3 * perMinute }, (_, index) => `198.51.100.${100 + index}, 10.0.0.1`);
+    expect(await statusesOf(behindProxy, clients)).toEqual([...allowed, ...allowed, ...allowed]);
+  });
+
+  test("does not keep probes from asking, neither here nor at the admin listener", async () => {
+    const client = "192.0.2.7";
+    expect(await statusesOf(behindProxy, sixTimes(client))).toEqual([...allowed, 429]);
+    for (const probe of ["/livez", "/readyz"]) {
+      const headers = { "X-Forwarded-For": client };
+      for (let time = 0; time <= perMinute; time++) {
+        expect((await fetch(`${behindProxy.adminUrl}${probe}`, { headers })).status).toBe(200);
+      }
+      expect([probe, (await asking(behindProxy, client, probe)).status]).toEqual([probe, 200]);
+    }
+  });
+
+  test("is not there without a limit: nothing is said of one", async () => {
+    for (let time = 0; time < 20; time++) {
+      const { status, headers } = await asking(open, "192.0.2.1");
+      expect(status).toBe(200);
+      expect(headers.has("ratelimit") || headers.has("ratelimit-policy")).toBeFalse();
+    }
+  });
+});
+
+describe("an allowance", () => {
+  const nobody = settings.trustedProxies.parse("");
+
+  test("may be spent at once, and is given back evenly", () => {
+    const limiter = new RateLimiter(60, nobody);
+    const take = (nowMs: number) => limiter.take("192.0.2.1", null, nowMs).isAllowed;
+    const takeAll = (nowMs: number) => {
+      let taken = 0;
+      while (take(nowMs)) taken++;
+      return taken;
+    };
+    expect(takeAll(0)).toBe(60);
+    expect(take(400)).toBeFalse();
+    expect(takeAll(1000)).toBe(1);
+    expect(takeAll(6000)).toBe(5);
+    expect(takeAll(10 * 60_000)).toBe(60);
+    expect(limiter.take("192.0.2.2", null, 10 * 60_000)).toEqual({ isAllowed: true, remaining: 59, resetS: 1 });
+  });
+
+  test("is never overdrawn by more than a rounding in any time, and never kept back", () => {
+    const steps = fc.array(fc.integer({ min: 0, max: 20_000 }), { minLength: 1, maxLength: 200 });
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 50 }), steps, (rate, waits) => {
+        const limiter = new RateLimiter(rate, nobody);
+        const takenAt: number[] = [];
+        let nowMs = 0;
+        for (const waitMs of waits) {
+          nowMs += waitMs;
+          const { isAllowed, remaining, resetS } = limiter.take("192.0.2.1", null, nowMs);
+          expect(remaining).toBeWithin(0, rate);
+          expect(resetS).toBe(Math.ceil(60 / rate));
+          const inLastMinute = takenAt.filter((at) => nowMs - at < 60_000).length;
+          if (inLastMinute === 0) expect(isAllowed).toBeTrue();
+          if (isAllowed) takenAt.push(nowMs);
+        }
+        for (const [index, from] of takenAt.entries()) {
+          for (const [other, to] of takenAt.entries()) {
+            if (other < index) continue;
+            expect(other - index + 1).toBeLessThanOrEqual(rate + ((to - from) / 60_000) * rate + 1);
+          }
+        }
+      }),
+      { numRuns: 50 },
+    );
+  });
+});
+
+describe("the address of a client", () => {
+  const trustedProxies = toBlockList(settings.trustedProxies.parse("127.0.0.1, 10.0.0.0/8 ,::1,2001:db8::/32"));
+  test.each<[about: string, connected: string, forwarded: string | null, expected: string]>([
+    ["a stranger's connection", "203.0.113.1", "192.0.2.1", "203.0.113.1"],
+    ["a proxy that says nothing", "127.0.0.1", null, "127.0.0.1"],
+    ["a proxy that says an empty list", "127.0.0.1", "", "127.0.0.1"],
+    ["a proxy", "127.0.0.1", "192.0.2.1", "192.0.2.1"],
+    ["a proxy of a network", "10.255.0.1", "192.0.2.1", "192.0.2.1"],
+    ["one beside the network", "11.0.0.1", "192.0.2.1", "11.0.0.1"],
+    ["an IPv4 proxy dressed as IPv6", "::ffff:127.0.0.1", "192.0.2.1", "192.0.2.1"],
+    ["a client dressed as IPv6", "127.0.0.1", "::FFFF:192.0.2.1", "192.0.2.1"],
+    ["an IPv6 proxy", "::1", "192.0.2.1", "192.0.2.1"],
+    ["an IPv6 proxy of a network", "2001:db8:ffff::1", "2001:4860::8888", "2001:4860::8888"],
+    ["an IPv6 stranger", "2001:db9::1", "192.0.2.1", "2001:db9::1"],
+    ["a chain", "::1", "192.0.2.1, 10.0.0.1, 10.0.0.2", "192.0.2.1"],
+    ["a forged left part", "::1", "10.0.0.9, 127.0.0.1, 192.0.2.1, 10.0.0.2", "192.0.2.1"],
+    ["a forged trusted client", "203.0.113.1", "127.0.0.1", "203.0.113.1"],
+    ["proxies alone", "::1", "10.0.0.1, 10.0.0.2", "10.0.0.1"],
+    ["junk on the right", "::1", "192.0.2.1, nonsense", "::1"],
+    ["junk behind a proxy", "::1", "unknown, 10.0.0.1", "10.0.0.1"],
+    ["junk on the left", "::1", "nonsense, 192.0.2.1", "192.0.2.1"],
+    ["an address that is none", "::1", "256.1.1.1", "::1"],
+    ["an empty part", "::1", "192.0.2.1,, 10.0.0.1", "10.0.0.1"],
+    ["an unknown connection", "", "192.0.2.1", ""],
+  ])("is found: %s", (_, connected, forwarded, expected) => {
+    expect(clientAddress(connected, forwarded, trustedProxies)).toBe(expected);
+  });
+
+  test("is never one that a stranger could choose", () => {
+    const stranger = fc.ipV4().filter((address) => !/^(10|127)\./.test(address));
+    const proxy = fc.ipV4().map((address) => address.replace(/^\d+/, "10"));
+    const anything = fc.oneof(
+      stranger,
+      proxy,
+      fc.ipV6(),
+      fc.string().map((text) => text.replaceAll(",", "")),
+    );
+    fc.assert(
+      fc.property(fc.array(anything), stranger, fc.array(proxy, { minLength: 1 }), (forged, client, proxies) => {
+        const [last = "", ...others] = proxies.toReversed();
+        const forwarded = [...forged, client, ...others.toReversed()].join(", ");
+        expect(clientAddress(last, forwarded, trustedProxies)).toBe(client);
+        expect(clientAddress(client, forwarded, trustedProxies)).toBe(client);
+      }),
+    );
+  });
+
+  test("of a proxy is a setting that is refused by name when it is junk", async () => {
+    const junk = ["10.0.0.0/33", "::/129", "proxy.example", "10.0.0", "10.0.0.0/-1", "10.0.0.0/", "1.2.3.4 5.6.7.8"];
+    for (const text of junk) expect(() => settings.trustedProxies.parse(text)).toThrow(/^expected IP addresses or/);
+    const { code, stderr } = await pds(["config"], { TRUSTED_PROXIES: "10.0.0.0/33" });
+    expect(code).toBe(1);
+    expect(stderr).toContain("TRUSTED_PROXIES: expected IP addresses or networks such as 10.0.0.0/8");
+  });
+});
+
+describe("Server-Timing", () => {
+  test("says how long an answer of any kind took when it is wanted, and is not there else", async () => {
+    for (const [index, of] of [path, "/nowhere", "/docs", "/livez"].entries()) {
+      const { headers } = await asking(behindProxy, `192.0.2.${100 + index}`, of);
+      expect(headers.get("server-timing")).toMatch(/^total;dur=\d+\.\d\d$/);
+      expect((await open.get(of)).headers.has("server-timing")).toBeFalse();
+    }
+  });
+});
+
+describe("the log of failed requests", () => {
+  const [traceId, parentId] = ["4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"];
+  const context = `${traceId}-${parentId}`;
+  const zeros = (length: number) => "0".repeat(length);
+  test.each<[about: string, header: string, isTaken: boolean]>([
+    ["a right one", `00-${context}-01`, true],
+    ["one that is not sampled", `00-${context}-00`, true],
+    ["one of a later version", `01-${context}-01`, true],
+    ["one of a later version with more", `cc-${context}-01-what-comes`, true],
+    ["one of a version that cannot be", `ff-${context}-01`, false],
+    ["one in upper case", `00-${context.toUpperCase()}-01`, false],
+    ["a trace of zeros", `00-${zeros(32)}-${parentId}-01`, false],
+    ["a parent of zeros", `00-${traceId}-${zeros(16)}-01`, false],
+    ["one cut short", `00-${context}`, false],
+    ["one with more digits", `00-${context}-0123`, false],
+    ["one without a version", `${context}-01`, false],
+    ["a shorter trace", `00-${traceId.slice(1)}-${parentId}-01`, false],
+    ["junk", "nonsense", false],
+  ])("takes the caller's trace from %s, if it can", async (about, traceparent, isTaken) => {
+    const reference = about.replaceAll(" ", "-");
+    const { status } = await open.get("/nowhere", { headers: { traceparent, "X-Request-Id": reference } });
+    expect(status).toBe(404);
+    await until("it is written", () => open.log().includes(reference));
+    const line = open
+      .log()
+      .split("\n")
+      .find((text) => text.includes(`"clientRequestId":"${reference}"`));
+    const { traceId: trace, parentId: parent, ...rest } = JSON.parse(line ?? "{}");
+    expect([trace, parent]).toEqual(isTaken ? [traceId, parentId] : [undefined, undefined]);
+    expect(rest).toMatchObject({ clientRequestId: reference, method: "GET", path: "/nowhere", status: 404 });
+  });
+
+  test("holds at most a hundred lines a second, and says how many it left out", async () => {
+    const { log, lines } = createMemoryLog();
+    const failures = new FailureLog(log);
+    const failure = new ServiceError("not_found", "There is nothing at this address.");
+    const fail = (count: number) => {
+      for (let each = 0; each < count; each++) {
+        failures.failed(toFailure(failure), failure, new Request("http://x/nowhere"), "reference");
+      }
+    };
+    const taken = () => lines.splice(0).map((line) => JSON.parse(line) as { leftOut?: number });
+    fail(100);
+    expect(taken()).toHaveLength(100);
+    fail(40);
+    expect(taken()).toEqual([]);
+    // It says so by itself: there may be no other request for hours.
+    await until("the second is over", () => lines.length > 0);
+    expect(taken()).toEqual([expect.objectContaining({ level: 40, leftOut: 40 })]);
+    fail(2);
+    expect(taken().map(({ leftOut }) => leftOut)).toEqual([undefined, undefined]);
+  });
+
+  test("counts every failed request when very many fail", async () => {
+    const count = 500;
+    const before = open.log().length;
+    await Promise.all(Array.from({ length: count }, () => open.get("/too-many")));
+    await Bun.sleep(1000);
+    await open.get("/too-many-and-one");
+    await until("it is written", () => open.log().includes("/too-many-and-one"));
+    const lines = open
+      .log()
+      .slice(before)
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    const written = lines.filter(({ path: of }) => of === "/too-many").length;
+    const leftOut = lines.reduce((sum, line) => sum + (line.leftOut ?? 0), 0);
+    expect(leftOut).toBeGreaterThan(0);
+    expect(written + leftOut).toBe(count);
+  });
+
+  test("shortens a long path", async () => {
+    await open.get(`/long/${"x".repeat(5000)}`);
+    await until("it is written", () => open.log().includes('"path":"/long/'));
+    const [, logged = ""] = open.log().match(/"path":"(\/long\/x+)"/) ?? [];
+    expect(logged).toHaveLength(500);
+  });
+});
+
+interface Talk {
+  readonly said: string;
+  /** When the other side closed the connection, after the last thing was sent; undefined when it did not. */
+  readonly closedAfterMs: number | undefined;
+}
+
+/** Sends text as it is, piece after piece, and listens until the other side closes, or for so long. */
+async function talk(pieces: readonly string[], listenMs = 400, pauseMs = 0): Promise<Talk> {
+  const closed = Promise.withResolvers<void>();
+  let said = "";
+  let closedAt: number | undefined;
+  const { hostname, port } = new URL(open.url);
+  const socket = await Bun.connect({
+    hostname,
+    port: Number(port),
+    socket: {
+      data: (_, piece) => {
+        said += piece;
+      },
+      close: () => {
+        closedAt = performance.now();
+        closed.resolve();
+      },
+      error: () => closed.resolve(),
+    },
+  });
+  let sentAt = performance.now();
+  for (const piece of pieces) {
+    if (closedAt !== undefined) break;
+    sentAt = performance.now();
+    socket.write(piece);
+    if (pauseMs > 0) await Bun.sleep(pauseMs);
+  }
+  await Promise.race([closed.promise, Bun.sleep(listenMs)]);
+  const closedAfterMs = closedAt === undefined ? undefined : closedAt - sentAt;
+  socket.terminate();
+  return { said, closedAfterMs };
+}
+
+const host = "Host: shop.example\r\n";
+const statusLines = (said: string) => [...said.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => Number(status));
+
+// It takes seconds: beside the other tests.
+const idle = talk([`GET /livez HTTP/1.1\r\n${host}\r\n`], 8000);
+
+describe("a connection", () => {
+  test.each<[about: string, sent: string, statuses: readonly number[]]>([
+    ["a header of 10 kB", `GET /livez HTTP/1.1\r\n${host}X: ${"a".repeat(10_000)}\r\n\r\n`, [200]],
+    ["a header over the limit", `GET /livez HTTP/1.1\r\n${host}X: ${"a".repeat(20_000)}\r\n\r\n`, [431]],
+    [
+      "many headers over the limit",
+      `GET /livez HTTP/1.1\r\n${host}${Array.from({ length: 90 }, (_, index) => `X-${index}: ${"a".repeat(200)}\r\n`).join("")}\r\n`,
+      [431],
+    ],
+    ["a URL of 10 kB", `GET /livez?${"a".repeat(10_000)} HTTP/1.1\r\n${host}\r\n`, [200]],
+    ["a URL over the limit", `GET /livez?${"a".repeat(20_000)} HTTP/1.1\r\n${host}\r\n`, [431]],
+    ["a body on GET", `GET /livez HTTP/1.1\r\n${host}Content-Length: 5\r\n\r\nhello`, [200]],
+    [
+      "a body that is too large",
+      `POST /livez HTTP/1.1\r\n${host}Content-Length: 70000\r\n\r\n${"a".repeat(70_000)}`,
+      [413],
+    ],
+    ["a body that is not", `POST /livez HTTP/1.1\r\n${host}Content-Length: 0\r\n\r\n`, [405]],
+    [
+      "requests one after the other before any answer",
+      `GET /livez HTTP/1.1\r\n${host}\r\nGET /nowhere HTTP/1.1\r\n${host}\r\nHEAD /docs HTTP/1.1\r\n${host}\r\nPUT /livez HTTP/1.1\r\n${host}\r\n`,
+      [200, 404, 200, 405],
+    ],
+    [
+      "a request behind a body that nobody reads",
+      `GET /livez HTTP/1.1\r\n${host}Content-Length: 5\r\n\r\nhelloGET /nowhere HTTP/1.1\r\n${host}\r\n`,
+      [200, 404],
+    ],
+    ["HTTP/1.0", "GET /livez HTTP/1.0\r\n\r\n", [200]],
+    ["an absolute address", `GET http://shop.example/livez HTTP/1.1\r\n${host}\r\n`, [200]],
+    ["an absolute address of a product", `GET http://shop.example/api/v1/products/x HTTP/1.1\r\n${host}\r\n`, [400]],
+    ["no host", "GET /livez HTTP/1.1\r\n\r\n", [400]],
+    ["two lengths", `POST /livez HTTP/1.1\r\n${host}Content-Length: 1\r\nContent-Length: 2\r\n\r\nab`, [400]],
+    [
+      "a length and chunks",
+      `POST /livez HTTP/1.1\r\n${host}Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n`,
+      [400],
+    ],
+    ["what is no request", "BLAH\r\n\r\n", [400]],
+    ["what is another protocol", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", [400]],
+  ])("with %s", async (_, sent, statuses) => {
+    const { said } = await talk([sent], 300);
+    expect(statusLines(said)).toEqual([...statuses]);
+    // Whatever came, the next one is served.
+    expect((await open.get("/livez")).status).toBe(200);
+  });
+
+  test("gets what it asked for in order, each with its own reference", async () => {
+    const asked = ["/livez", "/nowhere", "/api/v1/histories", "/api/v1/products/1"];
+    const { said } = await talk([asked.map((of) => `GET ${of} HTTP/1.1\r\n${host}\r\n`).join("")]);
+    expect(statusLines(said)).toEqual([200, 404, 200, 404]);
+    const references = [...said.matchAll(/^x-request-id: (\S+)/gim)].map(([, reference]) => reference);
+    expect(new Set(references).size).toBe(4);
+    const quoted = [...said.matchAll(/([\da-f-]{36})"}/g)].map(([, reference]) => reference);
+    expect(quoted).toEqual([references[1], references[3]]);
+  });
+
+  test("of HTTP/1.0 is closed after its answer", async () => {
+    const { said, closedAfterMs } = await talk(["GET /livez HTTP/1.0\r\n\r\n"], 2000);
+    expect(said).toEndWith('{"status":"ok"}');
+    expect(closedAfterMs).toBeNumber();
+  });
+
+  test("that is to be closed is closed, any other is kept", async () => {
+    const request = `GET /livez HTTP/1.1\r\n${host}`;
+    expect((await talk([`${request}Connection: close\r\n\r\n`], 2000)).closedAfterMs).toBeNumber();
+    expect((await talk([`${request}\r\n`], 200)).closedAfterMs).toBeUndefined();
+  });
+
+  test("gets an unchanged answer without a body's length", async () => {
+    const { said } = await talk([`GET /docs HTTP/1.1\r\n${host}If-None-Match: *\r\n\r\n`], 200);
+    expect(said).toStartWith("HTTP/1.1 304 ");
+    expect(said).toEndWith("\r\n\r\n");
+    expect(said).not.toMatch(/^(content|transfer)-\w+:/im);
+  });
+
+  test("may send a request in pieces", async () => {
+    const pieces = ["GET /li", "vez HTTP/1.1\r\nHo", "st: shop.example\r", "\n\r", "\n"];
+    expect(statusLines((await talk(pieces, 300, 20)).said)).toEqual([200]);
+  });
+
+  test("on which nothing comes any more is closed", async () => {
+    const { said, closedAfterMs } = await idle;
+    expect(statusLines(said)).toEqual([200]);
+    expect(closedAfterMs).toBeWithin(idleSeconds * 1000, 7000);
+  });
+
+  test.skipIf(!isCampaign)(
+    "that never sends its request to the end is closed",
+    async () => {
+      const withBody = `POST /livez HTTP/1.1\r\n${host}Content-Length: 10\r\n\r\nab`;
+      const talks = ["", "GET", `GET /livez HTTP/1.1\r\n${host}`, withBody].map((begun) => talk([begun], 15_000));
+      for (const { closedAfterMs } of await Promise.all(talks)) expect(closedAfterMs).toBeWithin(0, 14_000);
+      // Not even when it sends a little all the time.
+      const drops = Array.from({ length: 40 }, (_, index) => `X-${index}: y\r\n`);
+      const { said, closedAfterMs } = await talk([`GET /livez HTTP/1.1\r\n${host}`, ...drops], 2000, 500);
+      expect([said, typeof closedAfterMs]).toEqual(["", "number"]);
+    },
+    60_000,
+  );
+});

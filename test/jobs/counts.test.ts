@@ -1,0 +1,132 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { SQL } from "bun";
+import { toJson } from "../../src/json.ts";
+import { toProduct } from "../support/catalog.ts";
+import { feedFiles, writeFeed } from "../support/feed.ts";
+import { createStore, engines, main, pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { asked, environmentOf, startPlatform } from "../support/platform.ts";
+import { until } from "../support/until.ts";
+
+// The history's `counts`: what a run changed or confirmed as served.
+const folder = await temporaryFolder();
+const rows = 600_000;
+const lines = (prefix: string) => [
+  "sku_id,style_code,style_display_seq,style_sku_status",
+  ...Array.from({ length: rows }, (_, index) => `${prefix}-${index},SCRIPT,1,A`),
+];
+const [small, large, broken] = await Promise.all([
+  writeFeed(folder, "small"),
+  // It takes seconds to load, so that a run can be stopped in the middle.
+  writeFeed(folder, "large", { ...feedFiles, "pzlines.csv": lines("SKU").join("\n") }),
+  writeFeed(folder, "broken", { ...feedFiles, "pzlines.csv": `${feedFiles["pzlines.csv"]}X,,1,A\n` }),
+]);
+const products = (count: number) =>
+  Array.from({ length: count }, (_, index) => `${toJson(toProduct(index + 1))}\n`).join("");
+const [goodProducts = "", brokenProducts = "", limited = "", syncing = ""] = await writeFiles(folder, {
+  "good.ndjson": products(2),
+  // More than one batch is right before the first that is not.
+  "broken.ndjson": `${products(250)}{"id": "x"}\n`,
+  "limited.toml": `[jobs.personalization-import]\nsource = "${large}"\nsettle_seconds = 0\nlimit_seconds = 1\n`,
+  "syncing.toml": "[jobs.catalog-sync]\n",
+});
+
+describe.each([...engines])("on %s, the history counts", async (engine) => {
+  const store = { DATABASE_URL: await createStore(engine), BRAND: "acme" };
+  const service = await serve(store);
+  afterAll(() => service.stop());
+  const sql = new SQL(store.DATABASE_URL, { max: 1 });
+  afterAll(() => sql.close());
+
+  /** What the operation answers of the newest run, once that is the one with this number. */
+  async function newestCounts(outcome: string): Promise<number> {
+    const [run] = await sql<
+      { counts: number; outcome: string }[]
+    >`SELECT counts, outcome FROM run ORDER BY id DESC LIMIT 1`;
+    expect(run?.outcome).toBe(outcome);
+    const { stdout } = await pds(["history", "--json"], store);
+    expect(JSON.parse(stdout).histories[0]).toMatchObject({ outcome, counts: run?.counts });
+    const answered = async () => {
+      const response = await service.get("/api/v1/histories/desc");
+      return ((await response.json()) as { histories: { counts: number }[] }).histories;
+    };
+    const all = await sql<
+      { finished: number }[]
+    >`SELECT CAST(count(*) AS INTEGER) AS finished FROM run WHERE finished_at IS NOT NULL`;
+    await until(
+      "the run is in the answer",
+      async () => (await answered()).length === Math.min(10, all[0]?.finished ?? 0),
+    );
+    return (await answered())[0]?.counts ?? -1;
+  }
+
+  /** Begins a command, and stops it as a person at the terminal does once some rows are loaded. */
+  async function interrupt(args: readonly string[], isTime: () => Promise<boolean> | boolean, environment: object) {
+    const child = Bun.spawn([process.execPath, main, ...args], {
+      env: { PATH: "", PDS_CONFIG: "/dev/null", ...store, ...environment },
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+    await until("it is in the middle of its work", isTime);
+    child.kill("SIGINT");
+    const [stdout, code] = await Promise.all([child.stdout.text(), child.exited]);
+    return { code, report: JSON.parse(stdout) as { counts: number; accepted: number } };
+  }
+
+  const isLoading = async () => {
+    const [row] = await sql<{ loaded: number }[]>`
+      SELECT CAST(coalesce(max(row_count), 0) AS INTEGER) AS loaded FROM generation WHERE state = 'loading'`;
+    return (row?.loaded ?? 0) > 10_000;
+  };
+
+  test.each([
+    ["products", goodProducts, 2],
+    ["personalization", small, 12],
+  ])("what an import of %s made served", async (what, source, counts) => {
+    expect((await pds(["import", what, source], store)).code).toBe(0);
+    expect(await newestCounts("succeeded")).toBe(counts);
+  });
+
+  test.each([
+    ["products", brokenProducts, 250],
+    ["personalization", broken, 12],
+  ])("nothing of an import of %s that is refused", async (what, source, accepted) => {
+    for (const options of [["--dry-run"], []]) {
+      const { code, stdout } = await pds(["import", what, source, "--json", ...options], store);
+      expect(code).toBe(1);
+      expect(JSON.parse(stdout)).toMatchObject({ counts: 0, accepted });
+    }
+    expect(await newestCounts("failed")).toBe(0);
+  });
+
+  test("nothing of an import that is interrupted, although much of it was read", async () => {
+    const { code, report } = await interrupt(["import", "personalization", large, "--json"], isLoading, {});
+    expect(code).toBe(1);
+    expect(report.accepted).toBeWithin(10_000, rows);
+    expect(report.counts).toBe(0);
+    expect(await newestCounts("failed")).toBe(0);
+  });
+
+  test("nothing of an import that is ended at its time limit", async () => {
+    const { code } = await pds(["run", "personalization-import"], { ...store, PDS_CONFIG: limited });
+    expect(code).toBe(1);
+    expect(await newestCounts("failed")).toBe(0);
+    const [{ reason, report } = {}] = await sql<{ reason: string; report: string }[]>`
+      SELECT reason, report FROM run ORDER BY id DESC LIMIT 1`;
+    expect(reason).toBe("it took longer than its limit of 1 s");
+    // It had read something by then, so that there was something to count.
+    expect(JSON.parse(report ?? "").accepted).toBeGreaterThan(0);
+  });
+
+  test("the products that a synchronization wrote before it was interrupted", async () => {
+    await sql`DELETE FROM product`;
+    const platform = startPlatform({ products: 250 });
+    const environment = { ...environmentOf(platform), PDS_CONFIG: syncing };
+    const isReading = () => asked(platform, "ProductById") >= 40;
+    const { code } = await interrupt(["run", "catalog-sync", "--json"], isReading, environment);
+    expect(code).toBe(1);
+    const counts = await newestCounts("failed");
+    const [row] = await sql<{ stored: number }[]>`SELECT CAST(count(*) AS INTEGER) AS stored FROM product`;
+    expect(counts).toBeGreaterThan(0);
+    // Six are read at once: those under way when it stops may still be written.
+    expect(counts).toBeWithin((row?.stored ?? 0) - 5, (row?.stored ?? 0) + 1);
+  });
+});

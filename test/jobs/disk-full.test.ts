@@ -1,0 +1,324 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdir, readdir, utimes } from "node:fs/promises";
+import { join } from "node:path";
+import { SQL } from "bun";
+import { canMount, pdsOnDisk, pdsWithLimit } from "../support/disk.ts";
+import { feedFiles, writeFeed } from "../support/feed.ts";
+import {
+  createStore,
+  type Environment,
+  endLeases,
+  engines,
+  type Finished,
+  main,
+  pds,
+  serve,
+  temporaryFolder,
+  writeFiles,
+} from "../support/pds.ts";
+import { environmentOf, startPlatform } from "../support/platform.ts";
+import { canHaveSmallDisk, createPostgres } from "../support/postgres.ts";
+import { startStore } from "../support/s3.ts";
+import { until } from "../support/until.ts";
+
+const worlds = await temporaryFolder();
+let created = 0;
+
+interface World {
+  readonly folder: string;
+  readonly temporary: string;
+  readonly environment: Environment & { readonly DATABASE_URL: string };
+}
+
+/** A store that holds a small feed for the brand "acme", and a folder for what is temporary. */
+async function createWorld(url?: string): Promise<World> {
+  const folder = join(worlds, `${created++}`);
+  const temporary = join(folder, "tmp");
+  await mkdir(temporary, { recursive: true });
+  await mkdir(join(folder, "store"));
+  const environment = {
+    DATABASE_URL: url ?? `sqlite:${join(folder, "store", "pds.sqlite")}`,
+    BRAND: "acme",
+    TMPDIR: temporary,
+  };
+  const small = await writeFeed(folder, "small");
+  expect(await pds(["import", "personalization", small], environment)).toMatchObject({ code: 0 });
+  return { folder, temporary, environment };
+}
+
+const linesOf = (count: number) =>
+  [
+    "sku_id,style_code,style_display_seq,style_sku_status",
+    ...Array.from({ length: count }, (_, index) => `NEW${index},NOTE,1,A`),
+    "",
+  ].join("\n");
+
+const manyLines = linesOf(150_000);
+const largeFiles = { ...feedFiles, "pzlines.csv": manyLines };
+
+/** Serves a feed over HTTP. */
+function serveFeed(files: Readonly<Record<string, string>>): string {
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: ({ url }) => {
+      const content = files[new URL(url).pathname.slice(1)];
+      return new Response(content ?? null, {
+        status: content === undefined ? 404 : 200,
+        headers: { ETag: '"1"', "Last-Modified": "Mon, 01 Jan 2024 00:00:00 GMT" },
+      });
+    },
+  });
+  afterAll(() => server.stop(true));
+  return `http://127.0.0.1:${server.port}/`;
+}
+
+async function look<Row>({ environment }: World, query: string): Promise<Row[]> {
+  await using sql = new SQL(environment.DATABASE_URL, { max: 1 });
+  if (environment.DATABASE_URL.startsWith("sqlite:")) await sql`PRAGMA busy_timeout = 5000`;
+  return await sql.unsafe(query);
+}
+
+interface Ended {
+  readonly outcome: string;
+  readonly reason: string;
+  readonly log: string | null;
+}
+
+const lastRun = async (world: World) =>
+  (await look<Ended>(world, "SELECT outcome, reason, log FROM run ORDER BY id DESC LIMIT 1"))[0];
+
+/** The generations that rows or a record of them are left of. */
+const generations = async (world: World) =>
+  (
+    await look<{ id: number }>(
+      world,
+      `SELECT generation AS id FROM personalization_line UNION SELECT generation FROM personalization_style
+      UNION SELECT generation FROM personalization_choice UNION SELECT generation FROM generation_digest
+      UNION SELECT id FROM generation ORDER BY 1`,
+    )
+  ).map(({ id }) => id);
+
+const litter = async ({ temporary }: World) => await readdir(temporary);
+
+/** Of a run that a full disk made fail a person sees one sentence, and nothing of the program. */
+function expectOneSentence({ code, stderr }: Finished, ...parts: RegExp[]): void {
+  expect(stderr.trimEnd().split("\n")).toHaveLength(1);
+  for (const part of parts) expect(stderr).toMatch(part);
+  expect(stderr).not.toMatch(/\.ts:\d+|^ +at |\^/m);
+  expect(code).toBe(1);
+}
+
+describe("with a full temporary folder", () => {
+  const isFull = /the temporary folder \S+\/tmp is full: .*; free some space, or set TMPDIR to another folder/;
+
+  test.each([
+    ["an https feed", "web"],
+    ["a feed in a bucket", "bucket"],
+  ])("an import of %s fails in one sentence and leaves nothing behind", async (_, kind) => {
+    const world = await createWorld();
+    using store = await startStore();
+    for (const [name, content] of Object.entries(largeFiles)) store.objects.set(`feeds/${name}`, { content });
+    const source = kind === "web" ? serveFeed(largeFiles) : "s3://feeds/";
+    const environment = { ...world.environment, ...store.environment };
+    const finished = await pdsWithLimit(1000, ["import", "personalization", source], environment);
+    expectOneSentence(finished, isFull, /EFBIG/);
+    expect(await litter(world)).toEqual([]);
+    expect(await lastRun(world)).toMatchObject({ outcome: "failed", reason: expect.stringMatching(isFull) });
+  });
+
+  test.skipIf(!canMount)("an import of a feed that fills the disk does the same", async () => {
+    const world = await createWorld();
+    const disk = { folder: world.temporary, size: "200k", after: `echo left: $(ls -A ${world.temporary})` };
+    const finished = await pdsOnDisk(disk, ["import", "personalization", serveFeed(largeFiles)], world.environment);
+    expectOneSentence(finished, isFull, /ENOSPC/);
+    expect(finished.stdout).toBe("left:\n");
+    expect(await lastRun(world)).toMatchObject({ outcome: "failed", reason: expect.stringMatching(isFull) });
+  });
+
+  test("a configured job records the sentence, without source or stack in its log", async () => {
+    const world = await createWorld();
+    const [PDS_CONFIG = ""] = await writeFiles(world.folder, {
+      "pds.toml": `[jobs.personalization-import]\nsource = "${serveFeed(largeFiles)}"\nsettle_seconds = 0\n`,
+    });
+    const finished = await pdsWithLimit(1000, ["run", "personalization-import"], { ...world.environment, PDS_CONFIG });
+    expectOneSentence(finished, isFull);
+    const run = await lastRun(world);
+    expect(run).toMatchObject({ outcome: "failed", reason: expect.stringMatching(isFull) });
+    expect(run?.log?.split("\n")).toHaveLength(1);
+    expect(await litter(world)).toEqual([]);
+  });
+
+  test("catalog-reconcile fails in one sentence, does not download again, and leaves nothing behind", async () => {
+    const world = await createWorld();
+    const platform = startPlatform({ products: 400 });
+    const [PDS_CONFIG = ""] = await writeFiles(world.folder, { "pds.toml": "[jobs.catalog-reconcile]\n" });
+    const environment = { ...world.environment, ...environmentOf(platform), PDS_CONFIG };
+    const finished = await pdsWithLimit(400, ["run", "catalog-reconcile"], environment);
+    expectOneSentence(finished, isFull, /EFBIG/);
+    expect(platform.counters.bulkDownloads).toBe(1);
+    expect(await litter(world)).toEqual([]);
+    expect(await lastRun(world)).toMatchObject({ outcome: "failed", reason: expect.stringMatching(isFull) });
+    expect(await pds(["run", "catalog-reconcile"], environment)).toMatchObject({ code: 0 });
+  });
+
+  test("a temporary folder that isn't there is named", async () => {
+    const world = await createWorld();
+    const environment = { ...world.environment, TMPDIR: join(world.folder, "nowhere") };
+    const finished = await pds(["import", "personalization", serveFeed(largeFiles)], environment);
+    expectOneSentence(finished, /\/nowhere: cannot make a temporary folder there \(ENOENT\): set TMPDIR/);
+  });
+});
+
+describe("the litter of killed runs", () => {
+  test("is removed by the next run of any kind, and nobody else's folder is", async () => {
+    const world = await createWorld();
+    const platform = startPlatform({ products: 10 });
+    const [PDS_CONFIG = ""] = await writeFiles(world.folder, { "pds.toml": "[jobs.catalog-reconcile]\n" });
+    platform.faults.add({ kind: "hang", operation: "BulkDownload" });
+    const reconcile = pds(["run", "catalog-reconcile"], {
+      ...world.environment,
+      ...environmentOf(platform),
+      PDS_CONFIG,
+    });
+    await until("it downloads", async () => (await litter(world)).length > 0);
+    const [left = ""] = await litter(world);
+    const [, kind, pid = "", machine = ""] = left.match(/^pds-(\w+)-(\d+)-(\w+)-\w{6}$/) ?? [];
+    expect(kind).toBe("bulk");
+    process.kill(Number(pid), "SIGKILL");
+    await reconcile;
+    expect(await litter(world)).toEqual([left]);
+
+    const running = `pds-feed-${process.pid}-${machine}-AAAAAA`;
+    const elsewhere = `pds-feed-${pid}-another1machine-AAAAAA`;
+    const old = `pds-feed-${pid}-another1machine-BBBBBB`;
+    const strange = "pds-feedback";
+    for (const name of [running, elsewhere, old, strange]) await mkdir(join(world.temporary, name));
+    const monthAgo = new Date(Date.now() - 30 * 86_400_000);
+    for (const name of [old, strange]) await utimes(join(world.temporary, name), monthAgo, monthAgo);
+    await pds(["import", "personalization", serveFeed(feedFiles)], world.environment);
+    expect((await litter(world)).sort()).toEqual([elsewhere, running, strange].sort());
+  });
+});
+
+describe("with a full store disk", () => {
+  const cannotGrow =
+    /DATABASE_URL: \S+ cannot grow: its disk is full, or a limit is reached \(.+\); free some space there/;
+
+  test("an import fails in one sentence, its rows are gone, and what is served stays", async () => {
+    const world = await createWorld();
+    const before = await generations(world);
+    const large = await writeFeed(world.folder, "large", largeFiles);
+    await using service = await serve({ ...world.environment, MEMORY_MEGABYTES: "0" });
+    const ask = async () => {
+      const response = await service.get("/api/v1/products/pz/MUG");
+      return { status: response.status, text: await response.text() };
+    };
+    const answers = [await ask()];
+    let isOver = false;
+    const [finished] = await Promise.all([
+      pdsWithLimit(3000, ["import", "personalization", large], world.environment).finally(() => {
+        isOver = true;
+      }),
+      (async () => {
+        while (!isOver) {
+          answers.push(await ask());
+          await Bun.sleep(50);
+        }
+      })(),
+    ]);
+    answers.push(await ask());
+    expectOneSentence(finished, cannotGrow);
+    expect(await generations(world)).toEqual(before);
+    expect(await lastRun(world)).toMatchObject({ outcome: "failed", reason: expect.stringMatching(cannotGrow) });
+    expect(answers[0]?.status).toBe(200);
+    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    // Where there is room it succeeds.
+    expect(await pds(["import", "personalization", large], world.environment)).toMatchObject({ code: 0 });
+  }, 120_000);
+
+  test.skipIf(!canMount)(
+    "an import stops while there is room to clean up, and says how much it needs",
+    async () => {
+      const world = await createWorld();
+      const large = await writeFeed(world.folder, "large", { ...feedFiles, "pzlines.csv": linesOf(450_000) });
+      const store = join(world.folder, "disk");
+      const kept = join(world.folder, "kept");
+      await mkdir(store);
+      await mkdir(kept);
+      const disk = { folder: store, size: "18m", after: `cp ${store}/* ${kept}` };
+      const finished = await pdsOnDisk(disk, ["import", "personalization", large], {
+        ...world.environment,
+        DATABASE_URL: `sqlite:${store}/pds.sqlite`,
+      });
+      expectOneSentence(finished, /DATABASE_URL: the disk of \S+ is full: \d+ MB are left, and an import needs 16 MB/);
+      const copy = { ...world, environment: { ...world.environment, DATABASE_URL: `sqlite:${kept}/pds.sqlite` } };
+      expect(await generations(copy)).toEqual([]);
+      expect(await lastRun(copy)).toMatchObject({ outcome: "failed", reason: expect.stringContaining("MB are left") });
+    },
+    120_000,
+  );
+
+  test.skipIf(!canHaveSmallDisk)(
+    "the same is so of a server's",
+    async () => {
+      const postgres = await createPostgres([], 24);
+      afterAll(() => postgres.remove());
+      const url = new URL(postgres.url);
+      url.pathname = "tight";
+      await using sql = new SQL(postgres.url, { max: 1 });
+      await sql.unsafe("CREATE DATABASE tight TABLESPACE small");
+      const world = await createWorld(url.href);
+      const before = await generations(world);
+      const large = await writeFeed(world.folder, "large", { ...feedFiles, "pzlines.csv": linesOf(200_000) });
+      await using service = await serve({ ...world.environment, MEMORY_MEGABYTES: "0" });
+      const answer = await (await service.get("/api/v1/products/pz/MUG")).text();
+      const finished = await pds(["import", "personalization", large], world.environment);
+      expectOneSentence(finished, cannotGrow, /No space left on device/);
+      expect(await generations(world)).toEqual(before);
+      expect(await lastRun(world)).toMatchObject({ outcome: "failed", reason: expect.stringMatching(cannotGrow) });
+      expect(await (await service.get("/api/v1/products/pz/MUG")).text()).toBe(answer);
+      const small = await writeFeed(world.folder, "again", { ...feedFiles, "pzlines.csv": linesOf(1000) });
+      expect(await pds(["import", "personalization", small, "--force"], world.environment)).toMatchObject({ code: 0 });
+    },
+    120_000,
+  );
+
+  test("a store that can't even be opened is named in one sentence", async () => {
+    const world = await createWorld();
+    const environment = { ...world.environment, DATABASE_URL: `sqlite:${join(world.folder, "new.sqlite")}` };
+    expectOneSentence(await pdsWithLimit(20, ["history"], environment), /new\.sqlite cannot grow/);
+  });
+});
+
+describe.each(engines)("on %s, what a killed import left behind", (engine) => {
+  test("is removed by the next import of any brand, unless it is still under way", async () => {
+    const world = await createWorld(await createStore(engine));
+    const before = await generations(world);
+    const large = await writeFeed(world.folder, "large", largeFiles);
+    const child = Bun.spawn([process.execPath, main, "import", "personalization", large, "--brand", "killed"], {
+      env: { PATH: process.env.PATH, PDS_CONFIG: "/dev/null", ...world.environment },
+      stdio: ["ignore", "ignore", "ignore"],
+    });
+    await until("it has stored rows", async () => {
+      const [loading] = await look<{ rows: number }>(
+        world,
+        "SELECT row_count AS rows FROM generation WHERE state = 'loading'",
+      );
+      return (loading?.rows ?? 0) > 1000;
+    });
+    child.kill("SIGKILL");
+    await child.exited;
+    const [left = 0] = (await generations(world)).filter((id) => !before.includes(id));
+    expect(left).toBeGreaterThan(0);
+    const other = (name: string) => pds(["import", "personalization", large, "--brand", name], world.environment);
+    // Until its lease ends it counts as under way.
+    await look(world, "UPDATE run SET lease_until = '9999' WHERE finished_at IS NULL");
+    expect(await other("second")).toMatchObject({ code: 0 });
+    expect(await generations(world)).toContain(left);
+    await endLeases(world.environment.DATABASE_URL);
+    expect(await other("third")).toMatchObject({ code: 0 });
+    expect(await generations(world)).not.toContain(left);
+    expect(await generations(world)).toHaveLength(before.length + 2);
+  }, 120_000);
+});

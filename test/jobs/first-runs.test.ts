@@ -1,0 +1,147 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { SQL } from "bun";
+import { toJson } from "../../src/json.ts";
+import { toProduct } from "../support/catalog.ts";
+import { feedFiles, writeFeed } from "../support/feed.ts";
+import { createStore, engines, pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { asked, environmentOf, startPlatform } from "../support/platform.ts";
+import { until } from "../support/until.ts";
+
+// A job that has never succeeded runs when the service starts.
+const folder = await temporaryFolder();
+
+/** Takes every request and never answers. */
+const silence = Bun.serve({
+  hostname: "127.0.0.1",
+  port: 0,
+  idleTimeout: 0,
+  fetch: () => new Promise<Response>(() => {}),
+});
+afterAll(() => silence.stop(true));
+
+const [products = "", manyProducts = ""] = await writeFiles(folder, {
+  "products.ndjson": `${toJson(toProduct(1))}\n`,
+  "many.ndjson": Array.from({ length: 3000 }, (_, index) => `${toJson(toProduct(index + 1))}\n`).join(""),
+});
+const lines = Array.from({ length: 20_000 }, (_, index) => `SKU-${index},SCRIPT,1,A\n`).join("");
+const [small, large] = await Promise.all([
+  writeFeed(folder, "small"),
+  writeFeed(folder, "large", { ...feedFiles, "pzlines.csv": feedFiles["pzlines.csv"] + lines }),
+]);
+
+const feedTable = (brand: string, source: string) =>
+  `[[jobs.personalization-import]]\nbrand = "${brand}"\nsource = "${source}"\nsettle_seconds = 0\n`;
+
+const everySecond = 'schedule = "* * * * * *"';
+const [established = "", hanging = "", many = "", platformJobs = ""] = await writeFiles(folder, {
+  "established.toml": `[jobs.catalog-import]\nsource = ["${products}"]\n${everySecond}\n`,
+  "hanging.toml": [
+    `[jobs.catalog-import]\nsource = ["${products}"]\n${everySecond}\n`,
+    feedTable("hangs", silence.url.href),
+    feedTable("follows", small),
+    `[jobs.history-retention]\n${everySecond}\n`,
+  ].join("\n"),
+  "many.toml": [
+    `[jobs.catalog-import]\nsource = ["${manyProducts}"]\n`,
+    ...["one", "two", "three"].map((brand) => feedTable(brand, large)),
+    "[jobs.history-retention]\n",
+  ].join("\n"),
+  "platform.toml": '[jobs.catalog-reconcile]\nschedule = "off"\n[jobs.catalog-sync]\nschedule = "off"\n',
+});
+
+interface Run {
+  readonly job: string;
+  readonly brand: string;
+  readonly scheduled: string | null;
+  readonly outcome: string | null;
+}
+
+function openRuns(url: string) {
+  const sql = new SQL(url, { max: 1 });
+  afterAll(() => sql.close());
+  return async (): Promise<Run[]> => [
+    ...(await sql<Run[]>`SELECT job, brand, scheduled_at AS scheduled, outcome FROM run ORDER BY id`),
+  ];
+}
+
+describe.each([...engines])("on %s, first runs", (engine) => {
+  test("that hang hold back neither other jobs nor schedules, and the service is ready in ten seconds", async () => {
+    const store = { DATABASE_URL: await createStore(engine), BRAND: "acme" };
+    expect((await pds(["run", "catalog-import"], { ...store, PDS_CONFIG: established })).code).toBe(0);
+    const environment = { ...store, PDS_CONFIG: hanging };
+    const begunAt = performance.now();
+    const services = await Promise.all(["tell", "fail"].map((STALE_DATA) => serve({ ...environment, STALE_DATA })));
+    const tookMs = performance.now() - begunAt;
+    const runs = openRuns(store.DATABASE_URL);
+    try {
+      // As long as it waits for its first data.
+      expect(tookMs).toBeWithin(9500, 18_000);
+      const all = await runs();
+      const of = (job: string, brand = "acme") => all.filter((run) => run.job === job && run.brand === brand);
+      const feedJob = "personalization-import";
+      expect(of(feedJob, "hangs")).toMatchObject([{ outcome: null }]);
+      expect(of(feedJob, "follows")).toMatchObject([{ outcome: "succeeded", scheduled: null }]);
+      expect(of("history-retention")[0]).toMatchObject({ outcome: "succeeded", scheduled: null });
+      for (const job of ["catalog-import", "history-retention"]) {
+        expect(of(job).filter(({ scheduled }) => scheduled !== null).length).toBeGreaterThan(1);
+      }
+
+      const data = "the first run has not ended: personalization-import for hangs";
+      const [telling, failing] = await Promise.all(
+        services.map(async (service) => {
+          const response = await service.get("/readyz");
+          return { code: response.status, ...((await response.json()) as { status: string; checks: object }) };
+        }),
+      );
+      expect(telling).toEqual({
+        code: 200,
+        status: "degraded",
+        // Jobs that are due every second may be late on a machine that has much else to do.
+        checks: { service: "ok", database: "ok", data, jobs: expect.any(String) },
+      });
+      expect(failing).toMatchObject({ code: 503, status: "not ready", checks: { data } });
+      expect(services[0]?.log()).toContain(`listening before the first data is complete: ${data}`);
+      expect(await (await services[0]?.get("/api/v1/products/pz/MUG"))?.text()).toContain("SCRIPT");
+    } finally {
+      await Promise.all(services.map((service) => service.stop()));
+    }
+    expect((await runs()).find(({ brand }) => brand === "hangs")).toMatchObject({ outcome: "failed" });
+  }, 60_000);
+
+  test("of several jobs all succeed side by side, each once", async () => {
+    const store = { DATABASE_URL: await createStore(engine), BRAND: "acme" };
+    await using service = await serve({ ...store, PDS_CONFIG: many });
+    const runs = openRuns(store.DATABASE_URL);
+    const isLoaded = async () => {
+      const { checks } = (await (await service.get("/readyz")).json()) as { checks: { data: string } };
+      return checks.data === "ok";
+    };
+    await until("every first run has ended", isLoaded, 50_000);
+    const succeeded = { scheduled: null, outcome: "succeeded" };
+    const feedJob = { job: "personalization-import", ...succeeded };
+    expect((await runs()).toSorted((a, b) => (a.job + a.brand < b.job + b.brand ? -1 : 1))).toEqual([
+      { job: "catalog-import", brand: "acme", ...succeeded },
+      { job: "history-retention", brand: "acme", ...succeeded },
+      { ...feedJob, brand: "one" },
+      { ...feedJob, brand: "three" },
+      { ...feedJob, brand: "two" },
+    ]);
+    expect((await service.get("/api/v1/products/3000")).status).toBe(200);
+    expect(await (await service.get("/api/v1/products/pz/SKU-19999")).text()).toContain("SCRIPT");
+  }, 60_000);
+});
+
+test("the first synchronization leaves to the first comparison what that reads in bulk", async () => {
+  const platform = startPlatform({ products: 60, bulk: { createdMs: 200, runningMs: 500 } });
+  const store = { DATABASE_URL: await createStore("sqlite"), BRAND: "acme" };
+  await using service = await serve({ ...store, ...environmentOf(platform), PDS_CONFIG: platformJobs });
+  const runs = openRuns(store.DATABASE_URL);
+  await until("both have run", async () => (await runs()).filter(({ outcome }) => outcome !== null).length >= 2);
+  expect((await runs()).slice(0, 2)).toMatchObject([
+    { job: "catalog-reconcile", outcome: "succeeded" },
+    { job: "catalog-sync", outcome: "succeeded" },
+  ]);
+  expect(asked(platform, "ProductById")).toBe(0);
+  const [id] = platform.catalog.ids(0, 1);
+  expect((await service.get(`/api/v1/products/${id}`)).status).toBe(200);
+});

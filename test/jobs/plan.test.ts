@@ -1,0 +1,488 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import type { PlanOptions } from "../../src/config/index.ts";
+import { type Due, dueAfter, isStale, type Plan, type ScheduledPlan, toPlan } from "../../src/jobs/plan.ts";
+import type { Run } from "../../src/model/job.ts";
+
+/** An instant of 1 June 2026, a Monday, in UTC: `10:00`, or `10:00:00.001`. */
+const at = (time: string) => Date.parse(`2026-06-01T${time}Z`);
+const toText = (instant: number) => new Date(instant).toISOString();
+const [minuteMs, hourMs] = [60_000, 3_600_000];
+
+const options = (given: Partial<PlanOptions>): PlanOptions => ({
+  time_zone: "UTC",
+  limit_seconds: 3600,
+  retries: 0,
+  retry_seconds: 60,
+  missed: "once",
+  ...given,
+});
+
+/** Every hour, unless it is said otherwise. */
+function hourly(given: Partial<PlanOptions> = {}): ScheduledPlan {
+  const { schedule, ...plan } = toPlan(options({ schedule: "0 * * * *", ...given }));
+  if (schedule === undefined) throw new Error("it has a schedule");
+  return { schedule, ...plan };
+}
+
+type Ended = Exclude<Run["outcome"], null>;
+
+/** The last run of a schedule: for when, when it ended and how; under way when it did not end. */
+function run(scheduledAt: string, finishedAt?: string, outcome: Ended = "succeeded", attempt = 1): Run {
+  return {
+    id: 1,
+    job: "personalization-import",
+    brand: "default",
+    scheduledAt: toText(at(scheduledAt)),
+    attempt,
+    startedAt: toText(at(scheduledAt) + 100),
+    finishedAt: finishedAt === undefined ? null : toText(at(finishedAt)),
+    leaseUntil: toText(at(scheduledAt) + hourMs),
+    outcome: finishedAt === undefined ? null : outcome,
+    counts: 0,
+    reason: null,
+    log: null,
+  };
+}
+
+const first = (time: string): Due => ({ at: at(time), scheduledAt: at(time), attempt: 1 });
+const readable = ({ at, scheduledAt, attempt }: Due) => `attempt ${attempt} of ${toText(scheduledAt)} at ${toText(at)}`;
+
+function expectDue(due: Due, expected: Due) {
+  expect(readable(due)).toBe(readable(expected));
+}
+
+const eachMissed = ["once", "skip", "all"] as const;
+
+describe("what is due next", () => {
+  describe.each(eachMissed)("when missed times run %s", (missed) => {
+    const plan = hourly({ missed });
+
+    test("is the next time while there is no run yet", () => {
+      expectDue(dueAfter(plan, undefined, at("09:30"), at("09:30")), first("10:00"));
+      expectDue(dueAfter(plan, undefined, at("09:30"), at("09:59:59.999")), first("10:00"));
+    });
+
+    test("stays so when it has come, until there is a run for it", () => {
+      expectDue(dueAfter(plan, undefined, at("09:30"), at("10:00")), first("10:00"));
+      expectDue(dueAfter(plan, undefined, at("09:30"), at("10:00:05")), first("10:00"));
+      expectDue(dueAfter(plan, run("09:00", "09:01"), at("08:30"), at("10:00:05")), first("10:00"));
+    });
+
+    test("is not a time of the very instant at which one begins to look, nor one before", () => {
+      expectDue(dueAfter(plan, undefined, at("10:00"), at("10:00")), first("11:00"));
+      expectDue(dueAfter(plan, undefined, at("10:00:00.001"), at("10:30")), first("11:00"));
+    });
+
+    test("is the time after that of a run that ended early", () => {
+      expectDue(dueAfter(plan, run("10:00", "10:00:01"), at("09:30"), at("10:00:01")), first("11:00"));
+      expectDue(dueAfter(plan, run("10:00", "10:59:59.999"), at("09:30"), at("10:59:59.999")), first("11:00"));
+    });
+
+    test("is the time after that of a run that is under way", () => {
+      expectDue(dueAfter(plan, run("10:00"), at("09:30"), at("10:30")), first("11:00"));
+    });
+
+    test("counts from the time of the run, not from when it began", () => {
+      const late = { ...run("10:00", "10:40"), startedAt: toText(at("10:35")) };
+      expectDue(dueAfter(plan, late, at("09:30"), at("10:41")), first("11:00"));
+    });
+
+    // The machine that stored the last run may have been ahead.
+    test("is the time after the last run also when the clock says that it lies ahead", () => {
+      expectDue(dueAfter(plan, run("10:00", "10:01"), at("09:30"), at("09:45")), first("11:00"));
+      expectDue(dueAfter(plan, run("10:00"), at("09:30"), at("09:45")), first("11:00"));
+    });
+  });
+
+  const missedTimes: readonly (readonly [
+    about: string,
+    last: Run | undefined,
+    since: string,
+    now: string,
+    due: Readonly<Record<PlanOptions["missed"], string>>,
+  ])[] = [
+    [
+      "one time passed while the last run was under way, which has ended",
+      run("10:00", "11:30"),
+      "09:30",
+      "11:30",
+      { once: "11:00", skip: "12:00", all: "11:00" },
+    ],
+    [
+      "two times passed while the last run was under way, which has ended",
+      run("10:00", "12:30"),
+      "09:30",
+      "12:30",
+      { once: "12:00", skip: "13:00", all: "11:00" },
+    ],
+    [
+      "two times have passed while the last run is under way",
+      run("10:00"),
+      "09:30",
+      "12:30",
+      { once: "12:00", skip: "13:00", all: "11:00" },
+    ],
+    [
+      "the last run ended at the very instant of the next time",
+      run("10:00", "11:00"),
+      "09:30",
+      "11:00",
+      { once: "11:00", skip: "12:00", all: "11:00" },
+    ],
+    [
+      "the last run was abandoned long after",
+      run("10:00", "13:30", "abandoned"),
+      "09:30",
+      "13:30",
+      { once: "13:00", skip: "14:00", all: "11:00" },
+    ],
+    [
+      "nothing ran for some hours",
+      run("10:00", "10:01"),
+      "15:30",
+      "15:30",
+      { once: "15:00", skip: "16:00", all: "11:00" },
+    ],
+    [
+      "nothing ran, and it is again the time right now",
+      run("10:00", "10:01"),
+      "15:00",
+      "15:00",
+      { once: "15:00", skip: "16:00", all: "11:00" },
+    ],
+    [
+      "nothing ran, and the last run had ended late",
+      run("10:00", "11:20"),
+      "15:30",
+      "15:40",
+      { once: "15:00", skip: "16:00", all: "11:00" },
+    ],
+    [
+      "a time that was skipped was waited for since, and has come",
+      run("10:00", "10:01"),
+      "15:30",
+      "16:00",
+      { once: "16:00", skip: "16:00", all: "11:00" },
+    ],
+  ];
+  const cases = missedTimes.flatMap(([about, last, since, now, due]) =>
+    eachMissed.map((missed) => [missed, about, last, since, now, due[missed]] as const),
+  );
+  test.each(cases.map((each) => [...each] as [...typeof each]))(
+    "run %s: %s",
+    (missed, _about, last, since, now, due) => {
+      expectDue(dueAfter(hourly({ missed }), last, at(since), at(now)), first(due));
+    },
+  );
+
+  test.each([
+    ["once", "2026-06-01T15:00:00.000Z"],
+    ["skip", "2026-06-01T16:00:00.000Z"],
+    ["all", "2026-01-01T01:00:00.000Z"],
+  ] as const)("after months without a run is, with missed times that run %s, %s", (missed, due) => {
+    const last = {
+      ...run("10:00", "10:01"),
+      scheduledAt: "2026-01-01T00:00:00.000Z",
+      finishedAt: "2026-01-01T00:01:00.000Z",
+    };
+    expect(toText(dueAfter(hourly({ missed }), last, at("15:30"), at("15:30")).scheduledAt)).toBe(due);
+  });
+
+  test("is once the latest of the times since one began to look, when there is no run yet", () => {
+    // As when the store could not be reached in between.
+    expectDue(dueAfter(hourly({ missed: "once" }), undefined, at("09:30"), at("12:10")), first("12:00"));
+    expectDue(dueAfter(hourly({ missed: "all" }), undefined, at("09:30"), at("12:10")), first("10:00"));
+  });
+
+  test("follows the zone of the plan", () => {
+    const plan = hourly({ schedule: "30 2 * * *", time_zone: "America/New_York" });
+    const last = { ...run("00:00"), scheduledAt: "2026-03-07T07:30:00.000Z", finishedAt: "2026-03-07T07:31:00.000Z" };
+    const now = Date.parse("2026-03-07T12:00:00Z");
+    // 02:30 does not come on that night.
+    expect(toText(dueAfter(plan, last, now, now).at)).toBe("2026-03-08T07:00:00.000Z");
+  });
+
+  /** A replica that was down until `now`: the times that it runs, each of which takes so long, until it has to wait. */
+  function catchUp(missed: PlanOptions["missed"], takesMs: number, now: number): string[] {
+    const plan = hourly({ missed });
+    const times: string[] = [];
+    const since = now;
+    let last = run("03:00", "03:01");
+    for (let time = now; ; time += takesMs) {
+      const due = dueAfter(plan, last, since, time);
+      if (due.at > time) return [...times, `waits for ${toText(due.at).slice(11, 16)}`];
+      times.push(toText(due.scheduledAt).slice(11, 16));
+      const finishedAt = toText(time + takesMs);
+      last = { ...last, scheduledAt: toText(due.scheduledAt), attempt: due.attempt, finishedAt };
+    }
+  }
+
+  test.each([
+    ["once", 1, ["06:00", "waits for 07:00"]],
+    ["skip", 1, ["waits for 07:00"]],
+    ["all", 1, ["04:00", "05:00", "06:00", "waits for 07:00"]],
+    // While it catches up, 07:00 comes too.
+    ["once", 40, ["06:00", "07:00", "waits for 08:00"]],
+    ["all", 20, ["04:00", "05:00", "06:00", "07:00", "waits for 08:00"]],
+  ] as const)("after a long time down, run %s in %d minutes each, comes in this order", (missed, minutes, times) => {
+    expect(catchUp(missed, minutes * minuteMs, at("06:30"))).toEqual([...times]);
+  });
+});
+
+describe("a retry", () => {
+  const plan = hourly({ retries: 2, retry_seconds: 300 });
+  const again = (time: string, attempt: number, scheduledAt = "10:00"): Due => ({
+    at: at(time),
+    scheduledAt: at(scheduledAt),
+    attempt,
+  });
+
+  test.each([
+    ["is due some time after a failure", plan, run("10:00", "10:01", "failed"), "10:02", again("10:06", 2)],
+    [
+      "is due some time after a run was abandoned",
+      plan,
+      run("10:00", "10:31", "abandoned"),
+      "10:32",
+      again("10:36", 2),
+    ],
+    ["stays due", plan, run("10:00", "10:01", "failed"), "10:59:59.999", again("10:06", 2)],
+    ["is for the same time once more", plan, run("10:00", "10:07", "failed", 2), "10:08", again("10:12", 3)],
+    [
+      "may come as late as right before the next time",
+      plan,
+      run("10:00", "10:54:59.999", "failed"),
+      "10:55",
+      again("10:59:59.999", 2),
+    ],
+    ["comes no more when they are used up", plan, run("10:00", "10:13", "failed", 3), "10:14", first("11:00")],
+    ["comes not when there are to be none", hourly(), run("10:00", "10:01", "failed"), "10:02", first("11:00")],
+    [
+      "comes once when one is allowed",
+      hourly({ retries: 1 }),
+      run("10:00", "10:01", "failed"),
+      "10:02",
+      again("10:02", 2),
+    ],
+    ["comes no more then", hourly({ retries: 1 }), run("10:00", "10:03", "failed", 2), "10:04", first("11:00")],
+    ["comes not after a success", plan, run("10:00", "10:01"), "10:02", first("11:00")],
+    ["comes not after a retry that succeeded", plan, run("10:00", "10:07", "succeeded", 2), "10:08", first("11:00")],
+    ["comes not while a run is under way", plan, run("10:00"), "10:30", first("11:00")],
+    ["comes not while a retry is under way", plan, { ...run("10:00"), attempt: 2 }, "10:30", first("11:00")],
+    ["gives way to a time of the same instant", plan, run("10:00", "10:55", "failed"), "10:56", first("11:00")],
+    ["gives way to a time before it", plan, run("10:00", "10:58", "failed"), "10:59", first("11:00")],
+    ["gives way to a time that is due", plan, run("10:00", "10:01", "failed"), "11:00", first("11:00")],
+    [
+      "gives way to a time that was due before the run failed",
+      plan,
+      run("10:00", "11:20", "failed"),
+      "11:21",
+      first("11:00"),
+    ],
+  ] as const)("%s", (_about, given, last, now, due) => {
+    expectDue(dueAfter(given, last, at("09:30"), at(now)), due);
+  });
+
+  test.each([
+    ["once", "12:00"],
+    ["all", "11:00"],
+  ] as const)("gives way to times that were missed, which run %s", (missed, due) => {
+    const given = hourly({ retries: 2, retry_seconds: 300, missed });
+    expectDue(dueAfter(given, run("10:00", "10:01", "failed"), at("12:10"), at("12:10")), first(due));
+  });
+
+  test.each(eachMissed)("leaves the next time where it is, with missed times that run %s", (missed) => {
+    const given = hourly({ retries: 2, retry_seconds: 300, missed });
+    expectDue(dueAfter(given, run("10:00", "10:01", "failed"), at("09:30"), at("10:02")), again("10:06", 2));
+    expectDue(dueAfter(given, run("10:00", "10:07", "succeeded", 2), at("09:30"), at("10:08")), first("11:00"));
+    expectDue(dueAfter(given, run("11:00", "11:01", "failed"), at("09:30"), at("11:02")), again("11:06", 2, "11:00"));
+  });
+
+  test.each([
+    ["once", "12:00"],
+    ["skip", "13:00"],
+    ["all", "11:00"],
+  ] as const)("that ended late is followed like a run that did, with missed times that run %s", (missed, due) => {
+    const given = hourly({ retries: 2, retry_seconds: 300, missed });
+    expectDue(dueAfter(given, run("10:00", "12:20", "succeeded", 2), at("09:30"), at("12:20")), first(due));
+  });
+});
+
+describe("replicas that began at different times", () => {
+  const lastRun = fc
+    .record({
+      scheduled: fc.integer({ min: 0, max: 23 }),
+      tookMs: fc.option(fc.integer({ min: 0, max: 5 * hourMs }), { nil: undefined }),
+      outcome: fc.constantFrom<Ended>("succeeded", "failed", "abandoned"),
+      attempt: fc.integer({ min: 1, max: 4 }),
+    })
+    .map(({ scheduled, tookMs, outcome, attempt }): Run => {
+      const time = at("00:00") + scheduled * hourMs;
+      return {
+        ...run("00:00"),
+        scheduledAt: toText(time),
+        finishedAt: tookMs === undefined ? null : toText(time + tookMs),
+        outcome: tookMs === undefined ? null : outcome,
+        attempt,
+      };
+    });
+  const instant = fc.integer({ min: at("00:00") - 24 * hourMs, max: at("00:00") + 72 * hourMs });
+  const given = fc.record({
+    schedule: fc.constantFrom("0 * * * *", "*/20 * * * *", "30 6 * * *", "0 9-17/2 * * *", "*/30 * * * * *"),
+    retries: fc.integer({ min: 0, max: 3 }),
+    retry_seconds: fc.integer({ min: 1, max: 7200 }),
+  });
+
+  /** Nobody looks before they began, nor before the last run did what is stored of it. */
+  const afterAll = (last: Run, laterMs: number, ...instants: number[]) =>
+    Math.max(Date.parse(last.finishedAt ?? last.scheduledAt ?? ""), ...instants) + laterMs;
+  const later = fc.integer({ min: 0, max: 10 * hourMs });
+
+  test.each(["once", "all"] as const)(
+    "name the same once there is a last run, with missed times that run %s",
+    (missed) => {
+      fc.assert(
+        fc.property(given, lastRun, instant, instant, later, (options, last, one, other, laterMs) => {
+          const plan = hourly({ ...options, missed });
+          const now = afterAll(last, laterMs, one, other);
+          expectDue(dueAfter(plan, last, one, now), dueAfter(plan, last, other, now));
+        }),
+      );
+    },
+  );
+
+  test("name the same when they all began before the last run ended, with missed times that are left out", () => {
+    fc.assert(
+      fc.property(given, lastRun, later, later, later, (options, last, oneMs, otherMs, laterMs) => {
+        const plan = hourly({ ...options, missed: "skip" });
+        const now = afterAll(last, laterMs);
+        const ended = last.finishedAt === null ? now : Date.parse(last.finishedAt);
+        expectDue(dueAfter(plan, last, ended - oneMs, now), dueAfter(plan, last, ended - otherMs, now));
+      }),
+    );
+  });
+
+  test.each(eachMissed)("never name what has been run, with missed times that run %s", (missed) => {
+    fc.assert(
+      fc.property(given, lastRun, instant, later, (options, last, since, laterMs) => {
+        const due = dueAfter(hourly({ ...options, missed }), last, since, afterAll(last, laterMs, since));
+        const lastTime = Date.parse(last.scheduledAt ?? "");
+        // A claim is for a time and an attempt.
+        const isLater = due.scheduledAt > lastTime && due.attempt === 1 && due.at === due.scheduledAt;
+        const isRetry = due.scheduledAt === lastTime && due.attempt === last.attempt + 1 && due.at > lastTime;
+        expect([isLater, isRetry]).toContain(true);
+      }),
+    );
+  });
+});
+
+describe("a last success", () => {
+  test.each([
+    ["is recent right after", "10:00:01", false],
+    ["is recent until just then", "10:10", false],
+    ["is stale a millisecond later", "10:10:00.001", true],
+  ])("%s, when it may be ten minutes old: %s", (_about, now, stale) => {
+    expect(isStale(hourly({ stale_seconds: 600 }), at("10:00"), undefined, at(now))).toBe(stale);
+    // Under way or not: an age was given.
+    expect(isStale(hourly({ stale_seconds: 600 }), at("10:00"), at("10:00:01"), at(now))).toBe(stale);
+    expect(isStale(toPlan(options({ stale_seconds: 600 })), at("10:00"), undefined, at(now))).toBe(stale);
+  });
+
+  test("may be as old as was given although its schedule has come often since", () => {
+    expect(isStale(hourly({ stale_seconds: 36_000 }), at("05:00"), undefined, at("14:59"))).toBe(false);
+  });
+
+  test("is never stale without a schedule or an age", () => {
+    expect(isStale(toPlan(options({})), 0, undefined, at("10:00"))).toBe(false);
+  });
+
+  // Every hour: the run of 10:00 ended at 10:05, and 11:00 and 12:00 are the two that follow.
+  test.each([
+    ["is recent while one time has passed", undefined, "11:59", false],
+    ["is recent at the instant of the second", undefined, "12:00", false],
+    ["is stale after the second", undefined, "12:00:00.001", true],
+    ["stays stale", undefined, "23:00", true],
+    ["is not stale while a run of the first is under way", "11:00", "15:00", false],
+    ["is not stale while a run that began late, but before the second, is under way", "11:59:59", "15:00", false],
+    ["is not stale while a run that began at the second is under way", "12:00", "15:00", false],
+    // Otherwise a job that fails and is retried without end would never be.
+    ["is stale although a run is under way that began later", "12:00:01", "12:00:02", true],
+  ])("%s", (_about, runningSince, now, stale) => {
+    const running = runningSince === undefined ? undefined : at(runningSince);
+    expect(isStale(hourly(), at("10:05"), running, at(now))).toBe(stale);
+  });
+
+  test.each([
+    ["is recent over the weekend", "2026-06-01T06:30Z", false], // Monday
+    ["is stale after Monday's and Tuesday's failed", "2026-06-02T06:01Z", true],
+  ])("on Friday of a job of working days %s", (_about, now, stale) => {
+    const plan = hourly({ schedule: "0 6 * * MON-FRI" });
+    expect(isStale(plan, Date.parse("2026-05-29T06:10Z"), undefined, Date.parse(now))).toBe(stale);
+  });
+
+  test("that ended at the very instant of a time counts for the time before", () => {
+    expect(isStale(hourly(), at("11:00"), undefined, at("13:00"))).toBe(false);
+    expect(isStale(hourly(), at("11:00"), undefined, at("13:00:00.001"))).toBe(true);
+  });
+});
+
+describe("a plan", () => {
+  test("has milliseconds where the options have seconds", () => {
+    const plan = toPlan(
+      options({
+        schedule: "@daily",
+        time_zone: "Europe/Berlin",
+        retries: 3,
+        retry_seconds: 90,
+        stale_seconds: 7200,
+        missed: "all",
+      }),
+    );
+    expect(plan).toMatchObject({ retries: 3, retryMs: 90_000, staleMs: 7_200_000, limitSeconds: 3600, missed: "all" });
+    expect(plan.schedule).toMatchObject({ expression: "@daily", timeZone: "Europe/Berlin" });
+  });
+
+  test("has no schedule, no age and no addresses unless they are given", () => {
+    const { schedule, staleMs, ping }: Plan = toPlan(options({}));
+    expect([schedule, staleMs, ping]).toEqual([undefined, undefined, {}]);
+  });
+
+  test.each([
+    ["https://hc.example/abc", "https://hc.example/abc/start", "https://hc.example/abc/fail"],
+    ["https://hc.example/abc/", "https://hc.example/abc/start", "https://hc.example/abc/fail"],
+    ["https://hc.example", "https://hc.example/start", "https://hc.example/fail"],
+    ["https://hc.example/", "https://hc.example/start", "https://hc.example/fail"],
+    ["https://hc.example/abc?rid=1", "https://hc.example/abc/start?rid=1", "https://hc.example/abc/fail?rid=1"],
+    [
+      "https://hc.example/abc/?rid=1&a=b",
+      "https://hc.example/abc/start?rid=1&a=b",
+      "https://hc.example/abc/fail?rid=1&a=b",
+    ],
+    ["https://hc.example?rid=1", "https://hc.example/start?rid=1", "https://hc.example/fail?rid=1"],
+    [
+      "https://hc.example/ping/a%2Fb/import",
+      "https://hc.example/ping/a%2Fb/import/start",
+      "https://hc.example/ping/a%2Fb/import/fail",
+    ],
+    [
+      "http://user:word@localhost:8000/abc",
+      "http://user:word@localhost:8000/abc/start",
+      "http://user:word@localhost:8000/abc/fail",
+    ],
+  ])("that pings %s tells it of a success, and above it of the beginning and of a failure", (ping, start, failure) => {
+    expect(toPlan(options({ ping })).ping).toEqual({ start, success: ping, failure });
+  });
+
+  test.each([
+    ["success", { success: "https://hc.example/a" }],
+    ["start and failure", { start: "https://hc.example/a", failure: "https://hc.example/b" }],
+    [
+      "all three",
+      { start: "https://hc.example/a", success: "https://hc.example/b/", failure: "https://hc.example/c?d" },
+    ],
+    ["none", {}],
+  ])("pings the addresses that are given separately: %s", (_, ping) => {
+    expect(toPlan(options({ ping })).ping).toEqual(ping);
+  });
+});

@@ -1,0 +1,747 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { SQL } from "bun";
+import { closeDatabase, openDatabase } from "../../src/database/index.ts";
+import { toJson } from "../../src/json.ts";
+import { toProduct } from "../support/catalog.ts";
+import { writeFeed } from "../support/feed.ts";
+import {
+  createStore,
+  type Engine,
+  type Environment,
+  engines,
+  main,
+  pds,
+  type RunningService,
+  serve,
+  temporaryFolder,
+  writeFiles,
+} from "../support/pds.ts";
+import { until } from "../support/until.ts";
+
+const folder = await temporaryFolder();
+const feed = await writeFeed(folder, "feed");
+const [products = ""] = await writeFiles(folder, { "products.ndjson": `${toJson(toProduct(1))}\n` });
+
+const [hour, day] = [3600, 86_400];
+/** An instant as the store has it. @param seconds how long ago; less than nothing: how soon */
+const ago = (seconds: number) => new Date(Date.now() - seconds * 1000).toISOString();
+
+/** What a test says of a run; the rest is that of one that has just succeeded. */
+interface Row {
+  readonly job?: string;
+  readonly brand?: string;
+  readonly scheduled_at?: string | null;
+  readonly attempt?: number;
+  readonly started_at?: string;
+  readonly finished_at?: string | null;
+  readonly lease_until?: string;
+  readonly outcome?: string | null;
+  readonly counts?: number;
+  readonly reason?: string | null;
+  readonly log?: string | null;
+}
+
+const feedJob = "personalization-import";
+const success = (seconds: number, row: Row = {}): Row => ({
+  started_at: ago(seconds),
+  finished_at: ago(seconds),
+  ...row,
+});
+const failure = (seconds: number, row: Row = {}): Row =>
+  success(seconds, { outcome: "failed", reason: "it was out of luck", ...row });
+const underWay = (seconds: number, row: Row = {}): Row =>
+  success(seconds, { finished_at: null, outcome: null, lease_until: ago(-hour), ...row });
+
+/** A store with its tables. */
+interface Store extends AsyncDisposable {
+  readonly url: string;
+  readonly sql: SQL;
+  /** Adds runs, which is quicker than waiting until they are as old. */
+  insert(...rows: readonly Row[]): Promise<void>;
+}
+
+async function openStore(engine: Engine): Promise<Store> {
+  const url = await createStore(engine);
+  const database = await openDatabase(url);
+  const { sql } = database;
+  const insert = async (...rows: readonly Row[]) => {
+    for (const row of rows) {
+      const whole = {
+        job: feedJob,
+        brand: "acme",
+        lease_until: "",
+        counts: 1,
+        outcome: "succeeded",
+        ...success(0),
+        ...row,
+      };
+      await sql`INSERT INTO run ${sql(whole)}`;
+    }
+  };
+  return { url, sql, insert, [Symbol.asyncDispose]: () => closeDatabase(database) };
+}
+
+let written = 0;
+/** Writes a settings file under a name of its own. @returns its path */
+async function writeSettings(...lines: readonly string[]): Promise<string> {
+  const [path = ""] = await writeFiles(folder, { [`${++written}.toml`]: lines.join("\n") });
+  return path;
+}
+
+/** The table of a job that imports a feed for a brand. */
+const feedTable = (brand: string, ...options: readonly string[]) =>
+  [
+    `[[jobs.${feedJob}]]`,
+    `source = "${feed}"`,
+    "settle_seconds = 0",
+    `brand = ${JSON.stringify(brand)}`,
+    ...options,
+  ].join("\n");
+
+/** Runs a command that shall succeed without a message. @returns its data */
+async function dataOf(args: readonly string[], environment: Environment): Promise<string> {
+  const { code, stdout, stderr } = await pds(args, environment);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  return stdout;
+}
+
+const jsonOf = async (args: readonly string[], environment: Environment) =>
+  JSON.parse(await dataOf([...args, "--json"], environment));
+
+/** The cells of a printed table, below the names of their columns. */
+async function tableOf(args: readonly string[], environment: Environment): Promise<Record<string, string>[]> {
+  const [head = "", ...lines] = (await dataOf(args, environment)).trimEnd().split("\n");
+  const columns = [...head.matchAll(/\S+/g)].map(({ 0: name, index }) => ({ name, index }));
+  return lines.map((line) =>
+    Object.fromEntries(
+      columns.map(({ name, index }, place) => [name, line.slice(index, columns[place + 1]?.index).trim()]),
+    ),
+  );
+}
+
+/** Runs of a job, the oldest first. */
+const runsOf = async ({ sql }: Store, job: string): Promise<Record<string, unknown>[]> => [
+  ...(await sql`SELECT * FROM run WHERE job = ${job} ORDER BY id`),
+];
+
+describe.each([...engines])("on %s, pds jobs", async (engine) => {
+  const store = await openStore(engine);
+  afterAll(() => store[Symbol.asyncDispose]());
+  const environment = {
+    DATABASE_URL: store.url,
+    BRAND: "acme",
+    PDS_CONFIG: await writeSettings(
+      // Noon in Kolkata is half past six in Greenwich, all year round.
+      `[jobs.catalog-import]\nsource = ["${products}"]\nschedule = "0 12 1 1 *"\ntime_zone = "Asia/Kolkata"`,
+      feedTable("fresh", 'schedule = "@hourly"'),
+      feedTable("late", 'schedule = "@hourly"'),
+      feedTable("old", "stale_seconds = 3600"),
+      feedTable("busy"),
+      feedTable("luckless", 'schedule = "0 0 29 2 *"', "retries = 1", "retry_seconds = 7200"),
+      "[jobs.history-retention]",
+    ),
+  };
+  const finished = ago(2 * day);
+  const failed = ago(0.5 * hour);
+  const retried = new Date(Date.parse(failed) + 7_200_000).toISOString();
+  await store.insert(
+    success(0.9 * hour, { brand: "fresh", counts: 12 }),
+    success(2.1 * hour, { brand: "late", scheduled_at: ago(2.1 * hour) }),
+    success(hour + 60, { brand: "old", finished_at: finished }),
+    failure(30, { brand: "busy" }),
+    underWay(20, { brand: "busy" }),
+    failure(hour, { brand: "luckless", finished_at: failed, scheduled_at: ago(hour) }),
+    // What another brand does is not its business.
+    success(1, { brand: "other" }),
+  );
+  /** The next time at which a clock in Greenwich shows a time of the first of January, or of the last of December. */
+  const yearly = (time: string) => {
+    const year = new Date().getUTCFullYear();
+    return [year, year + 1].map((one) => `${one}-${time}`).find((instant) => Date.parse(instant) > Date.now()) ?? "";
+  };
+
+  test("tells what each does, when it runs next, and how long ago it succeeded", async () => {
+    const source = feed;
+    const retention = { job: "history-retention", source: "runs older than 90 days" };
+    const never = { outcome: "never run", finished: "", success: "never", counts: "0", schedule: "", next: "" };
+    const row = { job: feedJob, outcome: "succeeded", counts: "1", source, finished: expect.any(String) };
+    const rows = await tableOf(["jobs"], environment);
+    const next = yearly("01-01T06:30:00Z");
+    expect(rows).toEqual([
+      { ...never, job: "catalog-import", brand: "acme", schedule: "0 12 1 1 *", next, source: products },
+      {
+        ...row,
+        brand: "fresh",
+        schedule: "@hourly",
+        next: expect.any(String),
+        success: expect.stringMatching(/^5\d minutes ago$/),
+        counts: "12",
+      },
+      // That hour is over, and nobody has run it.
+      { ...row, brand: "late", schedule: "@hourly", next: expect.any(String), success: "2 hours ago (too long)" },
+      { ...row, brand: "old", schedule: "", next: "", finished, success: "2 days ago (too long)" },
+      { ...row, brand: "busy", schedule: "", next: "", outcome: "running", success: "never" },
+      // The second attempt comes before the next leap year.
+      {
+        ...row,
+        brand: "luckless",
+        schedule: "0 0 29 2 *",
+        next: retried.replace(/\.\d+/, ""),
+        outcome: "failed",
+        success: "never (too long)",
+      },
+      { ...never, ...retention, brand: "acme" },
+    ]);
+    const nextOf = (brand: string) => Date.parse(rows.find((one) => one.brand === brand)?.next ?? "");
+    expect(nextOf("fresh") - Date.now()).toBeWithin(-5000, hour * 1000);
+    expect(Date.now() - nextOf("late")).toBeWithin(0, hour * 1000 + 5000);
+  });
+
+  test("tells with --json the same, exactly", async () => {
+    const rows = (await jsonOf(["jobs"], environment)) as { brand: string; age: number | null }[];
+    const [unrun, fresh, late, old, busy, luckless] = rows;
+    expect(unrun).toMatchObject({ schedule: "0 12 1 1 *", next: yearly("01-01T06:30:00.000Z"), isStale: false });
+    expect(unrun).toMatchObject({
+      outcome: "never run",
+      lastSuccess: null,
+      age: null,
+      runningSince: null,
+      reason: null,
+    });
+    expect(fresh).toMatchObject({ outcome: "succeeded", counts: 12, isStale: false, runningSince: null });
+    expect(fresh?.age).toBeWithin(0.9 * hour, hour);
+    expect(late).toMatchObject({ schedule: "@hourly", isStale: true });
+    expect(old).toMatchObject({ schedule: null, next: null, lastSuccess: finished, finished, isStale: true });
+    // Without a schedule and a limit nobody expects a success.
+    const [, run] = await store.sql`SELECT started_at FROM run WHERE brand = 'busy' ORDER BY id`;
+    expect(busy).toMatchObject({ runningSince: run.started_at, outcome: "failed", isStale: false });
+    expect(luckless).toMatchObject({ next: retried, reason: "it was out of luck", age: null, isStale: true });
+  });
+});
+
+test("a job for several brands runs for the one that is named", async () => {
+  await using store = await openStore("sqlite");
+  const environment = {
+    DATABASE_URL: store.url,
+    PDS_CONFIG: await writeSettings(feedTable("First"), feedTable("Second & last")),
+  };
+  for (const args of [[], ["--brand", "first"]]) {
+    const { code, stdout, stderr } = await pds(["run", feedJob, ...args], environment);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toMatch(/^pds: run: --brand: .*"First".*"Second & last".*\n$/);
+  }
+  expect(await runsOf(store, feedJob)).toEqual([]);
+
+  const { code, stdout } = await pds(["run", feedJob, "--brand", "Second & last", "--json"], environment);
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({ job: feedJob, brand: "Second & last", outcome: "succeeded", counts: 12 });
+  expect(await runsOf(store, feedJob)).toMatchObject([{ brand: "Second & last", outcome: "succeeded", counts: 12 }]);
+  expect(await jsonOf(["jobs"], environment)).toMatchObject([
+    { brand: "First", outcome: "never run" },
+    { brand: "Second & last", outcome: "succeeded", counts: 12 },
+  ]);
+});
+
+describe.each([...engines])("on %s, pds run", async (engine) => {
+  const store = await openStore(engine);
+  afterAll(() => store[Symbol.asyncDispose]());
+  const brands = ["ended", "elsewhere", "alive", "silent", "gone"];
+  const PDS_CONFIG = await writeSettings(
+    `[jobs.catalog-import]\nsource = ["${products}"]\nbrand = "elsewhere"`,
+    ...brands.map((brand) => feedTable(brand)),
+  );
+  const environment = { DATABASE_URL: store.url, PDS_CONFIG };
+  const runOf = async (brand: string) => (await runsOf(store, feedJob)).filter((run) => run.brand === brand);
+
+  test("--claimed refuses what is no run of the job for the brand that is under way", async () => {
+    await store.insert(
+      success(60, { brand: "ended" }),
+      underWay(60, { brand: "elsewhere", job: "catalog-import" }),
+      underWay(60, { brand: "elsewhere" }),
+    );
+    const before = [...(await store.sql`SELECT * FROM run ORDER BY id`)];
+    const [ended, otherJob, otherBrand] = before;
+    const refusals = [
+      ["ended", ended.id],
+      ["elsewhere", otherJob.id],
+      ["gone", otherBrand.id],
+      ["gone", 999],
+      ["gone", Number.MAX_SAFE_INTEGER],
+      ["gone", "x"],
+    ].map(async ([brand, id]) => {
+      const { code, stdout, stderr } = await pds(["run", feedJob, "--brand", brand, `--claimed=${id}`], environment);
+      expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+      expect(stderr).toBe(`pds: run: no run ${id} of ${feedJob} for ${brand} is under way\n`);
+    });
+    await Promise.all(refusals);
+    expect([...(await store.sql`SELECT * FROM run ORDER BY id`)]).toEqual(before);
+  });
+
+  /** Begins to run the job by hand while it is under way. @returns once that waits for a sign of life */
+  async function begin(brand: string) {
+    const child = Bun.spawn([process.execPath, main, "run", feedJob, "--brand", brand], {
+      env: { PATH: process.env.PATH, ...environment },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let said = "";
+    const heard = (async () => {
+      for await (const chunk of child.stderr.pipeThrough(new TextDecoderStream())) said += chunk;
+    })();
+    await until("it waits", () => said.includes("waiting for its sign of life"));
+    return async () => {
+      await Promise.all([child.exited, heard]);
+      return { code: child.exitCode, stdout: await child.stdout.text(), stderr: said };
+    };
+  }
+
+  test("waits for a sign of life of the run that is under way, and leaves that alone", async () => {
+    await store.insert(underWay(60, { brand: "alive" }));
+    const ended = await begin("alive");
+    const [run] = await runOf("alive");
+    const lease_until = ago(-2 * hour);
+    await store.sql`UPDATE run SET lease_until = ${lease_until} WHERE brand = 'alive'`;
+    const { code, stdout, stderr } = await ended();
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toContain(`pds: ${feedJob} is running for alive already, since ${run?.started_at}: try again when`);
+    expect(await runOf("alive")).toEqual([{ ...run, lease_until }] as Record<string, unknown>[]);
+  });
+
+  test("goes on when there is none until the lease is over, and the other run is abandoned", async () => {
+    await store.insert(underWay(60, { brand: "silent" }));
+    const ended = await begin("silent");
+    const [run] = await runOf("silent");
+    // What otherwise time does.
+    await store.sql`UPDATE run SET lease_until = ${ago(0.001)} WHERE brand = 'silent'`;
+    expect(await ended()).toMatchObject({ code: 0, stdout: expect.stringMatching(/: 12 imported for silent\n$/) });
+    expect(await runOf("silent")).toMatchObject([
+      { id: run?.id, outcome: "abandoned", counts: 1, reason: expect.stringContaining("no sign of life") },
+      { outcome: "succeeded", counts: 12, reason: null },
+    ]);
+  });
+
+  test("does not wait for a run whose lease is over already", async () => {
+    await store.insert(underWay(60, { brand: "gone", lease_until: ago(1) }));
+    expect(await pds(["run", feedJob, "--brand", "gone"], environment)).toMatchObject({
+      code: 0,
+      stderr: expect.not.stringContaining("waiting"),
+    });
+    expect(await runOf("gone")).toMatchObject([{ outcome: "abandoned" }, { outcome: "succeeded" }]);
+  });
+});
+
+describe.each([...engines])("on %s, pds history", async (engine) => {
+  const store = await openStore(engine);
+  afterAll(() => store[Symbol.asyncDispose]());
+  const environment = { DATABASE_URL: store.url };
+  /** A run of so many seconds that ended one minute after the one before it. */
+  const run = (minute: number, seconds: number, row: Row): Row => {
+    const end = Date.parse("2026-01-01T00:00:00.500Z") + minute * 60_000;
+    const started_at = new Date(end - seconds * 1000).toISOString();
+    return { started_at, finished_at: new Date(end).toISOString(), ...row };
+  };
+  const scheduled_at = "2026-01-01T00:00:00.000Z";
+  const lost = "its process gave no sign of life until its lease ended";
+  await store.insert(
+    run(1, 0.25, { job: "catalog-sync", counts: 0 }),
+    run(2, 180, { brand: "A & b", counts: 12, scheduled_at }),
+    run(3, 3 * hour, {
+      outcome: "failed",
+      reason: "two\n  lines",
+      log: "first\nlast\n",
+      counts: 7,
+      attempt: 2,
+      scheduled_at,
+    }),
+    run(4, 3 * day, { outcome: "abandoned", reason: lost, counts: 0 }),
+    underWay(60, { brand: "busy" }),
+  );
+
+  test("tells how each run ended, how long it took, and why it did not succeed", async () => {
+    const row = { job: feedJob, brand: "acme", outcome: "succeeded", reason: "" };
+    const rows = [
+      { ...row, created_at: "2026-01-01T00:01:00Z", job: "catalog-sync", duration: "0.3 s", counts: "0" },
+      { ...row, created_at: "2026-01-01T00:02:00Z", brand: "A & b", duration: "3 minutes", counts: "12" },
+      {
+        ...row,
+        created_at: "2026-01-01T00:03:00Z",
+        outcome: "failed",
+        duration: "3 hours",
+        counts: "7",
+        reason: "two lines",
+      },
+      {
+        ...row,
+        created_at: "2026-01-01T00:04:00Z",
+        outcome: "abandoned",
+        duration: "3 days",
+        counts: "0",
+        reason: lost,
+      },
+    ];
+    expect(await tableOf(["history", "asc"], environment)).toEqual(rows);
+    expect(await tableOf(["history"], environment)).toEqual(rows.toReversed());
+  });
+
+  test("tells with --json all that is known of them, beside what the operation answers", async () => {
+    const row = { job: feedJob, brand: "acme", outcome: "succeeded", attempt: 1, reason: null, log: null };
+    const histories = [
+      { ...row, created_at: "2026-01-01T00:01:00Z", job: "catalog-sync", seconds: 0.25, counts: 0, scheduled_at: null },
+      { ...row, created_at: "2026-01-01T00:02:00Z", brand: "A & b", seconds: 180, counts: 12, scheduled_at },
+      {
+        ...row,
+        created_at: "2026-01-01T00:03:00Z",
+        outcome: "failed",
+        seconds: 3 * hour,
+        counts: 7,
+        scheduled_at,
+        attempt: 2,
+        reason: "two\n  lines",
+        log: "first\nlast\n",
+      },
+      {
+        ...row,
+        created_at: "2026-01-01T00:04:00Z",
+        outcome: "abandoned",
+        seconds: 3 * day,
+        counts: 0,
+        scheduled_at: null,
+        reason: lost,
+      },
+    ];
+    expect(await jsonOf(["history", "asc"], environment)).toEqual({ histories });
+    expect(await jsonOf(["history"], environment)).toEqual({ histories: histories.toReversed() });
+  });
+});
+
+/** The samples of a text of Prometheus, by name and labels. */
+function samplesOf(text: string): Map<string, number> {
+  const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  return new Map(
+    lines.map((line) => [line.slice(0, line.lastIndexOf(" ")), Number(line.slice(line.lastIndexOf(" ")))]),
+  );
+}
+
+describe.each([...engines])("on %s, /metrics", async (engine) => {
+  const store = await openStore(engine);
+  afterAll(() => store[Symbol.asyncDispose]());
+  const odd = 'A "b" \\ c\\n é{}=,';
+  const PDS_CONFIG = await writeSettings(
+    `[jobs.catalog-import]\nsource = ["${products}"]\nbrand = "unrun"\nschedule = "0 12 1 1 *"\ntime_zone = "Asia/Kolkata"`,
+    feedTable(odd, 'schedule = "@hourly"'),
+    feedTable("busy"),
+  );
+  const environment = { DATABASE_URL: store.url, PDS_CONFIG, SCHEDULER: "off" };
+  const [succeeded, failed] = [ago(3 * hour), ago(2 * hour)];
+  const started_at = new Date(Date.parse(failed) - 90_500).toISOString();
+  await store.insert(
+    success(4 * hour, { brand: odd, finished_at: succeeded, counts: 12 }),
+    failure(2 * hour, { brand: odd, started_at, finished_at: failed, counts: 7, scheduled_at: failed }),
+    success(60, { brand: "busy", counts: 0 }),
+    underWay(30, { brand: "busy" }),
+  );
+  const typeOf = (name: string, isHistogram: boolean) =>
+    isHistogram ? "histogram" : name.endsWith("_total") ? "counter" : "gauge";
+  const read = async (service: RunningService, headers = {}) => {
+    const response = await fetch(`${service.adminUrl}/metrics`, { headers });
+    expect(response.status).toBe(200);
+    expect(response.headers.get("content-type")).toStartWith("text/plain; version=0.0.4");
+    const text = await response.text();
+    const types = new Map([...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(([, name = "", type = ""]) => [name, type]));
+    for (const sample of new Set([...samplesOf(text).keys()].map((key) => key.replace(/\{.*/s, "")))) {
+      const [, histogram = ""] = sample.match(/^(.+)_(?:bucket|sum|count)$/) ?? [];
+      const name = types.get(histogram) === "histogram" ? histogram : sample;
+      expect(text).toMatch(new RegExp(`^# HELP ${name} .+\\.$`, "m"));
+      expect(types.get(name)).toBe(typeOf(name, name === histogram));
+    }
+    return samplesOf(text);
+  };
+  /** A job's gauges without their labels. */
+  const gaugesOf = (samples: Map<string, number>, labels: string) =>
+    Object.fromEntries(
+      [...samples].flatMap(([key, value]) => {
+        const [, name, of, outcome] = key.match(/^pds_job_(\w+)\{(.*?)(?:,outcome="(\w+)")?\}$/) ?? [];
+        return of === labels ? [[outcome === undefined ? name : `${name} ${outcome}`, value]] : [];
+      }),
+    );
+
+  test("gives each gauge of each job and brand, and leaves out what is not known", async () => {
+    await using service = await serve(environment);
+    const samples = await read(service);
+    const oddly = gaugesOf(samples, `job="${feedJob}",brand="A \\"b\\" \\\\ c\\\\n é{}=,"`);
+    expect(oddly).toEqual({
+      last_success_timestamp_seconds: Date.parse(succeeded) / 1000,
+      last_success_age_seconds: expect.any(Number),
+      stale: 1,
+      running: 0,
+      next_run_timestamp_seconds: Math.floor(Date.now() / 1000 / hour) * hour,
+      "last_run_outcome succeeded": 0,
+      "last_run_outcome failed": 1,
+      "last_run_outcome abandoned": 0,
+      last_run_timestamp_seconds: Date.parse(failed) / 1000,
+      last_run_duration_seconds: 90.5,
+      last_run_count: 7,
+    });
+    expect(oddly.last_success_age_seconds).toBeWithin(3 * hour, 3.1 * hour);
+    const busy = gaugesOf(samples, `job="${feedJob}",brand="busy"`);
+    expect(busy).toMatchObject({ stale: 0, running: 1, "last_run_outcome succeeded": 1, last_run_count: 0 });
+    expect(busy).not.toHaveProperty("next_run_timestamp_seconds");
+    const unrun = gaugesOf(samples, 'job="catalog-import",brand="unrun"');
+    expect(unrun).toEqual({
+      stale: 0,
+      running: 0,
+      next_run_timestamp_seconds: expect.any(Number),
+      "last_run_outcome succeeded": 0,
+      "last_run_outcome failed": 0,
+      "last_run_outcome abandoned": 0,
+    });
+    expect(new Date((unrun.next_run_timestamp_seconds ?? 0) * 1000).toISOString()).toEndWith("-01-01T06:30:00.000Z");
+    const ofJobs = [...samples.keys()].filter((key) => key.startsWith("pds_job_"));
+    expect(ofJobs.length).toBe([oddly, busy, unrun].flatMap(Object.keys).length);
+
+    // Read at each request: what another replica has done is there at once.
+    await store.insert(success(0, { brand: odd, counts: 13 }));
+    expect(gaugesOf(await read(service), `job="${feedJob}",brand="A \\"b\\" \\\\ c\\\\n é{}=,"`)).toMatchObject({
+      stale: 0,
+      "last_run_outcome succeeded": 1,
+      "last_run_outcome failed": 0,
+      last_run_count: 13,
+    });
+    expect((await service.get("/metrics")).status).toBe(404);
+  });
+
+  test("asks for the admin token when there is one", async () => {
+    const ADMIN_TOKEN = "correct-horse-battery";
+    await using service = await serve({ ...environment, ADMIN_TOKEN });
+    for (const headers of [{}, { authorization: `Bearer ${ADMIN_TOKEN}x` }] as Record<string, string>[]) {
+      const response = await fetch(`${service.adminUrl}/metrics`, { headers });
+      expect(response.status).toBe(401);
+      expect(await response.text()).not.toContain("pds_job");
+    }
+    expect((await read(service, { authorization: `Bearer ${ADMIN_TOKEN}` })).size).toBeGreaterThan(20);
+  });
+});
+
+describe.each([...engines])("on %s, /readyz", async (engine) => {
+  const store = await openStore(engine);
+  afterAll(() => store[Symbol.asyncDispose]());
+  const PDS_CONFIG = await writeSettings(
+    `[jobs.catalog-import]\nsource = ["${products}"]\nbrand = "unrun"\nschedule = "@hourly"`,
+    feedTable("by schedule", 'schedule = "@hourly"'),
+    feedTable("by limit", 'schedule = "@hourly"', "stale_seconds = 14400"),
+    feedTable("by hand"),
+  );
+  const environment = { DATABASE_URL: store.url, PDS_CONFIG, SCHEDULER: "off" };
+  const services = await Promise.all(["tell", "fail"].map((STALE_DATA) => serve({ ...environment, STALE_DATA })));
+  afterAll(() => Promise.all(services.map((service) => service.stop())));
+  const [telling, failing] = services as [RunningService, RunningService];
+
+  /** What both listeners of a service say. */
+  async function ask({ url, adminUrl }: RunningService) {
+    const [one, other] = await Promise.all(
+      [url, adminUrl].map(async (base) => {
+        const response = await fetch(`${base}/readyz`);
+        const { status, checks } = (await response.json()) as { status: string; checks: Record<string, string> };
+        return { code: response.status, status, ...checks } as Record<string, unknown>;
+      }),
+    );
+    expect(one).toEqual(other as typeof one);
+    return one;
+  }
+  const fine = { service: "ok", database: "ok", data: "ok" };
+
+  /** Checks what both say of a history. @param complaint undefined when all is fresh */
+  async function expectTold(complaint: string | undefined, ...rows: readonly Row[]): Promise<void> {
+    await store.sql`DELETE FROM run`;
+    await store.insert(...rows);
+    const [told, failed] = [await ask(telling), await ask(failing)];
+    if (complaint === undefined) {
+      const ready = { code: 200, status: "ready", ...fine, jobs: "ok" };
+      expect([told, failed]).toEqual([ready, ready]);
+    } else {
+      const jobs = expect.stringMatching(new RegExp(`^${complaint}$`));
+      expect(told).toEqual({ code: 200, status: "degraded", ...fine, jobs });
+      expect(failed).toEqual({ code: 503, status: "not ready", ...fine, jobs });
+    }
+  }
+  const by = (kind: string) => ({ brand: `by ${kind}` });
+
+  test("is ready before anything has run, and while nothing is too old", async () => {
+    await expectTold(undefined);
+    await expectTold(undefined, success(0.9 * hour, by("schedule")), success(3.9 * hour, by("limit")));
+    // Nobody has said how old this may be, nor that the other brand is to be there at all.
+    await expectTold(undefined, success(day, by("hand")), failure(60, by("hand")), failure(60, { brand: "other" }));
+  });
+
+  test("is degraded, or with STALE_DATA=fail not ready, when a job was due twice since its last success", async () => {
+    const complaint = `${feedJob} for by schedule last succeeded 10\\d{3} s ago`;
+    await expectTold(complaint, success(3 * hour - 600, by("schedule")));
+    await expectTold(complaint, success(3 * hour - 600, by("schedule")), failure(60, by("schedule")));
+    await store.insert(success(0, by("schedule")));
+    for (const service of services)
+      expect(await ask(service)).toMatchObject({ code: 200, status: "ready", jobs: "ok" });
+  });
+
+  test("lets a run end that began in time, and no other", async () => {
+    const old = success(10 * hour, by("schedule"));
+    await expectTold(undefined, old, underWay(9.5 * hour, by("schedule")));
+    await expectTold(
+      `${feedJob} for by schedule last succeeded 360\\d\\d s ago`,
+      old,
+      underWay(7 * hour, by("schedule")),
+    );
+  });
+
+  test("goes by the limit that is set instead, and names everyone who is beyond", async () => {
+    const limit = `${feedJob} for by limit last succeeded 144\\d\\d s ago`;
+    await expectTold(limit, success(4 * hour + 5, by("limit")));
+    // A run under way is no excuse, nor one that failed.
+    await expectTold(
+      limit,
+      success(4 * hour + 5, by("limit")),
+      failure(60, by("limit")),
+      underWay(3 * hour, by("limit")),
+    );
+    const never = `${feedJob} for by schedule has never succeeded`;
+    await expectTold(`${never}; ${limit}`, success(4 * hour + 5, by("limit")), failure(60, by("schedule")));
+  });
+});
+
+describe.each([...engines])("on %s, SCHEDULER=off", async (engine) => {
+  const store = await openStore(engine);
+  afterAll(() => store[Symbol.asyncDispose]());
+  const environment = {
+    DATABASE_URL: store.url,
+    PDS_CONFIG: await writeSettings(
+      `[jobs.catalog-import]\nsource = ["${products}"]\nbrand = "unrun"\nschedule = "* * * * * *"`,
+      feedTable("unrun"),
+      feedTable("due", 'schedule = "* * * * * *"'),
+    ),
+  };
+  await store.insert(success(hour, { brand: "due", scheduled_at: ago(hour) }));
+  const service = await serve({ ...environment, SCHEDULER: "off" });
+  const startedAt = performance.now();
+  afterAll(() => service.stop());
+
+  test("starts no job, neither the new ones nor those that are due", async () => {
+    await until("two times of the schedule have passed", () => performance.now() - startedAt > 2000);
+    expect(await service.get("/readyz").then((response) => response.json())).toMatchObject({ checks: { data: "ok" } });
+    expect((await service.get("/api/v1/products/1")).status).toBe(404);
+    await service.stop();
+    expect(await runsOf(store, "catalog-import")).toEqual([]);
+    expect(await runsOf(store, feedJob)).toMatchObject([{ brand: "due", outcome: "succeeded" }]);
+    expect(service.log()).not.toContain("run begun");
+    // By an outside scheduler they are run all the same.
+    expect((await pds(["run", "catalog-import"], { ...environment, SCHEDULER: "off" })).code).toBe(0);
+  });
+});
+
+describe.each([...engines])("on %s, history-retention", async (engine) => {
+  const store = await openStore(engine);
+  afterAll(() => store[Symbol.asyncDispose]());
+  const PDS_CONFIG = await writeSettings("[jobs.history-retention]\nkeep_days = 30");
+  const environment = { DATABASE_URL: store.url, PDS_CONFIG, BRAND: "acme" };
+
+  test("removes what is older than it keeps, and counts that, but nothing that tells how a job does", async () => {
+    const old = 30 * day + 60;
+    const kept: Row[] = [
+      // Of a job that is not run any more; of a brand whose every run failed; of one that has one run alone.
+      success(old + 9, { job: "catalog-sync", counts: 1, scheduled_at: ago(old + 9) }),
+      success(old + 8, { job: "catalog-sync", counts: 2 }),
+      failure(old + 7, { job: "catalog-sync", counts: 3 }),
+      failure(old + 6, { brand: "luckless", counts: 4 }),
+      success(400 * day, { brand: "lone", counts: 5 }),
+      // Its last run that has ended is the newest one that tells something.
+      failure(old + 6, { brand: "busy", counts: 9 }),
+      underWay(old + 5, { brand: "busy", counts: 6 }),
+      // Young enough, and nothing else: a newer one follows.
+      failure(30 * day - 60, { counts: 7 }),
+      failure(60, { counts: 8 }),
+    ];
+    await store.sql.unsafe(`
+      INSERT INTO run (job, brand, scheduled_at, started_at, finished_at, outcome)
+      WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 5000)
+      SELECT CASE n % 2 WHEN 0 THEN 'catalog-sync' ELSE '${feedJob}' END, CASE n % 3 WHEN 0 THEN 'luckless' ELSE 'acme' END,
+        CASE n % 5 WHEN 0 THEN '2020-01-01T00:00:00.' || n END, '${ago(old + 10)}', '${ago(old + 10)}',
+        CASE WHEN n % 3 = 0 OR n % 7 = 0 THEN 'failed' ELSE 'succeeded' END
+      FROM number`);
+    // The newest of the others: these tell how the feed's import does for both brands, and the synchronization for one.
+    await store.insert(...kept);
+    const rows = await store.sql<{ id: number; job: string; brand: string; scheduled_at: string; outcome: string }[]>`
+      SELECT id, job, brand, scheduled_at, outcome FROM run WHERE finished_at IS NOT NULL ORDER BY id DESC`;
+    const expected = new Set<number>();
+    const seen = new Set<string>();
+    for (const { id, job, brand, scheduled_at, outcome } of rows) {
+      for (const what of ["run", scheduled_at === null ? "" : "scheduled", outcome === "succeeded" ? "success" : ""]) {
+        if (what === "" || seen.has(`${what} of ${job} for ${brand}`)) continue;
+        seen.add(`${what} of ${job} for ${brand}`);
+        expected.add(id);
+      }
+    }
+    // And what is not that old, or has not ended.
+    for (const { id } of await store.sql`SELECT id FROM run WHERE counts IN (6, 7, 8)`) expected.add(id);
+    const removed = 5000 + kept.length - expected.size;
+    expect(removed).toBeWithin(4990, 5000);
+
+    expect(await dataOf(["run", "history-retention"], environment)).toBe(
+      `history-retention: ${removed} runs removed\n`,
+    );
+    const left = await store.sql<{ id: number }[]>`SELECT id FROM run WHERE job <> 'history-retention' ORDER BY id`;
+    expect(left.map(({ id }) => id)).toEqual([...expected].toSorted((a, b) => a - b));
+    const counts = await store.sql<
+      { counts: number }[]
+    >`SELECT counts FROM run WHERE counts BETWEEN 1 AND 9 ORDER BY counts`;
+    expect(counts.map((row) => row.counts)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    expect(await runsOf(store, "history-retention")).toMatchObject([{ outcome: "succeeded", counts: removed }]);
+    expect(await dataOf(["run", "history-retention"], environment)).toBe("history-retention: 0 runs removed\n");
+  });
+});
+
+describe.each([...engines])("on %s, a store of an older version", (engine) => {
+  test("is taken over, and what was under way in it is abandoned", async () => {
+    const url = await createStore(engine);
+    await using sql = new SQL(url);
+    const id =
+      engine === "sqlite" ? "INTEGER PRIMARY KEY AUTOINCREMENT" : "INTEGER GENERATED ALWAYS AS IDENTITY PRIMARY KEY";
+    // What the first three migrations made that the later ones touch.
+    for (const statement of [
+      "CREATE TABLE product (id BIGINT PRIMARY KEY, document TEXT NOT NULL, tag TEXT NOT NULL)",
+      "CREATE TABLE current_generation (brand TEXT PRIMARY KEY, generation INTEGER NOT NULL)",
+      "CREATE TABLE personalization_style (generation INTEGER NOT NULL, style_code TEXT NOT NULL, choice_type TEXT NOT NULL)",
+      `CREATE TABLE run (
+        id ${id},
+        job TEXT NOT NULL,
+        brand TEXT NOT NULL,
+        started_at TEXT NOT NULL,
+        finished_at TEXT,
+        outcome TEXT,
+        counts INTEGER NOT NULL DEFAULT 0,
+        reason TEXT,
+        report TEXT
+      )`,
+      "CREATE INDEX run_by_finish ON run (finished_at, id) WHERE finished_at IS NOT NULL",
+      "CREATE INDEX run_by_job ON run (job, id)",
+      "CREATE TABLE migration (id INTEGER PRIMARY KEY)",
+      "INSERT INTO migration (id) VALUES (1), (2), (3)",
+      // Twice the same: nothing kept such runs apart.
+      `INSERT INTO run (job, brand, started_at, finished_at, outcome, counts) VALUES
+        ('history-retention', 'acme', '2026-01-01T00:00:00.000Z', '2026-01-01T00:01:00.000Z', 'succeeded', 12),
+        ('history-retention', 'acme', '2026-01-02T00:00:00.000Z', NULL, NULL, 0),
+        ('history-retention', 'acme', '2026-01-03T00:00:00.000Z', NULL, NULL, 0)`,
+    ]) {
+      await sql.unsafe(statement);
+    }
+    const PDS_CONFIG = await writeSettings("[jobs.history-retention]\nkeep_days = 36500");
+    const environment = { DATABASE_URL: url, PDS_CONFIG, BRAND: "acme" };
+    const run = { job: "history-retention", brand: "acme", attempt: 1, scheduled_at: null, log: null };
+    const abandoned = { ...run, outcome: "abandoned", counts: 0, seconds: 0, reason: "it never ended" };
+    const histories = [
+      { ...run, created_at: "2026-01-01T00:01:00Z", outcome: "succeeded", counts: 12, seconds: 60, reason: null },
+      { ...abandoned, created_at: "2026-01-02T00:00:00Z" },
+      { ...abandoned, created_at: "2026-01-03T00:00:00Z" },
+    ];
+    expect(await jsonOf(["history", "asc"], environment)).toEqual({ histories });
+    // Nothing stands in the way of the next run.
+    expect(await dataOf(["run", "history-retention"], environment)).toBe("history-retention: 0 runs removed\n");
+    expect(await jsonOf(["jobs"], environment)).toMatchObject([{ outcome: "succeeded", runningSince: null }]);
+  });
+});

@@ -1,0 +1,302 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { toJson } from "../../src/json.ts";
+import { toProduct } from "../support/catalog.ts";
+import { writeFeed } from "../support/feed.ts";
+import { createStore, engines, pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { untilEqual } from "../support/until.ts";
+
+const reference = /^[\w.:=+/@-]{1,128}$/;
+
+for (const engine of engines) {
+  const folder = await temporaryFolder();
+  const environment = {
+    DATABASE_URL: await createStore(engine),
+    SHOP_DOMAIN: "shop.example",
+    BRAND: "acme",
+  };
+  const emptyStore = await createStore(engine);
+  const [products = ""] = await writeFiles(folder, { "products.ndjson": `${toJson(toProduct(632910392))}\n` });
+  await pds(["import", "products", products], environment);
+  await pds(["import", "personalization", await writeFeed(folder, "feed")], environment);
+  const service = await serve(environment);
+  afterAll(() => service.stop());
+  const get = service.get;
+
+  describe(`on ${engine}, personalization`, () => {
+    test("puts lines, styles and choices in display order, numbers before the rest", async () => {
+      const response = await get("/api/v1/products/pz/MUG");
+      expect(response.status).toBe(200);
+      expect(response.headers.get("content-type")).toBe("application/json");
+      expect(await response.text()).toBe(
+        JSON.stringify({
+          pzlines: [
+            { sku_id: "MUG", style_code: "BLOCK", style_display_seq: "9", style_sku_status: "I" },
+            { sku_id: "MUG", style_code: "SCRIPT", style_display_seq: "10", style_sku_status: "A" },
+          ],
+          pzstyles: [
+            {
+              style_code: "BLOCK",
+              line_status: "A",
+              line_display_seq: "1",
+              choice_type: "FONT",
+              instruct_text: "Choose a font",
+            },
+            {
+              style_code: "SCRIPT",
+              line_status: "A",
+              line_display_seq: "1",
+              choice_type: "FONT",
+              instruct_text: "Choose a font",
+            },
+            {
+              style_code: "SCRIPT",
+              line_status: "A",
+              line_display_seq: "2",
+              choice_type: "MOTIF",
+              instruct_text: 'Pick one, or "none"',
+            },
+          ],
+          pzchoices: [
+            { choice_type: "FONT", choice_status: "H", choice_display_seq: "1", choice_value: "Sans" },
+            { choice_type: "FONT", choice_status: "A", choice_display_seq: "2", choice_value: "Serif" },
+            { choice_type: "FONT", choice_status: "A", choice_display_seq: "x", choice_value: "Other" },
+            { choice_type: "MOTIF", choice_status: "A", choice_display_seq: "1", choice_value: "Heart" },
+          ],
+        }),
+      );
+    });
+
+    test.each([
+      ["slash, space, accent and plus", `/${encodeURIComponent("A/B é+")}`],
+      ["a plus left as it is", "/A%2FB%20%C3%A9+"],
+      ["lower-case escapes", "/A%2fB%20%c3%a9%2b"],
+      ["a query, which is ignored", "/A%2FB%20%C3%A9%2B?sku=MUG&x=%zz"],
+    ])("matches a SKU exactly after decoding: %s", async (_, path) => {
+      const { pzlines } = (await (await get(`/api/v1/products/pz${path}`)).json()) as { pzlines: unknown[] };
+      expect(pzlines).toEqual([
+        { sku_id: "A/B é+", style_code: "NOTE", style_display_seq: "010", style_sku_status: "A" },
+      ]);
+    });
+
+    test.each([
+      ["unknown", "NOPE"],
+      ["in another case", "mug"],
+      ["with a space behind it", "MUG%20"],
+      ["decomposed where the stored one is composed", "A%2FB%20e%CC%81%2B"],
+      ["of 256 characters", "x".repeat(256)],
+      ["of 8,000 characters", "x".repeat(8000)],
+      ["with a NUL", "MUG%00"],
+      ["of SQL", "'%20OR%201=1--"],
+      ["a replacement character", "%EF%BF%BD"],
+      ["many replacement characters", "%EF%BF%BD".repeat(100)],
+    ])("answers three empty lists for a SKU %s", async (_, sku) => {
+      const response = await get(`/api/v1/products/pz/${sku}`);
+      expect(response.status).toBe(200);
+      expect(await response.text()).toBe('{"pzlines":[],"pzstyles":[],"pzchoices":[]}');
+    });
+  });
+
+  describe(`on ${engine}, product`, () => {
+    test("answers the envelope with the product, its fields in the contract's order", async () => {
+      const response = await get("/api/v1/products/632910392");
+      expect(response.status).toBe(200);
+      expect(await response.text()).toBe(toJson({ product: toProduct(632910392), shop: "shop.example", error: null }));
+    });
+
+    test.each([
+      ["abc"],
+      ["0"],
+      ["-1"],
+      ["+1"],
+      ["1.0"],
+      ["007"],
+      ["1e3"],
+      ["%20632910392"],
+      ["632910392%00"],
+      ["%D9%A1"],
+      ["9223372036854775808"],
+      ["99999999999999999999999999"],
+      ["pz"],
+      ["gid:%2F%2Fshopify%2FProduct%2F632910392"],
+    ])("refuses the id %s with 400, and says that a String was expected to be an id", async (id) => {
+      const response = await get(`/api/v1/products/${id}`);
+      expect(response.status).toBe(400);
+      await expectFailure(response, /could not be found.*expected String to be a id/s);
+    });
+
+    test.each([["1"], ["632910393"], ["9223372036854775807"]])("does not find %s: 404", async (id) => {
+      const response = await get(`/api/v1/products/${id}`);
+      expect(response.status).toBe(404);
+      await expectFailure(response, new RegExp(`product with id ${id} could not be found`, "i"));
+    });
+
+    async function expectFailure(response: Response, message: RegExp) {
+      const requestId = response.headers.get("x-request-id") ?? "";
+      const answer = (await response.json()) as { product: null; shop: string; error: string };
+      expect(Object.keys(answer)).toEqual(["product", "shop", "error"]);
+      expect(answer.product).toBeNull();
+      expect(answer.shop).toBe("shop.example");
+      expect(answer.error).toMatch(message);
+      expect(requestId).toMatch(reference);
+      expect(answer.error.endsWith(requestId)).toBeTrue();
+    }
+  });
+
+  describe(`on ${engine}, histories`, () => {
+    const counts = async (path: string) => {
+      const { histories } = (await (await get(path)).json()) as { histories: { counts: number }[] };
+      return histories.map((record) => record.counts);
+    };
+
+    test("hold a true record of each import, newest first unless asked otherwise", async () => {
+      expect(await counts("/api/v1/histories")).toEqual([12, 1]);
+      expect(await counts("/api/v1/histories/desc")).toEqual([12, 1]);
+      expect(await counts("/api/v1/histories/asc")).toEqual([1, 12]);
+      const { histories } = (await (await get("/api/v1/histories")).json()) as { histories: Record<string, string>[] };
+      for (const record of histories) {
+        expect(Object.keys(record)).toEqual(["brand", "counts", "created_at"]);
+        expect(record.brand).toBe("acme");
+        expect(record.created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+        expect(Math.abs(Date.parse(record.created_at ?? "") - Date.now())).toBeLessThan(60_000);
+      }
+    });
+
+    test.each(["ASC", "newest", "asc%20", "asc;"])("refuse the order %s", async (order) => {
+      const response = await get(`/api/v1/histories/${order}`);
+      expect(response.status).toBe(400);
+      expect(response.headers.get("content-type")).toBe("application/problem+json");
+    });
+  });
+
+  describe(`on ${engine}, every address`, () => {
+    const known = [
+      "/api/v1/products/pz/MUG",
+      "/api/v1/products/632910392",
+      "/api/v1/products/x",
+      "/api/v1/histories/asc",
+    ];
+
+    test.each(known)("answers HEAD %s like GET, less the body", async (path) => {
+      // How it came about is told too: the first one fills the memory.
+      await get(path);
+      for (const coding of ["identity", "gzip"]) {
+        const headers = { "Accept-Encoding": coding };
+        // Taken as it is sent: its length is that of the coded body.
+        const [got, headed] = await Promise.all([
+          get(path, { headers, decompress: false }),
+          get(path, { method: "HEAD", headers }),
+        ]);
+        const body = await got.bytes();
+        expect(headed.status).toBe(got.status);
+        expect(await headed.text()).toBe("");
+        const comparable = ({ headers }: Response) =>
+          [...headers].filter(([name]) => name !== "date" && name !== "x-request-id").toSorted();
+        expect(comparable(headed)).toEqual(comparable(got));
+        // The request's own reference is part of a failed product's message, and has one length.
+        expect(headed.headers.get("content-length")).toBe(`${body.length}`);
+        expect(headed.headers.get("date")).not.toBeNull();
+      }
+    });
+
+    test.each(["POST", "PUT", "DELETE", "PATCH"])("refuses %s with 405 and says what it allows", async (method) => {
+      for (const path of [...known, "/openapi.json", "/livez"]) {
+        const response = await get(path, { method });
+        expect(response.status).toBe(405);
+        expect(response.headers.get("allow")).toBe("GET, HEAD, OPTIONS");
+        await expectProblem(response);
+      }
+    });
+
+    test.each([
+      ["/", 404],
+      ["/api/v1", 404],
+      ["/api/v1/products", 404],
+      ["/api/v1/products/", 404],
+      ["/api/v1/products/pz/", 404],
+      ["/api/v1/products/pz/A/B", 404],
+      ["/api/v1/products/1/", 404],
+      ["/api/v1/histories/", 404],
+      ["/api/v1/histories/asc/", 404],
+      ["/API/V1/histories", 404],
+      ["/api/v2/histories", 404],
+      ["/api/v1/products/%", 400],
+      ["/api/v1/products/%4", 400],
+      ["/api/v1/products/%zz", 400],
+      ["/api/v1/products/pz/%E0%A4%A", 400],
+      ["/api/v1/products/pz/%FF", 400],
+      ["/api/v1/products/pz/%C0%AF", 400],
+      ["/api/v1/products/pz/%ED%A0%80", 400],
+      ["/api/v1/histories/%zz", 400],
+    ])("answers %s with a problem of status %i", async (path, status) => {
+      const response = await get(path);
+      expect(response.status).toBe(status);
+      await expectProblem(response);
+    });
+
+    async function expectProblem(response: Response) {
+      expect(response.headers.get("content-type")).toBe("application/problem+json");
+      const problem = (await response.json()) as Record<string, unknown>;
+      expect(problem.status).toBe(response.status);
+      expect(problem.title).toBeString();
+      expect(problem.request_id).toBe(response.headers.get("x-request-id"));
+      expect(JSON.stringify(problem)).not.toMatch(/SELECT|\.ts|node_modules|\/tmp|at \w+ \(/);
+    }
+
+    test("lets every origin read it", async () => {
+      for (const path of [...known, "/nowhere"]) {
+        const response = await get(path, { headers: { Origin: "https://shop.example" } });
+        expect(response.headers.get("access-control-allow-origin")).toBe("*");
+        expect(response.headers.get("vary") ?? "").not.toMatch(/origin/i);
+      }
+      const preflight = await get("/api/v1/histories", {
+        method: "OPTIONS",
+        headers: { Origin: "https://shop.example", "Access-Control-Request-Method": "GET" },
+      });
+      expect(preflight.status).toBe(204);
+      expect(preflight.headers.get("access-control-allow-origin")).toBe("*");
+      expect(preflight.headers.get("access-control-allow-methods")).toContain("GET");
+    });
+
+    test("carries a request reference of its own", async () => {
+      const references = await Promise.all(known.map(async (path) => (await get(path)).headers.get("x-request-id")));
+      expect(new Set(references).size).toBe(known.length);
+      for (const each of references) expect(each).toMatch(reference);
+    });
+
+    test("is ready, and says of what it made sure", async () => {
+      for (const base of [service.url, service.adminUrl]) {
+        expect((await fetch(`${base}/livez`)).status).toBe(200);
+        const ready = await fetch(`${base}/readyz`);
+        expect(ready.status).toBe(200);
+        const checks = { service: "ok", database: "ok", data: "ok", jobs: "ok" };
+        expect(await ready.json()).toEqual({ status: "ready", checks });
+      }
+    });
+  });
+
+  test(`on ${engine}, histories hold the ten newest runs, and then put them in order`, async () => {
+    const url = { ...environment, DATABASE_URL: emptyStore };
+    const other = await serve(url);
+    try {
+      expect(await (await other.get("/api/v1/histories/asc")).text()).toBe('{"histories":[]}');
+      const file = join(folder, "many.ndjson");
+      for (let size = 1; size <= 12; size++) {
+        const lines = Array.from({ length: size }, (_, index) => toJson(toProduct(index + 1)));
+        await Bun.write(file, size === 6 ? "broken" : lines.join("\n"));
+        await pds(["import", "products", file, "--brand", `brand ${size}`], url);
+      }
+      const read = async (order: string) => {
+        const { histories } = (await (await other.get(`/api/v1/histories/${order}`)).json()) as {
+          histories: { brand: string; counts: number }[];
+        };
+        return histories.map(({ brand, counts }) => [brand, counts]);
+      };
+      const expected = [3, 4, 5, 6, 7, 8, 9, 10, 11, 12].map((size) => [`brand ${size}`, size === 6 ? 0 : size]);
+      await untilEqual(() => read("asc"), expected);
+      expect(await read("desc")).toEqual(expected.toReversed());
+    } finally {
+      await other.stop();
+    }
+  });
+}

@@ -1,0 +1,426 @@
+import { beforeAll, describe, expect, test } from "bun:test";
+import { readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { constants, createDeflateRaw, gzipSync, zstdCompressSync } from "node:zlib";
+import { SQL } from "bun";
+import { feedFiles, writeFeed } from "../support/feed.ts";
+import {
+  createStore,
+  type Finished,
+  isCampaign,
+  main,
+  root,
+  serveWithAndWithoutCache,
+  temporaryFolder,
+} from "../support/pds.ts";
+
+const megabyte = 1024 * 1024;
+const longLineBytes = 1024 * megabyte;
+/** The one that is not packed takes disk and time: a gigabyte of it is for the campaign. */
+const plainLineBytes = isCampaign ? longLineBytes : 8 * megabyte;
+const manyColumns = 10_000_000;
+const mostMemory = 300_000_000;
+
+const folder = await temporaryFolder();
+const environment = { DATABASE_URL: await createStore("sqlite"), BRAND: "acme" };
+const { text } = await serveWithAndWithoutCache(environment);
+
+/** What a file is to hold: its content, or what writes it. */
+type Content = string | Uint8Array | ((path: string) => Promise<void>);
+type Changes = Partial<Record<string, Content>>;
+
+let feeds = 0;
+
+/** The good feed, with other files under the names of the lists that the changes are about. @returns its folder */
+async function feedWith(changes: Changes): Promise<string> {
+  const replaced = Object.keys(changes).map((name) => name.split(".")[0]);
+  const kept = Object.entries(feedFiles).filter(([name]) => !replaced.includes(name.split(".")[0]));
+  const feed = await writeFeed(folder, `feed-${feeds++}`, Object.fromEntries(kept));
+  for (const [name, content = ""] of Object.entries(changes)) {
+    const path = join(feed, name);
+    if (typeof content === "function") await content(path);
+    else await Bun.write(path, content);
+  }
+  return feed;
+}
+
+/** Imports the good feed with these changes. */
+async function importing(changes: Changes, ...options: string[]): Promise<Finished & { readonly memory: number }> {
+  const feed = await feedWith(changes);
+  const child = Bun.spawn([process.execPath, main, "import", "personalization", feed, ...options], {
+    cwd: root,
+    env: { PATH: process.env.PATH ?? "", HOME: tmpdir(), PDS_CONFIG: "/dev/null", ...environment },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const [stdout, stderr, code, memory] = await Promise.all([
+    child.stdout.text(),
+    child.stderr.text(),
+    child.exited,
+    peakMemory(child),
+  ]);
+  await rm(feed, { recursive: true });
+  return { code, stdout, stderr, memory };
+}
+
+/** Bytes. Linux counts the memory of who made a process as its own, up to its start: its resource usage says nothing here. */
+async function peakMemory(child: Bun.Subprocess): Promise<number> {
+  if (process.platform !== "linux") return child.exited.then(() => child.resourceUsage()?.maxRSS ?? Number.NaN);
+  let peak = 0;
+  while (child.exitCode === null) {
+    const status = await readFile(`/proc/${child.pid}/status`, "utf8").catch(() => "");
+    peak = Math.max(peak, Number(status.match(/VmHWM:\s+(\d+) kB/)?.[1] ?? 0) * 1024);
+    await Bun.sleep(5);
+  }
+  return peak;
+}
+
+const answer = (sku: string) => text(`/api/v1/products/pz/${encodeURIComponent(sku)}`);
+const answers = () => Promise.all(["MUG", "A/B é+"].map(answer));
+const nothing = '{"pzlines":[],"pzstyles":[],"pzchoices":[]}';
+
+/** How the last run ended, and when. */
+async function lastRun(): Promise<{ outcome: string; finished: string }> {
+  await using store = new SQL(environment.DATABASE_URL, { max: 1 });
+  const [run] = await store`SELECT outcome, finished_at AS finished FROM run ORDER BY id DESC LIMIT 1`;
+  return run;
+}
+
+const { "pzlines.csv": lines, "pzstyles.csv": styles, "pzchoices.csv": choices } = feedFiles;
+const [header = "", ...rows] = lines.trimEnd().split("\n");
+
+/** Different on every line, so that it does not vanish when it is packed. */
+const longLines = [
+  header,
+  ...Array.from({ length: 20_000 }, (_, index) => `SKU-${Bun.hash(`${index}`)},SCRIPT,${index},A`),
+  "",
+].join("\n");
+
+async function* repeated(text: string, times: number): AsyncGenerator<Uint8Array> {
+  const piece = Buffer.from(text);
+  for (let written = 0; written < times; written++) yield piece;
+}
+
+const writing =
+  (...parts: AsyncIterable<Uint8Array>[]) =>
+  async (path: string) => {
+    const writer = Bun.file(path).writer();
+    for (const part of parts) {
+      for await (const piece of part) {
+        writer.write(piece);
+        await writer.flush();
+      }
+    }
+    await writer.end();
+  };
+
+const x = "x".repeat(megabyte);
+const longLine = writing(repeated(`${lines}`, 1), repeated(x, plainLineBytes / megabyte));
+
+/** The same, packed: a megabyte packed so that it can follow itself, many times. */
+async function longLinePacked(path: string): Promise<void> {
+  const packer = createDeflateRaw();
+  packer.write(lines);
+  await new Promise<void>((resolve) => packer.flush(constants.Z_FULL_FLUSH, resolve));
+  const before: Buffer = packer.read();
+  packer.write(x);
+  await new Promise<void>((resolve) => packer.flush(constants.Z_FULL_FLUSH, resolve));
+  const piece: Buffer = packer.read();
+  packer.destroy();
+  const begin = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]);
+  const end = Buffer.from([3, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+  const pieces = Array.from({ length: longLineBytes / megabyte }, () => piece);
+  await Bun.write(path, Buffer.concat([begin, before, ...pieces, end]));
+}
+
+const damaged = (bytes: Uint8Array) => {
+  const copy = Buffer.from(bytes);
+  const middle = copy.length >> 1;
+  copy.fill(0xaa, middle, middle + 100);
+  return copy;
+};
+
+// Each of the seeds gives bytes that no one wrote as text.
+const junk = (seed: number) =>
+  Buffer.concat(
+    Array.from({ length: 500 }, (_, index) => new Bun.CryptoHasher("sha256").update(`${seed} ${index}`).digest()),
+  );
+
+const in1252 = (text: string) => Buffer.from(text, "latin1");
+const inUtf16be = (text: string) => Buffer.from(text, "utf16le").swap16();
+
+/** The columns the other way round, under other names. */
+const reordered = (csv: string, rename: (name: string) => string) =>
+  csv
+    .split("\n")
+    .map((row, index) =>
+      row
+        .split(",")
+        .map((cell) => (index === 0 ? rename(cell) : cell))
+        .reverse()
+        .join(","),
+    )
+    .join("\n");
+
+let good: string[];
+beforeAll(async () => {
+  await importing({});
+  good = await answers();
+  expect(good).not.toContain(nothing);
+});
+
+describe("an import of personalization", () => {
+  test.each<[string, Changes, RegExp]>([
+    [
+      "a gzip file that is cut",
+      { "pzlines.csv.gz": gzipSync(longLines).subarray(0, -1000) },
+      /\/pzlines\.csv\.gz: not whole, or not gzip: unexpected end of file\n/,
+    ],
+    [
+      "a gzip file that lacks only its checksum",
+      { "pzlines.csv.gz": gzipSync(lines).subarray(0, -8) },
+      /\/pzlines\.csv\.gz: not whole, or not gzip: unexpected end of file\n/,
+    ],
+    [
+      "a gzip file that is no gzip",
+      { "pzlines.csv.gz": `${lines}CUP,SCRIPT,1,A\n` },
+      /\/pzlines\.csv\.gz: not whole, or not gzip: .+/,
+    ],
+    ["a gzip file of nothing", { "pzlines.csv.gz": "" }, /\/pzlines\.csv\.gz: not whole, or not gzip: .+/],
+    ["a damaged gzip file", { "pzlines.csv.gz": damaged(gzipSync(longLines)) }, /\/pzlines\.csv\.gz: .+\n/],
+    [
+      "a gzip file with something behind it",
+      { "pzlines.csv.gz": Buffer.concat([gzipSync(lines), Buffer.from("junk")]) },
+      /\/pzlines\.csv\.gz: not whole, or not gzip: .+/,
+    ],
+    [
+      "a damaged zstd file",
+      { "pzlines.csv.zst": damaged(zstdCompressSync(longLines)) },
+      /\/pzlines\.csv\.zst: not whole, or not zstd: .+/,
+    ],
+    [
+      "a zstd file that is cut",
+      { "pzlines.csv.zst": zstdCompressSync(longLines).subarray(0, -1000) },
+      /\/pzlines\.csv\.zst: not whole, or not zstd: .+/,
+    ],
+    [
+      "a zstd file that is gzip",
+      { "pzlines.csv.zst": gzipSync(lines) },
+      /\/pzlines\.csv\.zst: not whole, or not zstd: .+/,
+    ],
+    [
+      "gzip under a plain name",
+      { "pzlines.csv": gzipSync(lines) },
+      /\/pzlines\.csv: not text: compressed by gzip: .*\.gz\n/,
+    ],
+    ["junk", { "pzstyles.csv": junk(1) }, /\/pzstyles\.csv: not text: it begins with binary data\n/],
+    [
+      "packed junk",
+      { "pzchoices.csv.gz": gzipSync(junk(2)) },
+      /\/pzchoices\.csv\.gz: not text: it begins with binary data\n/,
+    ],
+    [
+      "junk behind a good beginning",
+      { "pzlines.csv": Buffer.concat([Buffer.from(longLines), junk(3)]) },
+      /\/pzlines\.csv:200\d\d: mixed encodings/,
+    ],
+    [
+      `a line of ${plainLineBytes / megabyte} megabytes`,
+      { "pzlines.csv": longLine },
+      /\/pzlines\.csv:5: a row of over 1048576 characters; /,
+    ],
+    [
+      "a packed line of a gigabyte",
+      { "pzlines.csv.gz": longLinePacked },
+      /\/pzlines\.csv\.gz:5: a row of over 1048576 characters; /,
+    ],
+    [
+      `a header of ${plainLineBytes / megabyte} megabytes`,
+      { "pzlines.csv": writing(repeated(x, plainLineBytes / megabyte)) },
+      /\/pzlines\.csv:1: a row of over 1048576 characters; /,
+    ],
+    [
+      "a NUL in a value",
+      { "pzlines.csv": `${lines}A\0B,SCRIPT,1,A\n` },
+      /\/pzlines\.csv:5: sku_id: holds a NUL character: "A\\u0000B,/,
+    ],
+    [
+      "nothing but NUL",
+      { "pzlines.csv": new Uint8Array(100_000) },
+      /\/pzlines\.csv: not text: it begins with binary data\n/,
+    ],
+    [
+      "UTF-8 and then Windows-1252",
+      { "pzlines.csv": Buffer.concat([Buffer.from(`${lines}É,É,1,Ö\n`), in1252("Café,SCRIPT,1,A\n")]) },
+      /\/pzlines\.csv:6: mixed encodings: UTF-8 until here, and then not \(byte 0xe9\)\n/,
+    ],
+    [
+      "Windows-1252 and then UTF-8",
+      { "pzlines.csv": Buffer.concat([in1252(`${lines}Ö,SCRIPT,1,A\n`), Buffer.from("Café,SCRIPT,1,A\n")]) },
+      /\/pzlines\.csv:6: mixed encodings: mostly Windows-1252, but "Ã©" is UTF-8; /,
+    ],
+    [
+      "only a header",
+      { "pzlines.csv": `${header}\n` },
+      /\/pzlines\.csv: has a header and no rows, so nothing was changed\n/,
+    ],
+    [
+      "only a header, of choices",
+      { "pzchoices.csv": choices.split("\n")[0] },
+      /\/pzchoices\.csv: has a header and no rows/,
+    ],
+    [
+      "a column that is there twice",
+      { "pzlines.csv": lines.replace(",style_code,", ",style_code,Style_Code,") },
+      /\/pzlines\.csv:1: the header has style_code twice \(as style_code and Style_Code\)\n/,
+    ],
+    [
+      "ten million columns",
+      { "pzlines.csv": writing(repeated(`${header},`, 1), repeated("c,".repeat(manyColumns / 100), 100)) },
+      /\/pzlines\.csv:1: a row of over 1048576 characters; /,
+    ],
+    [
+      "a hundred thousand columns",
+      { "pzlines.csv": `${"c,".repeat(100_000)}\n` },
+      /\/pzlines\.csv:1: the header lacks sku_id, .*; it has c, c, .{1,100}\n/,
+    ],
+    [
+      "a row of ten million separators",
+      { "pzlines.csv": writing(repeated(lines, 1), repeated(",".repeat(manyColumns / 100), 100), repeated("\n", 1)) },
+      /\/pzlines\.csv:5: a row of over 1048576 characters; /,
+    ],
+    [
+      "a row of a million separators",
+      { "pzlines.csv": `${lines}${",".repeat(1_000_000)}\n` },
+      /\/pzlines\.csv:5: has 1000001 fields where the header has 4: ",,,,.{0,100}\n/,
+    ],
+    [
+      "ten million quotes",
+      { "pzlines.csv": `${lines}${'"'.repeat(10_000_001)}` },
+      /\/pzlines\.csv:5: a row of over 1048576 characters; /,
+    ],
+    [
+      "another file's content",
+      { "pzlines.csv": styles },
+      /\/pzlines\.csv:1: the header lacks sku_id, .*; it has style_code, line_status, .*: it looks like pzstyles\n/,
+    ],
+    [
+      "another file's content of as many columns",
+      { "pzlines.csv": choices },
+      /\/pzlines\.csv:1: .*it looks like pzchoices\n/,
+    ],
+    [
+      "no header",
+      { "pzlines.csv": rows.join("\n") },
+      /\/pzlines\.csv:1: there is no header: the first line is "MUG, SCRIPT, 10, A", expected sku_id, style_code, /,
+    ],
+    [
+      "nothing in a file",
+      { "pzchoices.csv": "" },
+      /\/pzchoices\.csv: empty; expected a header of choice_type, .*, so nothing was changed\n/,
+    ],
+    [
+      "nothing but a mark in a file",
+      { "pzlines.csv": "\ufeff" },
+      /\/pzlines\.csv: empty; expected a header of sku_id, /,
+    ],
+    [
+      "nothing but empty lines in a file",
+      { "pzlines.csv": "\n\r\n\n" },
+      /\/pzlines\.csv: empty; expected a header of sku_id, /,
+    ],
+    [
+      "nothing in a packed file",
+      { "pzlines.csv.gz": gzipSync("") },
+      /\/pzlines\.csv\.gz: empty; expected a header of sku_id, /,
+    ],
+    [
+      "an open quote",
+      { "pzlines.csv": `${lines}"A,SCRIPT,1,A\n` },
+      /\/pzlines\.csv:5: the file ends inside this row: a closing quote is missing: /,
+    ],
+  ])(
+    "is refused for %s, tells where and why, changes nothing and takes little memory",
+    async (_, changes, message) => {
+      const startedAt = new Date().toISOString();
+      const { code, stdout, stderr, memory } = await importing(changes);
+      expect(stderr).toMatch(message);
+      expect([code, stdout]).toEqual([1, ""]);
+      expect(memory).toBeGreaterThan(0);
+      expect(memory).toBeLessThan(mostMemory);
+      expect(await answers()).toEqual(good);
+      const { outcome, finished } = await lastRun();
+      expect(outcome).toBe("failed");
+      expect(finished >= startedAt).toBe(true);
+      // A gigabyte is written and read.
+    },
+    60_000,
+  );
+
+  let cases = 0;
+  test.each<[string, string, (csv: string) => Content, RegExp | undefined]>([
+    ["a header in another order and case", "", (csv) => reordered(csv, (name) => ` ${name.toUpperCase()} `), undefined],
+    ["quoted headers and values", "", (csv) => csv.replaceAll(/[^,\n]+/g, '"$&"'), undefined],
+    ["Windows line ends", "", (csv) => csv.replaceAll("\n", "\r\n"), undefined],
+    ["old Macintosh line ends", "", (csv) => csv.replaceAll("\n", "\r"), undefined],
+    ["no last line end", "", (csv) => csv.trimEnd(), undefined],
+    ["blank lines", "", (csv) => `\n\n${csv.replaceAll("\n", "\n\n")}`, undefined],
+    ["a mark of UTF-8", "", (csv) => `\ufeff${csv}`, undefined],
+    ["semicolons", "", (csv) => csv.replaceAll(",", ";"), /\/pzlines\.csv: separated by ";"\n/],
+    ["tabs", "", (csv) => csv.replaceAll(",", "\t"), /\/pzlines\.csv: separated by "\\t"\n/],
+    ["pipes", "", (csv) => csv.replaceAll(",", "|"), /\/pzlines\.csv: separated by "\|"\n/],
+    ["UTF-16 with a mark", "", (csv) => Buffer.from(`\ufeff${csv}`, "utf16le"), /\/pzlines\.csv: read as utf-16le\n/],
+    ["UTF-16 without a mark", "", inUtf16be, /\/pzlines\.csv: read as utf-16be\n/],
+    ["Windows-1252", "", in1252, /\/pzlines\.csv: read as windows-1252\n/],
+    ["gzip", ".gz", (csv) => gzipSync(csv), undefined],
+    [
+      "gzip in two parts",
+      ".gz",
+      (csv) => Buffer.concat([gzipSync(csv.slice(0, 70)), gzipSync(csv.slice(70))]),
+      undefined,
+    ],
+    ["zstd", ".zst", (csv) => zstdCompressSync(csv), undefined],
+    [
+      "packed semicolons in Windows-1252",
+      ".gz",
+      (csv) => gzipSync(in1252(csv.replaceAll(",", ";"))),
+      /\/pzlines\.csv\.gz: read as windows-1252\n(.*\n)*.*\/pzlines\.csv\.gz: separated by ";"\n/,
+    ],
+  ])("takes a file with %s as it takes any other, and tells what is special", async (_, ending, write, note) => {
+    const sku = `CASE-${cases++}`;
+    const { code, stderr } = await importing({ [`pzlines.csv${ending}`]: write(`${lines}${sku},NOTE,1,A\n`) });
+    expect(code).toBe(0);
+    if (note === undefined) expect(stderr).not.toMatch(/read as|separated by/);
+    else expect(stderr).toMatch(note);
+    expect(await answers()).toEqual(good);
+    expect(JSON.parse(await answer(sku))).toMatchObject({ pzlines: [{ sku_id: sku, style_sku_status: "A" }] });
+  });
+
+  test("reads a file without header by position when it is forced", async () => {
+    const { code, stderr } = await importing({ "pzlines.csv": rows.join("\n").replace(",I", ",X") }, "--force");
+    expect(stderr).toMatch(
+      /\/pzlines\.csv:1: there is no header, so the columns were read as sku_id, style_code, style_display_seq, style_sku_status\n/,
+    );
+    expect(code).toBe(0);
+    expect(await answers()).toEqual(
+      good.map((text) => text.replace('"style_sku_status":"I"', '"style_sku_status":"X"')),
+    );
+  });
+
+  test("reads an empty file as an empty list when it is forced", async () => {
+    await importing({});
+    expect(await answer("MUG")).toContain('"choice_value":"Heart"');
+    const { code, stderr } = await importing({ "pzchoices.csv": "" }, "--force");
+    expect(stderr).toMatch(/\/pzchoices\.csv: empty; expected a header of /);
+    expect(code).toBe(0);
+    expect(JSON.parse(await answer("MUG"))).toMatchObject({ pzlines: { length: 2 }, pzchoices: [] });
+  });
+
+  test("does not take another file's content for a file without header, even when it is forced", async () => {
+    await importing({});
+    const { code, stderr } = await importing({ "pzlines.csv": choices }, "--force");
+    expect(stderr).toMatch(/it looks like pzchoices/);
+    expect(code).toBe(1);
+    expect(await answers()).toEqual(good);
+  });
+});

@@ -1,0 +1,437 @@
+import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { SQL } from "bun";
+import fc from "fast-check";
+import { writeFeed } from "../support/feed.ts";
+import {
+  createStore,
+  engines,
+  isCampaign,
+  pds,
+  serveWithAndWithoutCache,
+  temporaryFolder,
+  writeFiles,
+} from "../support/pds.ts";
+
+const columns = {
+  pzlines: ["sku_id", "style_code", "style_display_seq", "style_sku_status"],
+  pzstyles: ["style_code", "line_status", "line_display_seq", "choice_type", "instruct_text"],
+  pzchoices: ["choice_type", "choice_status", "choice_display_seq", "choice_value"],
+} as const;
+type List = keyof typeof columns;
+const listNames = Object.keys(columns) as List[];
+
+/** Rows as they are written; some have too many or too few cells, or an empty key. */
+type Feed = Readonly<Record<List, readonly (readonly string[])[]>>;
+
+const quoted = (cell: string) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
+const toCsv = (rows: readonly (readonly string[])[]) => rows.map((row) => `${row.map(quoted).join(",")}\n`).join("");
+const toFiles = (feed: Feed) =>
+  Object.fromEntries(listNames.map((list) => [`${list}.csv`, toCsv([columns[list], ...feed[list]])]));
+
+/** What the report and the answers of a feed ought to be, as simply as it can be said. */
+class Model {
+  accepted = 0;
+  duplicates = 0;
+  rejected = 0;
+  /** By column, how many rows have each code. */
+  readonly statuses = new Map<string, Map<string, number>>();
+  nonNumericSequences = 0;
+  readonly orphans: { linesWithoutStyle: number; stylesWithoutLine: number; unusedChoiceGroups: number };
+  /** The rows of each list by key, in the order in which their last row came. */
+  readonly #rows: Record<List, Map<string, readonly string[]>> = {
+    pzlines: new Map(),
+    pzstyles: new Map(),
+    pzchoices: new Map(),
+  };
+
+  constructor(feed: Feed) {
+    const read = {} as Record<List, (readonly string[])[]>;
+    for (const list of listNames) {
+      read[list] = feed[list].filter((row) => isRight(list, row));
+      this.rejected += feed[list].length - read[list].length;
+      for (const row of read[list]) this.#take(list, row);
+    }
+    const of = (list: List, place: number) => read[list].map((row) => row[place] ?? "");
+    const [styles, groups] = [new Set(of("pzstyles", 0)), new Set(of("pzchoices", 0))];
+    this.orphans = {
+      linesWithoutStyle: of("pzlines", 1).filter((style) => !styles.has(style)).length,
+      stylesWithoutLine: styles.difference(new Set(of("pzlines", 1))).size,
+      unusedChoiceGroups: groups.difference(new Set(of("pzstyles", 3))).size,
+    };
+  }
+
+  #take(list: List, row: readonly string[]): void {
+    const rows = this.#rows[list];
+    const key = keyOf(list, row);
+    if (rows.delete(key)) this.duplicates++;
+    else this.accepted++;
+    rows.set(key, row);
+    const column = columns[list].find((name) => name.endsWith("_status")) ?? "";
+    const status = row[(columns[list] as readonly string[]).indexOf(column)] ?? "";
+    const codes = this.statuses.get(column) ?? new Map<string, number>();
+    this.statuses.set(column, codes.set(status, (codes.get(status) ?? 0) + 1));
+    if (numberOf(sequenceOf(list, row)) === Number.POSITIVE_INFINITY) this.nonNumericSequences++;
+  }
+
+  /** What the rows of each SKU, style or choice are, whatever their order. */
+  #things(list: List): Map<string, string> {
+    const rowsOf = new Map<string, string[]>();
+    for (const [key, row] of this.#rows[list]) {
+      const thing = list === "pzchoices" ? key : (row[0] ?? "");
+      rowsOf.set(thing, [...(rowsOf.get(thing) ?? []), JSON.stringify(row)]);
+    }
+    return new Map([...rowsOf].map(([thing, rows]) => [thing, rows.sort().join()]));
+  }
+
+  differenceFrom(before: Model | undefined, list: List): object | null {
+    if (before === undefined) return null;
+    const [old, now] = [before.#things(list), this.#things(list)];
+    return {
+      total: now.size,
+      added: [...now.keys()].filter((thing) => !old.has(thing)).length,
+      changed: [...now].filter(([thing, rows]) => old.has(thing) && old.get(thing) !== rows).length,
+      removed: [...old.keys()].filter((thing) => !now.has(thing)).length,
+    };
+  }
+
+  get skus(): string[] {
+    return [...new Set([...this.#rows.pzlines.values()].map(([sku = ""]) => sku))];
+  }
+
+  answer(sku: string): object {
+    const inOrder = (list: List, wanted: readonly string[], place: number) =>
+      [...this.#rows[list].values()]
+        .filter((row) => wanted.includes(row[place] ?? ""))
+        .map((row) => ({ row, group: wanted.indexOf(row[place] ?? ""), sequence: sequenceOf(list, row) }))
+        .sort((a, b) => a.group - b.group || compare(a.sequence, b.sequence))
+        .map(({ row }) => row);
+    const distinct = (rows: (readonly string[])[], place: number) => [...new Set(rows.map((row) => row[place] ?? ""))];
+    const lines = inOrder("pzlines", [sku], 0);
+    const styles = inOrder("pzstyles", distinct(lines, 1), 0);
+    const choices = inOrder("pzchoices", distinct(styles, 3), 0);
+    const objects = (list: List, rows: (readonly string[])[]) =>
+      rows.map((row) => Object.fromEntries(columns[list].map((column, index) => [column, row[index]])));
+    return {
+      pzlines: objects("pzlines", lines),
+      pzstyles: objects("pzstyles", styles),
+      pzchoices: objects("pzchoices", choices),
+    };
+  }
+}
+
+const keyPlaces: Record<List, readonly [number, number]> = { pzlines: [0, 1], pzstyles: [0, 2], pzchoices: [0, 3] };
+const keyOf = (list: List, row: readonly string[]) => JSON.stringify(keyPlaces[list].map((place) => row[place]));
+const sequenceOf = (list: List, row: readonly string[]) => row[2] ?? (list satisfies string);
+const isRight = (list: List, row: readonly string[]) =>
+  row.length === columns[list].length && keyPlaces[list].every((place) => row[place] !== "");
+const numberOf = (text: string) =>
+  text.trim() === "" || Number.isNaN(Number(text)) ? Number.POSITIVE_INFINITY : Number(text);
+const compare = (a: string, b: string) =>
+  numberOf(a) === numberOf(b) ? (a < b ? -1 : a > b ? 1 : 0) : numberOf(a) - numberOf(b);
+
+/** Few names, so that they meet. */
+const names = (prefix: string, count: number) =>
+  fc.oneof(
+    { weight: 15, arbitrary: fc.nat(count - 1).map((number) => `${prefix}${number}`) },
+    { weight: 1, arbitrary: fc.constantFrom("", `${prefix},é+`, `${prefix} "quoted"`, `${prefix}\nlines`, " ") },
+  );
+const sequence = fc.constantFrom("1", "2", "02", "10", "-1", "2.5", " 3 ", "x", "", "1,5");
+const status = fc.constantFrom("A", "A", "A", "I", "", "__proto__");
+const cells: Record<List, fc.Arbitrary<string[]>> = {
+  pzlines: fc.tuple(names("SKU", 8), names("STYLE", 6), sequence, status),
+  pzstyles: fc.tuple(names("STYLE", 6), status, sequence, names("GROUP", 4), fc.constantFrom("", "One", 'a "b"\nc')),
+  pzchoices: fc.tuple(names("GROUP", 4), status, sequence, names("Choice", 6)),
+};
+const row = (list: List) =>
+  fc.oneof(
+    { weight: 12, arbitrary: cells[list] },
+    { weight: 1, arbitrary: cells[list].map((whole) => whole.slice(1)) },
+    { weight: 1, arbitrary: cells[list].map((whole) => [...whole, "more"]) },
+  );
+const rows = (list: List) => fc.array(row(list), { maxLength: 25 });
+const feed = fc.record({ pzlines: rows("pzlines"), pzstyles: rows("pzstyles"), pzchoices: rows("pzchoices") });
+const edit = fc.constantFrom(...listNames).chain((list) =>
+  fc.record({
+    list: fc.constant(list),
+    kind: fc.constantFrom("add", "change", "remove", "repeat", "reverse"),
+    place: fc.nat(25),
+    row: row(list),
+  }),
+);
+type Edit = typeof edit extends fc.Arbitrary<infer E> ? E : never;
+
+function edited(before: Feed, edits: readonly Edit[]): Feed {
+  const after = Object.fromEntries(listNames.map((list) => [list, [...before[list]]])) as Record<
+    List,
+    (readonly string[])[]
+  >;
+  for (const { list, kind, place, row: given } of edits) {
+    const of = after[list];
+    const at = of.length === 0 ? 0 : place % of.length;
+    const there = of[at];
+    if (kind === "add" || there === undefined) of.splice(at, 0, given);
+    else if (kind === "change") of[at] = [...there.slice(0, -1), `${there.at(-1)}!`];
+    else if (kind === "remove") of.splice(at, 1);
+    else if (kind === "repeat") of.push([...there.slice(0, -1), given.at(-1) ?? ""]);
+    else of.reverse();
+  }
+  return after;
+}
+
+let stamps = 0;
+/** With a row of its own in each list: so that no list is empty, and no feed is the one before. */
+function stamped(of: Feed): Feed {
+  const stamp = `${stamps++}`;
+  return {
+    pzlines: [["STAMP", "STAMP", "1", stamp], ...of.pzlines],
+    pzstyles: [["STAMP", "A", "1", "STAMP", stamp], ...of.pzstyles],
+    pzchoices: [["STAMP", "A", "1", "STAMP"], ...of.pzchoices],
+  };
+}
+
+const settings = await temporaryFolder();
+const [lenient = ""] = await writeFiles(settings, {
+  "pds.toml": '[jobs.personalization-import]\nsource = "."\nmax_removed_share = 1\nmax_rejected_share = 1\n',
+});
+
+for (const engine of engines) {
+  const folder = await temporaryFolder();
+  const url = await createStore(engine);
+  const environment = { DATABASE_URL: url, BRAND: "acme", PDS_CONFIG: lenient };
+  const { text } = await serveWithAndWithoutCache({ ...environment, PDS_CONFIG: "/dev/null" });
+
+  let feeds = 0;
+  const importing = async (files: Readonly<Record<string, string>>, options: string[], change: object = {}) =>
+    await pds(["import", "personalization", await writeFeed(folder, `feed-${feeds++}`, files), ...options], {
+      ...environment,
+      ...change,
+    });
+  const reportOf = async (files: Readonly<Record<string, string>>, ...options: string[]) => {
+    const { stdout } = await importing(files, [...options, "--json"]);
+    return JSON.parse(stdout);
+  };
+  const answer = async (sku: string) => JSON.parse(await text(`/api/v1/products/pz/${encodeURIComponent(sku)}`));
+  const lastRun = async () => {
+    await using sql = new SQL(url, { max: 1 });
+    const [run] = await sql`SELECT * FROM run ORDER BY id DESC LIMIT 1`;
+    return { ...run, report: JSON.parse(run.report) };
+  };
+  const whole = (): Feed => stamped({ pzlines: [], pzstyles: [], pzchoices: [] });
+
+  describe(`on ${engine}, the report of an import of personalization`, () => {
+    let current: Model | undefined;
+
+    const check = async (of: Feed) => {
+      const before = current;
+      const model = new Model(of);
+      const { personalization, ...report } = await reportOf(toFiles(of));
+      current = model;
+      const { accepted, duplicates, rejected, orphans } = model;
+      expect(report).toMatchObject({ outcome: "succeeded", counts: accepted, accepted, duplicates, rejected });
+      expect(report.rejections.reduce((sum: number, { rows: count }: { rows: number }) => sum + count, 0)).toBe(
+        rejected,
+      );
+      const { skus, styles, choices, nonNumericSequences, statuses } = personalization;
+      expect({ skus, styles, choices }).toEqual({
+        skus: model.differenceFrom(before, "pzlines"),
+        styles: model.differenceFrom(before, "pzstyles"),
+        choices: model.differenceFrom(before, "pzchoices"),
+      });
+      const counts = Object.entries(personalization.orphans as Record<string, { count: number; examples: string[] }>);
+      expect(Object.fromEntries(counts.map(([what, { count }]) => [what, count]))).toEqual(orphans);
+      for (const [, { count, examples }] of counts) expect(examples).toHaveLength(Math.min(count, 5));
+      expect(nonNumericSequences.count).toBe(model.nonNumericSequences);
+      expect(nonNumericSequences.examples).toHaveLength(Math.min(model.nonNumericSequences, 5));
+      expect(
+        Object.entries(statuses).map(([column, codes]) => [column, new Map(Object.entries(codes as object))]),
+      ).toEqual([...model.statuses]);
+      expect(personalization.files.map(({ list, rows }: { list: List; rows: number }) => [list, rows]).sort()).toEqual(
+        listNames.map((list) => [list, of[list].length]).sort(),
+      );
+      for (const sku of new Set([...model.skus, ...(before?.skus ?? [])])) {
+        expect(await answer(sku)).toEqual(model.answer(sku));
+      }
+    };
+
+    test("says what a model of the feed and of the one before says, and the answers are the model's", async () => {
+      const edits = fc.array(edit, { maxLength: 8 });
+      await fc.assert(
+        fc.asyncProperty(feed, edits, async (old, changes) => {
+          await check(stamped(old));
+          await check(stamped(edited(old, changes)));
+        }),
+        { numRuns: isCampaign ? 50 : 5, endOnFailure: true },
+      );
+    }, 600_000);
+
+    test("counts the same of many thousand rows, of which the last of a key wins wherever the first was", async () => {
+      const many = 70_000;
+      const lines = (status: string, from = 0) =>
+        Array.from({ length: many }, (_, index) => [`SKU-${from + index}`, "BULK", "1", status]);
+      const bulk = (...parts: string[][][]): Feed => ({ ...whole(), pzlines: [...whole().pzlines, ...parts.flat()] });
+      const [first, second] = [bulk(lines("first"), lines("last")), bulk(lines("last", 30_000))];
+      const report = await reportOf(toFiles(first));
+      expect(report).toMatchObject({ accepted: many + 3, duplicates: many, rejected: 0 });
+      expect(report.personalization.skus.total).toBe(many + 1);
+      expect(report.personalization.statuses.style_sku_status).toMatchObject({ first: many, last: many });
+      expect(report.notes).toHaveLength(21);
+      expect(report.notes[0]).toMatch(
+        /pzlines\.csv:70003: key "SKU-0, BULK" again, first at line 3; the last one wins$/,
+      );
+      expect(report.notes.at(-1)).toBe(`${many - 20} more duplicates`);
+      for (const index of [0, 1, 49_998, 49_999, 50_000, many - 1]) {
+        expect(await answer(`SKU-${index}`)).toMatchObject({ pzlines: [{ style_sku_status: "last" }] });
+      }
+      expect((await reportOf(toFiles(second))).personalization.skus).toEqual({
+        total: many + 1,
+        added: 30_000,
+        changed: 1,
+        removed: 30_000,
+      });
+      current = undefined;
+    }, 30_000);
+
+    test("counts a row that comes again once, and the answer has it where it came last", async () => {
+      const again = ["A", "B", "C", "A"].map((style, index) => ["AGAIN", style, "1", `${index}`]);
+      const of = stamped({ pzlines: again, pzstyles: [], pzchoices: [] });
+      expect(await reportOf(toFiles(of))).toMatchObject({ accepted: 3 + 3, duplicates: 1 });
+      expect(await answer("AGAIN")).toEqual(new Model(of).answer("AGAIN"));
+      expect((await answer("AGAIN")) as object).toMatchObject({
+        pzlines: ["B", "C", "A"].map((style_code) => ({ style_code })),
+      });
+    });
+
+    test("groups what was rejected by reason, with the first five of each, and twenty reasons", async () => {
+      const header = columns.pzlines.join(",");
+      const short = Array.from({ length: 7 }, (_, index) => `SHORT-${index},S,1`);
+      const empty = Array.from({ length: 6 }, (_, index) => `EMPTY-${index},,1,A`);
+      const long = Array.from({ length: 25 }, (_, index) => `LONG-${index},S,1,A${",more".repeat(index + 1)}`);
+      const { accepted, rejected, rejections } = await reportOf({
+        ...toFiles(whole()),
+        "pzlines.csv": [header, "RIGHT,STAMP,1,A", ...short, ...empty, ...long, ""].join("\n"),
+      });
+      const file = join(folder, `feed-${feeds - 1}`, "pzlines.csv");
+      expect({ accepted, rejected }).toEqual({ accepted: 3, rejected: 7 + 6 + 25 });
+      expect(rejections.slice(0, 3)).toEqual([
+        {
+          reason: "has 3 fields where the header has 4",
+          rows: 7,
+          examples: short.slice(0, 5).map((text, index) => ({ file, line: 3 + index, text: JSON.stringify(text) })),
+        },
+        {
+          field: "style_code",
+          reason: "is empty",
+          rows: 6,
+          examples: empty.slice(0, 5).map((text, index) => ({ file, line: 10 + index, text: JSON.stringify(text) })),
+        },
+        {
+          reason: "has 5 fields where the header has 4",
+          rows: 1,
+          examples: [{ file, line: 16, text: JSON.stringify(long[0]) }],
+        },
+      ]);
+      expect(rejections).toHaveLength(21);
+      expect(rejections[19]).toMatchObject({ reason: "has 22 fields where the header has 4", rows: 1 });
+      expect(rejections[20]).toMatchObject({ reason: "other reasons", rows: 25 - 18 });
+      expect(rejections[20].examples.map(({ line }: { line: number }) => line)).toEqual([34, 35, 36, 37, 38]);
+      expect(await answer("RIGHT")).toMatchObject({ pzlines: [{ style_code: "STAMP" }] });
+      expect(await answer("SHORT-0")).toMatchObject({ pzlines: [] });
+    });
+
+    test("shows examples of orphans and of sequences with their lines, and counts status codes up to fifty", async () => {
+      const codes = Array.from({ length: 60 }, (_, index) => ["MANY", `S${index}`, "1", `code-${index}`]);
+      const { personalization } = await reportOf({
+        "pzlines.csv": toCsv([columns.pzlines, ["SKU", "LOST", "one", "A"], ["SKU", "FOUND", "1", "A"], ...codes]),
+        "pzstyles.csv": toCsv([columns.pzstyles, ["FOUND", "A", "1", "TEXT", ""], ["ALONE", "A", "1", "USED", ""]]),
+        "pzchoices.csv": toCsv([columns.pzchoices, ["USED", "A", "1", "x"], ["FREE", "A", "2", "x".repeat(100)]]),
+      });
+      const at = (name: string) => join(folder, `feed-${feeds - 1}`, name);
+      const { orphans, nonNumericSequences, statuses } = personalization;
+      expect(orphans).toEqual({
+        linesWithoutStyle: {
+          count: 61,
+          examples: [
+            `${at("pzlines.csv")}:2: "LOST"`,
+            ...[4, 5, 6, 7].map((line) => `${at("pzlines.csv")}:${line}: "S${line - 4}"`),
+          ],
+        },
+        stylesWithoutLine: { count: 1, examples: [`${at("pzstyles.csv")}:3: "ALONE"`] },
+        unusedChoiceGroups: { count: 1, examples: [`${at("pzchoices.csv")}:3: "FREE"`] },
+      });
+      expect(nonNumericSequences).toEqual({ count: 1, examples: [`${at("pzlines.csv")}:2: "one"`] });
+      expect(Object.keys(statuses.style_sku_status)).toHaveLength(51);
+      expect(statuses.style_sku_status).toMatchObject({ A: 2, "code-0": 1, "code-48": 1, "(others)": 11 });
+    });
+
+    test("tells in its notes what was odd and accepted all the same", async () => {
+      const { "pzlines.csv": lines = "", ...others } = toFiles(whole());
+      const { notes } = await reportOf({
+        ...others,
+        "pzlines.csv": lines.replaceAll(",", ";").replace("\n", ";more\n").replace(/\n$/, ";x\n"),
+      });
+      const file = join(folder, `feed-${feeds - 1}`, "pzlines.csv");
+      expect(notes).toEqual([`${file}: unknown columns, left out: more`, `${file}: separated by ";"`]);
+    });
+
+    test("for people goes to standard output, and the problems to standard error", async () => {
+      const { stdout, stderr, code } = await importing(
+        toFiles({
+          ...whole(),
+          pzlines: [
+            ["SKU", "LOST", "x", "A"],
+            ["", "STAMP", "1", "A"],
+            ["MORE", "STAMP", "1", ""],
+          ],
+        }),
+        [],
+      );
+      expect(code).toBe(0);
+      const at = (name: string) => join(folder, `feed-${feeds - 1}`, name);
+      expect(stdout).toContain(`${at("pzlines.csv")}: 3 rows\n`);
+      expect(stdout).toMatch(/^SKUs: 2 \(2 added, 0 changed, \d+ removed\)$/m);
+      expect(stdout).toContain(`lines without their style: 1\n  ${at("pzlines.csv")}:2: "LOST"\n`);
+      expect(stdout).toContain(`display sequences that are no numbers: 1\n  ${at("pzlines.csv")}:2: "x"\n`);
+      expect(stdout).toContain('style_sku_status: A 1, "" 1\n');
+      expect(stdout).toEndWith("personalization-import: 4 imported for acme\n");
+      expect(stderr).toBe(`${at("pzlines.csv")}:3: sku_id: is empty: ",STAMP,1,A"\n`);
+    });
+
+    test("for people goes to standard error when the import was refused", async () => {
+      const refused = toFiles({
+        ...whole(),
+        pzlines: [
+          ["SKU", "STAMP", "1", "A"],
+          ["", "STAMP", "1", "A"],
+        ],
+      });
+      const { stdout, stderr, code } = await importing(refused, [], { PDS_CONFIG: "/dev/null" });
+      expect(code).toBe(1);
+      expect(stdout).toBe("");
+      expect(stderr).toContain('sku_id: is empty: ",STAMP,1,A"\n');
+      expect(stderr).toMatch(/^SKUs: 1 \(0 added, 1 changed, 1 removed\)$/m);
+      expect(stderr).toEndWith("pds: personalization-import: 1 of 4 were rejected, so nothing was changed\n");
+    });
+
+    test("stays with the run, whether the import ended well or not", async () => {
+      const files = toFiles({
+        ...whole(),
+        pzlines: [
+          ["SKU", "STAMP", "1", "A"],
+          ["", "STAMP", "1", "A"],
+        ],
+      });
+      for (const [outcome, config] of [
+        ["failed", "/dev/null"],
+        ["succeeded", lenient],
+      ] as const) {
+        const { stdout } = await importing(files, ["--json"], { PDS_CONFIG: config });
+        const { job, brand, outcome: printed, counts, reason = null, ...report } = JSON.parse(stdout);
+        expect(printed).toBe(outcome);
+        expect(report.personalization.skus.total).toBe(1);
+        expect(await lastRun()).toMatchObject({ job, brand, outcome, counts, reason, report });
+        expect((await lastRun()).report).toEqual(report);
+      }
+    });
+  });
+}

@@ -1,0 +1,931 @@
+import { afterAll, afterEach, beforeEach, describe, expect, jest, setSystemTime, test } from "bun:test";
+import fc from "fast-check";
+import type { ProductRecord } from "../../../packages/platform-stand-in/src/catalog/records.ts";
+import { type SpecialName, specialNames } from "../../../packages/platform-stand-in/src/catalog/specials.ts";
+import { type Fault, startStandIn } from "../../../packages/platform-stand-in/src/stand-in.ts";
+import { productSchema, toId } from "../../../src/model/product.ts";
+import { listProducts } from "../../../src/platforms/shopify/list.ts";
+import { documents } from "../../../src/platforms/shopify/queries.ts";
+import { readShop } from "../../../src/platforms/shopify/read.ts";
+import { type Failure, PlatformError, retryDelayMs } from "../../../src/platforms/shopify/retry.ts";
+import { type Priority, Throttle, type ThrottleStatus } from "../../../src/platforms/shopify/throttle.ts";
+import { grantedToken, staticToken } from "../../../src/platforms/shopify/token.ts";
+import { connect, credentialsOf, failureOf, identifiersOf, live, readFound, watch } from "../../support/shopify.ts";
+import { until } from "../../support/until.ts";
+
+/** Points are no matter here. */
+const plenty = { maximumAvailable: 1_000_000, restoreRate: 1_000_000 };
+
+const platform = startStandIn({ now: () => Date.now() - 5000, products: 60, specials: "all", bucket: plenty });
+const { catalog, counters, faults } = platform;
+const shop = {
+  id: "gid://shopify/Shop/53320891",
+  myshopifyDomain: "stand-in.myshopify.com",
+  ianaTimezone: "America/New_York",
+};
+
+beforeEach(() => {
+  faults.clear();
+  counters.reset();
+  platform.access.restoreTokens();
+});
+afterEach(() => {
+  setSystemTime();
+  jest.useRealTimers();
+});
+afterAll(() => platform.stop());
+
+/** A server that answers each request as told, and keeps what it was asked. */
+function serve(answer: (request: Request, number: number) => Response | Promise<Response>) {
+  const asked: { readonly method: string; readonly path: string; readonly body: string }[] = [];
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    async fetch(request) {
+      asked.push({ method: request.method, path: new URL(request.url).pathname, body: await request.clone().text() });
+      return await answer(request, asked.length);
+    },
+  });
+  return { asked, url: `http://127.0.0.1:${server.port}/graphql.json`, [Symbol.dispose]: () => void server.stop(true) };
+}
+
+const good = () => Response.json({ data: { shop } });
+const levelsOf = (lines: readonly string[]) => lines.map((line): number => JSON.parse(line).level);
+const [debug, warn] = [20, 40];
+
+describe("whether and when the platform is asked again", () => {
+  const status = (code: number, retryAfterS?: number): Failure => ({
+    kind: "status",
+    status: code,
+    ...(retryAfterS !== undefined && { retryAfterS }),
+  });
+  const graphql = (...codes: string[]): Failure => ({ kind: "graphql", codes, message: "" });
+
+  test.each<[string, Failure, atLeastMs: number, atMostMs: number]>([
+    ["429 with Retry-After 2.0", status(429, 2), 2000, 2250],
+    ["429 without", status(429), 0, 250],
+    ["430", status(430), 0, 250],
+    ["408", status(408), 0, 250],
+    ["500", status(500), 0, 250],
+    ["502", status(502), 0, 250],
+    ["503", status(503), 0, 250],
+    ["503 with Retry-After", status(503, 1.5), 1500, 1750],
+    ["504", status(504), 0, 250],
+    ["a broken connection", { kind: "network", message: "" }, 0, 250],
+    ["THROTTLED", { kind: "throttled", waitMs: 310 }, 310, 560],
+    ["INTERNAL_SERVER_ERROR", graphql("INTERNAL_SERVER_ERROR"), 0, 250],
+    ["TIMEOUT", graphql("TIMEOUT", "INTERNAL_SERVER_ERROR"), 0, 250],
+    ["a grant that failed with 500", { kind: "grant", status: 500 }, 0, 250],
+    ["a grant that failed with 429", { kind: "grant", status: 429 }, 0, 250],
+  ])("it is after %s", (_, failure, atLeastMs, atMostMs) => {
+    const first = { number: 1, elapsedMs: 0 };
+    expect(retryDelayMs(failure, first, 0)).toBe(atLeastMs);
+    expect(retryDelayMs(failure, first, 1)).toBe(atMostMs);
+    expect(retryDelayMs(failure, first, 0.5)).toBe((atLeastMs + atMostMs) / 2);
+  });
+
+  const permanent: [string, Failure][] = [
+    ...[400, 401, 402, 403, 404, 406, 413, 422, 423].map((code): [string, Failure] => [`${code}`, status(code)]),
+    ["402 with Retry-After", status(402, 1)],
+    ["MAX_COST_EXCEEDED", graphql("MAX_COST_EXCEEDED")],
+    ["ACCESS_DENIED", graphql("ACCESS_DENIED")],
+    ["ACCESS_DENIED beside an internal error", graphql("INTERNAL_SERVER_ERROR", "ACCESS_DENIED")],
+    ["INVALID_VARIABLE", graphql("INVALID_VARIABLE")],
+    ["an error without a code", graphql("UNKNOWN")],
+    ["a list of no errors", graphql()],
+    ["a grant that is refused", { kind: "grant", status: 401 }],
+    ["a grant for an unknown app", { kind: "grant", status: 400 }],
+  ];
+  test.each(permanent)("it is not after %s", (_, failure) => {
+    for (const random of [0, 0.5, 1])
+      expect(retryDelayMs(failure, { number: 1, elapsedMs: 0 }, random)).toBeUndefined();
+  });
+
+  test.each([
+    [1, 250],
+    [2, 500],
+    [3, 1000],
+    [7, 16_000],
+    [8, 20_000],
+    [9, 20_000],
+    [10, undefined],
+    [11, undefined],
+  ])("the wait after attempt %i is any time up to %p ms", (number, longestMs) => {
+    expect(retryDelayMs(status(500), { number, elapsedMs: 0 }, 1)).toBe(longestMs);
+    expect(retryDelayMs(status(500), { number, elapsedMs: 0 }, 0)).toBe(longestMs === undefined ? undefined : 0);
+  });
+
+  test.each([
+    ["429 with 2 s left", 118_000, status(429, 2), 2000],
+    ["429 with less than 2 s left", 118_001, status(429, 2), undefined],
+    ["429 with a wait of 120 s", 0, status(429, 120), 120_000],
+    ["429 with a wait of 121 s", 0, status(429, 121), undefined],
+    ["throttled for more than 120 s", 0, { kind: "throttled", waitMs: 120_001 } satisfies Failure, undefined],
+    ["500 after 120 s", 120_000, status(500), 0],
+    ["500 after more than 120 s", 120_001, status(500), undefined],
+  ])("no more than two minutes are spent: %s", (_, elapsedMs, failure, delayMs) => {
+    expect(retryDelayMs(failure, { number: 1, elapsedMs }, 0)).toBe(delayMs);
+  });
+
+  const passing = fc.oneof<fc.Arbitrary<Failure>[]>(
+    fc.record({
+      kind: fc.constant("status"),
+      status: fc.constantFrom(408, 429, 430, 500, 502, 503, 504),
+      retryAfterS: fc.double({ min: 0.001, max: 200, noNaN: true }),
+    }),
+    fc.constantFrom(status(500), status(429), graphql("INTERNAL_SERVER_ERROR"), { kind: "network", message: "" }),
+    fc.record({ kind: fc.constant("throttled"), waitMs: fc.double({ min: 0, max: 200_000, noNaN: true }) }),
+  );
+  const chance = fc.double({ min: 0, max: 1, noNaN: true });
+  const askedForMs = (failure: Failure) =>
+    failure.kind === "throttled" ? failure.waitMs : failure.kind === "status" ? (failure.retryAfterS ?? 0) * 1000 : 0;
+
+  test("the wait is never shorter than what the platform wants, and its jitter never more than the back-off", () => {
+    fc.assert(
+      fc.property(
+        passing,
+        fc.integer({ min: 1, max: 12 }),
+        fc.nat(130_000),
+        chance,
+        (failure, number, elapsedMs, random) => {
+          const delayMs = retryDelayMs(failure, { number, elapsedMs }, random);
+          const backoffMs = Math.min(20_000, 250 * 2 ** (number - 1));
+          const wantedMs = askedForMs(failure) + backoffMs * random;
+          if (number >= 10 || elapsedMs + wantedMs > 120_000) expect(delayMs).toBeUndefined();
+          else expect(delayMs).toBeCloseTo(wantedMs, 6);
+        },
+      ),
+      { numRuns: 1000 },
+    );
+  });
+
+  test("whatever fails, and however long each attempt takes, it ends after ten attempts and two minutes of waiting", () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(passing, chance, fc.nat(20_000)), { minLength: 10, maxLength: 15 }), (attempts) => {
+        let [waitedMs, elapsedMs, sent] = [0, 0, 0];
+        for (const [failure, random, tookMs] of attempts) {
+          sent++;
+          elapsedMs += tookMs;
+          const delayMs = retryDelayMs(failure, { number: sent, elapsedMs }, random);
+          if (delayMs === undefined) break;
+          waitedMs += delayMs;
+          elapsedMs += delayMs;
+          expect(elapsedMs).toBeLessThanOrEqual(120_000);
+        }
+        expect(sent).toBeLessThanOrEqual(10);
+        expect(waitedMs).toBeLessThanOrEqual(120_000);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe("a fault that passes", () => {
+  test.each<[string, Fault, logged?: object]>([
+    ["429", { kind: "status", status: 429, retryAfter: "0.03" }, { delayMs: 30 }],
+    ["429 without Retry-After", { kind: "status", status: 429, retryAfter: "soon" }, { delayMs: 0 }],
+    ["408", { kind: "status", status: 408 }],
+    ["430", { kind: "status", status: 430 }],
+    ["500", { kind: "status", status: 500 }],
+    ["502", { kind: "status", status: 502 }],
+    ["503", { kind: "status", status: 503 }],
+    ["504", { kind: "status", status: 504 }],
+    ["an internal error", { kind: "internalError" }],
+    ["a connection closed before the answer", { kind: "reset" }],
+    ["a connection closed in the answer", { kind: "halfBody" }],
+    ["half of an answer", { kind: "halfJson" }, { failure: "its answer is not whole, or not JSON" }],
+    ["a page of HTML", { kind: "html" }, { failure: "its answer is not whole, or not JSON" }],
+    ["a throttling", { kind: "throttled" }, { failure: "it throttled the request" }],
+  ])("costs one more request and nothing else: %s", async (_, fault, logged = {}) => {
+    faults.add(fault);
+    const { request, lines } = connect(platform.graphqlUrl());
+    expect((await readShop(request, live())).shop).toEqual(shop);
+    expect((await readShop(request, live())).shop).toEqual(shop);
+    expect(counters.requests.get("Shop")).toBe(3);
+    expect(counters.faults.get(fault.kind)).toBe(1);
+    expect(lines.map((line) => JSON.parse(line))).toEqual([
+      expect.objectContaining({
+        level: debug,
+        operation: "Shop",
+        attempt: 1,
+        msg: "asking the platform again",
+        ...logged,
+      }),
+    ]);
+  });
+
+  test("is waited for as long as the missing points need", async () => {
+    await using slow = Object.assign(
+      startStandIn({ products: 1, bucket: { maximumAvailable: 2000, restoreRate: 1000 } }),
+      {
+        [Symbol.asyncDispose]: () => slow.stop(),
+      },
+    );
+    slow.faults.add({ kind: "throttled", available: 15 });
+    const { request, lines } = connect(slow.graphqlUrl());
+    const id = slow.catalog.idAt(0);
+    expect((await readFound(request, BigInt(id), live()))?.product.id).toBe(toId(id));
+    // ProductById is 95 points: 80 are missing.
+    expect(lines.map((line) => JSON.parse(line).delayMs)).toEqual([80]);
+    expect(slow.counters.requests.get("ProductById")).toBe(2);
+    expect(slow.counters.throttled).toBe(1);
+  });
+
+  test("may come ten times, and no more", async () => {
+    faults.add({ kind: "status", status: 500, count: 20 });
+    const error = await failureOf(readShop(connect(platform.graphqlUrl()).request, live()));
+    expect(error).toBeInstanceOf(PlatformError);
+    expect(error.message).toBe("the platform did not answer Shop: it answered with status 500");
+    expect(counters.requests.get("Shop")).toBe(10);
+  });
+
+  test("of many kinds together spoils no answer", async () => {
+    const kinds = ["reset", "halfBody", "halfJson", "html", "internalError"] as const;
+    for (const kind of kinds) faults.add({ kind, probability: 0.04 });
+    for (const status of [429, 500, 503]) faults.add({ kind: "status", status, retryAfter: "0.01", probability: 0.04 });
+    const { request } = connect(platform.graphqlUrl(), credentialsOf(platform));
+    const ids = catalog.ids(0, 40);
+    const read = await Promise.all(ids.map((id) => readFound(request, BigInt(id), live())));
+    expect(read.map((found) => `${found?.product.id}`)).toEqual(ids);
+    expect([...counters.faults.keys()].length).toBeGreaterThan(3);
+  });
+});
+
+describe("a fault that stays", () => {
+  const answers = (status: number): Fault => ({ kind: "status", status, count: 99 });
+
+  test.each<[string, Fault, help: RegExp]>([
+    ["401", { kind: "tokenExpired", count: 99 }, /status 401: it refuses the access token/],
+    ["402", answers(402), /status 402: the shop is frozen/],
+    ["403", answers(403), /status 403: the app may not do this/],
+    ["404", answers(404), /status 404: .*SHOP_DOMAIN must be .*\.myshopify\.com/],
+    ["423", answers(423), /status 423: the shop is locked/],
+  ])("is reported at once, after one request: %s", async (_, fault, help) => {
+    faults.add(fault);
+    const error = await failureOf(readShop(connect(platform.graphqlUrl()).request, live()));
+    expect(error).toBeInstanceOf(PlatformError);
+    expect(error).toMatchObject({ code: "unavailable", message: expect.stringMatching(help) });
+    expect(counters.requests.get("Shop")).toBe(1);
+  });
+
+  test("is reported at once, after one request: a missing scope, with its name", async () => {
+    const app = platform.findApp();
+    const { scopes } = app;
+    app.scopes = new Set();
+    const error = await failureOf(readFound(connect(platform.graphqlUrl()).request, 1n, live()));
+    app.scopes = scopes;
+    expect(error.message).toMatch(/ACCESS_DENIED: Access denied for product field.*`read_products`/);
+    expect(error).toBeInstanceOf(PlatformError);
+    expect(counters.requests.get("ProductById")).toBe(1);
+  });
+
+  test.each<[string, object, help: string]>([
+    [
+      "a query over the limit",
+      { errors: [{ message: "Query cost is 1,200", extensions: { code: "MAX_COST_EXCEEDED" } }] },
+      "MAX_COST_EXCEEDED: Query cost is 1,200",
+    ],
+    ["an error without a code", { errors: [{ message: "no" }], data: { shop } }, "UNKNOWN: no"],
+    ["a text in place of a list of errors", { errors: "[API] This action requires something" }, "[API] This action"],
+  ])("is reported at once, after one request: %s", async (_, body, help) => {
+    using server = serve(() => Response.json(body));
+    const error = await failureOf(readShop(connect(server.url).request, live()));
+    expect(error).toBeInstanceOf(PlatformError);
+    expect(error.message).toContain(help);
+    expect(server.asked).toHaveLength(1);
+  });
+
+  test.each([301, 302, 303, 307, 308])("is reported at once and not followed: a redirect with %i", async (status) => {
+    using elsewhere = serve(good);
+    using server = serve(() => new Response(null, { status, headers: { Location: elsewhere.url } }));
+    const error = await failureOf(readShop(connect(server.url).request, live()));
+    expect(error).toBeInstanceOf(PlatformError);
+    expect(elsewhere.asked).toEqual([]);
+    expect(server.asked).toHaveLength(1);
+  });
+
+  test.each<[string, unknown]>([
+    ["null", null],
+    ["nothing", {}],
+    ["data that are null", { data: null }],
+    ["a text", "ok"],
+  ])("which is an answer that is %s is never taken for one", async (_, body) => {
+    using server = serve(() => Response.json(body));
+    const error = await failureOf(readShop(connect(server.url).request, live()));
+    expect(error).toBeInstanceOf(PlatformError);
+    expect(server.asked).toHaveLength(10);
+  });
+});
+
+describe("the caller's signal", () => {
+  test("ends a request that is never answered", async () => {
+    faults.add({ kind: "hang" });
+    const controller = new AbortController();
+    const failure = failureOf(readShop(connect(platform.graphqlUrl()).request, live(controller.signal)));
+    await until("a request hangs", () => counters.faults.get("hang") === 1);
+    controller.abort(new Error("enough"));
+    expect((await failure).message).toBe("enough");
+    expect(counters.requests.get("Shop")).toBe(1);
+  });
+
+  test("ends the wait for another attempt", async () => {
+    faults.add({ kind: "status", status: 429, retryAfter: "60" });
+    const controller = new AbortController();
+    const { request, lines } = connect(platform.graphqlUrl());
+    const failure = failureOf(readShop(request, live(controller.signal)));
+    await until("it is logged", () => lines.length === 1);
+    controller.abort(new Error("enough"));
+    expect(await failure).toMatchObject({ name: "AbortError", cause: new Error("enough") });
+  });
+
+  test("that is aborted already lets no request go out", async () => {
+    const { request } = connect(platform.graphqlUrl());
+    expect((await failureOf(readShop(request, live(AbortSignal.abort(new Error("no")))))).message).toBe("no");
+    expect(counters.requests.size).toBe(0);
+  });
+
+  test("ends one request and leaves the others", async () => {
+    faults.add({ kind: "hang", skip: 1 });
+    const { request } = connect(platform.graphqlUrl());
+    await readShop(request, live());
+    const controller = new AbortController();
+    const hanging = failureOf(readShop(request, live(controller.signal)));
+    await until("a request hangs", () => counters.faults.get("hang") === 1);
+    expect(await Promise.all(Array.from({ length: 10 }, () => readShop(request, live())))).toHaveLength(10);
+    controller.abort(new Error("enough"));
+    expect((await hanging).message).toBe("enough");
+    expect((await readShop(request, live())).shop).toEqual(shop);
+  });
+});
+
+describe("a token by client credentials", () => {
+  test("is asked for once, and lasts for all requests", async () => {
+    const { request } = connect(platform.graphqlUrl(), credentialsOf(platform));
+    for (let read = 0; read < 3; read++) expect((await readShop(request, live())).shop).toEqual(shop);
+    expect(counters.tokenGrants).toBe(1);
+    expect(counters.requests.get("Shop")).toBe(3);
+  });
+
+  test.each([
+    [0.94, 1],
+    [0.96, 2],
+    [1.5, 2],
+  ])("is renewed before its end: at %d of its life %i were granted and none was refused", async (part, grants) => {
+    const { request, lines } = connect(platform.graphqlUrl(), credentialsOf(platform));
+    await readShop(request, live());
+    setSystemTime(Date.now() + part * 86_399_000);
+    await readShop(request, live());
+    expect(counters.tokenGrants).toBe(grants);
+    expect(counters.requests.get("Shop")).toBe(2);
+    expect(lines).toEqual([]);
+  });
+
+  test("that was revoked is renewed, and the request repeated once", async () => {
+    const { request } = connect(platform.graphqlUrl(), credentialsOf(platform));
+    await readShop(request, live());
+    platform.access.revoke();
+    expect((await readShop(request, live())).shop).toEqual(shop);
+    expect(counters.tokenGrants).toBe(2);
+    expect(counters.requests.get("Shop")).toBe(3);
+  });
+
+  test("that was revoked under many requests is renewed once", async () => {
+    const { request } = connect(platform.graphqlUrl(), credentialsOf(platform));
+    await readShop(request, live());
+    platform.access.revoke();
+    const shops = await Promise.all(Array.from({ length: 40 }, () => readShop(request, live())));
+    expect(shops).toHaveLength(40);
+    expect(counters.tokenGrants).toBe(2);
+  });
+
+  test("that is refused however new is given up after one renewal", async () => {
+    faults.add({ kind: "tokenExpired", count: 99 });
+    const { request } = connect(platform.graphqlUrl(), credentialsOf(platform));
+    const error = await failureOf(readShop(request, live()));
+    expect(error.message).toContain("status 401: it refuses the access token");
+    expect(counters.requests.get("Shop")).toBe(2);
+    expect(counters.tokenGrants).toBe(2);
+  });
+
+  test("is not forgotten when the one before it is refused, late, once more", async () => {
+    const token = credentialsOf(platform);
+    const { signal } = new AbortController();
+    const first = await token.get(signal);
+    expect(token.renew(first)).toBe(true);
+    const second = await token.get(signal);
+    token.renew(first);
+    expect(await token.get(signal)).toBe(second);
+    expect(counters.tokenGrants).toBe(2);
+  });
+
+  test("is asked for once, however many ask at the same time", async () => {
+    const token = credentialsOf(platform);
+    const tokens = await Promise.all(Array.from({ length: 100 }, () => token.get(AbortSignal.timeout(5000))));
+    expect(new Set(tokens).size).toBe(1);
+    expect(counters.tokenGrants).toBe(1);
+  });
+
+  test("comes to those who wait, though the one who asked first has left", async () => {
+    const gate = Promise.withResolvers<void>();
+    using server = serve(async () => {
+      await gate.promise;
+      return Response.json({ access_token: "granted", expires_in: 60 });
+    });
+    const token = grantedToken(server.url, "id", "secret");
+    const controller = new AbortController();
+    const left = failureOf(token.get(controller.signal));
+    const waiting = token.get(AbortSignal.timeout(5000));
+    controller.abort(new Error("left"));
+    expect((await left).message).toBe("left");
+    gate.resolve();
+    expect(await waiting).toBe("granted");
+    expect(server.asked).toHaveLength(1);
+  });
+
+  test("is asked for by the fields of the grant", async () => {
+    using server = serve(() => Response.json({ access_token: "granted", expires_in: 60 }));
+    await grantedToken(server.url, "an id", "a&secret").get(AbortSignal.timeout(5000));
+    expect(server.asked).toEqual([
+      {
+        method: "POST",
+        path: "/graphql.json",
+        body: "client_id=an+id&client_secret=a%26secret&grant_type=client_credentials",
+      },
+    ]);
+  });
+
+  test.each<[string, Fault]>([
+    ["500", { kind: "status", status: 500 }],
+    ["429", { kind: "status", status: 429 }],
+    ["half of an answer", { kind: "halfJson" }],
+    ["a page of HTML", { kind: "html" }],
+    ["a closed connection", { kind: "reset" }],
+  ])("is asked for again after a fault: %s", async (_, fault) => {
+    faults.add({ ...fault, operation: "AccessToken" });
+    const { request } = connect(platform.graphqlUrl(), credentialsOf(platform));
+    expect((await readShop(request, live())).shop).toEqual(shop);
+    expect(counters.faults.get(fault.kind)).toBe(1);
+    expect(counters.requests.get("Shop")).toBe(1);
+  });
+
+  test.each([
+    ["a wrong secret", 401, { error: "invalid_client" }],
+    ["an unknown app", 400, { error: "application_cannot_be_found" }],
+  ])("is refused at once for %s, and the settings are named", async (_, status, body) => {
+    using server = serve(() => Response.json(body, { status }));
+    const { request } = connect(platform.graphqlUrl(), grantedToken(server.url, "id", "secret"));
+    const error = await failureOf(readShop(request, live()));
+    expect(error).toBeInstanceOf(PlatformError);
+    expect(error.message).toMatch(/grants no access token.*SHOPIFY_CLIENT_ID and SHOPIFY_CLIENT_SECRET/);
+    expect(server.asked).toHaveLength(1);
+    expect(counters.requests.size).toBe(0);
+  });
+
+  test.each([301, 302, 307, 308])("is never asked for elsewhere: a redirect with %i", async (status) => {
+    using elsewhere = serve(() => Response.json({ access_token: "granted", expires_in: 60 }));
+    using server = serve(() => new Response(null, { status, headers: { Location: elsewhere.url } }));
+    const { request } = connect(platform.graphqlUrl(), grantedToken(server.url, "id", "secret"));
+    expect(await failureOf(readShop(request, live()))).toBeInstanceOf(PlatformError);
+    expect(elsewhere.asked).toEqual([]);
+    expect(server.asked).toHaveLength(1);
+  });
+});
+
+describe("a secret", () => {
+  const [token, clientSecret] = [`shpat_${crypto.randomUUID()}`, `shpss_${crypto.randomUUID()}`];
+  const guarded = startStandIn({
+    products: 1,
+    bucket: plenty,
+    apps: [{ name: "app", token, clientId: "id", clientSecret }],
+  });
+  afterAll(() => guarded.stop());
+  const tokens = {
+    "its own token": () => staticToken(token),
+    "client credentials": () => grantedToken(guarded.accessTokenUrl, "id", clientSecret),
+    "credentials that are refused": () => grantedToken(guarded.accessTokenUrl, "unknown", clientSecret),
+    "credentials nobody takes": () => grantedToken("http://127.0.0.1:1/token", "id", clientSecret),
+  };
+  const troubles: (readonly [string, Fault])[] = [
+    ["401", { kind: "tokenExpired", count: 99 }],
+    ["403", { kind: "status", status: 403, count: 99 }],
+    ["500", { kind: "status", status: 500, count: 99 }],
+    ["a closed connection", { kind: "reset", count: 99 }],
+    ["half of an answer", { kind: "halfBody", count: 99 }],
+    ["a page of HTML", { kind: "html", count: 99 }],
+    ["an internal error", { kind: "internalError", count: 99 }],
+  ];
+  const cases = Object.keys(tokens).flatMap((name) =>
+    troubles.map(([trouble, fault]) => [name as keyof typeof tokens, trouble, fault] as const),
+  );
+
+  test.each(cases)("is in no error and no line of the log: with %s, at %s", async (name, _, fault) => {
+    guarded.faults.clear();
+    guarded.access.restoreTokens();
+    guarded.faults.add(fault);
+    const { request, lines } = connect(guarded.graphqlUrl(), tokens[name]());
+    const error = await failureOf(readShop(request, live()));
+    expect(error).toBeInstanceOf(PlatformError);
+    const told = [
+      error.message,
+      error.stack,
+      JSON.stringify(error),
+      Bun.inspect(error, { depth: 50 }),
+      Bun.inspect(error.cause, { depth: 50 }),
+      ...lines,
+    ].join("\n");
+    expect(told).not.toContain(token);
+    expect(told).not.toContain(clientSecret);
+    expect(told).not.toContain("shpat_granted");
+  });
+});
+
+describe("the version of the API", () => {
+  test("that is not the one asked for is logged once", async () => {
+    await using later = Object.assign(startStandIn({ products: 1, bucket: plenty, versions: ["2027-01"] }), {
+      [Symbol.asyncDispose]: () => later.stop(),
+    });
+    const { request, lines } = connect(later.graphqlUrl("2026-10"));
+    for (let read = 0; read < 5; read++) await readShop(request, live());
+    expect(lines.map((line) => JSON.parse(line))).toEqual([
+      expect.objectContaining({ level: warn, asked: "2026-10", answered: "2027-01" }),
+    ]);
+  });
+
+  test("is logged once though the platform answers now this one, now that", async () => {
+    const { request, lines } = connect(platform.graphqlUrl());
+    for (let read = 0; read < 4; read++) {
+      faults.add({ kind: "fallForward", version: "2027-01" });
+      await readShop(request, live());
+      await readShop(request, live());
+    }
+    expect(levelsOf(lines)).toEqual([warn]);
+  });
+
+  test("that is the one asked for is not logged", async () => {
+    const { request, lines } = connect(platform.graphqlUrl());
+    await readShop(request, live());
+    expect(lines).toEqual([]);
+  });
+});
+
+describe("the platform's points", () => {
+  const status = (currentlyAvailable: number, maximumAvailable = 2000): ThrottleStatus => ({
+    maximumAvailable,
+    currentlyAvailable,
+    restoreRate: 100,
+  });
+  const never = new AbortController().signal;
+
+  /** Of a request sent after all others. */
+  const latest = Number.POSITIVE_INFINITY;
+
+  /** Takes in the order given; `served` holds the names of those who have got their points. */
+  function createQueue() {
+    const throttle = new Throttle(() => 0);
+    const served: string[] = [];
+    const take = (name: string, cost: number, priority: Priority = "live", signal = never) => {
+      const taken = throttle.take(cost, priority, signal).then(() => void served.push(name));
+      taken.catch(() => undefined);
+      return taken;
+    };
+    // Every promise that can be kept by now is.
+    const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
+    return { throttle, served, take, settled };
+  }
+
+  test("are asked for by one request alone as long as nothing is known of them", async () => {
+    const { throttle, served, take, settled } = createQueue();
+    for (const name of ["first", "second", "third"]) take(name, 100);
+    await settled();
+    expect(served).toEqual(["first"]);
+    throttle.settle(100, status(250), latest);
+    await settled();
+    expect(served).toEqual(["first", "second", "third"]);
+  });
+
+  test("are asked for by the next when the first got no answer", async () => {
+    const { throttle, served, take, settled } = createQueue();
+    for (const name of ["first", "second", "third"]) take(name, 100);
+    throttle.settle(100, undefined, latest);
+    await settled();
+    expect(served).toEqual(["first", "second"]);
+    throttle.settle(100, undefined, latest);
+    await settled();
+    expect(served).toEqual(["first", "second", "third"]);
+  });
+
+  test("are not spent twice: requests under way count", async () => {
+    const { throttle, served, take, settled } = createQueue();
+    take("first", 10);
+    throttle.settle(10, status(250), latest);
+    for (const name of ["a", "b", "c", "d"]) take(name, 100);
+    await settled();
+    expect(served).toEqual(["first", "a", "b"]);
+  });
+
+  test("go to live requests first, whoever has waited", async () => {
+    const { throttle, served, take, settled } = createQueue();
+    take("first", 10);
+    throttle.settle(10, status(0), latest);
+    for (const name of ["s1", "s2"]) take(name, 100, "sync");
+    for (const name of ["l1", "l2"]) take(name, 100);
+    take("last", 0);
+    throttle.settle(0, status(100), latest);
+    await settled();
+    expect(served).toEqual(["first", "l1"]);
+    throttle.settle(100, status(2000), latest);
+    await settled();
+    expect(served).toEqual(["first", "l1", "l2", "last", "s1", "s2"]);
+  });
+
+  test.each([
+    [499, 2000, false],
+    [500, 2000, true],
+    [299, 300, false],
+    [300, 300, true],
+  ])("are left to live requests by sync work: with %i of %i there it goes on: %p", async (available, maximum, goes) => {
+    const { throttle, served, take, settled } = createQueue();
+    take("first", 10);
+    throttle.settle(10, status(available, maximum), latest);
+    take("sync", 100, "sync");
+    await settled();
+    expect(served.includes("sync")).toBe(goes);
+    take("live", 100);
+    await settled();
+    expect(served).toContain("live");
+  });
+
+  test("of one who leaves are free for those behind", async () => {
+    const { throttle, served, take, settled } = createQueue();
+    take("first", 10);
+    throttle.settle(10, status(200), latest);
+    const controller = new AbortController();
+    const dear = take("dear", 900, "live", controller.signal);
+    take("cheap", 150);
+    await settled();
+    expect(served).toEqual(["first"]);
+    controller.abort(new Error("left"));
+    expect((await failureOf(dear)).message).toBe("left");
+    await settled();
+    expect(served).toEqual(["first", "cheap"]);
+  });
+
+  test("that a request has taken are not given back by a later end of its signal", async () => {
+    const { throttle, served, take, settled } = createQueue();
+    const controller = new AbortController();
+    take("first", 10, "live", controller.signal);
+    take("second", 10);
+    await settled();
+    controller.abort();
+    await settled();
+    expect(served).toEqual(["first"]);
+    throttle.settle(10, undefined, latest);
+    await settled();
+    expect(served).toEqual(["first", "second"]);
+  });
+
+  test("are never asked for before they are there, and in the end everyone has got theirs", async () => {
+    const request = fc.record({
+      cost: fc.integer({ min: 1, max: 250 }),
+      spentPart: fc.double({ min: 0, max: 1, noNaN: true }),
+      priority: fc.constantFrom<Priority>("live", "sync"),
+      arrivesMs: fc.nat(2000),
+      priced: fc.nat(100),
+      takesMs: fc.nat(100),
+    });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(request, { minLength: 1, maxLength: 25 }),
+        fc.integer({ min: 250, max: 1200 }),
+        async (requests, maximumAvailable) => {
+          jest.useFakeTimers();
+          let nowMs = 0;
+          const throttle = new Throttle(() => nowMs);
+          let available = maximumAvailable;
+          let refused = 0;
+          let answered = 0;
+          // The platform prices requests, and its answers arrive, in the order that they went out.
+          const steps: { atMs: number; run: () => void }[] = [];
+          let lastAtMs = 0;
+          const later = (afterMs: number, run: () => void) => {
+            lastAtMs = Math.max(lastAtMs, nowMs + afterMs);
+            steps.push({ atMs: lastAtMs, run });
+          };
+          for (const { cost, spentPart, priority, arrivesMs, priced, takesMs } of requests) {
+            setTimeout(async () => {
+              const sentAtMs = await throttle.take(cost, priority, never);
+              later(priced, () => {
+                if (cost > available) refused++;
+                else available -= Math.ceil(cost * spentPart);
+                const told = { maximumAvailable, currentlyAvailable: Math.floor(available), restoreRate: 100 };
+                later(takesMs, () => {
+                  answered++;
+                  throttle.settle(cost, told, sentAtMs);
+                });
+              });
+            }, arrivesMs);
+          }
+          for (; answered < requests.length && nowMs < 300_000; nowMs += 10) {
+            available = Math.min(maximumAvailable, available + 1);
+            jest.advanceTimersByTime(10);
+            for (const step of steps.splice(0)) {
+              if (step.atMs <= nowMs) step.run();
+              else steps.push(step);
+            }
+            await null;
+            await null;
+            await null;
+          }
+          jest.useRealTimers();
+          expect({ answered, refused }).toEqual({ answered: requests.length, refused: 0 });
+        },
+      ),
+      { numRuns: 40 },
+    );
+  });
+
+  test("on the smallest plan suffice for sixty readings at once, and none is refused", async () => {
+    await using small = Object.assign(
+      startStandIn({
+        products: 60,
+        variants: 1,
+        images: 0,
+        metafields: 0,
+        variantMetafields: 0,
+        bucket: { maximumAvailable: 700, restoreRate: 100 },
+      }),
+      { [Symbol.asyncDispose]: () => small.stop() },
+    );
+    const { request, lines } = connect(small.graphqlUrl());
+    const ids = small.catalog.ids(0, 60);
+    const read = await Promise.all(ids.map((id) => readFound(request, BigInt(id), live())));
+    expect(read.map((found) => `${found?.product.id}`)).toEqual(ids);
+    expect(small.counters.throttled).toBe(0);
+    // More than the bucket held: some had to wait.
+    expect(small.counters.pointsSpent).toBeGreaterThan(800);
+    expect(small.counters.requests.get("ProductById")).toBe(60);
+    expect(lines).toEqual([]);
+  }, 20_000);
+});
+
+describe("a product that is read", () => {
+  /** Of the contract's product, what a product of the stand-in's is told by. */
+  const read = async (id: string) => {
+    const { request } = connect(platform.graphqlUrl());
+    const found = await readFound(request, BigInt(id), live());
+    if (found === undefined) throw new Error(`no product ${id}`);
+    return found;
+  };
+  const recordOf = (id: string): ProductRecord => {
+    const record = catalog.findProduct(id);
+    if (record === undefined) throw new Error(`no product ${id} in the catalog`);
+    return record;
+  };
+  const gids = (list: readonly { readonly admin_graphql_api_id: string }[]) =>
+    list.map((member) => member.admin_graphql_api_id);
+
+  const figures: Record<SpecialName, { variants: number; images: number; variantMetafields: number }> = {
+    manyVariants: { variants: 2048, images: -1, variantMetafields: -1 },
+    manyMetafields: { variants: 3, images: -1, variantMetafields: 300 },
+    manyImages: { variants: -1, images: 260, variantMetafields: -1 },
+    hugeId: { variants: -1, images: -1, variantMetafields: -1 },
+    nulls: { variants: 3, images: 2, variantMetafields: -1 },
+    hostile: { variants: 2, images: 2, variantMetafields: 5 },
+    movedMedia: { variants: -1, images: 5, variantMetafields: -1 },
+    bare: { variants: 1, images: 0, variantMetafields: 0 },
+  };
+
+  test.each(specialNames)("is whole and of the contract's shape: %s", async (name) => {
+    const id = catalog.idOfSpecial(name);
+    const { product, updatedAt } = await read(id);
+    const record = recordOf(id);
+    expect(productSchema.safeParse(product).error?.issues.slice(0, 3)).toBeUndefined();
+    expect({
+      id: product.admin_graphql_api_id,
+      images: gids(product.images),
+      metafields: gids(product.metafields),
+      variants: product.variants.map((variant) => ({
+        id: variant.admin_graphql_api_id,
+        metafields: gids(variant.metafields),
+      })),
+    }).toEqual(identifiersOf(record));
+    expect(`${product.id}`).toBe(id);
+    expect(product).toMatchObject({ title: record.title, body_html: record.descriptionHtml, vendor: record.vendor });
+    expect(updatedAt).toBe(record.updatedAt);
+    const { variants, images, variantMetafields } = figures[name];
+    if (variants >= 0) expect(product.variants).toHaveLength(variants);
+    if (images >= 0) expect(product.images).toHaveLength(images);
+    const most = Math.max(...product.variants.map(({ metafields }) => metafields.length));
+    if (variantMetafields >= 0) expect(most).toBe(variantMetafields);
+  });
+
+  test("is whole also with more of its own metafields than a page has", async () => {
+    const id = catalog.add({ shape: { metafields: 60 } });
+    expect((await read(id)).product.metafields).toHaveLength(60);
+    catalog.remove(id);
+  });
+
+  test("keeps every digit of identifiers that no double holds", async () => {
+    const { product } = await read("9007199254740993");
+    expect(product.id).toBe(9007199254740993n);
+    expect(product.variants.map((variant) => `${variant.product_id}`)).toEqual(
+      product.variants.map(() => "9007199254740993"),
+    );
+  });
+
+  test.each(["999", "1", "9223372036854775807"])("is undefined when there is none: %s", async (id) => {
+    const { request, lines } = connect(platform.graphqlUrl());
+    expect(await readFound(request, BigInt(id), live())).toBeUndefined();
+    expect(counters.requests.get("ProductById")).toBe(1);
+    expect(lines).toEqual([]);
+  });
+
+  test.each<[string, SpecialName]>([
+    ["ProductImagesPage", "manyImages"],
+    ["ProductMediaPage", "manyImages"],
+    ["ProductVariantsPage", "manyVariants"],
+    ["VariantMetafieldsPage", "manyMetafields"],
+  ])("is read again when it changes before %s, and is of one state", async (page, name) => {
+    const id = catalog.idOfSpecial(name);
+    const { request } = connect(platform.graphqlUrl());
+    let changed = false;
+    const editing = watch(request, (operation) => {
+      if (operation !== page || changed) return;
+      changed = true;
+      const mark = `changed before ${page}`;
+      catalog.touch(id, {
+        product: { title: mark },
+        variants: { 1: { title: mark }, 3: { title: mark } },
+        images: { 1: { altText: mark }, 200: { altText: mark } },
+      });
+    });
+    const found = await readFound(editing, BigInt(id), live());
+    expect(changed).toBe(true);
+    expect(counters.requests.get("ProductById")).toBe(2);
+    expect(found?.product.title).toBe(`changed before ${page}`);
+    expect(found).toEqual(await read(id));
+  });
+
+  test("is read again when the platform says so at any page", async () => {
+    faults.add({ kind: "changeBetweenPages", skip: 3 });
+    const id = catalog.idOfSpecial("manyVariants");
+    const found = await read(id);
+    expect(counters.faults.get("changeBetweenPages")).toBe(1);
+    expect(counters.requests.get("ProductById")).toBe(2);
+    expect(found.updatedAt).toBe(recordOf(id).updatedAt);
+    expect(found.product.variants).toHaveLength(2048);
+  });
+
+  test("is given up when it never stops changing, and the reason is told", async () => {
+    faults.add({ kind: "changeBetweenPages", count: 99 });
+    const { request } = connect(platform.graphqlUrl());
+    const id = BigInt(catalog.idOfSpecial("manyMetafields"));
+    const error = await failureOf(readFound(request, id, live()));
+    expect(error).toBeInstanceOf(PlatformError);
+    expect(error.message).toContain("the product keeps changing while it is read");
+    expect(counters.requests.get("ProductById")).toBe(4);
+    expect(counters.requests.get("VariantMetafieldsPage")).toBe(4);
+  });
+
+  test("is undefined when it goes while it is read", async () => {
+    const id = catalog.add({ shape: { variants: 30 } });
+    const { request } = connect(platform.graphqlUrl());
+    const removing = watch(request, (operation) => {
+      if (operation === "ProductVariantsPage") catalog.remove(id);
+    });
+    expect(await readFound(removing, BigInt(id), live())).toBeUndefined();
+  });
+});
+
+describe("a list of products", () => {
+  test("names each once in the order of their changes, and when that was", async () => {
+    const { request } = connect(platform.graphqlUrl());
+    const listed: { id: bigint; updatedAt: string }[] = [];
+    for await (const page of listProducts(request, undefined, live())) listed.push(...page);
+    expect(listed.map(({ id }) => `${id}`).toSorted()).toEqual(catalog.ids(0, 1000).toSorted());
+    expect(listed.map(({ updatedAt }) => updatedAt)).toEqual(listed.map(({ updatedAt }) => updatedAt).toSorted());
+    for (const { id, updatedAt } of listed) expect(recordOf(`${id}`)).toBe(updatedAt);
+  });
+
+  const recordOf = (id: string) => catalog.findProduct(id)?.updatedAt;
+
+  test("since an instant has those that changed then or later", async () => {
+    const { request } = connect(platform.graphqlUrl());
+    const times = catalog.ids(0, 1000).map((id) => recordOf(id) ?? "");
+    const since = times.toSorted()[Math.floor(times.length / 2)] ?? "";
+    let listed = 0;
+    for await (const page of listProducts(request, since, live())) listed += page.length;
+    expect(listed).toBe(times.filter((time) => time >= since).length);
+    expect(listed).toBeLessThan(times.length);
+  });
+});
+
+test("a request names its document, so that the platform can say which one failed", async () => {
+  using server = serve(good);
+  await readShop(connect(server.url).request, live());
+  expect(JSON.parse(server.asked[0]?.body ?? "")).toEqual({
+    query: documents.Shop,
+    operationName: "Shop",
+    variables: {},
+  });
+});

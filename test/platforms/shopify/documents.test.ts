@@ -1,0 +1,196 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import {
+  buildSchema,
+  getNamedType,
+  NoDeprecatedCustomRule,
+  parse,
+  specifiedRules,
+  TypeInfo,
+  validate,
+  visit,
+  visitWithTypeInfo,
+} from "graphql";
+import { checkRules } from "../../../packages/platform-stand-in/src/bulk/rules.ts";
+import {
+  priceRequested,
+  singleQueryLimit,
+  type Variables,
+} from "../../../packages/platform-stand-in/src/graphql/cost.ts";
+import { inlineFragments } from "../../../packages/platform-stand-in/src/graphql/selection.ts";
+import { startStandIn } from "../../../packages/platform-stand-in/src/stand-in.ts";
+import { runBulk } from "../../../src/platforms/shopify/bulk.ts";
+import type { Request } from "../../../src/platforms/shopify/client.ts";
+import { listProducts } from "../../../src/platforms/shopify/list.ts";
+import { bulkQueries, documents, type OperationName } from "../../../src/platforms/shopify/queries.ts";
+import { readProduct, readShop } from "../../../src/platforms/shopify/read.ts";
+import { connect, createMemoryLog, failureOf, live, watch } from "../../support/shopify.ts";
+
+const folder = new URL("../../../packages/platform-stand-in/src/schema/", import.meta.url);
+const schema = buildSchema(
+  (
+    await Promise.all(
+      ["admin-2026-10.subset.graphql", "admin-2026-10.more.graphql"].map((file) =>
+        Bun.file(new URL(file, folder)).text(),
+      ),
+    )
+  ).join("\n"),
+);
+
+const texts = { ...documents, ...bulkQueries };
+
+describe("a document", () => {
+  test.each(Object.entries(texts))("is valid on the platform's own schema: %s", (_, text) => {
+    expect(validate(schema, parse(text), specifiedRules)).toEqual([]);
+  });
+
+  test.each(Object.entries(documents))("holds one operation, of the name that it goes by: %s", (name, text) => {
+    const names = parse(text).definitions.map((definition) => "name" in definition && definition.name?.value);
+    expect(names).toEqual([name]);
+  });
+
+  test("uses no deprecated field but those that alone have what the contract has", () => {
+    const warnings = Object.values(texts).flatMap((text) => validate(schema, parse(text), [NoDeprecatedCustomRule]));
+    const fields = warnings.map(({ message }) => /^The field (\S+) is deprecated/.exec(message)?.[1] ?? message);
+    expect([...new Set(fields)].toSorted()).toEqual([
+      "Metafield.description",
+      "Product.images",
+      "ProductVariant.image",
+      "ProductVariant.taxCode",
+    ]);
+  });
+});
+
+/** Every connection of a bulk query, and how deep it lies. */
+function connectionsOf(text: string): { path: string; depth: number }[] {
+  const found: { path: string; depth: number }[] = [];
+  const inside: string[] = [];
+  const types = new TypeInfo(schema);
+  visit(
+    parse(text),
+    visitWithTypeInfo(types, {
+      Field: {
+        enter({ name }) {
+          if (!getNamedType(types.getType())?.name.endsWith("Connection")) return;
+          inside.push(name.value);
+          found.push({ path: inside.join("."), depth: inside.length - 1 });
+        },
+        leave() {
+          if (getNamedType(types.getType())?.name.endsWith("Connection")) inside.pop();
+        },
+      },
+    }),
+  );
+  return found;
+}
+
+describe("a bulk query", () => {
+  const expected: [keyof typeof bulkQueries, Record<string, number>][] = [
+    [
+      "products",
+      {
+        products: 0,
+        "products.images": 1,
+        "products.metafields": 1,
+        "products.variants": 1,
+        "products.variants.metafields": 2,
+      },
+    ],
+    ["media", { products: 0, "products.media": 1 }],
+  ];
+
+  test.each(expected)("has no more than five connections, two deep: %s", (name, depths) => {
+    const connections = connectionsOf(bulkQueries[name]);
+    expect(Object.fromEntries(connections.map(({ path, depth }) => [path, depth]))).toEqual(depths);
+    expect(connections.length).toBeLessThanOrEqual(5);
+    expect(Math.max(...connections.map(({ depth }) => depth))).toBeLessThanOrEqual(2);
+  });
+
+  test.each(Object.entries(bulkQueries))("keeps the platform's rules: %s", (_, text) => {
+    expect(() => checkRules(schema, inlineFragments(parse(text)))).not.toThrow();
+  });
+
+  test.each(Object.entries(bulkQueries))("selects edges with their node, and nothing else of a list: %s", (_, text) => {
+    visit(parse(text), {
+      Field({ name, selectionSet }) {
+        const selected = selectionSet?.selections.map((node) => ("name" in node ? node.name?.value : node.kind)) ?? [];
+        if (selected.includes("edges")) expect(selected).toEqual(["edges"]);
+        if (name.value === "edges") expect(selected).toEqual(["node"]);
+        // The reader of the result looks for them at the head of a line.
+        if (name.value === "node") expect(selected.slice(0, 2)).toEqual(["__typename", "id"]);
+        expect(name.value).not.toBe("nodes");
+      },
+      VariableDefinition: () => expect.unreachable(),
+      Variable: () => expect.unreachable(),
+    });
+  });
+});
+
+/**
+ * Points that the platform prices each document at, with the page sizes that the service really sends.
+ * A single query may cost 1,000; a bucket holds 2,000 and gains 100 a second on the smallest plan.
+ */
+const prices: Record<OperationName, number> = {
+  ProductById: 95,
+  ProductVariantsPage: 87,
+  ProductMetafieldsPage: 14,
+  VariantMetafieldsPage: 15,
+  ProductImagesPage: 14,
+  ProductMediaPage: 25,
+  ProductsUpdatedSince: 13,
+  Shop: 1,
+  BulkRun: 10,
+  BulkOperation: 1,
+  BulkCancel: 10,
+};
+
+describe("what the service sends to read everything", () => {
+  const platform = startStandIn({
+    products: 3,
+    specials: "all",
+    bucket: { maximumAvailable: 1_000_000, restoreRate: 1_000_000 },
+    bulk: { createdMs: 0, runningMs: 0, cancelingMs: 0 },
+  });
+  afterAll(() => platform.stop());
+  const sent = new Map<OperationName, Variables[]>();
+  const { request, lines } = connect(platform.graphqlUrl());
+
+  beforeAll(async () => {
+    const watched: Request = watch(request, (operation, variables) => {
+      sent.set(operation, [...(sent.get(operation) ?? []), variables as Variables]);
+    });
+    const { catalog } = platform;
+    catalog.touch(catalog.idAt(0), { shape: { metafields: 30 } });
+    const ids: string[] = [];
+    for await (const page of listProducts(watched, undefined, live())) ids.push(...page.map(({ id }) => `${id}`));
+    expect(ids.toSorted()).toEqual(catalog.ids(0, 1000).toSorted());
+    await readShop(watched, live());
+    for (const id of ids) await readProduct(watched, BigInt(id), live());
+    const { log } = createMemoryLog();
+    await Promise.all([runBulk(watched, "products", live(), log), runBulk(watched, "media", live(), log)]);
+    platform.faults.add({ kind: "bulkStuck" });
+    const controller = new AbortController();
+    const leaving = watch(watched, (operation) => {
+      if (operation === "BulkOperation") controller.abort();
+    });
+    await failureOf(runBulk(leaving, "media", live(controller.signal), log));
+  });
+
+  const priceOf = (operation: OperationName, variables: Variables) => {
+    const prepared = platform.executor.prepare(documents[operation], operation);
+    if (!("operation" in prepared)) throw new Error(JSON.stringify(prepared.errors));
+    return priceRequested(prepared.operation.plan, variables);
+  };
+
+  test.each(Object.entries(prices) as [OperationName, number][])("costs, as %s, %i points", (operation, points) => {
+    const asked = (sent.get(operation) ?? []).map((variables) => priceOf(operation, variables));
+    expect([...new Set(asked)]).toEqual([points]);
+    expect(points).toBeLessThan(singleQueryLimit);
+  });
+
+  test("is answered whole to an app that may read products and nothing else", () => {
+    expect([...platform.findApp().scopes]).toEqual(["read_products"]);
+    // Each failure, even one that would be tried again, leaves a line.
+    expect(lines).toEqual([]);
+    expect(platform.counters.throttled).toBe(0);
+  });
+});

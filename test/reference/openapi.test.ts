@@ -1,0 +1,389 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { parseJson, toJson } from "../../src/json.ts";
+import { toProduct } from "../support/catalog.ts";
+import { writeFeed } from "../support/feed.ts";
+import { problemsOf, resolve, type Schema, type Schemas } from "../support/json-schema.ts";
+import { pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { createPostgresDatabase } from "../support/postgres.ts";
+import { until } from "../support/until.ts";
+
+interface Operation {
+  readonly operationId: string;
+  readonly parameters?: readonly { name: string; in: string; required: boolean; schema: Schema }[];
+  readonly responses: Readonly<Record<string, Answer>>;
+}
+
+interface Answer {
+  readonly description: string;
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly content: Readonly<Record<string, { schema: Schema }>>;
+}
+
+interface Document {
+  readonly openapi: string;
+  readonly info: { title: string; version: string };
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: { schemas: Schemas };
+}
+
+/**
+ * The tables of the spec, field by field in their order. The third column is there where the spec says more of the field than
+ * its type.
+ */
+const tables: Readonly<Record<string, readonly (readonly [field: string, type: string, noted?: "noted"])[]>> = {
+  Personalization: [
+    ["pzlines", "PersonalizationLine[]"],
+    ["pzstyles", "PersonalizationStyle[]"],
+    ["pzchoices", "PersonalizationChoice[]"],
+  ],
+  PersonalizationLine: [
+    ["sku_id", "string", "noted"],
+    ["style_code", "string", "noted"],
+    ["style_display_seq", "string", "noted"],
+    ["style_sku_status", "string", "noted"],
+  ],
+  PersonalizationStyle: [
+    ["style_code", "string", "noted"],
+    ["line_status", "string", "noted"],
+    ["line_display_seq", "string", "noted"],
+    ["choice_type", "string", "noted"],
+    ["instruct_text", "string", "noted"],
+  ],
+  PersonalizationChoice: [
+    ["choice_type", "string", "noted"],
+    ["choice_status", "string", "noted"],
+    ["choice_display_seq", "string", "noted"],
+    ["choice_value", "string", "noted"],
+  ],
+  Histories: [["histories", "HistoryRecord[]", "noted"]],
+  HistoryRecord: [
+    ["brand", "string", "noted"],
+    ["counts", "integer", "noted"],
+    ["created_at", "string", "noted"],
+  ],
+  ProductAnswer: [
+    ["product", "Product or null", "noted"],
+    ["shop", "string", "noted"],
+    ["error", "string or null", "noted"],
+  ],
+  Product: [
+    ["id", "integer", "noted"],
+    ["title", "string"],
+    ["body_html", "string", "noted"],
+    ["handle", "string", "noted"],
+    ["created_at", "string", "noted"],
+    ["updated_at", "string", "noted"],
+    ["published_at", "string", "noted"],
+    ["product_type", "string", "noted"],
+    ["published_scope", "string", "noted"],
+    ["status", "string", "noted"],
+    ["tags", "string", "noted"],
+    ["template_suffix", "string or null"],
+    ["vendor", "string"],
+    ["admin_graphql_api_id", "string", "noted"],
+    ["images", "Image[]"],
+    ["image", "Image", "noted"],
+    ["options", "Option[]"],
+    ["variants", "Variant[]"],
+    ["metafields", "Metafield[]", "noted"],
+  ],
+  Image: [
+    ["id", "integer"],
+    ["product_id", "integer"],
+    ["position", "integer"],
+    ["width", "integer"],
+    ["height", "integer"],
+    ["src", "string", "noted"],
+    ["created_at", "string", "noted"],
+    ["updated_at", "string", "noted"],
+    ["variant_ids", "integer[]", "noted"],
+    ["alt", "string or null"],
+    ["admin_graphql_api_id", "string", "noted"],
+  ],
+  Option: [
+    ["id", "integer"],
+    ["product_id", "integer"],
+    ["position", "integer"],
+    ["name", "string"],
+    ["values", "string[]"],
+  ],
+  Variant: [
+    ["id", "integer"],
+    ["product_id", "integer"],
+    ["inventory_item_id", "integer"],
+    ["position", "integer"],
+    ["image_id", "integer or null"],
+    ["barcode", "string"],
+    ["sku", "string"],
+    ["title", "string"],
+    ["price", "string", "noted"],
+    ["compare_at_price", "string", "noted"],
+    ["fulfillment_service", "string", "noted"],
+    ["inventory_management", "string", "noted"],
+    ["inventory_policy", "string", "noted"],
+    ["inventory_quantity", "integer"],
+    ["old_inventory_quantity", "integer"],
+    ["requires_shipping", "boolean"],
+    ["taxable", "boolean"],
+    ["tax_code", "string"],
+    ["grams", "integer"],
+    ["weight", "number"],
+    ["weight_unit", "string", "noted"],
+    ["option1", "string or null"],
+    ["option2", "string or null"],
+    ["option3", "string or null"],
+    ["created_at", "string", "noted"],
+    ["updated_at", "string", "noted"],
+    ["admin_graphql_api_id", "string", "noted"],
+    ["metafields", "Metafield[]", "noted"],
+  ],
+  Metafield: [
+    ["id", "integer"],
+    ["owner_id", "integer", "noted"],
+    ["owner_resource", "string", "noted"],
+    ["namespace", "string", "noted"],
+    ["key", "string", "noted"],
+    ["value", "string", "noted"],
+    ["type", "string", "noted"],
+    ["description", "string or null"],
+    ["created_at", "string", "noted"],
+    ["updated_at", "string", "noted"],
+    ["admin_graphql_api_id", "string", "noted"],
+  ],
+};
+
+/** Where the platform has a null that the spec's samples did not show: served as it is, for want of a true value. */
+const alsoNull = ["Product.published_at", "Product.image", "Variant.compare_at_price", "Variant.inventory_management"];
+
+/** Every identifier: they outgrow what a double holds. */
+const isIdentifier = (field: string) =>
+  /(^|_)id$/.test(field) && field !== "admin_graphql_api_id" && field !== "sku_id";
+
+const folder = await temporaryFolder();
+const { url, drop } = await createPostgresDatabase();
+const environment = { DATABASE_URL: url, SHOP_DOMAIN: "shop.example" };
+const id = 9007199254740993n;
+const [products = ""] = await writeFiles(folder, { "products.ndjson": toJson(toProduct(id)) });
+await pds(["import", "products", products], environment);
+await pds(["import", "personalization", await writeFeed(folder, "feed")], environment);
+const service = await serve(environment);
+afterAll(() => service.stop());
+const document = (await (await service.get("/openapi.json")).json()) as Document;
+const { schemas } = document.components;
+const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({ path, method, ...operation })),
+);
+
+describe("the OpenAPI document", () => {
+  test("speaks OpenAPI 3.1 and names the program's version", async () => {
+    const { version } = await Bun.file(new URL("../../package.json", import.meta.url)).json();
+    expect(document.openapi).toMatch(/^3\.1\.\d+$/);
+    expect(document.info).toMatchObject({ title: "Product Data Service", version });
+  });
+
+  test("has the three operations, the history also without its order, each with GET and an id of its own", () => {
+    expect(operations.map(({ method, path }) => `${method} ${path}`)).toEqual([
+      "get /api/v1/products/pz/{sku}",
+      "get /api/v1/histories",
+      "get /api/v1/histories/{order}",
+      "get /api/v1/products/{id}",
+    ]);
+    const ids = operations.map(({ operationId }) => operationId);
+    expect(ids).toEqual([...new Set(ids)]);
+    expect(ids).not.toContain(undefined);
+  });
+
+  test("declares exactly the parameters that the paths have", () => {
+    for (const { path, parameters = [] } of operations) {
+      expect(parameters.map(({ name }) => `{${name}}`)).toEqual(path.match(/\{\w+\}/g) ?? []);
+      for (const parameter of parameters) expect(parameter).toMatchObject({ in: "path", required: true });
+    }
+  });
+
+  test("refers only to schemas that are there, and has none that nothing refers to", () => {
+    const reached = new Set<string>();
+    const follow = (node: unknown) => {
+      for (const ref of JSON.stringify(node).match(/(?<="\$ref":")[^"]+/g) ?? []) {
+        if (reached.has(ref)) continue;
+        reached.add(ref);
+        follow(resolve(ref, schemas));
+      }
+    };
+    follow(document.paths);
+    expect([...reached].sort()).toEqual(
+      Object.keys(schemas)
+        .map((name) => `#/components/schemas/${name}`)
+        .sort(),
+    );
+  });
+
+  test("has the spec's objects, and beside them only the problem of a failed request", () => {
+    expect(Object.keys(schemas).sort()).toEqual([...Object.keys(tables), "Problem"].sort());
+  });
+});
+
+describe.each(Object.entries(tables))("the schema %s", (name, table) => {
+  const {
+    properties = {},
+    required,
+    additionalProperties,
+  } = (schemas[name] ?? {}) as { properties?: Schemas } & Schema;
+
+  test("has the fields of the spec's table in its order, all of them always there, and no other", () => {
+    const fields = table.map(([field]) => field);
+    expect(Object.keys(properties)).toEqual(fields);
+    expect(required).toEqual(fields);
+    expect(additionalProperties).toBe(false);
+  });
+
+  test("has the types of the spec's table", () => {
+    const types = table.map(([field, type]) => [
+      field,
+      alsoNull.includes(`${name}.${field}`) ? `${type} or null` : type,
+    ]);
+    expect(Object.entries(properties).map(([field, schema]) => [field, typeOf(schema)])).toEqual(types);
+  });
+
+  test("describes every field that the spec has a note on", () => {
+    const silent = table.filter(([field, , noted]) => noted && !`${properties[field]?.description ?? ""}`.trim());
+    expect(silent.map(([field]) => field)).toEqual([]);
+  });
+
+  test("has identifiers of 64 bits", () => {
+    for (const field of Object.keys(properties).filter(isIdentifier)) {
+      const [whole] = ((properties[field]?.anyOf ?? [properties[field]]) as Schema[]).filter(isNotNull);
+      expect(whole).toMatchObject({ type: "integer", format: "int64", minimum: 1 });
+    }
+    if (name === "Image") expect(properties.variant_ids).toMatchObject({ items: { type: "integer", format: "int64" } });
+  });
+});
+
+const isNotNull = ({ type }: Schema) => type !== "null";
+
+function typeOf({ $ref, anyOf, type, items }: Schema): string {
+  if (typeof $ref === "string") return $ref.split("/").at(-1) ?? "";
+  if (anyOf !== undefined) return (anyOf as Schema[]).map(typeOf).join(" or ");
+  return type === "array" ? `${typeOf(items as Schema)}[]` : [type].flat().join(" or ");
+}
+
+const alwaysThere = (headers: Schema) =>
+  Object.keys(headers).filter((name) => (headers[name] as { required: boolean }).required);
+
+describe("a real answer", () => {
+  const answers = [
+    ["getPersonalization", "/api/v1/products/pz/MUG", 200],
+    ["getPersonalization", "/api/v1/products/pz/unknown", 200],
+    ["getPersonalization", "/api/v1/products/pz/%zz", 400],
+    ["getHistories", "/api/v1/histories", 200],
+    ["getOrderedHistories", "/api/v1/histories/asc", 200],
+    ["getOrderedHistories", "/api/v1/histories/up", 400],
+    ["getProduct", `/api/v1/products/${id}`, 200],
+    ["getProduct", "/api/v1/products/1", 404],
+    ["getProduct", "/api/v1/products/abc", 400],
+    ["getProduct", "/api/v1/products/%zz", 400],
+  ] as const;
+  const withoutDatabase = [
+    // Names that were not asked for before: what is in memory is answered all the same.
+    ["getPersonalization", "/api/v1/products/pz/CUP", 503],
+    ["getHistories", "/api/v1/histories", 503],
+    ["getOrderedHistories", "/api/v1/histories/desc", 503],
+    ["getProduct", "/api/v1/products/2", 503],
+  ] as const;
+
+  const each = [
+    ["getPersonalization", "/api/v1/products/pz/MUG"],
+    ["getHistories", "/api/v1/histories"],
+    ["getOrderedHistories", "/api/v1/histories/asc"],
+    ["getProduct", `/api/v1/products/${id}`],
+  ] as const;
+
+  async function expectDocumented(
+    operationId: string,
+    path: string,
+    status: number,
+    { get } = service,
+    headers: Record<string, string> = {},
+  ) {
+    const response = await get(path, { headers });
+    expect(response.status).toBe(status);
+    const answer = operations.find((operation) => operation.operationId === operationId)?.responses[status];
+    if (answer !== undefined && status === 304) {
+      expect(answer.content).toBeUndefined();
+      expect(await response.text()).toBe("");
+      for (const header of alwaysThere(answer.headers)) expect(response.headers.get(header)).not.toBeNull();
+      return;
+    }
+    const schema = answer?.content[response.headers.get("content-type") ?? ""]?.schema;
+    if (answer === undefined || schema === undefined) throw new Error("the document does not have this answer");
+    expect(problemsOf(parseJson(await response.text()), schema, schemas)).toEqual([]);
+    for (const header of alwaysThere(answer.headers)) expect(response.headers.get(header)).not.toBeNull();
+  }
+
+  test.each(answers)("of %s to %s with %i is as the document says", (operationId, path, status) =>
+    expectDocumented(operationId, path, status),
+  );
+
+  test.each(each)("of %s to %s that has not changed is as the document says", async (operationId, path) => {
+    await expectDocumented(operationId, path, 304, service, { "If-None-Match": "*" });
+  });
+
+  test("to one who asks too often is as the document says", async () => {
+    await using limited = await serve({ DATABASE_URL: `sqlite:${folder}/limited.sqlite`, RATE_LIMIT: "1" });
+    await limited.get("/nowhere");
+    for (const [operationId, path] of each) await expectDocumented(operationId, path, 429, limited);
+  });
+
+  test("would not pass with a field more, a field less, a wrong type, a wrong form", async () => {
+    const { product, ...rest } = parseJson(await (await service.get(`/api/v1/products/${id}`)).text()) as Schema;
+    const { vendor: _, ...vendorless } = product as Schema;
+    const wrong = [
+      { product },
+      { product, ...rest, extra: 1 },
+      { ...rest, product: vendorless },
+      { ...rest, product: { ...(product as Schema), id: "1" } },
+      { ...rest, product: { ...(product as Schema), id: 0 } },
+      { ...rest, product: { ...(product as Schema), created_at: "2026-01-01T00:00:00Z" } },
+      { ...rest, product: { ...(product as Schema), images: [null] } },
+    ];
+    for (const answer of wrong) {
+      expect(problemsOf(answer, { $ref: "#/components/schemas/ProductAnswer" }, schemas)).not.toEqual([]);
+    }
+  });
+
+  describe("without a database", () => {
+    beforeAll(async () => {
+      await drop();
+      // The history is kept for a moment.
+      await until("that is over", async () => {
+        const answers = await Promise.all(
+          ["/api/v1/histories", "/api/v1/histories/desc"].map((path) => service.get(path)),
+        );
+        return answers.every(({ status }) => status === 503);
+      });
+    });
+    test.each([
+      ["getPersonalization", "/api/v1/products/pz/MUG", 200],
+      ["getProduct", `/api/v1/products/${id}`, 200],
+      ["getProduct", "/api/v1/products/1", 404],
+    ] as const)("of %s to %s, out of memory, with %i is as the document says", (operationId, path, status) =>
+      expectDocumented(operationId, path, status),
+    );
+
+    test.each(withoutDatabase)("of %s to %s with %i is as the document says", (operationId, path, status) =>
+      expectDocumented(operationId, path, status),
+    );
+  });
+
+  test("was seen of every operation with every status", () => {
+    const others = each.flatMap(([operationId, path]) =>
+      [304, 429].map((status) => [operationId, path, status] as const),
+    );
+    const seen = new Set(
+      [...answers, ...withoutDatabase, ...others].map(([operationId, , status]) => `${operationId} ${status}`),
+    );
+    const unseen = operations
+      .flatMap(({ operationId, responses }) => Object.keys(responses).map((status) => `${operationId} ${status}`))
+      .filter((answer) => !seen.has(answer));
+    expect(unseen).toEqual([]);
+  });
+});

@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { accessibilityProblems, type OpenPage, openPage, startBrowser } from "../support/browser.ts";
+import type { Schemas } from "../support/json-schema.ts";
+import { serve, temporaryFolder } from "../support/pds.ts";
+
+interface Document {
+  readonly paths: Readonly<Record<string, { get: { operationId: string; summary: string } }>>;
+  readonly components: { readonly schemas: Schemas };
+}
+
+const [browser, service] = await Promise.all([
+  startBrowser(),
+  temporaryFolder().then((folder) => serve({ DATABASE_URL: `sqlite:${join(folder, "pds.sqlite")}` })),
+]);
+afterAll(() => service.stop());
+const document = (await (await service.get("/openapi.json")).json()) as Document;
+const operations = Object.entries(document.paths).map(([path, { get }]) => ({ path, ...get }));
+const schemas = Object.entries(document.components.schemas);
+
+const wide = { width: 1280, height: 800 };
+const narrow = { width: 390, height: 844 };
+const open = (viewport = wide, colorScheme: "light" | "dark" = "light") =>
+  openPage(browser, `${service.url}/docs`, { viewport, colorScheme });
+
+describe.each([
+  ["light", wide],
+  ["dark", narrow],
+] as const)("the reference page, %s at %o", (colorScheme, viewport) => {
+  let opened: OpenPage;
+  beforeAll(async () => {
+    opened = await open(viewport, colorScheme);
+  });
+  afterAll(() => opened[Symbol.asyncDispose]());
+
+  test("has nothing that axe-core holds against it", async () => {
+    expect(await accessibilityProblems(opened.page)).toEqual([]);
+  });
+
+  test("does not scroll sideways", async () => {
+    expect(await opened.page.evaluate("document.documentElement.scrollWidth")).toBe(viewport.width);
+  });
+
+  test("follows the colours that the person prefers", async () => {
+    const ground = await opened.page.evaluate<string>("getComputedStyle(document.body).backgroundColor");
+    const [red = 0] = ground.match(/\d+/g)?.map(Number) ?? [];
+    expect(red < 128 ? "dark" : "light").toBe(colorScheme);
+  });
+
+  test("loads without an error, a message, or a request to anywhere else", () => {
+    expect(opened.faults).toEqual([]);
+  });
+});
+
+describe("the reference page", () => {
+  let opened: OpenPage;
+  beforeAll(async () => {
+    opened = await open();
+  });
+  afterAll(() => opened[Symbol.asyncDispose]());
+
+  test.each(operations)("tells of the operation $operationId", async ({ operationId, summary, path }) => {
+    const section = opened.page.locator(`#${operationId}`);
+    expect(await section.getByRole("heading", { name: summary, exact: true }).isVisible()).toBe(true);
+    expect(await section.locator("pre").innerText()).toBe(`GET ${path}`);
+  });
+
+  test.each(schemas)(
+    "tells of the object %s, field by field, with what is said of each",
+    async (name, { properties }) => {
+      const rows = await opened.page.locator(`#${name} tbody tr`).all();
+      const told = await Promise.all(rows.map(async (row) => await row.locator("th, td").allInnerTexts()));
+      const fields = Object.entries(properties as Schemas);
+      expect(told.map(([field]) => field)).toEqual(fields.map(([field]) => field));
+      for (const [field = "", type = "", notes] of told) {
+        const schema = (properties as Schemas)[field];
+        expect(type).toMatch(JSON.stringify(schema).includes('"null"') ? /^\w.* or null$/ : /^["\w]/);
+        expect(notes).toBe(`${schema?.description ?? ""}`.replaceAll("`", ""));
+      }
+    },
+  );
+
+  test("has no link that leads nowhere", async () => {
+    const nowhere = `[...document.querySelectorAll("a[href^='#']")]
+      .map((link) => link.getAttribute("href")).filter((href) => document.querySelector(href) === null)`;
+    expect(await opened.page.evaluate<string[]>(nowhere)).toEqual([]);
+  });
+
+  test("leads to every operation by keyboard alone, and shows where one is", async () => {
+    const { page } = opened;
+    const focused = `(() => {
+      const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement);
+      return { href: document.activeElement.getAttribute("href"), visible: outlineStyle !== "none" && outlineWidth !== "0px" };
+    })()`;
+    for (const { operationId } of operations) {
+      await page.keyboard.press("Tab");
+      expect(await page.evaluate<unknown>(focused)).toEqual({ href: `#${operationId}`, visible: true });
+      await page.keyboard.press("Enter");
+      expect(new URL(page.url()).hash).toBe(`#${operationId}`);
+      expect(await page.locator(`#${operationId} h2`).isVisible()).toBe(true);
+      await page.locator(`a[href="#${operationId}"]`).first().focus();
+    }
+  });
+});
+
+test("the reference page lets nothing in but its own style", async () => {
+  const response = await service.get("/docs");
+  expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
+  const policy = (response.headers.get("content-security-policy") ?? "").split("; ");
+  expect(policy).toContain("default-src 'none'");
+  expect(policy).toContain("style-src 'self'");
+  expect(policy).toContain("frame-ancestors 'none'");
+  expect(policy.join()).not.toContain("unsafe");
+});
+
+test("what goes wrong on a page is noticed", async () => {
+  const page = `<!doctype html><script src="/missing.js"></script><script>
+    setTimeout(() => { throw new Error("thrown"); });
+    fetch("https://elsewhere.example/").catch(() => console.error("said"));
+  </script>`;
+  using server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    routes: { "/": new Response(page, { headers: { "content-type": "text/html" } }) },
+    fetch: () => new Response("", { status: 404 }),
+  });
+  await using opened = await openPage(browser, server.url.href);
+  const expected = [
+    `404: ${server.url.href}missing.js`,
+    "uncaught: thrown",
+    "elsewhere: https://elsewhere.example/",
+    "failed: https://elsewhere.example/: net::ERR_NAME_NOT_RESOLVED",
+    "error: said",
+  ];
+  while (expected.some((fault) => !opened.faults.includes(fault))) await Bun.sleep(5);
+  expect(await accessibilityProblems(opened.page)).not.toEqual([]);
+});
