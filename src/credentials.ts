@@ -29,7 +29,10 @@ function hideInAddress(url: string): string {
 
 function hideUser(scheme: string, rest: string, url: string): string {
   // An address that cannot be parsed often holds a password with a slash: then everything up to the last "@" may be part of it.
-  const authority = URL.canParse(url) ? (rest.match(/^[^/]*/)?.[0] ?? "") : rest;
+  // So may one that can be: in user:12/3@host, the password begins like a port.
+  const [host = ""] = rest.match(/^[^/]*/) ?? [];
+  const mayBePort = /^[^@]*:\d*$/.test(host);
+  const authority = URL.canParse(url) && !mayBePort ? host : rest;
   const at = authority.lastIndexOf("@");
   if (at < 0) return rest;
   const [user = "", ...password] = authority.slice(0, at).split(":");

@@ -25,7 +25,15 @@ const timestamp = (description: string) =>
       /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d$/,
       "expected a timestamp with a numeric UTC offset, such as 2026-11-20T09:30:00-05:00",
     )
+    .refine(isRealTime, "expected a date and time that exist")
     .describe(description);
+
+/** Whether the calendar and the clock have a time; exports use 0000-00-00 for none. */
+function isRealTime(timestamp: string): boolean {
+  const asUtc = Date.parse(`${timestamp.slice(0, 19)}Z`);
+  const exists = !Number.isNaN(asUtc) && new Date(asUtc).toISOString().startsWith(timestamp.slice(0, 19));
+  return exists && !Number.isNaN(Date.parse(timestamp));
+}
 
 const created = () => timestamp("When it was created: ISO 8601 with a numeric UTC offset.");
 const updated = () => timestamp("When it was last changed: ISO 8601 with a numeric UTC offset.");

@@ -178,6 +178,9 @@ describe("hiding credentials", () => {
     ["https://token@host/path", "https://hidden@host/path"],
     ["https://host/@scope/path", "https://host/@scope/path"],
     ["https://user:pass/word@host/path", "https://hidden@host/path"],
+    ["https://user:12/word@host/path", "https://hidden@host/path"],
+    ["postgres://user:12/word@host/db", "postgres://user:hidden@host/db"],
+    ["https://host:8080/path", "https://host:8080/path"],
     [
       "https://host/a?X-Amz-Signature=abc&X-Amz-Date=1: 403",
       "https://host/a?X-Amz-Signature=hidden&X-Amz-Date=hidden: 403",
