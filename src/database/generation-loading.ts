@@ -139,7 +139,7 @@ async function holdGeneration({ sql }: Transaction, generation: number, rows = 0
   const held = await sql`
     UPDATE generation SET row_count = row_count + ${rows} WHERE id = ${generation} AND state = 'loading' RETURNING 1`;
   if (held.length > 0) return;
-  throw new ServiceError("unavailable", "another import for the same brand has begun since, and replaces this one");
+  throw new ServiceError("unavailable", "another import for the same brand began later and replaces this one");
 }
 
 /** One statement may write a key only once. */

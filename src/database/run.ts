@@ -48,7 +48,7 @@ export function abandonRuns(database: Database): Promise<number> {
 }
 
 async function abandonExpired({ sql, engine }: Transaction, condition: SQL.Query<unknown>): Promise<number> {
-  const reason = "its process gave no sign of life until its lease ended";
+  const reason = "its process did not renew its lease in time";
   const { count } = await sql`
     UPDATE run SET finished_at = ${sql.unsafe(engine.now)}, outcome = ${"abandoned" satisfies Outcome}, reason = ${reason}
     WHERE finished_at IS NULL AND lease_until < ${sql.unsafe(engine.now)} ${condition}`;

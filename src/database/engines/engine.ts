@@ -37,7 +37,7 @@ export type LockName = "migrations" | "generations" | "changes";
 
 /** Everything that differs between database engines. */
 export interface Engine {
-  /** How the URLs of its stores begin, such as `sqlite:`. */
+  /** How the URLs of its stores begin, with the colon. */
   readonly schemes: readonly string[];
   /** Whether the store is there. An embedded one may not have been created yet. */
   readonly exists: (url: string) => boolean;
