@@ -4,7 +4,7 @@ import { retryWhileBusy } from "./engines/retry-while-busy.ts";
 
 /**
  * Runs statements: a database, or a transaction in it. Every query takes one as its first argument.
- * The type is nominal, because `{ ...database, sql }` would read and write on different connections.
+ * The type is nominal, because `{ ...database, sql }` would read and write on two connections.
  */
 export abstract class Queryable {
   readonly engine: Engine;
@@ -44,7 +44,7 @@ export class Database extends Queryable {
     this.closeReader = closeReader;
   }
 
-  /** Runs `work` in one transaction. It waits for its turn, then commits all of the work or nothing. */
+  /** Runs `work` in one transaction: waits for its turn, then commits all of it or nothing. */
   inTransaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
     const { engine, sql } = this;
     return retryWhileBusy(

@@ -12,7 +12,7 @@ export interface PlacedRow {
   readonly position: number;
 }
 
-/** Rows of a list. Keys of `fresh` rows are new; those of `repeated` may exist, and the last row wins. */
+/** Rows of a list. Keys of `fresh` are new; keys of `repeated` may exist, and the last row wins. */
 export interface LoadedRows {
   readonly fresh: readonly PlacedRow[];
   readonly repeated: readonly PlacedRow[];

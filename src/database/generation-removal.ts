@@ -22,7 +22,7 @@ export async function removeUnfinishedGenerations(database: Database, job: strin
   await removeMarkedGenerations(database);
 }
 
-/** Keeps the brand's current generation and those that were current before it, and removes the others. */
+/** Keeps a brand's current generation and the `kept - 1` before it, and removes the others. */
 export async function removeOldGenerations(database: Database, brand: string, kept: number): Promise<void> {
   await database.inTransaction(async ({ sql, engine }) => {
     // So that no rollback makes one of them current meanwhile.

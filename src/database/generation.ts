@@ -63,7 +63,7 @@ export async function findLastGeneration({ sql }: Queryable, brand: string): Pro
   return last;
 }
 
-/** The brand's current generation and the one before it, when that is still there to roll back to. */
+/** The brand's current generation and the one before it; undefined when that one was removed. */
 export async function findPreviousGeneration(
   { sql }: Queryable,
   brand: string,

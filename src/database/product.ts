@@ -4,9 +4,11 @@ import { findCursor, saveCursor } from "./cursor.ts";
 import { type Database, type Queryable, readNow, type Transaction } from "./database.ts";
 import { toWords } from "./search.ts";
 
-/** A product as it is served: the finished JSON of the contract's `product` in UTF-8, and its entity tag. */
+/** A product as it is served. */
 export interface FoundProduct {
+  /** The finished JSON of the contract's `product`, in UTF-8. */
   readonly document: Uint8Array;
+  /** The entity tag of the document. */
   readonly tag: string;
   /** When it last matched the platform, ISO 8601; null when it may differ. */
   readonly checkedAt: string | null;
@@ -52,7 +54,7 @@ export async function findProduct({ read, engine }: Queryable, id: bigint): Prom
  * Makes the batches the whole set of products: writes those that differ, removes those that no
  * batch holds. A batch source that throws changes nothing.
  * @param batches no id twice within a batch; the batch that comes last wins
- * @param mayRemove called with the number of products to remove and of those stored; throws to refuse
+ * @param mayRemove called before a removal with its size and the number stored; throws to refuse
  */
 export function replaceProducts(
   database: Database,
@@ -84,8 +86,8 @@ export function replaceProducts(
 const endOfTime = "9999-12-31T23:59:59.999Z";
 
 /**
- * Saves products as the platform returned them. A stored product stays when its `updatedAt` is later,
- * or when it is settled and the new one has the same `updatedAt` but isn't settled.
+ * Saves products as the platform returned them. A stored product stays when its `updatedAt` is
+ * later, or when it is settled and the new one has the same `updatedAt` but isn't settled.
  * @param asOf when the platform's state was taken. The platform does not date every change, so of
  *   two states with the same `updatedAt`, one that was stored after `asOf` stays.
  * @returns how many were written

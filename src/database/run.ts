@@ -137,8 +137,8 @@ export interface RunKind {
 }
 
 /**
- * Every job and brand that have runs. Each may have a million, so the query steps through the index:
- * from a brand to the job's next one, and from the last, whose next one is null, to the next job.
+ * Every job and brand that have runs. Each may have a million, so the query steps through the
+ * index: from a brand to the job's next one, and after the last, which is null, to the next job.
  */
 export function listRunKinds({ read }: Queryable): Promise<RunKind[]> {
   const next = "(SELECT min(run.brand) FROM run WHERE run.job = kind.job AND run.brand > coalesce(kind.brand, ''))";

@@ -8,7 +8,7 @@ const maxCodeLength = 200;
 const maxWordsOfProduct = 10_000;
 const maxWordsOfSearch = 20;
 
-/** Private-use characters, which no text contains. They begin a word that is a whole handle or SKU. */
+/** Private-use characters, which no text contains. They mark a word as a whole handle or SKU. */
 const prefixOf = { handle: "\uE000", sku: "\uE001" } as const;
 
 /** The words of a text: letters and digits only, without case and accents. */
@@ -29,7 +29,7 @@ type Searchable = Pick<Product, "title" | "handle"> & {
   readonly variants: readonly Pick<Product["variants"][number], "sku">[];
 };
 
-/** The words that search matches: those of title, handle, and SKUs, and the latter two as a whole. */
+/** The words that search matches: those of title, handle, and SKUs, and whole handles and SKUs. */
 export function toWords({ title, handle, variants }: Searchable): string {
   const words = new Set([...foldWords(title), ...foldWords(handle), ...toCodeWords("handle", handle)]);
   for (const { sku } of variants) {

@@ -27,7 +27,7 @@ export interface Connections {
 
 /** One dated step of the schema, complete in itself. Never edit a released one: add another. */
 export interface Migration {
-  /** Date and subject, such as `2026-11-22-initial`. Every engine has migrations of the same names. */
+  /** Date and subject, such as `2026-11-22-initial`. All engines have the same names. */
   readonly name: string;
   readonly statements: readonly string[];
 }
