@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
-import { type Database, writing } from "../database/database.ts";
+import type { Database } from "../database/database.ts";
 import { type FoundProduct, removeMissing, saveProducts, toStoredProduct } from "../database/product.ts";
 import { ServiceError } from "../errors.ts";
 import type { Log } from "../log.ts";
@@ -114,7 +114,7 @@ export class Lookup {
       return undefined;
     }
     const product = toStoredProduct(found.product, found.updatedAt, found.isSettled);
-    await writing(writer, (sql) => saveProducts({ ...writer, sql }, [product]));
+    await writer.inTransaction((transaction) => saveProducts(transaction, [product]));
     if (!found.isSettled && rereads < mostRereads) this.#readAgainSoon(id, key, rereads + 1);
     return await this.#options.find(id);
   }

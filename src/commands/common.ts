@@ -21,15 +21,15 @@ export async function openLog({ logLevel }: Config): Promise<Log> {
 
 export async function withDatabase<T>(work: (database: Database, config: Config) => Promise<T>): Promise<T> {
   const config = readConfig(process.env);
-  const [{ closeDatabase, openDatabase }, { explainFull }] = await Promise.all([
+  const [{ closeDatabase, openDatabase }, { explainDiskFull }] = await Promise.all([
     import("../database/index.ts"),
-    import("../database/database.ts"),
+    import("../database/disk.ts"),
   ]);
   const database = await openDatabase(config.databaseUrl);
   try {
     return await work(database, config);
   } catch (error) {
-    throw explainFull(database, error);
+    throw explainDiskFull(database, error);
   } finally {
     await closeDatabase(database);
   }

@@ -1,44 +1,43 @@
-import type { SQL } from "bun";
-import type { Database } from "./database.ts";
+import type { Queryable, Transaction } from "./database.ts";
 
-/** What finished answers no longer agree with. */
+/** Stored data that changed, so that caches drop the responses made from it. */
 export type Change =
   | { readonly noun: "product"; readonly id: string }
-  /** SKUs, styles and choice groups by their fingerprints; undefined when there are too many, or nobody knows which. */
+  /** SKUs, styles, and choice groups by fingerprint; undefined when unknown or too many. */
   | { readonly noun: "personalization"; readonly fingerprints: ReadonlySet<number> | undefined };
 
-/** How many changes are kept for those who have not looked yet. */
+/** How many changes a trigger keeps for replicas that have not read them yet. */
 export const keptChanges = 100_000;
 
 /** @returns the number of the newest change; 0 when there is none */
-export async function findLastChange({ read }: Database): Promise<number> {
+export async function findLastChange({ read }: Queryable): Promise<number> {
   const [row] = await read<{ last: number }>("SELECT coalesce(max(id), 0) AS last FROM change", []);
   return row?.last ?? 0;
 }
 
-/** The changes after one and up to another, in the order in which they became visible. */
-export async function listChanges({ read }: Database, after: number, upTo: number): Promise<Change[]> {
-  type Row = { noun: Change["noun"]; what: string | null };
-  const rows = await read<Row>("SELECT noun, what FROM change WHERE id > $1 AND id <= $2 ORDER BY id", [after, upTo]);
-  return rows.map(({ noun, what }) =>
+/** Changes after one number and up to another, in the order in which they became visible. */
+export async function listChanges({ read }: Queryable, after: number, upTo: number): Promise<Change[]> {
+  type Row = { noun: Change["noun"]; scope: string | null };
+  const rows = await read<Row>("SELECT noun, scope FROM change WHERE id > $1 AND id <= $2 ORDER BY id", [after, upTo]);
+  return rows.map(({ noun, scope }) =>
     noun === "product"
-      ? { noun, id: what ?? "" }
-      : { noun, fingerprints: what === null ? undefined : new Set(parseFingerprints(what)) },
+      ? { noun, id: scope ?? "" }
+      : { noun, fingerprints: scope === null ? undefined : new Set(parseFingerprints(scope)) },
   );
 }
 
 /**
- * Records within its transaction that a brand's personalization changes. Products have triggers for that.
- * @param fingerprints of what changes; undefined when that is not known
+ * Records that a brand's personalization changes. For products, triggers do that.
+ * @param fingerprints of the data that changes; undefined when unknown
  */
 export async function recordPersonalizationChange(
-  sql: SQL,
-  { dialect }: Pick<Database, "dialect">,
+  { sql, engine }: Transaction,
   fingerprints: readonly number[] | undefined,
 ): Promise<void> {
-  const what = fingerprints === undefined ? null : formatFingerprints(fingerprints);
-  await sql.unsafe(dialect.lockChanges);
-  await sql`INSERT INTO change (noun, what) VALUES ('personalization', ${what})`;
+  const scope = fingerprints === undefined ? null : formatFingerprints(fingerprints);
+  // Changes must be numbered in the order in which their transactions commit.
+  await engine.lock(sql, "changes");
+  await sql`INSERT INTO change (noun, scope) VALUES ('personalization', ${scope})`;
 }
 
 const formatFingerprints = (numbers: readonly number[]) =>

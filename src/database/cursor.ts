@@ -1,23 +1,23 @@
-import type { Database } from "./database.ts";
+import type { Queryable } from "./database.ts";
 
-/** How far something has come, kept from run to run. */
+/** How far a job has come, kept from run to run. */
 export type CursorName =
-  /** The platform's `updatedAt` up to which every product has been read. */
+  /** The platform's `updatedAt` up to which every product is synced. */
   | "catalog-sync"
-  /** The instant at which every stored product was last compared with the platform's. */
+  /** When all stored products were last compared with the platform's. */
   | "catalog-reconcile"
-  /** The platform's identifier of the shop that the stored products come from. */
+  /** The platform's id of the shop that the stored products come from. */
   | "shop"
   /** How many products were removed one by one, and since when: see `removeMissing`. */
   | "removals";
 
-export async function findCursor({ sql }: Pick<Database, "sql">, name: CursorName): Promise<string | undefined> {
-  const [mark] = await sql<{ value: string }[]>`SELECT value FROM mark WHERE name = ${name}`;
-  return mark?.value;
+export async function findCursor({ sql }: Queryable, name: CursorName): Promise<string | undefined> {
+  const [cursor] = await sql<{ value: string }[]>`SELECT value FROM cursor WHERE name = ${name}`;
+  return cursor?.value;
 }
 
-export async function saveCursor({ sql }: Pick<Database, "sql">, name: CursorName, value: string): Promise<void> {
+export async function saveCursor({ sql }: Queryable, name: CursorName, value: string): Promise<void> {
   await sql`
-    INSERT INTO mark (name, value) VALUES (${name}, ${value})
+    INSERT INTO cursor (name, value) VALUES (${name}, ${value})
     ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
 }

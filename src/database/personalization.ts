@@ -1,7 +1,7 @@
 import type { Personalization } from "../model/personalization.ts";
-import type { Database } from "./database.ts";
+import type { Queryable } from "./database.ts";
 
-/** Of the generations that know the SKU the brand's own comes first. */
+/** The current generation that has the SKU: the brand's own, or else another brand's. */
 const generationQuery = `
   SELECT generation FROM current_generation
   WHERE EXISTS (
@@ -23,7 +23,7 @@ const rowsQuery = `
   FROM personalization_choice WHERE generation = $1 AND choice_type IN (${groups})`;
 
 interface Row {
-  /** 0 a line, 1 a style, 2 a choice: a word for each would be made anew for every row. */
+  /** 0 a line, 1 a style, 2 a choice. Numbers, because a string would be created for every row. */
   readonly list: 0 | 1 | 2;
   readonly position: number;
   readonly a: string;
@@ -34,81 +34,82 @@ interface Row {
 }
 
 /**
- * The rows of a SKU, each list as loaded, from one generation: the brand's own, or, where that does not know the SKU, the first
- * other brand's that does. Rows of a generation never change; they come from one statement, so that one that is just being removed,
- * lines first, is seen as a whole or not at all.
+ * The rows of a SKU, each list as loaded, all from one generation: the brand's own, or else the
+ * first other brand's that has the SKU. Rows of a generation never change. One statement reads
+ * them, so a generation that is being removed, lines first, is seen whole or not at all.
  */
-export async function findPersonalization(database: Database, brand: string, sku: string): Promise<Personalization> {
+export async function findPersonalization(database: Queryable, brand: string, sku: string): Promise<Personalization> {
   const { read } = database;
   const [current] = await read<{ generation: number }>(generationQuery, [sku, brand]);
   if (current === undefined) return { pzlines: [], pzstyles: [], pzchoices: [] };
   const rows = await read<Row>(rowsQuery, [current.generation, sku]);
-  // It was current a moment ago, and is removed already: another one is current by now.
+  // It was removed since the first query, so another generation is current now.
   if (rows.length === 0) return await findPersonalization(database, brand, sku);
   return toPersonalization(rows.sort((one, other) => one.position - other.position));
 }
 
-/** A style of a generation by the SKUs that offer it; their number is null where it was not counted. */
+/** A style of a generation, and the SKUs that offer it. */
 export interface UsedStyle {
   readonly style: string;
+  /** How many SKUs offer it; null when they were not counted. */
   readonly skus: number | null;
   /** The first of them in the feed. */
   readonly examples: readonly string[];
 }
 
-const usedStyle = `
+const usedStyleQuery = `
   SELECT DISTINCT style.style_code AS style, skus, examples FROM personalization_style style
   LEFT JOIN generation_style users ON users.generation = style.generation AND users.style_code = style.style_code
   WHERE style.generation = $1`;
 
 /** @returns undefined when the generation has no such style */
 export async function findUsedStyle(
-  database: Database,
+  database: Queryable,
   generation: number,
   style: string,
 ): Promise<UsedStyle | undefined> {
-  const [found] = await listUsed(database, "AND style.style_code = $2", generation, style);
+  const [found] = await listUsedStyles(database, "AND style.style_code = $2", generation, style);
   return found;
 }
 
-/** The styles of a generation that use a choice group, `most` at most. */
+/** The styles of a generation that use a choice group, at most `limit`. */
 export function listStylesOfGroup(
-  database: Database,
+  database: Queryable,
   generation: number,
   group: string,
-  most: number,
+  limit: number,
 ): Promise<UsedStyle[]> {
-  return listUsed(database, `AND choice_type = $2 ORDER BY style LIMIT ${most}`, generation, group);
+  return listUsedStyles(database, `AND choice_type = $2 ORDER BY style LIMIT ${limit}`, generation, group);
 }
 
-/** The choice groups of a generation that hold a choice of this text, `most` at most. */
+/** The choice groups of a generation that have a choice of this value, at most `limit`. */
 export async function listGroupsOfChoice(
-  { read }: Database,
+  { read }: Queryable,
   generation: number,
   choice: string,
-  most: number,
+  limit: number,
 ): Promise<string[]> {
   const rows = await read<{ group: string }>(
     `SELECT choice_type AS "group" FROM personalization_choice
-    WHERE generation = $1 AND choice_value = $2 ORDER BY choice_type LIMIT ${most}`,
+    WHERE generation = $1 AND choice_value = $2 ORDER BY choice_type LIMIT ${limit}`,
     [generation, choice],
   );
   return rows.map(({ group }) => group);
 }
 
-/** The styles of a generation by their codes, `most` at most. */
-export function listStyles(database: Database, generation: number, most: number): Promise<UsedStyle[]> {
-  return listUsed(database, `ORDER BY style LIMIT ${most}`, generation);
+/** The styles of a generation, ordered by code, at most `limit`. */
+export function listStyles(database: Queryable, generation: number, limit: number): Promise<UsedStyle[]> {
+  return listUsedStyles(database, `ORDER BY style LIMIT ${limit}`, generation);
 }
 
-async function listUsed(
-  { read }: Database,
-  which: string,
+async function listUsedStyles(
+  { read }: Queryable,
+  condition: string,
   generation: number,
   ...names: readonly string[]
 ): Promise<UsedStyle[]> {
   type Row = { style: string; skus: number | null; examples: string | null };
-  const rows = await read<Row>(`${usedStyle} ${which}`, [generation, ...names]);
+  const rows = await read<Row>(`${usedStyleQuery} ${condition}`, [generation, ...names]);
   return rows.map(({ examples, ...row }) => ({ ...row, examples: JSON.parse(examples ?? "[]") as string[] }));
 }
 

@@ -2,36 +2,37 @@ import type { SQL } from "bun";
 import { hideCredentials } from "../credentials.ts";
 import { historyLimit } from "../model/history.ts";
 import type { FinishedRun, ImportReport, Outcome, Run } from "../model/job.ts";
-import { type Database, writing } from "./database.ts";
+import type { Database, Queryable, Transaction } from "./database.ts";
 
-/** What a run is of: a job for a brand, and, when a schedule starts it, the instant and the attempt. */
+/** The right to run a job for a brand; for a schedule, also the scheduled time and the attempt. */
 export interface Claim {
   readonly job: string;
   readonly brand: string;
   /** ISO 8601 in UTC with milliseconds. */
   readonly scheduledAt?: string;
   readonly attempt?: number;
-  /** Only as long as the job has never succeeded. */
+  /** Refuse the claim once the job has succeeded. */
   readonly isFirst?: boolean;
 }
 
 /**
- * Begins a run as the only one who does: nobody else has claimed that instant and attempt, and no other run of the job is under way.
- * One that gave no sign of life until its lease ended is abandoned, and does not stand in the way.
+ * Begins a run, unless another process claimed the same scheduled time and attempt, or a run of the
+ * job is in progress. A run whose lease has expired is abandoned first.
  * @returns the run's id; undefined when the claim is refused
  */
 export function claimRun(database: Database, claim: Claim, leaseSeconds: number): Promise<number | undefined> {
   const { job, brand, scheduledAt = null, attempt = 1, isFirst = false } = claim;
-  const { dialect } = database;
-  return writing(database, async (sql) => {
-    await abandon(database, sql, sql`AND job = ${job} AND brand = ${brand}`);
+  return database.inTransaction(async (transaction) => {
+    const { sql, engine } = transaction;
+    await abandonExpired(transaction, sql`AND job = ${job} AND brand = ${brand}`);
     const [run] = await sql<{ id: number }[]>`
       INSERT INTO run (job, brand, scheduled_at, attempt, started_at, lease_until)
-      VALUES (${job}, ${brand}, ${scheduledAt}, ${attempt}, ${sql.unsafe(dialect.now)},
-        ${sql.unsafe(dialect.later(leaseSeconds))})
+      VALUES (${job}, ${brand}, ${scheduledAt}, ${attempt}, ${sql.unsafe(engine.now)},
+        ${sql.unsafe(engine.later(leaseSeconds))})
       ON CONFLICT DO NOTHING RETURNING id`;
     if (run === undefined) return undefined;
-    // Whoever claims has looked some time ago. From here on nobody else begins or ends one: what there is now decides.
+    // The caller decided to claim some time ago. From here on no other run of the job begins or
+    // ends, so the state now decides.
     const succeeded = isFirst ? sql`OR outcome = 'succeeded'` : sql``;
     const { count } = await sql`
       DELETE FROM run WHERE id = ${run.id} AND EXISTS (
@@ -41,26 +42,27 @@ export function claimRun(database: Database, claim: Claim, leaseSeconds: number)
   });
 }
 
-/** Ends the runs whose lease is over, of every job. @returns how many there were */
+/** Ends the runs whose lease has expired, of every job. @returns how many there were */
 export function abandonRuns(database: Database): Promise<number> {
-  return writing(database, (sql) => abandon(database, sql, sql``));
+  return database.inTransaction((transaction) => abandonExpired(transaction, transaction.sql``));
 }
 
-async function abandon({ dialect }: Database, sql: SQL, which: SQL.Query<unknown>): Promise<number> {
-  const reason = "its process gave no sign of life until its lease ended";
+async function abandonExpired({ sql, engine }: Transaction, condition: SQL.Query<unknown>): Promise<number> {
+  const reason = "its process did not renew its lease in time";
   const { count } = await sql`
-    UPDATE run SET finished_at = ${sql.unsafe(dialect.now)}, outcome = ${"abandoned" satisfies Outcome}, reason = ${reason}
-    WHERE finished_at IS NULL AND lease_until < ${sql.unsafe(dialect.now)} ${which}`;
+    UPDATE run SET finished_at = ${sql.unsafe(engine.now)}, outcome = ${"abandoned" satisfies Outcome}, reason = ${reason}
+    WHERE finished_at IS NULL AND lease_until < ${sql.unsafe(engine.now)} ${condition}`;
   return count;
 }
 
-/** Gives a sign of life. @returns whether the run is still under way */
-export async function renewLease({ sql, dialect }: Database, id: number, leaseSeconds: number): Promise<boolean> {
+/** @returns whether the run is still in progress */
+export async function renewLease({ sql, engine }: Queryable, id: number, leaseSeconds: number): Promise<boolean> {
   const { count } = await sql`
-    UPDATE run SET lease_until = ${sql.unsafe(dialect.later(leaseSeconds))} WHERE id = ${id} AND finished_at IS NULL`;
+    UPDATE run SET lease_until = ${sql.unsafe(engine.later(leaseSeconds))} WHERE id = ${id} AND finished_at IS NULL`;
   return count > 0;
 }
 
+/** How a run ended, by its own account. */
 export interface RunEnd {
   readonly outcome: Outcome;
   readonly counts: number;
@@ -68,42 +70,43 @@ export interface RunEnd {
   readonly report?: ImportReport;
 }
 
-/** The history, the console and the log of whoever looks at them show what is stored. */
-const hidden = (text: string | null | undefined) => (text == null ? null : hideCredentials(text));
+/** History, console, and log show what is stored. */
+const hide = (text: string | null | undefined) => (text == null ? null : hideCredentials(text));
 
-/** Records how a run ended, unless it was ended already: from here on it is part of the history. */
-export async function finishRun({ sql, dialect }: Database, id: number, end: RunEnd): Promise<void> {
+/** Records how a run ended, which adds it to the history. A run that has ended stays unchanged. */
+export async function finishRun({ sql, engine }: Queryable, id: number, end: RunEnd): Promise<void> {
   const report = end.report === undefined ? null : hideCredentials(JSON.stringify(end.report));
   await sql`
     UPDATE run SET
-      finished_at = ${sql.unsafe(dialect.now)}, outcome = ${end.outcome}, counts = ${end.counts},
-      reason = ${hidden(end.reason)}, report = ${report}
+      finished_at = ${sql.unsafe(engine.now)}, outcome = ${end.outcome}, counts = ${end.counts},
+      reason = ${hide(end.reason)}, report = ${report}
     WHERE id = ${id} AND finished_at IS NULL`;
 }
 
-/** What is known of a run whose process has ended, by the one who started that. */
+/** How a run's process ended, as the supervisor saw it. */
 export interface ProcessEnd {
-  /** Why it was made to end; undefined when it ended by itself. */
+  /** Why the supervisor stopped it; undefined when it ended by itself. */
   readonly stopped?: string | undefined;
-  /** How it ended. */
+  /** Its exit status or signal, in words. */
   readonly exit: string;
-  /** The last lines that it said. */
+  /** The last lines that it printed. */
   readonly log: string | null;
 }
 
-/** Adds that to a run, which counts as failed when the process has not said how it ended. @returns the run as it is then */
+/**
+ * Adds to a run how its process ended. A run that is still in progress counts as failed.
+ * @returns the run afterwards
+ */
 export async function concludeRun(database: Database, id: number, end: ProcessEnd): Promise<Run | undefined> {
   const run = await findRun(database, id);
   if (run === undefined || run.outcome === "succeeded") return run;
-  const { dialect } = database;
-  await writing(
-    database,
-    (sql) => sql`
+  await database.inTransaction(
+    ({ sql, engine }) => sql`
       UPDATE run SET
-        finished_at = coalesce(finished_at, ${sql.unsafe(dialect.now)}),
+        finished_at = coalesce(finished_at, ${sql.unsafe(engine.now)}),
         outcome = coalesce(outcome, ${"failed" satisfies Outcome}),
-        reason = coalesce(${hidden(end.stopped)}, reason, ${hidden(end.exit)}),
-        log = ${hidden(end.log)}
+        reason = coalesce(${hide(end.stopped)}, reason, ${hide(end.exit)}),
+        log = ${hide(end.log)}
       WHERE id = ${id}`,
   );
   return await findRun(database, id);
@@ -115,28 +118,29 @@ const columns = `
 
 const columnsOf = (sql: SQL) => sql.unsafe(columns);
 
-export async function findRun({ sql }: Database, id: number): Promise<Run | undefined> {
+/** @returns undefined when there is no such run */
+export async function findRun({ sql }: Queryable, id: number): Promise<Run | undefined> {
   const [run] = await sql<Run[]>`SELECT ${columnsOf(sql)} FROM run WHERE id = ${id}`;
   return run;
 }
 
-/** What a run found and did; undefined when it has none, or has not ended. */
-export async function findReport({ sql }: Database, id: number): Promise<ImportReport | undefined> {
+/** The report of a run; undefined when it has none, or has not ended. */
+export async function findReport({ sql }: Queryable, id: number): Promise<ImportReport | undefined> {
   const [run] = await sql<{ report: string | null }[]>`SELECT report FROM run WHERE id = ${id}`;
   return run?.report == null ? undefined : (JSON.parse(run.report) as ImportReport);
 }
 
-/** What there are runs of. */
+/** A job and a brand that have runs. */
 export interface RunKind {
   readonly job: string;
   readonly brand: string;
 }
 
 /**
- * Every job and brand that there are runs of. It goes from one to the next by the index, since there may be a million runs of each:
- * from a brand to the next of the job, and behind the last one, which is null, to the next job.
+ * Every job and brand that have runs. Each may have a million, so the query steps through the
+ * index: from a brand to the job's next one, and after the last, which is null, to the next job.
  */
-export function listRunKinds({ read }: Database): Promise<RunKind[]> {
+export function listRunKinds({ read }: Queryable): Promise<RunKind[]> {
   const next = "(SELECT min(run.brand) FROM run WHERE run.job = kind.job AND run.brand > coalesce(kind.brand, ''))";
   const nextJob = "(SELECT min(run.job) FROM run WHERE run.job > kind.job)";
   return read<RunKind>(
@@ -150,10 +154,10 @@ export function listRunKinds({ read }: Database): Promise<RunKind[]> {
   );
 }
 
-/** How a run stands: as it ended, or under way. */
+/** The outcome of a run, or that it is in progress. */
 export type Standing = Outcome | "running";
 
-/** Spelled out: an index that holds only such rows is not used for a value that is not known yet. */
+/** Literals, because the planner does not use a partial index for a value that it does not know. */
 const conditions: Readonly<Record<Standing, string>> = {
   succeeded: "outcome = 'succeeded'",
   failed: "outcome = 'failed'",
@@ -165,32 +169,32 @@ export interface RunFilter {
   readonly job?: string | undefined;
   readonly brand?: string | undefined;
   readonly standing?: Standing | undefined;
-  /** Only runs that began before this one. */
+  /** Only runs that began before the run with this id. */
   readonly before?: number | undefined;
 }
 
-/** Larger than every run's number. */
-const noRun = 2 ** 31 - 1;
+const maxRunId = 2 ** 31 - 1;
 
 /**
- * Runs as they began, the newest first. Each job and brand has its own way through an index, whatever is asked for.
- * @param kinds those that there are
+ * Runs by start, the newest first. One query for each job and brand finds them through an index,
+ * whatever the filter.
+ * @param kinds every job and brand that have runs
  */
 export async function listRunsBefore(
-  { read }: Database,
+  { read }: Queryable,
   kinds: readonly RunKind[],
-  { job, brand, standing, before = noRun }: RunFilter,
-  most: number,
+  { job, brand, standing, before = maxRunId }: RunFilter,
+  limit: number,
 ): Promise<Run[]> {
   const condition = standing === undefined ? "" : `AND ${conditions[standing]}`;
   if (job === undefined && brand === undefined && standing === undefined) {
-    return await read<Run>(`SELECT ${columns} FROM run WHERE id < $1 ORDER BY id DESC LIMIT ${most}`, [before]);
+    return await read<Run>(`SELECT ${columns} FROM run WHERE id < $1 ORDER BY id DESC LIMIT ${limit}`, [before]);
   }
   const wanted = kinds.filter((kind) => (job ?? kind.job) === kind.job && (brand ?? kind.brand) === kind.brand);
   const found = await Promise.all(
     wanted.map((kind) =>
       read<Run>(
-        `SELECT ${columns} FROM run WHERE job = $1 AND brand = $2 AND id < $3 ${condition} ORDER BY id DESC LIMIT ${most}`,
+        `SELECT ${columns} FROM run WHERE job = $1 AND brand = $2 AND id < $3 ${condition} ORDER BY id DESC LIMIT ${limit}`,
         [kind.job, kind.brand, before],
       ),
     ),
@@ -198,25 +202,25 @@ export async function listRunsBefore(
   return found
     .flat()
     .sort((a, b) => b.id - a.id)
-    .slice(0, most);
+    .slice(0, limit);
 }
 
-/** What the newest runs of a job for a brand that succeeded have counted, the oldest of them first. */
+/** The counts of the newest successful runs of a job for a brand, oldest first. */
 export async function listCounts(
-  { read }: Database,
+  { read }: Queryable,
   { job, brand }: RunKind,
-  most: number,
+  limit: number,
 ): Promise<{ readonly counts: number; readonly finishedAt: string }[]> {
   const rows = await read<{ counts: number; finishedAt: string }>(
     `SELECT counts, finished_at AS "finishedAt" FROM run
-    WHERE job = $1 AND brand = $2 AND outcome = 'succeeded' ORDER BY id DESC LIMIT ${most}`,
+    WHERE job = $1 AND brand = $2 AND outcome = 'succeeded' ORDER BY id DESC LIMIT ${limit}`,
     [job, brand],
   );
   return rows.reverse();
 }
 
 /** The newest finished runs, newest first. */
-export function listFinishedRuns({ read }: Database): Promise<FinishedRun[]> {
+export function listFinishedRuns({ read }: Queryable): Promise<FinishedRun[]> {
   return read<FinishedRun>(
     `SELECT brand, counts, finished_at AS "finishedAt" FROM run
     WHERE finished_at IS NOT NULL ORDER BY finished_at DESC, id DESC LIMIT ${historyLimit}`,
@@ -224,35 +228,35 @@ export function listFinishedRuns({ read }: Database): Promise<FinishedRun[]> {
   );
 }
 
-/** The same with all that is known of them. */
-export async function listRuns({ sql }: Database): Promise<(Run & FinishedRun)[]> {
+/** The newest finished runs with all their fields, newest first. */
+export async function listRuns({ sql }: Queryable): Promise<(Run & FinishedRun)[]> {
   return await sql<(Run & FinishedRun)[]>`
     SELECT ${columnsOf(sql)} FROM run
     WHERE finished_at IS NOT NULL ORDER BY finished_at DESC, id DESC LIMIT ${historyLimit}`;
 }
 
-/** The run of a job for a brand that is under way. */
+/** The run of a job for a brand that is in progress. */
 export async function findRunUnderWay(
-  { sql, dialect }: Database,
+  { sql, engine }: Queryable,
   job: string,
   brand: string,
 ): Promise<Run | undefined> {
   const [run] = await sql<Run[]>`
     SELECT ${columnsOf(sql)} FROM run
-    WHERE job = ${job} AND brand = ${brand} AND finished_at IS NULL AND lease_until >= ${sql.unsafe(dialect.now)}`;
+    WHERE job = ${job} AND brand = ${brand} AND finished_at IS NULL AND lease_until >= ${sql.unsafe(engine.now)}`;
   return run;
 }
 
-/** The newest run of a job for a brand that has ended. */
-export async function findLastRun({ sql }: Database, job: string, brand: string): Promise<Run | undefined> {
+/** The newest finished run of a job for a brand. */
+export async function findLastRun({ sql }: Queryable, job: string, brand: string): Promise<Run | undefined> {
   const [run] = await sql<Run[]>`
     SELECT ${columnsOf(sql)} FROM run WHERE job = ${job} AND brand = ${brand} AND finished_at IS NOT NULL
     ORDER BY id DESC LIMIT 1`;
   return run;
 }
 
-/** The run that a schedule last started. */
-export async function findLastScheduledRun({ sql }: Database, job: string, brand: string): Promise<Run | undefined> {
+/** The newest run that a schedule started. */
+export async function findLastScheduledRun({ sql }: Queryable, job: string, brand: string): Promise<Run | undefined> {
   const [run] = await sql<Run[]>`
     SELECT ${columnsOf(sql)} FROM run WHERE job = ${job} AND brand = ${brand} AND scheduled_at IS NOT NULL
     ORDER BY scheduled_at DESC, attempt DESC LIMIT 1`;
@@ -260,28 +264,28 @@ export async function findLastScheduledRun({ sql }: Database, job: string, brand
 }
 
 /** When a job last succeeded for a brand. */
-export async function findLastSuccess({ sql }: Database, job: string, brand: string): Promise<string | undefined> {
-  // Spelled out: an index that holds only such rows is not used for a value that is not known yet.
+export async function findLastSuccess({ sql }: Queryable, job: string, brand: string): Promise<string | undefined> {
+  // A literal, like the conditions above.
   const [run] = await sql<{ finishedAt: string }[]>`
-    SELECT finished_at AS ${sql("finishedAt")} FROM run
+    SELECT finished_at AS "finishedAt" FROM run
     WHERE job = ${job} AND brand = ${brand} AND outcome = 'succeeded' ORDER BY id DESC LIMIT 1`;
   return run?.finishedAt;
 }
 
 /**
- * Removes runs that finished before an instant, the oldest first, but none that tells how a job does: the newest of each job and
- * brand, the newest that succeeded, and the newest that a schedule started.
- * @returns how many were removed, `most` at most
+ * Removes runs that finished before an instant, oldest first. The latest runs of each job and brand
+ * stay: the newest, the newest that succeeded, and the newest that a schedule started.
+ * @returns how many were removed, at most `limit`
  */
-export function removeRunsBefore(database: Database, instant: string, most: number): Promise<number> {
-  return writing(database, async (sql) => {
+export function removeRunsBefore(database: Database, instant: string, limit: number): Promise<number> {
+  return database.inTransaction(async ({ sql }) => {
     const { count } = await sql`
       DELETE FROM run WHERE id IN (
         SELECT id FROM run WHERE finished_at < ${instant} AND id NOT IN (
           SELECT max(id) FROM run WHERE finished_at IS NOT NULL GROUP BY job, brand
           UNION ALL SELECT max(id) FROM run WHERE outcome = 'succeeded' GROUP BY job, brand
           UNION ALL SELECT max(id) FROM run WHERE scheduled_at IS NOT NULL GROUP BY job, brand)
-        ORDER BY finished_at, id LIMIT ${most})`;
+        ORDER BY finished_at, id LIMIT ${limit})`;
     return count;
   });
 }

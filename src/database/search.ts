@@ -1,94 +1,70 @@
-import type { SQL } from "bun";
-import { parseJson } from "../json.ts";
 import type { Product } from "../model/product.ts";
-import type { Database } from "./database.ts";
+import type { Queryable } from "./database.ts";
 
-/** Longer words are cut: nobody searches for more of one. */
-const longestWord = 60;
-const longestWhole = 200;
-/** Words of a product that a search goes by: those of a thousand variants and more. */
-const mostWords = 10_000;
+/** Longer words are cut. Nobody types more of one. */
+const maxWordLength = 60;
+const maxCodeLength = 200;
+/** Enough for a product with a thousand variants. */
+const maxWordsOfProduct = 10_000;
+const maxWordsOfSearch = 20;
 
-/** Letters of nobody's alphabet: what stands behind one is a whole handle, or a whole SKU, as one word. */
-const markOf = { handle: "\uE000", sku: "\uE001" } as const;
+/** Private-use characters, which no text contains. They mark a word as a whole handle or SKU. */
+const prefixOf = { handle: "\uE000", sku: "\uE001" } as const;
 
-/** The words of a text, without case, accents and whatever is neither letter nor digit. */
+/** The words of a text: letters and digits only, without case and accents. */
 export function foldWords(text: string): string[] {
   const folded = text
     .normalize("NFKD")
     .replace(/\p{M}+/gu, "")
     .toLowerCase();
-  return (folded.match(/[\p{L}\p{N}]+/gu) ?? []).map((word) => word.slice(0, longestWord).toWellFormed());
+  return (folded.match(/[\p{L}\p{N}]+/gu) ?? []).map((word) => word.slice(0, maxWordLength).toWellFormed());
 }
 
-const wholeWord = (kind: keyof typeof markOf, text: string) => {
-  const whole = foldWords(text).join("").slice(0, longestWhole).toWellFormed();
-  return whole === "" ? [] : [markOf[kind] + whole];
+const toCodeWords = (kind: keyof typeof prefixOf, text: string) => {
+  const code = foldWords(text).join("").slice(0, maxCodeLength).toWellFormed();
+  return code === "" ? [] : [prefixOf[kind] + code];
 };
 
-type Named = Pick<Product, "title" | "handle"> & {
+type Searchable = Pick<Product, "title" | "handle"> & {
   readonly variants: readonly Pick<Product["variants"][number], "sku">[];
 };
 
-/** What a product is found by: the words of its title, its handle and its SKUs, and the latter two as a whole. */
-export function toWords({ title, handle, variants }: Named): string {
-  const words = new Set([...foldWords(title), ...foldWords(handle), ...wholeWord("handle", handle)]);
+/** The words that search matches: those of title, handle, and SKUs, and whole handles and SKUs. */
+export function toWords({ title, handle, variants }: Searchable): string {
+  const words = new Set([...foldWords(title), ...foldWords(handle), ...toCodeWords("handle", handle)]);
   for (const { sku } of variants) {
-    for (const word of [...foldWords(sku), ...wholeWord("sku", sku)]) words.add(word);
-    if (words.size > mostWords) break;
+    for (const word of [...foldWords(sku), ...toCodeWords("sku", sku)]) words.add(word);
+    if (words.size > maxWordsOfProduct) break;
   }
   return [...words].join(" ");
 }
 
-/** A product that a search has found; its document is the contract's `product` as JSON. */
+/** A product that matches a search. Its document is the contract's `product` as JSON. */
 export interface SearchedProduct {
   readonly id: string;
   readonly document: string;
 }
 
 /**
- * The products that a text means: first those whose handle or SKU it is, then those that have all its words, of which the last may
- * be only begun.
- * @param most how many there are at most, by identifier
+ * Searches products: first those whose handle or SKU is the text, then those that have all its
+ * words, of which the last may be a prefix.
+ * @param limit the maximum number of results, ordered by id
  */
-export async function searchProducts(database: Database, text: string, most: number): Promise<SearchedProduct[]> {
-  const { read, dialect } = database;
-  const words = foldWords(text).slice(0, 20);
+export async function searchProducts(database: Queryable, text: string, limit: number): Promise<SearchedProduct[]> {
+  const { read, engine } = database;
+  const words = foldWords(text).slice(0, maxWordsOfSearch);
   if (words.length === 0) return [];
-  const searches = [
-    ...wholeWord("handle", text).map((word) => dialect.toSearch([word], false)),
-    ...wholeWord("sku", text).map((word) => dialect.toSearch([word], false)),
-    dialect.toSearch(words, true),
-  ];
+  const codes = [...toCodeWords("handle", text), ...toCodeWords("sku", text)];
+  const searches = [...codes.map((code) => engine.toSearchText([code], false)), engine.toSearchText(words, true)];
+  const query = `SELECT CAST(id AS TEXT) AS id FROM (${engine.searchQuery}) AS found`;
   const ids = new Set<string>();
-  for (const search of searches) {
-    const found = await read<{ id: string }>(`SELECT CAST(id AS TEXT) AS id FROM (${dialect.search}) AS found`, [
-      search,
-      most,
-    ]);
-    for (const { id } of found) ids.add(id);
-  }
-  return await listDocuments(database, [...ids].slice(0, most));
+  for (const search of searches) for (const { id } of await read<{ id: string }>(query, [search, limit])) ids.add(id);
+  return await listDocuments(database, [...ids].slice(0, limit));
 }
 
-async function listDocuments({ sql }: Database, ids: readonly string[]): Promise<SearchedProduct[]> {
+async function listDocuments({ sql }: Queryable, ids: readonly string[]): Promise<SearchedProduct[]> {
   if (ids.length === 0) return [];
   const rows = await sql<SearchedProduct[]>`
     SELECT CAST(id AS TEXT) AS id, document FROM product WHERE id IN ${sql(ids.map(BigInt))}`;
   return rows.sort((a, b) => ids.indexOf(a.id) - ids.indexOf(b.id));
-}
-
-const productsPerStep = 200;
-
-/** Gives the products their words that were stored before these were kept. */
-export async function fillWords(sql: SQL): Promise<void> {
-  for (let after = 0n; ; ) {
-    const rows = await sql<SearchedProduct[]>`
-      SELECT CAST(id AS TEXT) AS id, document FROM product WHERE id > ${after} ORDER BY id LIMIT ${productsPerStep}`;
-    if (rows.length === 0) return;
-    for (const { id, document } of rows) {
-      await sql`UPDATE product SET words = ${toWords(parseJson(document) as Named)} WHERE id = ${BigInt(id)}`;
-      after = BigInt(id);
-    }
-  }
 }

@@ -1,11 +1,10 @@
 import { ServiceError } from "../errors.ts";
 import { findCursor } from "./cursor.ts";
 import type { Database } from "./database.ts";
-import { writing } from "./database.ts";
 
 /**
- * Makes sure that the shop that answers is the one the stored products come from. The first shop that answers is remembered, by its
- * identifier: its domain may change.
+ * Checks that the stored products come from the shop that responds. The first shop is remembered by
+ * its id, because its domain may change.
  * @throws ServiceError `unavailable` when it is another shop
  */
 export async function checkShop(database: Database, shopId: string): Promise<void> {
@@ -18,10 +17,10 @@ export async function checkShop(database: Database, shopId: string): Promise<voi
   );
 }
 
-/** @returns the shop that is remembered from now on, which another process may have been faster to set */
+/** @returns the remembered shop, which another process may have set first */
 function rememberShop(database: Database, shopId: string): Promise<string | undefined> {
-  return writing(database, async (transaction) => {
-    await transaction`INSERT INTO mark (name, value) VALUES ('shop', ${shopId}) ON CONFLICT (name) DO NOTHING`;
-    return await findCursor({ sql: transaction }, "shop");
+  return database.inTransaction(async (transaction) => {
+    await transaction.sql`INSERT INTO cursor (name, value) VALUES ('shop', ${shopId}) ON CONFLICT (name) DO NOTHING`;
+    return await findCursor(transaction, "shop");
   });
 }

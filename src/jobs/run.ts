@@ -1,4 +1,5 @@
-import { type Database, explainFull, inFullStore } from "../database/database.ts";
+import type { Database } from "../database/database.ts";
+import { explainDiskFull, retryWhenDiskFull } from "../database/disk.ts";
 import { finishRun, type RunEnd, renewLease } from "../database/run.ts";
 import type { ImportReport, Outcome } from "../model/job.ts";
 import type { Job } from "./job.ts";
@@ -50,9 +51,9 @@ async function record(database: Database, id: number, end: RunEnd): Promise<void
   try {
     await finishRun(database, id, end);
   } catch (error) {
-    if (!database.dialect.isFull(error)) throw error;
+    if (!database.engine.isDiskFull(error)) throw error;
     const { report: _, ...rest } = end;
-    await inFullStore(database, () => finishRun(database, id, rest));
+    await retryWhenDiskFull(database, () => finishRun(database, id, rest));
   }
 }
 
@@ -79,7 +80,7 @@ export function holdLease(database: Database, id: number, leaseSeconds: number, 
       else lose();
     } catch (error) {
       // While someone writes, perhaps this very run, nobody can take the lease away. A store that is lost may be back before it ends.
-      if (database.dialect.isBusy(error)) renewedAt = askedAt;
+      if (database.engine.isBusy(error)) renewedAt = askedAt;
     }
   }, leaseMs / 3);
   return {
@@ -99,7 +100,7 @@ export function dryRunJob(database: Database | undefined, job: Job, options: Run
 }
 
 const explain = (database: Database | undefined, thrown: unknown) =>
-  database === undefined ? thrown : explainFull(database, thrown);
+  database === undefined ? thrown : explainDiskFull(database, thrown);
 
 async function execute(
   database: Database | undefined,

@@ -1,20 +1,18 @@
 import type { Config, PersonalizationOptions } from "../config/index.ts";
-import { type Database, explainFull } from "../database/database.ts";
+import type { Database } from "../database/database.ts";
+import { explainDiskFull } from "../database/disk.ts";
+import { findLastGeneration, type LastGeneration, readDigest } from "../database/generation.ts";
 import {
   abandonGeneration,
   beginGeneration,
-  findLastGeneration,
   finishGeneration,
-  type LastGeneration,
   type LoadedRows,
   loadRows,
-  readDigest,
-  removeOldGenerations,
-  removeUnfinishedGenerations,
   type StyleUsers,
   saveDigest,
   saveStyleUsers,
-} from "../database/generation.ts";
+} from "../database/generation-loading.ts";
+import { removeOldGenerations, removeUnfinishedGenerations } from "../database/generation-removal.ts";
 import { ServiceError } from "../errors.ts";
 import { collectFeed, type DeliveredFile, type FeedState, formatOf } from "../feed/delivery.ts";
 import { type ListName, listNames } from "../feed/lists.ts";
@@ -62,7 +60,7 @@ async function removeLeftovers(database: Database, brand: string, reporter: Repo
   try {
     await removeUnfinishedGenerations(database, personalizationImportName, brand);
   } catch (error) {
-    const { message } = explainFull(database, error) as Error;
+    const { message } = explainDiskFull(database, error) as Error;
     reporter.note(`what an earlier import left behind could not be removed, the next import tries again: ${message}`);
   }
 }

@@ -1,4 +1,4 @@
-import type { LoadedRows, PlacedRow } from "../database/generation.ts";
+import type { LoadedRows, PlacedRow } from "../database/generation-loading.ts";
 
 /** Rows that one transaction loads: as many as others who want to write may wait for. */
 const rowsPerTransaction = 50_000;

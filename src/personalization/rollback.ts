@@ -1,5 +1,6 @@
 import type { Database } from "../database/database.ts";
-import { findPreviousGeneration, rollbackGeneration } from "../database/generation.ts";
+import { findPreviousGeneration } from "../database/generation.ts";
+import { rollbackGeneration } from "../database/generation-current.ts";
 import { findChanged } from "./changes.ts";
 
 /** Makes a brand's personalization what it was before the last import. @returns whether there was something to go back to */

@@ -1,4 +1,4 @@
-import type { StyleUsers } from "../database/generation.ts";
+import type { StyleUsers } from "../database/generation-loading.ts";
 import { type ListName, listNames, lists } from "../feed/lists.ts";
 import { Hash } from "../model/fingerprint.ts";
 import {

@@ -66,9 +66,9 @@ const askingPlatform = 8;
 export async function startService(config: Config, log: Log, told: AbortSignal, part: Role): Promise<Service> {
   const database = await openDatabase(config.databaseUrl);
   // Another connection: what it writes waits for its turn without anybody else who waits for an answer.
-  const writer = await openDatabase(config.databaseUrl, "yielding");
+  const writer = await openDatabase(config.databaseUrl, "scheduling");
   // One more for what people and monitors ask, which a worker does not answer.
-  const backgroundConnection = part.is === "worker" ? database : await openDatabase(config.databaseUrl, "looking");
+  const backgroundConnection = part.is === "worker" ? database : await openDatabase(config.databaseUrl, "background");
   const jobs = listJobs(config, log);
   if (part.is !== "worker" && isLookedUpOnly(config)) {
     log.info(
@@ -246,7 +246,7 @@ async function startServing(
   const memory = new ResponseCache(config.memoryMegabytes * 2 ** 20, (nowMs) => watch.unverifiedMs(nowMs));
   const storeLimiter = new ConcurrencyLimiter({
     name: "store",
-    inside: database.dialect.readers,
+    inside: database.engine.maxConcurrentReads,
     waiting: waitingForStore,
     patienceMs: 5000,
     refusal: "The data cannot be reached at the moment.",

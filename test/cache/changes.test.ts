@@ -395,14 +395,14 @@ for (const [engine, world] of [
       const last = await lastId();
       // As many as are kept come in one go: by number all but the last one have come and gone.
       await skipTo(last + keptChanges - 1);
-      await sql`INSERT INTO change (noun, what) VALUES ('product', '77')`;
+      await sql`INSERT INTO change (noun, scope) VALUES ('product', '77')`;
       expect(await lastId()).toBe(last + keptChanges);
       await expectForgotten();
       expect(await sql`SELECT id FROM change WHERE id <= ${last}`).toHaveLength(0);
 
       await warm(...paths);
       await skipTo((await lastId()) + keptChanges - 2);
-      await sql`INSERT INTO change (noun, what) VALUES ('product', '1')`;
+      await sql`INSERT INTO change (noun, scope) VALUES ('product', '1')`;
       expect((await sql`SELECT id FROM change WHERE id < ${last + keptChanges}`)[0]).toBe(undefined);
       await changed("1", ({ from }) => from === "miss");
       expect((await seeAll(["pz/KEPT"])).map((seen) => seen.get("pz/KEPT")?.from)).toEqual(["hit", "hit"]);

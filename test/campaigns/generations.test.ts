@@ -270,7 +270,7 @@ for (const engine of engines) {
       overtaken.kill("SIGCONT");
       expect(await overtaken.exited).toBe(1);
       expect(JSON.parse(await overtaken.stdout.text()).reason).toBe(
-        "another import for the same brand has begun since, and takes the place of this one",
+        "another import for the same brand began later and replaces this one",
       );
       expect(await marksOf(0, 1, 99)).toEqual(["quick"]);
       expect(await complete()).toHaveLength(2);

@@ -345,7 +345,7 @@ describe("an embedded store that somebody else writes for long", () => {
     await Promise.all(hotSkus.map((path) => ask(service, path)));
     await using sql = new SQL(sqliteUrl, { max: 1 });
     await sql`BEGIN EXCLUSIVE`;
-    await sql`INSERT INTO mark (name, value) VALUES ('long', 'writing')`;
+    await sql`INSERT INTO cursor (name, value) VALUES ('long', 'writing')`;
     const lookup = ask(service, `/api/v1/products/${id}`);
     let isAnswered = false;
     void lookup.then(() => {

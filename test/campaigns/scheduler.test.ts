@@ -415,7 +415,7 @@ describe("a run whose processes are killed", () => {
       await ended(world, 1);
       const next = await underWay(world);
       const [run] = await world.stop();
-      const reason = "its process gave no sign of life until its lease ended";
+      const reason = "its process did not renew its lease in time";
       expect(run).toMatchObject({ id: lost.id, outcome: "abandoned", reason });
       expect((run?.finishedAt ?? "") >= (run?.leaseUntil ?? "~")).toBe(true);
       expect(next).toMatchObject({ attempt: 1 });

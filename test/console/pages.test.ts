@@ -318,24 +318,6 @@ describe.each(stores)("the console on $engine", ({ engine, url }) => {
   });
 });
 
-test("a store that predates search becomes searchable when it is opened", async () => {
-  const database = await openDatabase(`sqlite:${join(folder, "older.sqlite")}`);
-  await saveProducts(database, [toStoredProduct(toProduct(7, { title: "Éclair plate" }))]);
-  const later = ["product_word_inserted", "product_word_updated", "product_word_deleted"];
-  for (const trigger of later) await database.sql.unsafe(`DROP TRIGGER ${trigger}`);
-  const indexes = ["personalization_style_by_group", "run_by_failure", "run_by_abandonment"];
-  for (const index of indexes) await database.sql.unsafe(`DROP INDEX ${index}`);
-  for (const table of ["product_word", "generation_style"]) await database.sql.unsafe(`DROP TABLE ${table}`);
-  await database.sql.unsafe("ALTER TABLE product DROP COLUMN words");
-  await database.sql.unsafe("ALTER TABLE current_generation DROP COLUMN since");
-  await database.sql.unsafe("ALTER TABLE product DROP COLUMN visible_from");
-  await database.sql`DELETE FROM migration WHERE id >= 6`;
-  await closeDatabase(database);
-  const opened = await openDatabase(`sqlite:${join(folder, "older.sqlite")}`);
-  expect((await searchProducts(opened, "eclair", 5)).map(({ id }) => id)).toEqual(["7"]);
-  await closeDatabase(opened);
-});
-
 test("only the page of a SKU loads the widget", async () => {
   const database = await openDatabase(`sqlite:${join(folder, "widget.sqlite")}`);
   await database.sql`INSERT INTO generation (brand, loaded_at) VALUES ('B', '2026-01-01T00:00:00.000Z')`;

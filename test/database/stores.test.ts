@@ -1,7 +1,6 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { SQL } from "bun";
 import { parse as parseCsv } from "csv-parse/sync";
 import { createStore, engines, pds, root, serve, temporaryFolder } from "../support/pds.ts";
 import { createPostgres } from "../support/postgres.ts";
@@ -24,17 +23,17 @@ const folder = await temporaryFolder();
 const freshStores = { sqlite: await createStore("sqlite"), postgres: await createStore("postgres") };
 
 describe("the sample brand", () => {
-  test("is brought in by the jobs at the first start, and the history says so", async () => {
+  test("is imported by the jobs at the first start, and appears in the history", async () => {
     for (const service of services) {
       const { histories } = (await (await service.get("/api/v1/histories/asc")).json()) as { histories: object[] };
-      // The jobs run side by side: either may end first.
+      // The jobs run concurrently, so either may end first.
       expect(histories).toHaveLength(2);
       expect(histories).toContainEqual(expect.objectContaining({ brand: "Larkspur & Finch", counts: products.length }));
       expect(histories).toContainEqual(expect.objectContaining({ brand: "Larkspur & Finch", counts: 794 + 75 + 227 }));
     }
   });
 
-  test("gives every product, byte for byte as it stands in the file, on every store", async () => {
+  test("serves every product byte for byte as in the file, on every store", async () => {
     expect(ids.length).toBeGreaterThanOrEqual(60);
     for (const [index, id] of ids.entries()) {
       const expected = `{"product":${products[index]},"shop":"larkspur-finch.example","error":null}`;
@@ -42,7 +41,7 @@ describe("the sample brand", () => {
     }
   });
 
-  test("gives the same bytes for the personalization of every SKU on every store", async () => {
+  test("serves the same bytes for the personalization of every SKU on every store", async () => {
     let personalized = 0;
     for (const sku of [...variantSkus, "unknown"]) {
       const [one, ...others] = await Promise.all(
@@ -54,7 +53,7 @@ describe("the sample brand", () => {
     expect(personalized).toBeGreaterThanOrEqual(200);
   });
 
-  test("is not brought in again at the next start", async () => {
+  test("is not imported again at the next start", async () => {
     const environment = { DATABASE_URL: emptyStore, PDS_CONFIG: join(root, "pds.toml") };
     for (let start = 0; start < 2; start++) await (await serve(environment)).stop();
     const { histories } = JSON.parse((await pds(["history", "--json"], environment)).stdout);
@@ -71,13 +70,13 @@ describe("the sample brand", () => {
     ["personalization", "missing-column", /missing-column\/pzstyles\.csv:1: the header lacks choice_type/],
     ["personalization", "missing-file", /missing-file: there is no pzchoices\.csv/],
     ["personalization", "empty-sku", /empty-sku\/pzlines\.csv:3: sku_id: is empty/],
-  ])("has broken cases that are named: %s %s", async (noun, name, message) => {
+  ])("has broken cases whose errors name the place: %s %s", async (noun, name, message) => {
     const { code, stderr } = await pds(["import", noun, join(broken, name), "--dry-run"]);
     expect(stderr).toMatch(message);
     expect(code).toBe(1);
   });
 
-  test("is counted right by its README", () => {
+  test("has the counts that its README states", () => {
     const readme = readFileSync(join(sample, "README.md"), "utf8");
     const rowsOf = (list: string) =>
       parseCsv<Record<string, string>>(readFileSync(join(sample, "personalization", `${list}.csv`)), { columns: true });
@@ -102,7 +101,7 @@ describe("the sample brand", () => {
 });
 
 describe("a store", () => {
-  test.each([...engines])("on %s is made once by replicas that start together", async (engine) => {
+  test.each([...engines])("on %s is created once by replicas that start together", async (engine) => {
     const environment = { DATABASE_URL: freshStores[engine] };
     const replicas = await Promise.all([1, 2, 3, 4].map(() => serve(environment)));
     try {
@@ -112,17 +111,7 @@ describe("a store", () => {
     }
   });
 
-  test.each([...engines])("on %s of a newer version is refused", async (engine) => {
-    const url = freshStores[engine];
-    await pds(["history"], { DATABASE_URL: url });
-    await using sql = new SQL(url);
-    await sql`INSERT INTO migration (id) VALUES (999)`;
-    const { code, stderr } = await pds(["history"], { DATABASE_URL: url });
-    expect(code).toBe(1);
-    expect(stderr).toMatch(/DATABASE_URL: .*use a newer version/);
-  });
-
-  test("that cannot be opened is named, without its password", async () => {
+  test("that cannot be opened is named in the error, without its password", async () => {
     for (const url of [`sqlite:${folder}`, "postgres://pds:s3cret-word@127.0.0.1:1/none"]) {
       const { code, stderr } = await pds(["serve"], { DATABASE_URL: url, PORT: "0", ADMIN_PORT: "0" });
       expect(code).toBe(1);
@@ -133,12 +122,12 @@ describe("a store", () => {
 });
 
 describe("a lost PostgreSQL", () => {
-  test("leaves a replica ready, with a warning, and 503 for what is not cached; no restart once it is back", async () => {
+  test("leaves replicas ready and serving from the cache, with 503 for the rest, until it is back", async () => {
     const postgres = await createPostgres();
     const environment = { DATABASE_URL: postgres.url, PDS_CONFIG: join(root, "pds.toml") };
-    // Brought in before: what a first start brings in itself is forgotten once more when its change is seen.
+    // Imported first: the first start's own import would evict the cached responses.
     for (const job of ["catalog-import", "personalization-import"]) await pds(["run", job], environment);
-    // The strictest setting: it is about the age of the data, not about the store.
+    // The strictest setting. It is about the age of the data, not about the store.
     const service = await serve({ ...environment, STALE_DATA: "fail" });
     const readiness = async () => {
       const answers = await Promise.all([service.url, service.adminUrl].map((base) => fetch(`${base}/readyz`)));
@@ -151,15 +140,15 @@ describe("a lost PostgreSQL", () => {
     const ready = { code: 200, status: "ready", checks: { service: "ok", data: "ok", database: "ok", jobs: "ok" } };
     const paths = ["/api/v1/histories", "/api/v1/products/pz/OV.810794", `/api/v1/products/${ids[0]}`];
     const statuses = async () => Promise.all(paths.map(async (path) => (await service.get(path)).status));
-    const remembered = [`/api/v1/products/${ids[1]}`, "/api/v1/products/pz/OV.810795", "/api/v1/products/pz/unknown"];
+    const cached = [`/api/v1/products/${ids[1]}`, "/api/v1/products/pz/OV.810795", "/api/v1/products/pz/unknown"];
     try {
-      const before = await Promise.all(remembered.map(async (path) => (await service.get(path)).text()));
+      const before = await Promise.all(cached.map(async (path) => (await service.get(path)).text()));
       expect((await service.get(paths[0] ?? "")).status).toBe(200);
       expect([await readiness(), await storeLost()]).toEqual([[ready, ready], "0"]);
       await postgres.stop("SIGKILL");
-      // The processes that serve the connections outlive the one that was killed by a moment.
+      // Connection processes outlive the killed server process for a moment.
       await until("the loss is noticed", async () => (await storeLost()) === "1");
-      await until("a look reaches nothing", async () => (await statuses()).every((status) => status !== 200));
+      await until("no query succeeds", async () => (await statuses()).every((status) => status !== 200));
       for (const path of paths) {
         const response = await service.get(path);
         expect(response.status).toBe(503);
@@ -174,9 +163,9 @@ describe("a lost PostgreSQL", () => {
       const database = "cannot be reached; only cached responses are served";
       const degraded = { code: 200, status: "degraded", checks: { ...ready.checks, database } };
       expect(await readiness()).toEqual([degraded, degraded]);
-      // What is in memory is still answered, and once nobody can tell whether it is still true, with its age.
-      await until("ages are told", async () => (await service.get(remembered[0] ?? "")).headers.has("age"));
-      for (const [index, path] of remembered.entries()) {
+      // Cached responses are still served, and with their age once they can no longer be verified.
+      await until("responses have an age", async () => (await service.get(cached[0] ?? "")).headers.has("age"));
+      for (const [index, path] of cached.entries()) {
         const response = await service.get(path);
         expect(response.status).toBe(200);
         expect(response.headers.get("age")).toMatch(/^\d+$/);
@@ -185,7 +174,7 @@ describe("a lost PostgreSQL", () => {
       }
       await postgres.start();
       await untilEqual(statuses, [200, 200, 200], 2000);
-      for (const path of remembered) expect((await service.get(path)).headers.has("age")).toBeFalse();
+      for (const path of cached) expect((await service.get(path)).headers.has("age")).toBeFalse();
       expect([await readiness(), await storeLost()]).toEqual([[ready, ready], "0"]);
     } finally {
       await service.stop();
@@ -194,7 +183,7 @@ describe("a lost PostgreSQL", () => {
   });
 });
 
-test("a new embedded store may be opened by several processes at once", async () => {
+test("several processes can open a new embedded store at once", async () => {
   const rounds = 20;
   const script = `
     const { closeDatabase, openDatabase } = await import(${JSON.stringify(join(root, "src", "database", "index.ts"))});

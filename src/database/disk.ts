@@ -1,0 +1,53 @@
+import { statfs } from "node:fs/promises";
+import { ServiceError } from "../errors.ts";
+import type { Database } from "./database.ts";
+
+const maxAttempts = 3;
+const pauseMs = 100;
+
+/** Retries work that must succeed even on a full disk, and frees the space of the log before. */
+export async function retryWhenDiskFull<T>({ sql, engine }: Database, work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!engine.isDiskFull(error) || attempt === maxAttempts) throw error;
+      await Bun.sleep(pauseMs);
+      // The disk may be too full even for that.
+      await engine.truncateLog(sql).catch(() => {});
+    }
+  }
+}
+
+/** @returns for a full disk an error that says what to do; any other error unchanged */
+export function explainDiskFull({ engine, name }: Pick<Database, "engine" | "name">, error: unknown): unknown {
+  if (error instanceof ServiceError || !engine.isDiskFull(error)) return error;
+  const { message } = error as Error;
+  return new ServiceError(
+    "unavailable",
+    `DATABASE_URL: ${name} cannot grow: its disk is full, or a limit is reached (${message}); free some space there`,
+    { cause: error },
+  );
+}
+
+/** Enough for one transaction of an import and the removal of a whole generation. */
+const requiredBytes = 16 * 2 ** 20;
+
+/**
+ * Checks that there is space for more rows and for their removal. On a full disk, an embedded store
+ * can neither delete rows nor record that a run failed.
+ * @throws ServiceError `unavailable` when there is too little space
+ */
+export async function checkFreeSpace({ name, folder }: Database): Promise<void> {
+  if (folder === undefined) return;
+  // Not every system reports it. There the store itself fails when the disk is full.
+  const disk = await statfs(folder).catch(() => undefined);
+  const freeBytes = disk === undefined ? Number.POSITIVE_INFINITY : disk.bavail * disk.bsize;
+  if (freeBytes >= requiredBytes) return;
+  const megabytes = (bytes: number) => Math.floor(bytes / 2 ** 20);
+  throw new ServiceError(
+    "unavailable",
+    `DATABASE_URL: the disk of ${name} is full: ${megabytes(freeBytes)} MB are left, and an import needs ` +
+      `${megabytes(requiredBytes)} MB so that it can clean up after a failure; free some space there`,
+  );
+}

@@ -1,0 +1,86 @@
+import type { SQL } from "bun";
+import type { NewRows } from "./insert-rows.ts";
+
+export type Value = string | number | bigint;
+
+/** Runs a query whose statement stays prepared. Its values are `$1`, `$2`, …, in this order. */
+export type Read = <Row>(statement: string, values: Value[]) => Promise<Row[]>;
+
+/**
+ * What connections are for, which decides how the engine sets them up:
+ * - `serving`: a few statements that repeat; also commands and jobs.
+ * - `scheduling`: the scheduler, cache invalidation, and product lookups of a serving process. Its
+ *   event loop never blocks on a lock of another process: a statement fails as busy instead, and
+ *   `inTransaction` retries.
+ * - `background`: console, health checks, and metrics. Their rare statements vary, and each is
+ *   planned for its values.
+ */
+export type Purpose = "serving" | "scheduling" | "background";
+
+export interface Connections {
+  readonly sql: SQL;
+  readonly read: Read;
+  readonly closeReader: () => void;
+  /** The folder of an embedded store's file; undefined for a server. */
+  readonly folder: string | undefined;
+}
+
+/** One dated step of the schema, complete in itself. Never edit a released one: add another. */
+export interface Migration {
+  /** Date and subject, such as `2026-11-22-initial`. All engines have the same names. */
+  readonly name: string;
+  readonly statements: readonly string[];
+}
+
+/** What transactions take turns at. */
+export type LockName = "migrations" | "generations" | "changes";
+
+/** Everything that differs between database engines. */
+export interface Engine {
+  /** How the URLs of its stores begin, with the colon. */
+  readonly schemes: readonly string[];
+  /** Whether the store is there. An embedded one may not have been created yet. */
+  readonly exists: (url: string) => boolean;
+  /** Opens connections, and creates the file of an embedded store. */
+  readonly open: (url: string, purpose: Purpose) => Promise<Connections>;
+  readonly migrations: readonly Migration[];
+  /** Useful number of concurrent reads. More would only queue inside the engine. */
+  readonly maxConcurrentReads: number;
+
+  /** Options of BEGIN for a transaction that writes, so that it waits for its turn at the start. */
+  readonly writeMode: string;
+  /** Makes other transactions that want the same lock wait until this one ends. */
+  readonly lock: (transaction: SQL, name: LockName) => Promise<void>;
+
+  /** Expression: the database's clock, as ISO 8601 text in UTC with milliseconds. */
+  readonly now: string;
+  /** Expression: that clock some seconds later. */
+  readonly later: (seconds: number) => string;
+  /** Expression: a text as bytes in UTF-8, which skips decoding it into a string. */
+  readonly toBytes: (text: string) => string;
+  /** How a statement names its nth value, counted from 1. */
+  readonly placeholder: (place: number) => string;
+  /** Query: ids of the products that match `$1`, made by `toSearchText`; `$2` at most, in order. */
+  readonly searchQuery: string;
+  /** Search text that matches all words. The last may be a prefix. */
+  readonly toSearchText: (words: readonly string[], isLastPrefix: boolean) => string;
+
+  /** Inserts many rows whose keys are new, as fast as the engine can. */
+  readonly load: <Row>(sql: SQL, rows: NewRows<Row>) => Promise<void>;
+  /** Makes the space of deleted rows reusable, and updates the map of pages visible to all. */
+  readonly vacuum: (sql: SQL, table: string) => Promise<void>;
+  /** Frees the disk space of the write-ahead log. */
+  readonly truncateLog: (sql: SQL) => Promise<void>;
+
+  /** Whether the engine raised the error. Statements are tested, so the store is unreachable. */
+  readonly isStoreError: (error: unknown) => boolean;
+  /** Whether another process holds the write lock. */
+  readonly isBusy: (error: unknown) => boolean;
+  /** Whether the disk is full, or a file reached its size limit. */
+  readonly isDiskFull: (error: unknown) => boolean;
+  readonly isTableMissing: (error: unknown) => boolean;
+}
+
+/** The `code` or `errno` of an error, as text. */
+export const fieldOf = (error: unknown, field: "code" | "errno"): string =>
+  `${(error as Partial<Record<typeof field, unknown>> | null)?.[field]}`;

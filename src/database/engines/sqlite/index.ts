@@ -1,0 +1,44 @@
+import { existsSync } from "node:fs";
+import type { Engine } from "../engine.ts";
+import { insertRows } from "../insert-rows.ts";
+import { isBusy, isDiskFull, isStoreError, isTableMissing } from "./errors.ts";
+import { initial } from "./migrations/2026-11-22-initial.ts";
+import { openFile } from "./open.ts";
+
+const scheme = "sqlite:";
+const pathOf = (url: string) => url.slice(scheme.length);
+
+/** SQLite looks named values up one by one, so hundreds of names take longer than the insertion. */
+const placeholder = () => "?";
+
+/** SQLite: an embedded store in one file. */
+export const sqlite: Engine = {
+  schemes: [scheme],
+  exists: (url) => existsSync(pathOf(url)),
+  open: (url, purpose) => openFile(pathOf(url), purpose),
+  migrations: [initial],
+  // Reads run on the event loop, at about 50 µs each: 32 of them, then other work has its turn.
+  maxConcurrentReads: 32,
+
+  writeMode: "IMMEDIATE",
+  // A transaction that writes holds the only write lock already.
+  lock: async () => {},
+
+  now: "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')",
+  later: (seconds) => `strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+${seconds} seconds')`,
+  toBytes: (text) => `CAST(${text} AS BLOB)`,
+  placeholder,
+  searchQuery: "SELECT rowid AS id FROM product_word WHERE product_word MATCH $1 ORDER BY rowid LIMIT $2",
+  toSearchText: (words, isLastPrefix) => `${words.map((word) => `"${word}"`).join(" AND ")}${isLastPrefix ? " *" : ""}`,
+
+  load: (sql, rows) => insertRows(sql, placeholder, rows),
+  // Deletions free their pages at once.
+  vacuum: async () => {},
+  // Waits until no reader needs the log.
+  truncateLog: (sql) => sql.unsafe("PRAGMA wal_checkpoint(TRUNCATE)"),
+
+  isStoreError,
+  isBusy,
+  isDiskFull,
+  isTableMissing,
+};

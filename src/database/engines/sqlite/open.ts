@@ -1,0 +1,68 @@
+import { Database as File } from "bun:sqlite";
+import { mkdir } from "node:fs/promises";
+import { dirname } from "node:path";
+import { SQL } from "bun";
+import type { Connections, Purpose, Value } from "../engine.ts";
+import { retryWhileBusy } from "../retry-while-busy.ts";
+import { isBusy } from "./errors.ts";
+
+const cacheSize = "PRAGMA cache_size = -16384";
+
+const pragmas = [
+  // First, so that the statements below wait for another process's lock.
+  "PRAGMA busy_timeout = 10000",
+  // Reads continue while an import writes.
+  "PRAGMA journal_mode = WAL",
+  // With WAL, a power cut loses at most the last commits and never corrupts the file.
+  "PRAGMA synchronous = NORMAL",
+  "PRAGMA foreign_keys = ON",
+  cacheSize,
+  "PRAGMA journal_size_limit = 67108864",
+  // ANALYZE needs only a sample of each index.
+  "PRAGMA analysis_limit = 1000",
+];
+
+const pragmasOf: Readonly<Record<Purpose, readonly string[]>> = {
+  serving: [],
+  background: [],
+  // A wait for the lock would block the event loop. So would a checkpoint, which can take as long
+  // as an import's: other writers run it.
+  scheduling: ["PRAGMA busy_timeout = 0", "PRAGMA wal_autocheckpoint = 0"],
+};
+
+export async function openFile(path: string, purpose: Purpose): Promise<Connections> {
+  const folder = dirname(path);
+  await mkdir(folder, { recursive: true });
+  const sql = new SQL({ adapter: "sqlite", filename: path });
+  try {
+    // The first process switches a new file to WAL. For that, SQLite ignores the busy timeout.
+    for (const pragma of [...pragmas, ...pragmasOf[purpose]])
+      await retryWhileBusy({ isBusy }, () => sql.unsafe(pragma));
+  } catch (error) {
+    await sql.close({ timeout: 0 });
+    throw error;
+  }
+  return { sql, folder, ...createReader(path) };
+}
+
+/**
+ * The driver compiles each statement again, which takes as long as running it. So reads have a
+ * connection that caches them.
+ */
+function createReader(path: string): Pick<Connections, "read" | "closeReader"> {
+  let file: File | undefined;
+  return {
+    read: async <Row>(statement: string, values: Value[]) => {
+      file ??= openReadOnly(path);
+      return file.query<Row, Value[]>(statement).all(...values);
+    },
+    closeReader: () => file?.close(),
+  };
+}
+
+function openReadOnly(path: string): File {
+  const file = new File(path, { readonly: true });
+  file.run("PRAGMA busy_timeout = 1000");
+  file.run(cacheSize);
+  return file;
+}

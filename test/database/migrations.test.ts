@@ -1,0 +1,52 @@
+import { describe, expect, test } from "bun:test";
+import { SQL } from "bun";
+import { engines as implementations } from "../../src/database/engines/index.ts";
+import { createStore, engines, pds } from "../support/pds.ts";
+
+const names = ["2026-11-22-initial"];
+
+test("every engine has the same migrations in order of their dates", () => {
+  for (const { migrations } of implementations) expect(migrations.map(({ name }) => name)).toEqual(names);
+  expect(names.toSorted()).toEqual(names);
+});
+
+describe.each([...engines])("on %s, a store", (engine) => {
+  const appliedIn = async (url: string) => {
+    await using sql = new SQL(url);
+    const rows = await sql<{ name: string }[]>`SELECT name FROM schema_migration ORDER BY name`;
+    return rows.map(({ name }) => name);
+  };
+
+  test("that is new gets every migration once", async () => {
+    const url = await createStore(engine);
+    for (let start = 0; start < 2; start++) {
+      expect((await pds(["history"], { DATABASE_URL: url })).code).toBe(0);
+      expect(await appliedIn(url)).toEqual(names);
+    }
+  });
+
+  test("of a newer version is refused", async () => {
+    const url = await createStore(engine);
+    await pds(["history"], { DATABASE_URL: url });
+    await using sql = new SQL(url);
+    await sql`INSERT INTO schema_migration (name) VALUES ('2999-01-01-later')`;
+    const { code, stderr } = await pds(["history"], { DATABASE_URL: url });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/DATABASE_URL: .*it has the migration 2999-01-01-later, .*use a newer version/);
+  });
+
+  test("of a version before the first release is refused with the commands that import its data again", async () => {
+    const url = await createStore(engine);
+    await using sql = new SQL(url);
+    // Those versions counted their migrations.
+    await sql`CREATE TABLE migration (id INTEGER PRIMARY KEY)`;
+    await sql`INSERT INTO migration (id) VALUES (1), (2), (3), (4), (5), (6), (7)`;
+    const { code, stderr } = await pds(["history"], { DATABASE_URL: url });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/DATABASE_URL: .*cannot be upgraded; set DATABASE_URL to a new database/);
+    for (const command of ["pds import products", "pds import personalization"]) expect(stderr).toContain(command);
+    // Its data is untouched.
+    expect(await sql`SELECT id FROM migration`).toHaveLength(7);
+    expect(await appliedIn(url).catch(() => [])).toEqual([]);
+  });
+});
