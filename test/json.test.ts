@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { type JsonPiece, JsonSplitter } from "../src/feed/json.ts";
+import { type JsonDocument, JsonSplitter } from "../src/feed/json.ts";
 import { parseJson, toJson } from "../src/json.ts";
 import { compareSequence, orderPersonalization, type Personalization } from "../src/model/personalization.ts";
 
@@ -47,15 +47,15 @@ describe("JSON with exact integers", () => {
 });
 
 interface Cut {
-  readonly pieces: JsonPiece[];
+  readonly pieces: JsonDocument[];
   readonly unfinished?: { line: number; reason: string };
 }
 
 function cut(chunks: readonly string[], depth: 0 | 2 = 0): Cut {
   const splitter = new JsonSplitter(depth);
   const pieces = chunks.flatMap((chunk) => [...splitter.push(chunk)]);
-  const { piece, unfinished } = splitter.end();
-  return { pieces: piece ? [...pieces, piece] : pieces, ...(unfinished && { unfinished }) };
+  const { document, unfinished } = splitter.end();
+  return { pieces: document ? [...pieces, document] : pieces, ...(unfinished && { unfinished }) };
 }
 
 /** A text in chunks: cut at some places, and cut everywhere. */

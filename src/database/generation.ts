@@ -1,5 +1,6 @@
 import type { SQL } from "bun";
 import { ServiceError } from "../errors.ts";
+import { type ListName, lists } from "../model/personalization.ts";
 import { recordPersonalizationChange } from "./change.ts";
 import type { Database } from "./database.ts";
 import { checkRoom, inFullStore, writing } from "./database.ts";
@@ -7,24 +8,10 @@ import { type Cell, insertRows } from "./rows.ts";
 
 /** The tables of a generation's rows, by the list that each holds. */
 const tables = {
-  pzlines: {
-    table: "personalization_line",
-    columns: ["sku_id", "style_code", "style_display_seq", "style_sku_status"],
-    key: ["sku_id", "style_code"],
-  },
-  pzstyles: {
-    table: "personalization_style",
-    columns: ["style_code", "line_status", "line_display_seq", "choice_type", "instruct_text"],
-    key: ["style_code", "line_display_seq"],
-  },
-  pzchoices: {
-    table: "personalization_choice",
-    columns: ["choice_type", "choice_status", "choice_display_seq", "choice_value"],
-    key: ["choice_type", "choice_value"],
-  },
+  pzlines: { table: "personalization_line", ...lists.pzlines },
+  pzstyles: { table: "personalization_style", ...lists.pzstyles },
+  pzchoices: { table: "personalization_choice", ...lists.pzchoices },
 } as const;
-
-type List = keyof typeof tables;
 
 /** A row's values in the contract's order of columns, and its place in the feed. */
 export interface PlacedRow {
@@ -83,10 +70,10 @@ export async function removeUnfinishedGenerations(database: Database, job: strin
  * Adds rows to a generation that is being loaded, all or none.
  * @throws ServiceError `unavailable` when another import of the brand has begun since, or the disk is full.
  */
-export async function loadRows(database: Database, generation: number, list: List, rows: LoadedRows): Promise<void> {
+export async function loadRows(database: Database, generation: number, list: ListName, rows: LoadedRows): Promise<void> {
   await checkRoom(database);
   const { table, columns, key } = tables[list];
-  const keyPlaces = key.map((column) => (columns as readonly string[]).indexOf(column));
+  const keyPlaces = key.map((column) => columns.indexOf(column));
   const names = ["generation", ...columns, "position"];
   const append = (cells: Cell[], { values, position }: PlacedRow) => {
     cells.push(generation);
@@ -113,7 +100,7 @@ export async function loadRows(database: Database, generation: number, list: Lis
 export function saveDigest(
   database: Database,
   generation: number,
-  list: List,
+  list: ListName,
   part: number,
   data: Uint8Array,
 ): Promise<void> {
@@ -148,7 +135,7 @@ export function saveStyleUsers(database: Database, generation: number, users: re
 }
 
 /** @returns the parts that were saved for a list, in their order; none for a generation without */
-export async function* readDigest({ sql }: Database, generation: number, list: List): AsyncGenerator<Uint8Array> {
+export async function* readDigest({ sql }: Database, generation: number, list: ListName): AsyncGenerator<Uint8Array> {
   for (let part = 0; ; part++) {
     const [row] = await sql<{ data: Uint8Array }[]>`
       SELECT data FROM generation_digest WHERE generation = ${generation} AND list = ${list} AND part = ${part}`;
@@ -165,8 +152,8 @@ export async function listDifferingNames(
   to: number,
   most: number,
 ): Promise<string[]> {
-  const { table, columns } = tables[list];
-  const name = columns[0];
+  const { table, columns, key } = tables[list];
+  const [name] = key;
   const rowsOf = (generation: number) => `SELECT ${columns.join(", ")} FROM ${table} WHERE generation = ${generation}`;
   const only = (one: number, other: number) => `SELECT ${name} FROM (${rowsOf(one)} EXCEPT ${rowsOf(other)}) AS rows`;
   const rows = await sql.unsafe<Record<string, string>[]>(
@@ -271,7 +258,7 @@ export interface Generation {
 /** Every brand's complete generations, the newest first. */
 export async function listGenerations({ read }: Database): Promise<Generation[]> {
   // A digest has twelve bytes for each SKU, style or choice.
-  const sizeOf = (list: List) =>
+  const sizeOf = (list: ListName) =>
     `(SELECT CAST(sum(length(data)) / 12 AS INTEGER) FROM generation_digest WHERE generation = generation.id AND list = '${list}')`;
   const rows = await read<Omit<Generation, "isCurrent"> & { readonly current: number | null }>(
     `SELECT generation.id, generation.brand, loaded_at AS "loadedAt", current_generation.generation AS current, since, row_count AS rows,
@@ -305,8 +292,8 @@ export async function listPresentNames(
   names: readonly string[],
 ): Promise<Set<string>> {
   if (names.length === 0) return new Set();
-  const { table, columns } = tables[list];
-  const name = sql.unsafe(columns[0]);
+  const { table, key } = tables[list];
+  const name = sql.unsafe(key[0]);
   const rows = await sql<{ name: string }[]>`
     SELECT DISTINCT ${name} AS name FROM ${sql.unsafe(table)} WHERE generation = ${generation} AND ${name} IN ${sql(names)}`;
   return new Set(rows.map((row) => row.name));
