@@ -142,8 +142,8 @@ describe("a JSON text of many values", () => {
     ["a text", '{"a":1}\n"b', 2, "inside the document that starts at line 2"],
     ["a text behind a backslash", '"b\\"', 1, "inside the document that starts at line 1"],
     ["an element of a list", '[\n1,\n{"a":', 3, "inside the document that starts at line 3"],
-    ["a list", "[\n1,\n2\n", 4, "before the list is closed"],
-    ["a list that has just begun", "[", 1, "before the list is closed"],
+    ["a list", "[\n1,\n2\n", 4, "before the array is closed"],
+    ["a list that has just begun", "[", 1, "before the array is closed"],
   ])("is told to be unfinished when it ends within %s", (_, text, line, reason) => {
     expect(cut([text]).unfinished).toEqual({ line, reason: expect.stringContaining(reason) });
   });
@@ -163,7 +163,7 @@ describe("a JSON text of many values", () => {
     const push = () => {
       for (let count = 0; count < 70; count++) for (const _ of splitter.push(count === 0 ? `\n"${chunk}` : chunk));
     };
-    expect(push).toThrow("the text:2: a document of over 67108864 characters");
+    expect(push).toThrow("the text:2: document longer than 67108864 characters");
   });
 });
 

@@ -1,5 +1,5 @@
-import { type JsonDocument, JsonSplitter } from "../feed/json.ts";
 import { checkFile, readText } from "../feed/file.ts";
+import { type JsonDocument, JsonSplitter } from "../feed/json.ts";
 import { parseJson } from "../json.ts";
 import type { RejectedRow } from "../model/job.ts";
 import { type Product, parseProduct } from "../model/product.ts";

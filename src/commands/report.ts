@@ -1,4 +1,10 @@
-import { type Difference, type ImportReport, type PersonalizationReport, type Occurrences, toText } from "../model/job.ts";
+import {
+  type Difference,
+  type ImportReport,
+  type Occurrences,
+  type PersonalizationReport,
+  toText,
+} from "../model/job.ts";
 
 /** What went wrong or is odd in an import, for people, line by line. */
 export function describeProblems({ notes, rejections, overridden }: ImportReport): string[] {

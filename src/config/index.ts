@@ -383,10 +383,7 @@ const personalizationShape = {
     .max(3600)
     .default(5)
     .describe("How long the files must have been left alone to count as complete."),
-  encoding: z
-    .enum(encodings)
-    .optional()
-    .describe("How the text is encoded; by default that is found out."),
+  encoding: z.enum(encodings).optional().describe("How the text is encoded; by default that is found out."),
   separator: z
     .enum(delimiters)
     .optional()

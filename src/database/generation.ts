@@ -70,7 +70,12 @@ export async function removeUnfinishedGenerations(database: Database, job: strin
  * Adds rows to a generation that is being loaded, all or none.
  * @throws ServiceError `unavailable` when another import of the brand has begun since, or the disk is full.
  */
-export async function loadRows(database: Database, generation: number, list: ListName, rows: LoadedRows): Promise<void> {
+export async function loadRows(
+  database: Database,
+  generation: number,
+  list: ListName,
+  rows: LoadedRows,
+): Promise<void> {
   await checkRoom(database);
   const { table, columns, key } = tables[list];
   const keyPlaces = key.map((column) => columns.indexOf(column));

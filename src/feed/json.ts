@@ -108,7 +108,8 @@ export class JsonSplitter {
         },
       };
     }
-    if (this.#depth > 0) return { unfinished: { line: this.#line, reason: "the file ends before the array is closed" } };
+    if (this.#depth > 0)
+      return { unfinished: { line: this.#line, reason: "the file ends before the array is closed" } };
     return {};
   }
 

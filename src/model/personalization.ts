@@ -37,7 +37,10 @@ export const personalizationSchema = z
     pzstyles: z.array(styleSchema),
     pzchoices: z.array(choiceSchema),
   })
-  .meta({ id: "Personalization", description: "The personalization of a SKU. All lists are empty if the SKU is unknown or has none." });
+  .meta({
+    id: "Personalization",
+    description: "The personalization of a SKU. All lists are empty if the SKU is unknown or has none.",
+  });
 
 /** The three lists of a feed: their columns in the contract's order, and the columns that form a row's key. */
 export const lists = {

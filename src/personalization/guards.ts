@@ -17,7 +17,7 @@ export function listViolations(
   const read = accepted + duplicates + rejected;
   return [
     ...(rejected > read * options.max_rejected_share
-      ? [`${rejected} of ${read} rows rejected${limit("max_rejected_share", options.max_rejected_share)}`]
+      ? [`${rejected} of ${read} rows were rejected${limit("max_rejected_share", options.max_rejected_share)}`]
       : []),
     ...files.flatMap((file) => emptyFile(file, { pzlines: skus, pzstyles: styles, pzchoices: choices }[file.list])),
     ...Object.entries({ SKUs: skus, styles, choices }).flatMap(([noun, difference]) =>

@@ -153,7 +153,7 @@ for (const engine of engines) {
           ["a broken document between right ones", `${toJson(one)}\n{"id": }\n${toJson(two)}`, /:2: not JSON/],
           ["a bracket too many", `${toJson(one)}}\n${toJson(two)}`, /:1: not JSON/],
           ["a file cut short", JSON.stringify([one, two], null, 1).slice(0, -400), /the file ends inside the document/],
-          ["a list cut short", `[${toJson(one)},${toJson(two)}`, /the file ends before the list is closed/],
+          ["a list cut short", `[${toJson(one)},${toJson(two)}`, /the file ends before the array is closed/],
           [
             "a bad page among wrapped ones",
             JSON.stringify({ products: [one, without("vendor")] }, null, 1),
@@ -204,7 +204,7 @@ for (const engine of engines) {
       await importing(toJson(toProduct(41)));
       const { code, stderr } = await importing(`\n{"title":"${"x".repeat(65 * 1024 * 1024)}`);
       expect(code).toBe(1);
-      expect(stderr).toMatch(/products\.json:2: a document of over 67108864 characters/);
+      expect(stderr).toMatch(/products\.json:2: document longer than 67108864 characters/);
       expect(await answer(41)).toBe(stored(toProduct(41)));
     });
 

@@ -4,9 +4,9 @@ import type {
   Difference,
   FileReport,
   ImportReport,
+  Occurrences,
   PersonalizationReport,
   Rejection,
-  Occurrences,
 } from "../../model/job.ts";
 import { Facts, Section } from "./elements.tsx";
 import { NumberCell, numeric, Table } from "./table.tsx";
