@@ -13,8 +13,8 @@ const code = (character: string) => character.charCodeAt(0);
 const [quote, newline, carriageReturn] = ['"', "\n", "\r"].map(code);
 
 /**
- * Parses CSV (RFC 4180) in chunks. The most frequent delimiter of the first line is the file's. Lines end in LF or
- * CRLF, or in CR if the file has no other line end. Blank lines are skipped.
+ * Parses CSV (RFC 4180) in chunks. The most frequent delimiter of the first line is the file's.
+ * Lines end in LF or CRLF, or in CR if the file has no other line end. Blank lines are skipped.
  */
 export class CsvReader {
   /** For messages. */
@@ -78,7 +78,10 @@ export class CsvReader {
     this.#keepPending(start === 0 ? text : text.slice(start));
   }
 
-  /** Detects the delimiter and the line end. @returns false until the whole first line has arrived */
+  /**
+   * Detects the delimiter and the line end.
+   * @returns false until the whole first line has arrived
+   */
   #detectFormat(text: string, isLast: boolean): boolean {
     if (this.#lineEnd !== undefined) return true;
     const { unquoted, end } = firstLine(text);
@@ -170,7 +173,9 @@ function closingQuote(text: string, start: number): number {
   return position;
 }
 
-/** The unquoted text of the first non-blank line, and its line end; empty if that has not arrived. */
+/**
+ * The unquoted text of the first non-blank line, and its line end; empty if that has not arrived.
+ */
 function firstLine(text: string): { unquoted: string; end: string } {
   let unquoted = "";
   let isQuoted = false;

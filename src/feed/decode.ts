@@ -32,9 +32,9 @@ const cutUtf8InWindows1252 = /(?:[ÂÃ]|â€)$/;
 const noBytes = new Uint8Array();
 
 /**
- * Decodes a file's bytes in chunks; chunk boundaries do not affect the result. Unless the encoding is given, it is
- * detected: from the byte order mark, from the zero bytes of UTF-16, or from the first non-ASCII bytes, which mean
- * UTF-8 if they mostly are valid UTF-8, or else Windows-1252.
+ * Decodes a file's bytes in chunks; chunk boundaries do not affect the result. Unless the encoding
+ * is given, it is detected: from the byte order mark, from the zero bytes of UTF-16, or from the
+ * first non-ASCII bytes, which mean UTF-8 if they mostly are valid UTF-8, or else Windows-1252.
  */
 export class TextDecoding {
   /** For messages. */
@@ -226,7 +226,9 @@ function countValidBytes(bytes: Uint8Array, encoding: Encoding): number {
   return valid - countIncompleteBytes(bytes.subarray(0, valid), encoding);
 }
 
-/** Detects UTF-16 without a byte order mark: most characters are ASCII, so every other byte is zero. */
+/**
+ * Detects UTF-16 without a byte order mark: most characters are ASCII, so every other byte is zero.
+ */
 function detectUtf16(head: Uint8Array): Encoding | undefined {
   const zeros = [0, 0];
   head.forEach((byte, index) => {

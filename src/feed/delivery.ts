@@ -43,7 +43,8 @@ export type Delivery<Key extends string> = AsyncDisposable & Result<Key>;
 /**
  * Collects a feed if it is complete and differs from an earlier one.
  * @param known the earlier one; undefined to collect the feed in any case
- * @throws ServiceError `invalid_input` if a file is missing, `unavailable` if the source does not respond.
+ * @throws ServiceError `invalid_input` if a file is missing, `unavailable` if the source does not
+ * respond.
  */
 export async function collectFeed<Key extends string>(
   request: FeedRequest<Key>,

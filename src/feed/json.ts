@@ -17,9 +17,9 @@ const [openBrace = 0, closeBrace = 0, openBracket = 0, closeBracket = 0] = ["{",
 const isSpace = (character: number) => character <= 0x20;
 
 /**
- * Splits JSON text into documents, in chunks, and keeps at most one in memory. The documents are the values of NDJSON or
- * of concatenated JSON, the elements of a top-level array, or, with `depth` 2, the elements of the arrays in an object.
- * It only finds their ends; it does not validate them.
+ * Splits JSON text into documents, in chunks, and keeps at most one in memory. The documents are
+ * the values of NDJSON or of concatenated JSON, the elements of a top-level array, or, with `depth`
+ * 2, the elements of the arrays in an object. It only finds their ends; it does not validate them.
  */
 export class JsonSplitter {
   /** For messages. */
@@ -97,7 +97,10 @@ export class JsonSplitter {
     }
   }
 
-  /** @returns the last document if only the end of the text completes it, or the reason why it is unfinished */
+  /**
+   * @returns the last document if only the end of the text completes it, or the reason why it is
+   * unfinished
+   */
   end(): { document?: JsonDocument; unfinished?: { line: number; reason: string } } {
     if (this.#inDocument && this.#depth === this.#documentDepth && !this.#inString) return { document: this.#end("") };
     if (this.#inDocument) {

@@ -21,15 +21,22 @@ export interface FeedSource {
   readonly name: string;
   /** Whether equal versions guarantee equal content. */
   readonly hasReliableVersions: boolean;
-  /** Whether to stop at the first of several accepted file names that exists: each look-up is a request. */
+  /**
+   * Whether to stop at the first of several accepted file names that exists: each look-up is a
+   * request.
+   */
   readonly stopsAtFirstMatch: boolean;
   /**
    * @param known lets the source skip content that has not changed
    * @returns undefined if the file does not exist
-   * @throws ServiceError `invalid_input` if it is not a file, `unavailable` if the source does not respond.
+   * @throws ServiceError `invalid_input` if it is not a file, `unavailable` if the source does not
+   * respond.
    */
   findFile(name: string, known?: KnownVersion): Promise<SourceFile | undefined>;
-  /** Makes the file available on this machine. @returns its path; undefined if its version has changed */
+  /**
+   * Makes the file available on this machine.
+   * @returns its path; undefined if its version has changed
+   */
   fetch(file: SourceFile, openFolder: () => Promise<TemporaryFolder>): Promise<string | undefined>;
 }
 

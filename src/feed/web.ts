@@ -10,7 +10,10 @@ const firstPauseMs = 500;
 /** A response that brings no data for this long is aborted. */
 const stallTimeoutMs = 30_000;
 
-/** The files below an `https://` address. Look-ups are conditional requests: unchanged files are not sent again. */
+/**
+ * The files below an `https://` address. Look-ups are conditional requests: unchanged files are not
+ * sent again.
+ */
 export function webSource(address: string, { feedAuthorization }: Credentials, signal: AbortSignal): FeedSource {
   const base = address.endsWith("/") ? address : `${address}/`;
   const request = requestWithRetries(

@@ -1,6 +1,6 @@
 /**
- * A 64-bit hash, as two halves, of a sequence of texts. Fast but not cryptographic; collisions among millions of keys are
- * unlikely.
+ * A 64-bit hash, as two halves, of a sequence of texts. Fast but not cryptographic; collisions
+ * among millions of keys are unlikely.
  */
 export class Hash {
   high = 0;
@@ -49,5 +49,8 @@ const sharedHash = new Hash();
 /** Combines the two halves of a hash into a fingerprint. */
 export const toFingerprint = (high: number, low: number) => (high >>> 0) * 2 ** 21 + (low >>> 11);
 
-/** Stands for the order of rows in the feed. It is in no fingerprint of a row, and may change with each import. */
+/**
+ * Stands for the order of rows in the feed. It is in no fingerprint of a row, and may change with
+ * each import.
+ */
 export const rowOrder = 0;

@@ -42,7 +42,10 @@ export const personalizationSchema = z
     description: "The personalization of a SKU. All lists are empty if the SKU is unknown or has none.",
   });
 
-/** The three lists of a feed: their columns in the contract's order, and the columns that form a row's key. */
+/**
+ * The three lists of a feed: their columns in the contract's order, and the columns that form a
+ * row's key.
+ */
 export const lists = {
   pzlines: { columns: Object.keys(lineSchema.shape), key: ["sku_id", "style_code"] },
   pzstyles: { columns: Object.keys(styleSchema.shape), key: ["style_code", "line_display_seq"] },
@@ -57,7 +60,10 @@ export type Style = z.infer<typeof styleSchema>;
 export type Choice = z.infer<typeof choiceSchema>;
 export type Personalization = z.infer<typeof personalizationSchema>;
 
-/** In UTF-16 units. Longer SKUs are rejected in feeds, and requests for them do not reach the database. */
+/**
+ * In UTF-16 units. Longer SKUs are rejected in feeds, and requests for them do not reach the
+ * database.
+ */
 export const maxSkuLength = 255;
 
 /** Names that were added, changed, or removed between two generations. */
@@ -102,8 +108,8 @@ function ranksOf(values: Iterable<string>): Map<string, number> {
 }
 
 /**
- * Sorts the rows of one SKU, given in the order of the feed, into display order: lines by their sequence, styles in the
- * order of their lines, choices in the order of their styles.
+ * Sorts the rows of one SKU, given in the order of the feed, into display order: lines by their
+ * sequence, styles in the order of their lines, choices in the order of their styles.
  */
 export function orderPersonalization({ pzlines, pzstyles, pzchoices }: Personalization): Personalization {
   const lines = pzlines.toSorted((a, b) => compareSequence(a.style_display_seq, b.style_display_seq));

@@ -9,7 +9,8 @@ const maxFingerprints = 100_000;
 type FindSkus = (max: number) => Promise<number[] | undefined>;
 
 /**
- * Finds the fingerprints of the SKUs, styles, and choice groups that differ between two generations.
+ * Finds the fingerprints of the SKUs, styles, and choice groups that differ between two
+ * generations.
  * @param findSkus finds those of the SKUs; by default the stored digests are compared
  * @returns undefined if there are too many, or if a generation has no digest
  */

@@ -31,7 +31,10 @@ export class FeedReader {
   #delimiter: Delimiter | null = null;
   #accepted = 0;
 
-  /** @param allowMissingHeader whether a file without a header is read with the columns in the contract's order */
+  /**
+   * @param allowMissingHeader whether a file without a header is read with the columns in the
+   * contract's order
+   */
   constructor(
     list: ListName,
     file: { readonly path: string; readonly name: string },

@@ -5,7 +5,10 @@ const maxLoadFactor = 0.75;
 /** Numbers per exported entry: the two halves of the key, and its first value. */
 const exportedWidth = 3;
 
-/** Maps hashed keys to a few 32-bit numbers each, in one flat array: a `Map` takes six times the memory. */
+/**
+ * Maps hashed keys to a few 32-bit numbers each, in one flat array: a `Map` takes six times the
+ * memory.
+ */
 export class HashTable {
   size = 0;
   readonly #width: number;
@@ -27,7 +30,10 @@ export class HashTable {
     return this.#isFree(start) ? -1 : start + 2;
   }
 
-  /** Adds a key unless it exists. @returns the offset of its values, or the complement (`~`) of that for a new key */
+  /**
+   * Adds a key unless it exists.
+   * @returns the offset of its values, or the complement (`~`) of that for a new key
+   */
   add(high: number, low: number): number {
     const start = this.#findSlot(high, low || 1);
     if (!this.#isFree(start)) return start + 2;
@@ -114,7 +120,8 @@ export class HashTable {
 
 /** Visits the entries in a part of an exported table. */
 export function forEachEntry(part: Uint8Array, visit: (high: number, low: number, value: number) => void): void {
-  // Copies the bytes to align them. `slice` would not: a driver may return a Buffer, whose `slice` is a view.
+  // Copies the bytes to align them. `slice` would not: a driver may return a Buffer, whose `slice`
+  // is a view.
   const cells = new Int32Array(new Uint8Array(part).buffer);
   for (let index = 0; index < cells.length; index += exportedWidth) {
     visit(cells[index] as number, cells[index + 1] as number, cells[index + 2] as number);

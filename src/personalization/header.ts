@@ -19,8 +19,10 @@ export interface Header {
 }
 
 /**
- * Reads the first record of a file as its header. Columns may have any order and case, and may use their aliases.
- * @param allowMissing whether a file without a header is read with the columns in the contract's order
+ * Reads the first record of a file as its header. Columns may have any order and case, and may use
+ * their aliases.
+ * @param allowMissing whether a file without a header is read with the columns in the contract's
+ * order
  * @throws ServiceError `invalid_input` if columns are missing or duplicated.
  */
 export function readHeader(

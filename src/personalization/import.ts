@@ -189,7 +189,8 @@ async function readFile(
     reportProgress(false);
     if (!loader.isFull) continue;
     await loader.send();
-    // Without this, rows of many transactions stay in memory: twice the memory for a tenth of the time.
+    // Without this, rows of many transactions stay in memory: twice the memory for a tenth of the
+    // time.
     Bun.gc(true);
   }
   await loader.finish();

@@ -24,7 +24,10 @@ export class RowBatch {
     this.#nextPosition = position;
   }
 
-  /** Accepts a row, or rejects it if a value is invalid. @param source returns the row's text, for a message */
+  /**
+   * Accepts a row, or rejects it if a value is invalid.
+   * @param source returns the row's text, for a message
+   */
   add(line: number, values: readonly unknown[], source: () => string): void {
     const { columns } = lists[this.#list];
     for (let index = 0; index < columns.length; index++) {

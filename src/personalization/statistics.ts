@@ -12,7 +12,10 @@ import { isNumericSequence, type ListName, listNames, lists } from "../model/per
 import { findDiffering, forEachEntry, HashTable } from "./fingerprints.ts";
 import type { FeedRow } from "./rows.ts";
 
-/** How many key columns identify an entity, the unit of comparison: a SKU, a style, or a single choice. */
+/**
+ * How many key columns identify an entity, the unit of comparison: a SKU, a style, or a single
+ * choice.
+ */
 const entityColumns: Readonly<Record<ListName, number>> = { pzlines: 1, pzstyles: 1, pzchoices: 2 };
 
 /** Status codes counted separately. A file with misplaced columns can have many more. */
@@ -25,7 +28,10 @@ const line = 1;
 
 const entriesPerPart = 65_536;
 
-/** Collects the keys, fingerprints, status codes, and sequences of one list. Takes 24 to 48 bytes per row. */
+/**
+ * Collects the keys, fingerprints, status codes, and sequences of one list. Takes 24 to 48 bytes
+ * per row.
+ */
 export class ListStatistics {
   readonly nonNumericSequences: Occurrences = { count: 0, examples: [] };
   readonly statuses = new Map<string, number>();
@@ -121,7 +127,10 @@ export class ListStatistics {
     return { total: this.size, added: this.size - same - changed, changed, removed };
   }
 
-  /** The fingerprints of added, changed, and removed entities. @returns undefined if there are more than `max` */
+  /**
+   * The fingerprints of added, changed, and removed entities.
+   * @returns undefined if there are more than `max`
+   */
   findDiffering(digest: AsyncIterable<Uint8Array>, max: number): Promise<number[] | undefined> {
     return findDiffering(this.#entities, digest, max);
   }
@@ -180,7 +189,10 @@ export class FeedStatistics {
     for (const [style, { skus }] of this.#styles) yield { style, ...skus };
   }
 
-  /** @param digestOf returns the current generation's digest; undefined if there is nothing to compare with */
+  /**
+   * @param digestOf returns the current generation's digest; undefined if there is nothing to
+   * compare with
+   */
   async report(
     files: readonly FileReport[],
     digestOf: (list: ListName) => AsyncIterable<Uint8Array> | undefined,

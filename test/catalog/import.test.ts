@@ -162,14 +162,14 @@ for (const engine of engines) {
           ["an empty file", "", /products\.json:1: the file is empty; an empty list is written as \[\]/],
           ["a file of blank lines", " \n\r\n", /products\.json:1: the file is empty/],
           ["a nested list", `[[${toJson(one)}]]`, /:1: expected object, got a list/],
-          ["text that is not UTF-8", Buffer.from(`${toJson(one)}\n`, "utf16le"), /not JSON|not text/],
+          ["text that is not UTF-8", Buffer.from(`${toJson(one)}\n`, "utf16le"), /not JSON|not a text file/],
           ["bytes that are no text", new Uint8Array([0x7b, 0xff, 0xfe, 0x00, 0x7d]), /not UTF-8/],
         ]),
       )("names %s and changes nothing", async (_, content, message) => {
         const { code, stderr, stdout } = await importing(content);
         expect(code).toBe(1);
         expect(stderr).toMatch(message);
-        expect(stderr).toMatch(/changed|UTF-8|not text/);
+        expect(stderr).toMatch(/changed|UTF-8|not a text file/);
         expect(stdout).toBe("");
         expect(await answer(41)).toBe(stored(toProduct(41)));
         expect(await answer(1)).toContain('"product":null');
