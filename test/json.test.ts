@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { type JsonPiece, JsonSplitter } from "../src/feed/json.ts";
+import { type JsonDocument, JsonSplitter } from "../src/feed/json.ts";
 import { parseJson, toJson } from "../src/json.ts";
 import { compareSequence, orderPersonalization, type Personalization } from "../src/model/personalization.ts";
 
@@ -47,15 +47,15 @@ describe("JSON with exact integers", () => {
 });
 
 interface Cut {
-  readonly pieces: JsonPiece[];
+  readonly pieces: JsonDocument[];
   readonly unfinished?: { line: number; reason: string };
 }
 
 function cut(chunks: readonly string[], depth: 0 | 2 = 0): Cut {
   const splitter = new JsonSplitter(depth);
   const pieces = chunks.flatMap((chunk) => [...splitter.push(chunk)]);
-  const { piece, unfinished } = splitter.end();
-  return { pieces: piece ? [...pieces, piece] : pieces, ...(unfinished && { unfinished }) };
+  const { document, unfinished } = splitter.end();
+  return { pieces: document ? [...pieces, document] : pieces, ...(unfinished && { unfinished }) };
 }
 
 /** A text in chunks: cut at some places, and cut everywhere. */
@@ -142,8 +142,8 @@ describe("a JSON text of many values", () => {
     ["a text", '{"a":1}\n"b', 2, "inside the document that starts at line 2"],
     ["a text behind a backslash", '"b\\"', 1, "inside the document that starts at line 1"],
     ["an element of a list", '[\n1,\n{"a":', 3, "inside the document that starts at line 3"],
-    ["a list", "[\n1,\n2\n", 4, "before the list is closed"],
-    ["a list that has just begun", "[", 1, "before the list is closed"],
+    ["a list", "[\n1,\n2\n", 4, "before the array is closed"],
+    ["a list that has just begun", "[", 1, "before the array is closed"],
   ])("is told to be unfinished when it ends within %s", (_, text, line, reason) => {
     expect(cut([text]).unfinished).toEqual({ line, reason: expect.stringContaining(reason) });
   });
@@ -163,7 +163,7 @@ describe("a JSON text of many values", () => {
     const push = () => {
       for (let count = 0; count < 70; count++) for (const _ of splitter.push(count === 0 ? `\n"${chunk}` : chunk));
     };
-    expect(push).toThrow("the text:2: a document of over 67108864 characters");
+    expect(push).toThrow("the text:2: document longer than 67108864 characters");
   });
 });
 

@@ -1,5 +1,5 @@
-import { type JsonPiece, JsonSplitter } from "../feed/json.ts";
-import { checkFile, readText } from "../feed/source.ts";
+import { checkFile, readText } from "../feed/file.ts";
+import { type JsonDocument, JsonSplitter } from "../feed/json.ts";
 import { parseJson } from "../json.ts";
 import type { RejectedRow } from "../model/job.ts";
 import { type Product, parseProduct } from "../model/product.ts";
@@ -22,16 +22,16 @@ export async function* readProducts(paths: readonly string[]): AsyncGenerator<Re
 async function* readFile(file: string): AsyncGenerator<ReadProduct> {
   const splitter = new JsonSplitter(0, file);
   for await (const chunk of readText(file, "utf-8")) {
-    for (const piece of splitter.push(chunk)) yield* readDocument(piece, file);
+    for (const document of splitter.push(chunk)) yield* readDocument(document, file);
   }
-  const { piece, unfinished } = splitter.end();
-  if (piece !== undefined) yield* readDocument(piece, file);
+  const { document, unfinished } = splitter.end();
+  if (document !== undefined) yield* readDocument(document, file);
   if (unfinished !== undefined) yield { rejected: [{ file, ...unfinished }] };
   if (splitter.isEmpty)
     yield { rejected: [{ file, line: 1, reason: "the file is empty; an empty list is written as []" }] };
 }
 
-function* readDocument({ text, line }: JsonPiece, file: string): Generator<ReadProduct> {
+function* readDocument({ text, line }: JsonDocument, file: string): Generator<ReadProduct> {
   let document: unknown;
   try {
     document = parseJson(text);
@@ -43,8 +43,8 @@ function* readDocument({ text, line }: JsonPiece, file: string): Generator<ReadP
   }
   if (holds(document, "products") && Array.isArray(document.products)) {
     const splitter = new JsonSplitter(2);
-    for (const piece of splitter.push(text))
-      yield* readDocument({ text: piece.text, line: line + piece.line - 1 }, file);
+    for (const inner of splitter.push(text))
+      yield* readDocument({ text: inner.text, line: line + inner.line - 1 }, file);
     return;
   }
   const parsed = parseProduct(holds(document, "product") ? document.product : document);

@@ -84,7 +84,7 @@ export const commands: Readonly<Record<string, Command>> = {
         import("../service/jobs.ts"),
         import("./run.ts"),
       ]);
-      const mode = { isByHand: true, isForced: values.force === true };
+      const mode = { isManual: true, isForced: values.force === true };
       const jobOf = (config: Config, brand: string) =>
         personalizationImportJob(manualImportOptions(config, folder, brand), config, brand, mode);
       return await importNow(jobOf, values);

@@ -3,7 +3,8 @@ import { z } from "zod";
 import { hideCredentials } from "../credentials.ts";
 import { ServiceError } from "../errors.ts";
 import { parseCachePolicy } from "../model/cache-policy.ts";
-import { choiceSchema, lineSchema, styleSchema } from "../model/personalization.ts";
+import { delimiters, encodings } from "../model/feed-format.ts";
+import { listNames, lists } from "../model/personalization.ts";
 import { parseSchedule } from "../model/schedule.ts";
 
 interface Setting<T> {
@@ -261,8 +262,7 @@ type Scalars = { readonly [Name in SettingName]: ReturnType<(typeof settings)[Na
 const source = z.string().min(1);
 
 const share = (what: string, value: number) => z.number().min(0).max(1).default(value).describe(what);
-const listNames = ["pzlines", "pzstyles", "pzchoices"] as const;
-const column = z.enum([lineSchema, styleSchema, choiceSchema].flatMap(({ shape }) => Object.keys(shape)));
+const column = z.enum(listNames.flatMap((list) => lists[list].columns));
 
 /** What is wrong with where a feed is said to be, or undefined. */
 function problemOfFeedSource(text: string): string | undefined {
@@ -383,12 +383,9 @@ const personalizationShape = {
     .max(3600)
     .default(5)
     .describe("How long the files must have been left alone to count as complete."),
-  encoding: z
-    .enum(["utf-8", "utf-16le", "utf-16be", "windows-1252"])
-    .optional()
-    .describe("How the text is encoded; by default that is found out."),
+  encoding: z.enum(encodings).optional().describe("How the text is encoded; by default that is found out."),
   separator: z
-    .enum([",", ";", "\t", "|"])
+    .enum(delimiters)
     .optional()
     .describe("What separates the fields of a row; by default that is found out."),
   aliases: z

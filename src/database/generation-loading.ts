@@ -1,10 +1,11 @@
 import { ServiceError } from "../errors.ts";
+import type { ListName } from "../model/personalization.ts";
 import type { Database, Transaction } from "./database.ts";
 import { checkFreeSpace, retryWhenDiskFull } from "./disk.ts";
 import { type Cell, insertRows } from "./engines/insert-rows.ts";
 import { type GenerationChange, makeCurrent } from "./generation-current.ts";
 import { removeMarkedGenerations } from "./generation-removal.ts";
-import { type List, tables } from "./generation-tables.ts";
+import { tables } from "./generation-tables.ts";
 
 /** A row's values in the contract's order of columns, and its position in the feed. */
 export interface PlacedRow {
@@ -39,7 +40,12 @@ export async function beginGeneration(database: Database, brand: string): Promis
  * Adds rows to a generation that is being loaded, all or none.
  * @throws ServiceError `unavailable` when another import of the brand began, or the disk is full
  */
-export async function loadRows(database: Database, generation: number, list: List, rows: LoadedRows): Promise<void> {
+export async function loadRows(
+  database: Database,
+  generation: number,
+  list: ListName,
+  rows: LoadedRows,
+): Promise<void> {
   await checkFreeSpace(database);
   const { table, columns, key } = tables[list];
   const names = ["generation", ...columns, "position"];
@@ -68,7 +74,7 @@ export async function loadRows(database: Database, generation: number, list: Lis
 export function saveDigest(
   database: Database,
   generation: number,
-  list: List,
+  list: ListName,
   part: number,
   data: Uint8Array,
 ): Promise<void> {

@@ -1,5 +1,6 @@
+import type { ListName } from "../model/personalization.ts";
 import type { Queryable } from "./database.ts";
-import { type List, tables } from "./generation-tables.ts";
+import { tables } from "./generation-tables.ts";
 
 /** Each brand's current generation. */
 export async function listCurrentGenerations({
@@ -29,7 +30,7 @@ const digestEntryBytes = 12;
 
 /** Every brand's complete generations, the newest first. */
 export async function listGenerations({ read }: Queryable): Promise<Generation[]> {
-  const sizeOf = (list: List) =>
+  const sizeOf = (list: ListName) =>
     `(SELECT CAST(sum(length(data)) / ${digestEntryBytes} AS INTEGER) FROM generation_digest
       WHERE generation = generation.id AND list = '${list}')`;
   const rows = await read<Omit<Generation, "isCurrent"> & { readonly current: number | null }>(
@@ -98,8 +99,8 @@ export async function listPresentNames(
   names: readonly string[],
 ): Promise<Set<string>> {
   if (names.length === 0) return new Set();
-  const { table, columns } = tables[list];
-  const name = sql.unsafe(columns[0]);
+  const { table, key } = tables[list];
+  const name = sql.unsafe(key[0]);
   const rows = await sql<{ name: string }[]>`
     SELECT DISTINCT ${name} AS name FROM ${sql.unsafe(table)} WHERE generation = ${generation} AND ${name} IN ${sql(names)}`;
   return new Set(rows.map((row) => row.name));
@@ -113,8 +114,8 @@ export async function listDifferingNames(
   to: number,
   limit: number,
 ): Promise<string[]> {
-  const { table, columns } = tables[list];
-  const name = columns[0];
+  const { table, columns, key } = tables[list];
+  const [name] = key;
   const rowsOf = (generation: number) => `SELECT ${columns.join(", ")} FROM ${table} WHERE generation = ${generation}`;
   const only = (one: number, other: number) => `SELECT ${name} FROM (${rowsOf(one)} EXCEPT ${rowsOf(other)}) AS rows`;
   const rows = await sql.unsafe<Record<string, string>[]>(
@@ -124,7 +125,7 @@ export async function listDifferingNames(
 }
 
 /** The parts of a list's digest, in order. */
-export async function* readDigest({ sql }: Queryable, generation: number, list: List): AsyncGenerator<Uint8Array> {
+export async function* readDigest({ sql }: Queryable, generation: number, list: ListName): AsyncGenerator<Uint8Array> {
   for (let part = 0; ; part++) {
     const [row] = await sql<{ data: Uint8Array }[]>`
       SELECT data FROM generation_digest WHERE generation = ${generation} AND list = ${list} AND part = ${part}`;

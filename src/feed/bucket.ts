@@ -1,18 +1,16 @@
 import { join } from "node:path";
 import { S3Client, type S3File } from "bun";
-import type { PersonalizationOptions } from "../config/index.ts";
 import { ServiceError } from "../errors.ts";
 import { saveStream } from "../temporary-folder.ts";
-import type { Credentials, FoundFile, Origin } from "./delivery.ts";
-import { findLists } from "./lists.ts";
+import type { Credentials, FeedSource, SourceFile } from "./source.ts";
 
-/** Objects below a prefix of an S3 bucket. */
-export function bucketOrigin(
-  options: PersonalizationOptions,
+/** The objects below a prefix of an S3 bucket. @param address `s3://BUCKET/PREFIX` */
+export function bucketSource(
+  address: string,
   { s3Endpoint, s3Region, s3AccessKeyId, s3SecretAccessKey }: Credentials,
   signal: AbortSignal,
-): Origin {
-  const [, bucket = "", path = ""] = options.source.match(/^s3:\/\/([^/]+)\/?(.*)$/i) ?? [];
+): FeedSource {
+  const [, bucket = "", path = ""] = address.match(/^s3:\/\/([^/]+)\/?(.*)$/i) ?? [];
   const prefix = path === "" || path.endsWith("/") ? path : `${path}/`;
   const base = `s3://${bucket}/${prefix}`;
   const client = new S3Client({
@@ -22,17 +20,43 @@ export function bucketOrigin(
     accessKeyId: s3AccessKeyId,
     secretAccessKey: s3SecretAccessKey,
   });
+  const withErrors = requestGuard(signal);
 
-  const stopped = new Promise<never>((_, reject) => {
+  const findFile = async (fileName: string): Promise<SourceFile | undefined> => {
+    const name = `${base}${fileName}`;
+    const object = client.file(`${prefix}${fileName}`);
+    const stats = await withErrors(name, object.stat().catch(revealReason(object)).catch(undefinedIfMissing));
+    if (stats === undefined) return undefined;
+    const changedAtMs = stats.lastModified.getTime();
+    return { name, version: stats.etag, changedAtMs, ageMs: Date.now() - changedAtMs };
+  };
+
+  return {
+    name: base,
+    hasReliableVersions: true,
+    stopsAtFirstMatch: false,
+    findFile,
+    fetch: async ({ name, version }, openFolder) => {
+      const fileName = name.slice(base.length);
+      const target = join((await openFolder()).path, fileName);
+      await withErrors(name, saveStream(client.file(`${prefix}${fileName}`).stream(), target));
+      return (await findFile(fileName))?.version === version ? target : undefined;
+    },
+  };
+}
+
+/** Returns a function that makes requests abortable and turns their errors into service errors. */
+function requestGuard(signal: AbortSignal) {
+  const aborted = new Promise<never>((_, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
   });
-  stopped.catch(() => {});
+  aborted.catch(() => {});
 
-  const ask = async <T>(name: string, request: Promise<T>): Promise<T> => {
+  return async <T>(name: string, request: Promise<T>): Promise<T> => {
     try {
       signal.throwIfAborted();
-      // The client knows no signal: what it waits for goes on until the process ends, but nobody waits for it.
-      return await Promise.race([request, stopped]);
+      // The client takes no signal: an aborted request runs on, but nothing waits for it.
+      return await Promise.race([request, aborted]);
     } catch (cause) {
       signal.throwIfAborted();
       if (cause instanceof ServiceError) throw cause;
@@ -40,35 +64,12 @@ export function bucketOrigin(
       throw new ServiceError("unavailable", `${name}: ${[code, message].filter(Boolean).join(": ")}`, { cause });
     }
   };
-
-  const look = async (name: string): Promise<FoundFile | undefined> => {
-    const file = client.file(`${prefix}${name}`);
-    const found = await ask(`${base}${name}`, file.stat().catch(explain(file)).catch(undefinedIfMissing));
-    if (found === undefined) return undefined;
-    const changedAtMs = found.lastModified.getTime();
-    return { name: `${base}${name}`, version: found.etag, changedAtMs, ageMs: Date.now() - changedAtMs };
-  };
-
-  return {
-    name: base,
-    versionsTell: true,
-    find: async (marker) => ({
-      files: await findLists(options, base, look),
-      marker: marker === undefined ? undefined : await look(marker),
-    }),
-    fetch: async ({ name, version }, openFolder) => {
-      const key = name.slice(base.length);
-      const target = join((await openFolder()).path, key);
-      await ask(name, saveStream(client.file(`${prefix}${key}`).stream(), target));
-      return (await look(key))?.version === version ? target : undefined;
-    },
-  };
 }
 
-/** A store says nothing of why it refuses a look: asked for the first byte it does. */
-function explain(file: S3File): (error: Error & { code?: string }) => Promise<never> {
+/** A response to HEAD has no error body, so this requests the first byte to get the reason. */
+function revealReason(object: S3File): (error: Error & { code?: string }) => Promise<never> {
   return async (error) => {
-    if (error.code === "UnknownError") await file.slice(0, 1).bytes();
+    if (error.code === "UnknownError") await object.slice(0, 1).bytes();
     throw error;
   };
 }

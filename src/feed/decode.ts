@@ -1,95 +1,94 @@
 import { isUtf8 } from "node:buffer";
 import { ServiceError } from "../errors.ts";
+import { compressionExtensions, type Encoding } from "../model/feed-format.ts";
 import { excerpt } from "../model/job.ts";
 
-export type Encoding = "utf-8" | "utf-16le" | "utf-16be" | "windows-1252";
-
-const marks: readonly [Encoding, readonly number[]][] = [
+const byteOrderMarks: readonly [Encoding, readonly number[]][] = [
   ["utf-8", [0xef, 0xbb, 0xbf]],
   ["utf-16le", [0xff, 0xfe]],
   ["utf-16be", [0xfe, 0xff]],
 ];
 
-/** What a file is that is no text, by its first bytes, and what to do about it. */
-const strangers: readonly [readonly number[], string][] = [
-  [[0x1f, 0x8b], "compressed by gzip: give its name the ending .gz"],
-  [[0x28, 0xb5, 0x2f, 0xfd], "compressed by zstd: give its name the ending .zst"],
-  [[0x50, 0x4b, 0x03, 0x04], "a ZIP archive or an Excel workbook: export it as CSV"],
-  [[0xd0, 0xcf, 0x11, 0xe0], "an old Excel workbook: export it as CSV"],
+/** The first bytes of common files that are not text, with a hint. */
+const fileSignatures: readonly [readonly number[], string][] = [
+  [[0x1f, 0x8b], `gzip-compressed; rename it to end in ${compressionExtensions.gzip}`],
+  [[0x28, 0xb5, 0x2f, 0xfd], `zstd-compressed; rename it to end in ${compressionExtensions.zstd}`],
+  [[0x50, 0x4b, 0x03, 0x04], "a ZIP archive or an Excel workbook; export it as CSV"],
+  [[0xd0, 0xcf, 0x11, 0xe0], "an old Excel workbook; export it as CSV"],
   [[0x25, 0x50, 0x44, 0x46], "a PDF"],
 ];
 
-/** Bytes of the beginning that tell what a file is. */
+/** Bytes at the start of a file that are inspected. */
 const headBytes = 4096;
-/** Share of control characters from which on the beginning is no text. */
-const binaryShare = 0.05;
-/** Bytes from the first beyond ASCII on that tell which encoding it is. */
+/** A larger share of control characters at the start means binary data. */
+const maxControlShare = 0.05;
+/** Bytes inspected, from the first non-ASCII byte on, to detect the encoding. */
 const sampleBytes = 4096;
-/** What Latin letters, curly quotes and emoji of UTF-8 look like when they are taken for Windows-1252: "Ã©", "Â°", "â€™". */
+/** UTF-8 letters, curly quotes, and emoji that were decoded as Windows-1252: "Ã©", "â€™". */
 const utf8InWindows1252 = /[ÂÃ][\u0080-\u00bf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]|â€[^\s,;]|ðŸ/;
-/** The same, of a character that the end of the file cuts. */
+/** The same, cut off by the end of the file. */
 const cutUtf8InWindows1252 = /(?:[ÂÃ]|â€)$/;
 
-const nothing = new Uint8Array();
+const noBytes = new Uint8Array();
 
 /**
- * Makes text of a file's bytes as they arrive. Without a given encoding it tells by the mark at the beginning, by the zeros of
- * UTF-16, and else at the first bytes beyond ASCII: UTF-8 if they are mostly that, Windows-1252 if not. In what pieces the bytes
- * arrive makes no difference.
+ * Decodes a file's bytes in chunks; chunk boundaries do not affect the result. Unless the encoding
+ * is given, it is detected: from the byte order mark, from the zero bytes of UTF-16, or from the
+ * first non-ASCII bytes, which mean UTF-8 if they mostly are valid UTF-8, or else Windows-1252.
  */
 export class TextDecoding {
   /** For messages. */
   readonly #file: string;
-  readonly #given: boolean;
+  readonly #isGiven: boolean;
   #encoding: Encoding | undefined;
   #decoder: TextDecoder | undefined;
   #lines = 1;
-  /** What has come and cannot be decoded before more has. */
-  #held: Uint8Array = nothing;
-  /** The last characters before, for a mixture that two pieces share. */
+  /** Bytes that cannot be decoded before more arrive. */
+  #pending: Uint8Array = noBytes;
+  /** The end of the decoded text, to detect mixed encodings across chunks. */
   #lastText = "";
 
   constructor(file: string, encoding?: Encoding) {
     this.#file = file;
-    this.#given = encoding !== undefined;
+    this.#isGiven = encoding !== undefined;
     this.#encoding = encoding;
   }
 
-  /** The encoding found so far; of a file that is all ASCII, UTF-8. */
+  /** The encoding detected so far; UTF-8 for a file that is all ASCII. */
   get encoding(): Encoding {
     return this.#encoding ?? "utf-8";
   }
 
-  /** @throws ServiceError `invalid_input` where it is not text of its encoding. */
+  /** @throws ServiceError `invalid_input` if a byte is not valid in the encoding. */
   push(bytes: Uint8Array): string {
     return this.#read(bytes, false);
   }
 
-  /** @throws ServiceError `invalid_input` as `push`, and when it ends in the middle of a character. */
+  /** @throws ServiceError `invalid_input` like `push`, or if the file ends inside a character. */
   end(): string {
-    const text = this.#read(nothing, true);
-    if (this.#held.length > 0 || (this.#guessed && cutUtf8InWindows1252.test(this.#lastText))) {
-      throw new ServiceError("invalid_input", `${this.#file}:${this.#lines}: ends in the middle of a character`);
+    const text = this.#read(noBytes, true);
+    if (this.#pending.length > 0 || (this.#isGuessedWindows1252 && cutUtf8InWindows1252.test(this.#lastText))) {
+      throw new ServiceError("invalid_input", `${this.#file}:${this.#lines}: ends inside a character`);
     }
     return text;
   }
 
-  #read(arrived: Uint8Array, isLast: boolean): string {
-    const bytes = this.#held.length === 0 ? arrived : Buffer.concat([this.#held, arrived]);
-    this.#held = bytes;
+  #read(chunk: Uint8Array, isLast: boolean): string {
+    const bytes = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk]);
+    this.#pending = bytes;
     if (bytes.length === 0) return "";
     if (this.#decoder === undefined) {
       if (bytes.length < headBytes && !isLast) return "";
-      this.#decoder = this.#begin(bytes);
+      this.#decoder = this.#createDecoder(bytes);
     }
     let end = bytes.length;
-    const beyondAscii = this.#encoding === undefined ? findBeyondAscii(bytes) : -1;
-    if (beyondAscii >= 0) {
-      if (bytes.length - beyondAscii < sampleBytes && !isLast) end = beyondAscii;
-      else this.#settle(bytes.subarray(beyondAscii, beyondAscii + sampleBytes));
+    const nonAscii = this.#encoding === undefined ? findNonAscii(bytes) : -1;
+    if (nonAscii >= 0) {
+      if (bytes.length - nonAscii < sampleBytes && !isLast) end = nonAscii;
+      else this.#detectEncoding(bytes.subarray(nonAscii, nonAscii + sampleBytes));
     }
-    end -= unfinished(bytes.subarray(0, end), this.encoding);
-    this.#held = bytes.subarray(end);
+    end -= countIncompleteBytes(bytes.subarray(0, end), this.encoding);
+    this.#pending = bytes.subarray(end);
     return this.#decode(this.#decoder, bytes.subarray(0, end));
   }
 
@@ -98,66 +97,67 @@ export class TextDecoding {
     try {
       text = decoder.decode(bytes, { stream: true });
     } catch (cause) {
-      throw this.#refusal(bytes, cause);
+      throw this.#explain(cause, bytes);
     }
-    this.#checkMixture(text);
+    this.#checkMixedEncodings(text);
     this.#lines += countLines(text);
     this.#lastText = (this.#lastText + text).slice(-2);
     return text;
   }
 
-  #begin(bytes: Uint8Array): TextDecoder {
+  #createDecoder(bytes: Uint8Array): TextDecoder {
     const head = bytes.subarray(0, headBytes);
     const startsWith = (expected: readonly number[]) => expected.every((byte, index) => head[index] === byte);
-    const stranger = strangers.find(([start]) => startsWith(start));
-    if (stranger !== undefined) throw new ServiceError("invalid_input", `${this.#file}: not text: ${stranger[1]}`);
-    this.#encoding ??= marks.find(([, mark]) => startsWith(mark))?.[0] ?? unmarkedUtf16(head);
+    const [, hint] = fileSignatures.find(([signature]) => startsWith(signature)) ?? [];
+    if (hint !== undefined) throw new ServiceError("invalid_input", `${this.#file}: not a text file: ${hint}`);
+    this.#encoding ??= byteOrderMarks.find(([, mark]) => startsWith(mark))?.[0] ?? detectUtf16(head);
     if (!this.encoding.startsWith("utf-16")) {
       const controls = head.reduce((count, byte) => count + (isControl(byte) ? 1 : 0), 0);
-      if (controls > head.length * binaryShare && controls > 1) {
-        throw new ServiceError("invalid_input", `${this.#file}: not text: it begins with binary data`);
+      if (controls > head.length * maxControlShare && controls > 1) {
+        throw new ServiceError("invalid_input", `${this.#file}: not a text file: starts with binary data`);
       }
     }
     return new TextDecoder(this.encoding, { fatal: true });
   }
 
-  /** Are the first bytes beyond ASCII UTF-8? */
-  #settle(sample: Uint8Array): void {
-    const whole = sample.subarray(0, sample.length - unfinished(sample, "utf-8"));
+  /** @param sample starts with the first non-ASCII byte */
+  #detectEncoding(sample: Uint8Array): void {
+    const whole = sample.subarray(0, sample.length - countIncompleteBytes(sample, "utf-8"));
     this.#encoding = isMostlyUtf8(whole) ? "utf-8" : "windows-1252";
-    // Another decoder of UTF-8 would take a byte-order mark here for the file's.
+    // UTF-8 keeps its decoder: a new one would drop a byte order mark that is part of the text.
     if (this.#encoding !== "utf-8") this.#decoder = new TextDecoder(this.#encoding, { fatal: true });
   }
 
-  /** Whether it is Windows-1252 for all that is known. */
-  get #guessed(): boolean {
-    return this.#encoding === "windows-1252" && !this.#given;
+  /** Any byte is valid Windows-1252, so a wrong guess does not fail by itself. */
+  get #isGuessedWindows1252(): boolean {
+    return this.#encoding === "windows-1252" && !this.#isGiven;
   }
 
-  #checkMixture(text: string): void {
-    if (!this.#guessed) return;
+  #checkMixedEncodings(text: string): void {
+    if (!this.#isGuessedWindows1252) return;
     const all = this.#lastText + text;
     const found = utf8InWindows1252.exec(all);
     if (found === null) return;
     const line = this.#lines - countLines(this.#lastText) + countLines(all.slice(0, found.index));
     throw new ServiceError(
       "invalid_input",
-      `${this.#file}:${line}: mixed encodings: mostly Windows-1252, but ${excerpt(found[0])} is UTF-8; set the encoding if it is meant so`,
+      `${this.#file}:${line}: mixed encodings: mostly Windows-1252, but ${excerpt(found[0])} looks like UTF-8; set "encoding" if this is intended`,
     );
   }
 
-  #refusal(bytes: Uint8Array, cause: unknown): unknown {
+  /** Turns a decoder's error into one that names the line and the byte. */
+  #explain(cause: unknown, bytes: Uint8Array): unknown {
     if (!(cause instanceof TypeError)) return cause;
-    const right = bytes.subarray(0, rightBytes(bytes, this.encoding));
-    const line = this.#lines + countLines(new TextDecoder(this.encoding).decode(right));
-    const byte = this.encoding === "utf-8" ? bytes[right.length] : undefined;
-    const what = byte === undefined ? "" : ` (byte 0x${byte.toString(16).padStart(2, "0")})`;
+    const valid = bytes.subarray(0, countValidBytes(bytes, this.encoding));
+    const line = this.#lines + countLines(new TextDecoder(this.encoding).decode(valid));
+    const byte = this.encoding === "utf-8" ? bytes[valid.length] : undefined;
+    const detail = byte === undefined ? "" : ` (byte 0x${byte.toString(16).padStart(2, "0")})`;
     const where = `${this.#file}:${line}`;
     return new ServiceError(
       "invalid_input",
-      this.#given || this.encoding !== "utf-8"
-        ? `${where}: not ${this.encoding.toUpperCase()} text${what}`
-        : `${where}: mixed encodings: UTF-8 until here, and then not${what}`,
+      this.#isGiven || this.encoding !== "utf-8"
+        ? `${where}: invalid ${this.encoding.toUpperCase()}${detail}`
+        : `${where}: mixed encodings: UTF-8 up to here, then invalid UTF-8${detail}`,
       { cause },
     );
   }
@@ -165,21 +165,21 @@ export class TextDecoding {
 
 const isControl = (byte: number) => byte < 0x20 && !(byte >= 0x09 && byte <= 0x0d) && byte !== 0x1b;
 
-function findBeyondAscii(bytes: Uint8Array): number {
-  // By index: a callback or an iterator would take ten times as long.
+function findNonAscii(bytes: Uint8Array): number {
+  // An indexed loop: a callback or an iterator takes ten times as long.
   for (let index = 0; index < bytes.length; index++) if ((bytes[index] as number) > 0x7f) return index;
   return -1;
 }
 
 function countLines(text: string): number {
   let lines = 0;
-  for (let place = text.indexOf("\n"); place >= 0; place = text.indexOf("\n", place + 1)) lines++;
+  for (let index = text.indexOf("\n"); index >= 0; index = text.indexOf("\n", index + 1)) lines++;
   return lines;
 }
 
-/** How many bytes at the end are the beginning of a character. */
-function unfinished(bytes: Uint8Array, encoding: Encoding): number {
-  const fromEnd = (place: number) => bytes[bytes.length - place] ?? 0;
+/** Counts the bytes of an incomplete character at the end. */
+function countIncompleteBytes(bytes: Uint8Array, encoding: Encoding): number {
+  const fromEnd = (distance: number) => bytes[bytes.length - distance] ?? 0;
   if (encoding === "utf-8") {
     for (let length = 1; length <= 3; length++) {
       const byte = fromEnd(length);
@@ -194,47 +194,49 @@ function unfinished(bytes: Uint8Array, encoding: Encoding): number {
   return 0;
 }
 
-/** Of the character that begins so; 0 for none. */
-function utf8Length(byte: number): number {
-  if (byte < 0xc2 || byte > 0xf4) return 0;
-  return byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
+/** Length in bytes of the character that starts with a byte; 0 if none does. */
+function utf8Length(firstByte: number): number {
+  if (firstByte < 0xc2 || firstByte > 0xf4) return 0;
+  return firstByte < 0xe0 ? 2 : firstByte < 0xf0 ? 3 : 4;
 }
 
-/** Whether most of what is beyond ASCII is right UTF-8. */
+/** Whether most non-ASCII characters are valid UTF-8. */
 function isMostlyUtf8(bytes: Uint8Array): boolean {
   if (isUtf8(bytes)) return bytes.length > 0;
-  let right = 0;
+  let balance = 0;
   for (const character of new TextDecoder().decode(bytes)) {
-    if (character > "\x7f") right += character === "\ufffd" ? -1 : 1;
+    if (character > "\x7f") balance += character === "\ufffd" ? -1 : 1;
   }
-  return right > 0;
+  return balance > 0;
 }
 
-/** How many bytes from the beginning on are whole and right. */
-function rightBytes(bytes: Uint8Array, encoding: Encoding): number {
-  let right = 0;
-  let wrong = bytes.length;
-  while (wrong - right > 1) {
-    const middle = (right + wrong) >> 1;
+/** Counts the bytes at the start that are complete, valid characters, by binary search. */
+function countValidBytes(bytes: Uint8Array, encoding: Encoding): number {
+  let valid = 0;
+  let invalid = bytes.length;
+  while (invalid - valid > 1) {
+    const middle = (valid + invalid) >> 1;
     try {
       new TextDecoder(encoding, { fatal: true }).decode(bytes.subarray(0, middle), { stream: true });
-      right = middle;
+      valid = middle;
     } catch {
-      wrong = middle;
+      invalid = middle;
     }
   }
-  return right - unfinished(bytes.subarray(0, right), encoding);
+  return valid - countIncompleteBytes(bytes.subarray(0, valid), encoding);
 }
 
-/** Text in UTF-16 is mostly letters of one byte, so that every other byte is zero. */
-function unmarkedUtf16(head: Uint8Array): Encoding | undefined {
+/**
+ * Detects UTF-16 without a byte order mark: most characters are ASCII, so every other byte is zero.
+ */
+function detectUtf16(head: Uint8Array): Encoding | undefined {
   const zeros = [0, 0];
   head.forEach((byte, index) => {
     if (byte === 0) zeros[index % 2] = (zeros[index % 2] ?? 0) + 1;
   });
   const [even = 0, odd = 0] = zeros;
-  const many = Math.max(head.length * 0.2, 4);
-  if (odd > many && even < odd / 10) return "utf-16le";
-  if (even > many && odd < even / 10) return "utf-16be";
+  const threshold = Math.max(head.length * 0.2, 4);
+  if (odd > threshold && even < odd / 10) return "utf-16le";
+  if (even > threshold && odd < even / 10) return "utf-16be";
   return undefined;
 }

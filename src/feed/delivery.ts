@@ -1,169 +1,176 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Config, PersonalizationOptions } from "../config/index.ts";
+import { ServiceError } from "../errors.ts";
 import { createTemporaryFolder, type TemporaryFolder } from "../temporary-folder.ts";
-import { bucketOrigin } from "./bucket.ts";
-import { folderOrigin } from "./folder.ts";
-import { type ListName, listNames } from "./lists.ts";
-import { checksum } from "./source.ts";
-import { webOrigin } from "./web.ts";
+import { bucketSource } from "./bucket.ts";
+import { checksum } from "./file.ts";
+import { folderSource } from "./folder.ts";
+import type { Credentials, FeedSource, KnownVersion, SourceFile } from "./source.ts";
+import { webSource } from "./web.ts";
 
-/** A file of a feed, on this machine. */
-export interface FeedFile {
+/** A feed to collect. `Key` is the caller's name for each of its files. */
+export interface FeedRequest<Key extends string> {
+  /** A folder, `https://HOST/PATH/`, or `s3://BUCKET/PREFIX/`. */
+  readonly source: string;
+  /** The accepted file names of each file. */
+  readonly fileNames: Readonly<Record<Key, readonly string[]>>;
+  /** A file that is written last; undefined to watch the files instead. */
+  readonly marker: string | undefined;
+  /** Without a marker, how long the files must have been left alone. */
+  readonly settleSeconds: number;
+}
+
+/** A complete file of a feed, on this machine. */
+export interface DeliveredFile extends KnownVersion {
   readonly path: string;
-  /** What messages call it: its path, or the address that it came from. */
-  readonly name: string;
-  /** Its size on disk, compressed as it is. */
+  /** Its size on disk, which is the compressed size of a compressed file. */
   readonly bytes: number;
-}
-
-/** A file as its origin tells of it, before it is read. */
-export interface FoundFile {
-  readonly name: string;
-  /** Another one whenever the content is; empty where the origin tells none. */
-  readonly version: string;
-  /** When it was last changed, and how long ago that was, by its origin's clock; undefined where that is not told. */
-  readonly changedAtMs: number | undefined;
-  readonly ageMs: number | undefined;
-}
-
-export interface Found {
-  readonly files: Readonly<Record<ListName, FoundFile>>;
-  /** Undefined when it is not there. */
-  readonly marker: FoundFile | undefined;
-}
-
-/** Where feeds lie. */
-export interface Origin {
-  readonly name: string;
-  /** Whether the same version means the same content for sure. */
-  readonly versionsTell: boolean;
-  find(marker: string | undefined): Promise<Found>;
-  /** Brings a file here. @returns its path; undefined when it has another version by now */
-  fetch(file: FoundFile, openFolder: () => Promise<TemporaryFolder>): Promise<string | undefined>;
-}
-
-export interface DeliveredFile extends FeedFile {
-  readonly version: string;
   readonly sha256: string;
 }
 
-/** What is kept of a feed that was imported, so that it is known again. */
-export interface FeedState {
-  readonly files: Readonly<Record<ListName, Pick<DeliveredFile, "name" | "version" | "sha256">>>;
-  /** How it was read: read in another way it is another feed. */
-  readonly format: string;
-}
+export type DeliveredFiles<Key extends string> = Readonly<Record<Key, DeliveredFile>>;
 
-export type Delivery = AsyncDisposable &
-  (
-    | { readonly status: "complete"; readonly files: Readonly<Record<ListName, DeliveredFile>> }
-    | { readonly status: "unchanged" }
-    | { readonly status: "incomplete"; readonly reason: string }
-  );
+/** What identifies the files of an earlier delivery. */
+export type KnownFiles<Key extends string> = Readonly<Record<Key, Pick<DeliveredFile, "name" | "version" | "sha256">>>;
 
-/** Where a feed is looked for, and what that needs. */
-export type Credentials = Pick<
-  Config,
-  "feedAuthorization" | "s3Endpoint" | "s3Region" | "s3AccessKeyId" | "s3SecretAccessKey"
->;
+type Result<Key extends string> =
+  | { readonly status: "complete"; readonly files: DeliveredFiles<Key> }
+  | { readonly status: "unchanged" }
+  | { readonly status: "incomplete"; readonly reason: string };
 
-function openOrigin(
-  options: PersonalizationOptions,
-  credentials: Credentials,
-  previous: FeedState | undefined,
-  signal: AbortSignal,
-): Origin {
-  if (/^https?:\/\//i.test(options.source)) return webOrigin(options, credentials, previous, signal);
-  if (/^s3:\/\//i.test(options.source)) return bucketOrigin(options, credentials, signal);
-  return folderOrigin(options.source, options);
-}
-
-/** What of the options decides how a file is read. */
-export function formatOf({ encoding, separator, aliases }: PersonalizationOptions): string {
-  return JSON.stringify({ encoding, separator, aliases });
-}
+/** The outcome of a collection; disposing it removes downloaded files. */
+export type Delivery<Key extends string> = AsyncDisposable & Result<Key>;
 
 /**
- * Collects a feed, when it is complete and not the one that was imported before.
- * @param previous that one; undefined to take this one in any case
- * @throws ServiceError `invalid_input` when a file is missing, `unavailable` when the origin cannot be reached.
+ * Collects a feed if it is complete and differs from an earlier one.
+ * @param known the earlier one; undefined to collect the feed in any case
+ * @throws ServiceError `invalid_input` if a file is missing, `unavailable` if the source does not
+ * respond.
  */
-export async function collectFeed(
-  options: PersonalizationOptions,
+export async function collectFeed<Key extends string>(
+  request: FeedRequest<Key>,
   credentials: Credentials,
-  previous: FeedState | undefined,
+  known: KnownFiles<Key> | undefined,
   signal: AbortSignal,
-): Promise<Delivery> {
-  const known = previous?.format === formatOf(options) ? previous : undefined;
-  const origin = openOrigin(options, credentials, known, signal);
+): Promise<Delivery<Key>> {
+  const source = openSource(request.source, credentials, signal);
   let folder: Promise<TemporaryFolder> | undefined;
   const openFolder = () => {
     folder ??= createTemporaryFolder("feed");
     return folder;
   };
-  // One that could not be made is nothing to remove.
+  // If creating the folder failed, there is nothing to remove.
   const dispose = async () => (await folder?.catch(() => undefined))?.remove();
   try {
-    const delivery = await collect(origin, options, known, openFolder, signal);
-    return { ...delivery, [Symbol.asyncDispose]: dispose };
+    const result = await collect(source, request, known, openFolder, signal);
+    return { ...result, [Symbol.asyncDispose]: dispose };
   } catch (error) {
     await dispose();
     throw error;
   }
 }
 
-type Collected = Delivery extends infer D
-  ? D extends AsyncDisposable
-    ? Omit<D, typeof Symbol.asyncDispose>
-    : never
-  : never;
+function openSource(address: string, credentials: Credentials, signal: AbortSignal): FeedSource {
+  if (/^https?:\/\//i.test(address)) return webSource(address, credentials, signal);
+  if (/^s3:\/\//i.test(address)) return bucketSource(address, credentials, signal);
+  return folderSource(address);
+}
 
-async function collect(
-  origin: Origin,
-  options: PersonalizationOptions,
-  known: FeedState | undefined,
+async function collect<Key extends string>(
+  source: FeedSource,
+  request: FeedRequest<Key>,
+  known: KnownFiles<Key> | undefined,
   openFolder: () => Promise<TemporaryFolder>,
   signal: AbortSignal,
-): Promise<Collected> {
-  const first = await origin.find(options.marker);
-  const waitMs = settleMs(first, options);
+): Promise<Result<Key>> {
+  const first = await findFeed(source, request, known);
+  const waitMs = remainingSettleMs(first, request);
   if (waitMs > 0) await sleep(waitMs, undefined, { signal });
-  const { files, marker } = waitMs > 0 ? await origin.find(options.marker) : first;
-  const moving = listNames.find((list) => files[list].version !== first.files[list].version);
-  if (moving !== undefined) return { status: "incomplete", reason: `${files[moving].name} is still being written` };
-  if (options.marker !== undefined) {
-    const reason = problemOfMarker(options.marker, marker, files);
-    if (reason !== undefined) return { status: "incomplete", reason: `${origin.name}: ${reason}` };
+  const { files, marker } = waitMs > 0 ? await findFeed(source, request, known) : first;
+  const keys = keysOf(request);
+  const changing = keys.find((key) => files[key].version !== first.files[key].version);
+  if (changing !== undefined) return { status: "incomplete", reason: `${files[changing].name} is still being written` };
+  if (request.marker !== undefined) {
+    const reason = problemOfMarker(request.marker, marker, Object.values(files));
+    if (reason !== undefined) return { status: "incomplete", reason: `${source.name}: ${reason}` };
   }
-  const isKnown = (list: ListName) => {
-    const { name, version } = files[list];
-    return version !== "" && version === known?.files[list].version && name === known.files[list].name;
+  const isKnown = (key: Key) => {
+    const { name, version } = files[key];
+    return version !== "" && version === known?.[key].version && name === known[key].name;
   };
-  if (origin.versionsTell && listNames.every(isKnown)) return { status: "unchanged" };
-  const delivered = {} as Record<ListName, DeliveredFile>;
-  for (const list of listNames) {
-    const { name, version } = files[list];
-    const path = await origin.fetch(files[list], openFolder);
-    if (path === undefined) return { status: "incomplete", reason: `${name} was changed while it was read` };
-    delivered[list] = { path, name, version, ...(await checksum(path)) };
+  if (source.hasReliableVersions && keys.every(isKnown)) return { status: "unchanged" };
+  const delivered = {} as Record<Key, DeliveredFile>;
+  for (const key of keys) {
+    const { name, version } = files[key];
+    const path = await source.fetch(files[key], openFolder);
+    if (path === undefined) return { status: "incomplete", reason: `${name} changed while being read` };
+    delivered[key] = { path, name, version, ...(await checksum(path)) };
   }
-  if (listNames.every((list) => delivered[list].sha256 === known?.files[list].sha256)) return { status: "unchanged" };
+  if (keys.every((key) => delivered[key].sha256 === known?.[key].sha256)) return { status: "unchanged" };
   return { status: "complete", files: delivered };
 }
 
-/** How long the files are still to be watched: until the youngest has been left alone for long enough. */
-function settleMs({ files }: Found, { settle_seconds: seconds, marker }: PersonalizationOptions): number {
-  if (marker !== undefined) return 0;
-  const ages = listNames.map((list) => files[list].ageMs ?? Number.POSITIVE_INFINITY);
-  // A clock that is ahead makes a file seem younger than new.
-  return seconds * 1000 - Math.max(0, Math.min(...ages));
+const keysOf = <Key extends string>({ fileNames }: FeedRequest<Key>) => Object.keys(fileNames) as Key[];
+
+interface FoundFeed<Key extends string> {
+  readonly files: Readonly<Record<Key, SourceFile>>;
+  /** Undefined if it does not exist. */
+  readonly marker: SourceFile | undefined;
 }
 
-function problemOfMarker(name: string, marker: FoundFile | undefined, files: Found["files"]): string | undefined {
-  if (marker === undefined) return `the marker ${name} is not there yet`;
-  // By the time itself: an age grows from one look to the next.
+async function findFeed<Key extends string>(
+  source: FeedSource,
+  request: FeedRequest<Key>,
+  known: KnownFiles<Key> | undefined,
+): Promise<FoundFeed<Key>> {
+  const files = {} as Record<Key, SourceFile>;
+  for (const key of keysOf(request)) files[key] = await getFile(source, request.fileNames[key], known?.[key]);
+  const marker = request.marker === undefined ? undefined : await source.findFile(request.marker);
+  return { files, marker };
+}
+
+/** @throws ServiceError `invalid_input` if no file has an accepted name, or several have. */
+async function getFile(source: FeedSource, names: readonly string[], known?: KnownVersion): Promise<SourceFile> {
+  const files: SourceFile[] = [];
+  if (source.stopsAtFirstMatch) {
+    for (const name of names) {
+      const file = await source.findFile(name, known);
+      if (file === undefined) continue;
+      files.push(file);
+      break;
+    }
+  } else {
+    const found = await Promise.all(names.map((name) => source.findFile(name)));
+    files.push(...found.filter((file) => file !== undefined));
+  }
+  const [file, ...others] = files;
+  if (file === undefined) {
+    const expected = names.length === 1 ? names[0] : `one of ${names.join(", ")}`;
+    throw new ServiceError("invalid_input", `${source.name}: file not found: expected ${expected}`);
+  }
+  if (others.length > 0) {
+    const all = files.map(({ name }) => name).join(" and ");
+    throw new ServiceError("invalid_input", `${source.name}: found ${all}; keep only one of them`);
+  }
+  return file;
+}
+
+/** How long the youngest file must still be left alone, in milliseconds. */
+function remainingSettleMs<Key extends string>({ files }: FoundFeed<Key>, request: FeedRequest<Key>): number {
+  if (request.marker !== undefined) return 0;
+  const ages = keysOf(request).map((key) => files[key].ageMs ?? Number.POSITIVE_INFINITY);
+  // If the source's clock is ahead of ours, an age can be negative.
+  return request.settleSeconds * 1000 - Math.max(0, Math.min(...ages));
+}
+
+function problemOfMarker(
+  name: string,
+  marker: SourceFile | undefined,
+  files: readonly SourceFile[],
+): string | undefined {
+  if (marker === undefined) return `the marker file ${name} does not exist yet`;
+  // Compares times, not ages: ages grow between two look-ups.
   const { changedAtMs } = marker;
   if (changedAtMs === undefined) return undefined;
-  const younger = listNames.find((list) => (files[list].changedAtMs ?? Number.NEGATIVE_INFINITY) > changedAtMs);
-  return younger === undefined ? undefined : `the marker ${name} is older than ${files[younger].name}`;
+  const younger = files.find((file) => (file.changedAtMs ?? Number.NEGATIVE_INFINITY) > changedAtMs);
+  return younger && `the marker file ${name} is older than ${younger.name}`;
 }

@@ -1,35 +1,26 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { PersonalizationOptions } from "../config/index.ts";
 import { ServiceError } from "../errors.ts";
-import type { FoundFile, Origin } from "./delivery.ts";
-import { findLists } from "./lists.ts";
+import type { FeedSource } from "./source.ts";
 
 /** A folder on this machine. */
-export function folderOrigin(folder: string, options: PersonalizationOptions): Origin {
-  const look = async (name: string): Promise<FoundFile | undefined> => {
-    const found = await stat(join(folder, name)).catch((cause: NodeJS.ErrnoException) => {
-      if (cause.code === "ENOENT" || cause.code === "ENOTDIR") return undefined;
-      throw new ServiceError("invalid_input", `${join(folder, name)}: ${cause.message}`, { cause });
-    });
-    if (found === undefined) return undefined;
-    if (!found.isFile()) throw new ServiceError("invalid_input", `${join(folder, name)}: not a file`);
-    const { size, mtimeMs } = found;
-    return {
-      name: join(folder, name),
-      version: `${size} ${mtimeMs}`,
-      changedAtMs: mtimeMs,
-      ageMs: Date.now() - mtimeMs,
-    };
-  };
+export function folderSource(folder: string): FeedSource {
   return {
     name: folder,
-    // A file's size and time can stay while its content changes: only the content itself tells.
-    versionsTell: false,
-    find: async (marker) => ({
-      files: await findLists(options, folder, look),
-      marker: marker === undefined ? undefined : await look(marker),
-    }),
+    // A file can change while its size and time stay the same.
+    hasReliableVersions: false,
+    stopsAtFirstMatch: false,
+    findFile: async (fileName) => {
+      const name = join(folder, fileName);
+      const stats = await stat(name).catch((cause: NodeJS.ErrnoException) => {
+        if (cause.code === "ENOENT" || cause.code === "ENOTDIR") return undefined;
+        throw new ServiceError("invalid_input", `${name}: ${cause.message}`, { cause });
+      });
+      if (stats === undefined) return undefined;
+      if (!stats.isFile()) throw new ServiceError("invalid_input", `${name}: not a file`);
+      const { size, mtimeMs } = stats;
+      return { name, version: `${size} ${mtimeMs}`, changedAtMs: mtimeMs, ageMs: Date.now() - mtimeMs };
+    },
     fetch: async ({ name }) => name,
   };
 }

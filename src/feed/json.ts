@@ -1,12 +1,12 @@
 import { ServiceError } from "../errors.ts";
 
-/** Longest value taken, in UTF-16 units: room for any page of an export, and a bound for memory when a bracket is missing. */
-const longestValue = 64 * 1024 * 1024;
+/** In UTF-16 units. Fits any page of an export, and limits memory if a bracket is missing. */
+const maxDocumentLength = 64 * 1024 * 1024;
 
-/** One JSON value of a longer text. */
-export interface JsonPiece {
+/** The text of one JSON value within a longer text. */
+export interface JsonDocument {
   readonly text: string;
-  /** Where it starts, counted from 1. */
+  /** The line where it starts, counted from 1. */
   readonly line: number;
 }
 
@@ -17,38 +17,38 @@ const [openBrace = 0, closeBrace = 0, openBracket = 0, closeBracket = 0] = ["{",
 const isSpace = (character: number) => character <= 0x20;
 
 /**
- * Cuts a JSON text into its values as it arrives, without holding more than one of them: the values of NDJSON, or of values one
- * after the other; the elements of a top-level array; or, with `depth` 2, the elements of the arrays in an object. It finds
- * where a value ends, not whether it is right: that is for the parser.
+ * Splits JSON text into documents, in chunks, and keeps at most one in memory. The documents are
+ * the values of NDJSON or of concatenated JSON, the elements of a top-level array, or, with `depth`
+ * 2, the elements of the arrays in an object. It only finds their ends; it does not validate them.
  */
 export class JsonSplitter {
   /** For messages. */
   readonly #file: string;
-  /** How many containers stand around a value. */
-  #valueDepth: number;
+  /** Number of containers around a document. */
+  #documentDepth: number;
   #depth = 0;
   #inString = false;
   #escaped = false;
   #line = 1;
-  /** The value under way: its text so far, and where it began. */
+  /** The current document: its text so far, and its first line. */
   #text = "";
   #startLine = 0;
-  #inValue = false;
-  #anything = false;
-  /** The brackets that close the containers around the values. */
+  #inDocument = false;
+  #isEmpty = true;
+  /** The brackets that close the containers around the documents. */
   #closers: number[] = [];
 
-  /** Whether nothing but space has come: an empty list would have been something. */
+  /** Whether the text is only white space; an empty array is not empty. */
   get isEmpty(): boolean {
-    return !this.#anything;
+    return this.#isEmpty;
   }
 
   constructor(depth: 0 | 2 = 0, file = "the text") {
-    this.#valueDepth = depth;
+    this.#documentDepth = depth;
     this.#file = file;
   }
 
-  *push(chunk: string): Generator<JsonPiece> {
+  *push(chunk: string): Generator<JsonDocument> {
     let start = 0;
     for (let index = 0; index < chunk.length; index++) {
       const character = chunk.charCodeAt(index);
@@ -59,48 +59,51 @@ export class JsonSplitter {
         else if (character === quote) this.#inString = false;
         continue;
       }
-      const separates = isSpace(character) || character === comma || (character === colon && !this.#inValue);
+      const separates = isSpace(character) || character === comma || (character === colon && !this.#inDocument);
       const closes = character === closeBrace || character === closeBracket;
-      if (this.#inValue && this.#depth === this.#valueDepth && (separates || closes)) {
+      if (this.#inDocument && this.#depth === this.#documentDepth && (separates || closes)) {
         yield this.#end(chunk.slice(start, index));
       }
       if (separates) continue;
-      if (!this.#inValue && !closes) {
-        if (!this.#anything && this.#valueDepth === 0 && character === openBracket) this.#valueDepth = 1;
-        this.#anything = true;
-        if (this.#depth === this.#valueDepth) {
-          this.#inValue = true;
+      if (!this.#inDocument && !closes) {
+        if (this.#isEmpty && this.#documentDepth === 0 && character === openBracket) this.#documentDepth = 1;
+        this.#isEmpty = false;
+        if (this.#depth === this.#documentDepth) {
+          this.#inDocument = true;
           this.#startLine = this.#line;
           start = index;
         }
       }
       if (character === quote) this.#inString = true;
       else if (character === openBrace || character === openBracket) {
-        if (!this.#inValue) this.#closers.push(character === openBrace ? closeBrace : closeBracket);
+        if (!this.#inDocument) this.#closers.push(character === openBrace ? closeBrace : closeBracket);
         this.#depth++;
       } else if (closes) {
-        if (!this.#inValue && character !== this.#closers.at(-1)) {
+        if (!this.#inDocument && character !== this.#closers.at(-1)) {
           yield { text: chunk.charAt(index), line: this.#line };
           continue;
         }
-        if (!this.#inValue) this.#closers.pop();
+        if (!this.#inDocument) this.#closers.pop();
         this.#depth--;
-        if (this.#inValue && this.#depth === this.#valueDepth) yield this.#end(chunk.slice(start, index + 1));
+        if (this.#inDocument && this.#depth === this.#documentDepth) yield this.#end(chunk.slice(start, index + 1));
       }
     }
-    if (this.#inValue) this.#text += chunk.slice(start);
-    if (this.#text.length > longestValue) {
+    if (this.#inDocument) this.#text += chunk.slice(start);
+    if (this.#text.length > maxDocumentLength) {
       throw new ServiceError(
         "invalid_input",
-        `${this.#file}:${this.#startLine}: a document of over ${longestValue} characters; is a bracket or a quote missing?`,
+        `${this.#file}:${this.#startLine}: document longer than ${maxDocumentLength} characters; a closing bracket or quote may be missing`,
       );
     }
   }
 
-  /** @returns the last value, when nothing behind it said that it was whole, and what is unfinished, if anything is */
-  end(): { piece?: JsonPiece; unfinished?: { line: number; reason: string } } {
-    if (this.#inValue && this.#depth === this.#valueDepth && !this.#inString) return { piece: this.#end("") };
-    if (this.#inValue) {
+  /**
+   * @returns the last document if only the end of the text completes it, or the reason why it is
+   * unfinished
+   */
+  end(): { document?: JsonDocument; unfinished?: { line: number; reason: string } } {
+    if (this.#inDocument && this.#depth === this.#documentDepth && !this.#inString) return { document: this.#end("") };
+    if (this.#inDocument) {
       return {
         unfinished: {
           line: this.#line,
@@ -108,14 +111,15 @@ export class JsonSplitter {
         },
       };
     }
-    if (this.#depth > 0) return { unfinished: { line: this.#line, reason: "the file ends before the list is closed" } };
+    if (this.#depth > 0)
+      return { unfinished: { line: this.#line, reason: "the file ends before the array is closed" } };
     return {};
   }
 
-  #end(rest: string): JsonPiece {
-    const piece = { text: this.#text + rest, line: this.#startLine };
+  #end(rest: string): JsonDocument {
+    const document = { text: this.#text + rest, line: this.#startLine };
     this.#text = "";
-    this.#inValue = false;
-    return piece;
+    this.#inDocument = false;
+    return document;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * A hash of 64 bits in two halves, over texts added one after the other. Not for secrets: fast, and even enough that of millions
- * of keys no two are expected to meet.
+ * A 64-bit hash, as two halves, of a sequence of texts. Fast but not cryptographic; collisions
+ * among millions of keys are unlikely.
  */
 export class Hash {
   high = 0;
@@ -22,13 +22,13 @@ export class Hash {
       a = Math.imul(a ^ character, 2654435761);
       b = Math.imul(b ^ character, 1597334677);
     }
-    // No character: so that "ab" and "c" are not "a" and "bc".
+    // Separates texts with a value that is no UTF-16 unit: "ab", "c" must differ from "a", "bc".
     this.#a = Math.imul(a ^ 0x10000, 2654435761);
     this.#b = Math.imul(b ^ 0x10000, 1597334677);
     return this;
   }
 
-  /** Sets the two halves to the hash of all that was added since the reset; more may be added. */
+  /** Sets the two halves to the hash of the texts added since the reset. More texts may follow. */
   take(): this {
     const a = Math.imul(this.#a ^ (this.#a >>> 16), 2246822507) ^ Math.imul(this.#b ^ (this.#b >>> 13), 3266489909);
     const b = Math.imul(this.#b ^ (this.#b >>> 16), 2246822507) ^ Math.imul(this.#a ^ (this.#a >>> 13), 3266489909);
@@ -38,16 +38,19 @@ export class Hash {
   }
 }
 
-/** A name's fingerprint as one number: 53 bits of its hash. */
+/** A name's fingerprint: 53 bits of its hash, as a number. */
 export function fingerprintOf(name: string): number {
-  const { high, low } = shared.reset().add(name).take();
+  const { high, low } = sharedHash.reset().add(name).take();
   return toFingerprint(high, low);
 }
 
-const shared = new Hash();
+const sharedHash = new Hash();
 
-/** The two halves of a hash as one number. */
+/** Combines the two halves of a hash into a fingerprint. */
 export const toFingerprint = (high: number, low: number) => (high >>> 0) * 2 ** 21 + (low >>> 11);
 
-/** Stands for the place of rows in their feed, which no row's own fingerprint tells: it changes with every import. */
+/**
+ * Stands for the order of rows in the feed. It is in no fingerprint of a row, and may change with
+ * each import.
+ */
 export const rowOrder = 0;

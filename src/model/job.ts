@@ -1,3 +1,5 @@
+import type { ListName } from "./personalization.ts";
+
 /** How a run ended; abandoned: the process that ran it was gone before it could say how. */
 export type Outcome = "succeeded" | "failed" | "abandoned";
 
@@ -103,14 +105,14 @@ export interface Difference {
   readonly removed: number;
 }
 
-/** How often something was seen, and where first. */
-export interface Sighting {
+/** How often something occurs, with its first examples. */
+export interface Occurrences {
   count: number;
   readonly examples: string[];
 }
 
 export interface FileReport {
-  readonly list: "pzlines" | "pzstyles" | "pzchoices";
+  readonly list: ListName;
   readonly file: string;
   readonly encoding: string;
   /** Null for NDJSON. */
@@ -128,11 +130,11 @@ export interface PersonalizationReport {
   readonly styles: Difference | null;
   readonly choices: Difference | null;
   readonly orphans: {
-    readonly linesWithoutStyle: Sighting;
-    readonly stylesWithoutLine: Sighting;
-    readonly unusedChoiceGroups: Sighting;
+    readonly linesWithoutStyle: Occurrences;
+    readonly stylesWithoutLine: Occurrences;
+    readonly unusedChoiceGroups: Occurrences;
   };
-  readonly nonNumericSequences: Sighting;
+  readonly nonNumericSequences: Occurrences;
   /** By column, how many rows have each status code. */
   readonly statuses: Readonly<Record<string, Readonly<Record<string, number>>>>;
 }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-const status = () => z.string().describe("Status code; `A` is the only value seen. Its meaning is not stated.");
+const status = () => z.string().describe("Status code; `A` is the only value seen. Its meaning is not documented.");
 const sequence = (description: string) => z.string().describe(`Numeric text; ${description}.`);
 
 export const lineSchema = z
@@ -37,26 +37,45 @@ export const personalizationSchema = z
     pzstyles: z.array(styleSchema),
     pzchoices: z.array(choiceSchema),
   })
-  .meta({ id: "Personalization", description: "What a SKU offers; three empty lists where it offers nothing." });
+  .meta({
+    id: "Personalization",
+    description: "The personalization of a SKU. All lists are empty if the SKU is unknown or has none.",
+  });
+
+/**
+ * The three lists of a feed: their columns in the contract's order, and the columns that form a
+ * row's key.
+ */
+export const lists = {
+  pzlines: { columns: Object.keys(lineSchema.shape), key: ["sku_id", "style_code"] },
+  pzstyles: { columns: Object.keys(styleSchema.shape), key: ["style_code", "line_display_seq"] },
+  pzchoices: { columns: Object.keys(choiceSchema.shape), key: ["choice_type", "choice_value"] },
+} as const;
+
+export type ListName = keyof typeof lists;
+export const listNames = Object.keys(lists) as ListName[];
 
 export type Line = z.infer<typeof lineSchema>;
 export type Style = z.infer<typeof styleSchema>;
 export type Choice = z.infer<typeof choiceSchema>;
 export type Personalization = z.infer<typeof personalizationSchema>;
 
-/** A longer SKU is unknown: no feed may bring one, and no question for one reaches the database. */
+/**
+ * In UTF-16 units. Longer SKUs are rejected in feeds, and requests for them do not reach the
+ * database.
+ */
 export const maxSkuLength = 255;
 
-/** Names that differ in one way between two generations. */
+/** Names that were added, changed, or removed between two generations. */
 export interface DifferingNames {
   readonly count: number;
-  /** Whether there are more than were counted. */
+  /** Whether there are more than `count`. */
   readonly isMore: boolean;
-  /** The first of them, in their order. */
+  /** The first names, sorted. */
   readonly first: readonly string[];
 }
 
-/** How one thing of two generations differs from the older to the newer. */
+/** How SKUs, styles, or choice groups differ from an older to a newer generation. */
 export interface NamesDifference {
   readonly added: DifferingNames;
   readonly changed: DifferingNames;
@@ -64,7 +83,7 @@ export interface NamesDifference {
 }
 
 export interface GenerationDifference {
-  /** Undefined when one of the two was loaded before it was kept what it is compared by. */
+  /** Undefined if one of the generations has no digest. */
   readonly skus: NamesDifference | undefined;
   readonly styles: NamesDifference;
   readonly groups: NamesDifference;
@@ -73,7 +92,7 @@ export interface GenerationDifference {
 const numeric = /^\s*[+-]?(\d+(\.\d*)?|\.\d+)\s*$/;
 export const isNumericSequence = (sequence: string) => numeric.test(sequence);
 
-/** Display sequences compare as numbers, then as text; one that is not a number comes last. */
+/** Compares display sequences as numbers, then as text. Non-numbers sort last. */
 export function compareSequence(a: string, b: string): number {
   const x = isNumericSequence(a) ? Number(a) : Number.POSITIVE_INFINITY;
   const y = isNumericSequence(b) ? Number(b) : Number.POSITIVE_INFINITY;
@@ -81,29 +100,29 @@ export function compareSequence(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Each value's place of first appearance. */
-function placesOf(values: Iterable<string>): Map<string, number> {
-  const places = new Map<string, number>();
-  for (const value of values) if (!places.has(value)) places.set(value, places.size);
-  return places;
+/** Numbers the distinct values in the order of their first occurrence. */
+function ranksOf(values: Iterable<string>): Map<string, number> {
+  const ranks = new Map<string, number>();
+  for (const value of values) if (!ranks.has(value)) ranks.set(value, ranks.size);
+  return ranks;
 }
 
 /**
- * Puts the rows of one SKU, each list given as loaded, into display order: lines by their sequence, styles in the order of
- * their lines, choices in the order of their styles.
+ * Sorts the rows of one SKU, given in the order of the feed, into display order: lines by their
+ * sequence, styles in the order of their lines, choices in the order of their styles.
  */
 export function orderPersonalization({ pzlines, pzstyles, pzchoices }: Personalization): Personalization {
   const lines = pzlines.toSorted((a, b) => compareSequence(a.style_display_seq, b.style_display_seq));
-  const lineOf = placesOf(lines.map((line) => line.style_code));
+  const lineRanks = ranksOf(lines.map((line) => line.style_code));
   const styles = pzstyles.toSorted(
     (a, b) =>
-      (lineOf.get(a.style_code) ?? 0) - (lineOf.get(b.style_code) ?? 0) ||
+      (lineRanks.get(a.style_code) ?? 0) - (lineRanks.get(b.style_code) ?? 0) ||
       compareSequence(a.line_display_seq, b.line_display_seq),
   );
-  const styleOf = placesOf(styles.map((style) => style.choice_type));
+  const styleRanks = ranksOf(styles.map((style) => style.choice_type));
   const choices = pzchoices.toSorted(
     (a, b) =>
-      (styleOf.get(a.choice_type) ?? 0) - (styleOf.get(b.choice_type) ?? 0) ||
+      (styleRanks.get(a.choice_type) ?? 0) - (styleRanks.get(b.choice_type) ?? 0) ||
       compareSequence(a.choice_display_seq, b.choice_display_seq),
   );
   return { pzlines: lines, pzstyles: styles, pzchoices: choices };

@@ -2,40 +2,40 @@ import type { Database } from "../database/database.ts";
 import { listDifferingNames, listPresentNames, listSkusAfter, readDigest } from "../database/generation.ts";
 import { Hash } from "../model/fingerprint.ts";
 import type { DifferingNames, GenerationDifference, NamesDifference } from "../model/personalization.ts";
-import { forEachEntry, HashTable } from "./fingerprints.ts";
+import { forEachEntry, readTable, yieldToOthers } from "./fingerprints.ts";
 
-/** Names of each kind that are told, and that are counted where each has to be asked for. */
-const toldNames = 20;
-const countedNames = 2000;
-/** SKUs of one step of a walk over all of them. */
-const skusPerStep = 1000;
-/** Comparisons that are kept: generations never change. */
-const keptComparisons = 8;
+/** Names that a comparison lists of each kind of change. */
+const maxListedNames = 20;
+/** Differing styles or choice groups that are counted, each of which needs a look-up. */
+const maxCountedNames = 2000;
+const skusPerQuery = 1000;
+/** Generations never change, so comparisons can be cached. */
+const maxCachedComparisons = 8;
 
-/** Compares generations, one pair after the other, in steps that leave room for whatever else the process has to do. */
+/** Compares generations, one pair at a time, in small steps that keep the process responsive. */
 export class GenerationComparer {
   readonly #database: Database;
-  readonly #made = new Map<string, Promise<GenerationDifference>>();
+  readonly #cache = new Map<string, Promise<GenerationDifference>>();
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(database: Database) {
     this.#database = database;
   }
 
-  /** What is different in generation `to` from what it was in `from`. */
+  /** The difference from generation `from` to generation `to`. */
   find(from: number, to: number): Promise<GenerationDifference> {
     const key = `${from} ${to}`;
-    const known = this.#made.get(key);
-    if (known !== undefined) return known;
-    const making = this.#last.then(() => compareGenerations(this.#database, from, to));
-    this.#last = making.catch(() => {});
-    this.#made.set(key, making);
-    making.catch(() => this.#made.delete(key));
-    for (const oldest of this.#made.keys()) {
-      if (this.#made.size <= keptComparisons) break;
-      this.#made.delete(oldest);
+    const cached = this.#cache.get(key);
+    if (cached !== undefined) return cached;
+    const comparison = this.#last.then(() => compareGenerations(this.#database, from, to));
+    this.#last = comparison.catch(() => {});
+    this.#cache.set(key, comparison);
+    comparison.catch(() => this.#cache.delete(key));
+    for (const oldest of this.#cache.keys()) {
+      if (this.#cache.size <= maxCachedComparisons) break;
+      this.#cache.delete(oldest);
     }
-    return making;
+    return comparison;
   }
 }
 
@@ -53,90 +53,72 @@ async function compareNames(
   from: number,
   to: number,
 ): Promise<NamesDifference> {
-  const found = await listDifferingNames(database, list, from, to, countedNames);
-  const isMore = found.length > countedNames;
-  const names = found.slice(0, countedNames).sort();
+  const differing = await listDifferingNames(database, list, from, to, maxCountedNames);
+  const isMore = differing.length > maxCountedNames;
+  const names = differing.slice(0, maxCountedNames).sort();
   const before = await listPresentNames(database, list, from, names);
   const after = await listPresentNames(database, list, to, names);
-  const toldOf = (isOne: (name: string) => boolean): DifferingNames => {
-    const some = names.filter(isOne);
-    return { count: some.length, isMore, first: some.slice(0, toldNames) };
+  const filter = (matches: (name: string) => boolean): DifferingNames => {
+    const matching = names.filter(matches);
+    return { count: matching.length, isMore, first: matching.slice(0, maxListedNames) };
   };
   return {
-    added: toldOf((name) => !before.has(name)),
-    changed: toldOf((name) => before.has(name) && after.has(name)),
-    removed: toldOf((name) => !after.has(name)),
+    added: filter((name) => !before.has(name)),
+    changed: filter((name) => before.has(name) && after.has(name)),
+    removed: filter((name) => !after.has(name)),
   };
 }
 
-/** Lets whatever waits have its turn. */
-const pause = () => Bun.sleep(0);
-
 async function compareSkus(database: Database, from: number, to: number): Promise<NamesDifference | undefined> {
-  const before = await readTable(database, from);
-  const after = await readTable(database, to);
+  const before = await readTable(readDigest(database, from, "pzlines"));
+  const after = await readTable(readDigest(database, to, "pzlines"));
   if (before.size === 0 || after.size === 0) return undefined;
-  const added: Tally = { count: 0, first: [] };
-  const changed: Tally = { count: 0, first: [] };
+  const added: Tally = { count: 0, isMore: false, first: [] };
+  const changed: Tally = { count: 0, isMore: false, first: [] };
   let same = 0;
   for await (const part of readDigest(database, to, "pzlines")) {
     forEachEntry(part, (high, low, value) => {
-      const place = before.find(high, low);
-      if (place < 0) added.count++;
-      else if (before.get(place, 0) === value) same++;
+      const offset = before.find(high, low);
+      if (offset < 0) added.count++;
+      else if (before.get(offset, 0) === value) same++;
       else changed.count++;
     });
-    await pause();
+    await yieldToOthers();
   }
-  const removed: Tally = { count: before.size - same - changed.count, first: [] };
-  // Fingerprints have no names: these come from a walk over the SKUs, as far as it takes.
-  await nameSkus(database, to, [added, changed], (high, low) => {
-    const place = before.find(high, low);
-    if (place < 0) return added;
-    return before.get(place, 0) === after.get(after.find(high, low), 0) ? undefined : changed;
+  const removed: Tally = { count: before.size - same - changed.count, isMore: false, first: [] };
+  // Digests contain no names, so the first names are found by scanning the SKUs.
+  await listFirstSkus(database, to, [added, changed], (high, low) => {
+    const offset = before.find(high, low);
+    if (offset < 0) return added;
+    return before.get(offset, 0) === after.get(after.find(high, low), 0) ? undefined : changed;
   });
-  await nameSkus(database, from, [removed], (high, low) => (after.find(high, low) < 0 ? removed : undefined));
-  const toldOf = ({ count, first }: Tally): DifferingNames => ({ count, isMore: false, first });
-  return { added: toldOf(added), changed: toldOf(changed), removed: toldOf(removed) };
+  await listFirstSkus(database, from, [removed], (high, low) => (after.find(high, low) < 0 ? removed : undefined));
+  return { added, changed, removed };
 }
 
-/** How many there are, and the names of the first that were come upon. */
-interface Tally {
+/** A result under construction. */
+interface Tally extends DifferingNames {
   count: number;
   readonly first: string[];
 }
 
-const isToldOut = ({ count, first }: Tally) => first.length >= Math.min(count, toldNames);
+const hasAllNames = ({ count, first }: Tally) => first.length >= Math.min(count, maxListedNames);
 
-/** The digest of a generation's SKUs as a table; empty when it has none. */
-async function readTable(database: Database, generation: number): Promise<HashTable> {
-  const parts = await Array.fromAsync(readDigest(database, generation, "pzlines"));
-  const entryBytes = 3 * Int32Array.BYTES_PER_ELEMENT;
-  const table = new HashTable(1, parts.reduce((bytes, part) => bytes + part.length, 0) / entryBytes);
-  for (const part of parts) {
-    forEachEntry(part, (high, low, value) => {
-      const place = table.add(high, low);
-      table.set(place < 0 ? ~place : place, 0, value);
-    });
-    await pause();
-  }
-  return table;
-}
-
-async function nameSkus(
+/** Scans a generation's SKUs until each tally has its first names. */
+async function listFirstSkus(
   database: Database,
   generation: number,
   tallies: readonly Tally[],
   tallyOf: (high: number, low: number) => Tally | undefined,
 ): Promise<void> {
   const hash = new Hash();
-  for (let after = ""; !tallies.every(isToldOut); await pause()) {
-    const skus = await listSkusAfter(database, generation, after, skusPerStep);
+  for (let after = ""; !tallies.every(hasAllNames); await yieldToOthers()) {
+    const skus = await listSkusAfter(database, generation, after, skusPerQuery);
     if (skus.length === 0) return;
     for (const sku of skus) {
       const { high, low } = hash.reset().add(sku).take();
       const tally = tallyOf(high, low);
-      if (tally !== undefined && tally.first.length < toldNames) tally.first.push(sku);
+      if (tally !== undefined && tally.first.length < maxListedNames) tally.first.push(sku);
     }
     after = skus.at(-1) ?? "";
   }

@@ -3,175 +3,205 @@ import type { PersonalizationOptions } from "../config/index.ts";
 import { ServiceError } from "../errors.ts";
 import { CsvReader, type CsvRecord } from "../feed/csv.ts";
 import { TextDecoding } from "../feed/decode.ts";
-import type { FeedFile } from "../feed/delivery.ts";
+import { isNdjson, readBytes } from "../feed/file.ts";
 import { JsonSplitter } from "../feed/json.ts";
-import { type ListName, lists } from "../feed/lists.ts";
-import { readBytes } from "../feed/source.ts";
-import { columnOf, type Header, readHeader, shortened } from "./header.ts";
-import { type FeedPiece, Piece } from "./rows.ts";
+import type { Delimiter, Encoding } from "../model/feed-format.ts";
+import { type ListName, lists } from "../model/personalization.ts";
+import { columnOf, formatNames, type Header, readHeader } from "./header.ts";
+import { RowBatch } from "./rows.ts";
 
-/** Reads one file of a feed, in pieces of some thousand rows. */
+/** Bytes decoded at once: some thousand rows, a few milliseconds of work. */
+const chunkBytes = 65_536;
+
+/** Limits memory if the objects of a file use arbitrary names. */
+const maxFieldNames = 1000;
+
+/** Reads one file of a feed in batches of some thousand rows. */
 export class FeedReader {
-  /** What is worth knowing about the file; complete when it has been read. */
+  /** For the import report; complete once the file has been read. */
   readonly notes: string[] = [];
-  /** Whether there was nothing in it, not even a header. */
+  /** Whether the file has not even a header. */
   isBlank = false;
   readonly #list: ListName;
-  readonly #file: FeedFile;
+  readonly #file: { readonly path: string; readonly name: string };
   readonly #format: Pick<PersonalizationOptions, "separator" | "aliases">;
-  readonly #mayLackHeader: boolean;
+  readonly #allowMissingHeader: boolean;
   readonly #decoding: TextDecoding;
   readonly #isCsv: boolean;
-  #separator: string | null = null;
+  #delimiter: Delimiter | null = null;
   #accepted = 0;
 
-  /** @param mayLackHeader whether a file without header is read with the columns in the contract's order */
+  /**
+   * @param allowMissingHeader whether a file without a header is read with the columns in the
+   * contract's order
+   */
   constructor(
     list: ListName,
-    file: FeedFile,
+    file: { readonly path: string; readonly name: string },
     format: Pick<PersonalizationOptions, "encoding" | "separator" | "aliases">,
-    mayLackHeader = false,
+    allowMissingHeader = false,
   ) {
     this.#list = list;
     this.#file = file;
     this.#format = format;
-    this.#mayLackHeader = mayLackHeader;
+    this.#allowMissingHeader = allowMissingHeader;
     this.#decoding = new TextDecoding(file.name, format.encoding);
-    this.#isCsv = !/\.(ndjson|jsonl)(\.gz|\.zst)?$/i.test(file.name);
+    this.#isCsv = !isNdjson(file.name);
   }
 
-  get encoding(): string {
+  get encoding(): Encoding {
     return this.#decoding.encoding;
   }
 
   /** Null for NDJSON. */
-  get separator(): string | null {
-    return this.#separator;
+  get delimiter(): Delimiter | null {
+    return this.#delimiter;
   }
 
   /**
-   * @param onRead is given the file's bytes as they lie there
-   * @throws ServiceError `invalid_input` when the file as a whole cannot be read.
+   * @param onRead receives the file's bytes as stored
+   * @throws ServiceError `invalid_input` if the file as a whole cannot be read.
    */
-  async *read(onRead: (bytes: Uint8Array) => void): AsyncGenerator<FeedPiece> {
+  async *read(onRead: (bytes: Uint8Array) => void): AsyncGenerator<RowBatch> {
     const texts = this.#texts(onRead);
-    for await (const piece of this.#isCsv ? this.#readCsv(texts) : this.#readNdjson(texts)) {
-      this.#accepted += piece.rows.length;
-      yield piece;
+    for await (const batch of this.#isCsv ? this.#readCsv(texts) : this.#readNdjson(texts)) {
+      this.#accepted += batch.rows.length;
+      yield batch;
     }
     if (this.encoding !== "utf-8") this.notes.push(`${this.#file.name}: read as ${this.encoding}`);
-    if ((this.#separator ?? ",") !== ",") {
-      this.notes.push(`${this.#file.name}: separated by ${JSON.stringify(this.#separator)}`);
+    if (this.#delimiter !== null && this.#delimiter !== ",") {
+      this.notes.push(`${this.#file.name}: read with delimiter ${JSON.stringify(this.#delimiter)}`);
     }
   }
 
-  #startPiece(): Piece {
-    return new Piece(this.#list, this.#file.name, this.#accepted);
+  #startBatch(): RowBatch {
+    return new RowBatch(this.#list, this.#file.name, this.#accepted);
   }
 
   async *#texts(onRead: (bytes: Uint8Array) => void): AsyncGenerator<string> {
     const { path, name } = this.#file;
     for await (const bytes of readBytes(path, name, onRead)) {
-      for (let start = 0; start < bytes.length; start += pieceBytes) {
-        yield this.#decoding.push(bytes.subarray(start, start + pieceBytes));
-        // Lets the process attend to what else it does.
+      for (let start = 0; start < bytes.length; start += chunkBytes) {
+        yield this.#decoding.push(bytes.subarray(start, start + chunkBytes));
+        // Keeps the process responsive.
         await setImmediate();
       }
     }
     yield this.#decoding.end();
   }
 
-  async *#readCsv(texts: AsyncIterable<string>): AsyncGenerator<FeedPiece> {
+  async *#readCsv(texts: AsyncIterable<string>): AsyncGenerator<RowBatch> {
     const reader = new CsvReader(this.#file.name, this.#format.separator);
-    let take: ((records: readonly CsvRecord[]) => FeedPiece) | undefined;
-    for await (const piece of recordsOf(reader, texts)) {
-      if (piece.length === 0) continue;
-      let records = piece;
-      if (take === undefined) {
-        const header = readHeader(
-          this.#list,
-          this.#file.name,
-          piece[0] as CsvRecord,
-          this.#format,
-          this.#mayLackHeader,
-        );
+    let header: Header | undefined;
+    for await (const chunk of readRecords(reader, texts)) {
+      const [first] = chunk;
+      if (first === undefined) continue;
+      let records = chunk;
+      if (header === undefined) {
+        header = readHeader(this.#list, this.#file.name, first, this.#format, this.#allowMissingHeader);
         if (header.note !== undefined) this.notes.push(header.note);
-        if (header.isThere) records = piece.slice(1);
-        take = (rest) => this.#takeRecords(rest, header, reader.separator);
+        if (header.isPresent) records = chunk.slice(1);
       }
-      yield take(records);
+      yield this.#toBatch(records, header, reader.delimiter);
     }
-    this.#separator = reader.separator;
-    this.isBlank = take === undefined;
+    this.#delimiter = reader.delimiter;
+    this.isBlank = header === undefined;
   }
 
-  #takeRecords(records: readonly CsvRecord[], { indexes, count }: Header, separator: string): FeedPiece {
-    const piece = this.#startPiece();
-    const inOrder = indexes.length === count && indexes.every((place, index) => place === index);
+  #toBatch(records: readonly CsvRecord[], { indexes, count }: Header, delimiter: Delimiter): RowBatch {
+    const batch = this.#startBatch();
+    const inOrder = indexes.length === count && indexes.every((field, column) => field === column);
     for (const record of records) {
-      if (record.problem !== undefined) piece.reject(record.line, record.problem, record.text);
+      if (record.problem !== undefined) batch.reject(record.line, record.problem, record.text);
       else if (record.fields.length !== count) {
-        const reason = `has ${record.fields.length} fields where the header has ${count}`;
-        piece.reject(record.line, reason, record.fields.join(separator));
+        const reason = `has ${record.fields.length} fields, but the header has ${count}`;
+        batch.reject(record.line, reason, record.fields.join(delimiter));
       } else {
         const { fields } = record;
-        piece.take(record.line, inOrder ? fields : indexes.map((index) => fields[index]), () => fields.join(separator));
+        batch.add(record.line, inOrder ? fields : indexes.map((index) => fields[index]), () => fields.join(delimiter));
       }
     }
-    return piece;
+    return batch;
   }
 
-  async *#readNdjson(texts: AsyncIterable<string>): AsyncGenerator<FeedPiece> {
-    const { columns } = lists[this.#list];
-    const known = new Map<string, string>(columns.map((column) => [column, column]));
-    const unknown = new Set<string>();
+  async *#readNdjson(texts: AsyncIterable<string>): AsyncGenerator<RowBatch> {
     const splitter = new JsonSplitter(0, this.#file.name);
-    const take = (piece: Piece, text: string, line: number) => {
-      let row: unknown;
-      try {
-        row = JSON.parse(text);
-      } catch {
-        return piece.reject(line, "not JSON", text);
-      }
-      if (typeof row !== "object" || row === null || Array.isArray(row)) {
-        return piece.reject(line, "expected an object", text);
-      }
-      const values: unknown[] = columns.map(() => undefined);
-      for (const [name, value] of Object.entries(row)) {
-        if (!known.has(name)) known.set(name, columnOf(this.#list, name, this.#format) ?? "");
-        const index = (columns as readonly string[]).indexOf(known.get(name) ?? "");
-        if (index < 0) unknown.add(name);
-        else values[index] = value;
-      }
-      piece.take(line, values, () => text);
-    };
+    const fieldNames = new FieldNames(this.#list, this.#format);
     for await (const chunk of texts) {
-      const piece = this.#startPiece();
-      for (const { text, line } of splitter.push(chunk)) take(piece, text, line);
-      yield piece;
-      if (known.size > maxNames)
-        throw new ServiceError(
-          "invalid_input",
-          `${this.#file.name}: its objects have over ${maxNames} different fields`,
-        );
+      const batch = this.#startBatch();
+      for (const { text, line } of splitter.push(chunk)) addObject(batch, fieldNames, text, line);
+      yield batch;
+      if (fieldNames.size > maxFieldNames) {
+        throw new ServiceError("invalid_input", `${this.#file.name}: more than ${maxFieldNames} different field names`);
+      }
     }
-    const last = this.#startPiece();
-    const { piece, unfinished } = splitter.end();
-    if (piece !== undefined) take(last, piece.text, piece.line);
-    if (unfinished !== undefined) last.reject(unfinished.line, unfinished.reason);
-    yield last;
+    const lastBatch = this.#startBatch();
+    const { document, unfinished } = splitter.end();
+    if (document !== undefined) addObject(lastBatch, fieldNames, document.text, document.line);
+    if (unfinished !== undefined) lastBatch.reject(unfinished.line, unfinished.reason);
+    yield lastBatch;
     this.isBlank = splitter.isEmpty;
-    if (unknown.size > 0) this.notes.push(`${this.#file.name}: unknown fields, left out: ${shortened([...unknown])}`);
+    const unknown = fieldNames.listUnknown();
+    if (unknown.length > 0) this.notes.push(`${this.#file.name}: ignored unknown fields: ${formatNames(unknown)}`);
   }
 }
 
-/** Bytes that are read in one go: some thousand rows, a few milliseconds. */
-const pieceBytes = 65_536;
-
-/** Different field names that a file's objects may have: a bound for memory when it is something else. */
-const maxNames = 1000;
-
-async function* recordsOf(reader: CsvReader, texts: AsyncIterable<string>): AsyncGenerator<readonly CsvRecord[]> {
+async function* readRecords(reader: CsvReader, texts: AsyncIterable<string>): AsyncGenerator<readonly CsvRecord[]> {
   for await (const text of texts) yield reader.push(text);
   yield reader.end();
+}
+
+/** Maps the field names of JSON objects to column indexes; looks each name up only once. */
+class FieldNames {
+  readonly columns: readonly string[];
+  readonly #list: ListName;
+  readonly #format: Pick<PersonalizationOptions, "aliases">;
+  /** -1 for an unknown name. */
+  readonly #indexes = new Map<string, number>();
+
+  constructor(list: ListName, format: Pick<PersonalizationOptions, "aliases">) {
+    this.columns = lists[list].columns;
+    this.#list = list;
+    this.#format = format;
+    this.columns.forEach((column, index) => {
+      this.#indexes.set(column, index);
+    });
+  }
+
+  get size(): number {
+    return this.#indexes.size;
+  }
+
+  /** @returns -1 if no column has this name */
+  indexOf(name: string): number {
+    const known = this.#indexes.get(name);
+    if (known !== undefined) return known;
+    const index = this.columns.indexOf(columnOf(this.#list, name, this.#format) ?? "");
+    this.#indexes.set(name, index);
+    return index;
+  }
+
+  listUnknown(): string[] {
+    return [...this.#indexes].flatMap(([name, index]) => (index < 0 ? [name] : []));
+  }
+}
+
+function addObject(batch: RowBatch, fieldNames: FieldNames, text: string, line: number): void {
+  let row: unknown;
+  try {
+    row = JSON.parse(text);
+  } catch {
+    batch.reject(line, "invalid JSON", text);
+    return;
+  }
+  if (typeof row !== "object" || row === null || Array.isArray(row)) {
+    batch.reject(line, "expected a JSON object", text);
+    return;
+  }
+  const values: unknown[] = fieldNames.columns.map(() => undefined);
+  for (const [name, value] of Object.entries(row)) {
+    const index = fieldNames.indexOf(name);
+    if (index >= 0) values[index] = value;
+  }
+  batch.add(line, values, () => text);
 }

@@ -1,14 +1,15 @@
 import type { PersonalizationOptions } from "../config/index.ts";
-import { lists } from "../feed/lists.ts";
 import type { Difference, FileReport, ImportReport, PersonalizationReport } from "../model/job.ts";
+import { lists } from "../model/personalization.ts";
 
-/** Of fewer than these in the current generation, a share says nothing. */
-const fewest = 20;
+/** Below this number in the current generation, the share of removals is not checked. */
+const minChecked = 20;
 
-const percent = (share: number) => `${Number((share * 100).toFixed(2))} %`;
+/** Formats a share for a message. */
+const percent = (share: number) => `${Number((share * 100).toFixed(2))}%`;
 
-/** What speaks against making a feed current, each in a sentence without its full stop. */
-export function objectionsTo(
+/** Lists the reasons not to make a feed current, each a clause without a period. */
+export function listViolations(
   { files, skus, styles, choices }: PersonalizationReport,
   { accepted, duplicates, rejected }: ImportReport,
   options: Pick<PersonalizationOptions, "max_removed_share" | "max_rejected_share">,
@@ -16,34 +17,32 @@ export function objectionsTo(
   const read = accepted + duplicates + rejected;
   return [
     ...(rejected > read * options.max_rejected_share
-      ? [`${rejected} of ${read} were rejected${allowed("max_rejected_share", options.max_rejected_share)}`]
+      ? [`${rejected} of ${read} rows were rejected${limit("max_rejected_share", options.max_rejected_share)}`]
       : []),
-    ...files.flatMap((file) => emptiness(file, { pzlines: skus, pzstyles: styles, pzchoices: choices }[file.list])),
-    ...Object.entries({ SKUs: skus, styles, choices }).flatMap(([what, difference]) =>
-      vanishing(what, difference, options.max_removed_share),
+    ...files.flatMap((file) => emptyFile(file, { pzlines: skus, pzstyles: styles, pzchoices: choices }[file.list])),
+    ...Object.entries({ SKUs: skus, styles, choices }).flatMap(([noun, difference]) =>
+      removals(noun, difference, options.max_removed_share),
     ),
   ];
 }
 
-const allowed = (setting: string, share: number) => (share === 0 ? "" : ` (${setting} allows ${percent(share)})`);
+const limit = (setting: string, share: number) => (share === 0 ? "" : ` (${setting} allows ${percent(share)})`);
 
-function emptiness({ list, file, rows, isBlank, separator }: FileReport, difference: Difference | null): string[] {
+function emptyFile({ list, file, rows, isBlank, separator }: FileReport, difference: Difference | null): string[] {
   const isCsv = separator !== null;
   if (isBlank) {
-    const expected = isCsv
-      ? `expected a header of ${lists[list].columns.join(", ")}`
-      : "an empty list is written as []";
-    return [`${file}: empty; ${expected}`];
+    const expected = isCsv ? `expected the header ${lists[list].columns.join(", ")}` : "write an empty list as []";
+    return [`${file}: the file is empty; ${expected}`];
   }
-  // A list that had nothing may go on so: a brand may have no choices at all.
-  const mustHaveRows = list === "pzlines" || difference === null || difference.removed > 0;
-  return rows === 0 && isCsv && mustHaveRows ? [`${file}: has a header and no rows`] : [];
+  // A list without rows may stay empty: some brands have no choices.
+  const needsRows = list === "pzlines" || difference === null || difference.removed > 0;
+  return rows === 0 && isCsv && needsRows ? [`${file}: the file has a header but no rows`] : [];
 }
 
-function vanishing(what: string, difference: Difference | null, share: number): string[] {
+function removals(noun: string, difference: Difference | null, maxShare: number): string[] {
   if (difference === null) return [];
   const { total, added, removed } = difference;
   const before = total - added + removed;
-  if (before < fewest || removed <= before * share) return [];
-  return [`${removed} of ${before} ${what} would vanish${allowed("max_removed_share", share)}`];
+  if (before < minChecked || removed <= before * maxShare) return [];
+  return [`${removed} of ${before} ${noun} would be removed${limit("max_removed_share", maxShare)}`];
 }

@@ -1,12 +1,12 @@
 import type { LoadedRows, PlacedRow } from "../database/generation-loading.ts";
 
-/** Rows that one transaction loads: as many as others who want to write may wait for. */
+/** Limits how long a transaction blocks other writers. */
 const rowsPerTransaction = 50_000;
 
-/** Loads rows in transactions: one is on its way while the rows of the next are read. */
+/** Loads rows in transactions. While one is loaded, the rows of the next are read. */
 export class GenerationLoader implements AsyncDisposable {
   readonly #load: (rows: LoadedRows) => Promise<void>;
-  #underWay: Promise<void> | undefined;
+  #pendingLoad: Promise<void> | undefined;
   #fresh: PlacedRow[] = [];
   #repeated: PlacedRow[] = [];
 
@@ -18,30 +18,30 @@ export class GenerationLoader implements AsyncDisposable {
     return this.#fresh.length + this.#repeated.length >= rowsPerTransaction;
   }
 
-  /** @param isNew whether the key is; of one that comes again the last row wins */
+  /** @param isNew whether the row's key is new; of several rows with a key, the last one wins */
   add(row: PlacedRow, isNew: boolean): void {
     (isNew ? this.#fresh : this.#repeated).push(row);
   }
 
-  /** Sends off what was added, once what went before it is stored. */
+  /** Waits for the previous load, then starts to load the added rows. */
   async send(): Promise<void> {
-    await this.#underWay;
+    await this.#pendingLoad;
     const rows = { fresh: this.#fresh, repeated: this.#repeated };
     this.#fresh = [];
     this.#repeated = [];
-    this.#underWay = this.#load(rows);
-    // Whoever waits for it next is told.
-    this.#underWay.catch(() => {});
+    this.#pendingLoad = this.#load(rows);
+    // The next await throws the error.
+    this.#pendingLoad.catch(() => {});
   }
 
-  /** Sends the rest off, and waits until everything is stored. */
+  /** Loads the remaining rows and waits until all are stored. */
   async finish(): Promise<void> {
     await this.send();
-    await this.#underWay;
+    await this.#pendingLoad;
   }
 
-  /** Waits for what is under way, however it ends: until then the store is not to be asked for anything else. */
+  /** Waits for the pending load, even if it fails, so that the connection is free again. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.allSettled([this.#underWay]);
+    await Promise.allSettled([this.#pendingLoad]);
   }
 }

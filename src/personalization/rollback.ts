@@ -1,13 +1,13 @@
 import type { Database } from "../database/database.ts";
 import { findPreviousGeneration } from "../database/generation.ts";
 import { rollbackGeneration } from "../database/generation-current.ts";
-import { findChanged } from "./changes.ts";
+import { findChangedFingerprints } from "./changes.ts";
 
-/** Makes a brand's personalization what it was before the last import. @returns whether there was something to go back to */
+/** Makes a brand's previous generation current again. @returns false if it has none */
 export async function rollbackPersonalization(database: Database, brand: string): Promise<boolean> {
-  const found = await findPreviousGeneration(database, brand);
-  if (found === undefined) return false;
-  const { current, previous } = found;
-  const fingerprints = await findChanged(database, current, previous);
+  const generations = await findPreviousGeneration(database, brand);
+  if (generations === undefined) return false;
+  const { current, previous } = generations;
+  const fingerprints = await findChangedFingerprints(database, current, previous);
   return await rollbackGeneration(database, brand, { from: current, fingerprints });
 }

@@ -1,38 +1,34 @@
-import { type ListName, lists } from "../feed/lists.ts";
 import { excerpt, type RejectedRow } from "../model/job.ts";
-import { maxSkuLength } from "../model/personalization.ts";
+import { type ListName, lists, maxSkuLength } from "../model/personalization.ts";
 
-/** A row's values in the order of its list's columns, all of them text and as they came. */
+/** A row's values as text, unchanged, in the order of its list's columns. */
 export interface FeedRow {
   readonly line: number;
-  /** Its place among the accepted rows of the file, from 0. */
+  /** Index among the accepted rows of the file. */
   readonly position: number;
   readonly values: readonly string[];
 }
 
-/** What a piece of a file held. */
-export interface FeedPiece {
-  readonly rows: readonly FeedRow[];
-  readonly rejected: readonly RejectedRow[];
-}
-
-/** The rows of a piece of a file as they are taken in. */
-export class Piece implements FeedPiece {
+/** The accepted and rejected rows of one chunk of a file. */
+export class RowBatch {
   readonly rows: FeedRow[] = [];
   readonly rejected: RejectedRow[] = [];
   readonly #list: ListName;
   readonly #file: string;
-  #next: number;
+  #nextPosition: number;
 
-  /** @param position the place of its first accepted row */
+  /** @param position position of the first accepted row */
   constructor(list: ListName, file: string, position: number) {
     this.#list = list;
     this.#file = file;
-    this.#next = position;
+    this.#nextPosition = position;
   }
 
-  /** @param source what the values came from, to be shown if one of them is wrong */
-  take(line: number, values: readonly unknown[], source: () => string): void {
+  /**
+   * Accepts a row, or rejects it if a value is invalid.
+   * @param source returns the row's text, for a message
+   */
+  add(line: number, values: readonly unknown[], source: () => string): void {
     const { columns } = lists[this.#list];
     for (let index = 0; index < columns.length; index++) {
       const field = columns[index] as string;
@@ -41,7 +37,7 @@ export class Piece implements FeedPiece {
       this.#reject({ line, field, reason }, source());
       return;
     }
-    this.rows.push({ line, position: this.#next++, values: values as readonly string[] });
+    this.rows.push({ line, position: this.#nextPosition++, values: values as readonly string[] });
   }
 
   reject(line: number, reason: string, text?: string): void {
@@ -57,8 +53,8 @@ function problemOf(value: unknown, field: string, list: ListName): string | unde
   if (value === undefined) return "is missing";
   if (typeof value !== "string") return `expected text, got ${JSON.stringify(value).slice(0, 80)}`;
   if (value === "" && (lists[list].key as readonly string[]).includes(field)) return "is empty";
-  if (value.includes("\0")) return "holds a NUL character";
-  if (!value.isWellFormed()) return "holds half of a surrogate pair";
+  if (value.includes("\0")) return "contains a NUL character";
+  if (!value.isWellFormed()) return "contains an unpaired surrogate";
   if (field === "sku_id" && value.length > maxSkuLength) return `is longer than ${maxSkuLength} characters`;
   return undefined;
 }

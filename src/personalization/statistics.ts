@@ -1,157 +1,174 @@
 import type { StyleUsers } from "../database/generation-loading.ts";
-import { type ListName, listNames, lists } from "../feed/lists.ts";
 import { Hash } from "../model/fingerprint.ts";
 import {
   type Difference,
   excerpt,
   type FileReport,
+  type Occurrences,
   type PersonalizationReport,
   reportedExamples,
-  type Sighting,
 } from "../model/job.ts";
-import { isNumericSequence } from "../model/personalization.ts";
+import { isNumericSequence, type ListName, listNames, lists } from "../model/personalization.ts";
 import { findDiffering, forEachEntry, HashTable } from "./fingerprints.ts";
 import type { FeedRow } from "./rows.ts";
 
-/** By how many of the key's columns a list is compared with the current generation: by SKU, by style, by single choice. */
-const comparedBy: Readonly<Record<ListName, number>> = { pzlines: 1, pzstyles: 1, pzchoices: 2 };
+/**
+ * How many key columns identify an entity, the unit of comparison: a SKU, a style, or a single
+ * choice.
+ */
+const entityColumns: Readonly<Record<ListName, number>> = { pzlines: 1, pzstyles: 1, pzchoices: 2 };
 
-/** Different status codes that are counted one by one; wrong columns have more. */
-const countedStatuses = 50;
+/** Status codes counted separately. A file with misplaced columns can have many more. */
+const maxStatuses = 50;
 const otherStatuses = "(others)";
 
-/** Values of a row's entry in the table of rows, and of what a list is compared by. */
+/** Value indexes in the hash tables. Entities have only a fingerprint. */
 const fingerprint = 0;
 const line = 1;
 
 const entriesPerPart = 65_536;
 
-/** Keeps account of one list of a feed: keys, changes, status codes, sequences. It takes 24 to 48 bytes a row. */
+/**
+ * Collects the keys, fingerprints, status codes, and sequences of one list. Takes 24 to 48 bytes
+ * per row.
+ */
 export class ListStatistics {
-  readonly nonNumericSequences: Sighting = { count: 0, examples: [] };
+  readonly nonNumericSequences: Occurrences = { count: 0, examples: [] };
   readonly statuses = new Map<string, number>();
-  readonly #comparedBy: number;
-  /** The columns, those of the key first, and among them those by which it is compared. */
+  readonly #entityColumns: number;
+  /** Indexes of the columns; the key's columns come first. */
   readonly #order: readonly number[];
   readonly #status: number;
   readonly #sequence: number;
   readonly #hash = new Hash();
   readonly #rows = new HashTable(2);
-  readonly #things = new HashTable(1);
+  readonly #entities = new HashTable(1);
 
   constructor(list: ListName) {
     const { columns, key } = lists[list];
-    const keyPlaces = key.map((column) => columns.indexOf(column));
-    this.#comparedBy = comparedBy[list];
-    this.#order = [...keyPlaces, ...columns.keys().filter((index) => !keyPlaces.includes(index))];
-    this.#status = columns.findIndex((column) => column.endsWith("_status"));
+    const keyIndexes = key.map((column) => columns.indexOf(column));
+    this.#entityColumns = entityColumns[list];
+    this.#order = [...keyIndexes, ...columns.keys().filter((index) => !keyIndexes.includes(index))];
+    this.#status = columns.indexOf(statusColumn(list));
     this.#sequence = columns.findIndex((column) => column.endsWith("_seq"));
   }
 
-  /** How many SKUs, styles or choices there are. */
+  /** Number of SKUs, styles, or choices. */
   get size(): number {
-    return this.#things.size;
+    return this.#entities.size;
   }
 
-  /** Takes a row in. @returns where its key was before; -1 when it is new */
-  add({ line: at, values }: FeedRow, file: string): number {
+  /** Adds a row. @returns the line of an earlier row with the same key; -1 if there is none */
+  add({ line: rowLine, values }: FeedRow, file: string): number {
     const status = values[this.#status] ?? "";
-    const known = this.statuses.get(status);
-    if (known === undefined) this.#countStatus(status);
-    else this.statuses.set(status, known + 1);
+    const statusCount = this.statuses.get(status);
+    if (statusCount === undefined) this.#countNewStatus(status);
+    else this.statuses.set(status, statusCount + 1);
     const sequence = values[this.#sequence] ?? "";
-    if (!isNumericSequence(sequence)) sight(this.nonNumericSequences, () => `${file}:${at}: ${excerpt(sequence)}`);
+    if (!isNumericSequence(sequence)) {
+      countOccurrence(this.nonNumericSequences, () => `${file}:${rowLine}: ${excerpt(sequence)}`);
+    }
 
     const hash = this.#hash.reset();
-    let thing = -1;
+    let entity = -1;
     let row = -1;
     for (let index = 0; index < this.#order.length; index++) {
       hash.add(values[this.#order[index] as number] as string);
       if (index < 2) hash.take();
-      if (index + 1 === this.#comparedBy) thing = this.#things.add(hash.high, hash.low);
+      if (index + 1 === this.#entityColumns) entity = this.#entities.add(hash.high, hash.low);
       if (index === 1) row = this.#rows.add(hash.high, hash.low);
     }
     const { low } = hash.take();
-    const thingPlace = thing < 0 ? ~thing : thing;
-    const rowPlace = row < 0 ? ~row : row;
-    const before = row < 0 ? 0 : this.#rows.get(rowPlace, fingerprint);
-    const earlier = row < 0 ? -1 : this.#rows.get(rowPlace, line);
-    // A sum, so that the order of the rows does not matter, and a row that comes again can be taken out.
-    this.#things.set(thingPlace, fingerprint, this.#things.get(thingPlace, fingerprint) + low - before);
-    this.#rows.set(rowPlace, fingerprint, low);
-    this.#rows.set(rowPlace, line, at);
-    return earlier;
+    const entityOffset = entity < 0 ? ~entity : entity;
+    const rowOffset = row < 0 ? ~row : row;
+    const earlierFingerprint = row < 0 ? 0 : this.#rows.get(rowOffset, fingerprint);
+    const earlierLine = row < 0 ? -1 : this.#rows.get(rowOffset, line);
+    // A sum does not depend on the order of rows, and a replaced row can be subtracted.
+    const sum = this.#entities.get(entityOffset, fingerprint) + low - earlierFingerprint;
+    this.#entities.set(entityOffset, fingerprint, sum);
+    this.#rows.set(rowOffset, fingerprint, low);
+    this.#rows.set(rowOffset, line, rowLine);
+    return earlierLine;
   }
 
-  #countStatus(status: string): void {
-    const name = this.statuses.size < countedStatuses ? status : otherStatuses;
+  #countNewStatus(status: string): void {
+    const name = this.statuses.size < maxStatuses ? status : otherStatuses;
     this.statuses.set(name, (this.statuses.get(name) ?? 0) + 1);
   }
 
-  /** A row's key, for a message. */
+  /** Formats a row's key for a message. */
   keyOf({ values }: FeedRow): string {
     return excerpt(
       this.#order
         .slice(0, 2)
-        .map((place) => values[place])
+        .map((index) => values[index])
         .join(", "),
     );
   }
 
-  /** The fingerprints of all SKUs, styles or choices, in parts of less than a megabyte. */
+  /** The fingerprints of all SKUs, styles, or choices, in parts of less than a megabyte. */
   digest(): Generator<Uint8Array> {
-    return this.#things.export(entriesPerPart);
+    return this.#entities.export(entriesPerPart);
   }
 
-  /** @param digest that of another generation of the same list, in parts */
+  /** @param digest the digest of another generation's same list, in parts */
   async differenceFrom(digest: AsyncIterable<Uint8Array>): Promise<Difference> {
     let same = 0;
     let changed = 0;
     let removed = 0;
     for await (const part of digest) {
       forEachEntry(part, (high, low, value) => {
-        const place = this.#things.find(high, low);
-        if (place < 0) removed++;
-        else if (this.#things.get(place, fingerprint) === value) same++;
+        const offset = this.#entities.find(high, low);
+        if (offset < 0) removed++;
+        else if (this.#entities.get(offset, fingerprint) === value) same++;
         else changed++;
       });
     }
     return { total: this.size, added: this.size - same - changed, changed, removed };
   }
 
-  /** The fingerprints of what is not as in another generation, or only in one of the two. @returns undefined when there are more than `most` */
-  fingerprintsOfChanged(digest: AsyncIterable<Uint8Array>, most: number): Promise<number[] | undefined> {
-    return findDiffering(this.#things, digest, most);
+  /**
+   * The fingerprints of added, changed, and removed entities.
+   * @returns undefined if there are more than `max`
+   */
+  findDiffering(digest: AsyncIterable<Uint8Array>, max: number): Promise<number[] | undefined> {
+    return findDiffering(this.#entities, digest, max);
   }
 }
 
-/** Counts one, and keeps it as an example while there are few. */
-export function sight(sighting: Sighting, describe: () => string): void {
-  sighting.count++;
-  if (sighting.examples.length < reportedExamples) sighting.examples.push(describe());
+/** Increments the count, and keeps the first occurrences as examples. */
+function countOccurrence(occurrences: Occurrences, describe: () => string): void {
+  occurrences.count++;
+  if (occurrences.examples.length < reportedExamples) occurrences.examples.push(describe());
 }
 
-/** A style or a choice group by name: where it first was, whether a line or a style uses it, and of a style the SKUs that offer it. */
-type Uses = Map<string, { readonly where: string; isUsed: boolean; readonly skus: Sighting }>;
+/** How a style or a choice group is used. */
+interface Usage {
+  /** File and line of its first row. */
+  readonly where: string;
+  isUsed: boolean;
+  /** The SKUs that offer a style. */
+  readonly skus: Occurrences;
+}
 
-/** SKUs that are kept of those that offer a style. */
-const keptSkus = 20;
+/** SKUs kept as examples of those that offer a style. */
+const maxExampleSkus = 20;
 
-/** Keeps account of a whole feed. Lists come in the order choices, styles, lines. */
+/** Collects the statistics of a whole feed. Lists must come in the order choices, styles, lines. */
 export class FeedStatistics {
   readonly lists: Readonly<Record<ListName, ListStatistics>> = {
     pzlines: new ListStatistics("pzlines"),
     pzstyles: new ListStatistics("pzstyles"),
     pzchoices: new ListStatistics("pzchoices"),
   };
-  readonly #styles: Uses = new Map();
-  readonly #groups: Uses = new Map();
-  readonly #linesWithoutStyle: Sighting = { count: 0, examples: [] };
+  readonly #styles = new Map<string, Usage>();
+  readonly #groups = new Map<string, Usage>();
+  readonly #linesWithoutStyle: Occurrences = { count: 0, examples: [] };
 
-  /** Takes a row in. @returns the line at which its key was before; -1 when it is new */
+  /** Adds a row. @returns the line of an earlier row with the same key; -1 if there is none */
   add(list: ListName, row: FeedRow, file: string): number {
     const { line, values } = row;
-    const earlier = this.lists[list].add(row, file);
+    const earlierLine = this.lists[list].add(row, file);
     if (list === "pzchoices") addName(this.#groups, values[0], file, line);
     else if (list === "pzstyles") {
       addName(this.#styles, values[0], file, line);
@@ -161,18 +178,21 @@ export class FeedStatistics {
       const style = this.#styles.get(values[styleOfLine] ?? "");
       if (style !== undefined) {
         style.isUsed = true;
-        if (earlier < 0) countSku(style.skus, values[skuOfLine] ?? "");
-      } else sight(this.#linesWithoutStyle, () => `${file}:${line}: ${excerpt(values[styleOfLine] ?? "")}`);
+        if (earlierLine < 0) countSku(style.skus, values[skuOfLine] ?? "");
+      } else countOccurrence(this.#linesWithoutStyle, () => `${file}:${line}: ${excerpt(values[styleOfLine] ?? "")}`);
     }
-    return earlier;
+    return earlierLine;
   }
 
-  /** Which SKUs offer each style. */
+  /** The SKUs that offer each style. */
   *styleUsers(): Generator<StyleUsers> {
     for (const [style, { skus }] of this.#styles) yield { style, ...skus };
   }
 
-  /** @param digestOf that of the current generation; undefined when there is nothing to compare with */
+  /**
+   * @param digestOf returns the current generation's digest; undefined if there is nothing to
+   * compare with
+   */
   async report(
     files: readonly FileReport[],
     digestOf: (list: ListName) => AsyncIterable<Uint8Array> | undefined,
@@ -181,7 +201,7 @@ export class FeedStatistics {
       const digest = digestOf(list);
       return digest === undefined ? null : await this.lists[list].differenceFrom(digest);
     };
-    const { pzlines, pzstyles, pzchoices } = this.lists;
+    const sequences = listNames.map((list) => this.lists[list].nonNumericSequences);
     return {
       files,
       skus: await differenceOf("pzlines"),
@@ -193,11 +213,8 @@ export class FeedStatistics {
         unusedChoiceGroups: unused(this.#groups),
       },
       nonNumericSequences: {
-        count:
-          pzlines.nonNumericSequences.count + pzstyles.nonNumericSequences.count + pzchoices.nonNumericSequences.count,
-        examples: [pzlines, pzstyles, pzchoices]
-          .flatMap((list) => list.nonNumericSequences.examples)
-          .slice(0, reportedExamples),
+        count: sequences.reduce((sum, { count }) => sum + count, 0),
+        examples: sequences.flatMap(({ examples }) => examples).slice(0, reportedExamples),
       },
       statuses: Object.fromEntries(
         listNames.map((list) => [statusColumn(list), Object.fromEntries(this.lists[list].statuses)]),
@@ -209,20 +226,26 @@ export class FeedStatistics {
 const skuOfLine = lists.pzlines.columns.indexOf("sku_id");
 const styleOfLine = lists.pzlines.columns.indexOf("style_code");
 const choiceTypeOfStyle = lists.pzstyles.columns.indexOf("choice_type");
-const statusColumn = (list: ListName) => lists[list].columns.find((column) => column.endsWith("_status")) ?? "";
 
-function addName(uses: Uses, name = "", file: string, line: number): void {
-  if (!uses.has(name)) uses.set(name, { where: `${file}:${line}`, isUsed: false, skus: { count: 0, examples: [] } });
+function statusColumn(list: ListName): string {
+  return lists[list].columns.find((column) => column.endsWith("_status")) ?? "";
 }
 
-function countSku(skus: Sighting, sku: string): void {
+function addName(usages: Map<string, Usage>, name = "", file: string, line: number): void {
+  if (usages.has(name)) return;
+  usages.set(name, { where: `${file}:${line}`, isUsed: false, skus: { count: 0, examples: [] } });
+}
+
+function countSku(skus: Occurrences, sku: string): void {
   skus.count++;
-  // A copy: what was cut out of a piece of the file would keep all of it.
-  if (skus.examples.length < keptSkus) skus.examples.push(Buffer.from(sku).toString());
+  // Copies the SKU: a slice would keep the whole chunk of the file in memory.
+  if (skus.examples.length < maxExampleSkus) skus.examples.push(Buffer.from(sku).toString());
 }
 
-function unused(uses: Uses): Sighting {
-  const sighting: Sighting = { count: 0, examples: [] };
-  for (const [name, { where, isUsed }] of uses) if (!isUsed) sight(sighting, () => `${where}: ${excerpt(name)}`);
-  return sighting;
+function unused(usages: Map<string, Usage>): Occurrences {
+  const occurrences: Occurrences = { count: 0, examples: [] };
+  for (const [name, { where, isUsed }] of usages) {
+    if (!isUsed) countOccurrence(occurrences, () => `${where}: ${excerpt(name)}`);
+  }
+  return occurrences;
 }

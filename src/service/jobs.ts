@@ -29,7 +29,7 @@ export function personalizationImportJob(
   return { name: personalizationImportName, brand, source: hideCredentials(options.source), work };
 }
 
-const bySchedule: ImportMode = { isByHand: false, isForced: false };
+const bySchedule: ImportMode = { isManual: false, isForced: false };
 
 /** The jobs that the settings configure, in the order in which a new store wants them. */
 export function listJobs(config: Config, log: Log): PlannedJob[] {

@@ -162,7 +162,7 @@ for (const engine of engines) {
       expect(code).toBe(0);
       expect(JSON.parse(stdout)).toMatchObject({
         outcome: "succeeded",
-        notes: [expect.stringMatching(/^the oldest generation could not be removed, .+: .*foreign key/i)],
+        notes: [expect.stringMatching(/^cannot remove the oldest generation; .+: .*foreign key/i)],
       });
       expect(await mark()).toBe("C");
 

@@ -66,9 +66,9 @@ describe("the sample brand", () => {
     ["products", "price-number.json", /price-number\.json:\d+: variants\[0\]\.price: expected string, got \d/],
     ["products", "truncated.json", /truncated\.json:\d+: the file ends inside the document that starts at line \d+/],
     ["products", "bad-timestamp.json", /bad-timestamp\.json:1: updated_at: expected a timestamp/],
-    ["personalization", "short-row", /short-row\/pzlines\.csv:3: has 2 fields where the header has 4/],
-    ["personalization", "missing-column", /missing-column\/pzstyles\.csv:1: the header lacks choice_type/],
-    ["personalization", "missing-file", /missing-file: there is no pzchoices\.csv/],
+    ["personalization", "short-row", /short-row\/pzlines\.csv:3: has 2 fields, but the header has 4/],
+    ["personalization", "missing-column", /missing-column\/pzstyles\.csv:1: the header is missing choice_type/],
+    ["personalization", "missing-file", /missing-file: file not found: expected one of pzchoices\.csv/],
     ["personalization", "empty-sku", /empty-sku\/pzlines\.csv:3: sku_id: is empty/],
   ])("has broken cases whose errors name the place: %s %s", async (noun, name, message) => {
     const { code, stderr } = await pds(["import", noun, join(broken, name), "--dry-run"]);

@@ -1,10 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import { parse } from "csv-parse/sync";
 import fc from "fast-check";
-import { CsvReader, type CsvRecord, longestRecord, type Separator, separators } from "../../src/feed/csv.ts";
+import { CsvReader, type CsvRecord, maxRecordLength } from "../../src/feed/csv.ts";
+import { type Delimiter, delimiters } from "../../src/model/feed-format.ts";
 
-function readAll(pieces: readonly string[], separator?: Separator): CsvRecord[] {
-  const reader = new CsvReader("feed.csv", separator);
+function readAll(pieces: readonly string[], delimiter?: Delimiter): CsvRecord[] {
+  const reader = new CsvReader("feed.csv", delimiter);
   return [...pieces.flatMap((piece) => reader.push(piece)), ...reader.end()];
 }
 
@@ -29,7 +30,7 @@ const cuttings = (text: string, places: readonly number[]) => [
 
 interface Written {
   readonly text: string;
-  readonly separator: Separator;
+  readonly delimiter: Delimiter;
   readonly lineEnd: string;
   readonly expected: readonly { readonly line: number; readonly fields: string[] }[];
 }
@@ -41,10 +42,10 @@ interface Cell {
 
 /** Files as exports write them, and what is in them. */
 const file: fc.Arbitrary<Written> = fc
-  .tuple(fc.constantFrom(...separators), fc.constantFrom("\n", "\r\n", "\r"), fc.boolean())
-  .chain(([separator, lineEnd, isEndless]) => {
+  .tuple(fc.constantFrom(...delimiters), fc.constantFrom("\n", "\r\n", "\r"), fc.boolean())
+  .chain(([delimiter, lineEnd, isEndless]) => {
     // A file that is known by its CR to end lines in CR cannot have others.
-    const parts = ["a", "é😀", " ", "\0", '"', ...separators, ...(lineEnd === "\r" ? [] : ["\n", "\r", "\r\n"])];
+    const parts = ["a", "é😀", " ", "\0", '"', ...delimiters, ...(lineEnd === "\r" ? [] : ["\n", "\r", "\r\n"])];
     const cell = (...of: string[]): fc.Arbitrary<Cell> =>
       fc
         .record({
@@ -66,12 +67,12 @@ const file: fc.Arbitrary<Written> = fc
         line += empty;
         const raw = cells
           .map(({ value, isQuoted }) => (isQuoted ? `"${value.replaceAll('"', '""')}"` : value))
-          .join(separator);
+          .join(delimiter);
         if (raw !== "") expected.push({ line, fields: cells.map(({ value }) => value) });
         text += raw + lineEnd;
         line += raw.split(lineEnd.slice(-1)).length;
       });
-      return { text: isEndless ? text.slice(0, -lineEnd.length) : text, separator, lineEnd, expected };
+      return { text: isEndless ? text.slice(0, -lineEnd.length) : text, delimiter, lineEnd, expected };
     });
   });
 
@@ -80,8 +81,8 @@ const places = fc.array(fc.nat(), { maxLength: 8 });
 describe("a CSV file", () => {
   test("has the records that another parser finds in it, each with its line, however it is cut into pieces", () => {
     fc.assert(
-      fc.property(file, places, ({ text, separator, lineEnd, expected }, cuts) => {
-        const options = { delimiter: separator, record_delimiter: lineEnd, relax_column_count: true };
+      fc.property(file, places, ({ text, delimiter, lineEnd, expected }, cuts) => {
+        const options = { delimiter, record_delimiter: lineEnd, relax_column_count: true };
         const rows = parse(text, { ...options, skip_empty_lines: true });
         expect(rows).toEqual(expected.map(({ fields }) => fields));
         for (const pieces of cuttings(text, cuts)) expect(readAll(pieces)).toEqual([...expected]);
@@ -103,9 +104,9 @@ describe("a CSV file", () => {
     );
   });
 
-  const stray = "! a quote inside a field that is not quoted";
-  const behind = "! text behind a closing quote";
-  const open = "! the file ends inside this row: a closing quote is missing";
+  const stray = "! quote inside an unquoted field";
+  const behind = "! text after a closing quote";
+  const open = "! missing closing quote: the file ends inside this row";
   test.each<[string, string, ...[number, ...string[]][]]>([
     ["nothing", ""],
     ["nothing but empty lines", "\n\r\n\n"],
@@ -145,7 +146,7 @@ describe("a CSV file", () => {
     expect(wrong).toEqual({ line: 2, problem: stray.slice(2), text: '"1\n2",5"' });
   });
 
-  test.each<[string, string, Separator]>([
+  test.each<[string, string, Delimiter]>([
     ["a,b\n1;1;1,2\n", "commas", ","],
     ["a;b\n1,1,1;2\n", "semicolons", ";"],
     ["a\tb\n", "tabs", "\t"],
@@ -157,12 +158,12 @@ describe("a CSV file", () => {
     ["a;b,c;d\n", "more semicolons than commas", ";"],
     ["a\n1;2\n", "none", ","],
     ["", "nothing at all", ","],
-  ])("of the header %p is known to be separated by %s", (text, _, separator) => {
+  ])("of the header %p is known to be separated by %s", (text, _, delimiter) => {
     for (const pieces of cuttings(text, [])) {
       const reader = new CsvReader("feed.csv");
       for (const piece of pieces) reader.push(piece);
       reader.end();
-      expect(reader.separator).toBe(separator);
+      expect(reader.delimiter).toBe(delimiter);
     }
   });
 
@@ -174,7 +175,7 @@ describe("a CSV file", () => {
   });
 
   const block = "x".repeat(64 * 1024);
-  const tooLong = Array.from({ length: longestRecord / block.length + 1 }, () => block);
+  const tooLong = Array.from({ length: maxRecordLength / block.length + 1 }, () => block);
   test.each<[string, string, number]>([
     ["the header has no end", "", 1],
     ["the header has an open quote", '"', 1],
@@ -183,7 +184,7 @@ describe("a CSV file", () => {
     ["a line has no end, in CR", "a,b\r1,2\r", 3],
   ])("is refused, with name and line, when %s", (_, start, line) => {
     expect(() => readAll([start, ...tooLong])).toThrow(
-      `feed.csv:${line}: a row of over 1048576 characters; is a quote missing, or is it another file?`,
+      `feed.csv:${line}: row longer than 1048576 characters; a closing quote may be missing, or the file is not CSV`,
     );
   });
 

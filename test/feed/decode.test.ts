@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import fc from "fast-check";
-import { type Encoding, TextDecoding } from "../../src/feed/decode.ts";
+import { TextDecoding } from "../../src/feed/decode.ts";
+import { type Encoding, encodings } from "../../src/model/feed-format.ts";
 
 interface Decoded {
   readonly text?: string;
@@ -30,7 +31,6 @@ const encoders: Readonly<Record<Encoding, (text: string) => Buffer>> = {
   "utf-16be": (text) => Buffer.from(text, "utf16le").swap16(),
   "windows-1252": (text) => Buffer.from(Array.from(text, (character) => windows1252.get(character) ?? Number.NaN)),
 };
-const encodings = Object.keys(encoders) as Encoding[];
 const mark = "\ufeff";
 
 const header = "sku_id,style_code,style_display_seq,style_sku_status\n";
@@ -152,9 +152,9 @@ const lateLine = paddingLines + 2;
 
 describe("a file, in whatever pieces its bytes arrive, is refused", () => {
   const mixed = (line: number, byte: string) =>
-    `feed.csv:${line}: mixed encodings: UTF-8 until here, and then not (byte 0x${byte})`;
+    `feed.csv:${line}: mixed encodings: UTF-8 up to here, then invalid UTF-8 (byte 0x${byte})`;
   const mixedBack = (line: number, what: string) =>
-    `feed.csv:${line}: mixed encodings: mostly Windows-1252, but ${JSON.stringify(what)} is UTF-8; set the encoding if it is meant so`;
+    `feed.csv:${line}: mixed encodings: mostly Windows-1252, but ${JSON.stringify(what)} looks like UTF-8; set "encoding" if this is intended`;
   test.each<[string, Uint8Array, string]>([
     ["Windows-1252 below UTF-8", bytesOf(header, "é,ü,ö\nü\n", in1252("Café\n")), mixed(4, "e9")],
     ["that, far below", bytesOf(header, "é,ü,ö\n", padding, in1252("Café\n")), mixed(lateLine + 1, "e9")],
@@ -173,34 +173,30 @@ describe("a file, in whatever pieces its bytes arrive, is refused", () => {
       mixedBack(lateLine + 1, "â€™"),
     ],
     ["a degree sign of UTF-8", bytesOf(header, in1252("é,ö\n"), "5°\n"), mixedBack(3, "Â°")],
-    [
-      "an end in a character of UTF-8",
-      bytesOf(header, "é\né").subarray(0, -1),
-      "feed.csv:3: ends in the middle of a character",
-    ],
-    ["an end in the first such", bytesOf(header, "é").subarray(0, -1), "feed.csv:2: ends in the middle of a character"],
-    ["an end in an emoji", bytesOf(header, "é\n\n😀").subarray(0, -1), "feed.csv:4: ends in the middle of a character"],
+    ["an end in a character of UTF-8", bytesOf(header, "é\né").subarray(0, -1), "feed.csv:3: ends inside a character"],
+    ["an end in the first such", bytesOf(header, "é").subarray(0, -1), "feed.csv:2: ends inside a character"],
+    ["an end in an emoji", bytesOf(header, "é\n\n😀").subarray(0, -1), "feed.csv:4: ends inside a character"],
     [
       "an end far below",
       bytesOf(header, "é\n", padding, "日").subarray(0, -2),
-      `feed.csv:${lateLine + 1}: ends in the middle of a character`,
+      `feed.csv:${lateLine + 1}: ends inside a character`,
     ],
     [
       "an end in a unit of UTF-16",
       encoders["utf-16le"](`${mark}${header}ab`).subarray(0, -1),
-      "feed.csv:2: ends in the middle of a character",
+      "feed.csv:2: ends inside a character",
     ],
     [
       "an end in a pair of UTF-16",
       encoders["utf-16be"](`${header}ਅ\n😀`).subarray(0, -2),
-      "feed.csv:3: ends in the middle of a character",
+      "feed.csv:3: ends inside a character",
     ],
-    ["half a pair of UTF-16", encoders["utf-16le"](`${mark}${header}ਅ\nĊ\n\ud83dx\n`), "feed.csv:4: not UTF-16LE text"],
+    ["half a pair of UTF-16", encoders["utf-16le"](`${mark}${header}ਅ\nĊ\n\ud83dx\n`), "feed.csv:4: invalid UTF-16LE"],
   ])("for %s", (_, bytes, error) => expectDecoded(bytes, { error }));
 
   test.each<[string, Encoding, Uint8Array, string]>([
-    ["Windows-1252", "utf-8", bytesOf(header, in1252("é,ü\n")), "feed.csv:2: not UTF-8 text (byte 0xe9)"],
-    ["half a pair", "utf-16be", encoders["utf-16be"](`${header}\udc00`), "feed.csv:2: not UTF-16BE text"],
+    ["Windows-1252", "utf-8", bytesOf(header, in1252("é,ü\n")), "feed.csv:2: invalid UTF-8 (byte 0xe9)"],
+    ["half a pair", "utf-16be", encoders["utf-16be"](`${header}\udc00`), "feed.csv:2: invalid UTF-16BE"],
   ])("for %s where it was said to be %s", (_, encoding, bytes, error) => expectDecoded(bytes, { error }, encoding));
 
   test("for a mixture only while nobody said what it is", () => {
@@ -210,18 +206,18 @@ describe("a file, in whatever pieces its bytes arrive, is refused", () => {
 
   const junk = Uint8Array.from({ length: 5000 }, (_, index) => (index * index * 31 + index * 7) % 256);
   test.each<[string, Uint8Array, RegExp]>([
-    ["gzip", gzipSync(header), /: compressed by gzip: give its name the ending \.gz$/],
-    ["zstd", zstdCompressSync(header), /: compressed by zstd: give its name the ending \.zst$/],
-    ["a ZIP archive", bytesOf("PK\x03\x04", padding), /: a ZIP archive or an Excel workbook: export it as CSV$/],
-    ["an old Excel workbook", bytesOf([0xd0, 0xcf, 0x11, 0xe0], padding), /: an old Excel workbook: export it as CSV$/],
+    ["gzip", gzipSync(header), /: gzip-compressed; rename it to end in \.gz$/],
+    ["zstd", zstdCompressSync(header), /: zstd-compressed; rename it to end in \.zst$/],
+    ["a ZIP archive", bytesOf("PK\x03\x04", padding), /: a ZIP archive or an Excel workbook; export it as CSV$/],
+    ["an old Excel workbook", bytesOf([0xd0, 0xcf, 0x11, 0xe0], padding), /: an old Excel workbook; export it as CSV$/],
     ["a PDF", bytesOf("%PDF-1.7\n", padding), /: a PDF$/],
-    ["junk", junk, /: it begins with binary data$/],
-    ["a few bytes of junk", Uint8Array.of(0, 0xfe, 1, 0x80), /: it begins with binary data$/],
-    ["nothing but NUL", new Uint8Array(10_000), /: it begins with binary data$/],
+    ["junk", junk, /: starts with binary data$/],
+    ["a few bytes of junk", Uint8Array.of(0, 0xfe, 1, 0x80), /: starts with binary data$/],
+    ["nothing but NUL", new Uint8Array(10_000), /: starts with binary data$/],
   ])("for being %s", (_, bytes, reason) => {
     for (const pieces of cuttings(bytes)) {
       const { error } = decode(pieces);
-      expect(error).toStartWith("feed.csv: not text: ");
+      expect(error).toStartWith("feed.csv: not a text file: ");
       expect(error).toMatch(reason);
     }
   });

@@ -197,7 +197,7 @@ describe("a feed in a folder", () => {
       await writeFiles(world.feed, { "pzchoices.csv": feedFiles["pzchoices.csv"] });
       const { reason, ...failed } = await take(world);
       expect(failed).toMatchObject(isFailed);
-      expect(reason).toBe(`${world.feed}: there is no c.ndjson`);
+      expect(reason).toBe(`${world.feed}: file not found: expected c.ndjson`);
     },
     withinMs,
   );
@@ -214,7 +214,7 @@ describe("a feed in a folder", () => {
       await writeFiles(world.feed, { [other]: forms[ending]?.(feedFiles[name]) ?? "" });
       const { reason, ...failed } = await take(world);
       expect(failed).toMatchObject(isFailed);
-      expect(reason).toContain(`both ${join(world.feed, name)} and ${join(world.feed, other)} are there`);
+      expect(reason).toContain(`found ${join(world.feed, name)} and ${join(world.feed, other)}; keep only one of them`);
     },
     withinMs,
   );
@@ -249,13 +249,13 @@ describe("a feed in a folder", () => {
       await date(world.feed, minutesAgo(2), ...names);
       const isMissing = await run(world);
       expect(isMissing).toMatchObject(isLeft);
-      expect(isMissing.notes.join()).toContain(`${world.feed}: the marker done is not there yet`);
+      expect(isMissing.notes.join()).toContain(`${world.feed}: the marker file done does not exist yet`);
 
       await writeFiles(world.feed, { done: "" });
       await date(world.feed, minutesAgo(3), "done");
       const isOlder = await run(world);
       expect(isOlder).toMatchObject(isLeft);
-      expect(isOlder.notes.join()).toMatch(/the marker done is older than .*pzlines\.csv/);
+      expect(isOlder.notes.join()).toMatch(/the marker file done is older than .*pzlines\.csv/);
 
       await date(world.feed, minutesAgo(1), "done");
       expect(await run(world)).toMatchObject({ ...isTaken, notes: [] });
@@ -281,7 +281,9 @@ describe("a feed in a folder", () => {
       const world = await createWorld('marker = "done"');
       const refused = await importing(world, world.feed);
       expect(refused).toMatchObject(isFailed);
-      expect(refused.reason).toContain("the marker done is not there yet; --force takes it as it is");
+      expect(refused.reason).toContain(
+        "the marker file done does not exist yet; use --force to import the feed as it is",
+      );
       expect(await importing(world, world.feed, "--force")).toMatchObject(isTaken);
     },
     withinMs,
@@ -299,7 +301,7 @@ describe("a feed in a folder", () => {
       const packedAgain = await take(world);
       for (const same of [touched, packedAgain]) {
         expect(same).toMatchObject(isLeft);
-        expect(same.notes).toEqual([expect.stringContaining("there was nothing to do")]);
+        expect(same.notes).toEqual([expect.stringContaining("the feed has not changed since the last import")]);
       }
       expect(await importing(world, world.feed)).toMatchObject(isLeft);
       expect(await counts(world)).toEqual([0, 0, 0, 12]);
@@ -351,7 +353,7 @@ describe("a feed in a folder", () => {
       expect((await rollback(world)).code).toBe(0);
       for (const again of [await run(world), await importing(world, world.feed)]) {
         expect(again).toMatchObject(isLeft);
-        expect(again.notes.join()).toMatch(/rolled back, so it was left alone; --force takes it again/);
+        expect(again.notes.join()).toMatch(/since its import was rolled back; use --force to import it again/);
       }
       expect(await statusOf(world)).toBe("I");
       expect(await importing(world, world.feed, "--force")).toMatchObject(isTaken);
@@ -511,9 +513,7 @@ describe("a feed at an address", () => {
       web.asked.length = 0;
       const same = await take(world);
       expect(same).toMatchObject(isLeft);
-      expect(same.notes).toEqual([
-        `${web.source}: the same feed as the one that was imported last, so there was nothing to do`,
-      ]);
+      expect(same.notes).toEqual([`${web.source}: skipped: the feed has not changed since the last import`]);
       expect(web.asked.map(({ status }) => status)).toEqual([304, 304, 304]);
       for (const { headers } of web.asked) expect(headers[condition]).toBeString();
       expect(await spools(world)).toEqual([]);
@@ -561,8 +561,8 @@ describe("a feed at an address", () => {
   );
 
   test.concurrent.each([
-    ["with the default names", "", /: there is no pzchoices\.csv and no pzchoices\.ndjson/],
-    ["with names that were set", 'files = { pzchoices = "wanted.csv" }', /: there is no wanted\.csv$/],
+    ["with the default names", "", /: file not found: expected one of pzchoices\.csv, .+, pzchoices\.ndjson\.zst/],
+    ["with names that were set", 'files = { pzchoices = "wanted.csv" }', /: file not found: expected wanted\.csv$/],
   ])(
     "without one of its files is refused, %s",
     async (_, options, message) => {
@@ -608,7 +608,7 @@ describe("a feed at an address", () => {
     ["hangs up", /pzlines\.csv: .*closed/, (_, response) => hangUp(response)],
     [
       "sends less than it promised",
-      /pzlines\.csv: .*(closed|of 5000 bytes came)/,
+      /pzlines\.csv: .*(closed|of 5000 bytes)/,
       (time, response) => time > 1 && cutOff(response, linesWith("cut"), { "Content-Length": 5000, ETag: tagOfLines }),
     ],
   ];
@@ -659,7 +659,7 @@ describe("a feed at an address", () => {
       };
       const { notes, ...left } = await run(world);
       expect(left).toMatchObject(isLeft);
-      expect(notes).toEqual([expect.stringContaining(`${web.source}pzstyles.csv was changed while it was read`)]);
+      expect(notes).toEqual([expect.stringContaining(`${web.source}pzstyles.csv changed while being read`)]);
       expect(await spools(world)).toEqual([]);
       expect(await run(world)).toMatchObject({ code: 0, counts: 13, notes: [] });
     },
@@ -738,11 +738,11 @@ describe("a feed at an address", () => {
       const world = await createWorld('marker = "done"', web.source);
       const isMissing = await run(world);
       expect(isMissing).toMatchObject(isLeft);
-      expect(isMissing.notes.join()).toContain(`${web.source}: the marker done is not there yet`);
+      expect(isMissing.notes.join()).toContain(`${web.source}: the marker file done does not exist yet`);
       web.files.set("done", { content: "", changed: new Date("2023-12-31") });
       const isOlder = await run(world);
       expect(isOlder).toMatchObject(isLeft);
-      expect(isOlder.notes.join()).toContain(`the marker done is older than ${web.source}pzlines.csv`);
+      expect(isOlder.notes.join()).toContain(`the marker file done is older than ${web.source}pzlines.csv`);
       web.files.set("done", { content: "", changed: new Date("2024-01-02") });
       expect(await run(world)).toMatchObject(isTaken);
       // The same feed under another marker is the same feed.
@@ -834,12 +834,14 @@ describe("a feed in a bucket", () => {
       putFeed(store, "feeds/acme", { "pzlines.csv.gz": gzipSync(feedFiles["pzlines.csv"]) });
       const isTwice = await take(world);
       expect(isTwice).toMatchObject(isFailed);
-      expect(isTwice.reason).toContain("both s3://feeds/acme/pzlines.csv and s3://feeds/acme/pzlines.csv.gz are there");
+      expect(isTwice.reason).toContain(
+        "found s3://feeds/acme/pzlines.csv and s3://feeds/acme/pzlines.csv.gz; keep only one of them",
+      );
       store.objects.delete("feeds/acme/pzlines.csv");
       store.objects.delete("feeds/acme/pzlines.csv.gz");
       const isMissing = await take(world);
       expect(isMissing).toMatchObject(isFailed);
-      expect(isMissing.reason).toStartWith("s3://feeds/acme/: there is no pzlines.csv and no pzlines.ndjson");
+      expect(isMissing.reason).toStartWith("s3://feeds/acme/: file not found: expected one of pzlines.csv, ");
     },
     withinMs,
   );
@@ -852,11 +854,11 @@ describe("a feed in a bucket", () => {
       const world = await createWorld('marker = "done"', "s3://feeds/acme", store.environment);
       const isMissing = await run(world);
       expect(isMissing).toMatchObject(isLeft);
-      expect(isMissing.notes.join()).toContain("the marker done is not there yet");
+      expect(isMissing.notes.join()).toContain("the marker file done does not exist yet");
       store.objects.set("feeds/acme/done", { content: "", changed: new Date("2023-12-31") });
       const isOlder = await run(world);
       expect(isOlder).toMatchObject(isLeft);
-      expect(isOlder.notes.join()).toContain("the marker done is older than s3://feeds/acme/pzlines.csv");
+      expect(isOlder.notes.join()).toContain("the marker file done is older than s3://feeds/acme/pzlines.csv");
       store.objects.set("feeds/acme/done", { content: "" });
       expect(await run(world)).toMatchObject(isTaken);
     },
@@ -875,7 +877,7 @@ describe("a feed in a bucket", () => {
       };
       const { notes, ...left } = await run(world);
       expect(left).toMatchObject(isLeft);
-      expect(notes).toEqual([expect.stringContaining("s3://feeds/acme/pzlines.csv was changed while it was read")]);
+      expect(notes).toEqual([expect.stringContaining("s3://feeds/acme/pzlines.csv changed while being read")]);
       expect(await take(world)).toMatchObject(isTaken);
       expect(await statusOf(world)).toBe("new");
     },
@@ -976,7 +978,7 @@ describe("what is downloaded", () => {
       const world = await createWorld("", web.source);
       const { reason, ...failed } = await take(world);
       expect(failed).toMatchObject({ code: 1, outcome: "failed" });
-      expect(reason).toContain(`${web.source}pzlines.csv:1: the header lacks`);
+      expect(reason).toContain(`${web.source}pzlines.csv:1: the header is missing`);
       expect(sent(web)).toContain("/feed/pzlines.csv");
       expect(await readdir(world.temporary)).toEqual([]);
     },

@@ -174,50 +174,50 @@ describe("an import of personalization", () => {
     [
       "a gzip file that is cut",
       { "pzlines.csv.gz": gzipSync(longLines).subarray(0, -1000) },
-      /\/pzlines\.csv\.gz: not whole, or not gzip: unexpected end of file\n/,
+      /\/pzlines\.csv\.gz: truncated or not valid gzip: unexpected end of file\n/,
     ],
     [
       "a gzip file that lacks only its checksum",
       { "pzlines.csv.gz": gzipSync(lines).subarray(0, -8) },
-      /\/pzlines\.csv\.gz: not whole, or not gzip: unexpected end of file\n/,
+      /\/pzlines\.csv\.gz: truncated or not valid gzip: unexpected end of file\n/,
     ],
     [
       "a gzip file that is no gzip",
       { "pzlines.csv.gz": `${lines}CUP,SCRIPT,1,A\n` },
-      /\/pzlines\.csv\.gz: not whole, or not gzip: .+/,
+      /\/pzlines\.csv\.gz: truncated or not valid gzip: .+/,
     ],
-    ["a gzip file of nothing", { "pzlines.csv.gz": "" }, /\/pzlines\.csv\.gz: not whole, or not gzip: .+/],
+    ["a gzip file of nothing", { "pzlines.csv.gz": "" }, /\/pzlines\.csv\.gz: truncated or not valid gzip: .+/],
     ["a damaged gzip file", { "pzlines.csv.gz": damaged(gzipSync(longLines)) }, /\/pzlines\.csv\.gz: .+\n/],
     [
       "a gzip file with something behind it",
       { "pzlines.csv.gz": Buffer.concat([gzipSync(lines), Buffer.from("junk")]) },
-      /\/pzlines\.csv\.gz: not whole, or not gzip: .+/,
+      /\/pzlines\.csv\.gz: truncated or not valid gzip: .+/,
     ],
     [
       "a damaged zstd file",
       { "pzlines.csv.zst": damaged(zstdCompressSync(longLines)) },
-      /\/pzlines\.csv\.zst: not whole, or not zstd: .+/,
+      /\/pzlines\.csv\.zst: truncated or not valid zstd: .+/,
     ],
     [
       "a zstd file that is cut",
       { "pzlines.csv.zst": zstdCompressSync(longLines).subarray(0, -1000) },
-      /\/pzlines\.csv\.zst: not whole, or not zstd: .+/,
+      /\/pzlines\.csv\.zst: truncated or not valid zstd: .+/,
     ],
     [
       "a zstd file that is gzip",
       { "pzlines.csv.zst": gzipSync(lines) },
-      /\/pzlines\.csv\.zst: not whole, or not zstd: .+/,
+      /\/pzlines\.csv\.zst: truncated or not valid zstd: .+/,
     ],
     [
       "gzip under a plain name",
       { "pzlines.csv": gzipSync(lines) },
-      /\/pzlines\.csv: not text: compressed by gzip: .*\.gz\n/,
+      /\/pzlines\.csv: not a text file: gzip-compressed; .*\.gz\n/,
     ],
-    ["junk", { "pzstyles.csv": junk(1) }, /\/pzstyles\.csv: not text: it begins with binary data\n/],
+    ["junk", { "pzstyles.csv": junk(1) }, /\/pzstyles\.csv: not a text file: starts with binary data\n/],
     [
       "packed junk",
       { "pzchoices.csv.gz": gzipSync(junk(2)) },
-      /\/pzchoices\.csv\.gz: not text: it begins with binary data\n/,
+      /\/pzchoices\.csv\.gz: not a text file: starts with binary data\n/,
     ],
     [
       "junk behind a good beginning",
@@ -227,117 +227,117 @@ describe("an import of personalization", () => {
     [
       `a line of ${plainLineBytes / megabyte} megabytes`,
       { "pzlines.csv": longLine },
-      /\/pzlines\.csv:5: a row of over 1048576 characters; /,
+      /\/pzlines\.csv:5: row longer than 1048576 characters; /,
     ],
     [
       "a packed line of a gigabyte",
       { "pzlines.csv.gz": longLinePacked },
-      /\/pzlines\.csv\.gz:5: a row of over 1048576 characters; /,
+      /\/pzlines\.csv\.gz:5: row longer than 1048576 characters; /,
     ],
     [
       `a header of ${plainLineBytes / megabyte} megabytes`,
       { "pzlines.csv": writing(repeated(x, plainLineBytes / megabyte)) },
-      /\/pzlines\.csv:1: a row of over 1048576 characters; /,
+      /\/pzlines\.csv:1: row longer than 1048576 characters; /,
     ],
     [
       "a NUL in a value",
       { "pzlines.csv": `${lines}A\0B,SCRIPT,1,A\n` },
-      /\/pzlines\.csv:5: sku_id: holds a NUL character: "A\\u0000B,/,
+      /\/pzlines\.csv:5: sku_id: contains a NUL character: "A\\u0000B,/,
     ],
     [
       "nothing but NUL",
       { "pzlines.csv": new Uint8Array(100_000) },
-      /\/pzlines\.csv: not text: it begins with binary data\n/,
+      /\/pzlines\.csv: not a text file: starts with binary data\n/,
     ],
     [
       "UTF-8 and then Windows-1252",
       { "pzlines.csv": Buffer.concat([Buffer.from(`${lines}É,É,1,Ö\n`), in1252("Café,SCRIPT,1,A\n")]) },
-      /\/pzlines\.csv:6: mixed encodings: UTF-8 until here, and then not \(byte 0xe9\)\n/,
+      /\/pzlines\.csv:6: mixed encodings: UTF-8 up to here, then invalid UTF-8 \(byte 0xe9\)\n/,
     ],
     [
       "Windows-1252 and then UTF-8",
       { "pzlines.csv": Buffer.concat([in1252(`${lines}Ö,SCRIPT,1,A\n`), Buffer.from("Café,SCRIPT,1,A\n")]) },
-      /\/pzlines\.csv:6: mixed encodings: mostly Windows-1252, but "Ã©" is UTF-8; /,
+      /\/pzlines\.csv:6: mixed encodings: mostly Windows-1252, but "Ã©" looks like UTF-8; /,
     ],
     [
       "only a header",
       { "pzlines.csv": `${header}\n` },
-      /\/pzlines\.csv: has a header and no rows, so nothing was changed\n/,
+      /\/pzlines\.csv: the file has a header but no rows, so nothing was changed\n/,
     ],
     [
       "only a header, of choices",
       { "pzchoices.csv": choices.split("\n")[0] },
-      /\/pzchoices\.csv: has a header and no rows/,
+      /\/pzchoices\.csv: the file has a header but no rows/,
     ],
     [
       "a column that is there twice",
       { "pzlines.csv": lines.replace(",style_code,", ",style_code,Style_Code,") },
-      /\/pzlines\.csv:1: the header has style_code twice \(as style_code and Style_Code\)\n/,
+      /\/pzlines\.csv:1: the header has a duplicate column style_code \(as style_code and Style_Code\)\n/,
     ],
     [
       "ten million columns",
       { "pzlines.csv": writing(repeated(`${header},`, 1), repeated("c,".repeat(manyColumns / 100), 100)) },
-      /\/pzlines\.csv:1: a row of over 1048576 characters; /,
+      /\/pzlines\.csv:1: row longer than 1048576 characters; /,
     ],
     [
       "a hundred thousand columns",
       { "pzlines.csv": `${"c,".repeat(100_000)}\n` },
-      /\/pzlines\.csv:1: the header lacks sku_id, .*; it has c, c, .{1,100}\n/,
+      /\/pzlines\.csv:1: the header is missing sku_id, .*; it has c, c, .{1,100}\n/,
     ],
     [
       "a row of ten million separators",
       { "pzlines.csv": writing(repeated(lines, 1), repeated(",".repeat(manyColumns / 100), 100), repeated("\n", 1)) },
-      /\/pzlines\.csv:5: a row of over 1048576 characters; /,
+      /\/pzlines\.csv:5: row longer than 1048576 characters; /,
     ],
     [
       "a row of a million separators",
       { "pzlines.csv": `${lines}${",".repeat(1_000_000)}\n` },
-      /\/pzlines\.csv:5: has 1000001 fields where the header has 4: ",,,,.{0,100}\n/,
+      /\/pzlines\.csv:5: has 1000001 fields, but the header has 4: ",,,,.{0,100}\n/,
     ],
     [
       "ten million quotes",
       { "pzlines.csv": `${lines}${'"'.repeat(10_000_001)}` },
-      /\/pzlines\.csv:5: a row of over 1048576 characters; /,
+      /\/pzlines\.csv:5: row longer than 1048576 characters; /,
     ],
     [
       "another file's content",
       { "pzlines.csv": styles },
-      /\/pzlines\.csv:1: the header lacks sku_id, .*; it has style_code, line_status, .*: it looks like pzstyles\n/,
+      /\/pzlines\.csv:1: the header is missing sku_id, .*; it has style_code, line_status, .*; this looks like pzstyles\n/,
     ],
     [
       "another file's content of as many columns",
       { "pzlines.csv": choices },
-      /\/pzlines\.csv:1: .*it looks like pzchoices\n/,
+      /\/pzlines\.csv:1: .*this looks like pzchoices\n/,
     ],
     [
       "no header",
       { "pzlines.csv": rows.join("\n") },
-      /\/pzlines\.csv:1: there is no header: the first line is "MUG, SCRIPT, 10, A", expected sku_id, style_code, /,
+      /\/pzlines\.csv:1: no header: the first line is "MUG, SCRIPT, 10, A", expected sku_id, style_code, /,
     ],
     [
       "nothing in a file",
       { "pzchoices.csv": "" },
-      /\/pzchoices\.csv: empty; expected a header of choice_type, .*, so nothing was changed\n/,
+      /\/pzchoices\.csv: the file is empty; expected the header choice_type, .*, so nothing was changed\n/,
     ],
     [
       "nothing but a mark in a file",
       { "pzlines.csv": "\ufeff" },
-      /\/pzlines\.csv: empty; expected a header of sku_id, /,
+      /\/pzlines\.csv: the file is empty; expected the header sku_id, /,
     ],
     [
       "nothing but empty lines in a file",
       { "pzlines.csv": "\n\r\n\n" },
-      /\/pzlines\.csv: empty; expected a header of sku_id, /,
+      /\/pzlines\.csv: the file is empty; expected the header sku_id, /,
     ],
     [
       "nothing in a packed file",
       { "pzlines.csv.gz": gzipSync("") },
-      /\/pzlines\.csv\.gz: empty; expected a header of sku_id, /,
+      /\/pzlines\.csv\.gz: the file is empty; expected the header sku_id, /,
     ],
     [
       "an open quote",
       { "pzlines.csv": `${lines}"A,SCRIPT,1,A\n` },
-      /\/pzlines\.csv:5: the file ends inside this row: a closing quote is missing: /,
+      /\/pzlines\.csv:5: missing closing quote: the file ends inside this row: /,
     ],
   ])(
     "is refused for %s, tells where and why, changes nothing and takes little memory",
@@ -366,9 +366,9 @@ describe("an import of personalization", () => {
     ["no last line end", "", (csv) => csv.trimEnd(), undefined],
     ["blank lines", "", (csv) => `\n\n${csv.replaceAll("\n", "\n\n")}`, undefined],
     ["a mark of UTF-8", "", (csv) => `\ufeff${csv}`, undefined],
-    ["semicolons", "", (csv) => csv.replaceAll(",", ";"), /\/pzlines\.csv: separated by ";"\n/],
-    ["tabs", "", (csv) => csv.replaceAll(",", "\t"), /\/pzlines\.csv: separated by "\\t"\n/],
-    ["pipes", "", (csv) => csv.replaceAll(",", "|"), /\/pzlines\.csv: separated by "\|"\n/],
+    ["semicolons", "", (csv) => csv.replaceAll(",", ";"), /\/pzlines\.csv: read with delimiter ";"\n/],
+    ["tabs", "", (csv) => csv.replaceAll(",", "\t"), /\/pzlines\.csv: read with delimiter "\\t"\n/],
+    ["pipes", "", (csv) => csv.replaceAll(",", "|"), /\/pzlines\.csv: read with delimiter "\|"\n/],
     ["UTF-16 with a mark", "", (csv) => Buffer.from(`\ufeff${csv}`, "utf16le"), /\/pzlines\.csv: read as utf-16le\n/],
     ["UTF-16 without a mark", "", inUtf16be, /\/pzlines\.csv: read as utf-16be\n/],
     ["Windows-1252", "", in1252, /\/pzlines\.csv: read as windows-1252\n/],
@@ -384,7 +384,7 @@ describe("an import of personalization", () => {
       "packed semicolons in Windows-1252",
       ".gz",
       (csv) => gzipSync(in1252(csv.replaceAll(",", ";"))),
-      /\/pzlines\.csv\.gz: read as windows-1252\n(.*\n)*.*\/pzlines\.csv\.gz: separated by ";"\n/,
+      /\/pzlines\.csv\.gz: read as windows-1252\n(.*\n)*.*\/pzlines\.csv\.gz: read with delimiter ";"\n/,
     ],
   ])("takes a file with %s as it takes any other, and tells what is special", async (_, ending, write, note) => {
     const sku = `CASE-${cases++}`;
@@ -399,7 +399,7 @@ describe("an import of personalization", () => {
   test("reads a file without header by position when it is forced", async () => {
     const { code, stderr } = await importing({ "pzlines.csv": rows.join("\n").replace(",I", ",X") }, "--force");
     expect(stderr).toMatch(
-      /\/pzlines\.csv:1: there is no header, so the columns were read as sku_id, style_code, style_display_seq, style_sku_status\n/,
+      /\/pzlines\.csv:1: no header; columns read as sku_id, style_code, style_display_seq, style_sku_status\n/,
     );
     expect(code).toBe(0);
     expect(await answers()).toEqual(
@@ -411,7 +411,7 @@ describe("an import of personalization", () => {
     await importing({});
     expect(await answer("MUG")).toContain('"choice_value":"Heart"');
     const { code, stderr } = await importing({ "pzchoices.csv": "" }, "--force");
-    expect(stderr).toMatch(/\/pzchoices\.csv: empty; expected a header of /);
+    expect(stderr).toMatch(/\/pzchoices\.csv: the file is empty; expected the header /);
     expect(code).toBe(0);
     expect(JSON.parse(await answer("MUG"))).toMatchObject({ pzlines: { length: 2 }, pzchoices: [] });
   });
@@ -419,7 +419,7 @@ describe("an import of personalization", () => {
   test("does not take another file's content for a file without header, even when it is forced", async () => {
     await importing({});
     const { code, stderr } = await importing({ "pzlines.csv": choices }, "--force");
-    expect(stderr).toMatch(/it looks like pzchoices/);
+    expect(stderr).toMatch(/this looks like pzchoices/);
     expect(code).toBe(1);
     expect(await answers()).toEqual(good);
   });

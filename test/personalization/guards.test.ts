@@ -67,43 +67,43 @@ const refusals: readonly [string, Shape | undefined, Shape, string, string[]][] 
     {},
     { skus: 31 },
     "/dev/null",
-    ["9 of 40 SKUs would vanish (max_removed_share allows 20 %)"],
+    ["9 of 40 SKUs would be removed (max_removed_share allows 20%)"],
   ],
   [
     "of which too many styles would vanish",
     {},
     { styles: 23 },
     "/dev/null",
-    ["7 of 30 styles would vanish (max_removed_share allows 20 %)"],
+    ["7 of 30 styles would be removed (max_removed_share allows 20%)"],
   ],
   [
     "of which too many choices would vanish",
     {},
     { choices: 19 },
     "/dev/null",
-    ["6 of 25 choices would vanish (max_removed_share allows 20 %)"],
+    ["6 of 25 choices would be removed (max_removed_share allows 20%)"],
   ],
   [
     "beyond the share that is set",
     {},
     { skus: 35 },
     tenth,
-    ["5 of 40 SKUs would vanish (max_removed_share allows 10 %)"],
+    ["5 of 40 SKUs would be removed (max_removed_share allows 10%)"],
   ],
   [
     "of just twenty SKUs",
     { skus: 20 },
     { skus: 15 },
     "/dev/null",
-    ["5 of 20 SKUs would vanish (max_removed_share allows 20 %)"],
+    ["5 of 20 SKUs would be removed (max_removed_share allows 20%)"],
   ],
-  ["with a row that is rejected", {}, { rejected: 1 }, "/dev/null", ["1 of 96 were rejected"]],
+  ["with a row that is rejected", {}, { rejected: 1 }, "/dev/null", ["1 of 96 rows were rejected"]],
   [
     "with more rows rejected than is set",
     undefined,
     { skus: 5, styles: 3, choices: 2, rejected: 11 },
     half,
-    ["11 of 21 were rejected (max_rejected_share allows 50 %)"],
+    ["11 of 21 rows were rejected (max_rejected_share allows 50%)"],
   ],
   [
     "with more than one thing to be said against it",
@@ -111,9 +111,9 @@ const refusals: readonly [string, Shape | undefined, Shape, string, string[]][] 
     { skus: 1, choices: 1, rejected: 2 },
     "/dev/null",
     [
-      "2 of 34 were rejected",
-      "39 of 40 SKUs would vanish (max_removed_share allows 20 %)",
-      "24 of 25 choices would vanish (max_removed_share allows 20 %)",
+      "2 of 34 rows were rejected",
+      "39 of 40 SKUs would be removed (max_removed_share allows 20%)",
+      "24 of 25 choices would be removed (max_removed_share allows 20%)",
     ],
   ],
   [
@@ -121,36 +121,44 @@ const refusals: readonly [string, Shape | undefined, Shape, string, string[]][] 
     undefined,
     noChoices,
     "/dev/null",
-    ["FOLDER/pzchoices.csv: has a header and no rows"],
+    ["FOLDER/pzchoices.csv: the file has a header but no rows"],
   ],
   [
     "without styles, the first of a brand",
     undefined,
     noStyles,
     everything,
-    ["FOLDER/pzstyles.csv: has a header and no rows"],
+    ["FOLDER/pzstyles.csv: the file has a header but no rows"],
   ],
   [
     "without choices, where there were some",
     { choices: 3 },
     noChoices,
     everything,
-    ["FOLDER/pzchoices.csv: has a header and no rows"],
+    ["FOLDER/pzchoices.csv: the file has a header but no rows"],
   ],
   [
     "without lines, the first of a brand",
     undefined,
     noLines,
     everything,
-    ["FOLDER/pzlines.csv: has a header and no rows"],
+    ["FOLDER/pzlines.csv: the file has a header but no rows"],
   ],
-  ["without lines, where there were some", {}, noLines, everything, ["FOLDER/pzlines.csv: has a header and no rows"]],
+  [
+    "without lines, where there were some",
+    {},
+    noLines,
+    everything,
+    ["FOLDER/pzlines.csv: the file has a header but no rows"],
+  ],
   [
     "with a file that is blank",
     {},
     blankChoices,
     everything,
-    ["FOLDER/pzchoices.csv: empty; expected a header of choice_type, choice_status, choice_display_seq, choice_value"],
+    [
+      "FOLDER/pzchoices.csv: the file is empty; expected the header choice_type, choice_status, choice_display_seq, choice_value",
+    ],
   ],
 ];
 
@@ -276,7 +284,7 @@ for (const engine of enginesInTurn) {
       const feed = await writtenFeed({ ...noLines, mark: "next" });
       expect(await importing(feed, [], everything, brand)).toMatchObject({
         code: 1,
-        report: { reason: `${feed}/pzlines.csv: has a header and no rows, so nothing was changed` },
+        report: { reason: `${feed}/pzlines.csv: the file has a header but no rows, so nothing was changed` },
       });
     });
 
@@ -288,7 +296,7 @@ for (const engine of enginesInTurn) {
       expect(await importing(feed, [], "/dev/null", await brandWith({ choices: 20 }))).toMatchObject({
         code: 1,
         report: {
-          reason: "20 of 20 choices would vanish (max_removed_share allows 20 %), so nothing was changed",
+          reason: "20 of 20 choices would be removed (max_removed_share allows 20%), so nothing was changed",
         },
       });
     });

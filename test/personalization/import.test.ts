@@ -80,7 +80,7 @@ for (const engine of engines) {
       const pzlines = "extra,style_sku_status,sku_id,style_display_seq,more,style_code\nx,A,MUG,1,y,BLOCK\n";
       const { code, stderr } = await importing({ ...feedFiles, "pzlines.csv": pzlines });
       expect(code).toBe(0);
-      expect(stderr).toMatch(/pzlines\.csv: unknown columns, left out: extra, more/);
+      expect(stderr).toMatch(/pzlines\.csv: ignored unknown columns: extra, more/);
       expect(JSON.parse(await answer("MUG")).pzlines).toEqual([
         { sku_id: "MUG", style_code: "BLOCK", style_display_seq: "1", style_sku_status: "A" },
       ]);
@@ -123,33 +123,41 @@ for (const engine of engines) {
 
     const { "pzlines.csv": lines, "pzstyles.csv": styles } = feedFiles;
     const refusals: [string, Files, RegExp][] = [
-      ["a missing file", { "pzchoices.csv": undefined }, /there is no pzchoices\.csv and no pzchoices\.ndjson/],
-      ["a file that is there twice", { "pzlines.ndjson": "" }, /both .*pzlines\.csv and .*pzlines\.ndjson are there/],
+      [
+        "a missing file",
+        { "pzchoices.csv": undefined },
+        /file not found: expected one of pzchoices\.csv, .+, pzchoices\.ndjson\.zst/,
+      ],
+      [
+        "a file that is there twice",
+        { "pzlines.ndjson": "" },
+        /found .*pzlines\.csv and .*pzlines\.ndjson; keep only one of them/,
+      ],
       [
         "a missing column",
         { "pzstyles.csv": styles.replace("choice_type", "group") },
-        /pzstyles\.csv:1: the header lacks choice_type; it has/,
+        /pzstyles\.csv:1: the header is missing choice_type; it has/,
       ],
       [
         "a column that is there twice",
         { "pzlines.csv": lines.replace("sku_id,", "sku_id,sku_id,") },
-        /pzlines\.csv:1: the header has sku_id twice/,
+        /pzlines\.csv:1: the header has a duplicate column sku_id/,
       ],
-      ["an empty file", { "pzchoices.csv": "" }, /pzchoices\.csv: empty; expected a header of choice_type,/],
+      ["an empty file", { "pzchoices.csv": "" }, /pzchoices\.csv: the file is empty; expected the header choice_type,/],
       [
         "an empty NDJSON file",
         { "pzlines.csv": undefined, "pzlines.ndjson": "" },
-        /pzlines\.ndjson: empty; an empty list is written as \[\]/,
+        /pzlines\.ndjson: the file is empty; write an empty list as \[\]/,
       ],
       [
         "a row too short",
         { "pzlines.csv": linesOf(line("A"), "B,C,1") },
-        /pzlines\.csv:3: has 3 fields where the header has 4/,
+        /pzlines\.csv:3: has 3 fields, but the header has 4/,
       ],
       [
         "a row too long",
         { "pzlines.csv": linesOf(`${line("A")},x`) },
-        /pzlines\.csv:2: has 5 fields where the header has 4/,
+        /pzlines\.csv:2: has 5 fields, but the header has 4/,
       ],
       ["an empty SKU", { "pzlines.csv": linesOf(line("A"), line("")) }, /pzlines\.csv:3: sku_id: is empty/],
       [
@@ -157,7 +165,7 @@ for (const engine of engines) {
         { "pzlines.csv": linesOf(line("x".repeat(256))) },
         /pzlines\.csv:2: sku_id: is longer than 255 characters/,
       ],
-      ["a NUL", { "pzlines.csv": linesOf(line("A\0")) }, /pzlines\.csv:2: sku_id: holds a NUL character/],
+      ["a NUL", { "pzlines.csv": linesOf(line("A\0")) }, /pzlines\.csv:2: sku_id: contains a NUL character/],
       ["an open quote", { "pzlines.csv": linesOf(line("A"), '"B,C,1,A') }, /pzlines\.csv:\d+: .*[Qq]uot/],
       ["a stray quote", { "pzlines.csv": linesOf('A"B,C,1,A') }, /pzlines\.csv:2: .*[Qq]uot/],
       [
@@ -178,12 +186,12 @@ for (const engine of engines) {
       [
         "no JSON in NDJSON",
         { "pzlines.csv": undefined, "pzlines.ndjson": "sku_id,style_code" },
-        /pzlines\.ndjson:1: not JSON/,
+        /pzlines\.ndjson:1: invalid JSON/,
       ],
       [
         "bytes that are no text",
         { "pzchoices.csv": new Uint8Array([0x00, 0xfe, 0x01, 0x80]) },
-        /pzchoices\.csv: not text: it begins with binary data/,
+        /pzchoices\.csv: not a text file: starts with binary data/,
       ],
     ];
     describe("of a wrong feed", () => {

@@ -315,7 +315,7 @@ for (const engine of engines) {
       expect({ accepted, rejected }).toEqual({ accepted: 3, rejected: 7 + 6 + 25 });
       expect(rejections.slice(0, 3)).toEqual([
         {
-          reason: "has 3 fields where the header has 4",
+          reason: "has 3 fields, but the header has 4",
           rows: 7,
           examples: short.slice(0, 5).map((text, index) => ({ file, line: 3 + index, text: JSON.stringify(text) })),
         },
@@ -326,13 +326,13 @@ for (const engine of engines) {
           examples: empty.slice(0, 5).map((text, index) => ({ file, line: 10 + index, text: JSON.stringify(text) })),
         },
         {
-          reason: "has 5 fields where the header has 4",
+          reason: "has 5 fields, but the header has 4",
           rows: 1,
           examples: [{ file, line: 16, text: JSON.stringify(long[0]) }],
         },
       ]);
       expect(rejections).toHaveLength(21);
-      expect(rejections[19]).toMatchObject({ reason: "has 22 fields where the header has 4", rows: 1 });
+      expect(rejections[19]).toMatchObject({ reason: "has 22 fields, but the header has 4", rows: 1 });
       expect(rejections[20]).toMatchObject({ reason: "other reasons", rows: 25 - 18 });
       expect(rejections[20].examples.map(({ line }: { line: number }) => line)).toEqual([34, 35, 36, 37, 38]);
       expect(await answer("RIGHT")).toMatchObject({ pzlines: [{ style_code: "STAMP" }] });
@@ -371,7 +371,7 @@ for (const engine of engines) {
         "pzlines.csv": lines.replaceAll(",", ";").replace("\n", ";more\n").replace(/\n$/, ";x\n"),
       });
       const file = join(folder, `feed-${feeds - 1}`, "pzlines.csv");
-      expect(notes).toEqual([`${file}: unknown columns, left out: more`, `${file}: separated by ";"`]);
+      expect(notes).toEqual([`${file}: ignored unknown columns: more`, `${file}: read with delimiter ";"`]);
     });
 
     test("for people goes to standard output, and the problems to standard error", async () => {
@@ -410,7 +410,7 @@ for (const engine of engines) {
       expect(stdout).toBe("");
       expect(stderr).toContain('sku_id: is empty: ",STAMP,1,A"\n');
       expect(stderr).toMatch(/^SKUs: 1 \(0 added, 1 changed, 1 removed\)$/m);
-      expect(stderr).toEndWith("pds: personalization-import: 1 of 4 were rejected, so nothing was changed\n");
+      expect(stderr).toEndWith("pds: personalization-import: 1 of 4 rows were rejected, so nothing was changed\n");
     });
 
     test("stays with the run, whether the import ended well or not", async () => {

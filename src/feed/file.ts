@@ -1,0 +1,88 @@
+import { stat } from "node:fs/promises";
+import { ServiceError } from "../errors.ts";
+import { type Compression, compressionExtensions, type Encoding } from "../model/feed-format.ts";
+import { TextDecoding } from "./decode.ts";
+
+const extensions = Object.values(compressionExtensions);
+
+/** The names a data file may have: CSV or NDJSON, optionally compressed. */
+export function dataFileNames(name: string): string[] {
+  return ["csv", "ndjson"].flatMap((format) => ["", ...extensions].map((end) => `${name}.${format}${end}`));
+}
+
+/** Whether a file holds NDJSON rather than CSV, by its name. */
+export function isNdjson(name: string): boolean {
+  const compression = compressionOf(name);
+  const plainName = compression === undefined ? name : name.slice(0, -compressionExtensions[compression].length);
+  return /\.(ndjson|jsonl)$/i.test(plainName);
+}
+
+function compressionOf(name: string): Compression | undefined {
+  const compressions = Object.keys(compressionExtensions) as Compression[];
+  return compressions.find((compression) => name.toLowerCase().endsWith(compressionExtensions[compression]));
+}
+
+/** @throws ServiceError `invalid_input` if there is no such file. */
+export async function checkFile(path: string): Promise<void> {
+  const stats = await stat(path).catch((cause: NodeJS.ErrnoException) => {
+    throw new ServiceError("invalid_input", `${path}: ${cause.code === "ENOENT" ? "no such file" : cause.message}`);
+  });
+  if (!stats.isFile()) throw new ServiceError("invalid_input", `${path}: not a file`);
+}
+
+/**
+ * Reads a file's bytes, decompressed if its name has a compression extension.
+ * @param name the name for messages
+ * @param onRead receives the bytes as stored
+ * @throws ServiceError `invalid_input` if it cannot be decompressed.
+ */
+export async function* readBytes(
+  path: string,
+  name = path,
+  onRead: (bytes: Uint8Array) => void = () => {},
+): AsyncGenerator<Uint8Array> {
+  const compression = compressionOf(name);
+  const stored = Bun.file(path)
+    .stream()
+    .pipeThrough(
+      new TransformStream<Uint8Array, Uint8Array>({
+        transform(bytes, controller) {
+          onRead(bytes);
+          controller.enqueue(bytes);
+        },
+      }),
+    );
+  if (compression === undefined) {
+    yield* stored;
+    return;
+  }
+  // The runtime supports zstd, but the type's list of formats lacks it.
+  const decompress = new DecompressionStream(compression as "gzip") as unknown;
+  try {
+    yield* stored.pipeThrough(decompress as ReadableWritablePair<Uint8Array, Uint8Array>);
+  } catch (cause) {
+    const reason = (cause as Error).message;
+    throw new ServiceError("invalid_input", `${name}: truncated or not valid ${compression}: ${reason}`, { cause });
+  }
+}
+
+/**
+ * Reads a file's text in chunks, without its byte order mark.
+ * @throws ServiceError `invalid_input` if it is not text in this encoding.
+ */
+export async function* readText(path: string, encoding: Encoding): AsyncGenerator<string> {
+  const decoding = new TextDecoding(path, encoding);
+  for await (const bytes of readBytes(path)) yield decoding.push(bytes);
+  yield decoding.end();
+}
+
+/** A file's size in bytes, and the checksum of its bytes as stored. */
+export async function checksum(path: string): Promise<{ readonly bytes: number; readonly sha256: string }> {
+  const hasher = new Bun.CryptoHasher("sha256");
+  let bytes = 0;
+  for await (const chunk of Bun.file(path).stream()) {
+    hasher.update(chunk);
+    bytes += chunk.length;
+  }
+  return { bytes, sha256: hasher.digest("hex") };
+}

@@ -1,0 +1,30 @@
+import type { PersonalizationOptions } from "../config/index.ts";
+import type { FeedRequest, KnownFiles } from "../feed/delivery.ts";
+import { dataFileNames } from "../feed/file.ts";
+import { type ListName, listNames } from "../model/personalization.ts";
+
+/** What is stored of an imported feed, so that the next import recognizes it. */
+export interface FeedState {
+  readonly files: KnownFiles<ListName>;
+  /** How the files were read: with other options, the same files are a different feed. */
+  readonly format: string;
+}
+
+/** The options that determine how files are read. */
+export function formatOf({ encoding, separator, aliases }: PersonalizationOptions): string {
+  return JSON.stringify({ encoding, separator, aliases });
+}
+
+export function toFeedRequest({
+  source,
+  files,
+  marker,
+  settle_seconds,
+}: PersonalizationOptions): FeedRequest<ListName> {
+  const fileNames = {} as Record<ListName, readonly string[]>;
+  for (const list of listNames) {
+    const configured = files[list];
+    fileNames[list] = configured === undefined ? dataFileNames(list) : [configured];
+  }
+  return { source, fileNames, marker, settleSeconds: settle_seconds };
+}
