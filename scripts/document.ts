@@ -98,7 +98,7 @@ async function describeLogEvents(): Promise<string> {
   for (const file of [...new Bun.Glob("**/*.{ts,tsx}").scanSync(join(root, "src"))].sort()) {
     const text = await Bun.file(join(root, "src", file)).text();
     for (const [, level = "", call = ""] of text.matchAll(/\blog\.(debug|info|warn|error)\((.*?)\);?$/gms)) {
-      const message = call.match(/(`[^]*`|"(?:[^"\\]|\\.)*")[\s,)]*$/)?.[1]?.slice(1, -1);
+      const message = call.match(/(`.*`|"(?:[^"\\]|\\.)*")[\s,)]*$/s)?.[1]?.slice(1, -1);
       if (message !== undefined) rows.push([level, message.replace(/\$\{[^}]*\}/g, "…"), code(`src/${file}`)]);
     }
   }

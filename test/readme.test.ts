@@ -20,14 +20,22 @@ const freshPages = ["README.md", "docs/tutorial.md", "packages/platform-stand-in
 interface Block {
   readonly language: string;
   readonly text: string;
+  /** What the block that follows at once shows as output. */
+  readonly output: string | undefined;
 }
 
 /** The code blocks of a page, without the indentation that they have in a list. */
 function blocksOf(markdown: string): Block[] {
-  return [...markdown.matchAll(/^( *)```(\w+)\n(.*?)^\1```$/gms)].map(([, indent = "", language = "", text = ""]) => ({
-    language,
-    text: text.replace(new RegExp(`^${indent}`, "gm"), ""),
-  }));
+  const found = [...markdown.matchAll(/^( *)```(\w+)\n(.*?)^\1```\n/gms)];
+  return found.map(({ 0: block, 1: indent = "", 2: language = "", 3: text = "", index }, place) => {
+    const next = found[place + 1];
+    const isFollowed = markdown.slice(index + block.length, next?.index).trim() === "";
+    return {
+      language,
+      text: text.replace(new RegExp(`^${indent}`, "gm"), ""),
+      output: isFollowed && /^(json|text)$/.test(next?.[2] ?? "") ? next?.[3] : undefined,
+    };
+  });
 }
 
 /** The commands of a block, one per line unless a line ends with a backslash. */
@@ -39,7 +47,7 @@ class Reader {
   readonly #ports: readonly { readonly documented: number; readonly actual: number }[];
   readonly #environment: Record<string, string>;
   readonly #children: Bun.Subprocess[] = [];
-  service: Bun.Subprocess | undefined;
+  #service: Bun.Subprocess | undefined;
 
   constructor(clone: string, ports: Readonly<Record<number, number>>) {
     this.#clone = clone;
@@ -80,12 +88,25 @@ class Reader {
     for (const child of this.#children) child.kill("SIGTERM");
   }
 
+  /** Stops the npm that started the service. @returns whether the service has stopped too */
+  async stopService(): Promise<boolean> {
+    this.#service?.kill("SIGTERM");
+    for (let tries = 0; tries < 100 && (await this.isServing()); tries++) await Bun.sleep(50);
+    return !(await this.isServing());
+  }
+
+  isServing(): Promise<boolean> {
+    return fetch(`http://127.0.0.1:${this.#environment.PORT}/livez`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  }
+
   /** Starts the service; a page that starts it again has told its reader to stop it first. */
   async #startService(): Promise<string> {
-    this.service?.kill("SIGTERM");
-    await this.service?.exited;
+    await this.stopService();
     const { child, printed } = await this.#start("npm start", "Admin");
-    this.service = child;
+    this.#service = child;
     return printed;
   }
 
@@ -150,7 +171,7 @@ for (const file of pageFiles) {
   const isFresh = freshPages.includes(file);
   const reader = file === "README.md" ? readmeReader : isFresh ? await startReader() : sharedReader;
   describe(file, () => {
-    for (const [index, block] of blocks.entries()) {
+    for (const block of blocks) {
       if (block.language !== "sh") continue;
       const commands = commandsOf(block);
       for (const command of commands) {
@@ -162,9 +183,8 @@ for (const file of pageFiles) {
         }
         test(`has a command that works: ${command.slice(0, 120)}`, async () => {
           const output = await reader.run(command);
-          const next = blocks[index + 1];
-          if (command === commands.at(-1) && next !== undefined && ["json", "text"].includes(next.language)) {
-            const isExpected = matchesExample(next.text, output);
+          if (command === commands.at(-1) && block.output !== undefined) {
+            const isExpected = matchesExample(block.output, output);
             expect(isExpected, `${command} printed ${output.slice(0, 400)}`).toBeTrue();
           }
         }, 120_000);
@@ -176,19 +196,12 @@ for (const file of pageFiles) {
 describe("the README", () => {
   test("is short, and starts the service with its first command", () => {
     expect(readme.split("\n").length).toBeLessThanOrEqual(150);
-    expect(blocksOf(readme)[0]).toEqual({ language: "sh", text: "npm start\n" });
+    expect(blocksOf(readme)[0]).toMatchObject({ language: "sh", text: "npm start\n" });
   });
 
   test("starts a service that stops when the npm that started it does", async () => {
-    const responds = () =>
-      readmeReader.run("curl -sf http://127.0.0.1:3000/livez").then(
-        () => true,
-        () => false,
-      );
-    expect(await responds()).toBeTrue();
-    readmeReader.service?.kill("SIGTERM");
-    for (let tries = 0; tries < 100 && (await responds()); tries++) await Bun.sleep(50);
-    expect(await responds()).toBeFalse();
+    expect(await readmeReader.isServing()).toBeTrue();
+    expect(await readmeReader.stopService()).toBeTrue();
   });
 });
 
