@@ -69,6 +69,11 @@ class Reader {
       this.#environment[name] = value;
       return "";
     }
+    const [, removed] = command.match(/^unset (\w+)$/) ?? [];
+    if (removed !== undefined) {
+      delete this.#environment[removed];
+      return "";
+    }
     const local = this.#ports.reduce(
       (text, { documented, actual }) =>
         text
@@ -181,7 +186,7 @@ for (const file of pageFiles) {
           });
           continue;
         }
-        test(`has a command that works: ${command.slice(0, 120)}`, async () => {
+        test(`has a command that works: ${command.replace(/\\\n\s*/g, "").slice(0, 80)}`, async () => {
           const output = await reader.run(command);
           if (command === commands.at(-1) && block.output !== undefined) {
             const isExpected = matchesExample(block.output, output);
