@@ -1,4 +1,6 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import {
   environmentName,
   fileKey,
@@ -8,43 +10,133 @@ import {
   settings,
 } from "../src/config/index.ts";
 
-// Generates the tables of settings in the documentation; with --check it only reports whether they are up to date.
+// Generates parts of the documentation; with --check it only reports whether they are up to date.
 const root = Bun.fileURLToPath(new URL("..", import.meta.url));
+const program = [process.execPath, join(root, "src", "main.ts")];
 
 const code = (text: string) => (text === "" ? "" : `\`${text}\``);
 
-const tables = [
-  {
-    file: "README.md",
-    name: "settings",
-    head: ["environment", "pds.toml", "default", "what it is"],
-    rows: settingNames.map((name) => {
-      const { default: value, sentence } = settings[name];
-      return [code(environmentName(name)), code(fileKey(name)), code(value), sentence];
-    }),
-  },
-  ...[
-    { file: "docs/personalization.md", name: "personalization", options: personalizationOptions() },
-    { file: "docs/jobs.md", name: "plan", options: planOptions() },
-  ].map(({ file, name, options }) => ({
-    file,
-    name,
-    head: ["option", "default", "what it is"],
-    rows: options.map((option) => [code(option.name), code(option.default), option.sentence]),
-  })),
+const toTable = (head: readonly string[], rows: readonly (readonly string[])[]) =>
+  [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |\n`).join("");
+
+function describeSettings(): string {
+  const rows = settingNames.map((name) => {
+    const { default: value, sentence } = settings[name];
+    return [code(environmentName(name)), code(fileKey(name)), code(value), sentence];
+  });
+  return toTable(["environment", "pds.toml", "default", "meaning"], rows);
+}
+
+const describeOptions = (options: ReturnType<typeof planOptions>) =>
+  toTable(
+    ["option", "default", "meaning"],
+    options.map((option) => [code(option.name), code(option.default), option.sentence]),
+  );
+
+async function printHelp(...command: string[]): Promise<string> {
+  const child = Bun.spawn([...program, ...command, "--help"], { cwd: root, stdio: ["ignore", "pipe", "inherit"] });
+  return await child.stdout.text();
+}
+
+/** The help of the program, then that of each command it lists. */
+async function describeCommands(): Promise<string> {
+  const overview = await printHelp();
+  const names = [...overview.matchAll(/^ {2}(\w+(?: \w+)?) {2,}\S/gm)].map(([, name = ""]) => name);
+  const sections = [`\`\`\`text\n${overview}\`\`\`\n`];
+  for (const name of names) sections.push(`## ${name}\n\n\`\`\`text\n${await printHelp(...name.split(" "))}\`\`\`\n`);
+  return sections.join("\n");
+}
+
+/** Reads the metrics of a service with the sample's personalization, so that each has its labels. */
+async function readMetrics(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "pds-document-"));
+  const PDS_CONFIG = join(folder, "pds.toml");
+  await Bun.write(
+    PDS_CONFIG,
+    '[jobs.personalization-import]\nsource = "sample/personalization"\nschedule = "@yearly"\n',
+  );
+  const DATABASE_URL = `sqlite:${join(folder, "pds.sqlite")}`;
+  const service = Bun.spawn([...program, "serve"], {
+    cwd: root,
+    env: { PDS_CONFIG, DATABASE_URL, PORT: "0", ADMIN_PORT: "0", LOG_LEVEL: "silent", DRAIN_SECONDS: "0" },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  try {
+    let printed = "";
+    for await (const chunk of service.stdout.pipeThrough(new TextDecoderStream())) {
+      printed += chunk;
+      if (printed.includes("Admin ")) break;
+    }
+    const urlOf = (listener: string) => printed.match(new RegExp(`^${listener} +(\\S+)`, "m"))?.[1] ?? "";
+    await fetch(`${urlOf("Public")}/histories`);
+    return await (await fetch(`${urlOf("Admin")}/metrics`)).text();
+  } finally {
+    service.kill();
+    await service.exited;
+    await rm(folder, { recursive: true });
+  }
+}
+
+async function describeMetrics(): Promise<string> {
+  const text = await readMetrics();
+  const rows = [...text.matchAll(/^# HELP (\w+) (.*)\n# TYPE \w+ (\w+)$/gm)].map(
+    ([, name = "", help = "", type = ""]) => {
+      const samples = text.matchAll(new RegExp(`^${name}(?:_bucket|_sum|_count)?\\{(.*)\\}`, "gm"));
+      const labels = [...samples].flatMap(([, found = ""]) =>
+        [...found.matchAll(/(\w+)="/g)].map(([, label = ""]) => label),
+      );
+      const named = [...new Set(labels)].filter((label) => label !== "le").map(code);
+      return [code(name), type, named.join(", "), help];
+    },
+  );
+  return toTable(["metric", "type", "labels", "meaning"], rows);
+}
+
+/** The messages that the source logs; those that are computed elsewhere are documented by hand. */
+async function describeLogEvents(): Promise<string> {
+  const rows: string[][] = [];
+  for (const file of [...new Bun.Glob("**/*.{ts,tsx}").scanSync(join(root, "src"))].sort()) {
+    const text = await Bun.file(join(root, "src", file)).text();
+    for (const [, level = "", call = ""] of text.matchAll(/\blog\.(debug|info|warn|error)\((.*?)\);?$/gms)) {
+      const message = call.match(/(`.*`|"(?:[^"\\]|\\.)*")[\s,)]*$/s)?.[1]?.slice(1, -1);
+      if (message !== undefined) rows.push([level, message.replace(/\$\{[^}]*\}/g, "…"), code(`src/${file}`)]);
+    }
+  }
+  return toTable(["level", "message", "source"], rows);
+}
+
+/** The title of each decision. */
+async function describeDecisions(): Promise<string> {
+  const files = (await readdir(join(root, "docs", "decisions"))).sort();
+  const lines = files.map(async (file) => {
+    const text = await Bun.file(join(root, "docs", "decisions", file)).text();
+    const [, number, title] = text.match(/^# (\d+)\. (.*)$/m) ?? [];
+    return `${number}. [${title}](decisions/${file})\n`;
+  });
+  return (await Promise.all(lines)).join("");
+}
+
+const parts = [
+  { file: "docs/README.md", name: "decisions", text: describeDecisions },
+  { file: "docs/reference/settings.md", name: "settings", text: describeSettings },
+  { file: "docs/reference/jobs.md", name: "plan", text: () => describeOptions(planOptions()) },
+  { file: "docs/reference/jobs.md", name: "personalization", text: () => describeOptions(personalizationOptions()) },
+  { file: "docs/reference/commands.md", name: "commands", text: describeCommands },
+  { file: "docs/reference/metrics.md", name: "metrics", text: describeMetrics },
+  { file: "docs/reference/log-events.md", name: "log events", text: describeLogEvents },
 ];
 
-for (const { file, name, head, rows } of tables) {
-  const begin = `<!-- ${name}: made by scripts/document.ts -->\n`;
+for (const { file, name, text } of parts) {
+  const begin = `<!-- ${name}: generated by scripts/document.ts -->\n`;
   const end = `<!-- end of ${name} -->`;
-  const table = [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |\n`).join("");
-  const text = readFileSync(`${root}${file}`, "utf8");
-  const documented = text.slice(0, text.indexOf(begin) + begin.length) + table + text.slice(text.indexOf(end));
-  if (documented === text) continue;
+  const written = await Bun.file(join(root, file)).text();
+  const before = written.slice(0, written.indexOf(begin) + begin.length);
+  const documented = `${before}\n${await text()}\n${written.slice(written.indexOf(end))}`;
+  if (documented === written) continue;
   if (process.argv.includes("--check")) {
-    process.stderr.write(`${file}: the table "${name}" is out of date; run npm run document\n`);
+    process.stderr.write(`${file}: the part "${name}" is out of date; run npm run document\n`);
     process.exitCode = 1;
   } else {
-    writeFileSync(`${root}${file}`, documented);
+    await Bun.write(join(root, file), documented);
   }
 }

@@ -1,82 +1,162 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { $ } from "bun";
 import { root, temporaryFolder } from "./support/pds.ts";
 import { freePort } from "./support/postgres.ts";
 
-/** Commands that this test cannot run because they run it: `.ci/run` does. */
+/** Commands that this test cannot run because they run it; `.ci/run` runs them. */
 const runByCi = ["npm test"];
 
-const readme = readFileSync(join(root, "README.md"), "utf8");
+const pageFiles = [
+  "README.md",
+  "docs/tutorial.md",
+  ...[...new Bun.Glob("docs/{how-to,reference}/*.md").scanSync(root)].sort(),
+  "packages/platform-stand-in/README.md",
+];
+/** Pages that begin with a fresh clone. The others share one, whose service runs. */
+const freshPages = ["README.md", "docs/tutorial.md", "packages/platform-stand-in/README.md"];
 
 interface Block {
   readonly language: string;
   readonly text: string;
-  /** The heading that it stands under. */
-  readonly section: string;
+  /** What the block that follows at once shows as output. */
+  readonly output: string | undefined;
 }
 
-const blocks: Block[] = readme.split(/^## /m).flatMap((part) => {
-  const section = part.slice(0, part.indexOf("\n"));
-  const found = [...part.matchAll(/^```(\w+)\n(.*?)^```$/gms)];
-  return found.map(([, language = "", text = ""]) => ({ language, text, section }));
+/** The code blocks of a page, without the indentation that they have in a list. */
+function blocksOf(markdown: string): Block[] {
+  const found = [...markdown.matchAll(/^( *)```(\w+)\n(.*?)^\1```\n/gms)];
+  return found.map(({ 0: block, 1: indent = "", 2: language = "", 3: text = "", index }, place) => {
+    const next = found[place + 1];
+    const isFollowed = markdown.slice(index + block.length, next?.index).trim() === "";
+    return {
+      language,
+      text: text.replace(new RegExp(`^${indent}`, "gm"), ""),
+      output: isFollowed && /^(json|text)$/.test(next?.[2] ?? "") ? next?.[3] : undefined,
+    };
+  });
+}
+
+/** The commands of a block, one per line unless a line ends with a backslash. */
+const commandsOf = ({ text }: Block) => text.trimEnd().split(/(?<!\\)\n/);
+
+/** What a reader of a page has: a clone with its own store and ports, and the processes that the page starts. */
+class Reader {
+  readonly #clone: string;
+  readonly #ports: readonly { readonly documented: number; readonly actual: number }[];
+  readonly #environment: Record<string, string>;
+  readonly #children: Bun.Subprocess[] = [];
+  #service: Bun.Subprocess | undefined;
+
+  constructor(clone: string, ports: Readonly<Record<number, number>>) {
+    this.#clone = clone;
+    this.#ports = Object.entries(ports).map(([documented, actual]) => ({ documented: Number(documented), actual }));
+    const portOf = (documented: number) => `${ports[documented]}`;
+    this.#environment = {
+      PATH: process.env.PATH ?? "",
+      HOME: clone,
+      PORT: portOf(3000),
+      ADMIN_PORT: portOf(3001),
+      SHOPIFY_API_URL: `http://127.0.0.1:${portOf(4000)}`,
+    };
+  }
+
+  /** @returns what the command printed; of one that keeps running, until it is ready */
+  async run(command: string): Promise<string> {
+    const [, name, value = ""] = command.match(/^export (\w+)=(\S+)$/) ?? [];
+    if (name !== undefined) {
+      this.#environment[name] = value;
+      return "";
+    }
+    const [, removed] = command.match(/^unset (\w+)$/) ?? [];
+    if (removed !== undefined) {
+      delete this.#environment[removed];
+      return "";
+    }
+    const local = this.#ports.reduce(
+      (text, { documented, actual }) =>
+        text
+          .replaceAll(`127.0.0.1:${documented}`, `127.0.0.1:${actual}`)
+          .replace(`--port ${documented}`, `--port ${actual}`),
+      command,
+    );
+    if (command === "npm start") return await this.#startService();
+    if (/^npm run (--silent )?platform /.test(command)) return (await this.#start(local, "control")).printed;
+    const child = this.#spawn(local, "pipe");
+    const [stdout, stderr, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
+    if (code !== 0) throw new Error(`${command} exited with ${code}: ${stderr}`);
+    return stdout + stderr;
+  }
+
+  stop(): void {
+    for (const child of this.#children) child.kill("SIGTERM");
+  }
+
+  /** Stops the npm that started the service. @returns whether the service has stopped too */
+  async stopService(): Promise<boolean> {
+    this.#service?.kill("SIGTERM");
+    for (let tries = 0; tries < 100 && (await this.isServing()); tries++) await Bun.sleep(50);
+    return !(await this.isServing());
+  }
+
+  isServing(): Promise<boolean> {
+    return fetch(`http://127.0.0.1:${this.#environment.PORT}/livez`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  }
+
+  /** Starts the service; a page that starts it again has told its reader to stop it first. */
+  async #startService(): Promise<string> {
+    await this.stopService();
+    const { child, printed } = await this.#start("npm start", "Admin");
+    this.#service = child;
+    return printed;
+  }
+
+  async #start(command: string, readySign: string) {
+    const child = this.#spawn(`exec ${command}`, "ignore");
+    this.#children.push(child);
+    let printed = "";
+    for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {
+      printed += chunk;
+      if (printed.includes(readySign)) break;
+    }
+    return { child, printed };
+  }
+
+  #spawn<Stderr extends "pipe" | "ignore">(command: string, stderr: Stderr) {
+    return Bun.spawn(["sh", "-c", command], {
+      cwd: this.#clone,
+      env: this.#environment,
+      stdio: ["ignore", "pipe", stderr],
+    });
+  }
+}
+
+/** Copies this repository as a newcomer clones it, except that its packages are installed. */
+async function openReader(): Promise<Reader> {
+  const clone = await temporaryFolder();
+  const without = ["./.git", "./node_modules", "./data", "./dist"].map((path) => `--exclude=${path}`);
+  await $`tar ${without} -cf - . | tar -xf - -C ${clone}`.cwd(root).quiet();
+  await $`ln -s ${join(root, "node_modules")} ${join(clone, "node_modules")}`.quiet();
+  return new Reader(clone, { 3000: await freePort(), 3001: await freePort(), 4000: await freePort() });
+}
+
+const readers: Reader[] = [];
+afterAll(() => {
+  for (const reader of readers) reader.stop();
 });
 
-// The clone of a newcomer: the files of this repository, its own store, packages installed already.
-const clone = await temporaryFolder();
-const without = ["./.git", "./node_modules", "./data", "./dist"].map((path) => `--exclude=${path}`);
-await $`tar ${without} -cf - . | tar -xf - -C ${clone}`.cwd(root).quiet();
-await $`ln -s ${join(root, "node_modules")} ${join(clone, "node_modules")}`.quiet();
-const [port, platformPort] = [await freePort(), await freePort()];
-const environment = { PATH: process.env.PATH ?? "", HOME: clone, PORT: `${port}`, ADMIN_PORT: "0" };
-
-const begun: Bun.Subprocess[] = [];
-afterAll(() => begun.map((child) => child.kill("SIGTERM")));
-
-/** Runs a command that goes on, until it has printed what shows that it is there. */
-async function begin(command: string, sign: string, added: Record<string, string> = {}) {
-  const child = Bun.spawn(["sh", "-c", `exec ${command}`], {
-    cwd: clone,
-    env: { ...environment, ...added },
-    stdio: ["ignore", "pipe", "ignore"],
-  });
-  begun.push(child);
-  let printed = "";
-  for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {
-    printed += chunk;
-    if (printed.includes(sign)) break;
-  }
-  return { child, printed };
+async function startReader(): Promise<Reader> {
+  const reader = await openReader();
+  readers.push(reader);
+  return reader;
 }
 
-const { child: service, printed } = await begin("npm start", "Admin");
-// The README's other terminal: the stand-in, and the service against it.
-const platformCommand = "npm run --silent platform -- --port 4000 --products 300";
-await begin(platformCommand.replace("4000", `${platformPort}`), "control");
-const secondPort = await freePort();
-const second = { SHOPIFY_API_URL: `http://127.0.0.1:${platformPort}`, PORT: `${secondPort}` };
-
-/** What a section has exported so far: it has terminals of its own. */
-const exported: Record<string, Record<string, string>> = {};
-
-async function run(command: string, section: string): Promise<string> {
-  const [, name, value = ""] = command.match(/^export (\w+)=(\S+)$/) ?? [];
-  if (name !== undefined) {
-    exported[section] = { [name]: value, ...second };
-    return "";
-  }
-  const env = { ...environment, ...exported[section] };
-  if (command === "npm start") return (await begin(command, "Admin", exported[section])).printed;
-  const here = command.replace("127.0.0.1:3000", `127.0.0.1:${env.PORT}`);
-  const child = Bun.spawn(["sh", "-c", here], { cwd: clone, env, stdio: ["ignore", "pipe", "pipe"] });
-  const [stdout, stderr, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
-  if (code !== 0) throw new Error(`${command} ended with ${code}: ${stderr}`);
-  return stdout + stderr;
-}
-
-/** Whether the text is what the example shows, with anything where that has "…". */
-function shows(example: string, text: string): boolean {
+/** Whether the text matches the example, in which "…" stands for anything. */
+function matchesExample(example: string, text: string): boolean {
   const literal = example
     .trim()
     .split("…")
@@ -84,51 +164,86 @@ function shows(example: string, text: string): boolean {
   return new RegExp(literal.join(".*"), "s").test(text);
 }
 
-describe("the README", () => {
-  test("starts the service with its first command", () => {
-    expect(blocks[0]).toMatchObject({ language: "sh", text: "npm start\n" });
-    expect(printed).toContain(`http://127.0.0.1:${port}/api/v1`);
-  });
+const readme = readFileSync(join(root, "README.md"), "utf8");
+const readmeReader = await startReader();
+const sharedReader = await startReader();
+await sharedReader.run("npm start");
 
-  for (const [index, { language, text, section }] of blocks.entries()) {
-    if (language !== "sh" || index === 0 || text === `${platformCommand}\n`) continue;
-    for (const command of text.trimEnd().split("\n")) {
-      if (runByCi.includes(command)) {
-        test(`has CI run: ${command}`, () => {
-          expect(readFileSync(join(root, ".ci", "run"), "utf8")).toContain(`\n${command}\n`);
-        });
-        continue;
-      }
-      test(`has a command that works: ${command}`, async () => {
-        const output = await run(command, section);
-        const next = blocks[index + 1];
-        if (next !== undefined && /json|text/.test(next.language)) {
-          expect(shows(next.text, output), `${command} printed ${output.slice(0, 400)}`).toBeTrue();
+for (const file of pageFiles) {
+  const markdown = readFileSync(join(root, file), "utf8");
+  const blocks = blocksOf(markdown);
+  if (!blocks.some(({ language }) => language === "sh")) continue;
+  const isFresh = freshPages.includes(file);
+  const reader = file === "README.md" ? readmeReader : isFresh ? await startReader() : sharedReader;
+  describe(file, () => {
+    for (const block of blocks) {
+      if (block.language !== "sh") continue;
+      const commands = commandsOf(block);
+      for (const command of commands) {
+        if (runByCi.includes(command)) {
+          test(`has CI run: ${command}`, () => {
+            expect(readFileSync(join(root, ".ci", "run"), "utf8")).toContain(`\n${command}\n`);
+          });
+          continue;
         }
-      }, 120_000);
+        test(`has a command that works: ${command.replace(/\\\n\s*/g, "").slice(0, 80)}`, async () => {
+          const output = await reader.run(command);
+          if (command === commands.at(-1) && block.output !== undefined) {
+            const isExpected = matchesExample(block.output, output);
+            expect(isExpected, `${command} printed ${output.slice(0, 400)}`).toBeTrue();
+          }
+        }, 120_000);
+      }
     }
-  }
-
-  test("links to files that are there", async () => {
-    const targets = [...readme.matchAll(/\]\((?!https?:)([^)#]+)\)/g)].map(([, target = ""]) => target);
-    expect(targets.length).toBeGreaterThan(3);
-    for (const target of targets) expect(await Bun.file(join(root, target)).exists(), target).toBeTrue();
   });
+}
 
-  test("has every setting, as the code has it", async () => {
-    const { exitCode } = await $`${process.execPath} scripts/document.ts --check`.cwd(root).nothrow().quiet();
-    expect(exitCode).toBe(0);
+describe("the README", () => {
+  test("is short, and starts the service with its first command", () => {
+    expect(readme.split("\n").length).toBeLessThanOrEqual(150);
+    expect(blocksOf(readme)[0]).toMatchObject({ language: "sh", text: "npm start\n" });
   });
 
   test("starts a service that stops when the npm that started it does", async () => {
-    const answers = () =>
-      fetch(`http://127.0.0.1:${port}/livez`).then(
-        (response) => response.ok,
-        () => false,
-      );
-    expect(await answers()).toBeTrue();
-    service.kill("SIGTERM");
-    for (let tries = 0; tries < 100 && (await answers()); tries++) await Bun.sleep(50);
-    expect(await answers()).toBeFalse();
+    expect(await readmeReader.isServing()).toBeTrue();
+    expect(await readmeReader.stopService()).toBeTrue();
   });
+});
+
+describe("the documentation", () => {
+  const files = [
+    ...["README.md", "CONTRIBUTING.md", "CHANGELOG.md"],
+    ...[...new Bun.Glob("{docs,packages,sample,bench}/**/*.md").scanSync(root)].filter(
+      (file) => !file.includes("node_modules"),
+    ),
+  ];
+
+  test.each(files)("%s links to files and headings that exist", (file) => {
+    const markdown = readFileSync(join(root, file), "utf8");
+    for (const [, target = "", anchor] of markdown.matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g)) {
+      const path = target === "" ? join(root, file) : join(root, dirname(file), target);
+      expect(existsSync(path), target).toBeTrue();
+      if (anchor === undefined) continue;
+      const headings = [...readFileSync(path, "utf8").matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) =>
+        heading
+          .toLowerCase()
+          .replace(/[^\w -]/g, "")
+          .replaceAll(" ", "-"),
+      );
+      expect(headings).toContain(anchor);
+    }
+  });
+
+  test("is reachable from its index", () => {
+    const index = readFileSync(join(root, "docs", "README.md"), "utf8");
+    const pages = [...new Bun.Glob("**/*.md").scanSync(join(root, "docs"))].filter((page) => page !== "README.md");
+    expect(pages.length).toBeGreaterThan(20);
+    for (const page of pages) expect(index).toContain(`(${page})`);
+  });
+
+  test("has the generated parts as the program has them", async () => {
+    const { exitCode, stderr } = await $`${process.execPath} scripts/document.ts --check`.cwd(root).nothrow().quiet();
+    expect(stderr.toString()).toBe("");
+    expect(exitCode).toBe(0);
+  }, 60_000);
 });

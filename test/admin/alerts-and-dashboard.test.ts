@@ -36,8 +36,10 @@ interface Scraping {
   readonly scrape_configs: readonly unknown[];
 }
 
-const read = (name: string) => readFileSync(join(root, "docs", "operations", name), "utf8");
-const [dashboardText, alertsText, readme] = [read("dashboard.json"), read("alerts.yml"), read("README.md")];
+const read = (name: string) => readFileSync(join(root, "docs", name), "utf8");
+const dashboardText = read("operations/dashboard.json");
+const alertsText = read("operations/alerts.yml");
+const guide = read("how-to/monitor-and-alert.md");
 const dashboard = JSON.parse(dashboardText) as Dashboard;
 const rules = (YAML.parse(alertsText) as Rules).groups.flatMap((group) => group.rules);
 
@@ -221,10 +223,10 @@ test.each(rules.map((rule) => [rule.alert, rule] as const))(
   },
 );
 
-test("the README explains each alert, and scrapes as the expressions need it", () => {
-  const rows = [...readme.matchAll(/^\| `(\w+)` \| (\w+) \|/gm)].map(([, alert, severity]) => [alert, severity]);
+test("the guide explains each alert, and scrapes as the expressions need it", () => {
+  const rows = [...guide.matchAll(/^\| `(\w+)` \| (\w+) \|/gm)].map(([, alert, severity]) => [alert, severity]);
   expect(rows).toEqual(rules.map(({ alert, labels }) => [alert, labels.severity]));
-  const [, block = ""] = readme.match(/^```yaml\n(.*?)^```$/ms) ?? [];
+  const [, block = ""] = guide.match(/^```yaml\n(.*?)^```$/ms) ?? [];
   const { scrape_configs } = YAML.parse(block) as Scraping;
   expect(scrape_configs).toMatchObject([{ job_name: "pds", honor_labels: true }]);
 });
@@ -232,5 +234,5 @@ test("the README explains each alert, and scrapes as the expressions need it", (
 test("nothing names a machine", () => {
   for (const text of [dashboardText, alertsText])
     expect(text).not.toMatch(/localhost|\d+\.\d+\.\d+\.\d+|:\/\/|\.example/);
-  expect(readme.replaceAll("0.0.0.0", "")).not.toMatch(/localhost|\d+\.\d+\.\d+\.\d+|:\/\//);
+  expect(guide.replaceAll("0.0.0.0", "")).not.toMatch(/localhost|\d+\.\d+\.\d+\.\d+|:\/\//);
 });

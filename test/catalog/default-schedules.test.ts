@@ -15,7 +15,7 @@ import {
 import { environmentOf, getAnswers, readAnswers, startPlatform } from "../support/platform.ts";
 import { until } from "../support/until.ts";
 
-// A shop that is connected as docs/platform.md says stays up to date.
+// A shop that is connected as docs/how-to/connect-shopify.md says stays up to date.
 const guide = readFileSync(join(root, "docs", "platform.md"), "utf8");
 const [, snippet = ""] = guide.match(/```toml\n(.*?)```/s) ?? [];
 const folder = await temporaryFolder();

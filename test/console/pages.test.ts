@@ -381,7 +381,7 @@ test("a store with one product says so in the singular", async () => {
 });
 
 test("every page is documented, and every section is in the navigation", async () => {
-  const documentation = await Bun.file(join(root, "docs", "console.md")).text();
+  const documentation = await Bun.file(join(root, "docs", "reference", "console.md")).text();
   const documented = [...documentation.matchAll(/^\| `(\/[^`]*)` /gm)].map(([, route = ""]) => route);
   expect(documented).toEqual(pages.map(({ route }) => route.replace(":id", "ID")));
   const inNavigation = pages.filter(({ section }) => section === undefined).map(({ route }) => route);
