@@ -73,11 +73,13 @@ function importsOf(text: string): Import[] {
 /** What a source text may not hold, whatever it imports. */
 function faultsOf(file: string, text: string): string[] {
   const mayKnowEngines = ["database/dialect.ts", "database/index.ts", "config/index.ts"].includes(file);
+  const mayNamePlatforms = /^(platforms\/(index\.ts$|shopify\/)|config\/)/.test(file);
   const withoutComments = text.replace(/\/\*[\s\S]*?\*\/|(?<!:)\/\/.*/g, "");
   const faults = {
     "silences the type checker": /@ts-(ignore|expect-error|nocheck)/.test(text),
     "has the type any": /(?:[:<,|&(=]|=>|\bas|\bkeyof)\s*any\b(?!\s+\w|["'`])/.test(withoutComments),
     "names a database engine": !mayKnowEngines && /sqlite|postgres/i.test(text),
+    "names a platform": !mayNamePlatforms && /shopify/i.test(text),
   };
   return Object.entries(faults).flatMap(([fault, found]) => (found ? [`${file} ${fault}`] : []));
 }
@@ -98,7 +100,7 @@ describe("the source", () => {
     expect(code.map(({ file }) => file).filter((file) => floorOf(file) < 0)).toEqual([]);
   });
 
-  test("names no database engine but where the differences are, and nowhere gives up its types", () => {
+  test("names engines and platforms only in their folders, and nowhere gives up its types", () => {
     expect(sources.flatMap(({ file, text }) => faultsOf(file, text))).toEqual([]);
   });
 
@@ -117,7 +119,7 @@ describe("the rule on imports", () => {
   test.each([
     ["feed/csv.ts", `import { writing } from "../database/index.ts";`, "sideways"],
     ["feed/csv.ts", `import type { Database } from "../database/index.ts";`, "sideways"],
-    ["platforms/shopify/read.ts", `import { createSpool } from "../../feed/source.ts";`, "sideways"],
+    ["platforms/shopify/index.ts", `import { createSpool } from "../../feed/source.ts";`, "sideways"],
     ["catalog/sync.ts", `import { listen } from "../http/server.ts";`, "sideways"],
     ["jobs/run.ts", `import { ResponseCache } from "../cache/response-cache.ts";`, "sideways"],
     ["operations/index.ts", `import { examplePages } from "../example/index.tsx";`, "sideways"],
@@ -168,6 +170,9 @@ describe("the rule on the text", () => {
   test.each([
     ["jobs/run.ts", "// as SQLite does it"],
     ["admin/health.ts", `const url = "postgres://";`],
+    ["catalog/sync.ts", `import { listProducts } from "../platforms/shopify/list-products.ts";`],
+    ["model/product.ts", `const gid = "gid://shopify/Product/1";`],
+    ["platforms/platform.ts", "// as Shopify does it"],
     ["json.ts", "const a: any = 1;"],
     ["json.ts", "const a = b as any;"],
     ["json.ts", "function f(a: any, b: Array<any>) {}"],
@@ -182,6 +187,9 @@ describe("the rule on the text", () => {
   test.each([
     ["config/index.ts", `const url = "sqlite:data/pds.sqlite";`],
     ["database/dialect.ts", "const postgres: Dialect = {};"],
+    ["platforms/shopify/bulk/catalog.ts", "// Shopify ends it."],
+    ["platforms/index.ts", `import { createShopify } from "./shopify/index.ts";`],
+    ["config/index.ts", `const name = "SHOPIFY_ACCESS_TOKEN";`],
     ["json.ts", "// Picks (any free one): any of them, if any, or any other."],
     ["json.ts", "/**\n * One of them, any.\n */"],
     ["config.ts", `expected("a port (0: any free one)");`],

@@ -171,13 +171,13 @@ for (const engine of enginesInTurn) {
       const added = [catalog.add(titled("Added")), catalog.add({}, "9223372036854771000")];
       const { counts, notes } = await succeed(world, "catalog-reconcile");
       expect(counts).toBe(7);
-      expect(notes).toEqual(["2 products are gone from the platform and were removed"]);
+      expect(notes).toEqual(["removed 2 products that the platform no longer has"]);
       await expectRight(world, [...ids.slice(5, 7), ...added]);
     });
 
     test.each(
       casesFor(engine, [
-        ["when the platform fails it", "fails", /bulk run of \w+ ended as FAILED/],
+        ["when the platform fails it", "fails", /bulk operation for \w+ ended as FAILED/],
         ["when the platform refuses it", "refuses", /BulkRun.*colour/],
       ] as const),
     )("reads one by one what does not come in bulk, %s", async (_, how, why) => {
@@ -189,8 +189,8 @@ for (const engine of enginesInTurn) {
       const { counts, notes } = await succeed(world, "catalog-reconcile", { SHOPIFY_API_URL: origin });
       expect(counts).toBe(ids.length - 1);
       expect(notes[0]).toMatch(why);
-      expect(notes[0]).toEndWith("every product is read by itself instead");
-      expect(notes.slice(1)).toEqual(["1 products are gone from the platform and were removed"]);
+      expect(notes[0]).toEndWith("; reading all products one by one instead");
+      expect(notes.slice(1)).toEqual(["removed 1 product that the platform no longer has"]);
       await expectRight(world, ids);
       expect((await succeed(world, "catalog-reconcile")).counts).toBe(0);
     });
@@ -212,7 +212,7 @@ for (const engine of enginesInTurn) {
       const result = await run(world, "catalog-reconcile", { SHOPIFY_API_URL: origin });
       expect(result).toMatchObject({ code: 1, outcome: "failed", counts: 0 });
       expect(result.stderr).toContain(
-        `${gone.length} of ${ids.length} products would vanish, more than 20 %: nothing was changed`,
+        `${gone.length} of ${ids.length} products would be removed, more than 20%: nothing was changed`,
       );
       expect(result.stderr).toContain("max_removed_share");
       expect(await lastRun(world, "catalog-reconcile")).toEqual({ outcome: "failed", counts: 0 });
@@ -247,7 +247,7 @@ for (const engine of enginesInTurn) {
         const result = await run(world, "catalog-reconcile");
         platform.faults.clear();
         expect(result).toMatchObject({ code: 1, outcome: "failed", counts: 0 });
-        expect(result.stderr).toContain("not whole");
+        expect(result.stderr).toContain("incomplete");
         expect(differing(await getAnswers(service, ids), before)).toEqual([]);
         expect((await succeed(world, "catalog-reconcile")).counts).toBe(15);
         await expectRight(world);

@@ -200,7 +200,7 @@ describe.each(engines)("on %s, removals", (engine) => {
     for (const id of ids) platform.catalog.remove(id);
     const service = await start(environment);
     await statusesOf(service, ids);
-    await until("the guard has spoken", () => service.log().includes("too many have been removed one by one"));
+    await until("the guard has spoken", () => service.log().includes("too many products were removed one by one"));
     await until("all have been looked up", () => asked(platform, "ProductById") >= 40);
     await until("eight are removed", async () => countOf(await statusesOf(service, ids), 404) === 8);
     const [bold = ""] = await writeFiles(folder, {
@@ -231,7 +231,7 @@ describe.each(engines)("on %s, removals", (engine) => {
     expect((await pds(["import", "products", all], environment)).code).toBe(0);
     const { code, stderr } = await pds(["import", "products", few], environment);
     expect(code).toBe(1);
-    expect(stderr).toContain("20 of 30 products would vanish, more than 20 %: nothing was changed");
+    expect(stderr).toContain("20 of 30 products would be removed, more than 20%: nothing was changed");
     const service = await start({ ...environment, MEMORY_MEGABYTES: "0" });
     expect(await statusOf(service, "30")).toBe(200);
     expect((await pds(["import", "products", few, "--force"], environment)).code).toBe(0);
@@ -282,7 +282,7 @@ describe.each(engines)("on %s, a product that shoppers may not see", (engine) =>
     const { code, notes } = await run("catalog-reconcile", environment);
     expect({ code, notes }).toEqual({
       code: 0,
-      notes: ["hidden products: 1 of 30, since they are drafts, archived, or not published"],
+      notes: ["hidden products: 1 of 30, because they are drafts, archived, or not published"],
     });
     const service = await start(environment);
     expect(await statusesOf(service, [id, unlisted])).toEqual([404, 200]);

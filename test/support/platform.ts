@@ -3,7 +3,7 @@ import pino from "pino";
 import { type StandIn, type StandInOptions, startStandIn } from "../../packages/platform-stand-in/src/stand-in.ts";
 import { toJson } from "../../src/json.ts";
 import { createClient } from "../../src/platforms/shopify/client.ts";
-import { readProduct } from "../../src/platforms/shopify/read.ts";
+import { readProduct } from "../../src/platforms/shopify/read-product.ts";
 import { staticToken } from "../../src/platforms/shopify/token.ts";
 import type { Environment, RunningService } from "./pds.ts";
 

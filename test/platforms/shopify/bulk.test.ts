@@ -4,13 +4,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { type Fault, startStandIn } from "../../../packages/platform-stand-in/src/stand-in.ts";
-import { BulkRefused, type BulkResult, runBulk } from "../../../src/platforms/shopify/bulk.ts";
-import type { Request } from "../../../src/platforms/shopify/client.ts";
-import { type PartitionedResult, partition } from "../../../src/platforms/shopify/partition.ts";
-import { toProduct } from "../../../src/platforms/shopify/product.ts";
+import { BulkReadError } from "../../../src/platforms/platform.ts";
+import { downloadBulkResults } from "../../../src/platforms/shopify/bulk/download.ts";
+import { type BulkResult, runBulkOperation } from "../../../src/platforms/shopify/bulk/operation.ts";
+import type { BulkPartitions } from "../../../src/platforms/shopify/bulk/partitions.ts";
+import type { SendRequest } from "../../../src/platforms/shopify/client.ts";
+import { localTimeFormatter } from "../../../src/platforms/shopify/local-time.ts";
+import { toProduct } from "../../../src/platforms/shopify/mapping.ts";
 import type { bulkQueries, CompleteProduct } from "../../../src/platforms/shopify/queries.ts";
-import { PlatformError } from "../../../src/platforms/shopify/retry.ts";
-import { createZone } from "../../../src/platforms/shopify/time.ts";
+import { ShopifyError } from "../../../src/platforms/shopify/retry.ts";
 import { connect, createMemoryLog, failureOf, live, readFound, watch } from "../../support/shopify.ts";
 import { until } from "../../support/until.ts";
 
@@ -32,8 +34,8 @@ afterEach(() => {
 });
 
 type Name = keyof typeof bulkQueries;
-const run = (request: Request, name: Name = "products", signal?: AbortSignal) =>
-  runBulk(request, name, live(signal), createMemoryLog().log);
+const run = (request: SendRequest, name: Name = "products", signal?: AbortSignal) =>
+  runBulkOperation(request, name, live(signal), createMemoryLog().log);
 const { request } = connect(platform.graphqlUrl());
 
 describe("a bulk run", () => {
@@ -52,7 +54,7 @@ describe("a bulk run", () => {
     const { request } = connect(empty.graphqlUrl());
     const result = await run(request);
     expect(result).toEqual({ url: null, bytes: 0, objects: 0 });
-    await using partitioned = await partition(result, result, live().signal);
+    await using partitioned = await downloadBulkResults(result, result, live().signal);
     expect(await productsOf(partitioned)).toEqual([]);
   });
 
@@ -62,7 +64,7 @@ describe("a bulk run", () => {
   ])("that fails is refused, and says how: %s", async (_, fault, message) => {
     faults.add(fault);
     const error = await failureOf(run(request));
-    expect(error).toBeInstanceOf(BulkRefused);
+    expect(error).toBeInstanceOf(BulkReadError);
     expect(error.message).toMatch(message);
     expect(counters.requests.has("BulkCancel")).toBe(false);
   });
@@ -73,7 +75,7 @@ describe("a bulk run", () => {
     app.scopes = new Set();
     const error = await failureOf(run(request));
     app.scopes = scopes;
-    expect(error).toBeInstanceOf(BulkRefused);
+    expect(error).toBeInstanceOf(BulkReadError);
     expect(error.message).toContain("ACCESS_DENIED");
   });
 
@@ -83,7 +85,7 @@ describe("a bulk run", () => {
       if (operation === "BulkOperation") bulk.list()[0]?.cancel();
     });
     const error = await failureOf(run(cancelled));
-    expect(error).toBeInstanceOf(BulkRefused);
+    expect(error).toBeInstanceOf(BulkReadError);
     expect(error.message).toContain("ended as CANCELED");
   });
 
@@ -92,7 +94,7 @@ describe("a bulk run", () => {
       if (operation === "BulkOperation") bulk.list()[0]?.expire();
     });
     const error = await failureOf(run(expiring));
-    expect(error).toBeInstanceOf(BulkRefused);
+    expect(error).toBeInstanceOf(BulkReadError);
     expect(error.message).toContain("ended as EXPIRED");
   });
 
@@ -103,7 +105,7 @@ describe("a bulk run", () => {
     await until("it is polled", () => (counters.requests.get("BulkOperation") ?? 0) > 0);
     controller.abort(new Error("left"));
     const error = await failure;
-    expect(error).not.toBeInstanceOf(BulkRefused);
+    expect(error).not.toBeInstanceOf(BulkReadError);
     expect([error.message, (error.cause as Error | undefined)?.message]).toContain("left");
     expect(bulk.list()[0]?.status).toBe("CANCELED");
     expect(counters.requests.get("BulkCancel")).toBe(1);
@@ -113,7 +115,7 @@ describe("a bulk run", () => {
     faults.add({ kind: "bulkStuck" });
     faults.add({ kind: "status", status: 403, operation: "BulkOperation" });
     const error = await failureOf(run(request));
-    expect(error).toBeInstanceOf(PlatformError);
+    expect(error).toBeInstanceOf(ShopifyError);
     expect(error.message).toContain("status 403");
     expect(bulk.list()[0]?.status).toBe("CANCELED");
   });
@@ -134,8 +136,8 @@ describe("a bulk run", () => {
   ])("is not said to be refused when the platform cannot be asked at all: %s", async (_, fault) => {
     faults.add(fault);
     const error = await failureOf(run(request));
-    expect(error).toBeInstanceOf(PlatformError);
-    expect(error).not.toBeInstanceOf(BulkRefused);
+    expect(error).toBeInstanceOf(ShopifyError);
+    expect(error).not.toBeInstanceOf(BulkReadError);
   });
 });
 
@@ -148,7 +150,7 @@ function scripted(answers: { [operation in "BulkRun" | "BulkOperation" | "BulkCa
     const next = left.get(operation)?.next();
     if (next === undefined || next.done) throw new Error(`${operation} was not to be asked`);
     return next.value;
-  }) as Request;
+  }) as SendRequest;
   return { request, asked };
 }
 
@@ -193,7 +195,7 @@ describe("a bulk run's start and end", () => {
     const { request, asked } = scripted({ BulkRun: Array.from({ length: 10 }, () => busy) });
     const failure = failureOf(run(request, "products", never));
     expect(await passTime(failure)).toBe(90_000);
-    expect(await failure).toBeInstanceOf(BulkRefused);
+    expect(await failure).toBeInstanceOf(BulkReadError);
     expect((await failure).message).toContain("already in progress");
     expect(asked).toHaveLength(10);
   });
@@ -204,8 +206,8 @@ describe("a bulk run's start and end", () => {
   ])("are refused at once for any other reason: %p", async (code, message) => {
     const { request, asked } = scripted({ BulkRun: [complained(code, message)] });
     const error = await failureOf(run(request, "products", never));
-    expect(error).toBeInstanceOf(BulkRefused);
-    expect(error.message).toBe(`the platform refuses the bulk run: ${message}`);
+    expect(error).toBeInstanceOf(BulkReadError);
+    expect(error.message).toBe(`Shopify refused the bulk operation: ${message}`);
     expect(asked).toEqual(["BulkRun"]);
   });
 
@@ -228,7 +230,7 @@ describe("a bulk run's start and end", () => {
   ])("are refused when the run %s", async (_, answer, message) => {
     const { request } = scripted({ BulkRun: [started], BulkOperation: [answer] });
     const error = await failureOf(run(request, "products", never));
-    expect(error).toBeInstanceOf(BulkRefused);
+    expect(error).toBeInstanceOf(BulkReadError);
     expect(error.message).toContain(message);
   });
 
@@ -253,9 +255,9 @@ describe("a bulk run's start and end", () => {
   });
 });
 
-async function productsOf(result: PartitionedResult): Promise<CompleteProduct[]> {
+async function productsOf(result: BulkPartitions): Promise<CompleteProduct[]> {
   const products: CompleteProduct[] = [];
-  for await (const part of result.products()) products.push(...part);
+  for await (const part of result.readProducts()) products.push(...part);
   return products.toSorted((a, b) => (a.id < b.id ? -1 : 1));
 }
 
@@ -339,7 +341,7 @@ afterAll(() => rmSync(temporary, { recursive: true, force: true }));
 const leftOvers = () => readdirSync(temporary);
 
 async function partitioned(products: BulkResult, media: BulkResult = nothing): Promise<CompleteProduct[]> {
-  await using result = await partition(products, media, signal);
+  await using result = await downloadBulkResults(products, media, signal);
   expect(leftOvers()).toHaveLength(1);
   return await productsOf(result);
 }
@@ -380,7 +382,7 @@ function linesOf(lines: readonly string[], ids: ReadonlySet<string>): string[] {
 
 describe("the result of bulk runs", () => {
   test("is the products that are read one by one", async () => {
-    const toLocal = createZone("America/New_York");
+    const toLocal = localTimeFormatter("America/New_York");
     const found = await partitioned(serveLines(productLines, 7), serveLines(mediaLines));
     expect(found.map(({ id }) => id).toSorted()).toEqual(
       platform.catalog
@@ -437,7 +439,7 @@ describe("the result of bulk runs", () => {
   });
 
   test("names its products before they are read", async () => {
-    await using result = await partition(serveLines(few.products), nothing, signal);
+    await using result = await downloadBulkResults(serveLines(few.products), nothing, signal);
     expect([...result.ids].map((id) => `gid://shopify/Product/${id}`).toSorted()).toEqual([...chosen].toSorted());
   });
 
@@ -534,7 +536,7 @@ describe("the result of bulk runs", () => {
       `{"__typename":"Metafield","id":"gid://shopify/Metafield/1","__parentId":"gid://shopify/ProductVariant/${big}"}`,
       `{"__typename":"ProductVariant","id":"gid://shopify/ProductVariant/${big}","position":1,"__parentId":"gid://shopify/Product/${big}"}`,
     ];
-    await using result = await partition(serveLines(lines, 3), nothing, signal);
+    await using result = await downloadBulkResults(serveLines(lines, 3), nothing, signal);
     expect([...result.ids]).toEqual([9223372036854775807n]);
     expect(await productsOf(result)).toEqual(assembled(lines, []) as never);
   });
@@ -573,9 +575,9 @@ describe("the result of bulk runs", () => {
 
     test.each<[string, () => Body | Response, number, RegExp]>([
       ["half", () => half, few.products.length, /./],
-      ["too few lines", () => text, few.products.length + 1, /not whole: \d+ of \d+ lines came/],
-      ["too many lines", () => text, few.products.length - 1, /not whole: \d+ of \d+ lines came/],
-      ["no file", () => new Response("", { status: 404 }), 1, /cannot be had: status 404/],
+      ["too few lines", () => text, few.products.length + 1, /incomplete: received \d+ of \d+ lines/],
+      ["too many lines", () => text, few.products.length - 1, /incomplete: received \d+ of \d+ lines/],
+      ["no file", () => new Response("", { status: 404 }), 1, /cannot download the bulk result: status 404/],
       [
         "metafields of no variant",
         () => `${product(1)}\n${metafield(5, "ProductVariant/9")}\n`,
@@ -586,7 +588,7 @@ describe("the result of bulk runs", () => {
       ["lines that end too early", () => `${product(1).slice(0, -1)}\n`, 1, /ends within a line/],
     ])("is given up after five downloads, and says why: %s", async (_, body, objects, message) => {
       const products = serveFile(body, objects);
-      const error = await failureOf(partition(products, nothing, signal));
+      const error = await failureOf(downloadBulkResults(products, nothing, signal));
       expect(error.message).toMatch(message);
       expect(products.downloads()).toBe(5);
       expect(leftOvers()).toEqual([]);
@@ -594,8 +596,8 @@ describe("the result of bulk runs", () => {
 
     test("counts for the media as for the products", async () => {
       const media = serveFile(() => textOf(few.media), few.media.length + 1);
-      const error = await failureOf(partition(serveLines(few.products), media, signal));
-      expect(error.message).toMatch(/not whole/);
+      const error = await failureOf(downloadBulkResults(serveLines(few.products), media, signal));
+      expect(error.message).toMatch(/incomplete/);
       expect(media.downloads()).toBe(5);
       expect(leftOvers()).toEqual([]);
     });
@@ -614,7 +616,7 @@ describe("the result of bulk runs", () => {
         few.products.length,
       );
       const controller = new AbortController();
-      const failure = failureOf(partition(products, nothing, controller.signal));
+      const failure = failureOf(downloadBulkResults(products, nothing, controller.signal));
       await until("the download has begun", () => products.downloads() === 1 && leftOvers().length === 1);
       controller.abort(new Error("left"));
       expect((await failure).message).toBe("left");
@@ -626,7 +628,7 @@ describe("the result of bulk runs", () => {
 
   test("leaves nothing behind, whether it is read or not", async () => {
     {
-      await using result = await partition(serveLines(few.products, 3), nothing, signal);
+      await using result = await downloadBulkResults(serveLines(few.products, 3), nothing, signal);
       expect(leftOvers()).toHaveLength(1);
       expect(result.ids.size).toBe(chosen.size);
     }

@@ -4,11 +4,12 @@ import type { ProductRecord } from "../../../packages/platform-stand-in/src/cata
 import { type SpecialName, specialNames } from "../../../packages/platform-stand-in/src/catalog/specials.ts";
 import { type Fault, startStandIn } from "../../../packages/platform-stand-in/src/stand-in.ts";
 import { productSchema, toId } from "../../../src/model/product.ts";
-import { listProducts } from "../../../src/platforms/shopify/list.ts";
+import type { Priority } from "../../../src/platforms/platform.ts";
+import { listProducts } from "../../../src/platforms/shopify/list-products.ts";
 import { documents } from "../../../src/platforms/shopify/queries.ts";
-import { readShop } from "../../../src/platforms/shopify/read.ts";
-import { type Failure, PlatformError, retryDelayMs } from "../../../src/platforms/shopify/retry.ts";
-import { type Priority, Throttle, type ThrottleStatus } from "../../../src/platforms/shopify/throttle.ts";
+import { type Failure, retryDelayMs, ShopifyError } from "../../../src/platforms/shopify/retry.ts";
+import { readShop } from "../../../src/platforms/shopify/shop.ts";
+import { Throttle, type ThrottleStatus } from "../../../src/platforms/shopify/throttle.ts";
 import { grantedToken, staticToken } from "../../../src/platforms/shopify/token.ts";
 import { connect, credentialsOf, failureOf, identifiersOf, live, readFound, watch } from "../../support/shopify.ts";
 import { until } from "../../support/until.ts";
@@ -18,11 +19,8 @@ const plenty = { maximumAvailable: 1_000_000, restoreRate: 1_000_000 };
 
 const platform = startStandIn({ now: () => Date.now() - 5000, products: 60, specials: "all", bucket: plenty });
 const { catalog, counters, faults } = platform;
-const shop = {
-  id: "gid://shopify/Shop/53320891",
-  myshopifyDomain: "stand-in.myshopify.com",
-  ianaTimezone: "America/New_York",
-};
+const shop = { id: "gid://shopify/Shop/53320891", timeZone: "America/New_York" };
+const shopData = { shop: { id: shop.id, myshopifyDomain: "stand-in.myshopify.com", ianaTimezone: shop.timeZone } };
 
 beforeEach(() => {
   faults.clear();
@@ -49,7 +47,7 @@ function serve(answer: (request: Request, number: number) => Response | Promise<
   return { asked, url: `http://127.0.0.1:${server.port}/graphql.json`, [Symbol.dispose]: () => void server.stop(true) };
 }
 
-const good = () => Response.json({ data: { shop } });
+const good = () => Response.json({ data: shopData });
 const levelsOf = (lines: readonly string[]) => lines.map((line): number => JSON.parse(line).level);
 const [debug, warn] = [20, 40];
 
@@ -193,14 +191,14 @@ describe("a fault that passes", () => {
     ["an internal error", { kind: "internalError" }],
     ["a connection closed before the answer", { kind: "reset" }],
     ["a connection closed in the answer", { kind: "halfBody" }],
-    ["half of an answer", { kind: "halfJson" }, { failure: "its answer is not whole, or not JSON" }],
-    ["a page of HTML", { kind: "html" }, { failure: "its answer is not whole, or not JSON" }],
-    ["a throttling", { kind: "throttled" }, { failure: "it throttled the request" }],
+    ["half of an answer", { kind: "halfJson" }, { failure: "the response is incomplete or not JSON" }],
+    ["a page of HTML", { kind: "html" }, { failure: "the response is incomplete or not JSON" }],
+    ["a throttling", { kind: "throttled" }, { failure: "throttled" }],
   ])("costs one more request and nothing else: %s", async (_, fault, logged = {}) => {
     faults.add(fault);
     const { request, lines } = connect(platform.graphqlUrl());
-    expect((await readShop(request, live())).shop).toEqual(shop);
-    expect((await readShop(request, live())).shop).toEqual(shop);
+    expect(await readShop(request, live())).toMatchObject(shop);
+    expect(await readShop(request, live())).toMatchObject(shop);
     expect(counters.requests.get("Shop")).toBe(3);
     expect(counters.faults.get(fault.kind)).toBe(1);
     expect(lines.map((line) => JSON.parse(line))).toEqual([
@@ -208,7 +206,7 @@ describe("a fault that passes", () => {
         level: debug,
         operation: "Shop",
         attempt: 1,
-        msg: "asking the platform again",
+        msg: "retrying a Shopify request",
         ...logged,
       }),
     ]);
@@ -234,8 +232,8 @@ describe("a fault that passes", () => {
   test("may come ten times, and no more", async () => {
     faults.add({ kind: "status", status: 500, count: 20 });
     const error = await failureOf(readShop(connect(platform.graphqlUrl()).request, live()));
-    expect(error).toBeInstanceOf(PlatformError);
-    expect(error.message).toBe("the platform did not answer Shop: it answered with status 500");
+    expect(error).toBeInstanceOf(ShopifyError);
+    expect(error.message).toBe("Shopify request Shop failed: status 500");
     expect(counters.requests.get("Shop")).toBe(10);
   });
 
@@ -255,15 +253,15 @@ describe("a fault that stays", () => {
   const answers = (status: number): Fault => ({ kind: "status", status, count: 99 });
 
   test.each<[string, Fault, help: RegExp]>([
-    ["401", { kind: "tokenExpired", count: 99 }, /status 401: it refuses the access token/],
+    ["401", { kind: "tokenExpired", count: 99 }, /status 401: the access token was rejected/],
     ["402", answers(402), /status 402: the shop is frozen/],
-    ["403", answers(403), /status 403: the app may not do this/],
+    ["403", answers(403), /status 403: the app lacks permission/],
     ["404", answers(404), /status 404: .*SHOP_DOMAIN must be .*\.myshopify\.com/],
     ["423", answers(423), /status 423: the shop is locked/],
   ])("is reported at once, after one request: %s", async (_, fault, help) => {
     faults.add(fault);
     const error = await failureOf(readShop(connect(platform.graphqlUrl()).request, live()));
-    expect(error).toBeInstanceOf(PlatformError);
+    expect(error).toBeInstanceOf(ShopifyError);
     expect(error).toMatchObject({ code: "unavailable", message: expect.stringMatching(help) });
     expect(counters.requests.get("Shop")).toBe(1);
   });
@@ -275,7 +273,7 @@ describe("a fault that stays", () => {
     const error = await failureOf(readFound(connect(platform.graphqlUrl()).request, 1n, live()));
     app.scopes = scopes;
     expect(error.message).toMatch(/ACCESS_DENIED: Access denied for product field.*`read_products`/);
-    expect(error).toBeInstanceOf(PlatformError);
+    expect(error).toBeInstanceOf(ShopifyError);
     expect(counters.requests.get("ProductById")).toBe(1);
   });
 
@@ -285,12 +283,12 @@ describe("a fault that stays", () => {
       { errors: [{ message: "Query cost is 1,200", extensions: { code: "MAX_COST_EXCEEDED" } }] },
       "MAX_COST_EXCEEDED: Query cost is 1,200",
     ],
-    ["an error without a code", { errors: [{ message: "no" }], data: { shop } }, "UNKNOWN: no"],
+    ["an error without a code", { errors: [{ message: "no" }], data: shopData }, "UNKNOWN: no"],
     ["a text in place of a list of errors", { errors: "[API] This action requires something" }, "[API] This action"],
   ])("is reported at once, after one request: %s", async (_, body, help) => {
     using server = serve(() => Response.json(body));
     const error = await failureOf(readShop(connect(server.url).request, live()));
-    expect(error).toBeInstanceOf(PlatformError);
+    expect(error).toBeInstanceOf(ShopifyError);
     expect(error.message).toContain(help);
     expect(server.asked).toHaveLength(1);
   });
@@ -299,7 +297,7 @@ describe("a fault that stays", () => {
     using elsewhere = serve(good);
     using server = serve(() => new Response(null, { status, headers: { Location: elsewhere.url } }));
     const error = await failureOf(readShop(connect(server.url).request, live()));
-    expect(error).toBeInstanceOf(PlatformError);
+    expect(error).toBeInstanceOf(ShopifyError);
     expect(elsewhere.asked).toEqual([]);
     expect(server.asked).toHaveLength(1);
   });
@@ -312,7 +310,7 @@ describe("a fault that stays", () => {
   ])("which is an answer that is %s is never taken for one", async (_, body) => {
     using server = serve(() => Response.json(body));
     const error = await failureOf(readShop(connect(server.url).request, live()));
-    expect(error).toBeInstanceOf(PlatformError);
+    expect(error).toBeInstanceOf(ShopifyError);
     expect(server.asked).toHaveLength(10);
   });
 });
@@ -354,14 +352,14 @@ describe("the caller's signal", () => {
     expect(await Promise.all(Array.from({ length: 10 }, () => readShop(request, live())))).toHaveLength(10);
     controller.abort(new Error("enough"));
     expect((await hanging).message).toBe("enough");
-    expect((await readShop(request, live())).shop).toEqual(shop);
+    expect(await readShop(request, live())).toMatchObject(shop);
   });
 });
 
 describe("a token by client credentials", () => {
   test("is asked for once, and lasts for all requests", async () => {
     const { request } = connect(platform.graphqlUrl(), credentialsOf(platform));
-    for (let read = 0; read < 3; read++) expect((await readShop(request, live())).shop).toEqual(shop);
+    for (let read = 0; read < 3; read++) expect(await readShop(request, live())).toMatchObject(shop);
     expect(counters.tokenGrants).toBe(1);
     expect(counters.requests.get("Shop")).toBe(3);
   });
@@ -384,7 +382,7 @@ describe("a token by client credentials", () => {
     const { request } = connect(platform.graphqlUrl(), credentialsOf(platform));
     await readShop(request, live());
     platform.access.revoke();
-    expect((await readShop(request, live())).shop).toEqual(shop);
+    expect(await readShop(request, live())).toMatchObject(shop);
     expect(counters.tokenGrants).toBe(2);
     expect(counters.requests.get("Shop")).toBe(3);
   });
@@ -402,7 +400,7 @@ describe("a token by client credentials", () => {
     faults.add({ kind: "tokenExpired", count: 99 });
     const { request } = connect(platform.graphqlUrl(), credentialsOf(platform));
     const error = await failureOf(readShop(request, live()));
-    expect(error.message).toContain("status 401: it refuses the access token");
+    expect(error.message).toContain("status 401: the access token was rejected");
     expect(counters.requests.get("Shop")).toBe(2);
     expect(counters.tokenGrants).toBe(2);
   });
@@ -463,7 +461,7 @@ describe("a token by client credentials", () => {
   ])("is asked for again after a fault: %s", async (_, fault) => {
     faults.add({ ...fault, operation: "AccessToken" });
     const { request } = connect(platform.graphqlUrl(), credentialsOf(platform));
-    expect((await readShop(request, live())).shop).toEqual(shop);
+    expect(await readShop(request, live())).toMatchObject(shop);
     expect(counters.faults.get(fault.kind)).toBe(1);
     expect(counters.requests.get("Shop")).toBe(1);
   });
@@ -475,8 +473,8 @@ describe("a token by client credentials", () => {
     using server = serve(() => Response.json(body, { status }));
     const { request } = connect(platform.graphqlUrl(), grantedToken(server.url, "id", "secret"));
     const error = await failureOf(readShop(request, live()));
-    expect(error).toBeInstanceOf(PlatformError);
-    expect(error.message).toMatch(/grants no access token.*SHOPIFY_CLIENT_ID and SHOPIFY_CLIENT_SECRET/);
+    expect(error).toBeInstanceOf(ShopifyError);
+    expect(error.message).toMatch(/no access token granted.*SHOPIFY_CLIENT_ID and SHOPIFY_CLIENT_SECRET/);
     expect(server.asked).toHaveLength(1);
     expect(counters.requests.size).toBe(0);
   });
@@ -485,7 +483,7 @@ describe("a token by client credentials", () => {
     using elsewhere = serve(() => Response.json({ access_token: "granted", expires_in: 60 }));
     using server = serve(() => new Response(null, { status, headers: { Location: elsewhere.url } }));
     const { request } = connect(platform.graphqlUrl(), grantedToken(server.url, "id", "secret"));
-    expect(await failureOf(readShop(request, live()))).toBeInstanceOf(PlatformError);
+    expect(await failureOf(readShop(request, live()))).toBeInstanceOf(ShopifyError);
     expect(elsewhere.asked).toEqual([]);
     expect(server.asked).toHaveLength(1);
   });
@@ -524,7 +522,7 @@ describe("a secret", () => {
     guarded.faults.add(fault);
     const { request, lines } = connect(guarded.graphqlUrl(), tokens[name]());
     const error = await failureOf(readShop(request, live()));
-    expect(error).toBeInstanceOf(PlatformError);
+    expect(error).toBeInstanceOf(ShopifyError);
     const told = [
       error.message,
       error.stack,
@@ -547,7 +545,7 @@ describe("the version of the API", () => {
     const { request, lines } = connect(later.graphqlUrl("2026-10"));
     for (let read = 0; read < 5; read++) await readShop(request, live());
     expect(lines.map((line) => JSON.parse(line))).toEqual([
-      expect.objectContaining({ level: warn, asked: "2026-10", answered: "2027-01" }),
+      expect.objectContaining({ level: warn, requested: "2026-10", served: "2027-01" }),
     ]);
   });
 
@@ -881,7 +879,7 @@ describe("a product that is read", () => {
     const { request } = connect(platform.graphqlUrl());
     const id = BigInt(catalog.idOfSpecial("manyMetafields"));
     const error = await failureOf(readFound(request, id, live()));
-    expect(error).toBeInstanceOf(PlatformError);
+    expect(error).toBeInstanceOf(ShopifyError);
     expect(error.message).toContain("the product keeps changing while it is read");
     expect(counters.requests.get("ProductById")).toBe(4);
     expect(counters.requests.get("VariantMetafieldsPage")).toBe(4);
@@ -914,7 +912,7 @@ describe("a list of products", () => {
     const times = catalog.ids(0, 1000).map((id) => recordOf(id) ?? "");
     const since = times.toSorted()[Math.floor(times.length / 2)] ?? "";
     let listed = 0;
-    for await (const page of listProducts(request, since, live())) listed += page.length;
+    for await (const page of listProducts(request, Date.parse(since), live())) listed += page.length;
     expect(listed).toBe(times.filter((time) => time >= since).length);
     expect(listed).toBeLessThan(times.length);
   });

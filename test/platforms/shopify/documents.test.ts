@@ -18,11 +18,12 @@ import {
 } from "../../../packages/platform-stand-in/src/graphql/cost.ts";
 import { inlineFragments } from "../../../packages/platform-stand-in/src/graphql/selection.ts";
 import { startStandIn } from "../../../packages/platform-stand-in/src/stand-in.ts";
-import { runBulk } from "../../../src/platforms/shopify/bulk.ts";
-import type { Request } from "../../../src/platforms/shopify/client.ts";
-import { listProducts } from "../../../src/platforms/shopify/list.ts";
+import { runBulkOperation } from "../../../src/platforms/shopify/bulk/operation.ts";
+import type { SendRequest } from "../../../src/platforms/shopify/client.ts";
+import { listProducts } from "../../../src/platforms/shopify/list-products.ts";
 import { bulkQueries, documents, type OperationName } from "../../../src/platforms/shopify/queries.ts";
-import { readProduct, readShop } from "../../../src/platforms/shopify/read.ts";
+import { readProduct } from "../../../src/platforms/shopify/read-product.ts";
+import { readShop } from "../../../src/platforms/shopify/shop.ts";
 import { connect, createMemoryLog, failureOf, live, watch } from "../../support/shopify.ts";
 
 const folder = new URL("../../../packages/platform-stand-in/src/schema/", import.meta.url);
@@ -155,7 +156,7 @@ describe("what the service sends to read everything", () => {
   const { request, lines } = connect(platform.graphqlUrl());
 
   beforeAll(async () => {
-    const watched: Request = watch(request, (operation, variables) => {
+    const watched: SendRequest = watch(request, (operation, variables) => {
       sent.set(operation, [...(sent.get(operation) ?? []), variables as Variables]);
     });
     const { catalog } = platform;
@@ -166,13 +167,16 @@ describe("what the service sends to read everything", () => {
     await readShop(watched, live());
     for (const id of ids) await readProduct(watched, BigInt(id), live());
     const { log } = createMemoryLog();
-    await Promise.all([runBulk(watched, "products", live(), log), runBulk(watched, "media", live(), log)]);
+    await Promise.all([
+      runBulkOperation(watched, "products", live(), log),
+      runBulkOperation(watched, "media", live(), log),
+    ]);
     platform.faults.add({ kind: "bulkStuck" });
     const controller = new AbortController();
     const leaving = watch(watched, (operation) => {
       if (operation === "BulkOperation") controller.abort();
     });
-    await failureOf(runBulk(leaving, "media", live(controller.signal), log));
+    await failureOf(runBulkOperation(leaving, "media", live(controller.signal), log));
   });
 
   const priceOf = (operation: OperationName, variables: Variables) => {

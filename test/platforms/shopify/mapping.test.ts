@@ -2,15 +2,15 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { toJson } from "../../../src/json.ts";
 import { type Id, maxId, type Product, productSchema, toId, type Variant } from "../../../src/model/product.ts";
-import { toProduct } from "../../../src/platforms/shopify/product.ts";
+import { localTimeFormatter } from "../../../src/platforms/shopify/local-time.ts";
+import { toProduct } from "../../../src/platforms/shopify/mapping.ts";
 import type {
   CompleteProduct,
   CompleteVariant,
-  PlatformImage,
-  PlatformMedia,
-  PlatformMetafield,
+  ShopifyImage,
+  ShopifyMedia,
+  ShopifyMetafield,
 } from "../../../src/platforms/shopify/queries.ts";
-import { createZone } from "../../../src/platforms/shopify/time.ts";
 
 /** Temporal's own answer, for comparison. */
 const temporal = (utc: string, timeZone: string) =>
@@ -83,7 +83,7 @@ describe("a timestamp in the shop's zone", () => {
     ["Europe/Berlin", "1970-07-01T12:00:00Z", "1970-07-01T13:00:00+01:00"],
     ["Europe/Berlin", "9999-12-31T12:00:00Z", "9999-12-31T13:00:00+01:00"],
   ])("in %s: %s is %s", (zone, utc, local) => {
-    expect(createZone(zone)(utc)).toBe(local);
+    expect(localTimeFormatter(zone)(utc)).toBe(local);
   });
 
   test.each(zones)("is what Temporal says at and around every change of the clocks: %s", (zone) => {
@@ -94,7 +94,7 @@ describe("a timestamp in the shop's zone", () => {
       [0, -1, 1],
       [1, 0, -1],
     ]) {
-      const toLocal = createZone(zone);
+      const toLocal = localTimeFormatter(zone);
       for (const utc of order.flatMap((beside) => changes.map((change) => utcOf(change + beside)))) {
         expect(toLocal(utc)).toBe(temporal(utc, zone));
       }
@@ -102,7 +102,7 @@ describe("a timestamp in the shop's zone", () => {
   });
 
   test("is what Temporal says at any instant from 1970 to 2050, whatever was asked before", () => {
-    const toLocal = new Map(zones.map((zone) => [zone, createZone(zone)]));
+    const toLocal = new Map(zones.map((zone) => [zone, localTimeFormatter(zone)]));
     fc.assert(
       fc.property(fc.constantFrom(...zones), timestamp(), (zone, utc) => {
         expect(toLocal.get(zone)?.(utc)).toBe(temporal(utc, zone));
@@ -117,7 +117,7 @@ describe("a timestamp in the shop's zone", () => {
     ["2026-03-08T07:00:00.001Z", "2026-03-08T03:00:00-04:00"],
     ["1969-12-31T23:59:59.5Z", "1969-12-31T18:59:59-05:00"],
   ])("has whole seconds: %s is %s", (utc, local) => {
-    expect(createZone("America/New_York")(utc)).toBe(local);
+    expect(localTimeFormatter("America/New_York")(utc)).toBe(local);
   });
 
   test.each([
@@ -131,15 +131,15 @@ describe("a timestamp in the shop's zone", () => {
     "2026-03-08T25:00:00Z",
     "2026-03-08T06:30:00Z?",
   ])("is refused when it is no instant: %j", (utc) => {
-    expect(() => createZone("America/New_York")(utc)).toThrow(RangeError);
+    expect(() => localTimeFormatter("America/New_York")(utc)).toThrow(RangeError);
   });
 
   test.each(["America/Larkspur", "", "Eastern Standard Time"])("needs a zone that there is, not %j", (zone) => {
-    expect(() => createZone(zone)).toThrow(`time zone ${JSON.stringify(zone)} is unknown`);
+    expect(() => localTimeFormatter(zone)).toThrow(`time zone ${JSON.stringify(zone)} is unknown`);
   });
 
   test("takes less than five microseconds", () => {
-    const toLocal = createZone("America/New_York");
+    const toLocal = localTimeFormatter("America/New_York");
     const instants = Array.from({ length: 200_000 }, (_, index) => utcOf(1_200_000_000 + ((index * 7919) % 5e8)));
     const start = performance.now();
     for (const utc of instants) toLocal(utc);
@@ -147,7 +147,7 @@ describe("a timestamp in the shop's zone", () => {
   });
 });
 
-const toPlatformMetafield = (changes: Partial<PlatformMetafield> = {}): PlatformMetafield => ({
+const toPlatformMetafield = (changes: Partial<ShopifyMetafield> = {}): ShopifyMetafield => ({
   id: "gid://shopify/Metafield/201",
   legacyResourceId: "201",
   namespace: "global",
@@ -160,7 +160,7 @@ const toPlatformMetafield = (changes: Partial<PlatformMetafield> = {}): Platform
   ...changes,
 });
 
-const toPlatformImage = (number: number | string, changes: Partial<PlatformImage> = {}): PlatformImage => ({
+const toPlatformImage = (number: number | string, changes: Partial<ShopifyImage> = {}): ShopifyImage => ({
   id: `gid://shopify/ProductImage/${number}`,
   url: `https://cdn.example/files/${number}.jpg?v=1700000000`,
   altText: null,
@@ -170,7 +170,7 @@ const toPlatformImage = (number: number | string, changes: Partial<PlatformImage
 });
 
 /** The medium of the image with that number; its year of creation is what tests tell it by. */
-const toPlatformMedium = (number: number | string, year: number): PlatformMedia => ({
+const toPlatformMedium = (number: number | string, year: number): ShopifyMedia => ({
   createdAt: `${year}-01-05T16:00:00Z`,
   updatedAt: `${year}-07-05T16:00:00Z`,
   image: { url: `https://cdn.example/files/${number}.jpg?v=1700000001` },
@@ -241,7 +241,7 @@ const toPlatformProduct = (changes: Partial<CompleteProduct> = {}): CompleteProd
   ...changes,
 });
 
-const toNewYork = createZone("America/New_York");
+const toNewYork = localTimeFormatter("America/New_York");
 
 /** Maps a product, which must have all fields of the contract, no others, in its order. */
 function mapped(changes: Partial<CompleteProduct> = {}): Product {
@@ -507,7 +507,7 @@ describe("a variant of the platform", () => {
 });
 
 describe("a metafield of the platform", () => {
-  test.each<[Partial<PlatformMetafield>, Partial<Product["metafields"][number]>]>([
+  test.each<[Partial<ShopifyMetafield>, Partial<Product["metafields"][number]>]>([
     [{ namespace: "custom" }, { namespace: "custom" }],
     [{ key: "ware_id" }, { key: "ware_id" }],
     [{ value: "" }, { value: "" }],
@@ -535,9 +535,9 @@ const yearsOf = (changes: Partial<CompleteProduct>) =>
     return Number(created_at.slice(0, 4));
   });
 
-const video: PlatformMedia = {};
+const video: ShopifyMedia = {};
 /** An image that is not processed yet, or that failed. */
-const unfinished: PlatformMedia = { ...toPlatformMedium(0, 2001), image: null };
+const unfinished: ShopifyMedia = { ...toPlatformMedium(0, 2001), image: null };
 const images = [1, 2, 3].map((number) => toPlatformImage(number));
 const [first, second, third] = [toPlatformMedium(1, 2011), toPlatformMedium(2, 2012), toPlatformMedium(3, 2013)];
 const [strange, stranger] = [toPlatformMedium("strange", 2021), toPlatformMedium("stranger", 2022)];
@@ -545,7 +545,7 @@ const same = toPlatformImage(4, { url: "https://cdn.example/files/same.jpg?v=1" 
 const atSame = (year: number) => toPlatformMedium("same", year);
 
 describe("an image of the platform", () => {
-  test.each<[string, readonly PlatformImage[], readonly PlatformMedia[], number[]]>([
+  test.each<[string, readonly ShopifyImage[], readonly ShopifyMedia[], number[]]>([
     ["other query strings", images, [first, second, third], [2011, 2012, 2013]],
     ["no query string", [toPlatformImage(1, { url: "https://cdn.example/files/1.jpg" })], [second, first], [2011]],
     ["another order", images, [third, first, second], [2011, 2012, 2013]],
@@ -595,7 +595,7 @@ describe("an image of the platform", () => {
     expect(product.image).toMatchObject({ created_at: product.created_at, updated_at: product.updated_at });
   });
 
-  test.each<[Partial<PlatformImage>, Partial<Product["images"][number]>]>([
+  test.each<[Partial<ShopifyImage>, Partial<Product["images"][number]>]>([
     [
       { width: null, height: null },
       { width: 0, height: 0 },
@@ -633,7 +633,7 @@ describe("an image of the platform", () => {
     "gid://shopify/ProductImage/02",
     "gid://shopify/ProductImage/9223372036854775808",
   ])("is left out, and its medium with it, when its identifier is %j", (id) => {
-    const [one, two, three] = images as [PlatformImage, PlatformImage, PlatformImage];
+    const [one, two, three] = images as [ShopifyImage, ShopifyImage, ShopifyImage];
     const product = mapped({
       images: [one, { ...two, id }, three],
       media: [first, second, toPlatformMedium("elsewhere", 2013)],
@@ -746,7 +746,7 @@ const url = fc
   .map(([number, query]) => `https://cdn.example/${number}.jpg${query}`);
 const optionName = fc.constantFrom("Size", "Color", "Material");
 
-const metafield: fc.Arbitrary<PlatformMetafield> = fc.record({
+const metafield: fc.Arbitrary<ShopifyMetafield> = fc.record({
   id: gid("Metafield"),
   legacyResourceId: digits,
   namespace: text,
