@@ -159,7 +159,7 @@ for (const engine of engines) {
             JSON.stringify({ products: [one, without("vendor")] }, null, 1),
             /:\d+: vendor: is/,
           ],
-          ["an empty file", "", /products\.json:1: the file is empty; an empty list is written as \[\]/],
+          ["an empty file", "", /products\.json:1: the file is empty; write an empty list as \[\]/],
           ["a file of blank lines", " \n\r\n", /products\.json:1: the file is empty/],
           ["a nested list", `[[${toJson(one)}]]`, /:1: expected object, got a list/],
           ["text that is not UTF-8", Buffer.from(`${toJson(one)}\n`, "utf16le"), /not JSON|not text/],
