@@ -6,7 +6,8 @@ import { pluralize } from "../format.ts";
 import type { Platform } from "../platforms/platform.ts";
 
 /**
- * Checks that the stored products are from the shop that answered. The first shop that answers is remembered.
+ * Checks that the stored products are from the shop that answered. The first shop that answers is
+ * remembered.
  * @throws ServiceError `unavailable` for another shop
  */
 export async function checkShop(database: Database, { settings }: Platform, shopId: string): Promise<void> {

@@ -9,7 +9,10 @@ const batchSize = 100;
 
 export interface CatalogImportOptions {
   readonly visible: Config["visible"];
-  /** Share of the stored products, from 0 to 1, that may be removed; the import fails and changes nothing beyond it. */
+  /**
+   * Share of the stored products, from 0 to 1, that may be removed; the import fails and changes
+   * nothing beyond it.
+   */
   readonly maxRemovedShare: number;
 }
 

@@ -16,7 +16,10 @@ export interface ProductLookupOptions {
   /** Limits concurrent requests to the platform. */
   readonly limiter: ConcurrencyLimiter;
   readonly log: Log;
-  /** Platform reads per minute: requests for arbitrary identifiers must not use up the platform's budget. */
+  /**
+   * Platform reads per minute: requests for arbitrary identifiers must not use up the platform's
+   * budget.
+   */
   readonly perMinute: number;
   /** Age in seconds after which a stored product is stale. */
   readonly maxAgeS: number;

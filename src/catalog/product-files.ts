@@ -10,8 +10,8 @@ export type ProductDocument =
   | { readonly rejected: RejectedRow[] };
 
 /**
- * Reads products from files of JSON, a JSON array, or NDJSON. Products may be wrapped, as exports of
- * a platform do: `{"product": …}` or `{"products": […]}`.
+ * Reads products from files of JSON, a JSON array, or NDJSON. Products may be wrapped, as exports
+ * of a platform do: `{"product": …}` or `{"products": […]}`.
  * @throws ServiceError `invalid_input` when a file is missing or not text.
  */
 export async function* readProducts(paths: readonly string[]): AsyncGenerator<ProductDocument> {

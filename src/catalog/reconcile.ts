@@ -28,7 +28,10 @@ import { type SyncContext, syncChangedSince, syncProducts } from "./sync.ts";
 import { hiddenNotes } from "./visibility.ts";
 
 export interface ReconcileOptions {
-  /** Share of the stored products, from 0 to 1, that may be removed; the run fails and changes nothing beyond it. */
+  /**
+   * Share of the stored products, from 0 to 1, that may be removed; the run fails and changes
+   * nothing beyond it.
+   */
   readonly maxRemovedShare: number;
   readonly visible: Config["visible"];
 }
@@ -40,7 +43,10 @@ type ReconcileContext = SyncContext & {
   readonly log: Log;
 };
 
-/** Compares the whole catalog with the platform: writes products that differ and removes those that no longer exist. */
+/**
+ * Compares the whole catalog with the platform: writes products that differ and removes those that
+ * no longer exist.
+ */
 export function catalogReconcile(platform: Platform, { maxRemovedShare, visible }: ReconcileOptions, log: Log): Work {
   return async ({ database, signal, reporter }) => {
     if (database === undefined) return;
@@ -101,7 +107,8 @@ async function compareOneByOne(context: ReconcileContext): Promise<void> {
 }
 
 /**
- * Stored products that the platform no longer has. Products that were stored since the run started are not among them.
+ * Stored products that the platform no longer has. Products that were stored since the run started
+ * are not among them.
  * @throws ServiceError `invalid_input` when there are too many
  */
 async function findMissing(
@@ -137,7 +144,10 @@ async function writeChanged(
   }
 }
 
-/** The products that differ from the stored ones. One that was stored before but is not now was removed during the run. */
+/**
+ * The products that differ from the stored ones. One that was stored before but is not now was
+ * removed during the run.
+ */
 async function findChanged(
   database: Database,
   products: readonly StoredProduct[],

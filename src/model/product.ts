@@ -194,8 +194,9 @@ export interface ProductProblem {
 }
 
 /**
- * Parses a document in the contract's shape. Fields that exports of a platform leave out get defaults:
- * `metafields` (none), `image` (the first image), `tax_code` (empty). Text that may be null becomes empty.
+ * Parses a document in the contract's shape. Fields that exports of a platform leave out get
+ * defaults: `metafields` (none), `image` (the first image), `tax_code` (empty). Text that may be
+ * null becomes empty.
  */
 export function parseProduct(
   document: unknown,

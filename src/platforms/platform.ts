@@ -49,7 +49,10 @@ export interface ListedProduct {
 
 export interface PlatformProduct {
   readonly product: Product;
-  /** The platform's time of the last change: ISO 8601 in UTC, always to the same precision, so that text order is time order. */
+  /**
+   * The platform's time of the last change: ISO 8601 in UTC, always to the same precision, so that
+   * text order is time order.
+   */
   readonly updatedAt: string;
   /**
    * Whether a later change is certain to have a later `updatedAt`. A product that is read within
@@ -69,7 +72,10 @@ export interface ProductReading {
 export interface CatalogSnapshot extends AsyncDisposable {
   /** Every product, known before the first one is read. */
   readonly ids: ReadonlySet<Id>;
-  /** A product that changed since this instant, by the platform's clock, may be missing or not settled. */
+  /**
+   * A product that changed since this instant, by the platform's clock, may be missing or not
+   * settled.
+   */
   readonly unsettledSinceMs: number;
   /** Every product of `ids`, once. */
   readProducts(): AsyncIterable<readonly PlatformProduct[]>;
@@ -90,5 +96,7 @@ export class PlatformError extends ServiceError {
   }
 }
 
-/** The platform cannot deliver the whole catalog at once; its products can still be read one by one. */
+/**
+ * The platform cannot deliver the whole catalog at once; its products can still be read one by one.
+ */
 export class BulkReadError extends Error {}

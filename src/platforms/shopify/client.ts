@@ -9,13 +9,15 @@ import type { AccessToken } from "./token.ts";
 export interface RequestOptions extends ReadOptions {
   /**
    * Called after each successful response with the time the request was sent, by the platform's
-   * clock: milliseconds since 1970. It may be a second early, because the `Date` header has whole seconds.
+   * clock: milliseconds since 1970. It may be a second early, because the `Date` header has whole
+   * seconds.
    */
   readonly onSentAt?: (platformMs: number) => void;
 }
 
 /**
- * Sends one of the documents and returns its data. Waits for the cost budget, and retries temporary failures.
+ * Sends one of the documents and returns its data. Waits for the cost budget, and retries temporary
+ * failures.
  * @throws ShopifyError
  */
 export type SendRequest = <Data>(operation: OperationName, variables: object, options: RequestOptions) => Promise<Data>;
@@ -51,16 +53,37 @@ type Outcome =
   /** `canRenewToken`: the same request may succeed with a new access token. */
   | { readonly failure: Failure; readonly canRenewToken?: boolean };
 
-export function createClient({ url, token, log, random = Math.random }: ClientOptions): SendRequest {
+export function createClient({ random = Math.random, ...options }: ClientOptions): SendRequest {
+  const send = createSender(options);
+  return async <Data>(operation: OperationName, variables: object, requestOptions: RequestOptions) => {
+    const startedMs = performance.now();
+    let isTokenRenewed = false;
+    for (let number = 1; ; number++) {
+      const outcome = await send(operation, variables, requestOptions);
+      if ("data" in outcome) return outcome.data as Data;
+      const { failure } = outcome;
+      if (outcome.canRenewToken && !isTokenRenewed) {
+        isTokenRenewed = true;
+        continue;
+      }
+      const delayMs = retryDelayMs(failure, { number, elapsedMs: performance.now() - startedMs }, random());
+      if (delayMs === undefined) throw new ShopifyError(operation, failure);
+      options.log.debug(
+        { operation, attempt: number, delayMs, failure: describeFailure(failure) },
+        "retrying a Shopify request",
+      );
+      await sleep(delayMs, undefined, { signal: requestOptions.signal });
+    }
+  };
+}
+
+/** Sends one attempt within the cost budget. */
+function createSender({ url, token, log }: Omit<ClientOptions, "random">) {
   const throttle = new Throttle();
   const costs = new Map<string, number>();
-  const versions = new Set<string>([apiVersion]);
+  const checkVersion = createVersionCheck(log);
 
-  /** The page sizes, which are the numeric variables, determine what a document costs. */
-  const costKey = (operation: string, variables: object) =>
-    [operation, ...Object.values(variables).filter((value) => typeof value === "number")].join(" ");
-
-  const send = async (operation: OperationName, variables: object, options: RequestOptions): Promise<Outcome> => {
+  return async (operation: OperationName, variables: object, options: RequestOptions): Promise<Outcome> => {
     const key = costKey(operation, variables);
     const cost = costs.get(key) ?? assumedCost;
     const sentAtMs = await throttle.take(cost, options.priority, options.signal);
@@ -88,32 +111,19 @@ export function createClient({ url, token, log, random = Math.random }: ClientOp
       throttle.settle(cost, status, sentAtMs);
     }
   };
+}
 
-  const checkVersion = (served: string | null) => {
-    if (served === null || versions.has(served)) return;
-    versions.add(served);
+/** The page sizes, which are the numeric variables, determine what a document costs. */
+const costKey = (operation: string, variables: object) =>
+  [operation, ...Object.values(variables).filter((value) => typeof value === "number")].join(" ");
+
+/** Warns once about each version of the API that Shopify serves instead of the requested one. */
+function createVersionCheck(log: Log): (served: string | null) => void {
+  const known = new Set<string>([apiVersion]);
+  return (served) => {
+    if (served === null || known.has(served)) return;
+    known.add(served);
     log.warn({ requested: apiVersion, served }, "Shopify serves a different API version than the one requested");
-  };
-
-  return async <Data>(operation: OperationName, variables: object, options: RequestOptions) => {
-    const startedMs = performance.now();
-    let isTokenRenewed = false;
-    for (let number = 1; ; number++) {
-      const outcome = await send(operation, variables, options);
-      if ("data" in outcome) return outcome.data as Data;
-      const { failure } = outcome;
-      if (outcome.canRenewToken && !isTokenRenewed) {
-        isTokenRenewed = true;
-        continue;
-      }
-      const delayMs = retryDelayMs(failure, { number, elapsedMs: performance.now() - startedMs }, random());
-      if (delayMs === undefined) throw new ShopifyError(operation, failure);
-      log.debug(
-        { operation, attempt: number, delayMs, failure: describeFailure(failure) },
-        "retrying a Shopify request",
-      );
-      await sleep(delayMs, undefined, { signal: options.signal });
-    }
   };
 }
 

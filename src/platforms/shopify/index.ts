@@ -10,7 +10,10 @@ import { readProduct, settleMs } from "./read-product.ts";
 import { readShop } from "./shop.ts";
 import { grantedToken, staticToken } from "./token.ts";
 
-/** Creates the Shopify shop that the settings name; undefined without an access token or client credentials. */
+/**
+ * Creates the Shopify shop that the settings name; undefined without an access token or client
+ * credentials.
+ */
 export function createShopify(config: Config, log: Log): Platform | undefined {
   const request = connect(config, log);
   if (request === undefined) return undefined;

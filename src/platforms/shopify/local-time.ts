@@ -8,14 +8,15 @@ interface Period {
 }
 
 /**
- * Converts UTC timestamps to a time zone: `2026-03-08T06:30:00Z` becomes `2026-03-08T01:30:00-05:00`.
- * Fractions of a second are dropped.
+ * Converts UTC timestamps to a time zone: `2026-03-08T06:30:00Z` becomes
+ * `2026-03-08T01:30:00-05:00`. Fractions of a second are dropped.
  * @returns a function that throws RangeError when its text is not an instant
  * @throws Error when the zone is unknown
  */
 export function localTimeFormatter(ianaTimezone: string): (utc: string) => string {
   const epoch = epochIn(ianaTimezone);
-  // A reconcile converts millions of timestamps from a few dozen periods. Caching those halves the time.
+  // A reconcile converts millions of timestamps from a few dozen periods. Caching those halves the
+  // time.
   const periods: Period[] = [];
   return (utc) => {
     const instant = Temporal.Instant.from(utc).epochMilliseconds;

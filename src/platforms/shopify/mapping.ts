@@ -57,14 +57,19 @@ interface Positioned {
 
 const byPosition = (a: Positioned, b: Positioned) => a.position - b.position;
 
-/** `UNLISTED` is newer than the contract; Shopify's REST API of that time reports it as `active`. */
+/**
+ * `UNLISTED` is newer than the contract; Shopify's REST API of that time reports it as `active`.
+ */
 function toStatus(status: string): string {
   return status === "UNLISTED" ? "active" : status.toLowerCase();
 }
 
 const imageGid = "gid://shopify/ProductImage/";
 
-/** Null for other kinds of gid: the numbers of `MediaImage` and `ImageSource` may belong to other images. */
+/**
+ * Null for other kinds of gid: the numbers of `MediaImage` and `ImageSource` may belong to other
+ * images.
+ */
 function toImageId(gid: string | null | undefined): Id | null {
   if (!gid?.startsWith(imageGid)) return null;
   const digits = gid.slice(imageGid.length);
@@ -169,7 +174,10 @@ function toVariant(
   };
 }
 
-/** Pads to two decimal places as text, since a double could change the amount. Further places are kept. */
+/**
+ * Pads to two decimal places as text, since a double could change the amount. Further places are
+ * kept.
+ */
 function toMoney(amount: string): string {
   const point = amount.indexOf(".");
   return point < 0 ? `${amount}.00` : amount.padEnd(point + ".00".length, "0");

@@ -95,7 +95,9 @@ export interface CompleteVariant extends ShopifyVariant {
   readonly metafields: readonly ShopifyMetafield[];
 }
 
-/** A product with all of its variants, metafields, images, and media, each list in Shopify's order. */
+/**
+ * A product with all of its variants, metafields, images, and media, each list in Shopify's order.
+ */
 export interface CompleteProduct extends ShopifyProductCore {
   readonly images: readonly ShopifyImage[];
   readonly media: readonly ShopifyMedia[];
@@ -237,7 +239,8 @@ export type OperationName = keyof typeof documents;
 
 /**
  * The queries of bulk operations. One allows five connections, which `products` uses up, so `media`
- * reads the timestamps of the images. `__typename` and `id` come first, where `bulk/partitions.ts` expects them.
+ * reads the timestamps of the images. `__typename` and `id` come first, where `bulk/partitions.ts`
+ * expects them.
  */
 export const bulkQueries = {
   products: `{

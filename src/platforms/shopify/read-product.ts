@@ -16,7 +16,10 @@ import type {
 } from "./queries.ts";
 import { ShopifyError } from "./retry.ts";
 
-/** `updatedAt` has whole seconds, so a product may change again without a later `updatedAt` until this long after a change. */
+/**
+ * `updatedAt` has whole seconds, so a product may change again without a later `updatedAt` until
+ * this long after a change.
+ */
 export const settleMs = 2000;
 
 interface FirstPages {

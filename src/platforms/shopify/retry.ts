@@ -33,8 +33,8 @@ const firstDelayMs = 250;
 const maxDelayMs = 20_000;
 
 /**
- * Milliseconds to wait before the next attempt; undefined to give up. Permanent failures are not retried: a query
- * over the cost limit, a missing scope, a rejected token, a frozen or locked shop.
+ * Milliseconds to wait before the next attempt; undefined to give up. Permanent failures are not
+ * retried: a query over the cost limit, a missing scope, a rejected token, a frozen or locked shop.
  * @param random from 0 to 1: the backoff, unlike a delay that Shopify asks for, is all jitter
  */
 export function retryDelayMs(failure: Failure, attempt: Attempt, random: number): number | undefined {

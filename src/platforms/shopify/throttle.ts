@@ -18,8 +18,9 @@ interface Waiter {
 const liveReserve = 400;
 
 /**
- * Delays requests so that they never exceed the cost budget. The available points are those that the last response
- * reported, minus requests in flight, plus what has been restored since. Until the first response, requests run one at a time.
+ * Delays requests so that they never exceed the cost budget. The available points are those that
+ * the last response reported, minus requests in flight, plus what has been restored since. Until
+ * the first response, requests run one at a time.
  */
 export class Throttle {
   #status: ThrottleStatus | undefined;
@@ -59,7 +60,10 @@ export class Throttle {
     });
   }
 
-  /** Ends a request that {@link take} admitted. @param status undefined when the response reported none */
+  /**
+   * Ends a request that {@link take} admitted.
+   * @param status undefined when the response reported none
+   */
   settle(cost: number, status: ThrottleStatus | undefined, sentAtMs: number): void {
     this.#inFlight -= cost;
     // Responses can overtake each other: the latest request has the latest status.

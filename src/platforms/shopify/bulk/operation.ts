@@ -37,7 +37,8 @@ const unfinished = new Set(["CREATED", "RUNNING", "CANCELING"]);
 
 /**
  * Runs one of the bulk queries to completion.
- * @throws BulkReadError when Shopify refuses the operation or it fails there; ShopifyError when a request fails
+ * @throws BulkReadError when Shopify refuses the operation or it fails there; ShopifyError when a
+ *   request fails
  */
 export async function runBulkOperation(
   request: SendRequest,

@@ -11,8 +11,9 @@ const maxPartitions = 512;
 const partitionsPerCollection = 16;
 
 /**
- * Bulk results, partitioned on disk by product: all lines of a product are in the same partition, in
- * whatever order they arrive. Memory holds one partition at a time, and about 50 bytes per variant.
+ * Bulk results, partitioned on disk by product: all lines of a product are in the same partition,
+ * in whatever order they arrive. Memory holds one partition at a time, and about 50 bytes per
+ * variant.
  */
 export class BulkPartitions {
   readonly ids = new Set<Id>();
@@ -21,7 +22,10 @@ export class BulkPartitions {
   readonly #writers: TemporaryFile[] = [];
   /** The partition of each variant's product: metafields of a variant name only the variant. */
   readonly #partitionOfVariant = new Map<Id, number>();
-  /** Variants with deferred metafields. Their other metafields are deferred too, to keep the order of siblings. */
+  /**
+   * Variants with deferred metafields. Their other metafields are deferred too, to keep the order
+   * of siblings.
+   */
   readonly #deferred = new Set<Id>();
 
   private constructor(folder: TemporaryFolder, count: number) {
@@ -111,7 +115,8 @@ export class BulkPartitions {
   async *readProducts(): AsyncGenerator<CompleteProduct[]> {
     for (const [index, writer] of this.#writers.entries()) {
       writer[Symbol.dispose]();
-      // Most of a partition's garbage is outside the JavaScript heap, so the collector runs too late: memory would grow to a gigabyte.
+      // Most of a partition's garbage is outside the JavaScript heap, so the collector runs too
+      // late: memory would grow to a gigabyte.
       if (index % partitionsPerCollection === 0) Bun.gc(true);
       yield buildProducts(await Bun.file(writer.path).bytes());
     }
