@@ -8,7 +8,10 @@ import {
   type PlatformProduct,
 } from "../../src/platforms/platform.ts";
 
-/** A platform under test, and the means to change what it sells. All products were last changed over a minute ago. */
+/**
+ * A platform under test, and the means to change what it sells. All products were last changed over
+ * a minute ago.
+ */
 export interface PlatformFixture {
   readonly platform: Platform;
   /** Whether it reads the whole catalog at once. */
@@ -71,7 +74,9 @@ const rejection = (promise: Promise<unknown>) =>
 
 type Expectation = (fixture: PlatformFixture) => Promise<void>;
 
-/** What every implementation of Platform must do. Expectations run in order and share one fixture. */
+/**
+ * What every implementation of Platform must do. Expectations run in order and share one fixture.
+ */
 const expectations: Record<string, Expectation> = {
   "names its shop and its settings for people": async ({ platform }) => {
     expect(platform.source).not.toBe("");

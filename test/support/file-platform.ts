@@ -8,7 +8,9 @@ import {
   type PlatformProduct,
 } from "../../src/platforms/platform.ts";
 
-/** Timestamps have whole seconds: a product may change again within the second of its last change. */
+/**
+ * Timestamps have whole seconds: a product may change again within the second of its last change.
+ */
 const settleMs = 1000;
 
 /**
