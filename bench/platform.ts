@@ -88,7 +88,7 @@ function reconcile(products: number) {
   return withBench({ products, variants: [6, 6] }, async (bench) => {
     for (const store of ["empty store", "same again"]) {
       const { output, log, elapsedMs, cpuMs, maxRssMb } = await runJob(bench, "catalog-reconcile");
-      const [, downloadMs = "", writeMs = ""] = log.match(/"downloadMs":(\d+),"writeMs":(\d+)/) ?? [];
+      const [, downloadMs = "", writeMs = ""] = log.match(/"downloadMs":(\d+).*"writeMs":(\d+)/s) ?? [];
       print(
         `${store}: ${output}; ${seconds(elapsedMs, 1)}, of which ${seconds(+downloadMs, 1)} download and ` +
           `${seconds(+writeMs, 1)} assembling, mapping, and writing: ${((products / +writeMs) * 1000).toFixed(0)} ` +

@@ -1,7 +1,7 @@
 import type { Config } from "../config/index.ts";
-import { exceedsShare, replaceProducts, type StoredProduct, toStoredProduct } from "../database/product.ts";
-import { ServiceError } from "../errors.ts";
+import { replaceProducts, type StoredProduct, toStoredProduct } from "../database/product.ts";
 import type { Reporter, Work } from "../jobs/work.ts";
+import { checkRemovals } from "./guards.ts";
 import { readProducts } from "./product-files.ts";
 import { hiddenNotes } from "./visibility.ts";
 
@@ -9,20 +9,17 @@ const batchSize = 100;
 
 export interface CatalogImportOptions {
   readonly visible: Config["visible"];
-  /** Share of the stored products, from 0 to 1, that may vanish; beyond it the import fails and changes nothing. */
+  /**
+   * Share of the stored products, from 0 to 1, that may be removed; the import fails and changes
+   * nothing beyond it.
+   */
   readonly maxRemovedShare: number;
 }
 
-/** Reads files of products, together the whole set, and replaces the stored one. */
+/** Replaces the stored products with those of the files, which together are the whole catalog. */
 export function catalogImport(files: readonly string[], { visible, maxRemovedShare }: CatalogImportOptions): Work {
-  const mayRemove = (removed: number, stored: number) => {
-    if (!exceedsShare(removed, stored, maxRemovedShare)) return;
-    throw new ServiceError(
-      "invalid_input",
-      `${removed} of ${stored} products would vanish, more than ${Math.round(maxRemovedShare * 100)} %: nothing was changed; ` +
-        "if that is right, import with --force, or raise max_removed_share of [jobs.catalog-import]",
-    );
-  };
+  const override = "import with --force, or raise max_removed_share of [jobs.catalog-import]";
+  const mayRemove = (removed: number, stored: number) => checkRemovals(removed, stored, maxRemovedShare, override);
   return async ({ database, isDryRun, reporter, signal }) => {
     const batches = readBatches(files, visible, reporter, signal);
     if (database !== undefined && !isDryRun) await replaceProducts(database, batches, mayRemove);
@@ -37,17 +34,18 @@ async function* readBatches(
   reporter: Reporter,
   signal: AbortSignal,
 ): AsyncGenerator<StoredProduct[]> {
+  /** Where each product was found. */
   const seen = new Map<string, string>();
   const hidden = new Set<string>();
   const now = new Date().toISOString();
   let batch = new Map<string, StoredProduct>();
-  for await (const read of readProducts(files)) {
+  for await (const document of readProducts(files)) {
     signal.throwIfAborted();
-    if ("rejected" in read) {
-      reporter.reject(...read.rejected);
+    if ("rejected" in document) {
+      reporter.reject(...document.rejected);
       continue;
     }
-    const { product, file, line } = read;
+    const { product, file, line } = document;
     const key = `${product.id}`;
     const earlier = seen.get(key);
     if (earlier === undefined) reporter.read();

@@ -4,136 +4,141 @@ import type { Database } from "../database/database.ts";
 import { type FoundProduct, removeMissing, saveProducts, toStoredProduct } from "../database/product.ts";
 import { ServiceError } from "../errors.ts";
 import type { Log } from "../log.ts";
-import type { Product } from "../model/product.ts";
+import type { Platform, PlatformProduct } from "../platforms/platform.ts";
+import { checkShop, keptReason } from "./guards.ts";
 
-/** Reads one product where it comes from; undefined when there is none. One that is not settled may have changed since. */
-export type ReadLive = (
-  id: bigint,
-  signal: AbortSignal,
-) => Promise<{ product: Product; updatedAt: string; isSettled: boolean } | undefined>;
-
-export interface LookupOptions {
+export interface ProductLookupOptions {
   /** Finds a product in the store. */
-  readonly find: (id: bigint) => Promise<FoundProduct | undefined>;
-  /** Where what was read is written: waiting for that must not stop anybody else. */
+  readonly findStored: (id: bigint) => Promise<FoundProduct | undefined>;
+  /** A connection that may wait for its turn to write without delaying readers. */
   readonly writer: Database;
-  readonly read: ReadLive;
-  /** Stands before the platform. */
-  readonly gate: ConcurrencyLimiter;
+  readonly platform: Platform;
+  /** Limits concurrent requests to the platform. */
+  readonly limiter: ConcurrencyLimiter;
   readonly log: Log;
-  /** Readings a minute, at most: whoever walks identifiers must not spend what the sync and the shop's other apps need. */
+  /**
+   * Platform reads per minute: requests for arbitrary identifiers must not use up the platform's
+   * budget.
+   */
   readonly perMinute: number;
-  /** Seconds after which a stored product is read again. */
+  /** Age in seconds after which a stored product is stale. */
   readonly maxAgeS: number;
   /** Share of the stored products, from 0 to 1, that may be removed one by one. */
   readonly maxRemovedShare: number;
 }
 
-/** How long it is remembered that there is no such product, or that it could not be read. */
-const absentMs = 60_000;
-const failedMs = 10_000;
-const remembered = 10_000;
-/** A shopper waits no longer. */
-const timeoutMs = 8000;
-/** After how long a product that was not settled is read again, and how often; after that it is left to the next request or sync. */
-const rereadMs = 2500;
-const mostRereads = 3;
+/** How long a failed lookup is cached: the platform has no such product, or could not be read. */
+const missingTtlMs = 60_000;
+const failedTtlMs = 10_000;
+const maxCachedFailures = 10_000;
+const requestTimeoutMs = 8000;
+/** An unsettled product is read again after it settled, with some margin, and only this often. */
+const rereadMarginMs = 500;
+const maxRereads = 3;
 
-/** Finds products in the store and, where that does not have them, at the platform. */
-export class Lookup {
-  readonly #options: LookupOptions;
-  readonly #known = new LRUCache<string, "absent" | "failed">({ max: remembered });
-  readonly #reading = new Map<string, Promise<FoundProduct | undefined>>();
-  #allowance: number;
-  #allowanceAtMs = performance.now();
+/** Finds products in the store, and reads those from the platform that the store does not have. */
+export class ProductLookup {
+  readonly #options: ProductLookupOptions;
+  readonly #failures = new LRUCache<string, "missing" | "failed">({ max: maxCachedFailures });
+  /** Platform reads in progress, shared by all requests for the same product. */
+  readonly #reads = new Map<string, Promise<FoundProduct | undefined>>();
+  #budget: number;
+  #budgetAtMs = performance.now();
 
-  constructor(options: LookupOptions) {
+  constructor(options: ProductLookupOptions) {
     this.#options = options;
-    this.#allowance = options.perMinute;
+    this.#budget = options.perMinute;
   }
 
   /**
-   * The stored product at once, however old, an old one being read again behind; else the platform's, asked once however many wait.
-   * @throws ServiceError `unavailable` when nothing is stored and the platform cannot be asked, or not now
+   * Returns the stored product at once and refreshes a stale one in the background. A product that
+   * is not stored is read from the platform.
+   * @throws ServiceError `unavailable` when nothing is stored and the platform cannot be read
    */
   async find(id: bigint): Promise<FoundProduct | undefined> {
     const key = `${id}`;
-    const stored = await this.#options.find(id);
+    const stored = await this.#options.findStored(id);
     if (stored !== undefined) {
-      if (this.#isOld(stored)) this.#refresh(id, key);
+      if (this.#isStale(stored)) this.#refresh(id, key);
       return stored;
     }
-    const reading = this.#reading.get(key);
-    if (reading !== undefined) return await reading;
-    const known = this.#known.get(key);
-    if (known === "absent") return undefined;
-    if (known === "failed" || !this.#spend()) throw this.#options.gate.refusal();
+    const pending = this.#reads.get(key);
+    if (pending !== undefined) return await pending;
+    const failure = this.#failures.get(key);
+    if (failure === "missing") return undefined;
+    if (failure === "failed" || !this.#takeFromBudget()) throw this.#options.limiter.refusal();
     return await this.#read(id, key);
   }
 
-  #isOld({ checkedAt }: FoundProduct): boolean {
+  #isStale({ checkedAt }: FoundProduct): boolean {
     return checkedAt === null || Date.now() - Date.parse(checkedAt) > this.#options.maxAgeS * 1000;
   }
 
   #refresh(id: bigint, key: string): void {
-    if (this.#reading.has(key) || this.#known.has(key) || !this.#spend()) return;
-    this.#readBehind(id, key, 0);
+    if (this.#reads.has(key) || this.#failures.has(key) || !this.#takeFromBudget()) return;
+    this.#readInBackground(id, key, 0);
   }
 
-  #readBehind(id: bigint, key: string, rereads: number): void {
+  #readInBackground(id: bigint, key: string, rereads: number): void {
     this.#read(id, key, rereads)
       .then((found) => (found === undefined ? this.#remove(id, key) : undefined))
-      .catch((error) => this.#options.log.warn({ product: key, err: error }, "a product could not be read again"));
+      .catch((error) => this.#options.log.warn({ product: key, err: error }, "product refresh failed"));
   }
 
   async #remove(id: bigint, key: string): Promise<void> {
     const { writer, maxRemovedShare, log } = this.#options;
     if (await removeMissing(writer, id, maxRemovedShare)) return;
-    log.warn(
-      { product: key },
-      "the platform no longer has this product, and too many have been removed one by one: it stays until catalog-reconcile has compared all",
-    );
+    log.warn({ product: key }, `the product ${keptReason}`);
   }
 
   #read(id: bigint, key: string, rereads = 0): Promise<FoundProduct | undefined> {
-    const reading = this.#readOnce(id, key, rereads).finally(() => this.#reading.delete(key));
-    this.#reading.set(key, reading);
-    return reading;
+    const read = this.#readAndSave(id, key, rereads).finally(() => this.#reads.delete(key));
+    this.#reads.set(key, read);
+    return read;
   }
 
-  async #readOnce(id: bigint, key: string, rereads: number): Promise<FoundProduct | undefined> {
-    const { writer, gate, read } = this.#options;
-    const found = await gate
-      .run(() => read(id, AbortSignal.timeout(timeoutMs)))
+  async #readAndSave(id: bigint, key: string, rereads: number): Promise<FoundProduct | undefined> {
+    const { writer, limiter } = this.#options;
+    const found = await limiter
+      .run(() => this.#readFromPlatform(id))
       .catch((cause) => {
-        this.#known.set(key, "failed", { ttl: failedMs });
+        this.#failures.set(key, "failed", { ttl: failedTtlMs });
         throw new ServiceError("unavailable", "The platform cannot be reached at the moment", { cause });
       });
     if (found === undefined) {
-      this.#known.set(key, "absent", { ttl: absentMs });
+      this.#failures.set(key, "missing", { ttl: missingTtlMs });
       return undefined;
     }
-    const product = toStoredProduct(found.product, found.updatedAt, found.isSettled);
-    await writer.inTransaction((transaction) => saveProducts(transaction, [product]));
-    if (!found.isSettled && rereads < mostRereads) this.#readAgainSoon(id, key, rereads + 1);
-    return await this.#options.find(id);
+    const { product, updatedAt, isSettled } = found;
+    const stored = toStoredProduct(product, updatedAt, isSettled);
+    await writer.inTransaction((transaction) => saveProducts(transaction, [stored]));
+    if (!isSettled && rereads < maxRereads) this.#scheduleReread(id, key, rereads + 1);
+    return await this.#options.findStored(id);
   }
 
-  #readAgainSoon(id: bigint, key: string, rereads: number): void {
+  async #readFromPlatform(id: bigint): Promise<PlatformProduct | undefined> {
+    const { platform, writer } = this.#options;
+    const signal = AbortSignal.timeout(requestTimeoutMs);
+    const { shopId, found } = await platform.readProduct(id, { priority: "live", signal });
+    await checkShop(writer, platform, shopId);
+    return found;
+  }
+
+  #scheduleReread(id: bigint, key: string, rereads: number): void {
     const timer = setTimeout(() => {
-      if (!this.#reading.has(key)) this.#readBehind(id, key, rereads);
-    }, rereadMs);
+      if (!this.#reads.has(key)) this.#readInBackground(id, key, rereads);
+    }, this.#options.platform.settleMs + rereadMarginMs);
     timer.unref();
   }
 
-  /** Takes one reading out of the allowance, which fills up evenly. */
-  #spend(): boolean {
+  /** Takes one read from the budget, which refills evenly. */
+  #takeFromBudget(): boolean {
     const { perMinute } = this.#options;
     const nowMs = performance.now();
-    this.#allowance = Math.min(perMinute, this.#allowance + ((nowMs - this.#allowanceAtMs) / 60_000) * perMinute);
-    this.#allowanceAtMs = nowMs;
-    if (this.#allowance < 1) return false;
-    this.#allowance--;
+    this.#budget = Math.min(perMinute, this.#budget + ((nowMs - this.#budgetAtMs) / 60_000) * perMinute);
+    this.#budgetAtMs = nowMs;
+    if (this.#budget < 1) return false;
+    this.#budget--;
     return true;
   }
 }

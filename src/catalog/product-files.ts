@@ -4,22 +4,22 @@ import { parseJson } from "../json.ts";
 import type { RejectedRow } from "../model/job.ts";
 import { type Product, parseProduct } from "../model/product.ts";
 
-/** A document of a feed: a product, or what is wrong with it. */
-export type ReadProduct =
+/** A product of a file, or the reasons why it was rejected. */
+export type ProductDocument =
   | { readonly product: Product; readonly file: string; readonly line: number }
   | { readonly rejected: RejectedRow[] };
 
 /**
- * Reads products from JSON, a JSON array or NDJSON; each may be wrapped as the platform's exports wrap them,
- * `{"product": …}` or `{"products": […]}`.
+ * Reads products from files of JSON, a JSON array, or NDJSON. Products may be wrapped, as exports
+ * of a platform do: `{"product": …}` or `{"products": […]}`.
  * @throws ServiceError `invalid_input` when a file is missing or not text.
  */
-export async function* readProducts(paths: readonly string[]): AsyncGenerator<ReadProduct> {
+export async function* readProducts(paths: readonly string[]): AsyncGenerator<ProductDocument> {
   for (const path of paths) await checkFile(path);
   for (const path of paths) yield* readFile(path);
 }
 
-async function* readFile(file: string): AsyncGenerator<ReadProduct> {
+async function* readFile(file: string): AsyncGenerator<ProductDocument> {
   const splitter = new JsonSplitter(0, file);
   for await (const chunk of readText(file, "utf-8")) {
     for (const document of splitter.push(chunk)) yield* readDocument(document, file);
@@ -27,11 +27,10 @@ async function* readFile(file: string): AsyncGenerator<ReadProduct> {
   const { document, unfinished } = splitter.end();
   if (document !== undefined) yield* readDocument(document, file);
   if (unfinished !== undefined) yield { rejected: [{ file, ...unfinished }] };
-  if (splitter.isEmpty)
-    yield { rejected: [{ file, line: 1, reason: "the file is empty; an empty list is written as []" }] };
+  if (splitter.isEmpty) yield { rejected: [{ file, line: 1, reason: "the file is empty; write an empty list as []" }] };
 }
 
-function* readDocument({ text, line }: JsonDocument, file: string): Generator<ReadProduct> {
+function* readDocument({ text, line }: JsonDocument, file: string): Generator<ProductDocument> {
   let document: unknown;
   try {
     document = parseJson(text);

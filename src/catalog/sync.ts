@@ -8,50 +8,69 @@ import {
   saveProducts,
   toStoredProduct,
 } from "../database/product.ts";
-import { checkShop } from "../database/shop.ts";
 import { ServiceError } from "../errors.ts";
+import { pluralize } from "../format.ts";
 import type { Reporter, Work } from "../jobs/work.ts";
-import type { Request } from "../platforms/shopify/client.ts";
-import { type ListedProduct, listProducts } from "../platforms/shopify/list.ts";
-import { readProduct, readShop, settleMs } from "../platforms/shopify/read.ts";
-import { PlatformError } from "../platforms/shopify/retry.ts";
+import { type ListedProduct, type Platform, PlatformError } from "../platforms/platform.ts";
+import { checkShop, keptReason } from "./guards.ts";
 
-/** How far behind the mark a run looks again: changes may become visible out of order. */
+/** How far before its cursor a run starts, because changes may become visible out of order. */
 const overlapMs = 2 * 60_000;
-/** Products read at once; the throttle decides how fast. */
+/** Products read at the same time; the platform's throttle limits the rate. */
 const concurrency = 6;
+/** Attempts to read a product that keeps changing. */
+const maxReadings = 4;
 
-/** How often a product is read that keeps changing. */
-const mostReadings = 4;
+export interface SyncContext {
+  readonly database: Database;
+  readonly platform: Platform;
+  readonly reporter: Reporter;
+  readonly signal: AbortSignal;
+  /** Share of the stored products, from 0 to 1, that may be removed one by one. */
+  readonly maxRemovedShare: number;
+}
 
 /**
- * Brings in the products that changed at the platform since the last run.
+ * Stores the products that changed on the platform since the last run.
  * @param maxRemovedShare share of the stored products, from 0 to 1, that may be removed one by one
  */
-export function catalogSync(request: Request, maxRemovedShare: number): Work {
+export function catalogSync(platform: Platform, maxRemovedShare: number): Work {
   return async ({ database, reporter, signal }) => {
     if (database === undefined) return;
-    const { shop } = await readShop(request, { priority: "sync", signal });
-    await checkShop(database, shop.id);
-    const bringing = { database, request, reporter, signal, maxRemovedShare };
-    const mark = await findCursor(database, "catalog-sync");
-    const since = mark === undefined ? undefined : toPlatformTime(Date.parse(mark) - overlapMs);
-    let failed = 0;
-    for await (const page of listProducts(request, since, { priority: "sync", signal })) {
-      failed += await syncProducts(await changedOf(database, page), bringing);
-      // Behind a product that could not be read the mark stays, so that the next run comes back to it.
-      const last = page.at(-1);
-      if (failed === 0 && last !== undefined) await saveCursor(database, "catalog-sync", last.updatedAt);
-    }
-    if (failed > 0)
-      throw new ServiceError("unavailable", `${failed} products could not be read; the next run tries them again`);
+    const { id } = await platform.readShop(signal);
+    await checkShop(database, platform, id);
+    const cursor = await findCursor(database, "catalog-sync");
+    const sinceMs = cursor === undefined ? undefined : Date.parse(cursor) - overlapMs;
+    await syncChangedSince(sinceMs, { database, platform, reporter, signal, maxRemovedShare }, (updatedAt) =>
+      saveCursor(database, "catalog-sync", updatedAt),
+    );
   };
 }
 
-export const toPlatformTime = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`;
+/**
+ * Syncs every product that changed since an instant and is not stored in that state.
+ * @param onPage called after each page with its latest change, unless a product could not be read:
+ *   the next run must return to that product
+ * @throws ServiceError `unavailable` when a product could not be read
+ */
+export async function syncChangedSince(
+  sinceMs: number | undefined,
+  context: SyncContext,
+  onPage?: (updatedAt: string) => Promise<void>,
+): Promise<void> {
+  const { database, platform, signal } = context;
+  let failed = 0;
+  for await (const page of platform.listProducts(sinceMs, signal)) {
+    failed += await syncProducts(await findChanged(database, page), context);
+    const last = page.at(-1);
+    if (failed === 0 && last !== undefined) await onPage?.(last.updatedAt);
+  }
+  if (failed === 0) return;
+  throw new ServiceError("unavailable", `${pluralize(failed, "product")} could not be read; the next run tries again`);
+}
 
-/** Those that are not stored in the listed state. */
-export async function changedOf(database: Database, page: readonly ListedProduct[]): Promise<ListedProduct[]> {
+/** The products that are not stored in their listed state. */
+async function findChanged(database: Database, page: readonly ListedProduct[]): Promise<ListedProduct[]> {
   const states = await listProductStates(
     database,
     page.map(({ id }) => id),
@@ -62,26 +81,18 @@ export async function changedOf(database: Database, page: readonly ListedProduct
   });
 }
 
-export interface SyncContext {
-  readonly database: Database;
-  readonly request: Request;
-  readonly reporter: Reporter;
-  readonly signal: AbortSignal;
-  /** Share of the stored products, from 0 to 1, that may be removed one by one. */
-  readonly maxRemovedShare: number;
-}
-
 /**
- * Reads products at the platform and stores each as it comes; one that is gone is removed, one that cannot be read is marked as stale. A
- * product that changed a moment ago is read again when it has settled.
+ * Reads products from the platform and stores each one as it arrives. One that no longer exists is
+ * removed, one that cannot be read is marked as stale, one that is not settled is read again.
  * @returns how many could not be read
  */
 export async function syncProducts(products: readonly ListedProduct[], context: SyncContext): Promise<number> {
+  const { platform, reporter, signal } = context;
   const written = new Set<bigint>();
   let failed = 0;
   let pending = products.map(({ id }) => id);
   for (let reading = 1; pending.length > 0; reading++) {
-    if (reading > 1) await sleep(settleMs, undefined, { signal: context.signal });
+    if (reading > 1) await sleep(platform.settleMs, undefined, { signal });
     const unsettled: bigint[] = [];
     const queue = pending.values();
     const work = async () => {
@@ -92,8 +103,8 @@ export async function syncProducts(products: readonly ListedProduct[], context: 
       }
     };
     await Promise.all(Array.from({ length: concurrency }, work));
-    if (reading === mostReadings && unsettled.length > 0) {
-      context.reporter.note(`products that keep changing, which the next run reads again: ${unsettled.length}`);
+    if (reading === maxReadings && unsettled.length > 0) {
+      reporter.note(`products that keep changing, which the next run reads again: ${unsettled.length}`);
       break;
     }
     pending = unsettled;
@@ -104,12 +115,12 @@ export async function syncProducts(products: readonly ListedProduct[], context: 
 async function syncProduct(
   id: bigint,
   written: Set<bigint>,
-  { database, request, reporter, signal, maxRemovedShare }: SyncContext,
+  { database, platform, reporter, signal, maxRemovedShare }: SyncContext,
 ): Promise<"done" | "unsettled" | "failed"> {
   try {
-    const { found } = await readProduct(request, id, { priority: "sync", signal });
+    const { found } = await platform.readProduct(id, { priority: "sync", signal });
     if (found === undefined) {
-      if (!(await removeMissing(database, id, maxRemovedShare))) reporter.note(keptNote(id));
+      if (!(await removeMissing(database, id, maxRemovedShare))) reporter.note(`product ${id} ${keptReason}`);
       return "done";
     }
     const { product, updatedAt, isSettled } = found;
@@ -126,6 +137,3 @@ async function syncProduct(
     return "failed";
   }
 }
-
-const keptNote = (id: bigint) =>
-  `product ${id} is gone from the platform, but too many have been removed one by one: it stays until catalog-reconcile has compared all`;

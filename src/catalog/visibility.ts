@@ -1,14 +1,12 @@
 import type { Config } from "../config/index.ts";
 
-/** Beyond this share it is likely that products are published elsewhere than in the online store. */
+/** Above this share, products are probably published somewhere other than the online store. */
 const usualShare = 0.1;
 
-/** Tells how many of the products are not served, and warns when these are many. */
+/** Notes how many products are not served, with a warning when there are many. */
 export function hiddenNotes(visible: Config["visible"], hidden: number, total: number): string[] {
   if (visible === "all" || hidden === 0) return [];
-  const note = `hidden products: ${hidden} of ${total}, since they are drafts, archived, or not published`;
+  const note = `hidden products: ${hidden} of ${total}, because they are drafts, archived, or not published`;
   if (hidden <= total * usualShare) return [note];
-  return [
-    `warning: ${note}; if your storefront publishes products elsewhere than in the online store, set VISIBLE=all`,
-  ];
+  return [`warning: ${note}; if your storefront publishes products outside the online store, set VISIBLE=all`];
 }

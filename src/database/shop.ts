@@ -1,24 +1,16 @@
-import { ServiceError } from "../errors.ts";
 import { findCursor } from "./cursor.ts";
 import type { Database } from "./database.ts";
 
 /**
- * Checks that the stored products come from the shop that responds. The first shop is remembered by
- * its id, because its domain may change.
- * @throws ServiceError `unavailable` when it is another shop
+ * The shop that the stored products come from. The first one is remembered by its identifier, since
+ * a shop's domain may change.
  */
-export async function checkShop(database: Database, shopId: string): Promise<void> {
-  const known = (await findCursor(database, "shop")) ?? (await rememberShop(database, shopId));
-  if (known === shopId) return;
-  throw new ServiceError(
-    "unavailable",
-    `the platform answers as shop ${shopId}, but the stored products are from shop ${known}: nothing was changed; ` +
-      "check SHOP_DOMAIN, SHOPIFY_API_URL and the access token, or use an empty database for the other shop",
-  );
+export async function findOrSaveShop(database: Database, shopId: string): Promise<string | undefined> {
+  return (await findCursor(database, "shop")) ?? (await saveShop(database, shopId));
 }
 
-/** @returns the remembered shop, which another process may have set first */
-function rememberShop(database: Database, shopId: string): Promise<string | undefined> {
+/** @returns the remembered shop, which another process may have saved first */
+function saveShop(database: Database, shopId: string): Promise<string | undefined> {
   return database.inTransaction(async (transaction) => {
     await transaction.sql`INSERT INTO cursor (name, value) VALUES ('shop', ${shopId}) ON CONFLICT (name) DO NOTHING`;
     return await findCursor(transaction, "shop");

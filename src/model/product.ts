@@ -3,7 +3,7 @@ import { z } from "zod";
 /** Largest identifier: a signed 64-bit integer. */
 export const maxId = 2n ** 63n - 1n;
 
-/** A `number` while that is exact, else a `bigint`. */
+/** A `number` where that is exact, otherwise a `bigint`. */
 export type Id = number | bigint;
 
 const id = (description: string) =>
@@ -50,9 +50,9 @@ export const metafieldSchema = z
   .object({
     id: id("The metafield identifier."),
     owner_id: id("The identifier of the product or variant that it belongs to."),
-    owner_resource: z.enum(["product", "variant"]).describe("What it belongs to."),
+    owner_resource: z.enum(["product", "variant"]).describe("Kind of resource that owns it."),
     namespace: z.string().describe("Value seen: `global`."),
-    key: z.string().describe("What the value is, such as `sku_status` or `long_desc`."),
+    key: z.string().describe("Name of the value, such as `sku_status` or `long_desc`."),
     value: z.string().describe("May hold HTML text."),
     type: z.string().describe("Value seen: `string`."),
     description: z.string().nullable(),
@@ -94,16 +94,16 @@ export const variantSchema = z
     product_id: id("The product that it belongs to."),
     inventory_item_id: id("The inventory item identifier."),
     position: integer(),
-    image_id: id("The image that shows it.").nullable().describe("The image that shows it; null where none does."),
+    image_id: id("The image that shows it.").nullable().describe("The image that shows it; null if there is none."),
     barcode: z.string(),
     sku: z.string(),
     title: z.string(),
     price: money("Decimal text with two places."),
     compare_at_price: money("Decimal text with two places.")
       .nullable()
-      .describe("Decimal text with two places; null where the platform has none."),
+      .describe("Decimal text with two places; null if the platform has none."),
     fulfillment_service: z.string().describe("Value seen: `manual`."),
-    inventory_management: z.string().nullable().describe("Who tracks the stock; null where nobody does."),
+    inventory_management: z.string().nullable().describe("Service that tracks the stock; null if none does."),
     inventory_policy: z.string().describe("Value seen: `deny`."),
     inventory_quantity: integer(),
     old_inventory_quantity: integer(),
@@ -133,7 +133,7 @@ export const productSchema = z
     updated_at: updated(),
     published_at: timestamp("When it was published.")
       .nullable()
-      .describe("When it was published: ISO 8601 with a numeric UTC offset; null where it is not."),
+      .describe("When it was published: ISO 8601 with a numeric UTC offset; null if it is not."),
     product_type: z.string().describe("May be empty."),
     published_scope: z.string().describe("Value seen: `web`."),
     status: z.string().describe("Product status. Value seen: `active`."),
@@ -144,7 +144,7 @@ export const productSchema = z
     vendor: z.string(),
     admin_graphql_api_id: gid("Product"),
     images: z.array(imageSchema),
-    image: imageSchema.nullable().describe("The first image (position 1); null where there is none."),
+    image: imageSchema.nullable().describe("The first image (position 1); null if there is none."),
     options: z.array(optionSchema),
     variants: z.array(variantSchema),
     metafields: z.array(metafieldSchema).describe("Product-level metafields (`owner_resource` is `product`)."),
@@ -160,7 +160,10 @@ export const productAnswerSchema = z
       .nullable()
       .describe("Null on success; a message on failure, which ends with the request reference."),
   })
-  .meta({ id: "ProductAnswer", description: "The product, or why there is none; always these three fields." });
+  .meta({
+    id: "ProductAnswer",
+    description: "The product, or the reason why there is none; always these three fields.",
+  });
 
 export type Metafield = z.infer<typeof metafieldSchema>;
 export type Image = z.infer<typeof imageSchema>;
@@ -169,45 +172,44 @@ export type Variant = z.infer<typeof variantSchema>;
 export type Product = z.infer<typeof productSchema>;
 export type ProductAnswer = z.infer<typeof productAnswerSchema>;
 
-/**
- * The product identifier that a path segment spells, or undefined when it is not one
- * (digits without a leading zero, within signed 64 bits).
- */
+/** Parses digits without a leading zero, within signed 64 bits; undefined for anything else. */
 export function parseProductId(text: string): bigint | undefined {
   if (!/^[1-9]\d{0,18}$/.test(text)) return undefined;
   const value = BigInt(text);
   return value <= maxId ? value : undefined;
 }
 
-/** The identifier that decimal text spells, exactly. */
+/** Converts decimal text to an identifier, exactly. */
 export function toId(text: string): Id {
   const id = Number(text);
   return Number.isSafeInteger(id) ? id : BigInt(text);
 }
 
 /**
- * From when on shoppers may see a product: an active one from its publication. The platform's unlisted products are active here.
- * @returns ISO 8601 in UTC with milliseconds, or null for never
+ * When a product becomes visible to shoppers: at its publication if it is active or unlisted.
+ * @returns ISO 8601 in UTC with milliseconds; null for never
  */
 export function visibleFromOf({ status, published_at }: Pick<Product, "status" | "published_at">): string | null {
-  const isListed = status === "active" || status === "unlisted";
-  return isListed && published_at !== null ? new Date(published_at).toISOString() : null;
+  const isPublic = status === "active" || status === "unlisted";
+  return isPublic && published_at !== null ? new Date(published_at).toISOString() : null;
 }
 
-/** What is wrong with a document, and where in it. */
+/** A reason why a document is not a product. */
 export interface ProductProblem {
+  /** Path such as `variants[3].price`; absent when it concerns the whole document. */
   readonly field?: string;
   readonly reason: string;
 }
 
 /**
- * A product from a document in the contract's shape, its fields in the contract's order. What exports leave out is derived:
- * `metafields` (none), `image` (the first image), `tax_code` (empty); text that the platform may give as null is empty.
+ * Parses a document in the contract's shape. Fields that exports of a platform leave out get
+ * defaults: `metafields` (none), `image` (the first image), `tax_code` (empty). Text that may be
+ * null becomes empty.
  */
 export function parseProduct(
   document: unknown,
 ): { product: Product; problems?: never } | { product?: never; problems: ProductProblem[] } {
-  const { data, error } = productSchema.safeParse(completed(document), { reportInput: true });
+  const { data, error } = productSchema.safeParse(withDefaults(document), { reportInput: true });
   if (data) return { product: data };
   return { problems: error.issues.map(toProblem) };
 }
@@ -217,7 +219,7 @@ type Document = Record<string, unknown>;
 const isDocument = (value: unknown): value is Document =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-function completed(document: unknown): unknown {
+function withDefaults(document: unknown): unknown {
   if (!isDocument(document)) return document;
   const { images, variants } = document;
   return {
@@ -225,11 +227,11 @@ function completed(document: unknown): unknown {
     ...document,
     ...emptyWhenNull(document, "body_html", "product_type", "tags"),
     image: document.image ?? firstImage(images),
-    variants: Array.isArray(variants) ? variants.map(completedVariant) : variants,
+    variants: Array.isArray(variants) ? variants.map(withVariantDefaults) : variants,
   };
 }
 
-function completedVariant(variant: unknown): unknown {
+function withVariantDefaults(variant: unknown): unknown {
   if (!isDocument(variant)) return variant;
   return { metafields: [], tax_code: "", ...variant, ...emptyWhenNull(variant, "barcode", "sku", "tax_code") };
 }
@@ -249,14 +251,14 @@ function toProblem(issue: z.core.$ZodIssue): ProductProblem {
     "",
   );
   const { input } = issue;
-  const reason = input === undefined ? "is missing" : `${wanted(issue.message)}, got ${told(input)}`;
+  const reason = input === undefined ? "is missing" : `${expectation(issue.message)}, got ${describeValue(input)}`;
   return field === "" ? { reason } : { field, reason };
 }
 
-const wanted = (message: string) => message.replace("Invalid input: ", "").replace(/, received .*$/, "");
+const expectation = (message: string) => message.replace("Invalid input: ", "").replace(/, received .*$/, "");
 
-/** A wrong value in a few words. */
-function told(value: unknown): string {
+/** A short form for error messages. */
+function describeValue(value: unknown): string {
   if (Array.isArray(value)) return "a list";
   if (typeof value === "object" && value !== null) return "an object";
   const text = typeof value === "string" ? JSON.stringify(value) : String(value);

@@ -8,7 +8,7 @@ import { toPlan } from "../jobs/plan.ts";
 import { historyRetention } from "../jobs/retention.ts";
 import type { Log } from "../log.ts";
 import { type ImportMode, personalizationImport, personalizationImportName } from "../personalization/import.ts";
-import { connectPlatform } from "../platforms/shopify/connection.ts";
+import { createPlatform } from "../platforms/index.ts";
 
 export function catalogImportJob(files: readonly string[], options: CatalogImportOptions, brand: string): Job {
   return {
@@ -67,10 +67,10 @@ function listPlatformJobs(
   brandOf: (options: { brand?: string | undefined }) => string,
   log: Log,
 ): PlannedJob[] {
-  const request = connectPlatform(config, log);
-  if (request === undefined) return [];
+  const platform = createPlatform(config, log);
+  if (platform === undefined) return [];
   const maxRemovedShare = maxRemovedShareOf(config);
-  const source = hideCredentials(config.shopifyApiUrl) || config.shopDomain;
+  const { source } = platform;
   const { "catalog-reconcile": reconcile, "catalog-sync": sync } = config.jobs;
   return [
     ...(reconcile
@@ -79,7 +79,7 @@ function listPlatformJobs(
             name: "catalog-reconcile",
             brand: brandOf(reconcile),
             source,
-            work: catalogReconcile(request, { maxRemovedShare, visible: config.visible }, log),
+            work: catalogReconcile(platform, { maxRemovedShare, visible: config.visible }, log),
             plan: toPlan(reconcile),
           },
         ]
@@ -90,7 +90,7 @@ function listPlatformJobs(
             name: "catalog-sync",
             brand: brandOf(sync),
             source,
-            work: catalogSync(request, maxRemovedShare),
+            work: catalogSync(platform, maxRemovedShare),
             plan: toPlan(sync),
           },
         ]

@@ -3,7 +3,7 @@ import { countsOf, getMetrics, measureProcess, type ProcessMeters, type ProcessM
 import { adminResources } from "../admin/routes.ts";
 import { CacheInvalidator } from "../cache/invalidator.ts";
 import { ResponseCache } from "../cache/response-cache.ts";
-import { Lookup } from "../catalog/lookup.ts";
+import { ProductLookup } from "../catalog/lookup.ts";
 import { ConcurrencyLimiter } from "../concurrency-limiter.ts";
 import { type Config, maxRemovedShareOf } from "../config/index.ts";
 import { errorPage } from "../console/error-page.tsx";
@@ -13,7 +13,6 @@ import { listCurrentGenerations } from "../database/generation.ts";
 import { closeDatabase, openDatabase } from "../database/index.ts";
 import { findPersonalization } from "../database/personalization.ts";
 import { findProduct, listFirstProducts } from "../database/product.ts";
-import { checkShop } from "../database/shop.ts";
 import { ServiceError } from "../errors.ts";
 import { examplePages, examplePath } from "../example/index.tsx";
 import type { Serving } from "../http/endpoint.ts";
@@ -28,8 +27,8 @@ import { listJobHealth, listJobStatus } from "../jobs/status.ts";
 import type { Log } from "../log.ts";
 import type { ProductSource } from "../operations/products/operation.ts";
 import { GenerationComparer } from "../personalization/comparison.ts";
-import { connectPlatform } from "../platforms/shopify/connection.ts";
-import { readProduct } from "../platforms/shopify/read.ts";
+import { createPlatform } from "../platforms/index.ts";
+import type { Platform } from "../platforms/platform.ts";
 import { isSampleShop } from "../sample.ts";
 import { widgetPath } from "../widget.ts";
 import { listJobs } from "./jobs.ts";
@@ -70,7 +69,8 @@ export async function startService(config: Config, log: Log, told: AbortSignal, 
   // One more for what people and monitors ask, which a worker does not answer.
   const backgroundConnection = part.is === "worker" ? database : await openDatabase(config.databaseUrl, "background");
   const jobs = listJobs(config, log);
-  if (part.is !== "worker" && isLookedUpOnly(config)) {
+  const platform = createPlatform(config, log);
+  if (part.is !== "worker" && platform !== undefined && !hasCatalogJob(config)) {
     log.info(
       "a shop is connected, but neither [jobs.catalog-sync] nor [jobs.catalog-reconcile] is configured: products are read only when they are requested",
     );
@@ -83,7 +83,7 @@ export async function startService(config: Config, log: Log, told: AbortSignal, 
   const isScheduling = part.is !== "worker" && config.scheduler === "on";
   const scheduler = startScheduler(isScheduling ? jobs : [], writer, config, log, stopping.signal);
 
-  const serving = await startServing(config, database, writer, log, stopping.signal);
+  const serving = await startServing(config, platform, database, writer, log, stopping.signal);
   const listeners: Listener[] = [];
   let workers: Workers | undefined;
 
@@ -175,11 +175,8 @@ export async function startService(config: Config, log: Log, told: AbortSignal, 
   }
 }
 
-/** Whether a shop's products come in by look-ups alone, which may be meant or forgotten. */
-function isLookedUpOnly({ shopifyAccessToken, shopifyClientId, jobs }: Config): boolean {
-  const isConnected = shopifyAccessToken !== "" || shopifyClientId !== "";
-  return isConnected && jobs["catalog-sync"] === undefined && jobs["catalog-reconcile"] === undefined;
-}
+const hasCatalogJob = ({ jobs }: Config): boolean =>
+  jobs["catalog-sync"] !== undefined || jobs["catalog-reconcile"] !== undefined;
 
 /** The pages for people, with what they need of the jobs. */
 function openConsole(
@@ -237,6 +234,7 @@ interface ServingParts {
 /** The way of an answer: store or platform, the gate before it, memory, and what watches that this is still true. */
 async function startServing(
   config: Config,
+  platform: Platform | undefined,
   database: Database,
   writer: Database,
   log: Log,
@@ -266,7 +264,7 @@ async function startServing(
   const failures = new FailureLog(log);
   const { brand, shopDomain: shop } = config;
   const findStored = (id: bigint) => storeLimiter.run(() => findProduct(database, id));
-  const find = visibleOnly(config.visible, productFinder(config, findStored, writer, platformLimiter, log));
+  const find = visibleOnly(config.visible, productFinder(config, platform, findStored, writer, platformLimiter, log));
   return {
     life,
     stopped,
@@ -308,25 +306,21 @@ function startScheduler(
   return { ...running, stopped: running.stopped.then(() => monitors.settled()) };
 }
 
-/** Where products are looked up: in the store, and behind it at the platform when there is one. */
+/** Finds products in the store, and on the platform if there is one. */
 function productFinder(
   config: Config,
-  find: (id: bigint) => ReturnType<typeof findProduct>,
+  platform: Platform | undefined,
+  findStored: ProductSource["find"],
   writer: Database,
-  gate: ConcurrencyLimiter,
+  limiter: ConcurrencyLimiter,
   log: Log,
 ): ProductSource["find"] {
-  const request = connectPlatform(config, log);
-  if (request === undefined) return find;
-  const lookup = new Lookup({
-    find,
+  if (platform === undefined) return findStored;
+  const lookup = new ProductLookup({
+    findStored,
     writer,
-    gate,
-    read: async (id, signal) => {
-      const { shopId, found } = await readProduct(request, id, { priority: "live", signal });
-      await checkShop(writer, shopId);
-      return found;
-    },
+    platform,
+    limiter,
     log,
     perMinute: config.lookupsPerMinute,
     maxAgeS: config.productMaxAge,

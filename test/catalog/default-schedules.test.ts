@@ -99,7 +99,7 @@ async function createWorld(engine: (typeof engines)[number]) {
 }
 
 describe.each([...engines])("on %s, a shop connected as the guide says", async (engine) => {
-  test("is synced again and again without a schedule in the file", async () => {
+  test("is synced repeatedly without a schedule in the file", async () => {
     const { platform, environment, succeed, scheduledRuns } = await createWorld(engine);
     await succeed("catalog-reconcile", 60, false);
     await succeed("catalog-sync", 1200, true);
@@ -109,7 +109,7 @@ describe.each([...engines])("on %s, a shop connected as the guide says", async (
     expect(await getAnswers(service, ids)).toEqual(await readAnswers(platform, ids));
   });
 
-  test("has jobs with a next run, and data that is too old after two of them", async () => {
+  test("has jobs with a next run, and data that is stale after two missed runs", async () => {
     const { environment, succeed } = await createWorld(engine);
     await succeed("catalog-reconcile", 49 * 3600, false);
     await succeed("catalog-sync", 900, false);
@@ -133,7 +133,7 @@ describe.each([...engines])("on %s, a shop connected as the guide says", async (
     });
   });
 
-  test("has no schedule where that is off, and no limit for the age of its data", async () => {
+  test("has no schedule when it is off, and no age limit for its data", async () => {
     const { environment, succeed, scheduledRuns } = await createWorld(engine);
     await succeed("catalog-reconcile", 30 * 86_400, true);
     await succeed("catalog-sync", 30 * 86_400, true);

@@ -38,11 +38,7 @@ for (const engine of engines) {
         ["one document", toJson(one), [one]],
         ["one document, indented", JSON.stringify(one, null, 2), [one]],
         ["NDJSON", `${toJson(one)}\n${toJson(two)}\n`, [one, two]],
-        [
-          "NDJSON with CRLF, blank lines and no end of line at the end",
-          `${toJson(one)}\r\n\r\n${toJson(two)}`,
-          [one, two],
-        ],
+        ["NDJSON with CRLF, blank lines, and no final line break", `${toJson(one)}\r\n\r\n${toJson(two)}`, [one, two]],
         ["an array", JSON.stringify([one, two, three], null, 1), [one, two, three]],
         ["a wrapped product", JSON.stringify({ product: one }), [one]],
         ["wrapped products", JSON.stringify({ products: [one, two] }, null, 2), [one, two]],
@@ -69,13 +65,13 @@ for (const engine of engines) {
       expect(await answer(2)).toBe(stored(two));
     });
 
-    test("of an empty list leaves no product, and counts zero", async () => {
+    test("of an empty list removes all products and counts zero", async () => {
       expect((await importing("[]")).code).toBe(0);
       expect(await answer(1)).toContain('"product":null');
       expect(await newestHistory()).toMatchObject({ counts: 0 });
     });
 
-    test("keeps integers beyond 2^53 and every string as they are", async () => {
+    test("keeps integers beyond 2^53 and all text unchanged", async () => {
       const id = 9007199254740993n;
       const long = `${"é😀".repeat(200_000)}end`;
       const awkward = 'emoji 👩‍👩‍👧 </script><!-- \r\n\t\u0001 \u2028 \\ " é e\u0301 \u0000 \ud800 ';
@@ -93,7 +89,7 @@ for (const engine of engines) {
       expect(await answer(id)).toBe(stored(product));
     });
 
-    test("derives what exports leave out", async () => {
+    test("derives fields that exports leave out", async () => {
       const { metafields: _, image: __, ...rest } = toProduct(5);
       const { metafields: ___, tax_code: ____, ...variant } = toVariant(5);
       const first = { ...toProduct(5).images[0], id: 502, position: 1 };
@@ -117,7 +113,7 @@ for (const engine of engines) {
       expect(await answer(5)).toBe(stored(expected as Product));
     });
 
-    test("tells a product that comes twice, and the last one wins", async () => {
+    test("reports a duplicate product, and the last one wins", async () => {
       const last = toProduct(7, { title: "Last" });
       const { code, stderr } = await importing([toProduct(7), toProduct(8), last].map(toJson).join("\n"));
       expect(code).toBe(0);
@@ -130,7 +126,7 @@ for (const engine of engines) {
     const without = (field: keyof Product) => ({ ...toProduct(2), [field]: undefined });
     const bad = (changes: object) => lines(toProduct(1), { ...toProduct(2), ...changes }, toProduct(3));
     const badVariant = (changes: object) => bad({ variants: [toVariant(2), { ...toVariant(2), ...changes }] });
-    describe("of a wrong file", () => {
+    describe("of an invalid file", () => {
       beforeAll(() => importing(toJson(toProduct(41))));
 
       test.each(
@@ -159,7 +155,7 @@ for (const engine of engines) {
             JSON.stringify({ products: [one, without("vendor")] }, null, 1),
             /:\d+: vendor: is/,
           ],
-          ["an empty file", "", /products\.json:1: the file is empty; an empty list is written as \[\]/],
+          ["an empty file", "", /products\.json:1: the file is empty; write an empty list as \[\]/],
           ["a file of blank lines", " \n\r\n", /products\.json:1: the file is empty/],
           ["a nested list", `[[${toJson(one)}]]`, /:1: expected object, got a list/],
           ["text that is not UTF-8", Buffer.from(`${toJson(one)}\n`, "utf16le"), /not JSON|not a text file/],
@@ -176,18 +172,18 @@ for (const engine of engines) {
       });
     });
 
-    test("names the line in the file that a document of an indented list starts at", async () => {
+    test("reports the first line of a document in an indented list", async () => {
       const content = JSON.stringify([toProduct(1), without("title")], null, 2);
       const line = content.slice(0, content.indexOf('"id": 2,')).split("\n").length - 1;
       expect((await importing(content)).stderr).toContain(`products.json:${line}: title: is missing`);
     });
 
-    test("that failed is part of the history, and counts nothing", async () => {
+    test("that failed is in the history and counts zero", async () => {
       await importing(lines(toProduct(1), without("title"), toProduct(3)));
       expect(await newestHistory()).toMatchObject({ brand: "acme", counts: 0 });
     });
 
-    test("says how many were rejected, by reason, with the first of each", async () => {
+    test("reports rejections by reason, with the first examples", async () => {
       const { code, stderr, stdout } = await importing("{}\n".repeat(500), "--json");
       expect(code).toBe(1);
       expect(stderr).toContain("500 of 500 were rejected, so nothing was changed");
@@ -200,7 +196,7 @@ for (const engine of engines) {
     });
 
     // What is read does not differ from store to store.
-    test.if(engine === "sqlite")("names where a document without end begins, and changes nothing", async () => {
+    test.if(engine === "sqlite")("reports where an unterminated document begins, and changes nothing", async () => {
       await importing(toJson(toProduct(41)));
       const { code, stderr } = await importing(`\n{"title":"${"x".repeat(65 * 1024 * 1024)}`);
       expect(code).toBe(1);
@@ -208,7 +204,7 @@ for (const engine of engines) {
       expect(await answer(41)).toBe(stored(toProduct(41)));
     });
 
-    test("of a file that is not there says so", async () => {
+    test("of a missing file fails with its name", async () => {
       const { code, stderr } = await pds(["import", "products", join(folder, "nowhere.json")], environment);
       expect(code).toBe(1);
       expect(stderr).toContain("nowhere.json: no such file");

@@ -33,7 +33,7 @@ const [configPath = "", boldConfigPath = ""] = await writeFiles(folder, {
   "bold.toml": "[jobs.catalog-sync]\n[jobs.catalog-reconcile]\nmax_removed_share = 1\n",
 });
 
-/** A platform, a store, and a service that answers from that store alone. */
+/** A platform, a store, and a service that reads only that store. */
 interface World {
   readonly platform: StandIn;
   readonly environment: Environment;
@@ -61,7 +61,7 @@ async function run({ environment }: World, job: string, also: Environment = {}):
   return { ...finished, ...(JSON.parse(finished.stdout) as Report) };
 }
 
-/** Runs a job that is to succeed. */
+/** Runs a job and expects success. */
 async function succeed(world: World, job: string, also: Environment = {}): Promise<Report> {
   const result = await run(world, job, also);
   expect(result).toMatchObject({ code: 0, outcome: "succeeded" });
@@ -72,11 +72,11 @@ const begin = (job: string, environment: Environment) =>
   Bun.spawn([process.execPath, main, "run", job], {
     env: { PATH: "", ...environment } as Record<string, string>,
     stdio: ["ignore", "ignore", "pipe"],
-    // A group of its own, so that it can be killed together with the process that does its work.
+    // A process group of its own, so that it can be killed together with its worker process.
     detached: true,
   });
 
-/** Kills a run so that nothing of it can say so, neither who does the work nor who watches. */
+/** Kills the worker and its supervisor, so that neither can record the end of the run. */
 async function kill({ pid, exited }: Bun.Subprocess, { DATABASE_URL = "" }: Environment): Promise<void> {
   process.kill(-pid, "SIGKILL");
   await exited;
@@ -85,7 +85,7 @@ async function kill({ pid, exited }: Bun.Subprocess, { DATABASE_URL = "" }: Envi
 
 const allIds = ({ platform }: World) => platform.catalog.ids(0, platform.catalog.count);
 
-/** Every product that there is, and those besides, answers what the platform says of it now. */
+/** Expects that every product, and those besides, is served in the platform's current state. */
 const expectRight = (world: World, besides: readonly string[] = []) =>
   expectRightOf(world, [...allIds(world), ...besides]);
 
@@ -93,7 +93,7 @@ async function expectRightOf(world: World, ids: readonly string[]): Promise<void
   expect(differing(await getAnswers(world.service, ids), await readAnswers(world.platform, ids))).toEqual([]);
 }
 
-/** What stands in either of both, and not alike: identifiers, since the answers would fill pages. */
+/** Identifiers whose responses differ; the responses themselves would fill pages. */
 function differing(answers: ReadonlyMap<string, string | undefined>, others: ReadonlyMap<string, string | undefined>) {
   return [...new Set([...answers.keys(), ...others.keys()])].filter((id) => answers.get(id) !== others.get(id));
 }
@@ -139,7 +139,7 @@ for (const engine of enginesInTurn) {
   const syncedFirst = await createWorld(engine, { products: 10, specials });
 
   describe(`on ${engine}, catalog-reconcile`, () => {
-    test("brings in every product as a look-up would", async () => {
+    test("stores every product as a lookup would", async () => {
       expect((await succeed(world, "catalog-reconcile")).counts).toBe(67);
       expect(await lastRun(world, "catalog-reconcile")).toEqual({ outcome: "succeeded", counts: 67 });
       expect(asked(platform, "ProductById")).toBe(0);
@@ -154,7 +154,7 @@ for (const engine of enginesInTurn) {
       expect(differing(await getAnswers(service, allIds(world)), before)).toEqual([]);
     });
 
-    test("and catalog-sync make the same of a product: one after the other finds nothing to do", async () => {
+    test("and catalog-sync store the same: the second one finds nothing to do", async () => {
       platform.counters.reset();
       expect((await succeed(world, "catalog-sync")).counts).toBe(0);
       expect(asked(platform, "ProductById")).toBe(0);
@@ -163,7 +163,7 @@ for (const engine of enginesInTurn) {
       await expectRight(syncedFirst);
     });
 
-    test("brings in what was edited, quietly too, and added, and removes what was removed", async () => {
+    test("stores edits, even without a new timestamp, and additions and removals", async () => {
       const ids = allIds(world);
       for (const id of ids.slice(0, 3)) catalog.touch(id, titled(`Edited ${id}`));
       for (const id of ids.slice(3, 5)) catalog.touch(id, quietly(`Edited ${id}`), { keepUpdatedAt: true });
@@ -171,16 +171,16 @@ for (const engine of enginesInTurn) {
       const added = [catalog.add(titled("Added")), catalog.add({}, "9223372036854771000")];
       const { counts, notes } = await succeed(world, "catalog-reconcile");
       expect(counts).toBe(7);
-      expect(notes).toEqual(["2 products are gone from the platform and were removed"]);
+      expect(notes).toEqual(["removed 2 products that the platform no longer has"]);
       await expectRight(world, [...ids.slice(5, 7), ...added]);
     });
 
     test.each(
       casesFor(engine, [
-        ["when the platform fails it", "fails", /bulk run of \w+ ended as FAILED/],
-        ["when the platform refuses it", "refuses", /BulkRun.*colour/],
+        ["when the bulk operation fails", "fails", /bulk operation for \w+ ended as FAILED/],
+        ["when the bulk operation is refused", "refuses", /BulkRun.*colour/],
       ] as const),
-    )("reads one by one what does not come in bulk, %s", async (_, how, why) => {
+    )("reads products one by one %s", async (_, how, why) => {
       const ids = allIds(world);
       for (const id of ids.slice(10, 14)) catalog.touch(id, titled(`${how} ${id}`));
       catalog.remove(ids[14] ?? "");
@@ -189,8 +189,8 @@ for (const engine of enginesInTurn) {
       const { counts, notes } = await succeed(world, "catalog-reconcile", { SHOPIFY_API_URL: origin });
       expect(counts).toBe(ids.length - 1);
       expect(notes[0]).toMatch(why);
-      expect(notes[0]).toEndWith("every product is read by itself instead");
-      expect(notes.slice(1)).toEqual(["1 products are gone from the platform and were removed"]);
+      expect(notes[0]).toEndWith("; reading all products one by one instead");
+      expect(notes.slice(1)).toEqual(["removed 1 product that the platform no longer has"]);
       await expectRight(world, ids);
       expect((await succeed(world, "catalog-reconcile")).counts).toBe(0);
     });
@@ -200,7 +200,7 @@ for (const engine of enginesInTurn) {
         ["in bulk", (document: string) => document],
         ["one by one", refusingBulk],
       ] as const),
-    )("read %s changes nothing when too many products would vanish, unless it is told to", async (_, change) => {
+    )("%s changes nothing when too many products would be removed, unless allowed", async (_, change) => {
       const ids = allIds(world);
       const before = await getAnswers(service, ids);
       const gone = ids.slice(-Math.ceil(ids.length / 4));
@@ -212,7 +212,7 @@ for (const engine of enginesInTurn) {
       const result = await run(world, "catalog-reconcile", { SHOPIFY_API_URL: origin });
       expect(result).toMatchObject({ code: 1, outcome: "failed", counts: 0 });
       expect(result.stderr).toContain(
-        `${gone.length} of ${ids.length} products would vanish, more than 20 %: nothing was changed`,
+        `${gone.length} of ${ids.length} products would be removed, more than 20%: nothing was changed`,
       );
       expect(result.stderr).toContain("max_removed_share");
       expect(await lastRun(world, "catalog-reconcile")).toEqual({ outcome: "failed", counts: 0 });
@@ -223,7 +223,7 @@ for (const engine of enginesInTurn) {
     });
   });
 
-  // What follows is the platform's doing alone: it does not differ from store to store.
+  // These depend only on the platform, so one engine is enough.
   if (engine === "sqlite") {
     describe("catalog-reconcile", () => {
       test.each([
@@ -231,7 +231,7 @@ for (const engine of enginesInTurn) {
         ["halfJson", { kind: "halfJson" }],
         ["503", { kind: "status", status: 503 }],
         ["reset", { kind: "reset" }],
-      ] as const)("downloads the bulk result again when it does not come whole: %s", async (_, fault) => {
+      ] as const)("downloads an incomplete bulk result again: %s", async (_, fault) => {
         const [id = ""] = allIds(world);
         catalog.touch(id, titled(`Downloaded again: ${fault.kind}`));
         platform.faults.add({ ...fault, operation: "BulkDownload", count: 2 });
@@ -239,7 +239,7 @@ for (const engine of enginesInTurn) {
         expect((await getAnswers(service, [id])).get(id)).toContain(`"Downloaded again: ${fault.kind}"`);
       });
 
-      test("fails and changes nothing when the bulk result never comes whole", async () => {
+      test("fails and changes nothing when the bulk result stays incomplete", async () => {
         const ids = allIds(world);
         const before = await getAnswers(service, ids);
         for (const id of ids.slice(0, 15)) catalog.touch(id, titled("Not seen yet"));
@@ -247,7 +247,7 @@ for (const engine of enginesInTurn) {
         const result = await run(world, "catalog-reconcile");
         platform.faults.clear();
         expect(result).toMatchObject({ code: 1, outcome: "failed", counts: 0 });
-        expect(result.stderr).toContain("not whole");
+        expect(result.stderr).toContain("incomplete");
         expect(differing(await getAnswers(service, ids), before)).toEqual([]);
         expect((await succeed(world, "catalog-reconcile")).counts).toBe(15);
         await expectRight(world);
@@ -268,7 +268,7 @@ for (const engine of enginesInTurn) {
         expect((await succeed(world, "catalog-reconcile")).counts).toBe(1);
       });
 
-      test("does not take a shop that has lost everything at its word", async () => {
+      test("does not remove everything when the shop is empty", async () => {
         const before = await getAnswers(service, allIds(world));
         const empty = emptyPlatform.origin;
         expect(await run(world, "catalog-reconcile", { SHOPIFY_API_URL: empty })).toMatchObject({ code: 1, counts: 0 });
@@ -281,7 +281,7 @@ for (const engine of enginesInTurn) {
   const looking = await serve({ ...few.environment, PDS_CONFIG: "/dev/null", PRODUCT_MAX_AGE: "0" });
   afterAll(() => looking.stop());
 
-  describe(`on ${engine}, the result of a bulk run`, () => {
+  describe(`on ${engine}, a bulk result`, () => {
     test.each(casesFor(engine, ["childrenFirst", "shuffled"] as const))("may come in any order: %s", async (order) => {
       few.platform.bulk.change({ order, runningMs: 0 });
       const { origin } = relay(few.platform, (document) =>
@@ -294,17 +294,17 @@ for (const engine of enginesInTurn) {
 
     test.each(
       casesFor(engine, [
-        ["as the platform dates it", {}],
-        ["which the platform does not date", { keepUpdatedAt: true }],
+        ["with a later timestamp", {}],
+        ["with the same timestamp", { keepUpdatedAt: true }],
       ] as const),
-    )("does not take the place of a later state, %s", async (_, options) => {
+    )("does not overwrite a later state, %s", async (_, options) => {
       const { catalog: edited, bulk, counters } = few.platform;
       bulk.change({ runningMs: 400 });
       counters.reset();
       const [id = "", other = ""] = allIds(few);
       edited.touch(other, titled("In the result"));
       const running = run(few, "catalog-reconcile");
-      await until("both bulk runs have begun", () => counters.bulkRuns === 2);
+      await until("both bulk operations have started", () => counters.bulkRuns === 2);
       edited.touch(id, quietly(`Later, ${JSON.stringify(options)}`), options);
       const expected = (await readAnswers(few.platform, [id])).get(id);
       await until("the later state is stored", async () => (await getAnswers(looking, [id])).get(id) === expected);
@@ -313,15 +313,15 @@ for (const engine of enginesInTurn) {
       expect((await getAnswers(few.service, [other])).get(other)).toContain('"In the result"');
     });
 
-    test("does not bring back a product that was removed meanwhile", async () => {
+    test("does not restore a product that was removed meanwhile", async () => {
       const { catalog: edited, bulk, counters } = few.platform;
       bulk.change({ runningMs: 400 });
       counters.reset();
       const [id = ""] = allIds(few);
       const running = run(few, "catalog-reconcile");
-      await until("both bulk runs have begun", () => counters.bulkRuns === 2);
+      await until("both bulk operations have started", () => counters.bulkRuns === 2);
       edited.remove(id);
-      await until("it is gone", async () => (await getAnswers(looking, [id])).get(id) === undefined);
+      await until("it is removed", async () => (await getAnswers(looking, [id])).get(id) === undefined);
       expect(await running).toMatchObject({ code: 0 });
       await expectRight(few, [id]);
     });
@@ -333,7 +333,7 @@ for (const engine of enginesInTurn) {
   const unreadable = await createWorld(engine, { ...tiny, products: 260 });
 
   describe(`on ${engine}, catalog-sync`, () => {
-    test("brings in everything at first, page after page", async () => {
+    test("stores everything at first, page by page", async () => {
       expect((await succeed(many, "catalog-sync")).counts).toBe(260);
       expect(await lastRun(many, "catalog-sync")).toEqual({ outcome: "succeeded", counts: 260 });
       expect(asked(many.platform, "ProductsUpdatedSince")).toBe(2);
@@ -360,8 +360,9 @@ for (const engine of enginesInTurn) {
       expect(asked(many.platform, "ProductsUpdatedSince")).toBe(1);
     });
 
-    test("fails when products cannot be read, brings in the others, and comes back for them", async () => {
-      // The oldest three of two pages: the next run has to go back for them, not only look again at the last changes.
+    test("fails when products cannot be read, stores the others, and retries next time", async () => {
+      // The oldest three of two pages: the next run must return to them, not only to the latest
+      // changes.
       unreadable.platform.faults.add({ kind: "status", status: 403, operation: "ProductById", count: 3 });
       const result = await run(unreadable, "catalog-sync");
       expect(result).toMatchObject({ code: 1, outcome: "failed", counts: 257 });
@@ -375,7 +376,7 @@ for (const engine of enginesInTurn) {
       await expectRight(unreadable);
     });
 
-    test("removes a product that is gone between the list and its reading", async () => {
+    test("removes a product that disappears after it was listed", async () => {
       const { platform: shopOf } = many;
       const ids = allIds(many).slice(0, 30);
       const last = ids.at(-1) ?? "";
@@ -389,22 +390,22 @@ for (const engine of enginesInTurn) {
       await expectRightOf(many, [...ids, ...allIds(many).slice(0, 60)]);
     });
 
-    test("killed in its first run goes on where that was", async () => {
+    test("resumes after its first run was killed", async () => {
       const { platform: asking, environment } = interrupted;
       for (const moment of [20, 230]) {
         asking.counters.reset();
         const child = begin("catalog-sync", environment);
-        await until("so many are read", () => asked(asking, "ProductById") >= moment);
+        await until("enough are read", () => asked(asking, "ProductById") >= moment);
         await kill(child, environment);
       }
       asking.counters.reset();
       await succeed(interrupted, "catalog-sync");
-      // What is stored is not read again.
+      // Stored products are not read again.
       expect(asked(asking, "ProductById")).toBeWithin(1, 301 - 220);
       await expectRight(interrupted);
     });
 
-    test("killed at any moment leaves only whole products, and the next run brings in the rest", async () => {
+    test("leaves only complete products when killed, and the next run stores the rest", async () => {
       const killed = many.platform;
       const moments = casesFor(engine, [40, 180]);
       await succeed(many, "catalog-sync");
@@ -414,7 +415,7 @@ for (const engine of enginesInTurn) {
         for (const id of ids) killed.catalog.touch(id, titled(`Round ${round}`));
         killed.counters.reset();
         const child = begin("catalog-sync", many.environment);
-        await until("so many are read", () => asked(killed, "ProductById") >= moment);
+        await until("enough are read", () => asked(killed, "ProductById") >= moment);
         await kill(child, many.environment);
         const after = await getAnswers(many.service, ids);
         const right = await readAnswers(killed, ids);
@@ -430,11 +431,11 @@ for (const engine of enginesInTurn) {
     });
   });
 
-  describe(`on ${engine}, a run that is told to stop`, () => {
+  describe(`on ${engine}, a run that is stopped`, () => {
     test.each([
       ["catalog-sync", "ProductById"],
       ["catalog-reconcile", "BulkOperation"],
-    ])("ends soon and is a failed one: %s", async (job, operation) => {
+    ])("ends soon as failed: %s", async (job, operation) => {
       for (const id of allIds(many)) many.platform.catalog.touch(id, titled("Stopped"));
       many.platform.bulk.change({ runningMs: 20_000 });
       many.platform.counters.reset();
@@ -446,14 +447,14 @@ for (const engine of enginesInTurn) {
       expect(performance.now() - told).toBeLessThan(3000);
       expect(await child.stderr.text()).toContain("stopped by SIGTERM");
       expect((await lastRun(many, job)).outcome).toBe("failed");
-      // What the platform was doing for it is no longer done.
+      // Its bulk operations are canceled.
       expect(many.platform.bulk.list().filter(({ status }) => status === "RUNNING")).toEqual([]);
     });
   });
 }
 
-describe("a list that is longer than the platform shows", () => {
-  test.if(isCampaign)("is read to its end", async () => {
+describe("a list beyond the platform's limit", () => {
+  test.if(isCampaign)("is read completely", async () => {
     const huge = await createWorld("sqlite", { ...tiny, products: 25_600 });
     const { catalog, counters } = huge.platform;
     expect((await succeed(huge, "catalog-reconcile")).counts).toBe(25_600);
@@ -468,7 +469,7 @@ describe("a list that is longer than the platform shows", () => {
 
 describe("both jobs", () => {
   test.each(["catalog-sync", "catalog-reconcile"])(
-    "need access to the platform: %s names what is missing",
+    "need access to the platform: %s names the missing setting",
     async (job) => {
       const [path = ""] = await writeFiles(folder, { [`${job}.toml`]: `[jobs.${job}]\n` });
       for (const args of [["serve"], ["run", job]]) {

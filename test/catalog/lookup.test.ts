@@ -20,7 +20,7 @@ interface Envelope {
 
 const titleOf = async (response: Response) => ((await response.json()) as Envelope).product?.title;
 
-/** A failed look-up: the envelope, the request reference at its end, and nothing of the inside. */
+/** A failed lookup: the envelope, the request reference at its end, and no internals. */
 async function expectFailure(response: Response, id: string, status: number): Promise<void> {
   expect(response.status).toBe(status);
   expect(response.headers.get("content-type")).toBe("application/json");
@@ -36,7 +36,7 @@ async function expectFailure(response: Response, id: string, status: number): Pr
 
 const unknownIds = Array.from({ length: 400 }, (_, index) => `${7_000_000_000_001 + index}`);
 
-// Giving up on a platform that is away takes as long as a shopper waits: this is asked before all else, and looked at later.
+// This request takes as long as the timeout, so it starts first and is checked later.
 const awayPlatform = startPlatform({ products: 2 });
 const away = await start({
   ...environmentOf(awayPlatform),
@@ -65,7 +65,7 @@ for (const engine of engines) {
   const plain = await start({ SHOP_DOMAIN: shop, DATABASE_URL: store, VISIBLE: "all" });
 
   describe(`on ${engine}, a product that is not stored`, () => {
-    test("is read once however many wait for it, and answered from the store from then on", async () => {
+    test("is read once for concurrent requests, and served from the store afterward", async () => {
       const [id = ""] = platform.catalog.ids(0, 1);
       platform.counters.reset();
       platform.faults.add({ kind: "slow", latencyMs: 400, operation: "ProductById" });
@@ -82,7 +82,7 @@ for (const engine of engines) {
       expect((await readAnswers(platform, [id])).get(id)).toBe(body);
     });
 
-    test.each(["hugeId", "hostile", "manyMetafields"] as const)("comes whole and exact: %s", async (special) => {
+    test.each(["hugeId", "hostile", "manyMetafields"] as const)("is complete and exact: %s", async (special) => {
       const id = platform.catalog.idOfSpecial(special);
       const body = await (await service.get(path(id))).text();
       expect(body).toContain(`{"product":{"id":${id},`);
@@ -90,14 +90,14 @@ for (const engine of engines) {
       expect(await (await plain.get(path(id))).text()).toBe(body);
     });
 
-    test("and is not at the platform is a 404 that is remembered", async () => {
+    test("and not on the platform is a cached 404", async () => {
       const id = unknownIds[0] ?? "";
       platform.counters.reset();
       for (let time = 0; time < 5; time++) await expectFailure(await service.get(path(id)), id, 404);
       expect(asked(platform)).toBe(1);
     });
 
-    test("is asked for by nobody when its id is none", async () => {
+    test("is not requested when its id is invalid", async () => {
       platform.counters.reset();
       const ids = [
         "0",
@@ -122,12 +122,12 @@ for (const engine of engines) {
   });
 }
 
-describe("a stored product that is old", () => {
+describe("a stale product", () => {
   const platform = agingPlatform;
   const ids = platform.catalog.ids(0, 10);
   const service = aging;
 
-  test("is answered at once while the platform is slow, and is new after the reading behind", async () => {
+  test("is served at once while the platform is slow, and refreshed in the background", async () => {
     const [id = ""] = ids;
     const old = await titleOf(await service.get(path(id)));
     platform.catalog.touch(id, { product: { title: "New" } });
@@ -141,7 +141,7 @@ describe("a stored product that is old", () => {
     await until("it is new", async () => (await titleOf(await service.get(path(id)))) === "New");
   });
 
-  test("is answered at once while the platform hangs", async () => {
+  test("is served at once while the platform hangs", async () => {
     const id = ids[1] ?? "";
     const body = await (await service.get(path(id))).text();
     platform.faults.add({ kind: "hang", operation: "ProductById" });
@@ -152,7 +152,7 @@ describe("a stored product that is old", () => {
     }
   });
 
-  test("shows a change that did not move the platform's timestamp", async () => {
+  test("shows a change that kept the platform's timestamp", async () => {
     const id = ids[2] ?? "";
     await service.get(path(id));
     platform.catalog.touch(
@@ -165,18 +165,18 @@ describe("a stored product that is old", () => {
     expect(await (await service.get(path(id))).text()).toBe((await readAnswers(platform, [id])).get(id) ?? "");
   });
 
-  test("is gone after the reading behind when it is gone from the platform", async () => {
+  test("is removed by the refresh when the platform no longer has it", async () => {
     const id = ids[3] ?? "";
     expect((await service.get(path(id))).status).toBe(200);
     platform.catalog.remove(id);
     expect((await service.get(path(id))).status).toBe(200);
-    await until("it is gone", async () => (await service.get(path(id))).status === 404);
+    await until("it is removed", async () => (await service.get(path(id))).status === 404);
     platform.counters.reset();
     await expectFailure(await service.get(path(id)), id, 404);
     expect(asked(platform)).toBe(0);
   });
 
-  test("is young for as long as the settings say", async () => {
+  test("is not refreshed before the configured age", async () => {
     const id = ids[4] ?? "";
     const environment = { ...environmentOf(platform), DATABASE_URL: agingStore, PRODUCT_MAX_AGE: "2" };
     await using other = await serve(environment);
@@ -191,14 +191,14 @@ describe("a stored product that is old", () => {
       return ok && asked(platform) > 0;
     };
     await until("it is read again", isAsked);
-    // That it is due at the platform makes it no older for caches.
+    // Its age on the platform does not count as age in caches.
     expect([...ages]).toEqual([null]);
     expect(asked(platform)).toBe(1);
   });
 });
 
 describe("a platform", () => {
-  test("that is away leaves what is stored, however old, and a 503 for the rest", async () => {
+  test("that is down leaves stored products, however old, and a 503 for others", async () => {
     for (let time = 0; time < 3; time++) {
       const after = await Promise.all(awayIds.map(async (id) => (await away.get(path(id))).text()));
       expect(after).toEqual(beforeAway);
@@ -210,7 +210,7 @@ describe("a platform", () => {
     expect((await fetch(`${away.url}/readyz`)).status).toBe(200);
   });
 
-  test("that refuses the token means a 503, and a log that says why without the token", async () => {
+  test("that rejects the token causes a 503 and a log line without the token", async () => {
     const platform = accessPlatform;
     await using service = await serve({
       ...environmentOf(platform),
@@ -229,7 +229,7 @@ describe("a platform", () => {
     expect(asked(platform)).toBeLessThanOrEqual(2);
   });
 
-  test("that takes client credentials instead of a token is asked with those", async () => {
+  test("that uses client credentials instead of a token is read with them", async () => {
     const platform = accessPlatform;
     await using service = await serve({
       ...environmentOf(platform),
@@ -245,15 +245,15 @@ describe("a platform", () => {
     expect(service.log()).not.toMatch(/stand-in-secret|shpat_/);
   });
 
-  test("is not named, and its token not shown, by the configuration", async () => {
+  test("keeps its token out of the printed configuration", async () => {
     const { stdout, stderr } = await pds(["config"], { ...environmentOf({ origin: "http://127.0.0.1:9" }) });
     expect(stdout + stderr).toContain("SHOPIFY_ACCESS_TOKEN");
     expect(stdout + stderr).not.toContain(token);
   });
 });
 
-describe("whoever walks the identifiers", () => {
-  test("is answered 503 beyond the budget, while what is known is served", async () => {
+describe("the lookup budget", () => {
+  test("causes a 503 when it is used up, while known products are served", async () => {
     const platform = budgetPlatform;
     const [known = ""] = platform.catalog.ids(0, 1);
     {
@@ -279,11 +279,11 @@ describe("whoever walks the identifiers", () => {
     expect(found).toBeWithin(5, 5 + refilled + 1);
     expect(statuses.filter((status) => status === 503)).toHaveLength(300 - found);
     expect(asked(platform)).toBe(found);
-    // What is remembered costs nothing: it is still answered.
+    // A cached 404 costs nothing, so it is still served.
     await expectFailure(await service.get(path(unknownIds[0] ?? "")), unknownIds[0] ?? "", 404);
   });
 
-  test("never reaches the platform when the budget is nothing", async () => {
+  test("of zero never reaches the platform", async () => {
     const platform = budgetPlatform;
     platform.counters.reset();
     await using service = await serve({

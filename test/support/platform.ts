@@ -3,7 +3,7 @@ import pino from "pino";
 import { type StandIn, type StandInOptions, startStandIn } from "../../packages/platform-stand-in/src/stand-in.ts";
 import { toJson } from "../../src/json.ts";
 import { createClient } from "../../src/platforms/shopify/client.ts";
-import { readProduct } from "../../src/platforms/shopify/read.ts";
+import { readProduct } from "../../src/platforms/shopify/read-product.ts";
 import { staticToken } from "../../src/platforms/shopify/token.ts";
 import type { Environment, RunningService } from "./pds.ts";
 
@@ -16,8 +16,9 @@ export const token = "shpat_stand-in";
 const unlimitedPoints = { maximumAvailable: 1_000_000, restoreRate: 100_000 };
 
 /**
- * Starts a stand-in with small products that is stopped after the test file. It dates edits five seconds back: by then they have settled,
- * so that they are read once. A test of readings right after an edit passes `now: Date.now`.
+ * Starts a stand-in with small products that is stopped after the test file. It dates edits five
+ * seconds back: by then they have settled, so that they are read once. A test of readings right
+ * after an edit passes `now: Date.now`.
  */
 export function startPlatform(options: StandInOptions = {}): StandIn {
   const small = { variants: 2, images: [0, 2], metafields: 2, variantMetafields: 1 } as const;
@@ -41,7 +42,10 @@ export const environmentOf = ({ origin }: { readonly origin: string }): Environm
   VISIBLE: "all",
 });
 
-/** The expected response for each product, from the current data of the platform; undefined if it does not exist there. */
+/**
+ * The expected response for each product, from the current data of the platform; undefined if it
+ * does not exist there.
+ */
 export async function readAnswers(platform: StandIn, ids: readonly string[]): Promise<Map<string, string | undefined>> {
   const log = pino({ level: "silent" });
   const request = createClient({ url: platform.graphqlUrl(), token: staticToken(token), log });

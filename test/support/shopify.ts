@@ -3,9 +3,10 @@ import { toArray } from "../../packages/platform-stand-in/src/catalog/list.ts";
 import type { ProductRecord } from "../../packages/platform-stand-in/src/catalog/records.ts";
 import { defaultApp } from "../../packages/platform-stand-in/src/options.ts";
 import type { StandIn } from "../../packages/platform-stand-in/src/stand-in.ts";
-import { createClient, type Request, type RequestOptions } from "../../src/platforms/shopify/client.ts";
+import type { PlatformProduct } from "../../src/platforms/platform.ts";
+import { createClient, type RequestOptions, type SendRequest } from "../../src/platforms/shopify/client.ts";
 import type { OperationName } from "../../src/platforms/shopify/queries.ts";
-import { type ReadProduct, readProduct } from "../../src/platforms/shopify/read.ts";
+import { readProduct } from "../../src/platforms/shopify/read-product.ts";
 import { type AccessToken, grantedToken, staticToken } from "../../src/platforms/shopify/token.ts";
 
 /** Default timeout of the tests for a response. */
@@ -15,7 +16,7 @@ export const live = (signal: AbortSignal = AbortSignal.timeout(20_000)): Request
 });
 
 export interface Connection {
-  readonly request: Request;
+  readonly request: SendRequest;
   /** All logged lines of every level. */
   readonly lines: string[];
 }
@@ -35,7 +36,10 @@ export const credentialsOf = ({ accessTokenUrl }: StandIn) =>
   grantedToken(accessTokenUrl, defaultApp.clientId, defaultApp.clientSecret);
 
 /** Wraps a client so that a callback runs before each request and is awaited. */
-export function watch(request: Request, tell: (operation: OperationName, variables: object) => unknown): Request {
+export function watch(
+  request: SendRequest,
+  tell: (operation: OperationName, variables: object) => unknown,
+): SendRequest {
   return async (operation, variables, options) => {
     await tell(operation, variables);
     return await request(operation, variables, options);
@@ -44,10 +48,10 @@ export function watch(request: Request, tell: (operation: OperationName, variabl
 
 /** A product as the platform has it now; undefined for one that it does not have. */
 export async function readFound(
-  request: Request,
+  request: SendRequest,
   id: bigint,
   options: RequestOptions,
-): Promise<ReadProduct | undefined> {
+): Promise<PlatformProduct | undefined> {
   return (await readProduct(request, id, options)).found;
 }
 

@@ -1,36 +1,40 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Log } from "../../log.ts";
+import type { ReadOptions } from "../platform.ts";
 import { apiVersion, documents, type OperationName } from "./queries.ts";
-import { describeFailure, type Failure, PlatformError, retryDelayMs } from "./retry.ts";
-import { type Priority, Throttle, type ThrottleStatus } from "./throttle.ts";
+import { describeFailure, type Failure, retryDelayMs, ShopifyError } from "./retry.ts";
+import { Throttle, type ThrottleStatus } from "./throttle.ts";
 import type { AccessToken } from "./token.ts";
 
-export interface RequestOptions {
-  readonly priority: Priority;
-  readonly signal: AbortSignal;
+export interface RequestOptions extends ReadOptions {
   /**
-   * Called with the instant at which an answered request was sent, by the platform's clock: milliseconds since 1970. It may be up to a
-   * second early, since the platform dates its responses in whole seconds.
+   * Called after each successful response with the time the request was sent, by the platform's
+   * clock: milliseconds since 1970. It may be a second early, because the `Date` header has whole
+   * seconds.
    */
   readonly onSentAt?: (platformMs: number) => void;
 }
 
-/** Sends one document to the platform, when its points are there, again when that can help, and answers the data. */
-export type Request = <Data>(operation: OperationName, variables: object, options: RequestOptions) => Promise<Data>;
+/**
+ * Sends one of the documents and returns its data. Waits for the cost budget, and retries temporary
+ * failures.
+ * @throws ShopifyError
+ */
+export type SendRequest = <Data>(operation: OperationName, variables: object, options: RequestOptions) => Promise<Data>;
 
 export interface ClientOptions {
   /** Address of the GraphQL endpoint. */
   readonly url: string;
   readonly token: AccessToken;
   readonly log: Log;
-  /** Chance, from 0 to 1. */
+  /** Source of jitter, from 0 to 1. */
   readonly random?: () => number;
 }
 
-/** A single request is given up after this long; the platform itself gives up after ten seconds. */
+/** Shopify itself gives up on a query after ten seconds. */
 const requestTimeoutMs = 15_000;
 
-/** Points assumed of an operation until an answer tells. */
+/** Points assumed for an operation until the first response reports its cost. */
 const assumedCost = 150;
 
 interface CostExtension {
@@ -46,19 +50,40 @@ interface Body {
 
 type Outcome =
   | { readonly data: unknown }
-  /** `renewable`: with another token the same request may be answered. */
-  | { readonly failure: Failure; readonly renewable?: boolean };
+  /** `canRenewToken`: the same request may succeed with a new access token. */
+  | { readonly failure: Failure; readonly canRenewToken?: boolean };
 
-export function createClient({ url, token, log, random = Math.random }: ClientOptions): Request {
+export function createClient({ random = Math.random, ...options }: ClientOptions): SendRequest {
+  const send = createSender(options);
+  return async <Data>(operation: OperationName, variables: object, requestOptions: RequestOptions) => {
+    const startedMs = performance.now();
+    let isTokenRenewed = false;
+    for (let number = 1; ; number++) {
+      const outcome = await send(operation, variables, requestOptions);
+      if ("data" in outcome) return outcome.data as Data;
+      const { failure } = outcome;
+      if (outcome.canRenewToken && !isTokenRenewed) {
+        isTokenRenewed = true;
+        continue;
+      }
+      const delayMs = retryDelayMs(failure, { number, elapsedMs: performance.now() - startedMs }, random());
+      if (delayMs === undefined) throw new ShopifyError(operation, failure);
+      options.log.debug(
+        { operation, attempt: number, delayMs, failure: describeFailure(failure) },
+        "retrying a Shopify request",
+      );
+      await sleep(delayMs, undefined, { signal: requestOptions.signal });
+    }
+  };
+}
+
+/** Sends one attempt within the cost budget. */
+function createSender({ url, token, log }: Omit<ClientOptions, "random">) {
   const throttle = new Throttle();
   const costs = new Map<string, number>();
-  const versions = new Set<string>([apiVersion]);
+  const checkVersion = createVersionCheck(log);
 
-  /** Every page size is a part of what a document costs. */
-  const costKey = (operation: string, variables: object) =>
-    [operation, ...Object.values(variables).filter((value) => typeof value === "number")].join(" ");
-
-  const send = async (operation: OperationName, variables: object, options: RequestOptions): Promise<Outcome> => {
+  return async (operation: OperationName, variables: object, options: RequestOptions): Promise<Outcome> => {
     const key = costKey(operation, variables);
     const cost = costs.get(key) ?? assumedCost;
     const sentAtMs = await throttle.take(cost, options.priority, options.signal);
@@ -67,10 +92,10 @@ export function createClient({ url, token, log, random = Math.random }: ClientOp
       const accessToken = await token.get(options.signal);
       const postedAtMs = performance.now();
       const response = await post(url, accessToken, operation, variables, options.signal);
-      const platformMs = answeredAtMs(response) - (performance.now() - postedAtMs);
-      noticeVersion(response.headers.get("x-shopify-api-version"));
-      const renewable = response.status === 401 && token.renew(accessToken);
-      if (!response.ok) return { failure: toStatusFailure(response), renewable };
+      const platformMs = respondedAtMs(response) - (performance.now() - postedAtMs);
+      checkVersion(response.headers.get("x-shopify-api-version"));
+      const canRenewToken = response.status === 401 && token.renew(accessToken);
+      if (!response.ok) return { failure: toStatusFailure(response), canRenewToken };
       const body = (await response.json()) as Body;
       const extension = body.extensions?.cost;
       status = extension?.throttleStatus;
@@ -80,38 +105,25 @@ export function createClient({ url, token, log, random = Math.random }: ClientOp
       return outcome;
     } catch (error) {
       options.signal.throwIfAborted();
-      if (error instanceof PlatformError) return { failure: error.failure };
+      if (error instanceof ShopifyError) return { failure: error.failure };
       return { failure: { kind: "network", message: toMessage(error) } };
     } finally {
       throttle.settle(cost, status, sentAtMs);
     }
   };
+}
 
-  const noticeVersion = (answered: string | null) => {
-    if (answered === null || versions.has(answered)) return;
-    versions.add(answered);
-    log.warn({ asked: apiVersion, answered }, "the platform answers another version of its API than the one asked for");
-  };
+/** The page sizes, which are the numeric variables, determine what a document costs. */
+const costKey = (operation: string, variables: object) =>
+  [operation, ...Object.values(variables).filter((value) => typeof value === "number")].join(" ");
 
-  return async <Data>(operation: OperationName, variables: object, options: RequestOptions) => {
-    const begunMs = performance.now();
-    let renewed = false;
-    for (let number = 1; ; number++) {
-      const outcome = await send(operation, variables, options);
-      if ("data" in outcome) return outcome.data as Data;
-      const { failure } = outcome;
-      if (outcome.renewable && !renewed) {
-        renewed = true;
-        continue;
-      }
-      const delayMs = retryDelayMs(failure, { number, elapsedMs: performance.now() - begunMs }, random());
-      if (delayMs === undefined) throw new PlatformError(operation, failure);
-      log.debug(
-        { operation, attempt: number, delayMs, failure: describeFailure(failure) },
-        "asking the platform again",
-      );
-      await sleep(delayMs, undefined, { signal: options.signal });
-    }
+/** Warns once about each version of the API that Shopify serves instead of the requested one. */
+function createVersionCheck(log: Log): (served: string | null) => void {
+  const known = new Set<string>([apiVersion]);
+  return (served) => {
+    if (served === null || known.has(served)) return;
+    known.add(served);
+    log.warn({ requested: apiVersion, served }, "Shopify serves a different API version than the one requested");
   };
 }
 
@@ -121,13 +133,13 @@ function post(url: string, token: string, operation: OperationName, variables: o
     headers: { "Content-Type": "application/json", Accept: "application/json", "X-Shopify-Access-Token": token },
     body: JSON.stringify({ query: documents[operation], operationName: operation, variables }),
     signal: AbortSignal.any([signal, AbortSignal.timeout(requestTimeoutMs)]),
-    // The token goes where it was meant to go, and nowhere else.
+    // A redirect must not carry the token to another host.
     redirect: "manual",
   });
 }
 
-/** When a response was made, by the platform's clock; by our own when the response has no date. */
-function answeredAtMs({ headers }: Response): number {
+/** By the platform's clock; by the local clock when the response has no date. */
+function respondedAtMs({ headers }: Response): number {
   const dateMs = Date.parse(headers.get("date") ?? "");
   return Number.isNaN(dateMs) ? Date.now() : dateMs;
 }
@@ -137,7 +149,7 @@ function toStatusFailure({ status, headers }: Response): Failure {
   return { kind: "status", status, ...(retryAfterS > 0 && { retryAfterS }) };
 }
 
-interface PlatformErrorEntry {
+interface ShopifyErrorEntry {
   readonly message?: string;
   readonly extensions?: { readonly code?: string };
 }
@@ -145,13 +157,13 @@ interface PlatformErrorEntry {
 function toOutcome({ data, errors, extensions }: Body): Outcome {
   if (errors !== undefined) return { failure: toGraphqlFailure(errors, extensions?.cost) };
   if (typeof data !== "object" || data === null)
-    return { failure: { kind: "network", message: "the answer holds no data" } };
+    return { failure: { kind: "network", message: "the response has no data" } };
   return { data };
 }
 
 function toGraphqlFailure(errors: unknown, cost: CostExtension | undefined): Failure {
-  // Besides a list, the platform also answers a plain text here.
-  const entries: PlatformErrorEntry[] = Array.isArray(errors) ? errors : [{ message: String(errors) }];
+  // Shopify also sends plain text here instead of a list.
+  const entries: ShopifyErrorEntry[] = Array.isArray(errors) ? errors : [{ message: String(errors) }];
   const codes = entries.map(({ extensions }) => extensions?.code ?? "UNKNOWN");
   if (codes.includes("THROTTLED")) return { kind: "throttled", waitMs: toWaitMs(cost) };
   return { kind: "graphql", codes, message: entries[0]?.message ?? "" };
@@ -164,7 +176,7 @@ function toWaitMs(cost: CostExtension | undefined): number {
 }
 
 function toMessage(error: unknown): string {
-  if (error instanceof SyntaxError) return "its answer is not whole, or not JSON";
+  if (error instanceof SyntaxError) return "the response is incomplete or not JSON";
   const { name, message } = error as Error;
-  return name === "TimeoutError" ? "it did not answer in time" : message;
+  return name === "TimeoutError" ? "the request timed out" : message;
 }

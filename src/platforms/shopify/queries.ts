@@ -1,4 +1,4 @@
-/** The version of the Admin API that the documents are written for. */
+/** Version of the Admin API that the documents are written for. */
 export const apiVersion = "2026-10";
 
 export interface Page<Node> {
@@ -6,16 +6,16 @@ export interface Page<Node> {
   readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
 }
 
-export interface PlatformShop {
+export interface ShopifyShop {
   /** Stays the same when the shop's domain changes. */
   readonly id: string;
   readonly myshopifyDomain: string;
   readonly ianaTimezone: string;
 }
 
-export interface PlatformMetafield {
+export interface ShopifyMetafield {
   readonly id: string;
-  /** Decimal text: identifiers have up to 64 bits. */
+  /** Decimal text of up to 64 bits. */
   readonly legacyResourceId: string;
   readonly namespace: string;
   readonly key: string;
@@ -26,7 +26,7 @@ export interface PlatformMetafield {
   readonly updatedAt: string;
 }
 
-export interface PlatformImage {
+export interface ShopifyImage {
   readonly id: string | null;
   readonly url: string;
   readonly altText: string | null;
@@ -35,13 +35,13 @@ export interface PlatformImage {
 }
 
 /** The medium behind an image: the only source of an image's timestamps. */
-export interface PlatformMedia {
+export interface ShopifyMedia {
   readonly createdAt?: string;
   readonly updatedAt?: string;
   readonly image?: { readonly url: string } | null;
 }
 
-export interface PlatformVariant {
+export interface ShopifyVariant {
   readonly id: string;
   readonly legacyResourceId: string;
   readonly title: string;
@@ -66,15 +66,15 @@ export interface PlatformVariant {
   };
 }
 
-export interface PlatformOption {
+export interface ShopifyOption {
   readonly id: string;
   readonly name: string;
   readonly position: number;
   readonly values: readonly string[];
 }
 
-/** What a product is by itself, without its lists of any length. */
-export interface PlatformProductCore {
+/** A product without its paginated lists. */
+export interface ShopifyProductCore {
   readonly id: string;
   readonly legacyResourceId: string;
   readonly title: string;
@@ -88,18 +88,20 @@ export interface PlatformProductCore {
   readonly tags: readonly string[];
   readonly templateSuffix: string | null;
   readonly vendor: string;
-  readonly options: readonly PlatformOption[];
+  readonly options: readonly ShopifyOption[];
 }
 
-export interface CompleteVariant extends PlatformVariant {
-  readonly metafields: readonly PlatformMetafield[];
+export interface CompleteVariant extends ShopifyVariant {
+  readonly metafields: readonly ShopifyMetafield[];
 }
 
-/** A product with all of its variants, metafields, images and media, each list in the platform's order. */
-export interface CompleteProduct extends PlatformProductCore {
-  readonly images: readonly PlatformImage[];
-  readonly media: readonly PlatformMedia[];
-  readonly metafields: readonly PlatformMetafield[];
+/**
+ * A product with all of its variants, metafields, images, and media, each list in Shopify's order.
+ */
+export interface CompleteProduct extends ShopifyProductCore {
+  readonly images: readonly ShopifyImage[];
+  readonly media: readonly ShopifyMedia[];
+  readonly metafields: readonly ShopifyMetafield[];
   readonly variants: readonly CompleteVariant[];
 }
 
@@ -117,7 +119,7 @@ const variantFields = `
 
 const metafieldFields = "id legacyResourceId namespace key value type description createdAt updatedAt";
 
-// Product.images is deprecated, and the only source of the image identifiers that the contract has.
+// Product.images is deprecated, but is the only source of the contract's image identifiers.
 const imageFields = "id url altText width height";
 
 const mediaFields = "... on MediaImage { createdAt updatedAt image { url } }";
@@ -126,7 +128,7 @@ const pageInfo = "pageInfo { hasNextPage endCursor }";
 
 const metafieldsPage = (first: string) => `metafields(first: ${first}) { nodes { ${metafieldFields} } ${pageInfo} }`;
 
-/** A product's first pages; the sizes are the caller's, since they are what it costs. */
+/** The first pages of a product. The caller chooses their sizes, which determine the cost. */
 const productById = `
 query ProductById($id: ID!, $images: Int!, $variants: Int!, $variantMetafields: Int!, $metafields: Int!) {
   shop { id myshopifyDomain ianaTimezone }
@@ -188,7 +190,7 @@ query ProductMediaPage($id: ID!, $first: Int!, $after: String) {
   }
 }`;
 
-/** Which products changed: cheap, so that only those that did are read in full. */
+/** Cheap, so that only products that changed are read in full. */
 const productsUpdatedSince = `
 query ProductsUpdatedSince($query: String, $first: Int!, $after: String) {
   products(first: $first, after: $after, query: $query, sortKey: UPDATED_AT) {
@@ -199,7 +201,7 @@ query ProductsUpdatedSince($query: String, $first: Int!, $after: String) {
 
 const shop = "query Shop { shop { id myshopifyDomain ianaTimezone } }";
 
-// Grouped, so that siblings come in the platform's order: an image has no position but its place among its siblings.
+// Grouped, so that siblings keep their order, which is the only position that an image has.
 const bulkRun = `
 mutation BulkRun($query: String!) {
   bulkOperationRunQuery(query: $query, groupObjects: true) {
@@ -218,7 +220,7 @@ mutation BulkCancel($id: ID!) {
   bulkOperationCancel(id: $id) { bulkOperation { id status } userErrors { field message } }
 }`;
 
-/** Every document that is sent, by its operation's name. */
+/** Every document, by the name of its operation. */
 export const documents = {
   ProductById: productById,
   ProductVariantsPage: productVariantsPage,
@@ -236,8 +238,9 @@ export const documents = {
 export type OperationName = keyof typeof documents;
 
 /**
- * The queries of bulk runs. A run takes five connections, which the first uses up; images get their timestamps from a second.
- * `__typename` and `id` come first: the reader of the result looks for them there.
+ * The queries of bulk operations. One allows five connections, which `products` uses up, so `media`
+ * reads the timestamps of the images. `__typename` and `id` come first, where `bulk/partitions.ts`
+ * expects them.
  */
 export const bulkQueries = {
   products: `{

@@ -1,23 +1,22 @@
-import { ServiceError } from "../../errors.ts";
+import { PlatformError } from "../platform.ts";
 
-/** Why a request to the platform brought no answer. */
+/** Why a request to Shopify failed. */
 export type Failure =
-  /** Nothing came, or not all of it, or not JSON. */
+  /** No response, or one that is incomplete or not JSON. */
   | { readonly kind: "network"; readonly message: string }
   | { readonly kind: "status"; readonly status: number; readonly retryAfterS?: number }
-  /** The platform wants this many milliseconds of waiting for the points that were asked for. */
+  /** The cost budget lacks the points that the request needs; they are restored after `waitMs`. */
   | { readonly kind: "throttled"; readonly waitMs: number }
-  /** No access token was granted. */
+  /** The client-credentials grant was refused. */
   | { readonly kind: "grant"; readonly status: number }
-  /** Errors in an answer: their codes, and the first one's message. */
+  /** GraphQL errors: the codes of all, the message of the first. */
   | { readonly kind: "graphql"; readonly codes: readonly string[]; readonly message: string };
 
-/** The platform could not be asked, or did not answer what was asked. */
-export class PlatformError extends ServiceError {
+export class ShopifyError extends PlatformError {
   readonly failure: Failure;
 
   constructor(operation: string, failure: Failure) {
-    super("unavailable", `the platform did not answer ${operation}: ${describeFailure(failure)}`);
+    super(`Shopify request ${operation} failed: ${describeFailure(failure)}`);
     this.failure = failure;
   }
 }
@@ -31,28 +30,28 @@ export interface Attempt {
 const maxAttempts = 10;
 const maxElapsedMs = 120_000;
 const firstDelayMs = 250;
-const longestDelayMs = 20_000;
+const maxDelayMs = 20_000;
 
 /**
- * Milliseconds to wait before the next attempt, or undefined when there shall be none. What will not get better by asking again
- * is not asked again: a query over the cost limit, a missing scope, a refused token, a frozen or locked shop.
- * @param random from 0 to 1: all of a delay that nobody asked for is jitter
+ * Milliseconds to wait before the next attempt; undefined to give up. Permanent failures are not
+ * retried: a query over the cost limit, a missing scope, a rejected token, a frozen or locked shop.
+ * @param random from 0 to 1: the backoff, unlike a delay that Shopify asks for, is all jitter
  */
 export function retryDelayMs(failure: Failure, attempt: Attempt, random: number): number | undefined {
-  if (!canPass(failure) || attempt.number >= maxAttempts) return undefined;
-  const backoffMs = Math.min(longestDelayMs, firstDelayMs * 2 ** (attempt.number - 1)) * random;
-  const delayMs = askedForMs(failure) + backoffMs;
+  if (!isTemporary(failure) || attempt.number >= maxAttempts) return undefined;
+  const backoffMs = Math.min(maxDelayMs, firstDelayMs * 2 ** (attempt.number - 1)) * random;
+  const delayMs = requestedDelayMs(failure) + backoffMs;
   return attempt.elapsedMs + delayMs <= maxElapsedMs ? delayMs : undefined;
 }
 
-function canPass(failure: Failure): boolean {
+function isTemporary(failure: Failure): boolean {
   switch (failure.kind) {
     case "network":
     case "throttled":
       return true;
     case "grant":
     case "status":
-      // 430 is the platform's own: it took the request for an attack, or too many came at once.
+      // 430 is Shopify's own: the request looked like an attack, or too many came at once.
       return failure.status === 429 || failure.status === 430 || failure.status === 408 || failure.status >= 500;
     case "graphql":
       return (
@@ -62,39 +61,39 @@ function canPass(failure: Failure): boolean {
   }
 }
 
-function askedForMs(failure: Failure): number {
+function requestedDelayMs(failure: Failure): number {
   if (failure.kind === "throttled") return failure.waitMs;
   if (failure.kind === "status") return (failure.retryAfterS ?? 0) * 1000;
   return 0;
 }
 
-/** In words, for a log and a run's reason. */
+/** For log lines and the reason of a failed run. */
 export function describeFailure(failure: Failure): string {
   switch (failure.kind) {
     case "network":
       return failure.message;
     case "throttled":
-      return "it throttled the request";
+      return "throttled";
     case "grant":
-      return `it grants no access token (status ${failure.status}); check SHOPIFY_CLIENT_ID and SHOPIFY_CLIENT_SECRET`;
+      return `no access token granted (status ${failure.status}); check SHOPIFY_CLIENT_ID and SHOPIFY_CLIENT_SECRET`;
     case "status":
-      return `it answered with status ${failure.status}${hints[failure.status] ?? ""}`;
+      return `status ${failure.status}${hints[failure.status] ?? ""}`;
     case "graphql":
       return `${failure.codes.join(", ")}: ${failure.message}`;
   }
 }
 
-const elsewhere = ": it sends elsewhere; SHOP_DOMAIN must be the shop's .myshopify.com domain";
+const redirected = " (redirected): SHOP_DOMAIN must be the shop's .myshopify.com domain";
 
 const hints: Partial<Record<number, string>> = {
-  301: elsewhere,
-  302: elsewhere,
-  303: elsewhere,
-  307: elsewhere,
-  308: elsewhere,
-  401: ": it refuses the access token",
+  301: redirected,
+  302: redirected,
+  303: redirected,
+  307: redirected,
+  308: redirected,
+  401: ": the access token was rejected",
   402: ": the shop is frozen",
-  403: ": the app may not do this, or the shop is closed to it",
-  404: ": there is no such address; SHOP_DOMAIN must be the shop's .myshopify.com domain",
+  403: ": the app lacks permission, or the shop is closed to it",
+  404: ": not found; SHOP_DOMAIN must be the shop's .myshopify.com domain",
   423: ": the shop is locked",
 };

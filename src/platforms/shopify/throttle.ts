@@ -1,13 +1,12 @@
-/** What the platform says of its bucket of points with each answer. */
+import type { Priority } from "../platform.ts";
+
+/** State of the cost budget, a leaky bucket of points, as each response reports it. */
 export interface ThrottleStatus {
   readonly maximumAvailable: number;
   readonly currentlyAvailable: number;
-  /** Points a second. */
+  /** Points per second. */
   readonly restoreRate: number;
 }
-
-/** A shopper waits for a live request; sync work can wait for the points that live requests leave. */
-export type Priority = "live" | "sync";
 
 interface Waiter {
   readonly cost: number;
@@ -15,20 +14,21 @@ interface Waiter {
   readonly resolve: (sentAtMs: number) => void;
 }
 
-/** Points that sync work leaves in the bucket, for live look-ups of this process and of others. */
+/** Points that sync requests leave in the bucket for live lookups of this and other processes. */
 const liveReserve = 400;
 
 /**
- * Spends the platform's points without ever asking for more than are there. It knows the bucket from the answers: what was
- * left, less what is asked for by requests under way, plus what has been restored since. Until the first answer one request goes out alone.
+ * Delays requests so that they never exceed the cost budget. The available points are those that
+ * the last response reported, minus requests in flight, plus what has been restored since. Until
+ * the first response, requests run one at a time.
  */
 export class Throttle {
   #status: ThrottleStatus | undefined;
   #statusAtMs = 0;
-  /** When the request was sent whose answer told. */
+  /** When the request was sent whose response reported the status. */
   #statusSentAtMs = Number.NEGATIVE_INFINITY;
-  /** Points asked for by requests that have not been answered. */
-  #underWay = 0;
+  /** Points of the requests in flight. */
+  #inFlight = 0;
   readonly #waiters: Waiter[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
   readonly #nowMs: () => number;
@@ -37,7 +37,7 @@ export class Throttle {
     this.#nowMs = nowMs;
   }
 
-  /** Waits until the points are there, and takes them. @returns when, for {@link settle} */
+  /** Waits until the points are available, and takes them. @returns when, for {@link settle} */
   take(cost: number, priority: Priority, signal: AbortSignal): Promise<number> {
     signal.throwIfAborted();
     return new Promise((resolve, reject) => {
@@ -60,10 +60,13 @@ export class Throttle {
     });
   }
 
-  /** Ends what {@link take} began. @param status what the answer said of the bucket, if there was one that did */
+  /**
+   * Ends a request that {@link take} admitted.
+   * @param status undefined when the response reported none
+   */
   settle(cost: number, status: ThrottleStatus | undefined, sentAtMs: number): void {
-    this.#underWay -= cost;
-    // Of answers that overtake each other the one to the latest request knows most.
+    this.#inFlight -= cost;
+    // Responses can overtake each other: the latest request has the latest status.
     if (status !== undefined && sentAtMs >= this.#statusSentAtMs) {
       this.#status = status;
       this.#statusAtMs = this.#nowMs();
@@ -73,16 +76,16 @@ export class Throttle {
   }
 
   #available(): number {
-    if (this.#status === undefined) return this.#underWay === 0 ? Number.POSITIVE_INFINITY : 0;
+    if (this.#status === undefined) return this.#inFlight === 0 ? Number.POSITIVE_INFINITY : 0;
     const { currentlyAvailable, maximumAvailable, restoreRate } = this.#status;
     const restored = ((this.#nowMs() - this.#statusAtMs) / 1000) * restoreRate;
-    return Math.min(maximumAvailable, currentlyAvailable + restored) - this.#underWay;
+    return Math.min(maximumAvailable, currentlyAvailable + restored) - this.#inFlight;
   }
 
-  /** Points that must be there before the request goes out; never more than the bucket can hold. */
+  /** Points that must be available before the request is sent; never more than the bucket holds. */
   #needed({ cost, priority }: Waiter): number {
-    const wanted = priority === "live" ? cost : cost + liveReserve;
-    return this.#status === undefined ? wanted : Math.min(wanted, this.#status.maximumAvailable);
+    const needed = priority === "live" ? cost : cost + liveReserve;
+    return this.#status === undefined ? needed : Math.min(needed, this.#status.maximumAvailable);
   }
 
   #serve(): void {
@@ -92,13 +95,13 @@ export class Throttle {
       if (next === undefined) return;
       const missing = this.#needed(next) - this.#available();
       if (missing > 0) {
-        // With nothing known, an answer wakes the rest.
+        // While the status is unknown, the next response resumes the queue.
         if (this.#status === undefined) return;
         this.#timer = setTimeout(() => this.#serve(), Math.max(5, (missing / this.#status.restoreRate) * 1000));
         return;
       }
       this.#waiters.splice(this.#waiters.indexOf(next), 1);
-      this.#underWay += next.cost;
+      this.#inFlight += next.cost;
       next.resolve(this.#nowMs());
     }
   }

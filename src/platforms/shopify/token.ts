@@ -1,56 +1,56 @@
 import { z } from "zod";
-import { PlatformError } from "./retry.ts";
+import { ShopifyError } from "./retry.ts";
 
 export interface AccessToken {
   get(signal: AbortSignal): Promise<string>;
-  /** Forgets a token that was refused. @returns whether another can be had */
-  renew(refused: string): boolean;
+  /** Discards a token that Shopify rejected. @returns whether a new one can be requested */
+  renew(rejected: string): boolean;
 }
 
-/** An app's own token, which never changes. */
+/** The permanent token of a custom app. */
 export function staticToken(token: string): AccessToken {
   return { get: async () => token, renew: () => false };
 }
 
 const grantSchema = z.object({ access_token: z.string().min(1), expires_in: z.number().positive() });
 
-/** A token is renewed when a twentieth of its life is left: over an hour of a day. */
-const lastPart = 0.05;
+/** Share of a token's lifetime, at its end, in which it is renewed: over an hour of a day. */
+const renewalShare = 0.05;
 
-/** Tokens by the client-credentials grant, one at a time, renewed before they end. */
+/** Tokens from the client-credentials grant, renewed before they expire. */
 export function grantedToken(url: string, clientId: string, clientSecret: string): AccessToken {
   let current: { token: string; renewAtMs: number } | undefined;
-  let asking: Promise<string> | undefined;
+  let pending: Promise<string> | undefined;
 
-  const ask = async (): Promise<string> => {
+  const requestToken = async (): Promise<string> => {
     const response = await fetch(url, {
       method: "POST",
       body: new URLSearchParams({ client_id: clientId, client_secret: clientSecret, grant_type: "client_credentials" }),
       headers: { Accept: "application/json" },
       signal: AbortSignal.timeout(15_000),
-      // The secret goes where it was meant to go, and nowhere else.
+      // A redirect must not carry the secret to another host.
       redirect: "manual",
     });
     const { data } = grantSchema.safeParse(await response.json().catch(() => undefined));
     if (!response.ok || data === undefined) {
-      // An answer 200 without a token is a fault like any other of a server's.
-      throw new PlatformError("AccessToken", { kind: "grant", status: response.ok ? 502 : response.status });
+      // Status 200 without a token is a server error, so it is retried.
+      throw new ShopifyError("AccessToken", { kind: "grant", status: response.ok ? 502 : response.status });
     }
-    current = { token: data.access_token, renewAtMs: Date.now() + data.expires_in * 1000 * (1 - lastPart) };
+    current = { token: data.access_token, renewAtMs: Date.now() + data.expires_in * 1000 * (1 - renewalShare) };
     return data.access_token;
   };
 
   return {
     get: async (signal) => {
       if (current !== undefined && Date.now() < current.renewAtMs) return current.token;
-      // The one who waits may leave; the asking goes on for the others.
-      asking ??= ask().finally(() => {
-        asking = undefined;
+      // Aborting ends only this wait: other callers share the pending request.
+      pending ??= requestToken().finally(() => {
+        pending = undefined;
       });
-      return await Promise.race([asking, aborted(signal)]);
+      return await Promise.race([pending, aborted(signal)]);
     },
-    renew: (refused) => {
-      if (current?.token === refused) current = undefined;
+    renew: (rejected) => {
+      if (current?.token === rejected) current = undefined;
       return true;
     },
   };

@@ -4,13 +4,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { type Fault, startStandIn } from "../../../packages/platform-stand-in/src/stand-in.ts";
-import { BulkRefused, type BulkResult, runBulk } from "../../../src/platforms/shopify/bulk.ts";
-import type { Request } from "../../../src/platforms/shopify/client.ts";
-import { type PartitionedResult, partition } from "../../../src/platforms/shopify/partition.ts";
-import { toProduct } from "../../../src/platforms/shopify/product.ts";
+import { BulkReadError } from "../../../src/platforms/platform.ts";
+import { downloadBulkResults } from "../../../src/platforms/shopify/bulk/download.ts";
+import { type BulkResult, runBulkOperation } from "../../../src/platforms/shopify/bulk/operation.ts";
+import type { BulkPartitions } from "../../../src/platforms/shopify/bulk/partitions.ts";
+import type { SendRequest } from "../../../src/platforms/shopify/client.ts";
+import { localTimeFormatter } from "../../../src/platforms/shopify/local-time.ts";
+import { toProduct } from "../../../src/platforms/shopify/mapping.ts";
 import type { bulkQueries, CompleteProduct } from "../../../src/platforms/shopify/queries.ts";
-import { PlatformError } from "../../../src/platforms/shopify/retry.ts";
-import { createZone } from "../../../src/platforms/shopify/time.ts";
+import { ShopifyError } from "../../../src/platforms/shopify/retry.ts";
 import { connect, createMemoryLog, failureOf, live, readFound, watch } from "../../support/shopify.ts";
 import { until } from "../../support/until.ts";
 
@@ -32,19 +34,19 @@ afterEach(() => {
 });
 
 type Name = keyof typeof bulkQueries;
-const run = (request: Request, name: Name = "products", signal?: AbortSignal) =>
-  runBulk(request, name, live(signal), createMemoryLog().log);
+const run = (request: SendRequest, name: Name = "products", signal?: AbortSignal) =>
+  runBulkOperation(request, name, live(signal), createMemoryLog().log);
 const { request } = connect(platform.graphqlUrl());
 
-describe("a bulk run", () => {
-  test.each<Name>(["products", "media"])("ends with where its result is, and how much there is: %s", async (name) => {
+describe("a bulk operation", () => {
+  test.each<Name>(["products", "media"])("returns the URL and size of its result: %s", async (name) => {
     const result = await run(request, name);
     const text = await (await fetch(result.url ?? "")).text();
     expect(result.bytes).toBe(Buffer.byteLength(text));
     expect(result.objects).toBe(text.trimEnd().split("\n").length);
   });
 
-  test("of nothing has no address", async () => {
+  test("without results has no URL", async () => {
     await using empty = Object.assign(
       startStandIn({ products: 0, bulk: { createdMs: 0, runningMs: 0, cancelingMs: 0 } }),
       { [Symbol.asyncDispose]: () => empty.stop() },
@@ -52,68 +54,68 @@ describe("a bulk run", () => {
     const { request } = connect(empty.graphqlUrl());
     const result = await run(request);
     expect(result).toEqual({ url: null, bytes: 0, objects: 0 });
-    await using partitioned = await partition(result, result, live().signal);
+    await using partitioned = await downloadBulkResults(result, result, live().signal);
     expect(await productsOf(partitioned)).toEqual([]);
   });
 
   test.each<[string, Fault, RegExp]>([
     ["with an internal error", { kind: "bulkFailed" }, /products ended as FAILED INTERNAL_SERVER_ERROR$/],
     ["for want of time", { kind: "bulkFailed", errorCode: "TIMEOUT", part: 0.5 }, /ended as FAILED TIMEOUT$/],
-  ])("that fails is refused, and says how: %s", async (_, fault, message) => {
+  ])("that fails is a BulkReadError with the reason: %s", async (_, fault, message) => {
     faults.add(fault);
     const error = await failureOf(run(request));
-    expect(error).toBeInstanceOf(BulkRefused);
+    expect(error).toBeInstanceOf(BulkReadError);
     expect(error.message).toMatch(message);
     expect(counters.requests.has("BulkCancel")).toBe(false);
   });
 
-  test("that the app may not do is refused", async () => {
+  test("without the required scope is a BulkReadError", async () => {
     const app = platform.findApp();
     const { scopes } = app;
     app.scopes = new Set();
     const error = await failureOf(run(request));
     app.scopes = scopes;
-    expect(error).toBeInstanceOf(BulkRefused);
+    expect(error).toBeInstanceOf(BulkReadError);
     expect(error.message).toContain("ACCESS_DENIED");
   });
 
-  test("that somebody else cancels is refused", async () => {
+  test("that someone else cancels is a BulkReadError", async () => {
     faults.add({ kind: "bulkStuck" });
-    const cancelled = watch(request, (operation) => {
+    const canceling = watch(request, (operation) => {
       if (operation === "BulkOperation") bulk.list()[0]?.cancel();
     });
-    const error = await failureOf(run(cancelled));
-    expect(error).toBeInstanceOf(BulkRefused);
+    const error = await failureOf(run(canceling));
+    expect(error).toBeInstanceOf(BulkReadError);
     expect(error.message).toContain("ended as CANCELED");
   });
 
-  test("that expired is refused", async () => {
+  test("that expired is a BulkReadError", async () => {
     const expiring = watch(request, (operation) => {
       if (operation === "BulkOperation") bulk.list()[0]?.expire();
     });
     const error = await failureOf(run(expiring));
-    expect(error).toBeInstanceOf(BulkRefused);
+    expect(error).toBeInstanceOf(BulkReadError);
     expect(error.message).toContain("ended as EXPIRED");
   });
 
-  test("whose caller leaves is cancelled at the platform", async () => {
+  test("is canceled on Shopify when the caller aborts", async () => {
     faults.add({ kind: "bulkStuck" });
     const controller = new AbortController();
     const failure = failureOf(run(request, "products", controller.signal));
     await until("it is polled", () => (counters.requests.get("BulkOperation") ?? 0) > 0);
     controller.abort(new Error("left"));
     const error = await failure;
-    expect(error).not.toBeInstanceOf(BulkRefused);
+    expect(error).not.toBeInstanceOf(BulkReadError);
     expect([error.message, (error.cause as Error | undefined)?.message]).toContain("left");
     expect(bulk.list()[0]?.status).toBe("CANCELED");
     expect(counters.requests.get("BulkCancel")).toBe(1);
   });
 
-  test("that cannot be asked after is cancelled, and the platform's error told", async () => {
+  test("is canceled when polling fails, with Shopify's error", async () => {
     faults.add({ kind: "bulkStuck" });
     faults.add({ kind: "status", status: 403, operation: "BulkOperation" });
     const error = await failureOf(run(request));
-    expect(error).toBeInstanceOf(PlatformError);
+    expect(error).toBeInstanceOf(ShopifyError);
     expect(error.message).toContain("status 403");
     expect(bulk.list()[0]?.status).toBe("CANCELED");
   });
@@ -122,7 +124,7 @@ describe("a bulk run", () => {
     ["BulkRun, 503", { kind: "status", status: 503, operation: "BulkRun" }],
     ["BulkOperation, half a body", { kind: "halfBody", operation: "BulkOperation" }],
     ["BulkOperation, 429", { kind: "status", status: 429, retryAfter: "0.01", operation: "BulkOperation" }],
-  ])("is not disturbed by a temporary fault: %s", async (_, fault) => {
+  ])("survives a temporary failure: %s", async (_, fault) => {
     faults.add(fault);
     expect((await run(request)).objects).toBeGreaterThan(100);
     expect(counters.bulkRuns).toBe(1);
@@ -131,28 +133,28 @@ describe("a bulk run", () => {
   test.each<[string, Fault]>([
     ["the shop is locked", { kind: "status", status: 423, operation: "BulkRun" }],
     ["the token is refused", { kind: "status", status: 401, operation: "BulkRun", count: 2 }],
-  ])("is not said to be refused when the platform cannot be asked at all: %s", async (_, fault) => {
+  ])("is a ShopifyError when the request itself fails: %s", async (_, fault) => {
     faults.add(fault);
     const error = await failureOf(run(request));
-    expect(error).toBeInstanceOf(PlatformError);
-    expect(error).not.toBeInstanceOf(BulkRefused);
+    expect(error).toBeInstanceOf(ShopifyError);
+    expect(error).not.toBeInstanceOf(BulkReadError);
   });
 });
 
-/** Answers the operations of a bulk run as told, one after the other; what is asked after the last is a mistake. */
+/** Returns the given responses in order, and fails on any further request. */
 function scripted(answers: { [operation in "BulkRun" | "BulkOperation" | "BulkCancel"]?: readonly object[] }) {
   const asked: string[] = [];
   const left = new Map(Object.entries(answers).map(([operation, list]) => [operation, list.values()]));
   const request = (async (operation: string) => {
     asked.push(operation);
     const next = left.get(operation)?.next();
-    if (next === undefined || next.done) throw new Error(`${operation} was not to be asked`);
+    if (next === undefined || next.done) throw new Error(`${operation} was not expected`);
     return next.value;
-  }) as Request;
+  }) as SendRequest;
   return { request, asked };
 }
 
-describe("a bulk run's start and end", () => {
+describe("starting and polling a bulk operation", () => {
   const id = "gid://shopify/BulkOperation/1";
   const started = { bulkOperationRunQuery: { bulkOperation: { id, status: "CREATED" }, userErrors: [] } };
   const complained = (code: string | null, message: string) => ({
@@ -161,10 +163,10 @@ describe("a bulk run's start and end", () => {
   const busy = complained("OPERATION_IN_PROGRESS", "already in progress");
   const state = (status: string) => ({ bulkOperation: { id, status, objectCount: "7", fileSize: "70", url: "u" } });
 
-  // A signal that ends by itself would end these, where time is made to pass.
+  // With fake timers, AbortSignal.timeout would fire.
   const never = new AbortController().signal;
 
-  /** Lets time pass, as much as is waited for, and answers how much that was. */
+  /** Advances the fake timers until the promise settles. @returns the milliseconds that passed */
   async function passTime(promise: Promise<unknown>): Promise<number> {
     let done = false;
     const end = () => {
@@ -179,7 +181,7 @@ describe("a bulk run's start and end", () => {
     throw new Error("it never ended");
   }
 
-  test("wait for a place among the platform's runs, ten seconds at a time", async () => {
+  test("retries every ten seconds while other operations are running", async () => {
     jest.useFakeTimers();
     const { request, asked } = scripted({ BulkRun: [busy, busy, started], BulkOperation: [state("COMPLETED")] });
     const result = run(request, "products", never);
@@ -188,12 +190,12 @@ describe("a bulk run's start and end", () => {
     expect(asked).toEqual(["BulkRun", "BulkRun", "BulkRun", "BulkOperation"]);
   });
 
-  test("wait for a place no longer than ten times", async () => {
+  test("gives up after ten attempts to start", async () => {
     jest.useFakeTimers();
     const { request, asked } = scripted({ BulkRun: Array.from({ length: 10 }, () => busy) });
     const failure = failureOf(run(request, "products", never));
     expect(await passTime(failure)).toBe(90_000);
-    expect(await failure).toBeInstanceOf(BulkRefused);
+    expect(await failure).toBeInstanceOf(BulkReadError);
     expect((await failure).message).toContain("already in progress");
     expect(asked).toHaveLength(10);
   });
@@ -201,15 +203,15 @@ describe("a bulk run's start and end", () => {
   test.each([
     ["INVALID", "Bulk queries cannot contain more than 5 connections."],
     [null, "not now"],
-  ])("are refused at once for any other reason: %p", async (code, message) => {
+  ])("fails at once for any other user error: %p", async (code, message) => {
     const { request, asked } = scripted({ BulkRun: [complained(code, message)] });
     const error = await failureOf(run(request, "products", never));
-    expect(error).toBeInstanceOf(BulkRefused);
-    expect(error.message).toBe(`the platform refuses the bulk run: ${message}`);
+    expect(error).toBeInstanceOf(BulkReadError);
+    expect(error.message).toBe(`Shopify refused the bulk operation: ${message}`);
     expect(asked).toEqual(["BulkRun"]);
   });
 
-  test("are polled ever less often, every ten seconds at last", async () => {
+  test("polls with increasing delays up to ten seconds", async () => {
     jest.useFakeTimers();
     const states = ["CREATED", "RUNNING", "CANCELING"];
     const running = Array.from({ length: 20 }, (_, poll) => state(states[Math.min(poll, 2)] ?? ""));
@@ -223,16 +225,16 @@ describe("a bulk run's start and end", () => {
   });
 
   test.each([
-    ["is gone", { bulkOperation: null }, "ended as GONE"],
-    ["is in a state that nobody knows", state("PAUSED"), "ended as PAUSED"],
-  ])("are refused when the run %s", async (_, answer, message) => {
+    ["no longer exists", { bulkOperation: null }, "ended as GONE"],
+    ["has an unknown status", state("PAUSED"), "ended as PAUSED"],
+  ])("fails when the operation %s", async (_, answer, message) => {
     const { request } = scripted({ BulkRun: [started], BulkOperation: [answer] });
     const error = await failureOf(run(request, "products", never));
-    expect(error).toBeInstanceOf(BulkRefused);
+    expect(error).toBeInstanceOf(BulkReadError);
     expect(error.message).toContain(message);
   });
 
-  test("leave the wait for a place when the caller does", async () => {
+  test("stops retrying to start when the caller aborts", async () => {
     faults.add({ kind: "bulkStuck", count: 5 });
     const runs = new AbortController();
     const polled = new Set<unknown>();
@@ -243,7 +245,7 @@ describe("a bulk run's start and end", () => {
     await until("five are polled", () => polled.size === 5);
     const controller = new AbortController();
     const sixth = failureOf(run(request, "products", controller.signal));
-    await until("the sixth is asked for", () => counters.requests.get("BulkRun") === 6);
+    await until("the sixth tries to start", () => counters.requests.get("BulkRun") === 6);
     controller.abort();
     expect((await sixth).name).toBe("AbortError");
     expect(counters.bulkRuns).toBe(5);
@@ -253,9 +255,9 @@ describe("a bulk run's start and end", () => {
   });
 });
 
-async function productsOf(result: PartitionedResult): Promise<CompleteProduct[]> {
+async function productsOf(result: BulkPartitions): Promise<CompleteProduct[]> {
   const products: CompleteProduct[] = [];
-  for await (const part of result.products()) products.push(...part);
+  for await (const part of result.readProducts()) products.push(...part);
   return products.toSorted((a, b) => (a.id < b.id ? -1 : 1));
 }
 
@@ -266,7 +268,7 @@ interface Line {
   readonly [field: string]: unknown;
 }
 
-/** Products put together from the lines of both results by the plainest way there is. */
+/** Builds the expected products from the lines of both results in the simplest way. */
 function assembled(products: readonly string[], media: readonly string[]) {
   const lines = products.map((line): Line => JSON.parse(line));
   const mediaLines = media.map((line): Line => JSON.parse(line));
@@ -286,7 +288,7 @@ function assembled(products: readonly string[], media: readonly string[]) {
     .toSorted((a, b) => (`${(a as Line).id}` < `${(b as Line).id}` ? -1 : 1)) as unknown[];
 }
 
-/** Files for download: how each is sent may be told. */
+/** Responses for download, by path and number of the download. */
 const files = new Map<string, (download: number) => Response>();
 const downloads = new Map<string, number>();
 const fileServer = Bun.serve({
@@ -318,14 +320,14 @@ function serveFile(body: (download: number) => Body | Response, objects: number,
 }
 
 const textOf = (lines: readonly string[]) => lines.map((line) => `${line}\n`).join("");
-/** `parts` is how many megabytes the result claims to have, and so into how many parts it is cut. */
+/** `parts`: the claimed size in megabytes, which is the number of partitions. */
 const serveLines = (lines: readonly string[], parts = 1) =>
   serveFile(() => textOf(lines), lines.length, (parts - 0.5) * 1024 * 1024);
 const nothing: BulkResult = { url: null, bytes: 0, objects: 0 };
 
 const signal = new AbortController().signal;
 
-/** What partition leaves in the folder of temporary files; while it is at work that is another folder than others use. */
+/** A temporary folder of its own, to see which files remain. */
 const temporary = mkdtempSync(join(tmpdir(), "partition-test-"));
 const usual = process.env.TMPDIR;
 beforeEach(() => {
@@ -339,7 +341,7 @@ afterAll(() => rmSync(temporary, { recursive: true, force: true }));
 const leftOvers = () => readdirSync(temporary);
 
 async function partitioned(products: BulkResult, media: BulkResult = nothing): Promise<CompleteProduct[]> {
-  await using result = await partition(products, media, signal);
+  await using result = await downloadBulkResults(products, media, signal);
   expect(leftOvers()).toHaveLength(1);
   return await productsOf(result);
 }
@@ -352,7 +354,7 @@ async function download(name: Name): Promise<string[]> {
 const [productLines, mediaLines] = await Promise.all([download("products"), download("media")]);
 const right = assembled(productLines, mediaLines);
 
-/** Any order of lines in which siblings of a kind keep theirs. */
+/** Reorders lines, but keeps the order of siblings of the same type. */
 function inOrder(lines: readonly string[], keys: readonly number[]): string[] {
   const shuffled = lines
     .map((line, index) => ({ line, key: keys[index] ?? 0 }))
@@ -367,7 +369,7 @@ function inOrder(lines: readonly string[], keys: readonly number[]): string[] {
   return shuffled.map((line) => members.get(family(line))?.next().value ?? "");
 }
 
-/** The lines of some products, and of all that is theirs. */
+/** The lines of some products and their children. */
 function linesOf(lines: readonly string[], ids: ReadonlySet<string>): string[] {
   const known = new Set(ids);
   return lines.filter((text) => {
@@ -378,9 +380,9 @@ function linesOf(lines: readonly string[], ids: ReadonlySet<string>): string[] {
   });
 }
 
-describe("the result of bulk runs", () => {
-  test("is the products that are read one by one", async () => {
-    const toLocal = createZone("America/New_York");
+describe("bulk results", () => {
+  test("equal the products that are read one by one", async () => {
+    const toLocal = localTimeFormatter("America/New_York");
     const found = await partitioned(serveLines(productLines, 7), serveLines(mediaLines));
     expect(found.map(({ id }) => id).toSorted()).toEqual(
       platform.catalog
@@ -394,7 +396,7 @@ describe("the result of bulk runs", () => {
     }
   });
 
-  test.each([1, 7, 40, 3000])("is the same in however many parts: %i megabytes", async (parts) => {
+  test.each([1, 7, 40, 3000])("do not depend on the number of partitions: %i megabytes", async (parts) => {
     expect(await partitioned(serveLines(productLines, parts), serveLines(mediaLines, 0.5))).toEqual(right as never);
   });
 
@@ -404,7 +406,7 @@ describe("the result of bulk runs", () => {
   const keysOf = (lines: readonly string[]) =>
     fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: lines.length, maxLength: lines.length });
 
-  test("is the same in whatever order its lines come, and siblings keep theirs", async () => {
+  test("do not depend on the order of lines, except among siblings", async () => {
     expect(few.products.length).toBeGreaterThan(100);
     const expected = assembled(few.products, few.media);
     await fc.assert(
@@ -426,30 +428,30 @@ describe("the result of bulk runs", () => {
     ["children before their parents", few.products.toReversed().map((_, index, all) => all.length - index)],
     ["metafields before everything else", few.products.map((line) => (line.includes('e":"Metafield"') ? 0 : 1))],
     ["products last", few.products.map((line) => (line.includes('e":"Product"') ? 1 : 0))],
-  ])("is the same with %s", async (_, keys) => {
+  ])("do not depend on the order of lines: %s", async (_, keys) => {
     const products = serveLines(inOrder(few.products, keys), 3);
     expect(await partitioned(products, serveLines(few.media))).toEqual(assembled(few.products, few.media) as never);
   });
 
-  test("holds nothing of media whose products are unknown", async () => {
+  test("ignore media of unknown products", async () => {
     const found = await partitioned(serveLines(few.products, 3), serveLines(mediaLines));
     expect(found).toEqual(assembled(few.products, few.media) as never);
   });
 
-  test("names its products before they are read", async () => {
-    await using result = await partition(serveLines(few.products), nothing, signal);
+  test("list the products before they are read", async () => {
+    await using result = await downloadBulkResults(serveLines(few.products), nothing, signal);
     expect([...result.ids].map((id) => `gid://shopify/Product/${id}`).toSorted()).toEqual([...chosen].toSorted());
   });
 
   test.each<[string, (text: string) => string]>([
     ["with no newline at its end", (text) => text.trimEnd()],
     ["with empty lines", (text) => `\n${text.replaceAll("\n", "\n\n")}\n`],
-  ])("is the same %s", async (_, change) => {
+  ])("may come %s", async (_, change) => {
     const products = serveFile(() => change(textOf(few.products)), few.products.length);
     expect(await partitioned(products, serveLines(few.media))).toEqual(assembled(few.products, few.media) as never);
   });
 
-  /** In pieces, each a chunk of the answer. */
+  /** Splits a response body into chunks. */
   const inPieces = (bytes: Uint8Array, size: number) =>
     new ReadableStream({
       async start(controller) {
@@ -461,7 +463,7 @@ describe("the result of bulk runs", () => {
       },
     });
 
-  test.each([1, 7, 1000])("is the same when its text comes in pieces of %i bytes", async (size) => {
+  test.each([1, 7, 1000])("may arrive in chunks of %i bytes", async (size) => {
     const text = textOf(linesOf(productLines, new Set([hostileId, bareId])));
     const lines = text.trimEnd().split("\n");
     const products = serveFile(() => inPieces(Buffer.from(text), size), lines.length);
@@ -470,7 +472,7 @@ describe("the result of bulk runs", () => {
   const hostileId = `gid://shopify/Product/${platform.catalog.idOfSpecial("hostile")}`;
   const bareId = `gid://shopify/Product/${platform.catalog.idOfSpecial("bare")}`;
 
-  /** Lines of a small catalog of one's own. */
+  /** Lines of a small catalog. */
   const product = (number: number, fields: object = {}) =>
     JSON.stringify({ __typename: "Product", id: `gid://shopify/Product/${number}`, ...fields });
   const variant = (number: number, parent: number, fields: object = {}) =>
@@ -489,7 +491,7 @@ describe("the result of bulk runs", () => {
       __parentId: `gid://shopify/${parent}`,
     });
 
-  test("may hold a line of any length", async () => {
+  test("may have lines of any length", async () => {
     const value = 'é😀\u2028\\"'.repeat(1_000_000);
     const lines = [product(1), metafield(5, "Product/1", { value }), product(2)];
     const [first, second] = await partitioned(serveLines(lines, 2));
@@ -497,7 +499,7 @@ describe("the result of bulk runs", () => {
     expect(second?.id).toBe("gid://shopify/Product/2");
   });
 
-  test("is told by its fields, not by what its texts say", async () => {
+  test("are identified by fields, not by text that looks like fields", async () => {
     const trap = '"__parentId":"gid://shopify/Product/2"}';
     const lines = [
       product(1, { title: trap, vendor: `{"__typename":"Metafield","id":"gid://shopify/Metafield/3"` }),
@@ -511,13 +513,13 @@ describe("the result of bulk runs", () => {
 
   test.each([
     ["fields in another order", (line: Line) => Object.fromEntries(Object.entries(line).toReversed())],
-    ["an unknown field behind the parent", (line: Line) => ({ ...line, more: 1 })],
-  ])("is understood with %s", async (_, change) => {
+    ["an unknown field after the parent", (line: Line) => ({ ...line, more: 1 })],
+  ])("are parsed with %s", async (_, change) => {
     const lines = few.products.map((line) => JSON.stringify(change(JSON.parse(line))));
     expect(await partitioned(serveLines(lines, 3))).toEqual(assembled(lines, []) as never);
   });
 
-  test("has variants by their position, whatever the order of their lines", async () => {
+  test("order variants by position", async () => {
     const lines = [product(1), variant(9, 1), variant(7, 1), metafield(5, "ProductVariant/9"), variant(8, 1)];
     const [only] = await partitioned(serveLines(lines));
     expect(only?.variants.map(({ position, metafields }) => [position, metafields.length])).toEqual([
@@ -527,26 +529,26 @@ describe("the result of bulk runs", () => {
     ]);
   });
 
-  test("may hold identifiers of 64 bits", async () => {
+  test("may have identifiers of 64 bits", async () => {
     const big = "9223372036854775807";
     const lines = [
       `{"__typename":"Product","id":"gid://shopify/Product/${big}"}`,
       `{"__typename":"Metafield","id":"gid://shopify/Metafield/1","__parentId":"gid://shopify/ProductVariant/${big}"}`,
       `{"__typename":"ProductVariant","id":"gid://shopify/ProductVariant/${big}","position":1,"__parentId":"gid://shopify/Product/${big}"}`,
     ];
-    await using result = await partition(serveLines(lines, 3), nothing, signal);
+    await using result = await downloadBulkResults(serveLines(lines, 3), nothing, signal);
     expect([...result.ids]).toEqual([9223372036854775807n]);
     expect(await productsOf(result)).toEqual(assembled(lines, []) as never);
   });
 
-  test("is not taken for whole when a line is no JSON: nothing behind it may be lost in silence", async () => {
+  test("are rejected when a line is not JSON, so that later lines are not lost silently", async () => {
     const lines = [product(1), product(2).replace('"}', '","title":}'), product(3)];
     const found = await partitioned(serveLines(lines)).catch((error: Error) => error);
     expect(found).toBeInstanceOf(Error);
     expect(leftOvers()).toEqual([]);
   });
 
-  describe("that does not come whole", () => {
+  describe("that are incomplete", () => {
     const text = textOf(few.products);
     const half = Buffer.from(text).subarray(0, Buffer.byteLength(text) / 2);
     const broken = () =>
@@ -560,11 +562,11 @@ describe("the result of bulk runs", () => {
 
     test.each<[string, () => Body | Response]>([
       ["the connection ends in the middle", broken],
-      ["half is sent as if it were all", () => half],
+      ["half is sent as a complete response", () => half],
       ["the server has an error", () => new Response("<html>", { status: 503 })],
       ["a line is missing", () => textOf(few.products.slice(1))],
       ["a page of HTML is sent", () => "<html>\n<p>One moment</p>\n</html>"],
-    ])("is downloaded again: %s", async (_, bad) => {
+    ])("are downloaded again: %s", async (_, bad) => {
       const products = serveFile((number) => (number < 3 ? bad() : text), few.products.length);
       expect(await partitioned(products, serveLines(few.media))).toEqual(assembled(few.products, few.media) as never);
       expect(products.downloads()).toBe(3);
@@ -573,34 +575,34 @@ describe("the result of bulk runs", () => {
 
     test.each<[string, () => Body | Response, number, RegExp]>([
       ["half", () => half, few.products.length, /./],
-      ["too few lines", () => text, few.products.length + 1, /not whole: \d+ of \d+ lines came/],
-      ["too many lines", () => text, few.products.length - 1, /not whole: \d+ of \d+ lines came/],
-      ["no file", () => new Response("", { status: 404 }), 1, /cannot be had: status 404/],
+      ["too few lines", () => text, few.products.length + 1, /incomplete: received \d+ of \d+ lines/],
+      ["too many lines", () => text, few.products.length - 1, /incomplete: received \d+ of \d+ lines/],
+      ["no file", () => new Response("", { status: 404 }), 1, /cannot download the bulk result: status 404/],
       [
         "metafields of no variant",
         () => `${product(1)}\n${metafield(5, "ProductVariant/9")}\n`,
         2,
         /metafields without their variant/,
       ],
-      ["no JSON", () => "<html>}\n", 1, /JSON/],
+      ["not JSON", () => "<html>}\n", 1, /JSON/],
       ["lines that end too early", () => `${product(1).slice(0, -1)}\n`, 1, /ends within a line/],
-    ])("is given up after five downloads, and says why: %s", async (_, body, objects, message) => {
+    ])("fail after five downloads with the reason: %s", async (_, body, objects, message) => {
       const products = serveFile(body, objects);
-      const error = await failureOf(partition(products, nothing, signal));
+      const error = await failureOf(downloadBulkResults(products, nothing, signal));
       expect(error.message).toMatch(message);
       expect(products.downloads()).toBe(5);
       expect(leftOvers()).toEqual([]);
     });
 
-    test("counts for the media as for the products", async () => {
+    test("fail for media as they do for products", async () => {
       const media = serveFile(() => textOf(few.media), few.media.length + 1);
-      const error = await failureOf(partition(serveLines(few.products), media, signal));
-      expect(error.message).toMatch(/not whole/);
+      const error = await failureOf(downloadBulkResults(serveLines(few.products), media, signal));
+      expect(error.message).toMatch(/incomplete/);
       expect(media.downloads()).toBe(5);
       expect(leftOvers()).toEqual([]);
     });
 
-    test("is not downloaded again for a caller who has left", async () => {
+    test("are not downloaded again after the caller aborts", async () => {
       const gate = Promise.withResolvers<void>();
       const products = serveFile(
         () =>
@@ -614,7 +616,7 @@ describe("the result of bulk runs", () => {
         few.products.length,
       );
       const controller = new AbortController();
-      const failure = failureOf(partition(products, nothing, controller.signal));
+      const failure = failureOf(downloadBulkResults(products, nothing, controller.signal));
       await until("the download has begun", () => products.downloads() === 1 && leftOvers().length === 1);
       controller.abort(new Error("left"));
       expect((await failure).message).toBe("left");
@@ -624,9 +626,9 @@ describe("the result of bulk runs", () => {
     });
   });
 
-  test("leaves nothing behind, whether it is read or not", async () => {
+  test("leave no temporary files, whether they are read or not", async () => {
     {
-      await using result = await partition(serveLines(few.products, 3), nothing, signal);
+      await using result = await downloadBulkResults(serveLines(few.products, 3), nothing, signal);
       expect(leftOvers()).toHaveLength(1);
       expect(result.ids.size).toBe(chosen.size);
     }

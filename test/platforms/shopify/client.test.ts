@@ -4,25 +4,23 @@ import type { ProductRecord } from "../../../packages/platform-stand-in/src/cata
 import { type SpecialName, specialNames } from "../../../packages/platform-stand-in/src/catalog/specials.ts";
 import { type Fault, startStandIn } from "../../../packages/platform-stand-in/src/stand-in.ts";
 import { productSchema, toId } from "../../../src/model/product.ts";
-import { listProducts } from "../../../src/platforms/shopify/list.ts";
+import type { Priority } from "../../../src/platforms/platform.ts";
+import { listProducts } from "../../../src/platforms/shopify/list-products.ts";
 import { documents } from "../../../src/platforms/shopify/queries.ts";
-import { readShop } from "../../../src/platforms/shopify/read.ts";
-import { type Failure, PlatformError, retryDelayMs } from "../../../src/platforms/shopify/retry.ts";
-import { type Priority, Throttle, type ThrottleStatus } from "../../../src/platforms/shopify/throttle.ts";
+import { type Failure, retryDelayMs, ShopifyError } from "../../../src/platforms/shopify/retry.ts";
+import { readShop } from "../../../src/platforms/shopify/shop.ts";
+import { Throttle, type ThrottleStatus } from "../../../src/platforms/shopify/throttle.ts";
 import { grantedToken, staticToken } from "../../../src/platforms/shopify/token.ts";
 import { connect, credentialsOf, failureOf, identifiersOf, live, readFound, watch } from "../../support/shopify.ts";
 import { until } from "../../support/until.ts";
 
-/** Points are no matter here. */
+/** A cost budget that never throttles. */
 const plenty = { maximumAvailable: 1_000_000, restoreRate: 1_000_000 };
 
 const platform = startStandIn({ now: () => Date.now() - 5000, products: 60, specials: "all", bucket: plenty });
 const { catalog, counters, faults } = platform;
-const shop = {
-  id: "gid://shopify/Shop/53320891",
-  myshopifyDomain: "stand-in.myshopify.com",
-  ianaTimezone: "America/New_York",
-};
+const shop = { id: "gid://shopify/Shop/53320891", timeZone: "America/New_York" };
+const shopData = { shop: { id: shop.id, myshopifyDomain: "stand-in.myshopify.com", ianaTimezone: shop.timeZone } };
 
 beforeEach(() => {
   faults.clear();
@@ -35,7 +33,7 @@ afterEach(() => {
 });
 afterAll(() => platform.stop());
 
-/** A server that answers each request as told, and keeps what it was asked. */
+/** A server that responds as given and records its requests. */
 function serve(answer: (request: Request, number: number) => Response | Promise<Response>) {
   const asked: { readonly method: string; readonly path: string; readonly body: string }[] = [];
   const server = Bun.serve({
@@ -49,11 +47,11 @@ function serve(answer: (request: Request, number: number) => Response | Promise<
   return { asked, url: `http://127.0.0.1:${server.port}/graphql.json`, [Symbol.dispose]: () => void server.stop(true) };
 }
 
-const good = () => Response.json({ data: { shop } });
+const good = () => Response.json({ data: shopData });
 const levelsOf = (lines: readonly string[]) => lines.map((line): number => JSON.parse(line).level);
 const [debug, warn] = [20, 40];
 
-describe("whether and when the platform is asked again", () => {
+describe("the retry delay", () => {
   const status = (code: number, retryAfterS?: number): Failure => ({
     kind: "status",
     status: code,
@@ -77,7 +75,7 @@ describe("whether and when the platform is asked again", () => {
     ["TIMEOUT", graphql("TIMEOUT", "INTERNAL_SERVER_ERROR"), 0, 250],
     ["a grant that failed with 500", { kind: "grant", status: 500 }, 0, 250],
     ["a grant that failed with 429", { kind: "grant", status: 429 }, 0, 250],
-  ])("it is after %s", (_, failure, atLeastMs, atMostMs) => {
+  ])("is random backoff on top of the requested delay: %s", (_, failure, atLeastMs, atMostMs) => {
     const first = { number: 1, elapsedMs: 0 };
     expect(retryDelayMs(failure, first, 0)).toBe(atLeastMs);
     expect(retryDelayMs(failure, first, 1)).toBe(atMostMs);
@@ -96,7 +94,7 @@ describe("whether and when the platform is asked again", () => {
     ["a grant that is refused", { kind: "grant", status: 401 }],
     ["a grant for an unknown app", { kind: "grant", status: 400 }],
   ];
-  test.each(permanent)("it is not after %s", (_, failure) => {
+  test.each(permanent)("is undefined after a permanent failure: %s", (_, failure) => {
     for (const random of [0, 0.5, 1])
       expect(retryDelayMs(failure, { number: 1, elapsedMs: 0 }, random)).toBeUndefined();
   });
@@ -110,7 +108,7 @@ describe("whether and when the platform is asked again", () => {
     [9, 20_000],
     [10, undefined],
     [11, undefined],
-  ])("the wait after attempt %i is any time up to %p ms", (number, longestMs) => {
+  ])("after attempt %i is at most %p ms", (number, longestMs) => {
     expect(retryDelayMs(status(500), { number, elapsedMs: 0 }, 1)).toBe(longestMs);
     expect(retryDelayMs(status(500), { number, elapsedMs: 0 }, 0)).toBe(longestMs === undefined ? undefined : 0);
   });
@@ -123,7 +121,7 @@ describe("whether and when the platform is asked again", () => {
     ["throttled for more than 120 s", 0, { kind: "throttled", waitMs: 120_001 } satisfies Failure, undefined],
     ["500 after 120 s", 120_000, status(500), 0],
     ["500 after more than 120 s", 120_001, status(500), undefined],
-  ])("no more than two minutes are spent: %s", (_, elapsedMs, failure, delayMs) => {
+  ])("never exceeds two minutes in total: %s", (_, elapsedMs, failure, delayMs) => {
     expect(retryDelayMs(failure, { number: 1, elapsedMs }, 0)).toBe(delayMs);
   });
 
@@ -140,7 +138,7 @@ describe("whether and when the platform is asked again", () => {
   const askedForMs = (failure: Failure) =>
     failure.kind === "throttled" ? failure.waitMs : failure.kind === "status" ? (failure.retryAfterS ?? 0) * 1000 : 0;
 
-  test("the wait is never shorter than what the platform wants, and its jitter never more than the back-off", () => {
+  test("is at least the requested delay, plus jitter of at most the backoff", () => {
     fc.assert(
       fc.property(
         passing,
@@ -159,7 +157,7 @@ describe("whether and when the platform is asked again", () => {
     );
   });
 
-  test("whatever fails, and however long each attempt takes, it ends after ten attempts and two minutes of waiting", () => {
+  test("ends after at most ten attempts and two minutes", () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(passing, chance, fc.nat(20_000)), { minLength: 10, maxLength: 15 }), (attempts) => {
         let [waitedMs, elapsedMs, sent] = [0, 0, 0];
@@ -180,7 +178,7 @@ describe("whether and when the platform is asked again", () => {
   });
 });
 
-describe("a fault that passes", () => {
+describe("a temporary failure", () => {
   test.each<[string, Fault, logged?: object]>([
     ["429", { kind: "status", status: 429, retryAfter: "0.03" }, { delayMs: 30 }],
     ["429 without Retry-After", { kind: "status", status: 429, retryAfter: "soon" }, { delayMs: 0 }],
@@ -191,16 +189,16 @@ describe("a fault that passes", () => {
     ["503", { kind: "status", status: 503 }],
     ["504", { kind: "status", status: 504 }],
     ["an internal error", { kind: "internalError" }],
-    ["a connection closed before the answer", { kind: "reset" }],
-    ["a connection closed in the answer", { kind: "halfBody" }],
-    ["half of an answer", { kind: "halfJson" }, { failure: "its answer is not whole, or not JSON" }],
-    ["a page of HTML", { kind: "html" }, { failure: "its answer is not whole, or not JSON" }],
-    ["a throttling", { kind: "throttled" }, { failure: "it throttled the request" }],
+    ["a connection closed before the response", { kind: "reset" }],
+    ["a connection closed during the response", { kind: "halfBody" }],
+    ["half of a response", { kind: "halfJson" }, { failure: "the response is incomplete or not JSON" }],
+    ["a page of HTML", { kind: "html" }, { failure: "the response is incomplete or not JSON" }],
+    ["throttling", { kind: "throttled" }, { failure: "throttled" }],
   ])("costs one more request and nothing else: %s", async (_, fault, logged = {}) => {
     faults.add(fault);
     const { request, lines } = connect(platform.graphqlUrl());
-    expect((await readShop(request, live())).shop).toEqual(shop);
-    expect((await readShop(request, live())).shop).toEqual(shop);
+    expect(await readShop(request, live())).toMatchObject(shop);
+    expect(await readShop(request, live())).toMatchObject(shop);
     expect(counters.requests.get("Shop")).toBe(3);
     expect(counters.faults.get(fault.kind)).toBe(1);
     expect(lines.map((line) => JSON.parse(line))).toEqual([
@@ -208,13 +206,13 @@ describe("a fault that passes", () => {
         level: debug,
         operation: "Shop",
         attempt: 1,
-        msg: "asking the platform again",
+        msg: "retrying a Shopify request",
         ...logged,
       }),
     ]);
   });
 
-  test("is waited for as long as the missing points need", async () => {
+  test("is retried when the missing points are restored", async () => {
     await using slow = Object.assign(
       startStandIn({ products: 1, bucket: { maximumAvailable: 2000, restoreRate: 1000 } }),
       {
@@ -231,15 +229,15 @@ describe("a fault that passes", () => {
     expect(slow.counters.throttled).toBe(1);
   });
 
-  test("may come ten times, and no more", async () => {
+  test("is retried up to ten times", async () => {
     faults.add({ kind: "status", status: 500, count: 20 });
     const error = await failureOf(readShop(connect(platform.graphqlUrl()).request, live()));
-    expect(error).toBeInstanceOf(PlatformError);
-    expect(error.message).toBe("the platform did not answer Shop: it answered with status 500");
+    expect(error).toBeInstanceOf(ShopifyError);
+    expect(error.message).toBe("Shopify request Shop failed: status 500");
     expect(counters.requests.get("Shop")).toBe(10);
   });
 
-  test("of many kinds together spoils no answer", async () => {
+  test("does not corrupt responses, even when many kinds coincide", async () => {
     const kinds = ["reset", "halfBody", "halfJson", "html", "internalError"] as const;
     for (const kind of kinds) faults.add({ kind, probability: 0.04 });
     for (const status of [429, 500, 503]) faults.add({ kind: "status", status, retryAfter: "0.01", probability: 0.04 });
@@ -251,19 +249,19 @@ describe("a fault that passes", () => {
   });
 });
 
-describe("a fault that stays", () => {
+describe("a permanent failure", () => {
   const answers = (status: number): Fault => ({ kind: "status", status, count: 99 });
 
   test.each<[string, Fault, help: RegExp]>([
-    ["401", { kind: "tokenExpired", count: 99 }, /status 401: it refuses the access token/],
+    ["401", { kind: "tokenExpired", count: 99 }, /status 401: the access token was rejected/],
     ["402", answers(402), /status 402: the shop is frozen/],
-    ["403", answers(403), /status 403: the app may not do this/],
+    ["403", answers(403), /status 403: the app lacks permission/],
     ["404", answers(404), /status 404: .*SHOP_DOMAIN must be .*\.myshopify\.com/],
     ["423", answers(423), /status 423: the shop is locked/],
   ])("is reported at once, after one request: %s", async (_, fault, help) => {
     faults.add(fault);
     const error = await failureOf(readShop(connect(platform.graphqlUrl()).request, live()));
-    expect(error).toBeInstanceOf(PlatformError);
+    expect(error).toBeInstanceOf(ShopifyError);
     expect(error).toMatchObject({ code: "unavailable", message: expect.stringMatching(help) });
     expect(counters.requests.get("Shop")).toBe(1);
   });
@@ -275,7 +273,7 @@ describe("a fault that stays", () => {
     const error = await failureOf(readFound(connect(platform.graphqlUrl()).request, 1n, live()));
     app.scopes = scopes;
     expect(error.message).toMatch(/ACCESS_DENIED: Access denied for product field.*`read_products`/);
-    expect(error).toBeInstanceOf(PlatformError);
+    expect(error).toBeInstanceOf(ShopifyError);
     expect(counters.requests.get("ProductById")).toBe(1);
   });
 
@@ -285,21 +283,21 @@ describe("a fault that stays", () => {
       { errors: [{ message: "Query cost is 1,200", extensions: { code: "MAX_COST_EXCEEDED" } }] },
       "MAX_COST_EXCEEDED: Query cost is 1,200",
     ],
-    ["an error without a code", { errors: [{ message: "no" }], data: { shop } }, "UNKNOWN: no"],
-    ["a text in place of a list of errors", { errors: "[API] This action requires something" }, "[API] This action"],
+    ["an error without a code", { errors: [{ message: "no" }], data: shopData }, "UNKNOWN: no"],
+    ["plain text instead of a list of errors", { errors: "[API] This action requires something" }, "[API] This action"],
   ])("is reported at once, after one request: %s", async (_, body, help) => {
     using server = serve(() => Response.json(body));
     const error = await failureOf(readShop(connect(server.url).request, live()));
-    expect(error).toBeInstanceOf(PlatformError);
+    expect(error).toBeInstanceOf(ShopifyError);
     expect(error.message).toContain(help);
     expect(server.asked).toHaveLength(1);
   });
 
-  test.each([301, 302, 303, 307, 308])("is reported at once and not followed: a redirect with %i", async (status) => {
+  test.each([301, 302, 303, 307, 308])("includes a redirect, which is not followed: %i", async (status) => {
     using elsewhere = serve(good);
     using server = serve(() => new Response(null, { status, headers: { Location: elsewhere.url } }));
     const error = await failureOf(readShop(connect(server.url).request, live()));
-    expect(error).toBeInstanceOf(PlatformError);
+    expect(error).toBeInstanceOf(ShopifyError);
     expect(elsewhere.asked).toEqual([]);
     expect(server.asked).toHaveLength(1);
   });
@@ -307,18 +305,18 @@ describe("a fault that stays", () => {
   test.each<[string, unknown]>([
     ["null", null],
     ["nothing", {}],
-    ["data that are null", { data: null }],
+    ["data that is null", { data: null }],
     ["a text", "ok"],
-  ])("which is an answer that is %s is never taken for one", async (_, body) => {
+  ])("includes a response without data: %s", async (_, body) => {
     using server = serve(() => Response.json(body));
     const error = await failureOf(readShop(connect(server.url).request, live()));
-    expect(error).toBeInstanceOf(PlatformError);
+    expect(error).toBeInstanceOf(ShopifyError);
     expect(server.asked).toHaveLength(10);
   });
 });
 
 describe("the caller's signal", () => {
-  test("ends a request that is never answered", async () => {
+  test("aborts a request without a response", async () => {
     faults.add({ kind: "hang" });
     const controller = new AbortController();
     const failure = failureOf(readShop(connect(platform.graphqlUrl()).request, live(controller.signal)));
@@ -328,7 +326,7 @@ describe("the caller's signal", () => {
     expect(counters.requests.get("Shop")).toBe(1);
   });
 
-  test("ends the wait for another attempt", async () => {
+  test("aborts the wait before a retry", async () => {
     faults.add({ kind: "status", status: 429, retryAfter: "60" });
     const controller = new AbortController();
     const { request, lines } = connect(platform.graphqlUrl());
@@ -338,13 +336,13 @@ describe("the caller's signal", () => {
     expect(await failure).toMatchObject({ name: "AbortError", cause: new Error("enough") });
   });
 
-  test("that is aborted already lets no request go out", async () => {
+  test("prevents the request when it is already aborted", async () => {
     const { request } = connect(platform.graphqlUrl());
     expect((await failureOf(readShop(request, live(AbortSignal.abort(new Error("no")))))).message).toBe("no");
     expect(counters.requests.size).toBe(0);
   });
 
-  test("ends one request and leaves the others", async () => {
+  test("aborts one request and leaves the others", async () => {
     faults.add({ kind: "hang", skip: 1 });
     const { request } = connect(platform.graphqlUrl());
     await readShop(request, live());
@@ -354,14 +352,14 @@ describe("the caller's signal", () => {
     expect(await Promise.all(Array.from({ length: 10 }, () => readShop(request, live())))).toHaveLength(10);
     controller.abort(new Error("enough"));
     expect((await hanging).message).toBe("enough");
-    expect((await readShop(request, live())).shop).toEqual(shop);
+    expect(await readShop(request, live())).toMatchObject(shop);
   });
 });
 
-describe("a token by client credentials", () => {
-  test("is asked for once, and lasts for all requests", async () => {
+describe("an access token from client credentials", () => {
+  test("is requested once for all requests", async () => {
     const { request } = connect(platform.graphqlUrl(), credentialsOf(platform));
-    for (let read = 0; read < 3; read++) expect((await readShop(request, live())).shop).toEqual(shop);
+    for (let read = 0; read < 3; read++) expect(await readShop(request, live())).toMatchObject(shop);
     expect(counters.tokenGrants).toBe(1);
     expect(counters.requests.get("Shop")).toBe(3);
   });
@@ -370,7 +368,7 @@ describe("a token by client credentials", () => {
     [0.94, 1],
     [0.96, 2],
     [1.5, 2],
-  ])("is renewed before its end: at %d of its life %i were granted and none was refused", async (part, grants) => {
+  ])("is renewed before it expires: at %d of its lifetime, %i were granted", async (part, grants) => {
     const { request, lines } = connect(platform.graphqlUrl(), credentialsOf(platform));
     await readShop(request, live());
     setSystemTime(Date.now() + part * 86_399_000);
@@ -380,16 +378,16 @@ describe("a token by client credentials", () => {
     expect(lines).toEqual([]);
   });
 
-  test("that was revoked is renewed, and the request repeated once", async () => {
+  test("is renewed once after it was revoked", async () => {
     const { request } = connect(platform.graphqlUrl(), credentialsOf(platform));
     await readShop(request, live());
     platform.access.revoke();
-    expect((await readShop(request, live())).shop).toEqual(shop);
+    expect(await readShop(request, live())).toMatchObject(shop);
     expect(counters.tokenGrants).toBe(2);
     expect(counters.requests.get("Shop")).toBe(3);
   });
 
-  test("that was revoked under many requests is renewed once", async () => {
+  test("is renewed once for many requests after it was revoked", async () => {
     const { request } = connect(platform.graphqlUrl(), credentialsOf(platform));
     await readShop(request, live());
     platform.access.revoke();
@@ -398,16 +396,16 @@ describe("a token by client credentials", () => {
     expect(counters.tokenGrants).toBe(2);
   });
 
-  test("that is refused however new is given up after one renewal", async () => {
+  test("is renewed only once when the new one is rejected too", async () => {
     faults.add({ kind: "tokenExpired", count: 99 });
     const { request } = connect(platform.graphqlUrl(), credentialsOf(platform));
     const error = await failureOf(readShop(request, live()));
-    expect(error.message).toContain("status 401: it refuses the access token");
+    expect(error.message).toContain("status 401: the access token was rejected");
     expect(counters.requests.get("Shop")).toBe(2);
     expect(counters.tokenGrants).toBe(2);
   });
 
-  test("is not forgotten when the one before it is refused, late, once more", async () => {
+  test("is kept when an older token is rejected late", async () => {
     const token = credentialsOf(platform);
     const { signal } = new AbortController();
     const first = await token.get(signal);
@@ -418,14 +416,14 @@ describe("a token by client credentials", () => {
     expect(counters.tokenGrants).toBe(2);
   });
 
-  test("is asked for once, however many ask at the same time", async () => {
+  test("is requested once for concurrent requests", async () => {
     const token = credentialsOf(platform);
     const tokens = await Promise.all(Array.from({ length: 100 }, () => token.get(AbortSignal.timeout(5000))));
     expect(new Set(tokens).size).toBe(1);
     expect(counters.tokenGrants).toBe(1);
   });
 
-  test("comes to those who wait, though the one who asked first has left", async () => {
+  test("arrives for other callers after the first one aborts", async () => {
     const gate = Promise.withResolvers<void>();
     using server = serve(async () => {
       await gate.promise;
@@ -442,7 +440,7 @@ describe("a token by client credentials", () => {
     expect(server.asked).toHaveLength(1);
   });
 
-  test("is asked for by the fields of the grant", async () => {
+  test("is requested with the fields of the grant", async () => {
     using server = serve(() => Response.json({ access_token: "granted", expires_in: 60 }));
     await grantedToken(server.url, "an id", "a&secret").get(AbortSignal.timeout(5000));
     expect(server.asked).toEqual([
@@ -457,13 +455,13 @@ describe("a token by client credentials", () => {
   test.each<[string, Fault]>([
     ["500", { kind: "status", status: 500 }],
     ["429", { kind: "status", status: 429 }],
-    ["half of an answer", { kind: "halfJson" }],
+    ["half of a response", { kind: "halfJson" }],
     ["a page of HTML", { kind: "html" }],
     ["a closed connection", { kind: "reset" }],
-  ])("is asked for again after a fault: %s", async (_, fault) => {
+  ])("is requested again after a temporary failure: %s", async (_, fault) => {
     faults.add({ ...fault, operation: "AccessToken" });
     const { request } = connect(platform.graphqlUrl(), credentialsOf(platform));
-    expect((await readShop(request, live())).shop).toEqual(shop);
+    expect(await readShop(request, live())).toMatchObject(shop);
     expect(counters.faults.get(fault.kind)).toBe(1);
     expect(counters.requests.get("Shop")).toBe(1);
   });
@@ -471,21 +469,21 @@ describe("a token by client credentials", () => {
   test.each([
     ["a wrong secret", 401, { error: "invalid_client" }],
     ["an unknown app", 400, { error: "application_cannot_be_found" }],
-  ])("is refused at once for %s, and the settings are named", async (_, status, body) => {
+  ])("fails at once for %s, naming the settings", async (_, status, body) => {
     using server = serve(() => Response.json(body, { status }));
     const { request } = connect(platform.graphqlUrl(), grantedToken(server.url, "id", "secret"));
     const error = await failureOf(readShop(request, live()));
-    expect(error).toBeInstanceOf(PlatformError);
-    expect(error.message).toMatch(/grants no access token.*SHOPIFY_CLIENT_ID and SHOPIFY_CLIENT_SECRET/);
+    expect(error).toBeInstanceOf(ShopifyError);
+    expect(error.message).toMatch(/no access token granted.*SHOPIFY_CLIENT_ID and SHOPIFY_CLIENT_SECRET/);
     expect(server.asked).toHaveLength(1);
     expect(counters.requests.size).toBe(0);
   });
 
-  test.each([301, 302, 307, 308])("is never asked for elsewhere: a redirect with %i", async (status) => {
+  test.each([301, 302, 307, 308])("is not requested from a redirect: %i", async (status) => {
     using elsewhere = serve(() => Response.json({ access_token: "granted", expires_in: 60 }));
     using server = serve(() => new Response(null, { status, headers: { Location: elsewhere.url } }));
     const { request } = connect(platform.graphqlUrl(), grantedToken(server.url, "id", "secret"));
-    expect(await failureOf(readShop(request, live()))).toBeInstanceOf(PlatformError);
+    expect(await failureOf(readShop(request, live()))).toBeInstanceOf(ShopifyError);
     expect(elsewhere.asked).toEqual([]);
     expect(server.asked).toHaveLength(1);
   });
@@ -502,15 +500,15 @@ describe("a secret", () => {
   const tokens = {
     "its own token": () => staticToken(token),
     "client credentials": () => grantedToken(guarded.accessTokenUrl, "id", clientSecret),
-    "credentials that are refused": () => grantedToken(guarded.accessTokenUrl, "unknown", clientSecret),
-    "credentials nobody takes": () => grantedToken("http://127.0.0.1:1/token", "id", clientSecret),
+    "rejected credentials": () => grantedToken(guarded.accessTokenUrl, "unknown", clientSecret),
+    "an unreachable token endpoint": () => grantedToken("http://127.0.0.1:1/token", "id", clientSecret),
   };
   const troubles: (readonly [string, Fault])[] = [
     ["401", { kind: "tokenExpired", count: 99 }],
     ["403", { kind: "status", status: 403, count: 99 }],
     ["500", { kind: "status", status: 500, count: 99 }],
     ["a closed connection", { kind: "reset", count: 99 }],
-    ["half of an answer", { kind: "halfBody", count: 99 }],
+    ["half of a response", { kind: "halfBody", count: 99 }],
     ["a page of HTML", { kind: "html", count: 99 }],
     ["an internal error", { kind: "internalError", count: 99 }],
   ];
@@ -518,13 +516,13 @@ describe("a secret", () => {
     troubles.map(([trouble, fault]) => [name as keyof typeof tokens, trouble, fault] as const),
   );
 
-  test.each(cases)("is in no error and no line of the log: with %s, at %s", async (name, _, fault) => {
+  test.each(cases)("never appears in an error or the log: with %s, at %s", async (name, _, fault) => {
     guarded.faults.clear();
     guarded.access.restoreTokens();
     guarded.faults.add(fault);
     const { request, lines } = connect(guarded.graphqlUrl(), tokens[name]());
     const error = await failureOf(readShop(request, live()));
-    expect(error).toBeInstanceOf(PlatformError);
+    expect(error).toBeInstanceOf(ShopifyError);
     const told = [
       error.message,
       error.stack,
@@ -540,18 +538,18 @@ describe("a secret", () => {
 });
 
 describe("the version of the API", () => {
-  test("that is not the one asked for is logged once", async () => {
+  test("is logged once when it differs from the requested one", async () => {
     await using later = Object.assign(startStandIn({ products: 1, bucket: plenty, versions: ["2027-01"] }), {
       [Symbol.asyncDispose]: () => later.stop(),
     });
     const { request, lines } = connect(later.graphqlUrl("2026-10"));
     for (let read = 0; read < 5; read++) await readShop(request, live());
     expect(lines.map((line) => JSON.parse(line))).toEqual([
-      expect.objectContaining({ level: warn, asked: "2026-10", answered: "2027-01" }),
+      expect.objectContaining({ level: warn, requested: "2026-10", served: "2027-01" }),
     ]);
   });
 
-  test("is logged once though the platform answers now this one, now that", async () => {
+  test("is logged once when it alternates", async () => {
     const { request, lines } = connect(platform.graphqlUrl());
     for (let read = 0; read < 4; read++) {
       faults.add({ kind: "fallForward", version: "2027-01" });
@@ -561,14 +559,14 @@ describe("the version of the API", () => {
     expect(levelsOf(lines)).toEqual([warn]);
   });
 
-  test("that is the one asked for is not logged", async () => {
+  test("is not logged when it is the requested one", async () => {
     const { request, lines } = connect(platform.graphqlUrl());
     await readShop(request, live());
     expect(lines).toEqual([]);
   });
 });
 
-describe("the platform's points", () => {
+describe("the cost budget", () => {
   const status = (currentlyAvailable: number, maximumAvailable = 2000): ThrottleStatus => ({
     maximumAvailable,
     currentlyAvailable,
@@ -576,10 +574,10 @@ describe("the platform's points", () => {
   });
   const never = new AbortController().signal;
 
-  /** Of a request sent after all others. */
+  /** The send time of the latest request. */
   const latest = Number.POSITIVE_INFINITY;
 
-  /** Takes in the order given; `served` holds the names of those who have got their points. */
+  /** Takes points in the given order; `served` has the names of admitted requests. */
   function createQueue() {
     const throttle = new Throttle(() => 0);
     const served: string[] = [];
@@ -588,12 +586,12 @@ describe("the platform's points", () => {
       taken.catch(() => undefined);
       return taken;
     };
-    // Every promise that can be kept by now is.
+    // Lets all settled promises run their callbacks.
     const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
     return { throttle, served, take, settled };
   }
 
-  test("are asked for by one request alone as long as nothing is known of them", async () => {
+  test("admits one request at a time while it is unknown", async () => {
     const { throttle, served, take, settled } = createQueue();
     for (const name of ["first", "second", "third"]) take(name, 100);
     await settled();
@@ -603,7 +601,7 @@ describe("the platform's points", () => {
     expect(served).toEqual(["first", "second", "third"]);
   });
 
-  test("are asked for by the next when the first got no answer", async () => {
+  test("admits the next request when the first one failed", async () => {
     const { throttle, served, take, settled } = createQueue();
     for (const name of ["first", "second", "third"]) take(name, 100);
     throttle.settle(100, undefined, latest);
@@ -614,7 +612,7 @@ describe("the platform's points", () => {
     expect(served).toEqual(["first", "second", "third"]);
   });
 
-  test("are not spent twice: requests under way count", async () => {
+  test("counts requests in flight", async () => {
     const { throttle, served, take, settled } = createQueue();
     take("first", 10);
     throttle.settle(10, status(250), latest);
@@ -623,7 +621,7 @@ describe("the platform's points", () => {
     expect(served).toEqual(["first", "a", "b"]);
   });
 
-  test("go to live requests first, whoever has waited", async () => {
+  test("serves live requests first", async () => {
     const { throttle, served, take, settled } = createQueue();
     take("first", 10);
     throttle.settle(10, status(0), latest);
@@ -643,19 +641,22 @@ describe("the platform's points", () => {
     [500, 2000, true],
     [299, 300, false],
     [300, 300, true],
-  ])("are left to live requests by sync work: with %i of %i there it goes on: %p", async (available, maximum, goes) => {
-    const { throttle, served, take, settled } = createQueue();
-    take("first", 10);
-    throttle.settle(10, status(available, maximum), latest);
-    take("sync", 100, "sync");
-    await settled();
-    expect(served.includes("sync")).toBe(goes);
-    take("live", 100);
-    await settled();
-    expect(served).toContain("live");
-  });
+  ])(
+    "keeps a reserve for live requests: with %i of %i points, sync continues: %p",
+    async (available, maximum, goes) => {
+      const { throttle, served, take, settled } = createQueue();
+      take("first", 10);
+      throttle.settle(10, status(available, maximum), latest);
+      take("sync", 100, "sync");
+      await settled();
+      expect(served.includes("sync")).toBe(goes);
+      take("live", 100);
+      await settled();
+      expect(served).toContain("live");
+    },
+  );
 
-  test("of one who leaves are free for those behind", async () => {
+  test("frees the points of an aborted request", async () => {
     const { throttle, served, take, settled } = createQueue();
     take("first", 10);
     throttle.settle(10, status(200), latest);
@@ -670,7 +671,7 @@ describe("the platform's points", () => {
     expect(served).toEqual(["first", "cheap"]);
   });
 
-  test("that a request has taken are not given back by a later end of its signal", async () => {
+  test("keeps the points of a request that is aborted after it was sent", async () => {
     const { throttle, served, take, settled } = createQueue();
     const controller = new AbortController();
     take("first", 10, "live", controller.signal);
@@ -684,7 +685,7 @@ describe("the platform's points", () => {
     expect(served).toEqual(["first", "second"]);
   });
 
-  test("are never asked for before they are there, and in the end everyone has got theirs", async () => {
+  test("is never exceeded, and every request is served", async () => {
     const request = fc.record({
       cost: fc.integer({ min: 1, max: 250 }),
       spentPart: fc.double({ min: 0, max: 1, noNaN: true }),
@@ -704,7 +705,7 @@ describe("the platform's points", () => {
           let available = maximumAvailable;
           let refused = 0;
           let answered = 0;
-          // The platform prices requests, and its answers arrive, in the order that they went out.
+          // Shopify prices requests, and its responses arrive, in the order they were sent.
           const steps: { atMs: number; run: () => void }[] = [];
           let lastAtMs = 0;
           const later = (afterMs: number, run: () => void) => {
@@ -744,7 +745,7 @@ describe("the platform's points", () => {
     );
   });
 
-  test("on the smallest plan suffice for sixty readings at once, and none is refused", async () => {
+  test("of the smallest plan serves sixty concurrent reads without throttling", async () => {
     await using small = Object.assign(
       startStandIn({
         products: 60,
@@ -761,15 +762,14 @@ describe("the platform's points", () => {
     const read = await Promise.all(ids.map((id) => readFound(request, BigInt(id), live())));
     expect(read.map((found) => `${found?.product.id}`)).toEqual(ids);
     expect(small.counters.throttled).toBe(0);
-    // More than the bucket held: some had to wait.
+    // More than the bucket held, so some had to wait.
     expect(small.counters.pointsSpent).toBeGreaterThan(800);
     expect(small.counters.requests.get("ProductById")).toBe(60);
     expect(lines).toEqual([]);
   }, 20_000);
 });
 
-describe("a product that is read", () => {
-  /** Of the contract's product, what a product of the stand-in's is told by. */
+describe("reading a product", () => {
   const read = async (id: string) => {
     const { request } = connect(platform.graphqlUrl());
     const found = await readFound(request, BigInt(id), live());
@@ -795,7 +795,7 @@ describe("a product that is read", () => {
     bare: { variants: 1, images: 0, variantMetafields: 0 },
   };
 
-  test.each(specialNames)("is whole and of the contract's shape: %s", async (name) => {
+  test.each(specialNames)("returns all of its lists in the contract's shape: %s", async (name) => {
     const id = catalog.idOfSpecial(name);
     const { product, updatedAt } = await read(id);
     const record = recordOf(id);
@@ -819,13 +819,13 @@ describe("a product that is read", () => {
     if (variantMetafields >= 0) expect(most).toBe(variantMetafields);
   });
 
-  test("is whole also with more of its own metafields than a page has", async () => {
+  test("reads more metafields than one page has", async () => {
     const id = catalog.add({ shape: { metafields: 60 } });
     expect((await read(id)).product.metafields).toHaveLength(60);
     catalog.remove(id);
   });
 
-  test("keeps every digit of identifiers that no double holds", async () => {
+  test("keeps identifiers beyond 2^53 exact", async () => {
     const { product } = await read("9007199254740993");
     expect(product.id).toBe(9007199254740993n);
     expect(product.variants.map((variant) => `${variant.product_id}`)).toEqual(
@@ -833,7 +833,7 @@ describe("a product that is read", () => {
     );
   });
 
-  test.each(["999", "1", "9223372036854775807"])("is undefined when there is none: %s", async (id) => {
+  test.each(["999", "1", "9223372036854775807"])("finds nothing for an unknown identifier: %s", async (id) => {
     const { request, lines } = connect(platform.graphqlUrl());
     expect(await readFound(request, BigInt(id), live())).toBeUndefined();
     expect(counters.requests.get("ProductById")).toBe(1);
@@ -845,7 +845,7 @@ describe("a product that is read", () => {
     ["ProductMediaPage", "manyImages"],
     ["ProductVariantsPage", "manyVariants"],
     ["VariantMetafieldsPage", "manyMetafields"],
-  ])("is read again when it changes before %s, and is of one state", async (page, name) => {
+  ])("starts again when the product changes before %s", async (page, name) => {
     const id = catalog.idOfSpecial(name);
     const { request } = connect(platform.graphqlUrl());
     let changed = false;
@@ -866,7 +866,7 @@ describe("a product that is read", () => {
     expect(found).toEqual(await read(id));
   });
 
-  test("is read again when the platform says so at any page", async () => {
+  test("starts again when the product changes between pages", async () => {
     faults.add({ kind: "changeBetweenPages", skip: 3 });
     const id = catalog.idOfSpecial("manyVariants");
     const found = await read(id);
@@ -876,18 +876,18 @@ describe("a product that is read", () => {
     expect(found.product.variants).toHaveLength(2048);
   });
 
-  test("is given up when it never stops changing, and the reason is told", async () => {
+  test("fails with the reason when the product keeps changing", async () => {
     faults.add({ kind: "changeBetweenPages", count: 99 });
     const { request } = connect(platform.graphqlUrl());
     const id = BigInt(catalog.idOfSpecial("manyMetafields"));
     const error = await failureOf(readFound(request, id, live()));
-    expect(error).toBeInstanceOf(PlatformError);
+    expect(error).toBeInstanceOf(ShopifyError);
     expect(error.message).toContain("the product keeps changing while it is read");
     expect(counters.requests.get("ProductById")).toBe(4);
     expect(counters.requests.get("VariantMetafieldsPage")).toBe(4);
   });
 
-  test("is undefined when it goes while it is read", async () => {
+  test("finds nothing when the product is removed between pages", async () => {
     const id = catalog.add({ shape: { variants: 30 } });
     const { request } = connect(platform.graphqlUrl());
     const removing = watch(request, (operation) => {
@@ -897,8 +897,8 @@ describe("a product that is read", () => {
   });
 });
 
-describe("a list of products", () => {
-  test("names each once in the order of their changes, and when that was", async () => {
+describe("listing products", () => {
+  test("returns each product once, ordered by its last change", async () => {
     const { request } = connect(platform.graphqlUrl());
     const listed: { id: bigint; updatedAt: string }[] = [];
     for await (const page of listProducts(request, undefined, live())) listed.push(...page);
@@ -909,18 +909,18 @@ describe("a list of products", () => {
 
   const recordOf = (id: string) => catalog.findProduct(id)?.updatedAt;
 
-  test("since an instant has those that changed then or later", async () => {
+  test("since an instant returns products that changed then or later", async () => {
     const { request } = connect(platform.graphqlUrl());
     const times = catalog.ids(0, 1000).map((id) => recordOf(id) ?? "");
     const since = times.toSorted()[Math.floor(times.length / 2)] ?? "";
     let listed = 0;
-    for await (const page of listProducts(request, since, live())) listed += page.length;
+    for await (const page of listProducts(request, Date.parse(since), live())) listed += page.length;
     expect(listed).toBe(times.filter((time) => time >= since).length);
     expect(listed).toBeLessThan(times.length);
   });
 });
 
-test("a request names its document, so that the platform can say which one failed", async () => {
+test("a request names its operation, so that Shopify can report which one failed", async () => {
   using server = serve(good);
   await readShop(connect(server.url).request, live());
   expect(JSON.parse(server.asked[0]?.body ?? "")).toEqual({

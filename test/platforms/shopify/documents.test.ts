@@ -18,11 +18,12 @@ import {
 } from "../../../packages/platform-stand-in/src/graphql/cost.ts";
 import { inlineFragments } from "../../../packages/platform-stand-in/src/graphql/selection.ts";
 import { startStandIn } from "../../../packages/platform-stand-in/src/stand-in.ts";
-import { runBulk } from "../../../src/platforms/shopify/bulk.ts";
-import type { Request } from "../../../src/platforms/shopify/client.ts";
-import { listProducts } from "../../../src/platforms/shopify/list.ts";
+import { runBulkOperation } from "../../../src/platforms/shopify/bulk/operation.ts";
+import type { SendRequest } from "../../../src/platforms/shopify/client.ts";
+import { listProducts } from "../../../src/platforms/shopify/list-products.ts";
 import { bulkQueries, documents, type OperationName } from "../../../src/platforms/shopify/queries.ts";
-import { readProduct, readShop } from "../../../src/platforms/shopify/read.ts";
+import { readProduct } from "../../../src/platforms/shopify/read-product.ts";
+import { readShop } from "../../../src/platforms/shopify/shop.ts";
 import { connect, createMemoryLog, failureOf, live, watch } from "../../support/shopify.ts";
 
 const folder = new URL("../../../packages/platform-stand-in/src/schema/", import.meta.url);
@@ -39,16 +40,16 @@ const schema = buildSchema(
 const texts = { ...documents, ...bulkQueries };
 
 describe("a document", () => {
-  test.each(Object.entries(texts))("is valid on the platform's own schema: %s", (_, text) => {
+  test.each(Object.entries(texts))("is valid against Shopify's schema: %s", (_, text) => {
     expect(validate(schema, parse(text), specifiedRules)).toEqual([]);
   });
 
-  test.each(Object.entries(documents))("holds one operation, of the name that it goes by: %s", (name, text) => {
+  test.each(Object.entries(documents))("has one operation with the name of the document: %s", (name, text) => {
     const names = parse(text).definitions.map((definition) => "name" in definition && definition.name?.value);
     expect(names).toEqual([name]);
   });
 
-  test("uses no deprecated field but those that alone have what the contract has", () => {
+  test("uses only deprecated fields that the contract requires", () => {
     const warnings = Object.values(texts).flatMap((text) => validate(schema, parse(text), [NoDeprecatedCustomRule]));
     const fields = warnings.map(({ message }) => /^The field (\S+) is deprecated/.exec(message)?.[1] ?? message);
     expect([...new Set(fields)].toSorted()).toEqual([
@@ -60,7 +61,7 @@ describe("a document", () => {
   });
 });
 
-/** Every connection of a bulk query, and how deep it lies. */
+/** The connections of a bulk query, with their depth. */
 function connectionsOf(text: string): { path: string; depth: number }[] {
   const found: { path: string; depth: number }[] = [];
   const inside: string[] = [];
@@ -98,24 +99,24 @@ describe("a bulk query", () => {
     ["media", { products: 0, "products.media": 1 }],
   ];
 
-  test.each(expected)("has no more than five connections, two deep: %s", (name, depths) => {
+  test.each(expected)("has at most five connections, nested two deep: %s", (name, depths) => {
     const connections = connectionsOf(bulkQueries[name]);
     expect(Object.fromEntries(connections.map(({ path, depth }) => [path, depth]))).toEqual(depths);
     expect(connections.length).toBeLessThanOrEqual(5);
     expect(Math.max(...connections.map(({ depth }) => depth))).toBeLessThanOrEqual(2);
   });
 
-  test.each(Object.entries(bulkQueries))("keeps the platform's rules: %s", (_, text) => {
+  test.each(Object.entries(bulkQueries))("follows Shopify's rules: %s", (_, text) => {
     expect(() => checkRules(schema, inlineFragments(parse(text)))).not.toThrow();
   });
 
-  test.each(Object.entries(bulkQueries))("selects edges with their node, and nothing else of a list: %s", (_, text) => {
+  test.each(Object.entries(bulkQueries))("selects only the nodes of each list: %s", (_, text) => {
     visit(parse(text), {
       Field({ name, selectionSet }) {
         const selected = selectionSet?.selections.map((node) => ("name" in node ? node.name?.value : node.kind)) ?? [];
         if (selected.includes("edges")) expect(selected).toEqual(["edges"]);
         if (name.value === "edges") expect(selected).toEqual(["node"]);
-        // The reader of the result looks for them at the head of a line.
+        // The partitioner expects them at the start of a line.
         if (name.value === "node") expect(selected.slice(0, 2)).toEqual(["__typename", "id"]);
         expect(name.value).not.toBe("nodes");
       },
@@ -126,8 +127,8 @@ describe("a bulk query", () => {
 });
 
 /**
- * Points that the platform prices each document at, with the page sizes that the service really sends.
- * A single query may cost 1,000; a bucket holds 2,000 and gains 100 a second on the smallest plan.
+ * Cost of each document in points, with the page sizes that the service sends. A query may cost at
+ * most 1,000; on the smallest plan, the bucket holds 2,000 points and gains 100 per second.
  */
 const prices: Record<OperationName, number> = {
   ProductById: 95,
@@ -143,7 +144,7 @@ const prices: Record<OperationName, number> = {
   BulkCancel: 10,
 };
 
-describe("what the service sends to read everything", () => {
+describe("reading the whole catalog", () => {
   const platform = startStandIn({
     products: 3,
     specials: "all",
@@ -155,7 +156,7 @@ describe("what the service sends to read everything", () => {
   const { request, lines } = connect(platform.graphqlUrl());
 
   beforeAll(async () => {
-    const watched: Request = watch(request, (operation, variables) => {
+    const watched: SendRequest = watch(request, (operation, variables) => {
       sent.set(operation, [...(sent.get(operation) ?? []), variables as Variables]);
     });
     const { catalog } = platform;
@@ -166,13 +167,16 @@ describe("what the service sends to read everything", () => {
     await readShop(watched, live());
     for (const id of ids) await readProduct(watched, BigInt(id), live());
     const { log } = createMemoryLog();
-    await Promise.all([runBulk(watched, "products", live(), log), runBulk(watched, "media", live(), log)]);
+    await Promise.all([
+      runBulkOperation(watched, "products", live(), log),
+      runBulkOperation(watched, "media", live(), log),
+    ]);
     platform.faults.add({ kind: "bulkStuck" });
     const controller = new AbortController();
     const leaving = watch(watched, (operation) => {
       if (operation === "BulkOperation") controller.abort();
     });
-    await failureOf(runBulk(leaving, "media", live(controller.signal), log));
+    await failureOf(runBulkOperation(leaving, "media", live(controller.signal), log));
   });
 
   const priceOf = (operation: OperationName, variables: Variables) => {
@@ -181,15 +185,18 @@ describe("what the service sends to read everything", () => {
     return priceRequested(prepared.operation.plan, variables);
   };
 
-  test.each(Object.entries(prices) as [OperationName, number][])("costs, as %s, %i points", (operation, points) => {
-    const asked = (sent.get(operation) ?? []).map((variables) => priceOf(operation, variables));
-    expect([...new Set(asked)]).toEqual([points]);
-    expect(points).toBeLessThan(singleQueryLimit);
-  });
+  test.each(Object.entries(prices) as [OperationName, number][])(
+    "sends %s at a cost of %i points",
+    (operation, points) => {
+      const asked = (sent.get(operation) ?? []).map((variables) => priceOf(operation, variables));
+      expect([...new Set(asked)]).toEqual([points]);
+      expect(points).toBeLessThan(singleQueryLimit);
+    },
+  );
 
-  test("is answered whole to an app that may read products and nothing else", () => {
+  test("needs only the scope read_products", () => {
     expect([...platform.findApp().scopes]).toEqual(["read_products"]);
-    // Each failure, even one that would be tried again, leaves a line.
+    // Every failure is logged, even one that is retried.
     expect(lines).toEqual([]);
     expect(platform.counters.throttled).toBe(0);
   });

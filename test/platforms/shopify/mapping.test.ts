@@ -2,17 +2,17 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { toJson } from "../../../src/json.ts";
 import { type Id, maxId, type Product, productSchema, toId, type Variant } from "../../../src/model/product.ts";
-import { toProduct } from "../../../src/platforms/shopify/product.ts";
+import { localTimeFormatter } from "../../../src/platforms/shopify/local-time.ts";
+import { toProduct } from "../../../src/platforms/shopify/mapping.ts";
 import type {
   CompleteProduct,
   CompleteVariant,
-  PlatformImage,
-  PlatformMedia,
-  PlatformMetafield,
+  ShopifyImage,
+  ShopifyMedia,
+  ShopifyMetafield,
 } from "../../../src/platforms/shopify/queries.ts";
-import { createZone } from "../../../src/platforms/shopify/time.ts";
 
-/** Temporal's own answer, for comparison. */
+/** The result of Temporal, for comparison. */
 const temporal = (utc: string, timeZone: string) =>
   Temporal.Instant.from(utc).toString({ timeZone, smallestUnit: "second" });
 
@@ -51,10 +51,10 @@ function changesOf(zone: string): number[] {
 
 describe("a timestamp in the shop's zone", () => {
   test.each([
-    // Forward in spring: the local hour from two to three is not there.
+    // Spring: the local hour from two to three does not exist.
     ["America/New_York", "2026-03-08T06:59:59Z", "2026-03-08T01:59:59-05:00"],
     ["America/New_York", "2026-03-08T07:00:00Z", "2026-03-08T03:00:00-04:00"],
-    // Back in autumn: the local hour from one to two is there twice.
+    // Fall: the local hour from one to two occurs twice.
     ["America/New_York", "2026-11-01T05:30:00Z", "2026-11-01T01:30:00-04:00"],
     ["America/New_York", "2026-11-01T05:59:59Z", "2026-11-01T01:59:59-04:00"],
     ["America/New_York", "2026-11-01T06:00:00Z", "2026-11-01T01:00:00-05:00"],
@@ -63,7 +63,7 @@ describe("a timestamp in the shop's zone", () => {
     ["Europe/Berlin", "2026-03-29T01:00:00Z", "2026-03-29T03:00:00+02:00"],
     ["Europe/Berlin", "2026-10-25T00:59:59Z", "2026-10-25T02:59:59+02:00"],
     ["Europe/Berlin", "2026-10-25T01:00:00Z", "2026-10-25T02:00:00+01:00"],
-    // Half an hour, and the southern seasons.
+    // Half an hour, in the southern hemisphere.
     ["Australia/Lord_Howe", "2026-04-04T14:59:59Z", "2026-04-05T01:59:59+11:00"],
     ["Australia/Lord_Howe", "2026-04-04T15:00:00Z", "2026-04-05T01:30:00+10:30"],
     ["Australia/Lord_Howe", "2026-10-03T15:29:59Z", "2026-10-04T01:59:59+10:30"],
@@ -75,7 +75,7 @@ describe("a timestamp in the shop's zone", () => {
     ["Europe/London", "2026-01-31T23:30:00Z", "2026-01-31T23:30:00+00:00"],
     ["America/New_York", "2026-01-01T03:00:00Z", "2025-12-31T22:00:00-05:00"],
     ["Asia/Kolkata", "2024-02-28T20:00:00Z", "2024-02-29T01:30:00+05:30"],
-    // The rules of their time: New York's summer began in April until 2006, Berlin has had one since 1980.
+    // Historical rules: until 2006 New York changed in April, and Berlin has changed since 1980.
     ["America/New_York", "1970-01-01T00:00:00Z", "1969-12-31T19:00:00-05:00"],
     ["America/New_York", "2006-04-01T12:00:00Z", "2006-04-01T07:00:00-05:00"],
     ["America/New_York", "2007-04-01T12:00:00Z", "2007-04-01T08:00:00-04:00"],
@@ -83,26 +83,26 @@ describe("a timestamp in the shop's zone", () => {
     ["Europe/Berlin", "1970-07-01T12:00:00Z", "1970-07-01T13:00:00+01:00"],
     ["Europe/Berlin", "9999-12-31T12:00:00Z", "9999-12-31T13:00:00+01:00"],
   ])("in %s: %s is %s", (zone, utc, local) => {
-    expect(createZone(zone)(utc)).toBe(local);
+    expect(localTimeFormatter(zone)(utc)).toBe(local);
   });
 
-  test.each(zones)("is what Temporal says at and around every change of the clocks: %s", (zone) => {
+  test.each(zones)("equals Temporal's at and around every clock change: %s", (zone) => {
     const changes = changesOf(zone);
-    // Whichever is asked first, the change itself or a second beside it, must not spoil the others' answers.
+    // The cache must not depend on which of these instants comes first.
     for (const order of [
       [-1, 0, 1],
       [0, -1, 1],
       [1, 0, -1],
     ]) {
-      const toLocal = createZone(zone);
+      const toLocal = localTimeFormatter(zone);
       for (const utc of order.flatMap((beside) => changes.map((change) => utcOf(change + beside)))) {
         expect(toLocal(utc)).toBe(temporal(utc, zone));
       }
     }
   });
 
-  test("is what Temporal says at any instant from 1970 to 2050, whatever was asked before", () => {
-    const toLocal = new Map(zones.map((zone) => [zone, createZone(zone)]));
+  test("equals Temporal's at any instant from 1970 to 2050, in any order", () => {
+    const toLocal = new Map(zones.map((zone) => [zone, localTimeFormatter(zone)]));
     fc.assert(
       fc.property(fc.constantFrom(...zones), timestamp(), (zone, utc) => {
         expect(toLocal.get(zone)?.(utc)).toBe(temporal(utc, zone));
@@ -117,7 +117,7 @@ describe("a timestamp in the shop's zone", () => {
     ["2026-03-08T07:00:00.001Z", "2026-03-08T03:00:00-04:00"],
     ["1969-12-31T23:59:59.5Z", "1969-12-31T18:59:59-05:00"],
   ])("has whole seconds: %s is %s", (utc, local) => {
-    expect(createZone("America/New_York")(utc)).toBe(local);
+    expect(localTimeFormatter("America/New_York")(utc)).toBe(local);
   });
 
   test.each([
@@ -130,16 +130,16 @@ describe("a timestamp in the shop's zone", () => {
     "2026-13-01T06:30:00Z",
     "2026-03-08T25:00:00Z",
     "2026-03-08T06:30:00Z?",
-  ])("is refused when it is no instant: %j", (utc) => {
-    expect(() => createZone("America/New_York")(utc)).toThrow(RangeError);
+  ])("is rejected when it is not an instant: %j", (utc) => {
+    expect(() => localTimeFormatter("America/New_York")(utc)).toThrow(RangeError);
   });
 
-  test.each(["America/Larkspur", "", "Eastern Standard Time"])("needs a zone that there is, not %j", (zone) => {
-    expect(() => createZone(zone)).toThrow(`time zone ${JSON.stringify(zone)} is unknown`);
+  test.each(["America/Larkspur", "", "Eastern Standard Time"])("needs a known zone, not %j", (zone) => {
+    expect(() => localTimeFormatter(zone)).toThrow(`time zone ${JSON.stringify(zone)} is unknown`);
   });
 
   test("takes less than five microseconds", () => {
-    const toLocal = createZone("America/New_York");
+    const toLocal = localTimeFormatter("America/New_York");
     const instants = Array.from({ length: 200_000 }, (_, index) => utcOf(1_200_000_000 + ((index * 7919) % 5e8)));
     const start = performance.now();
     for (const utc of instants) toLocal(utc);
@@ -147,7 +147,7 @@ describe("a timestamp in the shop's zone", () => {
   });
 });
 
-const toPlatformMetafield = (changes: Partial<PlatformMetafield> = {}): PlatformMetafield => ({
+const toPlatformMetafield = (changes: Partial<ShopifyMetafield> = {}): ShopifyMetafield => ({
   id: "gid://shopify/Metafield/201",
   legacyResourceId: "201",
   namespace: "global",
@@ -160,7 +160,7 @@ const toPlatformMetafield = (changes: Partial<PlatformMetafield> = {}): Platform
   ...changes,
 });
 
-const toPlatformImage = (number: number | string, changes: Partial<PlatformImage> = {}): PlatformImage => ({
+const toPlatformImage = (number: number | string, changes: Partial<ShopifyImage> = {}): ShopifyImage => ({
   id: `gid://shopify/ProductImage/${number}`,
   url: `https://cdn.example/files/${number}.jpg?v=1700000000`,
   altText: null,
@@ -170,7 +170,7 @@ const toPlatformImage = (number: number | string, changes: Partial<PlatformImage
 });
 
 /** The medium of the image with that number; its year of creation is what tests tell it by. */
-const toPlatformMedium = (number: number | string, year: number): PlatformMedia => ({
+const toPlatformMedium = (number: number | string, year: number): ShopifyMedia => ({
   createdAt: `${year}-01-05T16:00:00Z`,
   updatedAt: `${year}-07-05T16:00:00Z`,
   image: { url: `https://cdn.example/files/${number}.jpg?v=1700000001` },
@@ -241,7 +241,7 @@ const toPlatformProduct = (changes: Partial<CompleteProduct> = {}): CompleteProd
   ...changes,
 });
 
-const toNewYork = createZone("America/New_York");
+const toNewYork = localTimeFormatter("America/New_York");
 
 /** Maps a product, which must have all fields of the contract, no others, in its order. */
 function mapped(changes: Partial<CompleteProduct> = {}): Product {
@@ -253,8 +253,8 @@ function mapped(changes: Partial<CompleteProduct> = {}): Product {
 const mappedVariant = (changes: Partial<CompleteVariant>): Variant | undefined =>
   mapped({ variants: [toPlatformVariant(changes)] }).variants[0];
 
-describe("a product of the platform", () => {
-  test("has every field of the contract from where it belongs", () => {
+describe("a Shopify product", () => {
+  test("maps every field of the contract", () => {
     const image = {
       id: 501,
       product_id: 101,
@@ -374,12 +374,12 @@ describe("a product of the platform", () => {
     expect(mapped({ [from]: value })[field]).toEqual(expected as Product[typeof field]);
   });
 
-  test("has the fixed value of a field that the platform no longer has", () => {
+  test("has a constant for a field that Shopify no longer has", () => {
     expect(mapped({ publishedAt: null }).published_scope).toBe("web");
     expect(mappedVariant({})?.fulfillment_service).toBe("manual");
   });
 
-  test("has its options and variants in the order of their positions", () => {
+  test("orders options and variants by position", () => {
     const { options, variants } = mapped({
       options: [
         { id: "gid://shopify/ProductOption/2", name: "Color", position: 2, values: ["Blue"] },
@@ -400,7 +400,7 @@ describe("a product of the platform", () => {
   });
 });
 
-describe("a variant of the platform", () => {
+describe("a Shopify variant", () => {
   test.each<[keyof CompleteVariant, unknown, keyof Variant, unknown]>([
     ["title", "Default Title", "title", "Default Title"],
     ["position", 7, "position", 7],
@@ -459,22 +459,22 @@ describe("a variant of the platform", () => {
     ["GRAMS", 0.5, "g", 1],
     ["KILOGRAMS", 1.2345, "kg", 1235],
     ["KILOGRAMS", 0, "kg", 0],
-  ])("that weighs %s %d has its weight in %s, and %d grams", (unit, value, name, grams) => {
+  ])("converts a weight of %s %d to %s and %d grams", (unit, value, name, grams) => {
     const variant = mappedVariant(toPlatformItem({ measurement: { weight: { unit, value } } }));
     expect(variant).toMatchObject({ weight: value, weight_unit: name, grams });
   });
 
-  test("of no known weight weighs nothing", () => {
+  test("without a weight has weight 0", () => {
     const variant = mappedVariant(toPlatformItem({ measurement: { weight: null } }));
     expect(variant).toMatchObject({ weight: 0, weight_unit: "lb", grams: 0 });
   });
 
-  test("in an unknown unit of weight is refused, since any weight would be wrong", () => {
+  test("with an unknown unit of weight is rejected", () => {
     const measurement = { weight: { unit: "STONES", value: 1 } };
-    expect(() => mappedVariant(toPlatformItem({ measurement }))).toThrow("unit of weight STONES");
+    expect(() => mappedVariant(toPlatformItem({ measurement }))).toThrow("unknown unit of weight: STONES");
   });
 
-  test.each(["1.525", "1.5000"])("keeps more decimal places than two: %s", (price) => {
+  test.each(["1.525", "1.5000"])("keeps more than two decimal places: %s", (price) => {
     const product = toPlatformProduct({ variants: [toPlatformVariant({ price })] });
     expect(toProduct(product, toNewYork).variants[0]?.price).toBe(price);
   });
@@ -497,7 +497,7 @@ describe("a variant of the platform", () => {
     ["one that the product has not", [size, color], [large, blue, steel], ["Large", "Blue", null]],
     ["one", [size], [large], ["Large", null, null]],
     ["none", [], [], [null, null, null]],
-  ])("has its options by their names: %s", (_, options, selectedOptions, expected) => {
+  ])("orders its options by name: %s", (_, options, selectedOptions, expected) => {
     const [variant] = mapped({
       options: options.filter((option) => option !== undefined),
       variants: [toPlatformVariant({ selectedOptions: selectedOptions.filter((option) => option !== undefined) })],
@@ -506,8 +506,8 @@ describe("a variant of the platform", () => {
   });
 });
 
-describe("a metafield of the platform", () => {
-  test.each<[Partial<PlatformMetafield>, Partial<Product["metafields"][number]>]>([
+describe("a Shopify metafield", () => {
+  test.each<[Partial<ShopifyMetafield>, Partial<Product["metafields"][number]>]>([
     [{ namespace: "custom" }, { namespace: "custom" }],
     [{ key: "ware_id" }, { key: "ware_id" }],
     [{ value: "" }, { value: "" }],
@@ -535,17 +535,17 @@ const yearsOf = (changes: Partial<CompleteProduct>) =>
     return Number(created_at.slice(0, 4));
   });
 
-const video: PlatformMedia = {};
+const video: ShopifyMedia = {};
 /** An image that is not processed yet, or that failed. */
-const unfinished: PlatformMedia = { ...toPlatformMedium(0, 2001), image: null };
+const unfinished: ShopifyMedia = { ...toPlatformMedium(0, 2001), image: null };
 const images = [1, 2, 3].map((number) => toPlatformImage(number));
 const [first, second, third] = [toPlatformMedium(1, 2011), toPlatformMedium(2, 2012), toPlatformMedium(3, 2013)];
 const [strange, stranger] = [toPlatformMedium("strange", 2021), toPlatformMedium("stranger", 2022)];
 const same = toPlatformImage(4, { url: "https://cdn.example/files/same.jpg?v=1" });
 const atSame = (year: number) => toPlatformMedium("same", year);
 
-describe("an image of the platform", () => {
-  test.each<[string, readonly PlatformImage[], readonly PlatformMedia[], number[]]>([
+describe("a Shopify image", () => {
+  test.each<[string, readonly ShopifyImage[], readonly ShopifyMedia[], number[]]>([
     ["other query strings", images, [first, second, third], [2011, 2012, 2013]],
     ["no query string", [toPlatformImage(1, { url: "https://cdn.example/files/1.jpg" })], [second, first], [2011]],
     ["another order", images, [third, first, second], [2011, 2012, 2013]],
@@ -577,7 +577,7 @@ describe("an image of the platform", () => {
     expect(yearsOf({ images, media })).toEqual(years);
   });
 
-  test("has the timestamps of its medium wherever that stands", () => {
+  test("has the timestamps of its medium at any position", () => {
     const shuffled = fc
       .uniqueArray(fc.integer({ min: 1900, max: 2020 }), { maxLength: 40 })
       .chain((years) => fc.tuple(fc.constant(years), fc.shuffledSubarray(years, { minLength: years.length })));
@@ -595,7 +595,7 @@ describe("an image of the platform", () => {
     expect(product.image).toMatchObject({ created_at: product.created_at, updated_at: product.updated_at });
   });
 
-  test.each<[Partial<PlatformImage>, Partial<Product["images"][number]>]>([
+  test.each<[Partial<ShopifyImage>, Partial<Product["images"][number]>]>([
     [
       { width: null, height: null },
       { width: 0, height: 0 },
@@ -611,7 +611,7 @@ describe("an image of the platform", () => {
     expect(mapped({ images: [toPlatformImage(501, changes)] }).image).toMatchObject(expected);
   });
 
-  test("has its place among the images as its position, and the first is the product's", () => {
+  test("has its index as position, and the first one is the product's image", () => {
     const product = mapped({ images: [30, 10, 20].map((number) => toPlatformImage(number)), media: [video] });
     expect(product.images.map(({ id, position }) => [id, position])).toEqual([
       [30, 1],
@@ -632,8 +632,8 @@ describe("an image of the platform", () => {
     "gid://shopify/ProductImage/2e1",
     "gid://shopify/ProductImage/02",
     "gid://shopify/ProductImage/9223372036854775808",
-  ])("is left out, and its medium with it, when its identifier is %j", (id) => {
-    const [one, two, three] = images as [PlatformImage, PlatformImage, PlatformImage];
+  ])("is left out with its medium when its identifier is %j", (id) => {
+    const [one, two, three] = images as [ShopifyImage, ShopifyImage, ShopifyImage];
     const product = mapped({
       images: [one, { ...two, id }, three],
       media: [first, second, toPlatformMedium("elsewhere", 2013)],
@@ -647,7 +647,7 @@ describe("an image of the platform", () => {
     expect(product.variants[0]?.image_id).toBeNull();
   });
 
-  test("names the variants that it shows, in their order", () => {
+  test("lists the variants that it shows, in their order", () => {
     const shown = [2, 1, null, 2, 9];
     const variants = shown.map((number, index) =>
       toPlatformVariant({
@@ -669,7 +669,7 @@ describe("an image of the platform", () => {
 describe("an identifier beyond 2^53", () => {
   const beyond = ["9007199254740992", "9007199254740993", "9007199254740995", `${maxId}`];
 
-  test.each(beyond)("stays exact wherever it stands: %s", (id) => {
+  test.each(beyond)("stays exact in every field: %s", (id) => {
     const metafields = [toPlatformMetafield({ id: `gid://shopify/Metafield/${id}`, legacyResourceId: id })];
     const product = mapped({
       id: `gid://shopify/Product/${id}`,
@@ -712,7 +712,7 @@ describe("an identifier beyond 2^53", () => {
     expect(toJson(product)).toContain(`{"id":${id},"product_id":${id},"inventory_item_id":${id},`);
   });
 
-  test("is not taken for its neighbour", () => {
+  test("is not rounded to its neighbor", () => {
     const variants = beyond.map((id, index) =>
       toPlatformVariant({ legacyResourceId: `${index}1`, image: { id: `gid://shopify/ProductImage/${id}` } }),
     );
@@ -720,7 +720,7 @@ describe("an identifier beyond 2^53", () => {
     expect(product.images.map((image) => image.variant_ids)).toEqual(variants.map((_, index) => [index * 10 + 1]));
   });
 
-  test("is a number up to there", () => {
+  test("is a bigint only beyond it", () => {
     expect(mapped({ legacyResourceId: "9007199254740991" }).id).toBe(9007199254740991);
   });
 });
@@ -746,7 +746,7 @@ const url = fc
   .map(([number, query]) => `https://cdn.example/${number}.jpg${query}`);
 const optionName = fc.constantFrom("Size", "Color", "Material");
 
-const metafield: fc.Arbitrary<PlatformMetafield> = fc.record({
+const metafield: fc.Arbitrary<ShopifyMetafield> = fc.record({
   id: gid("Metafield"),
   legacyResourceId: digits,
   namespace: text,
@@ -829,15 +829,15 @@ const product: fc.Arbitrary<CompleteProduct> = fc.record({
   variants: fc.array(variant, { maxLength: 5 }),
 });
 
-describe("whatever the platform sends", () => {
-  test("becomes a product of the contract, its fields in order", () => {
+describe("any Shopify product", () => {
+  test("becomes a product of the contract with ordered fields", () => {
     fc.assert(
       fc.property(product, (any) => void mapped(any)),
       { numRuns: 500 },
     );
   });
 
-  test("gives no image or variant an identifier that the platform did not give it", () => {
+  test("gets no identifiers that Shopify did not send", () => {
     const knownId = (gid: string | null | undefined): Id | null => {
       const id = gid?.match(/^gid:\/\/shopify\/ProductImage\/([1-9]\d*)$/)?.[1];
       return id === undefined || BigInt(id) > maxId ? null : toId(id);
@@ -856,7 +856,7 @@ describe("whatever the platform sends", () => {
     );
   });
 
-  test("stays as it was", () => {
+  test("is not modified", () => {
     fc.assert(
       fc.property(product, (any) => {
         const before = structuredClone(any);
@@ -882,7 +882,7 @@ describe("the largest product", () => {
     ["each image at an address of its own", (number: number) => `${number}`, (number: number) => `${number}`],
     ["all images at one address", () => "same", () => "same"],
     ["no medium at an image's address", (number: number) => `${number}`, (number: number) => `other-${number}`],
-  ])("of 2,048 variants and 250 images is there at once: %s", (_, nameOf, mediumOf) => {
+  ])("with 2,048 variants and 250 images is mapped quickly: %s", (_, nameOf, mediumOf) => {
     const any = toPlatformProduct({
       images: numbers.map((number) => ({ ...toPlatformImage(number), url: `https://cdn.example/${nameOf(number)}` })),
       media: numbers.map((number) => toPlatformMedium(mediumOf(number), 1900 + (number % 100))),

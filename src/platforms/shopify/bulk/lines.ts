@@ -1,6 +1,8 @@
 const newline = 10;
 
-/** The lines of a text as it arrives, without empty ones; each is valid until the next is asked for. */
+/**
+ * Splits a stream into its nonempty lines. Each line is valid only until the next one is requested.
+ */
 export async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   let rest = Buffer.alloc(0);
   for await (const bytes of chunks) {

@@ -1,21 +1,22 @@
-/** A stretch of time between two changes of a zone's clocks, in epoch milliseconds: `from` belongs to it, `until` does not. */
+/** Time between two changes of a zone's UTC offset, in epoch milliseconds; `until` is exclusive. */
 interface Period {
   readonly from: number;
   readonly until: number;
   readonly offsetMs: number;
-  /** As it is printed: `-05:00`. */
+  /** As printed: `-05:00`. */
   readonly offset: string;
 }
 
 /**
- * Puts the platform's timestamps, which are in UTC, into a zone: `2026-03-08T06:30:00Z` becomes `2026-03-08T01:30:00-05:00`,
- * with the offset of that very instant; a fraction of a second is dropped.
- * @returns a function that throws RangeError when its text is no instant
+ * Converts UTC timestamps to a time zone: `2026-03-08T06:30:00Z` becomes
+ * `2026-03-08T01:30:00-05:00`. Fractions of a second are dropped.
+ * @returns a function that throws RangeError when its text is not an instant
  * @throws Error when the zone is unknown
  */
-export function createZone(ianaTimezone: string): (utc: string) => string {
+export function localTimeFormatter(ianaTimezone: string): (utc: string) => string {
   const epoch = epochIn(ianaTimezone);
-  // A reconcile asks millions of times, and some dozens of periods answer: half the time that the zone's own arithmetic takes.
+  // A reconcile converts millions of timestamps from a few dozen periods. Caching those halves the
+  // time.
   const periods: Period[] = [];
   return (utc) => {
     const instant = Temporal.Instant.from(utc).epochMilliseconds;
@@ -38,14 +39,14 @@ function epochIn(zone: string): Temporal.ZonedDateTime {
 
 function readPeriod(epoch: Temporal.ZonedDateTime, instant: number): Period {
   const time = epoch.add({ milliseconds: instant });
-  // What came before a millisecond later came before this instant or at it.
+  // One millisecond later, so that a transition at this very instant counts as previous.
   const from = time.add({ milliseconds: 1 }).getTimeZoneTransition("previous");
   const until = time.getTimeZoneTransition("next");
   return {
     from: from?.epochMilliseconds ?? Number.NEGATIVE_INFINITY,
     until: until?.epochMilliseconds ?? Number.POSITIVE_INFINITY,
     offsetMs: time.offsetNanoseconds / 1e6,
-    // The property `offset` has seconds where the clocks had (Liberia until 1972); this form has none.
+    // Unlike the property `offset`, this never has seconds (Liberia until 1972).
     offset: time.toString({ timeZoneName: "never" }).slice(-"+hh:mm".length),
   };
 }

@@ -11,17 +11,17 @@ import {
 import type {
   CompleteProduct,
   CompleteVariant,
-  PlatformImage,
-  PlatformMedia,
-  PlatformMetafield,
-  PlatformOption,
+  ShopifyImage,
+  ShopifyMedia,
+  ShopifyMetafield,
+  ShopifyOption,
 } from "./queries.ts";
 
 type ToLocal = (utc: string) => string;
 
 /**
- * The contract's product, made from the platform's.
- * @param toLocal puts a timestamp into the shop's time zone, see `createZone`
+ * Converts a Shopify product to the contract's product.
+ * @param toLocal converts a timestamp to the shop's time zone, see `localTimeFormatter`
  */
 export function toProduct(product: CompleteProduct, toLocal: ToLocal): Product {
   const id = toId(product.legacyResourceId);
@@ -51,13 +51,15 @@ export function toProduct(product: CompleteProduct, toLocal: ToLocal): Product {
   };
 }
 
-interface Placed {
+interface Positioned {
   readonly position: number;
 }
 
-const byPosition = (a: Placed, b: Placed) => a.position - b.position;
+const byPosition = (a: Positioned, b: Positioned) => a.position - b.position;
 
-/** `UNLISTED` came after the contract: the platform's own answers of its time say `active` for it. */
+/**
+ * `UNLISTED` is newer than the contract; Shopify's REST API of that time reports it as `active`.
+ */
 function toStatus(status: string): string {
   return status === "UNLISTED" ? "active" : status.toLowerCase();
 }
@@ -65,8 +67,8 @@ function toStatus(status: string): string {
 const imageGid = "gid://shopify/ProductImage/";
 
 /**
- * The identifier that an image's gid ends in; null when there is none, or one of another kind: `MediaImage` and `ImageSource`
- * count in numbers of their own, which may be those of another image here.
+ * Null for other kinds of gid: the numbers of `MediaImage` and `ImageSource` may belong to other
+ * images.
  */
 function toImageId(gid: string | null | undefined): Id | null {
   if (!gid?.startsWith(imageGid)) return null;
@@ -74,7 +76,7 @@ function toImageId(gid: string | null | undefined): Id | null {
   return parseProductId(digits) === undefined ? null : toId(digits);
 }
 
-/** An image that the platform gives no identifier is left out, and those behind it move up: no answer may hold a wrong one. */
+/** Images without an identifier are left out, because a response must not contain a wrong one. */
 function toImages(product: CompleteProduct, productId: Id, variants: readonly Variant[], toLocal: ToLocal): Image[] {
   const variantsOf = Map.groupBy(variants, (variant) => variant.image_id);
   const media = mediaOf(product.images, product.media);
@@ -87,7 +89,7 @@ function toImages(product: CompleteProduct, productId: Id, variants: readonly Va
       id,
       product_id: productId,
       position: images.length + 1,
-      // The platform knows no size of an image that it has not processed; the contract has no null here.
+      // Shopify reports no size until an image is processed, and the contract has no null here.
       width: image.width ?? 0,
       height: image.height ?? 0,
       src: image.url,
@@ -101,39 +103,39 @@ function toImages(product: CompleteProduct, productId: Id, variants: readonly Va
   return images;
 }
 
-type ImageMedium = Required<PlatformMedia> & { readonly image: { readonly url: string } };
+type ImageMedium = Required<ShopifyMedia> & { readonly image: { readonly url: string } };
 
-/** Videos and models have no timestamps here; a medium without its image is not among the images yet. */
-const isImage = (medium: PlatformMedia): medium is ImageMedium =>
+/** Videos and models have no timestamps; a medium without its image is not processed yet. */
+const isImage = (medium: ShopifyMedia): medium is ImageMedium =>
   medium.createdAt !== undefined && medium.updatedAt !== undefined && !!medium.image;
 
 /**
- * The medium of each image: the one at the same address, each taken once; for the first image that has none there the first medium
- * that is left, and so on; undefined when none is left.
+ * The medium of each image: the one with the same address, used once. The remaining media go to the
+ * remaining images in order; undefined when there are too few.
  */
-function mediaOf(images: readonly PlatformImage[], media: readonly PlatformMedia[]): (ImageMedium | undefined)[] {
+function mediaOf(images: readonly ShopifyImage[], media: readonly ShopifyMedia[]): (ImageMedium | undefined)[] {
   const candidates = media.filter(isImage);
   const atAddress = Map.groupBy(candidates.toReversed(), (medium) => addressOf(medium.image.url));
   const joined = images.map((image) => atAddress.get(addressOf(image.url))?.pop());
   const taken = new Set(joined);
-  const left = candidates.filter((medium) => !taken.has(medium)).values();
-  return joined.map((medium) => medium ?? left.next().value);
+  const remaining = candidates.filter((medium) => !taken.has(medium)).values();
+  return joined.map((medium) => medium ?? remaining.next().value);
 }
 
-/** Host and path: the query is a version, which differs between answers. */
+/** Host and path, without the version in the query, which differs between responses. */
 function addressOf(url: string): string {
   const query = url.indexOf("?");
   return url.slice(url.indexOf("//"), query < 0 ? undefined : query);
 }
 
-function toOption({ id, name, position, values }: PlatformOption, productId: Id): Option {
+function toOption({ id, name, position, values }: ShopifyOption, productId: Id): Option {
   return { id: toId(id.slice(id.lastIndexOf("/") + 1)), product_id: productId, position, name, values: [...values] };
 }
 
 function toVariant(
   variant: CompleteVariant,
   productId: Id,
-  options: readonly PlatformOption[],
+  options: readonly ShopifyOption[],
   toLocal: ToLocal,
 ): Variant {
   const id = toId(variant.legacyResourceId);
@@ -152,7 +154,7 @@ function toVariant(
     title: variant.title,
     price: toMoney(variant.price),
     compare_at_price: variant.compareAtPrice === null ? null : toMoney(variant.compareAtPrice),
-    // Which service other than the shop fulfils or tracks a variant, only an app that may read locations is told.
+    // Reading other fulfillment or tracking services would require access to locations.
     fulfillment_service: "manual",
     inventory_management: inventoryItem.tracked ? "shopify" : null,
     inventory_policy: variant.inventoryPolicy.toLowerCase(),
@@ -172,13 +174,16 @@ function toVariant(
   };
 }
 
-/** Two decimal places, added as text: no amount passes through a double. More places stay: without them it is another price. */
+/**
+ * Pads to two decimal places as text, since a double could change the amount. Further places are
+ * kept.
+ */
 function toMoney(amount: string): string {
   const point = amount.indexOf(".");
   return point < 0 ? `${amount}.00` : amount.padEnd(point + ".00".length, "0");
 }
 
-/** The contract's name of each of the platform's units, and its grams. */
+/** The contract's name of each weight unit, and its grams. */
 const units: Readonly<Record<string, { readonly name: string; readonly grams: number }>> = {
   POUNDS: { name: "lb", grams: 453.59237 },
   OUNCES: { name: "oz", grams: 28.349523125 },
@@ -186,18 +191,18 @@ const units: Readonly<Record<string, { readonly name: string; readonly grams: nu
   KILOGRAMS: { name: "kg", grams: 1000 },
 };
 
-/** @throws Error when the unit is new: a weight must not be wrong */
+/** @throws Error for an unknown unit, rather than serve a wrong weight */
 function toWeight(
   weight: CompleteVariant["inventoryItem"]["measurement"]["weight"],
 ): Pick<Variant, "grams" | "weight" | "weight_unit"> {
   if (weight === null) return { grams: 0, weight: 0, weight_unit: "lb" };
   const unit = units[weight.unit];
-  if (unit === undefined) throw new Error(`the platform sent the unknown unit of weight ${weight.unit}`);
+  if (unit === undefined) throw new Error(`Shopify sent an unknown unit of weight: ${weight.unit}`);
   return { grams: Math.round(weight.value * unit.grams), weight: weight.value, weight_unit: unit.name };
 }
 
 function toMetafields(
-  metafields: readonly PlatformMetafield[],
+  metafields: readonly ShopifyMetafield[],
   ownerId: Id,
   ownerResource: Metafield["owner_resource"],
   toLocal: ToLocal,

@@ -39,30 +39,30 @@ const statusesOf = async (service: RunningService, ids: readonly string[]) =>
 const countOf = <T>(values: readonly T[], wanted: T) => values.filter((value) => value === wanted).length;
 const idsOf = ({ catalog }: StandIn) => catalog.ids(0, catalog.count);
 
-/** The platform's present second. A change at it moves `updatedAt` only once, as on the real platform. */
-const presentSecond = () => Math.floor(Date.now() / 1000);
+/** The current second. A second change within it keeps `updatedAt`, as on the real platform. */
+const currentSecond = () => Math.floor(Date.now() / 1000);
 
 /**
- * A way to the platform on which a product is edited at the moment it is first read, so that it cannot have settled.
- * @returns the address, and another edit of the same second
+ * A proxy that edits a product when it is first read, so that it cannot have settled.
+ * @returns the address, and a function for another edit in the same second
  */
 function editWhenRead(platform: StandIn, id: string) {
   let at: number | undefined;
   const { origin } = relay(platform, (document) => {
     if (at === undefined && document.includes("query ProductById")) {
-      at = presentSecond();
+      at = currentSecond();
       platform.catalog.touch(id, titled("First edit"), { at });
     }
     return document;
   });
-  const editAgain = () => platform.catalog.touch(id, titled("Second edit"), { at: at ?? presentSecond() });
+  const editAgain = () => platform.catalog.touch(id, titled("Second edit"), { at: at ?? currentSecond() });
   return { origin, editAgain };
 }
 
 const livePlatform = (options: Parameters<typeof startPlatform>[0]) => startPlatform({ now: Date.now, ...options });
 
 describe.each(engines)("on %s, two changes within one second of the platform's clock", (engine) => {
-  test("both arrive by catalog-sync, even when the first has been read before the second", async () => {
+  test("are both stored by catalog-sync, even when it reads the first one alone", async () => {
     const platform = livePlatform({ products: 3 });
     const environment = { ...environmentOf(platform), DATABASE_URL: await createStore(engine) };
     const service = await start({
@@ -83,7 +83,7 @@ describe.each(engines)("on %s, two changes within one second of the platform's c
     expect(await answerOf(service, id)).toContain("Second edit");
   });
 
-  test("both arrive by look-up, without any job", async () => {
+  test("are both stored by a lookup, without any job", async () => {
     const platform = livePlatform({ products: 3 });
     const [id = ""] = idsOf(platform);
     const { origin, editAgain } = editWhenRead(platform, id);
@@ -93,14 +93,14 @@ describe.each(engines)("on %s, two changes within one second of the platform's c
     await until("the second edit is served", async () => (await answerOf(service, id)).includes("Second edit"));
   });
 
-  test("never mix in one answer when the second comes between two pages", async () => {
+  test("never mix in one response when the second comes between two pages", async () => {
     const platform = livePlatform({ products: 1, specials: ["manyMetafields"] });
     const id = platform.catalog.idOfSpecial("manyMetafields");
     let at = 0;
     let edits = 0;
     const { origin } = relay(platform, (document) => {
       if (at === 0 && document.includes("query ProductById")) {
-        at = presentSecond();
+        at = currentSecond();
         platform.catalog.touch(id, titled("First edit"), { at });
       }
       if (document.includes("query VariantMetafieldsPage") && edits++ === 0) {
@@ -115,7 +115,7 @@ describe.each(engines)("on %s, two changes within one second of the platform's c
     expect(answer).toBe((await readAnswers(platform, [id])).get(id) ?? "");
   });
 
-  test("both arrive by catalog-reconcile when they come while the bulk runs read the catalog", async () => {
+  test("are both stored by catalog-reconcile during the bulk operations", async () => {
     const platform = livePlatform({ products: 3, bulk: { createdMs: 0, runningMs: 500 } });
     const environment = { ...environmentOf(platform), DATABASE_URL: await createStore(engine) };
     const service = await start({
@@ -127,7 +127,7 @@ describe.each(engines)("on %s, two changes within one second of the platform's c
     const [id = ""] = idsOf(platform);
     const { origin, editAgain } = editWhenRead(platform, id);
     const comparing = run("catalog-reconcile", { ...environment, SHOPIFY_API_URL: origin });
-    await until("both bulk runs have begun", () => platform.counters.bulkRuns === 2);
+    await until("both bulk operations have started", () => platform.counters.bulkRuns === 2);
     platform.catalog.touch(id, titled("Listed"));
     await until("the first edit is stored", async () => (await answerOf(service, id)).includes("First edit"));
     editAgain();
@@ -137,14 +137,14 @@ describe.each(engines)("on %s, two changes within one second of the platform's c
   });
 });
 
-describe("a product that never stops changing", () => {
-  test("is served as it was last read, and the run says that the next one reads it again", async () => {
+describe("a product that keeps changing", () => {
+  test("is served as last read, with a note that the next run reads it again", async () => {
     const platform = livePlatform({ products: 3 });
     const environment = { ...environmentOf(platform), DATABASE_URL: await createStore("sqlite") };
     const [id = ""] = idsOf(platform);
     let edits = 0;
     const editing = setInterval(
-      () => platform.catalog.touch(id, titled(`Edit ${++edits}`), { at: presentSecond() }),
+      () => platform.catalog.touch(id, titled(`Edit ${++edits}`), { at: currentSecond() }),
       100,
     );
     const { code, notes } = await run("catalog-sync", environment);
@@ -160,7 +160,7 @@ describe("a product that never stops changing", () => {
 });
 
 describe.each(engines)("on %s, removals", (engine) => {
-  test("are refused by every way when another shop answers than the one the products are from", async () => {
+  test("are refused by lookups and jobs when another shop answers", async () => {
     const platform = startPlatform({ products: 40 });
     const environment = { ...environmentOf(platform), DATABASE_URL: await createStore(engine), PRODUCT_MAX_AGE: "0" };
     expect((await run("catalog-reconcile", environment)).code).toBe(0);
@@ -183,7 +183,7 @@ describe.each(engines)("on %s, removals", (engine) => {
     expect(countOf(await statusesOf(again, ids), 200)).toBe(40);
   });
 
-  test("may follow the shop to another domain", async () => {
+  test("continue when the shop moves to another domain", async () => {
     const platform = startPlatform({ products: 3 });
     const environment = { ...environmentOf(platform), DATABASE_URL: await createStore(engine) };
     expect((await run("catalog-sync", environment)).code).toBe(0);
@@ -192,7 +192,7 @@ describe.each(engines)("on %s, removals", (engine) => {
     expect((await run("catalog-sync", there)).code).toBe(0);
   });
 
-  test("one by one stop at the share that may vanish, until the whole catalog has been compared", async () => {
+  test("one by one stop at the allowed share, until the next catalog-reconcile", async () => {
     const platform = startPlatform({ products: 40 });
     const environment = { ...environmentOf(platform), DATABASE_URL: await createStore(engine), PRODUCT_MAX_AGE: "0" };
     expect((await run("catalog-reconcile", environment)).code).toBe(0);
@@ -200,17 +200,19 @@ describe.each(engines)("on %s, removals", (engine) => {
     for (const id of ids) platform.catalog.remove(id);
     const service = await start(environment);
     await statusesOf(service, ids);
-    await until("the guard has spoken", () => service.log().includes("too many have been removed one by one"));
+    await until("the guard stops the removals", () =>
+      service.log().includes("too many products were removed one by one"),
+    );
     await until("all have been looked up", () => asked(platform, "ProductById") >= 40);
     await until("eight are removed", async () => countOf(await statusesOf(service, ids), 404) === 8);
     const [bold = ""] = await writeFiles(folder, {
       [`bold-${engine}.toml`]: "[jobs.catalog-reconcile]\nmax_removed_share = 1\n",
     });
     expect((await run("catalog-reconcile", { ...environment, PDS_CONFIG: bold })).code).toBe(0);
-    await until("all are gone", async () => countOf(await statusesOf(service, ids), 404) === 40);
+    await until("all are removed", async () => countOf(await statusesOf(service, ids), 404) === 40);
   });
 
-  test("of one in four are no accident in a shop of four", async () => {
+  test("of one in four are allowed in a shop of four", async () => {
     const platform = startPlatform({ products: 4 });
     const environment = { ...environmentOf(platform), DATABASE_URL: await createStore(engine) };
     expect((await run("catalog-reconcile", environment)).code).toBe(0);
@@ -222,7 +224,7 @@ describe.each(engines)("on %s, removals", (engine) => {
     expect(countOf(await statusesOf(service, idsOf(platform)), 200)).toBe(3);
   });
 
-  test("by an import of files are held back beyond the share, unless it is forced", async () => {
+  test("by an import of files fail beyond the allowed share, unless forced", async () => {
     const environment = { DATABASE_URL: await createStore(engine), SHOP_DOMAIN: shop };
     const products = Array.from({ length: 30 }, (_, index) => toProduct(index + 1));
     const toFile = async (name: string, count: number) =>
@@ -231,7 +233,7 @@ describe.each(engines)("on %s, removals", (engine) => {
     expect((await pds(["import", "products", all], environment)).code).toBe(0);
     const { code, stderr } = await pds(["import", "products", few], environment);
     expect(code).toBe(1);
-    expect(stderr).toContain("20 of 30 products would vanish, more than 20 %: nothing was changed");
+    expect(stderr).toContain("20 of 30 products would be removed, more than 20%: nothing was changed");
     const service = await start({ ...environment, MEMORY_MEGABYTES: "0" });
     expect(await statusOf(service, "30")).toBe(200);
     expect((await pds(["import", "products", few, "--force"], environment)).code).toBe(0);
@@ -239,10 +241,10 @@ describe.each(engines)("on %s, removals", (engine) => {
   });
 });
 
-describe.each(engines)("on %s, a product that shoppers may not see", (engine) => {
+describe.each(engines)("on %s, a hidden product", (engine) => {
   const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString().replace(/\.\d+Z$/, "+00:00");
 
-  test("is a 404 unless the settings say to serve all, and the import says how many there are", async () => {
+  test("is a 404 unless all are served, and the import counts them", async () => {
     const hidden = [
       { ...toProduct(2), status: "draft" },
       { ...toProduct(3), status: "archived" },
@@ -269,7 +271,7 @@ describe.each(engines)("on %s, a product that shoppers may not see", (engine) =>
     expect(await statusesOf(open, ["1", "2", "3", "4", "5"])).toEqual([200, 200, 200, 200, 200]);
   });
 
-  test("appears when the platform publishes it, and goes when it is taken back", async () => {
+  test("appears when it is published, and disappears when it is unpublished", async () => {
     const platform = startPlatform({ products: 30 });
     const { VISIBLE: _, ...rest } = environmentOf(platform);
     const environment = { ...rest, DATABASE_URL: await createStore(engine) };
@@ -282,7 +284,7 @@ describe.each(engines)("on %s, a product that shoppers may not see", (engine) =>
     const { code, notes } = await run("catalog-reconcile", environment);
     expect({ code, notes }).toEqual({
       code: 0,
-      notes: ["hidden products: 1 of 30, since they are drafts, archived, or not published"],
+      notes: ["hidden products: 1 of 30, because they are drafts, archived, or not published"],
     });
     const service = await start(environment);
     expect(await statusesOf(service, [id, unlisted])).toEqual([404, 200]);

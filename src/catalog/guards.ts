@@ -1,0 +1,40 @@
+import type { Database } from "../database/database.ts";
+import { exceedsShare } from "../database/product.ts";
+import { findOrSaveShop } from "../database/shop.ts";
+import { ServiceError } from "../errors.ts";
+import { pluralize } from "../format.ts";
+import type { Platform } from "../platforms/platform.ts";
+
+/**
+ * Checks that the stored products are from the shop that answered. The first shop that answers is
+ * remembered.
+ * @throws ServiceError `unavailable` for another shop
+ */
+export async function checkShop(database: Database, { settings }: Platform, shopId: string): Promise<void> {
+  const expected = await findOrSaveShop(database, shopId);
+  if (expected === shopId) return;
+  throw new ServiceError(
+    "unavailable",
+    `the platform answers as shop ${shopId}, but the stored products are from shop ${expected}: nothing was changed; ` +
+      `check ${settings}, or use an empty database for the other shop`,
+  );
+}
+
+/**
+ * Checks how many products a comparison of the whole catalog removes.
+ * @param maxShare share of the stored products, from 0 to 1
+ * @param override how to remove them anyway
+ * @throws ServiceError `invalid_input` when there are too many
+ */
+export function checkRemovals(removed: number, stored: number, maxShare: number, override: string): void {
+  if (!exceedsShare(removed, stored, maxShare)) return;
+  throw new ServiceError(
+    "invalid_input",
+    `${removed} of ${pluralize(stored, "product")} would be removed, more than ${Math.round(maxShare * 100)}%: ` +
+      `nothing was changed; if this is correct, ${override}`,
+  );
+}
+
+/** Why a product that the platform no longer has stays in the store; see `removeMissing`. */
+export const keptReason =
+  "no longer exists on the platform, but too many products were removed one by one: kept until the next catalog-reconcile";

@@ -1,0 +1,102 @@
+import { ServiceError } from "../errors.ts";
+import type { Id, Product } from "../model/product.ts";
+
+/**
+ * One shop on a commerce platform. The catalog knows a platform only through this interface, and
+ * every implementation passes `test/platforms/conformance.ts`. Its methods throw PlatformError when
+ * the platform does not answer, and the signal's reason or an AbortError when they are aborted.
+ */
+export interface Platform {
+  /** Address of the shop for people, without credentials. */
+  readonly source: string;
+  /** The settings that select the shop, for error messages: "SHOP_DOMAIN and the access token". */
+  readonly settings: string;
+  /** How long to wait before reading an unsettled product again. */
+  readonly settleMs: number;
+
+  readShop(signal: AbortSignal): Promise<Shop>;
+
+  /**
+   * Lists products by their last change, oldest first, in pages.
+   * @param sinceMs an instant by the platform's clock; undefined lists every product
+   */
+  listProducts(sinceMs: number | undefined, signal: AbortSignal): AsyncIterable<readonly ListedProduct[]>;
+
+  /**
+   * Reads the whole catalog at once, which is cheaper than reading each product.
+   * @param shop the result of a `readShop` just before: it dates the snapshot
+   * @throws BulkReadError when the products must be read one by one instead
+   */
+  readCatalog(shop: Shop, signal: AbortSignal): Promise<CatalogSnapshot>;
+
+  readProduct(id: bigint, options: ReadOptions): Promise<ProductReading>;
+}
+
+export interface Shop {
+  /** Stays the same when the shop's domain changes. */
+  readonly id: string;
+  /** IANA name, such as `America/New_York`. */
+  readonly timeZone: string;
+  /** When the shop was read, by the platform's clock: milliseconds since 1970. */
+  readonly readAtMs: number;
+}
+
+/** Enough of a product to tell whether it changed. */
+export interface ListedProduct {
+  readonly id: bigint;
+  readonly updatedAt: string;
+}
+
+export interface PlatformProduct {
+  readonly product: Product;
+  /**
+   * The platform's time of the last change: ISO 8601 in UTC, always to the same precision, so that
+   * text order is time order.
+   */
+  readonly updatedAt: string;
+  /**
+   * Whether a later change is certain to have a later `updatedAt`. A product that is read within
+   * `settleMs` of a change is not settled: it may change again within the same second.
+   */
+  readonly isSettled: boolean;
+}
+
+export interface ProductReading {
+  /** The shop that answered. */
+  readonly shopId: string;
+  /** Undefined when the shop has no such product. */
+  readonly found: PlatformProduct | undefined;
+}
+
+/** The whole catalog at one time. Disposing of it frees its disk space. */
+export interface CatalogSnapshot extends AsyncDisposable {
+  /** Every product, known before the first one is read. */
+  readonly ids: ReadonlySet<Id>;
+  /**
+   * A product that changed since this instant, by the platform's clock, may be missing or not
+   * settled.
+   */
+  readonly unsettledSinceMs: number;
+  /** Every product of `ids`, once. */
+  readProducts(): AsyncIterable<readonly PlatformProduct[]>;
+}
+
+/** A shopper waits for a `live` reading; a `sync` reading yields to it. */
+export type Priority = "live" | "sync";
+
+export interface ReadOptions {
+  readonly priority: Priority;
+  readonly signal: AbortSignal;
+}
+
+/** The platform did not answer, or refused the request. */
+export class PlatformError extends ServiceError {
+  constructor(message: string, options?: ErrorOptions) {
+    super("unavailable", message, options);
+  }
+}
+
+/**
+ * The platform cannot deliver the whole catalog at once; its products can still be read one by one.
+ */
+export class BulkReadError extends Error {}

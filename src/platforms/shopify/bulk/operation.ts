@@ -1,0 +1,86 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Log } from "../../../log.ts";
+import { BulkReadError } from "../../platform.ts";
+import type { RequestOptions, SendRequest } from "../client.ts";
+import { bulkQueries } from "../queries.ts";
+import { ShopifyError } from "../retry.ts";
+
+/** Where to download the result of a completed bulk operation. */
+export interface BulkResult {
+  /** Null when nothing matched. */
+  readonly url: string | null;
+  readonly bytes: number;
+  readonly objects: number;
+}
+
+interface Operation {
+  readonly id: string;
+  readonly status: string;
+  readonly errorCode?: string | null;
+  readonly objectCount?: string;
+  readonly fileSize?: string | null;
+  readonly url?: string | null;
+}
+
+interface RunResponse {
+  readonly bulkOperationRunQuery: {
+    readonly bulkOperation: Operation | null;
+    readonly userErrors: readonly { readonly code: string | null; readonly message: string }[];
+  };
+}
+
+const firstPollMs = 250;
+const maxPollMs = 10_000;
+/** Attempts to start while Shopify runs as many bulk operations as it allows. */
+const maxStarts = 10;
+const unfinished = new Set(["CREATED", "RUNNING", "CANCELING"]);
+
+/**
+ * Runs one of the bulk queries to completion.
+ * @throws BulkReadError when Shopify refuses the operation or it fails there; ShopifyError when a
+ *   request fails
+ */
+export async function runBulkOperation(
+  request: SendRequest,
+  name: keyof typeof bulkQueries,
+  options: RequestOptions,
+  log: Log,
+): Promise<BulkResult> {
+  const { id } = await startOperation(request, bulkQueries[name], options);
+  try {
+    for (let pollMs = firstPollMs; ; pollMs = Math.min(maxPollMs, pollMs * 1.5)) {
+      await sleep(pollMs, undefined, { signal: options.signal });
+      const { bulkOperation } = await request<{ bulkOperation: Operation | null }>("BulkOperation", { id }, options);
+      const { status = "GONE", errorCode, url = null, fileSize, objectCount } = bulkOperation ?? {};
+      if (status === "COMPLETED") return { url, bytes: Number(fileSize ?? 0), objects: Number(objectCount ?? 0) };
+      if (!unfinished.has(status))
+        throw new BulkReadError(`the bulk operation for ${name} ended as ${status} ${errorCode ?? ""}`.trim());
+      log.debug({ bulk: name, status, objectCount }, "bulk operation running");
+    }
+  } catch (error) {
+    // Without a caller it would only block other bulk operations of the shop.
+    if (!(error instanceof BulkReadError)) await cancelOperation(request, id, options);
+    throw error;
+  }
+}
+
+async function startOperation(request: SendRequest, query: string, options: RequestOptions): Promise<Operation> {
+  for (let start = 1; ; start++) {
+    const { bulkOperationRunQuery } = await request<RunResponse>("BulkRun", { query }, options).catch((error) => {
+      if (error instanceof ShopifyError && error.failure.kind === "graphql") throw new BulkReadError(error.message);
+      throw error;
+    });
+    const { bulkOperation, userErrors } = bulkOperationRunQuery;
+    if (bulkOperation !== null && userErrors.length === 0) return bulkOperation;
+    const [error] = userErrors;
+    if (error?.code !== "OPERATION_IN_PROGRESS" || start === maxStarts) {
+      throw new BulkReadError(`Shopify refused the bulk operation: ${error?.message ?? "no reason given"}`);
+    }
+    await sleep(maxPollMs, undefined, { signal: options.signal });
+  }
+}
+
+async function cancelOperation(request: SendRequest, id: string, { priority }: RequestOptions): Promise<void> {
+  const signal = AbortSignal.timeout(5000);
+  await request("BulkCancel", { id }, { priority, signal }).catch(() => undefined);
+}

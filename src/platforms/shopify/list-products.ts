@@ -1,0 +1,47 @@
+import type { ListedProduct } from "../platform.ts";
+import type { RequestOptions, SendRequest } from "./client.ts";
+import type { Page } from "./queries.ts";
+import { ShopifyError } from "./retry.ts";
+
+interface ListResponse {
+  readonly products: Page<{ readonly legacyResourceId: string; readonly updatedAt: string }>;
+}
+
+const pageSize = 250;
+/** Shopify ends a list after 25,000 objects; a new list continues where the last one ended. */
+const maxPages = 90;
+
+/** Lists products by their last change, oldest first; see `Platform.listProducts`. */
+export async function* listProducts(
+  request: SendRequest,
+  sinceMs: number | undefined,
+  options: RequestOptions,
+): AsyncGenerator<ListedProduct[]> {
+  let from = sinceMs === undefined ? undefined : toTimestamp(sinceMs);
+  for (;;) {
+    let last: string | undefined;
+    let after: string | null = null;
+    for (let page = 0; page < maxPages; page++) {
+      const query: string | null = from === undefined ? null : `updated_at:>='${from}'`;
+      const { products }: ListResponse = await request(
+        "ProductsUpdatedSince",
+        { query, first: pageSize, after },
+        options,
+      );
+      if (products.nodes.length > 0) {
+        yield products.nodes.map(({ legacyResourceId, updatedAt }) => ({ id: BigInt(legacyResourceId), updatedAt }));
+      }
+      last = products.nodes.at(-1)?.updatedAt ?? last;
+      if (!products.pageInfo.hasNextPage) return;
+      after = products.pageInfo.endCursor;
+    }
+    if (last === undefined || last === from) {
+      const message = "too many products changed in the same second to list them; run catalog-reconcile";
+      throw new ShopifyError("ProductsUpdatedSince", { kind: "graphql", codes: ["PAGINATION"], message });
+    }
+    from = last;
+  }
+}
+
+/** Shopify's timestamps have whole seconds. */
+const toTimestamp = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`;

@@ -1,0 +1,163 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ProductReading } from "../platform.ts";
+import type { RequestOptions, SendRequest } from "./client.ts";
+import { localTimeFormatter } from "./local-time.ts";
+import { toProduct } from "./mapping.ts";
+import type {
+  CompleteProduct,
+  CompleteVariant,
+  Page,
+  ShopifyImage,
+  ShopifyMedia,
+  ShopifyMetafield,
+  ShopifyProductCore,
+  ShopifyShop,
+  ShopifyVariant,
+} from "./queries.ts";
+import { ShopifyError } from "./retry.ts";
+
+/**
+ * `updatedAt` has whole seconds, so a product may change again without a later `updatedAt` until
+ * this long after a change.
+ */
+export const settleMs = 2000;
+
+interface FirstPages {
+  readonly shop: ShopifyShop;
+  readonly product:
+    | (ShopifyProductCore & {
+        readonly images: Page<ShopifyImage>;
+        readonly media: Page<ShopifyMedia>;
+        readonly metafields: Page<ShopifyMetafield>;
+        readonly variants: Page<PagedVariant>;
+      })
+    | null;
+}
+
+type PagedVariant = ShopifyVariant & { readonly metafields: Page<ShopifyMetafield> };
+
+/** Page sizes of the first request: enough for most products, at a cost of about 100 points. */
+const firstSizes = { images: 25, variants: 25, variantMetafields: 10, metafields: 25 };
+/** Page sizes of the requests that follow. */
+const nextSizes = { images: 250, variants: 50, variantMetafields: 25, metafields: 250 };
+
+/** Attempts to read a product that keeps changing. */
+const maxReadings = 4;
+
+/** The product changed between two of its pages, so they show different states. */
+class ChangedWhileRead extends Error {}
+
+/**
+ * Reads one product with all of its lists. One that takes several responses is read again until it
+ * is settled, because they may show different states; a single response always shows one.
+ * @throws ShopifyError when Shopify does not answer, or the product keeps changing
+ */
+export async function readProduct(request: SendRequest, id: bigint, options: RequestOptions): Promise<ProductReading> {
+  for (let reading = 1; reading <= maxReadings; reading++) {
+    try {
+      const { responses, ...read } = await readOnce(request, `gid://shopify/Product/${id}`, options);
+      if (read.found === undefined || read.found.isSettled || responses === 1) return read;
+      await sleep(settleMs, undefined, { signal: options.signal });
+    } catch (error) {
+      if (!(error instanceof ChangedWhileRead)) throw error;
+    }
+  }
+  const message = "the product keeps changing while it is read";
+  throw new ShopifyError("ProductById", { kind: "network", message });
+}
+
+async function readOnce(
+  request: SendRequest,
+  id: string,
+  options: RequestOptions,
+): Promise<ProductReading & { readonly responses: number }> {
+  let responses = 0;
+  let startedAtMs = Number.POSITIVE_INFINITY;
+  const onSentAt = (platformMs: number) => {
+    responses++;
+    startedAtMs = Math.min(startedAtMs, platformMs);
+  };
+  const { shop, product } = await request<FirstPages>("ProductById", { id, ...firstSizes }, { ...options, onSentAt });
+  if (product === null) return { shopId: shop.id, found: undefined, responses };
+  const complete = await completeProduct(request, id, product, { ...options, onSentAt });
+  return {
+    shopId: shop.id,
+    found: {
+      product: toProduct(complete, localTimeFormatter(shop.ianaTimezone)),
+      updatedAt: product.updatedAt,
+      isSettled: startedAtMs >= Date.parse(product.updatedAt) + settleMs,
+    },
+    responses,
+  };
+}
+
+/** Reads the pages that follow the first response. */
+async function completeProduct(
+  request: SendRequest,
+  id: string,
+  product: NonNullable<FirstPages["product"]>,
+  options: RequestOptions,
+): Promise<CompleteProduct> {
+  const { updatedAt } = product;
+  const readList = <Node>(operation: ProductPageOperation, field: string, page: Page<Node>, variables: object) =>
+    readRemaining(page, async (after) => {
+      type Response = { product: ({ updatedAt: string } & Record<string, Page<Node>>) | null };
+      const { product: next } = await request<Response>(operation, { id, after, ...variables }, options);
+      if (next === null || next.updatedAt !== updatedAt) throw new ChangedWhileRead();
+      return next[field] as Page<Node>;
+    });
+
+  const images = await readList("ProductImagesPage", "images", product.images, { first: nextSizes.images });
+  const media = await readList("ProductMediaPage", "media", product.media, { first: nextSizes.images });
+  const metafields = await readList("ProductMetafieldsPage", "metafields", product.metafields, {
+    first: nextSizes.metafields,
+  });
+  const variants = await readList("ProductVariantsPage", "variants", product.variants, {
+    first: nextSizes.variants,
+    variantMetafields: nextSizes.variantMetafields,
+  });
+  return {
+    ...product,
+    images,
+    media,
+    metafields,
+    variants: await completeVariants(request, product, variants, options),
+  };
+}
+
+type ProductPageOperation = "ProductImagesPage" | "ProductMediaPage" | "ProductMetafieldsPage" | "ProductVariantsPage";
+
+async function completeVariants(
+  request: SendRequest,
+  { id: productId, updatedAt }: ShopifyProductCore,
+  variants: readonly PagedVariant[],
+  options: RequestOptions,
+): Promise<CompleteVariant[]> {
+  type Response = {
+    product: { updatedAt: string } | null;
+    productVariant: { metafields: Page<ShopifyMetafield> } | null;
+  };
+  const complete: CompleteVariant[] = [];
+  for (const variant of variants) {
+    const metafields = await readRemaining(variant.metafields, async (after) => {
+      const variables = { id: variant.id, productId, first: nextSizes.metafields, after };
+      const { product, productVariant } = await request<Response>("VariantMetafieldsPage", variables, options);
+      if (product?.updatedAt !== updatedAt || productVariant === null) throw new ChangedWhileRead();
+      return productVariant.metafields;
+    });
+    complete.push({ ...variant, metafields });
+  }
+  return complete;
+}
+
+async function readRemaining<Node>(
+  first: Page<Node>,
+  next: (after: string | null) => Promise<Page<Node>>,
+): Promise<Node[]> {
+  const nodes = [...first.nodes];
+  for (let page = first; page.pageInfo.hasNextPage; ) {
+    page = await next(page.pageInfo.endCursor);
+    nodes.push(...page.nodes);
+  }
+  return nodes;
+}

@@ -1,0 +1,87 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import pino from "pino";
+import { ProductLookup } from "../../src/catalog/lookup.ts";
+import { catalogReconcile } from "../../src/catalog/reconcile.ts";
+import { catalogSync } from "../../src/catalog/sync.ts";
+import { ConcurrencyLimiter } from "../../src/concurrency-limiter.ts";
+import { closeDatabase, openDatabase } from "../../src/database/index.ts";
+import { findProduct } from "../../src/database/product.ts";
+import { Reporter, type Work } from "../../src/jobs/work.ts";
+import { toJson } from "../../src/json.ts";
+import { toProduct } from "../support/catalog.ts";
+import { createFilePlatform } from "../support/file-platform.ts";
+import { createStore, temporaryFolder } from "../support/pds.ts";
+
+const log = pino({ level: "silent" });
+
+describe.each([
+  ["with bulk reads", true],
+  ["without bulk reads", false],
+])("the catalog of a platform of product files, %s", async (_, hasBulk) => {
+  const path = join(await temporaryFolder(), "products.ndjson");
+  const write = (titles: Readonly<Record<number, string>>) => {
+    const products = Object.entries(titles).map(([id, title]) => toProduct(Number(id), { title }));
+    return writeFile(path, products.map(toJson).join("\n"));
+  };
+  const platform = createFilePlatform(path, { hasBulk });
+  const database = await openDatabase(await createStore("sqlite"));
+  afterAll(() => closeDatabase(database));
+
+  const run = async (work: Work) => {
+    const reporter = new Reporter();
+    const signal = AbortSignal.timeout(30_000);
+    await work({ database, isDryRun: false, brand: "acme", reporter, signal });
+    return { counts: reporter.counts, notes: reporter.report.notes };
+  };
+  const sync = () => run(catalogSync(platform, 0.2));
+  const reconcile = () => run(catalogReconcile(platform, { maxRemovedShare: 0.2, visible: "all" }, log));
+  const storedTitle = async (id: bigint) => {
+    const found = await findProduct(database, id);
+    return found && (JSON.parse(new TextDecoder().decode(found.document)) as { title: string }).title;
+  };
+  const fallback = hasBulk ? [] : ["the file is not read at once; reading all products one by one instead"];
+
+  test("is synced", async () => {
+    await write({ 1: "One", 2: "Two", 3: "Three" });
+    expect(await sync()).toEqual({ counts: 3, notes: [] });
+    expect(await sync()).toEqual({ counts: 0, notes: [] });
+    expect(await storedTitle(2n)).toBe("Two");
+  });
+
+  test("is reconciled, with edits that moved no timestamp, and removals", async () => {
+    await write({ 1: "One", 2: "Second", 4: "Four" });
+    const { counts, notes } = await reconcile();
+    // Without bulk reads every product is written again.
+    expect(counts).toBe(hasBulk ? 2 : 3);
+    expect(notes).toEqual([...fallback, "removed 1 product that the platform no longer has"]);
+    expect(await Promise.all([1n, 2n, 3n, 4n].map(storedTitle))).toEqual(["One", "Second", undefined, "Four"]);
+  });
+
+  test("is looked up live", async () => {
+    await write({ 1: "One", 5: "Five" });
+    const lookup = new ProductLookup({
+      findStored: (id) => findProduct(database, id),
+      writer: database,
+      platform,
+      limiter: new ConcurrencyLimiter({ name: "test", inside: 1, waiting: 1, patienceMs: 5000, refusal: "No." }),
+      log,
+      perMinute: 10,
+      maxAgeS: 60,
+      maxRemovedShare: 0.2,
+    });
+    expect(await lookup.find(5n)).toMatchObject({ tag: expect.any(String) });
+    expect(await storedTitle(5n)).toBe("Five");
+    expect(await lookup.find(6n)).toBeUndefined();
+  });
+
+  test("is not taken from another shop", async () => {
+    const readShop = async (signal: AbortSignal) => ({ ...(await platform.readShop(signal)), id: "other" });
+    const other = { ...platform, readShop };
+    await expect(run(catalogSync(other, 0.2))).rejects.toThrow(
+      "the platform answers as shop other, but the stored products are from shop files: nothing was changed; " +
+        "check the product file, or use an empty database for the other shop",
+    );
+  });
+});

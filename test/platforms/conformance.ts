@@ -1,0 +1,190 @@
+import { describe, expect, test } from "bun:test";
+import { productSchema } from "../../src/model/product.ts";
+import {
+  BulkReadError,
+  type ListedProduct,
+  type Platform,
+  PlatformError,
+  type PlatformProduct,
+} from "../../src/platforms/platform.ts";
+
+/**
+ * A platform under test, and the means to change what it sells. All products were last changed over
+ * a minute ago.
+ */
+export interface PlatformFixture {
+  readonly platform: Platform;
+  /** Whether it reads the whole catalog at once. */
+  readonly hasBulk: boolean;
+  /** Identifiers of the products that it has now: at least three, one of them beyond 2^53. */
+  ids(): string[];
+  /** Changes a product's title now. */
+  edit(id: string, title: string): Promise<unknown> | unknown;
+  remove(id: string): Promise<unknown> | unknown;
+  /** Makes every request fail permanently until the returned function is called. */
+  fail(): Promise<() => unknown> | (() => unknown);
+}
+
+const unknownId = 4_611_686_018_427_387_904n;
+const signal = AbortSignal.timeout(60_000);
+const live = { priority: "live", signal } as const;
+
+async function listAll(platform: Platform, sinceMs?: number): Promise<ListedProduct[]> {
+  const listed: ListedProduct[] = [];
+  for await (const page of platform.listProducts(sinceMs, signal)) listed.push(...page);
+  return listed;
+}
+
+const idsOf = (listed: readonly ListedProduct[]) => listed.map(({ id }) => `${id}`);
+
+/** The whole catalog by product id; undefined when the platform cannot read it at once. */
+async function readWhole(platform: Platform) {
+  const shop = await platform.readShop(signal);
+  const snapshot = await platform.readCatalog(shop, signal).catch((error: Error) => {
+    expect(error).toBeInstanceOf(BulkReadError);
+    return undefined;
+  });
+  if (snapshot === undefined) return undefined;
+  await using _ = snapshot;
+  const products = new Map<string, PlatformProduct>();
+  for await (const batch of snapshot.readProducts()) {
+    for (const read of batch) products.set(`${read.product.id}`, read);
+  }
+  return { ids: [...snapshot.ids].map(String), unsettledSinceMs: snapshot.unsettledSinceMs, products };
+}
+
+/** Every way to ask a platform something. */
+const requests: Record<string, (platform: Platform, signal: AbortSignal) => Promise<unknown>> = {
+  readShop: (platform, signal) => platform.readShop(signal),
+  listProducts: (platform, signal) => Array.fromAsync(platform.listProducts(undefined, signal)),
+  readCatalog: (platform, signal) =>
+    platform.readCatalog({ id: "any", timeZone: "UTC", readAtMs: Date.now() }, signal).catch((error) => {
+      // A platform may answer a failed bulk read so that the products are read one by one instead.
+      if (error instanceof BulkReadError) return platform.readProduct(unknownId, { priority: "sync", signal });
+      throw error;
+    }),
+  readProduct: (platform, signal) => platform.readProduct(unknownId, { priority: "sync", signal }),
+};
+
+const rejection = (promise: Promise<unknown>) =>
+  promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+
+type Expectation = (fixture: PlatformFixture) => Promise<void>;
+
+/**
+ * What every implementation of Platform must do. Expectations run in order and share one fixture.
+ */
+const expectations: Record<string, Expectation> = {
+  "names its shop and its settings for people": async ({ platform }) => {
+    expect(platform.source).not.toBe("");
+    expect(platform.settings).not.toBe("");
+  },
+
+  "identifies the shop, its time zone, and the platform's time": async ({ platform }) => {
+    const shop = await platform.readShop(signal);
+    expect(shop.id).not.toBe("");
+    expect(() => new Intl.DateTimeFormat("en-US", { timeZone: shop.timeZone })).not.toThrow();
+    expect(Math.abs(shop.readAtMs - Date.now())).toBeLessThan(5000);
+    expect((await platform.readShop(signal)).id).toBe(shop.id);
+  },
+
+  "lists every product once, the oldest change first": async ({ platform, ids }) => {
+    const listed = await listAll(platform);
+    expect(idsOf(listed).toSorted()).toEqual(ids().toSorted());
+    const times = listed.map(({ updatedAt }) => updatedAt);
+    expect(times).toEqual(times.toSorted());
+    expect(new Set(times.map((time) => time.replaceAll(/\d/g, "0"))).size).toBe(1);
+    expect(times.every((time) => time.endsWith("Z") && !Number.isNaN(Date.parse(time)))).toBe(true);
+  },
+
+  "reads a product in the contract's shape, from the shop that it names": async ({ platform }) => {
+    const { id: shopId } = await platform.readShop(signal);
+    for (const { id, updatedAt } of await listAll(platform)) {
+      const { found, ...reading } = await platform.readProduct(id, live);
+      expect(reading.shopId).toBe(shopId);
+      expect(productSchema.safeParse(found?.product).error?.issues).toBeUndefined();
+      expect(`${found?.product.id}`).toBe(`${id}`);
+      expect(found).toMatchObject({ updatedAt, isSettled: true });
+      expect(Date.parse(found?.product.updated_at ?? "")).toBe(Date.parse(updatedAt));
+    }
+  },
+
+  "reads identifiers beyond 2^53 exactly": async ({ platform, ids }) => {
+    const huge = ids().find((id) => BigInt(id) > BigInt(Number.MAX_SAFE_INTEGER)) ?? "";
+    expect((await platform.readProduct(BigInt(huge), live)).found?.product.id).toBe(BigInt(huge));
+  },
+
+  "finds nothing for an unknown identifier": async ({ platform }) => {
+    expect((await platform.readProduct(unknownId, live)).found).toBeUndefined();
+  },
+
+  "reads the whole catalog as it reads each product, or refuses": async ({ platform, hasBulk, ids }) => {
+    const whole = await readWhole(platform);
+    expect(whole !== undefined).toBe(hasBulk);
+    if (whole === undefined) return;
+    expect(whole.ids.toSorted()).toEqual(ids().toSorted());
+    expect([...whole.products.keys()].toSorted()).toEqual(ids().toSorted());
+    for (const [id, read] of whole.products) {
+      expect(read).toEqual((await platform.readProduct(BigInt(id), live)).found as PlatformProduct);
+    }
+  },
+
+  "lists a change, which settles within three waits of settleMs": async ({ platform, ids, edit }) => {
+    const [id = ""] = ids();
+    const beforeMs = Math.floor(Date.now() / 1000) * 1000;
+    await edit(id, "Edited");
+    let { found } = await platform.readProduct(BigInt(id), live);
+    expect(found?.isSettled).toBe(false);
+    expect(idsOf(await listAll(platform, beforeMs))).toEqual([id]);
+    for (let wait = 1; wait <= 3 && !found?.isSettled; wait++) {
+      await Bun.sleep(platform.settleMs);
+      ({ found } = await platform.readProduct(BigInt(id), live));
+    }
+    expect([found?.isSettled, found?.product.title]).toEqual([true, "Edited"]);
+  },
+
+  "reports a change as unsettled when it reads the whole catalog": async ({ platform, ids, edit }) => {
+    const [, id = ""] = ids();
+    await edit(id, "Edited again");
+    const whole = await readWhole(platform);
+    if (whole === undefined) return;
+    expect(whole.products.get(id)?.isSettled ?? false).toBe(false);
+    expect(idsOf(await listAll(platform, whole.unsettledSinceMs))).toContain(id);
+  },
+
+  "forgets a product that was removed": async ({ platform, ids, remove }) => {
+    const [, , id = ""] = ids();
+    await remove(id);
+    expect((await platform.readProduct(BigInt(id), live)).found).toBeUndefined();
+    expect(idsOf(await listAll(platform))).not.toContain(id);
+    const whole = await readWhole(platform);
+    if (whole !== undefined) expect(whole.ids).not.toContain(id);
+  },
+
+  "stops when it is aborted, which is not the platform's failure": async ({ platform }) => {
+    for (const [name, request] of Object.entries(requests)) {
+      const error = await rejection(request(platform, AbortSignal.abort(new Error("stopped"))));
+      expect([name, (error as Error | undefined)?.message]).toEqual([name, "stopped"]);
+      expect(error).not.toBeInstanceOf(PlatformError);
+    }
+  },
+
+  "reports a failed request as PlatformError": async ({ platform, fail }) => {
+    const recover = await fail();
+    for (const [name, request] of Object.entries(requests)) {
+      expect([name, await rejection(request(platform, signal))]).toEqual([name, expect.any(PlatformError)]);
+    }
+    await recover();
+    expect(await listAll(platform)).not.toEqual([]);
+  },
+};
+
+/** Checks an implementation of Platform against every expectation. */
+export function testPlatform(name: string, fixture: PlatformFixture): void {
+  describe(`platform ${name}`, () => {
+    test.each(Object.entries(expectations))("%s", (_, expectation) => expectation(fixture), 30_000);
+  });
+}

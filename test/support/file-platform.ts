@@ -1,0 +1,77 @@
+import { readProducts } from "../../src/catalog/product-files.ts";
+import { toId } from "../../src/model/product.ts";
+import {
+  BulkReadError,
+  type ListedProduct,
+  type Platform,
+  PlatformError,
+  type PlatformProduct,
+} from "../../src/platforms/platform.ts";
+
+/**
+ * Timestamps have whole seconds: a product may change again within the second of its last change.
+ */
+const settleMs = 1000;
+
+/**
+ * A platform whose catalog is a product file: the second implementation, which shows that the
+ * catalog depends only on the interface.
+ */
+export function createFilePlatform(path: string, { hasBulk = true } = {}): Platform {
+  const shopId = "files";
+
+  const readAll = async (signal: AbortSignal): Promise<PlatformProduct[]> => {
+    signal.throwIfAborted();
+    const readAtMs = Date.now();
+    const products: PlatformProduct[] = [];
+    try {
+      for await (const document of readProducts([path])) {
+        if ("rejected" in document) throw new Error(document.rejected[0]?.reason);
+        const { product } = document;
+        const updatedAtMs = Date.parse(product.updated_at);
+        const updatedAt = `${new Date(updatedAtMs).toISOString().slice(0, 19)}Z`;
+        products.push({ product, updatedAt, isSettled: readAtMs >= updatedAtMs + settleMs });
+      }
+    } catch (cause) {
+      throw new PlatformError(`${path} cannot be read`, { cause });
+    }
+    return products.toSorted((a, b) => (a.updatedAt < b.updatedAt ? -1 : 1));
+  };
+
+  async function* listProducts(sinceMs: number | undefined, signal: AbortSignal): AsyncGenerator<ListedProduct[]> {
+    const products = await readAll(signal);
+    yield products
+      .filter(({ updatedAt }) => sinceMs === undefined || Date.parse(updatedAt) >= Math.floor(sinceMs / 1000) * 1000)
+      .map(({ product, updatedAt }) => ({ id: BigInt(product.id), updatedAt }));
+  }
+
+  return {
+    source: path,
+    settings: "the product file",
+    settleMs,
+    async readShop(signal) {
+      const readAtMs = Date.now();
+      await readAll(signal);
+      return { id: shopId, timeZone: "UTC", readAtMs };
+    },
+    listProducts,
+    async readCatalog({ readAtMs }, signal) {
+      const products = await readAll(signal);
+      if (!hasBulk) throw new BulkReadError("the file is not read at once");
+      const unsettledSinceMs = readAtMs - settleMs;
+      const isSettled = ({ updatedAt }: PlatformProduct) => Date.parse(updatedAt) < unsettledSinceMs;
+      return {
+        ids: new Set(products.map(({ product }) => toId(`${product.id}`))),
+        unsettledSinceMs,
+        async *readProducts() {
+          yield products.map((product) => ({ ...product, isSettled: isSettled(product) }));
+        },
+        [Symbol.asyncDispose]: async () => {},
+      };
+    },
+    async readProduct(id, { signal }) {
+      const products = await readAll(signal);
+      return { shopId, found: products.find(({ product }) => BigInt(product.id) === id) };
+    },
+  };
+}
