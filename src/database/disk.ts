@@ -5,7 +5,7 @@ import type { Database } from "./database.ts";
 const maxAttempts = 3;
 const pauseMs = 100;
 
-/** Retries work that must succeed even on a full disk, and frees the space of the log before. */
+/** Retries work that must succeed even on a full disk, after freeing the space of the log. */
 export async function retryWhenDiskFull<T>({ sql, engine }: Database, work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -70,7 +70,7 @@ export interface RunEnd {
   readonly report?: ImportReport;
 }
 
-/** History, console, and log show what is stored. */
+/** Credentials are never stored, because history, console, and log show these texts. */
 const hide = (text: string | null | undefined) => (text == null ? null : hideCredentials(text));
 
 /** Records how a run ended, which adds it to the history. A run that has ended stays unchanged. */

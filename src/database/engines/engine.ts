@@ -80,7 +80,3 @@ export interface Engine {
   readonly isDiskFull: (error: unknown) => boolean;
   readonly isTableMissing: (error: unknown) => boolean;
 }
-
-/** The `code` or `errno` of an error, as text. */
-export const fieldOf = (error: unknown, field: "code" | "errno"): string =>
-  `${(error as Partial<Record<typeof field, unknown>> | null)?.[field]}`;

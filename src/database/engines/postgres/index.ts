@@ -1,5 +1,5 @@
 import { SQL } from "bun";
-import { type Connections, type Engine, fieldOf, type LockName, type Purpose, type Value } from "../engine.ts";
+import type { Connections, Engine, LockName, Purpose, Value } from "../engine.ts";
 import { loadByCopy } from "./copy.ts";
 import { initial } from "./migrations/2026-11-22-initial.ts";
 
@@ -13,6 +13,8 @@ const lockKeys: Readonly<Record<LockName, number>> = {
 };
 
 const toText = (instant: string) => `to_char((${instant}) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+
+const sqlStateOf = (error: unknown) => (error as { errno?: unknown }).errno;
 
 /** PostgreSQL: a server that several replicas share. */
 export const postgres: Engine = {
@@ -46,9 +48,9 @@ export const postgres: Engine = {
   isStoreError: (error) => error instanceof SQL.SQLError,
   isBusy: () => false,
   // disk_full
-  isDiskFull: (error) => fieldOf(error, "errno") === "53100",
+  isDiskFull: (error) => sqlStateOf(error) === "53100",
   // undefined_table
-  isTableMissing: (error) => fieldOf(error, "errno") === "42P01",
+  isTableMissing: (error) => sqlStateOf(error) === "42P01",
 };
 
 function connect(url: string, purpose: Purpose): Connections {
