@@ -4,7 +4,7 @@ import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { ServiceError } from "./errors.ts";
 
-const kinds = ["feed", "bulk"] as const;
+const kinds = ["feed", "bulk", "import"] as const;
 
 /** A folder for downloads; one that a killed process left behind is removed by the next process that makes one. */
 export interface TemporaryFolder {

@@ -21,6 +21,18 @@ export async function checkShop(database: Database, { settings }: Platform, shop
 }
 
 /**
+ * Checks that one shop answers for a whole run, though the address may lead to another one by now.
+ * @throws ServiceError `unavailable` for another shop
+ */
+export function checkSameShop({ settings }: Platform, expected: string, shopId: string): void {
+  if (expected === shopId) return;
+  throw new ServiceError(
+    "unavailable",
+    `the platform answered as shop ${expected}, and then as shop ${shopId}: stopped; check ${settings}`,
+  );
+}
+
+/**
  * Checks how many products a comparison of the whole catalog removes.
  * @param maxShare share of the stored products, from 0 to 1
  * @param override how to remove them anyway

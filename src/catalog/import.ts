@@ -1,8 +1,10 @@
 import type { Config } from "../config/index.ts";
-import { replaceProducts, type StoredProduct, toStoredProduct } from "../database/product.ts";
+import type { Database } from "../database/database.ts";
+import { listProductIds, replaceProducts, type StoredProduct, toStoredProduct } from "../database/product.ts";
 import type { Reporter, Work } from "../jobs/work.ts";
 import { checkRemovals } from "./guards.ts";
 import { readProducts } from "./product-files.ts";
+import { stageBatches } from "./staged-batches.ts";
 import { hiddenNotes } from "./visibility.ts";
 
 const batchSize = 100;
@@ -22,10 +24,27 @@ export function catalogImport(files: readonly string[], { visible, maxRemovedSha
   const mayRemove = (removed: number, stored: number) => checkRemovals(removed, stored, maxRemovedShare, override);
   return async ({ database, isDryRun, reporter, signal }) => {
     const batches = readBatches(files, visible, reporter, signal);
-    if (database !== undefined && !isDryRun) await replaceProducts(database, batches, mayRemove);
-    else while (!(await batches.next()).done);
+    if (database === undefined || isDryRun) await checkOnly(batches, database, mayRemove);
+    else {
+      // A transaction keeps other jobs from writing to some stores, so it must not wait for a file.
+      await using staged = await stageBatches(batches);
+      await replaceProducts(database, staged.read(), mayRemove);
+    }
     reporter.acceptAll();
   };
+}
+
+/** @param database undefined when there is no store yet */
+async function checkOnly(
+  batches: AsyncIterable<readonly StoredProduct[]>,
+  database: Database | undefined,
+  mayRemove: (removed: number, stored: number) => void,
+): Promise<void> {
+  const kept = new Set<string>();
+  for await (const batch of batches) for (const { id } of batch) kept.add(`${id}`);
+  if (database === undefined) return;
+  const stored = await listProductIds(database);
+  mayRemove(stored.filter((id) => !kept.has(id)).length, stored.length);
 }
 
 async function* readBatches(

@@ -23,8 +23,8 @@ import {
   type Platform,
   type Shop,
 } from "../platforms/platform.ts";
-import { checkRemovals, checkShop } from "./guards.ts";
-import { type SyncContext, syncChangedSince, syncProducts } from "./sync.ts";
+import { checkRemovals, checkSameShop, checkShop } from "./guards.ts";
+import { findUnsynced, type SyncContext, syncProducts } from "./sync.ts";
 import { hiddenNotes } from "./visibility.ts";
 
 export interface ReconcileOptions {
@@ -54,7 +54,8 @@ export function catalogReconcile(platform: Platform, { maxRemovedShare, visible 
     await checkShop(database, platform, shop.id);
     const startedAt = await readNow(database);
     const storedBefore = new Set((await listProductIds(database)).map(toId));
-    const context = { database, platform, reporter, signal, maxRemovedShare, startedAt, storedBefore, log };
+    const shopId = shop.id;
+    const context = { database, platform, shopId, reporter, signal, maxRemovedShare, startedAt, storedBefore, log };
     await using snapshot = await readCatalog(shop, context);
     if (snapshot === undefined) await compareOneByOne(context);
     else await compareWith(snapshot, context);
@@ -81,14 +82,32 @@ async function readCatalog(
 }
 
 async function compareWith(snapshot: CatalogSnapshot, context: ReconcileContext): Promise<void> {
+  const { database, platform, shopId, signal, log, reporter } = context;
+  checkSameShop(platform, shopId, (await platform.readShop(signal)).id);
   const missing = await findMissing(snapshot.ids, context);
+  const changing = await listChangedSince(snapshot.unsettledSinceMs, context);
   const startedMs = performance.now();
-  await writeChanged(snapshot, context);
+  await writeChanged(snapshot, new Set(changing.map(({ id }) => id)), context);
   await removeMissingProducts(missing, context);
-  await syncChangedSince(snapshot.unsettledSinceMs, context);
-  const { log, reporter } = context;
+  const failed = await syncProducts(await findUnsynced(database, changing), context);
+  if (failed > 0) {
+    throw new ServiceError(
+      "unavailable",
+      `${pluralize(failed, "product")} could not be read; the next run tries again`,
+    );
+  }
   const writeMs = Math.round(performance.now() - startedMs);
   log.info({ products: snapshot.ids.size, written: reporter.report.accepted, writeMs }, "catalog compared");
+}
+
+/**
+ * Products that changed while the snapshot was taken, which may hold half of a change. They are
+ * listed before anything is written, so that none of them is.
+ */
+async function listChangedSince(sinceMs: number, { platform, signal }: ReconcileContext): Promise<ListedProduct[]> {
+  const changed: ListedProduct[] = [];
+  for await (const page of platform.listProducts(sinceMs, signal)) changed.push(...page);
+  return changed;
 }
 
 /** Lists all products before it changes any, so that the removals are known first. */
@@ -131,14 +150,15 @@ async function removeMissingProducts(
   }
 }
 
-/** Products that are not settled are skipped here and read one by one afterward. */
+/** Products that are not settled or still changing are skipped here and read one by one afterward. */
 async function writeChanged(
   snapshot: CatalogSnapshot,
+  changing: ReadonlySet<bigint>,
   { database, reporter, signal, startedAt, storedBefore }: ReconcileContext,
 ): Promise<void> {
   for await (const products of snapshot.readProducts()) {
     signal.throwIfAborted();
-    const settled = products.filter(({ isSettled }) => isSettled);
+    const settled = products.filter(({ product, isSettled }) => isSettled && !changing.has(BigInt(product.id)));
     const stored = settled.map(({ product, updatedAt }) => toStoredProduct(product, updatedAt));
     reporter.accept(await saveProducts(database, await findChanged(database, stored, storedBefore), startedAt));
   }

@@ -12,7 +12,7 @@ import { ServiceError } from "../errors.ts";
 import { pluralize } from "../format.ts";
 import type { Reporter, Work } from "../jobs/work.ts";
 import { type ListedProduct, type Platform, PlatformError } from "../platforms/platform.ts";
-import { checkShop, keptReason } from "./guards.ts";
+import { checkSameShop, checkShop, keptReason } from "./guards.ts";
 
 /** How far before its cursor a run starts, because changes may become visible out of order. */
 const overlapMs = 2 * 60_000;
@@ -24,6 +24,8 @@ const maxReadings = 4;
 export interface SyncContext {
   readonly database: Database;
   readonly platform: Platform;
+  /** The shop that every reading must come from. */
+  readonly shopId: string;
   readonly reporter: Reporter;
   readonly signal: AbortSignal;
   /** Share of the stored products, from 0 to 1, that may be removed one by one. */
@@ -37,11 +39,11 @@ export interface SyncContext {
 export function catalogSync(platform: Platform, maxRemovedShare: number): Work {
   return async ({ database, reporter, signal }) => {
     if (database === undefined) return;
-    const { id } = await platform.readShop(signal);
-    await checkShop(database, platform, id);
+    const { id: shopId } = await platform.readShop(signal);
+    await checkShop(database, platform, shopId);
     const cursor = await findCursor(database, "catalog-sync");
     const sinceMs = cursor === undefined ? undefined : Date.parse(cursor) - overlapMs;
-    await syncChangedSince(sinceMs, { database, platform, reporter, signal, maxRemovedShare }, (updatedAt) =>
+    await syncChangedSince(sinceMs, { database, platform, shopId, reporter, signal, maxRemovedShare }, (updatedAt) =>
       saveCursor(database, "catalog-sync", updatedAt),
     );
   };
@@ -53,24 +55,24 @@ export function catalogSync(platform: Platform, maxRemovedShare: number): Work {
  *   the next run must return to that product
  * @throws ServiceError `unavailable` when a product could not be read
  */
-export async function syncChangedSince(
+async function syncChangedSince(
   sinceMs: number | undefined,
   context: SyncContext,
-  onPage?: (updatedAt: string) => Promise<void>,
+  onPage: (updatedAt: string) => Promise<void>,
 ): Promise<void> {
   const { database, platform, signal } = context;
   let failed = 0;
   for await (const page of platform.listProducts(sinceMs, signal)) {
-    failed += await syncProducts(await findChanged(database, page), context);
+    failed += await syncProducts(await findUnsynced(database, page), context);
     const last = page.at(-1);
-    if (failed === 0 && last !== undefined) await onPage?.(last.updatedAt);
+    if (failed === 0 && last !== undefined) await onPage(last.updatedAt);
   }
   if (failed === 0) return;
   throw new ServiceError("unavailable", `${pluralize(failed, "product")} could not be read; the next run tries again`);
 }
 
 /** The products that are not stored in their listed state. */
-async function findChanged(database: Database, page: readonly ListedProduct[]): Promise<ListedProduct[]> {
+export async function findUnsynced(database: Database, page: readonly ListedProduct[]): Promise<ListedProduct[]> {
   const states = await listProductStates(
     database,
     page.map(({ id }) => id),
@@ -115,10 +117,11 @@ export async function syncProducts(products: readonly ListedProduct[], context: 
 async function syncProduct(
   id: bigint,
   written: Set<bigint>,
-  { database, platform, reporter, signal, maxRemovedShare }: SyncContext,
+  { database, platform, shopId, reporter, signal, maxRemovedShare }: SyncContext,
 ): Promise<"done" | "unsettled" | "failed"> {
   try {
-    const { found } = await platform.readProduct(id, { priority: "sync", signal });
+    const { shopId: readFrom, found } = await platform.readProduct(id, { priority: "sync", signal });
+    checkSameShop(platform, shopId, readFrom);
     if (found === undefined) {
       if (!(await removeMissing(database, id, maxRemovedShare))) reporter.note(`product ${id} ${keptReason}`);
       return "done";

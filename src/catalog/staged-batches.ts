@@ -1,0 +1,43 @@
+import { join } from "node:path";
+import type { StoredProduct } from "../database/product.ts";
+import { createTemporaryFolder, TemporaryFile } from "../temporary-folder.ts";
+
+/** Batches of products in a temporary file, in their order. Disposing of them removes the file. */
+export interface StagedBatches extends AsyncDisposable {
+  read(): AsyncGenerator<StoredProduct[]>;
+}
+
+type StagedProduct = Omit<StoredProduct, "id"> & { readonly id: string };
+
+/**
+ * Reads every batch to its end before the first one is used.
+ * @throws what the source throws, and ServiceError `unavailable` when the disk is full
+ */
+export async function stageBatches(batches: AsyncIterable<readonly StoredProduct[]>): Promise<StagedBatches> {
+  const folder = await createTemporaryFolder("import");
+  const path = join(folder.path, "products.json");
+  /** Where each batch ends, in bytes. */
+  const ends: number[] = [];
+  try {
+    using file = new TemporaryFile(path);
+    for await (const batch of batches) {
+      const bytes = Buffer.from(JSON.stringify(batch.map((product) => ({ ...product, id: `${product.id}` }))));
+      file.write(bytes);
+      ends.push((ends.at(-1) ?? 0) + bytes.length);
+    }
+  } catch (error) {
+    await folder.remove();
+    throw error;
+  }
+  return {
+    async *read() {
+      let start = 0;
+      for (const end of ends) {
+        const products = (await Bun.file(path).slice(start, end).json()) as StagedProduct[];
+        yield products.map((product) => ({ ...product, id: BigInt(product.id) }));
+        start = end;
+      }
+    },
+    [Symbol.asyncDispose]: () => folder.remove(),
+  };
+}

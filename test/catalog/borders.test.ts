@@ -1,0 +1,159 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { toJson } from "../../src/json.ts";
+import { toProduct } from "../support/catalog.ts";
+import {
+  createStore,
+  type Environment,
+  engines,
+  main,
+  pds,
+  type RunningService,
+  root,
+  serve,
+  temporaryFolder,
+  writeFiles,
+} from "../support/pds.ts";
+import { asked, environmentOf, type StandIn, shop, startPlatform } from "../support/platform.ts";
+import { until } from "../support/until.ts";
+
+const folder = await temporaryFolder();
+const [configPath = ""] = await writeFiles(folder, {
+  "pds.toml":
+    '[jobs.catalog-sync]\nschedule = "off"\n[jobs.catalog-reconcile]\nschedule = "off"\nmax_removed_share = 1\n',
+});
+
+const run = (job: string, environment: Environment) => pds(["run", job], { PDS_CONFIG: configPath, ...environment });
+
+async function startStored(environment: Environment): Promise<RunningService> {
+  const { DATABASE_URL } = environment;
+  const service = await serve({ DATABASE_URL, SHOP_DOMAIN: shop, MEMORY_MEGABYTES: "0", VISIBLE: "all" });
+  afterAll(() => service.stop());
+  return service;
+}
+
+const statusesOf = (service: RunningService, ids: readonly string[]) =>
+  Promise.all(ids.map(async (id) => (await service.get(`/api/v1/products/${id}`)).status));
+const idsOf = ({ catalog }: StandIn) => catalog.ids(0, catalog.count);
+
+/** An address that first answers as one platform and then as another, as after a change of DNS. */
+function switchPlatform(first: StandIn, second: StandIn, isFirst: (document: string) => boolean): { origin: string } {
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: async (request) => {
+      const body = await request.text();
+      const { origin } = isFirst(body) ? first : second;
+      const headers = new Headers(request.headers);
+      for (const name of ["content-length", "host"]) headers.delete(name);
+      headers.set("accept-encoding", "identity");
+      return fetch(`${origin}${new URL(request.url).pathname}`, { method: request.method, headers, body });
+    },
+  });
+  afterAll(() => server.stop(true));
+  return { origin: `http://127.0.0.1:${server.port}` };
+}
+
+describe.each(engines)("on %s, a platform address that becomes another shop's during a run", (engine) => {
+  test.each([
+    ["catalog-sync", (body: string) => !body.includes("query ProductById")],
+    ["catalog-reconcile", (body: string) => body.includes("query Shop") && !body.includes("BulkOperation")],
+  ])("changes nothing: %s", async (job, answersFirst) => {
+    const platform = startPlatform({ products: 15 });
+    const environment = { ...environmentOf(platform), DATABASE_URL: await createStore(engine) };
+    expect((await run("catalog-reconcile", environment)).code).toBe(0);
+    const ids = idsOf(platform);
+    for (const id of ids) platform.catalog.touch(id, { product: { title: "Edited" } });
+    const other = startPlatform({ products: 1, seed: 7, shop: { id: "gid://shopify/Shop/2" } });
+    const foreign = other.catalog.add({}, "777");
+    let shopReads = 0;
+    const { origin } = switchPlatform(platform, other, (body) => {
+      // A reconcile asks for the shop at its beginning; from then on the other shop answers.
+      if (job === "catalog-reconcile") return body.includes("query Shop") && shopReads++ === 0;
+      return answersFirst(body);
+    });
+    const { code, stderr } = await run(job, { ...environment, SHOPIFY_API_URL: origin });
+    expect(code).toBe(1);
+    expect(stderr).toContain("gid://shopify/Shop/2");
+    const service = await startStored(environment);
+    expect(await statusesOf(service, [...ids, foreign])).toEqual([...ids.map(() => 200), 404]);
+  });
+});
+
+describe.each(engines)("on %s, a product that changes while the bulk runs read the catalog", (engine) => {
+  test("is not stored from their result, which may hold half of the change", async () => {
+    const platform = startPlatform({ products: 3, now: Date.now, bulk: { createdMs: 0, runningMs: 500 } });
+    const environment = { ...environmentOf(platform), DATABASE_URL: await createStore(engine) };
+    const [changed = "", ...others] = idsOf(platform);
+    platform.faults.add({ kind: "status", status: 403, operation: "ProductsUpdatedSince", count: 99 });
+    platform.faults.add({ kind: "status", status: 403, operation: "ProductById", count: 99 });
+    const comparing = run("catalog-reconcile", environment);
+    await until("both bulk runs have begun", () => platform.counters.bulkRuns === 2);
+    platform.catalog.touch(changed, { product: { title: "Changed meanwhile" } });
+    expect((await comparing).code).toBe(1);
+    const service = await startStored(environment);
+    const [status] = await statusesOf(service, [changed]);
+    expect(status).toBe(404);
+    platform.faults.clear();
+    expect((await run("catalog-reconcile", environment)).code).toBe(0);
+    expect(await statusesOf(service, [changed, ...others])).toEqual([200, 200, 200]);
+    expect(asked(platform, "BulkRun")).toBeGreaterThan(2);
+  });
+});
+
+describe.each(engines)("on %s, an import of product files", (engine) => {
+  test.each([
+    "0000-00-00T00:00:00+00:00",
+    "2026-02-30T00:00:00+00:00",
+    "2026-01-01T23:59:60+00:00",
+    "2026-01-01T00:00:00+24:00",
+  ])("names a date that does not exist: %s", async (published_at) => {
+    const [file = ""] = await writeFiles(folder, { "date.ndjson": toJson({ ...toProduct(1), published_at }) });
+    const { code, stderr } = await pds(["import", "products", file], { DATABASE_URL: await createStore(engine) });
+    expect(code).toBe(1);
+    expect(stderr).toContain(`${file}:1: published_at:`);
+    expect(stderr).toContain(published_at);
+  });
+
+  test("is refused by a dry run as it would be for real", async () => {
+    const environment = { DATABASE_URL: await createStore(engine) };
+    const lines = Array.from({ length: 30 }, (_, index) => toJson(toProduct(index + 1)));
+    const [all = "", few = ""] = await writeFiles(folder, {
+      "all.ndjson": lines.join("\n"),
+      "few.ndjson": lines.slice(0, 10).join("\n"),
+    });
+    expect((await pds(["import", "products", all], environment)).code).toBe(0);
+    const { code, stderr } = await pds(["import", "products", few, "--dry-run"], environment);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringContaining("20 of 30 products would be removed"),
+    });
+    expect((await pds(["import", "products", few, "--dry-run", "--force"], environment)).code).toBe(0);
+  });
+});
+
+describe.each(engines)("on %s, an import of product files that stops while it reads them", (engine) => {
+  test("keeps no other job from writing", async () => {
+    const temporary = await temporaryFolder();
+    const lines = Array.from({ length: 4000 }, (_, index) =>
+      toJson(toProduct(index + 1, { body_html: "x".repeat(4000) })),
+    );
+    const [file = ""] = await writeFiles(folder, { "large.ndjson": lines.join("\n") });
+    const environment = { DATABASE_URL: await createStore(engine) };
+    expect((await pds(["history"], environment)).code).toBe(0);
+    const importing = Bun.spawn([process.execPath, main, "import", "products", file], {
+      env: { PATH: process.env.PATH ?? "", PDS_CONFIG: "/dev/null", ...environment, TMPDIR: temporary },
+      stdio: ["ignore", "ignore", "ignore"],
+    });
+    try {
+      await until("it reads the file", () => readdirSync(temporary).some((name) => name.startsWith("pds-import-")));
+      importing.kill("SIGSTOP");
+      const feed = join(root, "sample", "personalization");
+      expect((await pds(["import", "personalization", feed], environment)).code).toBe(0);
+    } finally {
+      importing.kill("SIGKILL");
+      await importing.exited;
+    }
+  });
+});
