@@ -138,8 +138,10 @@ async function writeChanged(
 ): Promise<void> {
   for await (const products of snapshot.readProducts()) {
     signal.throwIfAborted();
-    const settled = products.filter(({ isSettled }) => isSettled);
-    const stored = settled.map(({ product, updatedAt }) => toStoredProduct(product, updatedAt));
+    const stored: StoredProduct[] = [];
+    for (const { product, updatedAt, isSettled } of products) {
+      if (isSettled) stored.push(toStoredProduct(product, updatedAt));
+    }
     reporter.accept(await saveProducts(database, await findChanged(database, stored, storedBefore), startedAt));
   }
 }
