@@ -158,8 +158,10 @@ async function writeChanged(
 ): Promise<void> {
   for await (const products of snapshot.readProducts()) {
     signal.throwIfAborted();
-    const settled = products.filter(({ product, isSettled }) => isSettled && !changing.has(BigInt(product.id)));
-    const stored = settled.map(({ product, updatedAt }) => toStoredProduct(product, updatedAt));
+    const stored: StoredProduct[] = [];
+    for (const { product, updatedAt, isSettled } of products) {
+      if (isSettled && !changing.has(BigInt(product.id))) stored.push(toStoredProduct(product, updatedAt));
+    }
     reporter.accept(await saveProducts(database, await findChanged(database, stored, storedBefore), startedAt));
   }
 }

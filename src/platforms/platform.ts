@@ -77,8 +77,8 @@ export interface CatalogSnapshot extends AsyncDisposable {
    * settled.
    */
   readonly unsettledSinceMs: number;
-  /** Every product of `ids`, once. */
-  readProducts(): AsyncIterable<readonly PlatformProduct[]>;
+  /** Every product of `ids`, once, in batches. A batch can be iterated once. */
+  readProducts(): AsyncIterable<Iterable<PlatformProduct>>;
 }
 
 /** A shopper waits for a `live` reading; a `sync` reading yields to it. */

@@ -9,6 +9,8 @@ import { downloadBulkResults } from "./download.ts";
 import { type BulkResult, runBulkOperation } from "./operation.ts";
 import type { BulkPartitions } from "./partitions.ts";
 
+const batchSize = 200;
+
 /** Reads the whole catalog with two bulk operations; see `Platform.readCatalog`. */
 export async function readCatalog(
   request: SendRequest,
@@ -56,7 +58,7 @@ async function* readProducts(
   partitions: BulkPartitions,
   timeZone: string,
   unsettledSinceMs: number,
-): AsyncGenerator<PlatformProduct[]> {
+): AsyncGenerator<Iterable<PlatformProduct>> {
   const toLocal = localTimeFormatter(timeZone);
   const toPlatformProduct = (product: CompleteProduct): PlatformProduct => ({
     product: toProduct(product, toLocal),
@@ -65,10 +67,11 @@ async function* readProducts(
   });
   for await (const products of partitions.readProducts()) {
     for (let start = 0; start < products.length; start += batchSize) {
-      yield products.slice(start, start + batchSize).map(toPlatformProduct);
+      // Mapped lazily, so that only one product at a time is in memory in both forms.
+      yield products
+        .slice(start, start + batchSize)
+        .values()
+        .map(toPlatformProduct);
     }
   }
 }
-
-/** Limits how many products are in memory in both forms. */
-const batchSize = 200;
