@@ -46,7 +46,9 @@ const inChunks = (bytes: Uint8Array, size: number) =>
     bytes.subarray(index * size, (index + 1) * size),
   );
 
-/** A file whole, in chunks of several sizes, split at each of its last offsets, and at given ones. */
+/**
+ * A file whole, in chunks of several sizes, split at each of its last offsets, and at given ones.
+ */
 function splits(bytes: Uint8Array, offsets: readonly number[] = []): Uint8Array[][] {
   const ends = [...offsets.map((offset) => offset % (bytes.length + 1)), bytes.length].sort((a, b) => a - b);
   const lastOffsets = Array.from({ length: Math.min(bytes.length, 30) }, (_, index) => bytes.length - index);
