@@ -29,7 +29,7 @@ const marked = (prefix: string, mark: string, skus = 1) => ({
   ),
 });
 
-/** Lines that take more than one transaction, so that others come in between. */
+/** Enough lines for several transactions, so that other writers get a turn. */
 const many = 100_000;
 const folder = await temporaryFolder();
 const settings = await temporaryFolder();
@@ -39,7 +39,7 @@ const [keepsTwo = "", keepsFive = "", product = ""] = await writeFiles(settings,
   "product.ndjson": toJson(toProduct(1)),
 });
 
-/** For an import that is overtaken: no renewal comes before the other has begun, so that its lease stays lost. */
+/** For an import that is superseded: its lease is not renewed before the other import begins. */
 const unrenewed = { LEASE_SECONDS: "3600" };
 
 let feeds = 0;
@@ -48,13 +48,13 @@ let brands = 0;
 for (const engine of engines) {
   const url = await createStore(engine);
   const environment = { DATABASE_URL: url, BRAND: "acme" };
-  // What is in the store is asked for here, not what is remembered of it.
+  // These tests read the store, so the cache is off.
   const service = await serve({ ...environment, MEMORY_MEGABYTES: "0" });
   afterAll(() => service.stop());
   const sql = new SQL(url, { max: 1 });
   afterAll(() => sql.close());
 
-  /** A brand of its own, with SKUs that only it has, and what is done with it. */
+  /** A separate brand with SKUs of its own. */
   const newBrand = () => {
     const brand = `brand-${brands++}`;
     const feedOf = (mark: string, skus?: number) => writeFeed(folder, `feed-${feeds++}`, marked(brand, mark, skus));
@@ -64,7 +64,7 @@ for (const engine of engines) {
         PDS_CONFIG: config,
         ...also,
       });
-    /** How the runs ended, the newest first. */
+    /** The outcomes of the runs, newest first. */
     const outcomes = async () =>
       JSON.parse((await pds(["history", "--json"], environment)).stdout)
         .histories.filter((run: { brand: string }) => run.brand === brand)
@@ -74,7 +74,7 @@ for (const engine of engines) {
     };
     const rollback = async (of = brand) =>
       (await pds(["rollback", "personalization", "--brand", of], environment)).code;
-    /** Which feeds the answers for some of the SKUs are of; undefined: of none. */
+    /** The feeds that the responses for some SKUs come from; undefined for none. */
     const marksOf = async (...skus: number[]) => {
       const answers = skus.map(async (sku) => (await service.get(`/api/v1/products/pz/${brand}-${sku}`)).text());
       return [...new Set((await Promise.all(answers)).map((text) => text.match(/"style_sku_status":"(\w+)"/)?.[1]))];
@@ -86,7 +86,7 @@ for (const engine of engines) {
       );
     const current = async (of = brand): Promise<number> =>
       (await sql`SELECT generation FROM current_generation WHERE brand = ${of}`)[0]?.generation;
-    /** Begins an import; @returns it once it has loaded rows and has more to load */
+    /** Starts an import. @returns the process once it has loaded some of its rows */
     const underWay = async (feed: string, also: Environment = {}) => {
       const [{ last }] = await sql`SELECT coalesce(max(id), 0) AS last FROM generation`;
       const child = Bun.spawn([process.execPath, main, "import", "personalization", feed, "--brand", brand, "--json"], {
@@ -116,7 +116,7 @@ for (const engine of engines) {
     };
   };
 
-  /** In each table something of each generation that is whole, and nothing of any other. */
+  /** Expects rows of each complete generation, and of no other, in every table. */
   const expectNoLeftovers = async () => {
     const states = await sql`SELECT id, state FROM generation ORDER BY id`;
     expect(states.filter(({ state }: { state: string }) => state !== "complete")).toEqual([]);
@@ -132,7 +132,7 @@ for (const engine of engines) {
     }
   };
 
-  /** Stops a process at a moment when it holds no lock that another import would wait for. */
+  /** Suspends a process while it holds no lock that another import needs. */
   const pause = async (child: Bun.Subprocess) => {
     await using probe = new SQL(url, { max: 1 });
     if (engine === "postgres") await probe`SET lock_timeout = 50`;
@@ -151,7 +151,7 @@ for (const engine of engines) {
   describe(`on ${engine}, generations of personalization`, () => {
     afterEach(expectNoLeftovers);
 
-    test("that cannot be removed are told, while the new one is served, and go with the next import", async () => {
+    test("that cannot be removed are noted, and removed by the next import", async () => {
       const { feedOf, importing, take, mark, complete } = newBrand();
       await take("A", keepsTwo);
       await take("B", keepsTwo);
@@ -173,7 +173,7 @@ for (const engine of engines) {
       await expectNoLeftovers();
     });
 
-    test("are kept as many as is set, the current one among them", async () => {
+    test("are kept up to the configured number, which includes the current one", async () => {
       const { take, complete, mark, rollback } = newBrand();
       for (const each of ["1", "2", "3", "4"]) await take(each);
       expect(await complete()).toHaveLength(3);
@@ -186,7 +186,7 @@ for (const engine of engines) {
       expect([await rollback(), await mark()]).toEqual([1, "6"]);
     });
 
-    test("never lose the current one, not after rollbacks either, and the next import is compared with that", async () => {
+    test("always include the current one, also after rollbacks, and imports are compared with it", async () => {
       const { feedOf, importing, rollback, mark, complete, current } = newBrand();
       const importOf = async (each: string, skus: number, config?: string) => {
         const { code, stdout } = await importing(await feedOf(each, skus), config);
@@ -196,7 +196,7 @@ for (const engine of engines) {
       await importOf("2", 31);
       await importOf("3", 90);
       expect([await rollback(), await rollback(), await mark()]).toEqual([0, 0, "1"]);
-      // Judged by the 30 of the one that was rolled back to, whatever came after it.
+      // Compared with the 30 SKUs of the current generation, not with later ones.
       expect(await importOf("x", 10)).toEqual({ code: 1, skus: { total: 10, added: 0, changed: 10, removed: 20 } });
       expect(await mark()).toBe("1");
       await expectNoLeftovers();
@@ -206,7 +206,7 @@ for (const engine of engines) {
       expect(await complete()).toContain(await current());
     });
 
-    test("of one brand lie beside another's, which is neither compared, removed nor rolled back", async () => {
+    test("of one brand do not affect those of another", async () => {
       const { brand, take, feedOf, importing, mark, rollback, current, complete } = newBrand();
       const other = `${brand}-other`;
       await take("1");
@@ -225,7 +225,7 @@ for (const engine of engines) {
       expect(await mark()).toBe("1");
     });
 
-    test("are not served before they are whole: what a killed import left goes with the next one", async () => {
+    test("are served only when complete; the next import removes those of a killed one", async () => {
       const { brand, take, feedOf, underWay, importing, mark, marksOf, complete, outcomes } = newBrand();
       await take("old");
       const large = await feedOf("large", many);
@@ -243,7 +243,7 @@ for (const engine of engines) {
       expect(await outcomes()).toEqual(["succeeded", "abandoned", "abandoned", "succeeded"]);
     }, 30_000);
 
-    test("let others write and roll back while an import goes on", async () => {
+    test("do not block other writers and rollbacks during an import", async () => {
       const { brand, take, feedOf, underWay, marksOf, mark } = newBrand();
       await take("1");
       await take("2");
@@ -260,7 +260,7 @@ for (const engine of engines) {
       expect(await marksOf(0, 1, 49_999, 50_000, many - 1)).toEqual(["3"]);
     }, 30_000);
 
-    test("of an import that another one overtakes are given up, and that one counts", async () => {
+    test("of an import are abandoned if another import supersedes it", async () => {
       const { take, feedOf, underWay, importing, marksOf, complete } = newBrand();
       await take("old");
       const overtaken = await underWay(await feedOf("slow", many), unrenewed);
@@ -276,10 +276,11 @@ for (const engine of engines) {
       expect(await complete()).toHaveLength(2);
     }, 30_000);
 
-    test("of two imports that begin at once do not mix, and the one that began last is current", async () => {
+    test("of two simultaneous imports do not mix, and the last one started is current", async () => {
       const { take, feedOf, importing, marksOf, current, complete } = newBrand();
       await take("old");
-      // The second waits for the first's sign of life. One that ends before it gives any makes room, one that shows itself does not.
+      // The second import waits for the first one's heartbeat, and starts if that has ended or
+      // stopped.
       for (const [round, { lease, skus }] of [
         { lease: "30", skus: 3000 },
         { lease: "1", skus: many },
@@ -292,7 +293,7 @@ for (const engine of engines) {
         const winners = marks.filter((_, index) => ended[index]?.code === 0);
         if (lease === "30") expect(winners).toEqual(marks);
         else expect(winners).not.toEqual([]);
-        // A machine that is busy enough keeps one from its sign of life for a second: then it says that.
+        // On a busy machine the heartbeat can be late, which gives another message.
         for (const { code, stderr } of ended) {
           if (code !== 0)
             expect(stderr).toMatch(/is running for .+ already|its lease ended|another import for the same/);
@@ -305,7 +306,7 @@ for (const engine of engines) {
       }
     }, 30_000);
 
-    // Only here can a test hold an import at the very instant that matters.
+    // Only PostgreSQL lets a test hold an import at the right moment.
     test.if(engine === "postgres")(
       "leave nothing behind when another import begins just before they are whole",
       async () => {
@@ -345,7 +346,7 @@ for (const engine of engines) {
     );
   });
 
-  /** Makes whoever writes to a table wait, on PostgreSQL. */
+  /** Blocks writers of a table on PostgreSQL. */
   const hold = async (table: string) => {
     const holder = new SQL(url, { max: 1 });
     await holder.unsafe("BEGIN");
@@ -366,7 +367,7 @@ for (const engine of engines) {
 }
 
 describe("on a terminal, an import", () => {
-  /** Runs an import as at a keyboard. @returns what the terminal got to see */
+  /** Runs an import on a terminal. @returns the output */
   const onTerminal = async (feed: string) => {
     const store = `sqlite:${join(folder, `terminal-${feeds++}.sqlite`)}`;
     let seen = "";
@@ -387,7 +388,7 @@ describe("on a terminal, an import", () => {
     return { code, seen };
   };
 
-  test("shows the rows, how many a second, and how long it takes from here", async () => {
+  test("shows rows, rows per second, and remaining time", async () => {
     const feed = await writeFeed(folder, `feed-${feeds++}`, marked("TTY", "A", 2 * many));
     const { code, seen } = await onTerminal(feed);
     expect(code).toBe(0);
@@ -401,7 +402,7 @@ describe("on a terminal, an import", () => {
     expect(seen).toMatch(/pzstyles\.csv: 5 rows, [\d,]+ a second, read/);
   });
 
-  test("that fails while it reads says so on a line of its own", async () => {
+  test("prints a failure on a separate line", async () => {
     const rows = marked("TTY", "A", 4 * many);
     const feed = await writeFeed(folder, `feed-${feeds++}`, {
       ...rows,
@@ -414,7 +415,7 @@ describe("on a terminal, an import", () => {
   });
 });
 
-test("without a terminal an import that goes well says nothing on standard error", async () => {
+test("a successful import without a terminal prints nothing to standard error", async () => {
   const store = `sqlite:${join(folder, "silent.sqlite")}`;
   const feed = await writeFeed(folder, `feed-${feeds++}`, marked("PIPE", "A", many));
   expect(await pds(["import", "personalization", feed], { DATABASE_URL: store })).toMatchObject({
@@ -426,7 +427,7 @@ test("without a terminal an import that goes well says nothing on standard error
 describe("the table of fingerprints", () => {
   const edges = fc.constantFrom(0, 1, -1, 2 ** 31 - 1, -(2 ** 31));
   const small = fc.integer({ min: 0, max: 3 });
-  // Few and alike: keys that meet, that share their slot, and the pair of zeros that marks a free one.
+  // Few, similar keys: equal ones, ones that share a slot, and the pair of zeros of a free slot.
   const half = fc.oneof(
     small,
     edges,
@@ -434,7 +435,7 @@ describe("the table of fingerprints", () => {
     fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 }),
   );
   const steps = fc.array(fc.tuple(half, half, fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 })), { maxLength: 300 });
-  /** A second half of zero is taken for a one: nothing is lost by that but one bit of one key in four billion. */
+  /** A low half of zero is stored as one, which affects one key in four billion. */
   const keyOf = (high: number, low: number) => `${high} ${low || 1}`;
   const exportOf = (table: HashTable, entriesPerPart: number) => {
     const parts = [...table.export(entriesPerPart)].map((part) => part.slice());
@@ -443,7 +444,7 @@ describe("the table of fingerprints", () => {
     return { parts, entries };
   };
 
-  test("behaves as a map does, and comes out whole", () => {
+  test("behaves like a map, and exports all entries", () => {
     fc.assert(
       fc.property(steps, fc.integer({ min: 1, max: 50 }), (entries, entriesPerPart) => {
         const table = new HashTable(2);
@@ -476,7 +477,7 @@ describe("the table of fingerprints", () => {
     );
   });
 
-  test("reads a part wherever in memory it lies", () => {
+  test("reads a part at any memory alignment", () => {
     const table = new HashTable(1);
     table.set(~table.add(7, 8), 0, 9);
     const [part = new Uint8Array()] = [...table.export(10)];

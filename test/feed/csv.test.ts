@@ -9,26 +9,26 @@ function readAll(pieces: readonly string[], delimiter?: Delimiter): CsvRecord[] 
   return [...pieces.flatMap((piece) => reader.push(piece)), ...reader.end()];
 }
 
-/** A record as this file's tables write it: its line and its fields, or what is wrong. */
-const shown = (records: readonly CsvRecord[]) =>
+/** A record in the format of this file's tables: its line and fields, or its line and problem. */
+const summarize = (records: readonly CsvRecord[]) =>
   records.map((record): [number, ...string[]] =>
     record.problem === undefined ? [record.line, ...record.fields] : [record.line, `! ${record.problem}`],
   );
 
-function cut(text: string, places: readonly number[]): string[] {
-  const ends = [...places.map((place) => place % (text.length + 1)), text.length].sort((a, b) => a - b);
+function split(text: string, offsets: readonly number[]): string[] {
+  const ends = [...offsets.map((offset) => offset % (text.length + 1)), text.length].sort((a, b) => a - b);
   return ends.map((end, index) => text.slice(ends[index - 1] ?? 0, end));
 }
 
-/** A text whole, in two pieces cut at each place, character by character, and cut at some places. */
-const cuttings = (text: string, places: readonly number[]) => [
+/** Splits a text in no place, in each place, in all places, and in the given places. */
+const splits = (text: string, offsets: readonly number[]) => [
   [text],
   ...Array.from(text, (_, index) => [text.slice(0, index), text.slice(index)]),
   text.split(""),
-  cut(text, places),
+  split(text, offsets),
 ];
 
-interface Written {
+interface Sample {
   readonly text: string;
   readonly delimiter: Delimiter;
   readonly lineEnd: string;
@@ -40,11 +40,11 @@ interface Cell {
   readonly isQuoted: boolean;
 }
 
-/** Files as exports write them, and what is in them. */
-const file: fc.Arbitrary<Written> = fc
+/** Files as exports write them, with their records. */
+const file: fc.Arbitrary<Sample> = fc
   .tuple(fc.constantFrom(...delimiters), fc.constantFrom("\n", "\r\n", "\r"), fc.boolean())
   .chain(([delimiter, lineEnd, isEndless]) => {
-    // A file that is known by its CR to end lines in CR cannot have others.
+    // A file whose lines end in CR cannot contain other line ends.
     const parts = ["a", "é😀", " ", "\0", '"', ...delimiters, ...(lineEnd === "\r" ? [] : ["\n", "\r", "\r\n"])];
     const cell = (...of: string[]): fc.Arbitrary<Cell> =>
       fc
@@ -61,7 +61,7 @@ const file: fc.Arbitrary<Written> = fc
       let line = 1;
       const expected: { line: number; fields: string[] }[] = [];
       [first, ...others].forEach((cells, index) => {
-        // Blank lines and a header, all in CR and nothing below: that nobody can tell apart.
+        // Blank lines and a header, all ending in CR, are ambiguous without further lines.
         const empty = lineEnd === "\r" && others.length === 0 ? 0 : (emptyLines[index] ?? 0);
         text += lineEnd.repeat(empty);
         line += empty;
@@ -76,37 +76,37 @@ const file: fc.Arbitrary<Written> = fc
     });
   });
 
-const places = fc.array(fc.nat(), { maxLength: 8 });
+const offsets = fc.array(fc.nat(), { maxLength: 8 });
 
 describe("a CSV file", () => {
-  test("has the records that another parser finds in it, each with its line, however it is cut into pieces", () => {
+  test("has the records that another parser finds, with their lines, however it is split", () => {
     fc.assert(
-      fc.property(file, places, ({ text, delimiter, lineEnd, expected }, cuts) => {
+      fc.property(file, offsets, ({ text, delimiter, lineEnd, expected }, at) => {
         const options = { delimiter, record_delimiter: lineEnd, relax_column_count: true };
         const rows = parse(text, { ...options, skip_empty_lines: true });
         expect(rows).toEqual(expected.map(({ fields }) => fields));
-        for (const pieces of cuttings(text, cuts)) expect(readAll(pieces)).toEqual([...expected]);
+        for (const pieces of splits(text, at)) expect(readAll(pieces)).toEqual([...expected]);
       }),
       { numRuns: 300 },
     );
   });
 
-  test("whatever is in it, reads alike however it is cut into pieces", () => {
+  test("gives the same records however it is split, even if it is invalid", () => {
     const anything = fc
       .array(fc.constantFrom("a", "é", ",", ";", '"', '""', "\n", "\r", "\r\n", "a,b\n"), { maxLength: 14 })
       .map((parts) => parts.join(""));
     fc.assert(
-      fc.property(anything, places, (text, cuts) => {
+      fc.property(anything, offsets, (text, at) => {
         const whole = readAll([text]);
-        for (const pieces of cuttings(text, cuts)) expect(readAll(pieces)).toEqual(whole);
+        for (const pieces of splits(text, at)) expect(readAll(pieces)).toEqual(whole);
       }),
       { numRuns: 1000 },
     );
   });
 
   const stray = "! quote inside an unquoted field";
-  const behind = "! text after a closing quote";
-  const open = "! missing closing quote: the file ends inside this row";
+  const textAfterQuote = "! text after a closing quote";
+  const unclosed = "! missing closing quote: the file ends inside this row";
   test.each<[string, string, ...[number, ...string[]][]]>([
     ["nothing", ""],
     ["nothing but empty lines", "\n\r\n\n"],
@@ -115,35 +115,35 @@ describe("a CSV file", () => {
     ["only a header that ends in CR", "a,b\r", [1, "a", "b"]],
     ["leading blank lines", "\r\n\r\na,b\r\n1,2\r\n", [3, "a", "b"], [4, "1", "2"]],
     ["leading blank lines that end in CR", "\r\ra,b\r1,2", [3, "a", "b"], [4, "1", "2"]],
-    ["leading blank lines and a header, all in CR", "\r\ra,b\r", [3, "a", "b"]],
+    ["leading blank lines and a header that end in CR", "\r\ra,b\r", [3, "a", "b"]],
     ["empty lines between and at the end", "a,b\n\n1,2\n\r\n\n3,4\n\n", [1, "a", "b"], [3, "1", "2"], [6, "3", "4"]],
     ["lines of spaces and of empty fields", "a,b\n ,\n,\n", [1, "a", "b"], [2, " ", ""], [3, "", ""]],
     ["a line that is one quoted empty field", 'a,b\n""\n1,2', [1, "a", "b"], [2, ""], [3, "1", "2"]],
-    ["line ends of both kinds", "a,b\r\n1,2\n3,4\r\n", [1, "a", "b"], [2, "1", "2"], [3, "3", "4"]],
-    ["a CR inside of a field", "a,b\n1\r1,2\r\n", [1, "a", "b"], [2, "1\r1", "2"]],
+    ["mixed line ends", "a,b\r\n1,2\n3,4\r\n", [1, "a", "b"], [2, "1", "2"], [3, "3", "4"]],
+    ["a CR inside a field", "a,b\n1\r1,2\r\n", [1, "a", "b"], [2, "1\r1", "2"]],
     ["a line that ends in CR, CR, LF", "a,b\n1,2\r\r\n", [1, "a", "b"], [2, "1", "2\r"]],
     ["quotes in quotes", '"a""b","""",""\n', [1, 'a"b', '"', ""]],
     ["a stray quote", 'a,b\n1,5" pipe\n3,4\n', [1, "a", "b"], [2, stray], [3, "3", "4"]],
     ["a stray quote at the end of a field", 'a,b\n1",2\n', [1, "a", "b"], [2, stray]],
     ["a space before a quote", 'a,b\n1, "2"\n', [1, "a", "b"], [2, stray]],
-    ["text behind a closing quote", 'a,b\n"1"x,2\n3,4\n', [1, "a", "b"], [2, behind], [3, "3", "4"]],
-    ["a space behind a closing quote", 'a,b\n1,"2" \r\n3,4\n', [1, "a", "b"], [2, behind], [3, "3", "4"]],
-    ["a quote behind a closing quote", 'a,b\n"1" "x",2\n', [1, "a", "b"], [2, behind]],
-    ["a stray quote in a row of several lines", 'a,b\n"1\n2",5"\n3,4', [1, "a", "b"], [2, stray], [4, "3", "4"]],
-    ["an unclosed quote at the end", 'a,b\n1,2\n3,"4\n5,6\n', [1, "a", "b"], [2, "1", "2"], [3, open]],
-    ["a quote as the last character", 'a,b\n1,"', [1, "a", "b"], [2, open]],
-    ["a doubled quote as the last characters", 'a,b\n1,"x""', [1, "a", "b"], [2, open]],
-    ["an unclosed quote in the header", 'a,"b\n1,2\n', [1, open]],
-    ["values of several lines", 'a,b\n"1\n\n1","2\r\n2"\n3,4', [1, "a", "b"], [2, "1\n\n1", "2\r\n2"], [6, "3", "4"]],
-    ["a header of several lines", '"a\na",b\n1,2\n', [1, "a\na", "b"], [3, "1", "2"]],
-    ["values of several lines, in CR", 'a,b\r"1\r1",2\r3,4', [1, "a", "b"], [2, "1\r1", "2"], [4, "3", "4"]],
+    ["text after a closing quote", 'a,b\n"1"x,2\n3,4\n', [1, "a", "b"], [2, textAfterQuote], [3, "3", "4"]],
+    ["a space after a closing quote", 'a,b\n1,"2" \r\n3,4\n', [1, "a", "b"], [2, textAfterQuote], [3, "3", "4"]],
+    ["a quote after a closing quote", 'a,b\n"1" "x",2\n', [1, "a", "b"], [2, textAfterQuote]],
+    ["a stray quote in a multi-line row", 'a,b\n"1\n2",5"\n3,4', [1, "a", "b"], [2, stray], [4, "3", "4"]],
+    ["an unclosed quote at the end", 'a,b\n1,2\n3,"4\n5,6\n', [1, "a", "b"], [2, "1", "2"], [3, unclosed]],
+    ["a quote as the last character", 'a,b\n1,"', [1, "a", "b"], [2, unclosed]],
+    ["a doubled quote as the last characters", 'a,b\n1,"x""', [1, "a", "b"], [2, unclosed]],
+    ["an unclosed quote in the header", 'a,"b\n1,2\n', [1, unclosed]],
+    ["multi-line values", 'a,b\n"1\n\n1","2\r\n2"\n3,4', [1, "a", "b"], [2, "1\n\n1", "2\r\n2"], [6, "3", "4"]],
+    ["a multi-line header", '"a\na",b\n1,2\n', [1, "a\na", "b"], [3, "1", "2"]],
+    ["multi-line values with CR line ends", 'a,b\r"1\r1",2\r3,4', [1, "a", "b"], [2, "1\r1", "2"], [4, "3", "4"]],
   ])("with %s gives its records and their lines", (_, text, ...records) => {
-    for (const pieces of cuttings(text, [])) expect(shown(readAll(pieces))).toEqual(records);
+    for (const pieces of splits(text, [])) expect(summarize(readAll(pieces))).toEqual(records);
   });
 
-  test("shows the text of a record that is wrong, whole", () => {
-    const [, wrong] = readAll(['a,b\n"1\n2",5"\n3,4']);
-    expect(wrong).toEqual({ line: 2, problem: stray.slice(2), text: '"1\n2",5"' });
+  test("keeps the whole text of an invalid record", () => {
+    const [, invalid] = readAll(['a,b\n"1\n2",5"\n3,4']);
+    expect(invalid).toEqual({ line: 2, problem: stray.slice(2), text: '"1\n2",5"' });
   });
 
   test.each<[string, string, Delimiter]>([
@@ -151,15 +151,15 @@ describe("a CSV file", () => {
     ["a;b\n1,1,1;2\n", "semicolons", ";"],
     ["a\tb\n", "tabs", "\t"],
     ["a|b", "pipes", "|"],
-    ['"a,x,y,z";b\n', "semicolons, and commas in quotes", ";"],
-    ['"a;""x;y";"b"",|\t,|"\n', "semicolons, and others behind doubled quotes", ";"],
-    ['"a\n,,,";b\n', "semicolons, and a header of two lines", ";"],
+    ['"a,x,y,z";b\n', "semicolons, despite commas in quotes", ";"],
+    ['"a;""x;y";"b"",|\t,|"\n', "semicolons, despite others after doubled quotes", ";"],
+    ['"a\n,,,";b\n', "semicolons, despite a two-line header", ";"],
     ["\n\n\na;b\n1,1,1;2\n", "semicolons, below blank lines", ";"],
     ["a;b,c;d\n", "more semicolons than commas", ";"],
-    ["a\n1;2\n", "none", ","],
-    ["", "nothing at all", ","],
-  ])("of the header %p is known to be separated by %s", (text, _, delimiter) => {
-    for (const pieces of cuttings(text, [])) {
+    ["a\n1;2\n", "commas if it has none", ","],
+    ["", "commas if it is empty", ","],
+  ])("with the header %p is delimited by %s", (text, _, delimiter) => {
+    for (const pieces of splits(text, [])) {
       const reader = new CsvReader("feed.csv");
       for (const piece of pieces) reader.push(piece);
       reader.end();
@@ -167,8 +167,8 @@ describe("a CSV file", () => {
     }
   });
 
-  test("is separated as it was said, whatever the header looks like", () => {
-    expect(shown(readAll(["a;b;c,d\n1;2\n"], ","))).toEqual([
+  test("is read with the configured delimiter, whatever the header looks like", () => {
+    expect(summarize(readAll(["a;b;c,d\n1;2\n"], ","))).toEqual([
       [1, "a;b;c", "d"],
       [2, "1;2"],
     ]);
@@ -181,14 +181,14 @@ describe("a CSV file", () => {
     ["the header has an open quote", '"', 1],
     ["a line has no end", "a,b\n1,2\n\n", 4],
     ["a quote is not closed", 'a,b\r\n"1\r\n1",2\r\n"', 4],
-    ["a line has no end, in CR", "a,b\r1,2\r", 3],
-  ])("is refused, with name and line, when %s", (_, start, line) => {
+    ["a line has no end, after CR line ends", "a,b\r1,2\r", 3],
+  ])("is rejected with name and line if %s", (_, start, line) => {
     expect(() => readAll([start, ...tooLong])).toThrow(
       `feed.csv:${line}: row longer than 1048576 characters; a closing quote may be missing, or the file is not CSV`,
     );
   });
 
-  test("may have long records, and many of them", () => {
+  test("can have several long records", () => {
     const fields = ["a,b\n", ...tooLong.slice(2), "\n", ...tooLong.slice(2), ",2\n"];
     expect(readAll(fields).map(({ line }) => line)).toEqual([1, 2, 3]);
   });

@@ -10,11 +10,11 @@ interface Decoded {
   readonly error?: string;
 }
 
-/** What the pieces of a file give, or why they are refused. */
-function decode(pieces: readonly Uint8Array[], encoding?: Encoding): Decoded {
+/** Decodes the chunks of a file. */
+function decode(chunks: readonly Uint8Array[], encoding?: Encoding): Decoded {
   const decoding = new TextDecoding("feed.csv", encoding);
   try {
-    const text = [...pieces.map((piece) => decoding.push(piece)), decoding.end()].join("");
+    const text = [...chunks.map((chunk) => decoding.push(chunk)), decoding.end()].join("");
     return { text, encoding: decoding.encoding };
   } catch (error) {
     return { error: (error as Error).message };
@@ -31,81 +31,83 @@ const encoders: Readonly<Record<Encoding, (text: string) => Buffer>> = {
   "utf-16be": (text) => Buffer.from(text, "utf16le").swap16(),
   "windows-1252": (text) => Buffer.from(Array.from(text, (character) => windows1252.get(character) ?? Number.NaN)),
 };
-const mark = "\ufeff";
+const byteOrderMark = "\ufeff";
 
 const header = "sku_id,style_code,style_display_seq,style_sku_status\n";
 const latin = "Café,Menü,Straße,5 €,“zwölf” – …,Žižka,ÀÉÎÕÜ\n";
 const anyScript = "é,Ł,я,日本語,😀,\u{10ffff},\ufffd,ਅ,Ċ\n";
-/** Longer than what is looked at to tell what a file is. */
+/** Longer than the inspected start of a file. */
 const padding = "MUG,SCRIPT,10,A\n".repeat(600);
 const paddingLines = 600;
 
-/** A file in pieces of one size each. */
-const inPieces = (bytes: Uint8Array, size: number) =>
+/** Splits a file into chunks of one size. */
+const inChunks = (bytes: Uint8Array, size: number) =>
   Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>
     bytes.subarray(index * size, (index + 1) * size),
   );
 
-/** A file whole, in two pieces cut at each of its last places, in small pieces, and cut at some places. */
-function cuttings(bytes: Uint8Array, places: readonly number[] = []): Uint8Array[][] {
-  const ends = [...places.map((place) => place % (bytes.length + 1)), bytes.length].sort((a, b) => a - b);
-  const lastPlaces = Array.from({ length: Math.min(bytes.length, 30) }, (_, index) => bytes.length - index);
+/**
+ * A file whole, in chunks of several sizes, split at each of its last offsets, and at given ones.
+ */
+function splits(bytes: Uint8Array, offsets: readonly number[] = []): Uint8Array[][] {
+  const ends = [...offsets.map((offset) => offset % (bytes.length + 1)), bytes.length].sort((a, b) => a - b);
+  const lastOffsets = Array.from({ length: Math.min(bytes.length, 30) }, (_, index) => bytes.length - index);
   return [
     [bytes],
-    ...[1, 2, 3, 7, 4096].map((size) => inPieces(bytes, size)),
-    ...lastPlaces.map((place) => [bytes.subarray(0, place), bytes.subarray(place)]),
+    ...[1, 2, 3, 7, 4096].map((size) => inChunks(bytes, size)),
+    ...lastOffsets.map((offset) => [bytes.subarray(0, offset), bytes.subarray(offset)]),
     ends.map((end, index) => bytes.subarray(ends[index - 1] ?? 0, end)),
   ];
 }
 
-function expectDecoded(bytes: Uint8Array, expected: Decoded, encoding?: Encoding, places?: readonly number[]): void {
-  for (const pieces of cuttings(bytes, places)) expect(decode(pieces, encoding)).toEqual(expected);
+function expectDecoded(bytes: Uint8Array, expected: Decoded, encoding?: Encoding, offsets?: readonly number[]): void {
+  for (const chunks of splits(bytes, offsets)) expect(decode(chunks, encoding)).toEqual(expected);
 }
 
-describe("the text of a file, in whatever pieces its bytes arrive,", () => {
+describe("a file, however it is split,", () => {
   test.each<[string, string, Encoding, string]>([
     ["ASCII", header, "utf-8", ""],
     ["UTF-8", header + anyScript, "utf-8", ""],
-    ["UTF-8 with a mark", header + anyScript, "utf-8", mark],
-    ["UTF-8 that is first seen late", header + padding + anyScript, "utf-8", ""],
-    ["UTF-8 with a mark inside of it", `${header}${padding}${mark}é\n`, "utf-8", ""],
-    ["UTF-8 of little but replacement characters", `${header}\ufffd\ufffd\n`, "utf-8", ""],
-    ["UTF-16LE with a mark", header + anyScript, "utf-16le", mark],
-    ["UTF-16BE with a mark", header + anyScript, "utf-16be", mark],
-    ["UTF-16LE without a mark", header + anyScript, "utf-16le", ""],
-    ["UTF-16BE without a mark", header + anyScript, "utf-16be", ""],
+    ["UTF-8 with a byte order mark", header + anyScript, "utf-8", byteOrderMark],
+    ["UTF-8 that appears late", header + padding + anyScript, "utf-8", ""],
+    ["UTF-8 with a byte order byteOrderMark inside", `${header}${padding}${byteOrderMark}é\n`, "utf-8", ""],
+    ["UTF-8 with only replacement characters", `${header}\ufffd\ufffd\n`, "utf-8", ""],
+    ["UTF-16LE with a byte order mark", header + anyScript, "utf-16le", byteOrderMark],
+    ["UTF-16BE with a byte order mark", header + anyScript, "utf-16be", byteOrderMark],
+    ["UTF-16LE without a byte order mark", header + anyScript, "utf-16le", ""],
+    ["UTF-16BE without a byte order mark", header + anyScript, "utf-16be", ""],
     ["Windows-1252", header + latin, "windows-1252", ""],
-    ["Windows-1252 that is first seen late", header + padding + latin, "windows-1252", ""],
+    ["Windows-1252 that appears late", header + padding + latin, "windows-1252", ""],
     ["Windows-1252 with its only é as the last byte", `${header}Café`, "windows-1252", ""],
     ["Windows-1252 with é” as the last bytes", `${header}“Café”`, "windows-1252", ""],
-    ["Windows-1252 that would be UTF-8 in one place", `${header}“MENÜ”,é,ö\n`, "windows-1252", ""],
-    ["a mark and nothing behind it", "", "utf-8", mark],
-  ])("is told to be %s", (_, text, encoding, begin) => {
+    ["Windows-1252 with one sequence of valid UTF-8", `${header}“MENÜ”,é,ö\n`, "windows-1252", ""],
+    ["only a byte order mark", "", "utf-8", byteOrderMark],
+  ])("is detected as %s", (_, text, encoding, begin) => {
     expectDecoded(encoders[encoding](begin + text), { text, encoding });
   });
 
-  test("of nothing is nothing", () => {
+  test("can be empty", () => {
     expectDecoded(new Uint8Array(), { text: "", encoding: "utf-8" });
     expectDecoded(new Uint8Array(), { text: "", encoding: "windows-1252" }, "windows-1252");
   });
 
   test.each(["é", "ü", "ß", "€", "“", "”", "–", "…", '"Menü”"', '"é”"', "“é”", "été à la crème", "½ ©", "naïve™"])(
-    "is not taken for a mixture for its %s in Windows-1252",
+    "does not count as mixed because of %s in Windows-1252",
     (value) => {
       const text = `${header}MUG,${value},1,A\n`;
       expectDecoded(encoders["windows-1252"](text), { text, encoding: "windows-1252" });
     },
   );
 
-  test("is that of any text in any encoding", () => {
-    const places = fc.array(fc.nat(), { maxLength: 6 });
+  test("has the same text in any encoding", () => {
+    const offsets = fc.array(fc.nat(), { maxLength: 6 });
     const rows = fc.array(fc.string({ unit: "grapheme", maxLength: 8 }), { maxLength: 5 }).map((all) => all.join("\n"));
     fc.assert(
       fc.property(
         rows,
         fc.constantFrom(...encodings.slice(0, 3)),
         fc.boolean(),
-        places,
+        offsets,
         (row, encoding, isLate, cuts) => {
           const text = `${header}${isLate ? padding : ""}é,${row}`;
           expectDecoded(encoders[encoding](text), { text, encoding }, undefined, cuts);
@@ -116,7 +118,7 @@ describe("the text of a file, in whatever pieces its bytes arrive,", () => {
     );
   });
 
-  test("is that of any bytes beyond ASCII, taken for Windows-1252 when it is said to be", () => {
+  test("can have any non-ASCII bytes if Windows-1252 is configured", () => {
     const bytes = fc.uint8Array({ min: 0x80, max: 0xff, maxLength: 40 });
     fc.assert(
       fc.property(bytes, (row) => {
@@ -128,17 +130,17 @@ describe("the text of a file, in whatever pieces its bytes arrive,", () => {
     );
   });
 
-  test("of any bytes is the same, or refused for the same reason", () => {
+  test("of any bytes gives the same text or the same error", () => {
     const part = fc.oneof(
-      fc.constantFrom("é", "ü\n", "€", "“", "😀", "Ã", "\n", "a", mark).map((text) => Buffer.from(text)),
+      fc.constantFrom("é", "ü\n", "€", "“", "😀", "Ã", "\n", "a", byteOrderMark).map((text) => Buffer.from(text)),
       fc.constantFrom("é", "ü\n", "Ü”", "â€", "Ã", "Â").map((text) => encoders["windows-1252"](text)),
       fc.uint8Array({ maxLength: 3 }),
     );
     const start = fc.constantFrom("", header, header + padding).map((text) => Buffer.from(text));
     fc.assert(
-      fc.property(start, fc.array(part, { maxLength: 6 }), fc.array(fc.nat()), (first, parts, places) => {
+      fc.property(start, fc.array(part, { maxLength: 6 }), fc.array(fc.nat()), (first, parts, offsets) => {
         const bytes = Buffer.concat([first, ...parts]);
-        expectDecoded(bytes, decode([bytes]), undefined, places);
+        expectDecoded(bytes, decode([bytes]), undefined, offsets);
       }),
       { numRuns: 100 },
     );
@@ -150,56 +152,76 @@ const bytesOf = (...parts: (string | readonly number[])[]) =>
 const in1252 = (text: string) => [...encoders["windows-1252"](text)];
 const lateLine = paddingLines + 2;
 
-describe("a file, in whatever pieces its bytes arrive, is refused", () => {
+describe("a file, however it is split, is rejected", () => {
   const mixed = (line: number, byte: string) =>
     `feed.csv:${line}: mixed encodings: UTF-8 up to here, then invalid UTF-8 (byte 0x${byte})`;
-  const mixedBack = (line: number, what: string) =>
+  const mixedUtf8 = (line: number, what: string) =>
     `feed.csv:${line}: mixed encodings: mostly Windows-1252, but ${JSON.stringify(what)} looks like UTF-8; set "encoding" if this is intended`;
   test.each<[string, Uint8Array, string]>([
-    ["Windows-1252 below UTF-8", bytesOf(header, "é,ü,ö\nü\n", in1252("Café\n")), mixed(4, "e9")],
-    ["that, far below", bytesOf(header, "é,ü,ö\n", padding, in1252("Café\n")), mixed(lateLine + 1, "e9")],
-    ["that, first seen late", bytesOf(header, padding, "é,ü,ö\n\n", in1252("ß\n")), mixed(lateLine + 2, "df")],
-    ["that, below a mark", bytesOf(mark, header, "é\n", in1252("ü\n")), mixed(3, "fc")],
-    ["that, right below a mark", bytesOf(mark, header, in1252("ü\n")), mixed(2, "fc")],
-    ["that, behind a replacement character", bytesOf(header, "\ufffd\né,é\né\n", in1252("ü\n")), mixed(5, "fc")],
-    ["that, in a language of other letters", bytesOf(header, "łódź,źdźbło\n\n", in1252("é\n")), mixed(4, "e9")],
-    ["a character of UTF-8 without its end", bytesOf(header, "é,日本\n", [0xe6, 0x97], "x\n"), mixed(3, "e6")],
-    ["UTF-8 below Windows-1252", bytesOf(header, in1252("é,ö\nü\n"), "Café\n"), mixedBack(4, "Ã©")],
-    ["that, far below", bytesOf(header, in1252("é\n"), padding, "\nCafé\n"), mixedBack(lateLine + 2, "Ã©")],
-    ["curly quotes of UTF-8", bytesOf(header, in1252("é,ö,ü,ß\n"), "\nit’s\n"), mixedBack(4, "â€™")],
+    ["Windows-1252 after UTF-8", bytesOf(header, "é,ü,ö\nü\n", in1252("Café\n")), mixed(4, "e9")],
+    ["Windows-1252 long after UTF-8", bytesOf(header, "é,ü,ö\n", padding, in1252("Café\n")), mixed(lateLine + 1, "e9")],
+    ["Windows-1252 after late UTF-8", bytesOf(header, padding, "é,ü,ö\n\n", in1252("ß\n")), mixed(lateLine + 2, "df")],
     [
-      "curly quotes of UTF-8, far below",
-      bytesOf(header, in1252("é\n"), padding, "it’s\n"),
-      mixedBack(lateLine + 1, "â€™"),
+      "Windows-1252 after a byte order byteOrderMark and UTF-8",
+      bytesOf(byteOrderMark, header, "é\n", in1252("ü\n")),
+      mixed(3, "fc"),
     ],
-    ["a degree sign of UTF-8", bytesOf(header, in1252("é,ö\n"), "5°\n"), mixedBack(3, "Â°")],
-    ["an end in a character of UTF-8", bytesOf(header, "é\né").subarray(0, -1), "feed.csv:3: ends inside a character"],
-    ["an end in the first such", bytesOf(header, "é").subarray(0, -1), "feed.csv:2: ends inside a character"],
-    ["an end in an emoji", bytesOf(header, "é\n\n😀").subarray(0, -1), "feed.csv:4: ends inside a character"],
+    ["Windows-1252 right after a byte order mark", bytesOf(byteOrderMark, header, in1252("ü\n")), mixed(2, "fc")],
+    ["Windows-1252 after a replacement character", bytesOf(header, "\ufffd\né,é\né\n", in1252("ü\n")), mixed(5, "fc")],
     [
-      "an end far below",
+      "Windows-1252 after a language with other letters",
+      bytesOf(header, "łódź,źdźbło\n\n", in1252("é\n")),
+      mixed(4, "e9"),
+    ],
+    ["an incomplete UTF-8 character", bytesOf(header, "é,日本\n", [0xe6, 0x97], "x\n"), mixed(3, "e6")],
+    ["UTF-8 after Windows-1252", bytesOf(header, in1252("é,ö\nü\n"), "Café\n"), mixedUtf8(4, "Ã©")],
+    [
+      "UTF-8 long after Windows-1252",
+      bytesOf(header, in1252("é\n"), padding, "\nCafé\n"),
+      mixedUtf8(lateLine + 2, "Ã©"),
+    ],
+    ["curly quotes in UTF-8", bytesOf(header, in1252("é,ö,ü,ß\n"), "\nit’s\n"), mixedUtf8(4, "â€™")],
+    [
+      "curly quotes in UTF-8, much later",
+      bytesOf(header, in1252("é\n"), padding, "it’s\n"),
+      mixedUtf8(lateLine + 1, "â€™"),
+    ],
+    ["a degree sign in UTF-8", bytesOf(header, in1252("é,ö\n"), "5°\n"), mixedUtf8(3, "Â°")],
+    ["an end inside a UTF-8 character", bytesOf(header, "é\né").subarray(0, -1), "feed.csv:3: ends inside a character"],
+    [
+      "an end inside the first UTF-8 character",
+      bytesOf(header, "é").subarray(0, -1),
+      "feed.csv:2: ends inside a character",
+    ],
+    ["an end inside an emoji", bytesOf(header, "é\n\n😀").subarray(0, -1), "feed.csv:4: ends inside a character"],
+    [
+      "a late end inside a character",
       bytesOf(header, "é\n", padding, "日").subarray(0, -2),
       `feed.csv:${lateLine + 1}: ends inside a character`,
     ],
     [
-      "an end in a unit of UTF-16",
-      encoders["utf-16le"](`${mark}${header}ab`).subarray(0, -1),
+      "an end inside a UTF-16 unit",
+      encoders["utf-16le"](`${byteOrderMark}${header}ab`).subarray(0, -1),
       "feed.csv:2: ends inside a character",
     ],
     [
-      "an end in a pair of UTF-16",
+      "an end inside a surrogate pair",
       encoders["utf-16be"](`${header}ਅ\n😀`).subarray(0, -2),
       "feed.csv:3: ends inside a character",
     ],
-    ["half a pair of UTF-16", encoders["utf-16le"](`${mark}${header}ਅ\nĊ\n\ud83dx\n`), "feed.csv:4: invalid UTF-16LE"],
-  ])("for %s", (_, bytes, error) => expectDecoded(bytes, { error }));
+    [
+      "an unpaired surrogate",
+      encoders["utf-16le"](`${byteOrderMark}${header}ਅ\nĊ\n\ud83dx\n`),
+      "feed.csv:4: invalid UTF-16LE",
+    ],
+  ])("with %s", (_, bytes, error) => expectDecoded(bytes, { error }));
 
   test.each<[string, Encoding, Uint8Array, string]>([
     ["Windows-1252", "utf-8", bytesOf(header, in1252("é,ü\n")), "feed.csv:2: invalid UTF-8 (byte 0xe9)"],
-    ["half a pair", "utf-16be", encoders["utf-16be"](`${header}\udc00`), "feed.csv:2: invalid UTF-16BE"],
-  ])("for %s where it was said to be %s", (_, encoding, bytes, error) => expectDecoded(bytes, { error }, encoding));
+    ["an unpaired surrogate", "utf-16be", encoders["utf-16be"](`${header}\udc00`), "feed.csv:2: invalid UTF-16BE"],
+  ])("with %s if configured as %s", (_, encoding, bytes, error) => expectDecoded(bytes, { error }, encoding));
 
-  test("for a mixture only while nobody said what it is", () => {
+  test("for mixed encodings only if no encoding is configured", () => {
     const bytes = bytesOf(header, in1252("é,ö,ü\n"), "Café\n");
     expectDecoded(bytes, { text: `${header}é,ö,ü\nCafÃ©\n`, encoding: "windows-1252" }, "windows-1252");
   });
@@ -214,15 +236,15 @@ describe("a file, in whatever pieces its bytes arrive, is refused", () => {
     ["junk", junk, /: starts with binary data$/],
     ["a few bytes of junk", Uint8Array.of(0, 0xfe, 1, 0x80), /: starts with binary data$/],
     ["nothing but NUL", new Uint8Array(10_000), /: starts with binary data$/],
-  ])("for being %s", (_, bytes, reason) => {
-    for (const pieces of cuttings(bytes)) {
-      const { error } = decode(pieces);
+  ])("as %s", (_, bytes, reason) => {
+    for (const chunks of splits(bytes)) {
+      const { error } = decode(chunks);
       expect(error).toStartWith("feed.csv: not a text file: ");
       expect(error).toMatch(reason);
     }
   });
 
-  test("for no NUL, tab or escape alone", () => {
+  test("for control characters only if there are many", () => {
     const text = `${header}A\0B,\t,\x1b\n${padding}`;
     expectDecoded(Buffer.from(text), { text, encoding: "utf-8" });
     expectDecoded(Buffer.from("A\0B\n"), { text: "A\0B\n", encoding: "utf-8" });

@@ -29,26 +29,26 @@ interface Report {
   readonly reason?: string;
 }
 
-/** A store of its own, with a folder for a feed, settings, and a folder for what is temporary. */
-interface World {
+/** A separate store, with a feed folder, settings, and a temporary folder. */
+interface Setup {
   readonly folder: string;
-  /** Where the job finds its feed. */
+  /** The job's feed source. */
   source: string;
   readonly feed: string;
   readonly temporary: string;
   readonly environment: Environment & { readonly DATABASE_URL: string; readonly PDS_CONFIG: string };
 }
 
-const worlds = await temporaryFolder();
+const setupsFolder = await temporaryFolder();
 let created = 0;
 
-/** @param options rows of the job's table besides the source */
-async function createWorld(options = "", source?: string, also: Environment = {}): Promise<World> {
-  const folder = join(worlds, `${created++}`);
+/** @param options the job's options other than the source, as TOML */
+async function createSetup(options = "", source?: string, overrides: Environment = {}): Promise<Setup> {
+  const folder = join(setupsFolder, `${created++}`);
   const temporary = join(folder, "tmp");
   await mkdir(temporary, { recursive: true });
   const feed = await writeFeed(folder, "feed");
-  const world = {
+  const setup = {
     folder,
     temporary,
     feed,
@@ -58,18 +58,18 @@ async function createWorld(options = "", source?: string, also: Environment = {}
       BRAND: "acme",
       PDS_CONFIG: join(folder, "pds.toml"),
       TMPDIR: temporary,
-      ...also,
+      ...overrides,
     },
   };
-  await configure(world, options);
-  return world;
+  await configure(setup, options);
+  return setup;
 }
 
-async function configure(world: World, options: string, source = world.source): Promise<void> {
-  world.source = source;
+async function configure(setup: Setup, options: string, source = setup.source): Promise<void> {
+  setup.source = source;
   const settles = options.includes("settle_seconds") ? "" : "settle_seconds = 0";
   const table = `[jobs.personalization-import]\nsource = ${JSON.stringify(source)}\n${settles}\n${options}\n`;
-  await writeFiles(world.folder, { "pds.toml": table });
+  await writeFiles(setup.folder, { "pds.toml": table });
 }
 
 const toReport = (finished: Finished): Finished & Report => ({
@@ -77,59 +77,59 @@ const toReport = (finished: Finished): Finished & Report => ({
   ...(JSON.parse(finished.stdout || "{}") as Report),
 });
 
-/** Runs the job to its end. */
-const run = async ({ environment }: World, also: Environment = {}) =>
-  toReport(await pds(["run", "personalization-import", "--json"], { ...environment, ...also }));
+/** Runs the job. */
+const run = async ({ environment }: Setup, overrides: Environment = {}) =>
+  toReport(await pds(["run", "personalization-import", "--json"], { ...environment, ...overrides }));
 
-/** Imports by hand. */
-const importing = async ({ environment }: World, source: string, ...options: string[]) =>
+/** Imports manually. */
+const importFrom = async ({ environment }: Setup, source: string, ...options: string[]) =>
   toReport(await pds(["import", "personalization", source, "--json", ...options], environment));
 
-/** Takes the job's feed as the job does, unless that is incomplete, but in one process. */
-const take = (world: World) => importing(world, world.source);
+/** Imports the job's feed in a single process, which is faster than running the job. */
+const importFeed = (setup: Setup) => importFrom(setup, setup.source);
 
-const isTaken = { code: 0, outcome: "succeeded", counts: 12 } as const;
-const isLeft = { code: 0, outcome: "succeeded", counts: 0 } as const;
-const isFailed = { code: 1, outcome: "failed", counts: 0 } as const;
+const success = { code: 0, outcome: "succeeded", counts: 12 } as const;
+const noChange = { code: 0, outcome: "succeeded", counts: 0 } as const;
+const failure = { code: 1, outcome: "failed", counts: 0 } as const;
 
-const rollback = ({ environment }: World) => pds(["rollback", "personalization"], environment);
+const rollback = ({ environment }: Setup) => pds(["rollback", "personalization"], environment);
 
-/** What is in the store; a process that tells it would cost more than the one that brought it in. */
-async function look<Row>({ environment }: World, query: string): Promise<Row[]> {
+/** Queries the store directly, which is faster than starting a process. */
+async function query<Row>({ environment }: Setup, statement: string): Promise<Row[]> {
   await using sql = new SQL(environment.DATABASE_URL, { max: 1 });
-  return await sql.unsafe(query);
+  return await sql.unsafe(statement);
 }
 
-/** What the runs brought in, the newest first. */
-const counts = async (world: World) =>
-  (await look<{ counts: number }>(world, "SELECT counts FROM run ORDER BY id DESC")).map((run) => run.counts);
+/** The counts of the runs, newest first. */
+const counts = async (setup: Setup) =>
+  (await query<{ counts: number }>(setup, "SELECT counts FROM run ORDER BY id DESC")).map((run) => run.counts);
 
-/** What the service answers of a SKU of the feed. */
-async function answer({ environment }: World): Promise<string> {
+/** The response for a SKU of the feed. */
+async function getMug({ environment }: Setup): Promise<string> {
   await using service = await serve(environment);
   return await (await service.get("/api/v1/products/pz/MUG")).text();
 }
 
-/** The status of a line of the feed that is current. */
-async function statusOf(world: World): Promise<string | undefined> {
-  const [line] = await look<{ status: string }>(
-    world,
+/** The status code of a line of the current generation. */
+async function statusOf(setup: Setup): Promise<string | undefined> {
+  const [line] = await query<{ status: string }>(
+    setup,
     `SELECT style_sku_status AS status FROM personalization_line JOIN current_generation USING (generation)
     WHERE sku_id = 'MUG' AND style_code = 'BLOCK'`,
   );
   return line?.status;
 }
 
-/** The lines of the feed with another status, which `statusOf` finds. */
-const linesWith = (status: string) => feedFiles["pzlines.csv"].replace("MUG,BLOCK,9,I", `MUG,BLOCK,9,${status}`);
+/** The feed's lines with the status code that `statusOf` reads. */
+const linesWithStatus = (status: string) => feedFiles["pzlines.csv"].replace("MUG,BLOCK,9,I", `MUG,BLOCK,9,${status}`);
 
-const spools = async ({ temporary }: World) =>
+const listDownloads = async ({ temporary }: Setup) =>
   (await readdir(temporary)).filter((name) => name.startsWith("pds-feed-"));
 
 const toNdjson = (csv: string) =>
   (parse(csv, { columns: true }) as object[]).map((row) => `${JSON.stringify(row)}\n`).join("");
 
-const forms: Readonly<Record<string, (csv: string) => string | Uint8Array>> = {
+const writers: Readonly<Record<string, (csv: string) => string | Uint8Array>> = {
   csv: (csv) => csv,
   "csv.gz": (csv) => gzipSync(csv),
   "csv.zst": (csv) => zstdCompressSync(csv),
@@ -138,30 +138,30 @@ const forms: Readonly<Record<string, (csv: string) => string | Uint8Array>> = {
   "ndjson.zst": (csv) => zstdCompressSync(toNdjson(csv)),
 };
 
-/** The feed with each file in the form that its ending tells. */
-const feedIn = (...endings: readonly string[]): Files =>
+/** The feed's files in the formats of these extensions. */
+const feedAs = (...endings: readonly string[]): Files =>
   Object.fromEntries(
     Object.entries(feedFiles).map(([name, csv], index) => {
       const ending = endings[index] ?? "csv";
-      return [name.replace("csv", ending), (forms[ending] ?? String)(csv)];
+      return [name.replace("csv", ending), (writers[ending] ?? String)(csv)];
     }),
   );
 
-async function replaceFeed({ feed }: World, files: Files): Promise<void> {
+async function replaceFeed({ feed }: Setup, files: Files): Promise<void> {
   await rm(feed, { recursive: true });
   await mkdir(feed);
   await writeFiles(feed, files);
 }
 
 const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000);
-/** Gives files of a folder a time of change. */
-const date = (folder: string, at: Date, ...names: string[]) =>
+/** Sets the modification time of files. */
+const setTimes = (folder: string, at: Date, ...names: string[]) =>
   Promise.all(names.map((name) => utimes(join(folder, name), at, at)));
 const names = Object.keys(feedFiles);
 
-// Each test has a world of its own, and waits for processes more than it computes.
+// Tests run concurrently and mostly wait for processes.
 const withinMs = 60_000;
-/** A process among many that start at once. */
+/** For a process that starts together with many others. */
 const startsWithinMs = 30_000;
 
 describe("a feed in a folder", () => {
@@ -170,34 +170,34 @@ describe("a feed in a folder", () => {
     ["ndjson", "csv.gz", "ndjson.gz"],
     ["ndjson.zst", "ndjson.gz", "csv"],
   ])(
-    "is the same whether it is %s, %s and %s or plain",
+    "gives the same personalization as %s, %s, and %s as in plain CSV",
     async (lines, styles, choices) => {
-      const [plain, other] = await Promise.all([createWorld(), createWorld()]);
-      await replaceFeed(other, feedIn(lines, styles, choices));
-      for (const world of [plain, other]) expect(await run(world)).toMatchObject(isTaken);
-      expect(await answer(other)).toBe(await answer(plain));
-      expect(await answer(other)).toContain('"choice_value":"Heart"');
+      const [plain, other] = await Promise.all([createSetup(), createSetup()]);
+      await replaceFeed(other, feedAs(lines, styles, choices));
+      for (const setup of [plain, other]) expect(await run(setup)).toMatchObject(success);
+      expect(await getMug(other)).toBe(await getMug(plain));
+      expect(await getMug(other)).toContain('"choice_value":"Heart"');
     },
     withinMs,
   );
 
   test.concurrent(
-    "may have other names, of which the ending tells the form",
+    "can have configured file names, whose extensions give the format",
     async () => {
-      const world = await createWorld('files = { pzlines = "Lines é.csv.gz", pzchoices = "c.ndjson" }');
+      const setup = await createSetup('files = { pzlines = "Lines é.csv.gz", pzchoices = "c.ndjson" }');
       const {
         "pzlines.csv.gz": lines = "",
         "pzstyles.csv": styles = "",
         "pzchoices.ndjson": choices = "",
-      } = feedIn("csv.gz", "csv", "ndjson");
-      await replaceFeed(world, { "Lines é.csv.gz": lines, "pzstyles.csv": styles, "c.ndjson": choices });
-      expect(await take(world)).toMatchObject(isTaken);
-      expect((await importing(world, world.feed, "--force")).code).toBe(0);
-      await rm(join(world.feed, "c.ndjson"));
-      await writeFiles(world.feed, { "pzchoices.csv": feedFiles["pzchoices.csv"] });
-      const { reason, ...failed } = await take(world);
-      expect(failed).toMatchObject(isFailed);
-      expect(reason).toBe(`${world.feed}: file not found: expected c.ndjson`);
+      } = feedAs("csv.gz", "csv", "ndjson");
+      await replaceFeed(setup, { "Lines é.csv.gz": lines, "pzstyles.csv": styles, "c.ndjson": choices });
+      expect(await importFeed(setup)).toMatchObject(success);
+      expect((await importFrom(setup, setup.feed, "--force")).code).toBe(0);
+      await rm(join(setup.feed, "c.ndjson"));
+      await writeFiles(setup.feed, { "pzchoices.csv": feedFiles["pzchoices.csv"] });
+      const { reason, ...failed } = await importFeed(setup);
+      expect(failed).toMatchObject(failure);
+      expect(reason).toBe(`${setup.feed}: file not found: expected c.ndjson`);
     },
     withinMs,
   );
@@ -207,105 +207,105 @@ describe("a feed in a folder", () => {
     ["pzlines.csv", "ndjson"],
     ["pzchoices.csv", "csv.zst"],
   ] as const)(
-    "that has %s as %s too is refused, and both are named",
+    "is rejected if %s also exists as %s",
     async (name, ending) => {
-      const world = await createWorld();
+      const setup = await createSetup();
       const other = name.replace("csv", ending);
-      await writeFiles(world.feed, { [other]: forms[ending]?.(feedFiles[name]) ?? "" });
-      const { reason, ...failed } = await take(world);
-      expect(failed).toMatchObject(isFailed);
-      expect(reason).toContain(`found ${join(world.feed, name)} and ${join(world.feed, other)}; keep only one of them`);
+      await writeFiles(setup.feed, { [other]: writers[ending]?.(feedFiles[name]) ?? "" });
+      const { reason, ...failed } = await importFeed(setup);
+      expect(failed).toMatchObject(failure);
+      expect(reason).toContain(`found ${join(setup.feed, name)} and ${join(setup.feed, other)}; keep only one of them`);
     },
     withinMs,
   );
 
   test.concurrent(
-    "that is still being written is left for the next run",
+    "is left for the next run while it is being written",
     async () => {
-      const world = await createWorld("settle_seconds = 1");
-      await date(world.feed, minutesAgo(5), ...names);
-      expect(await run(world)).toMatchObject(isTaken);
-      const before = await answer(world);
-      await writeFiles(world.feed, { "pzlines.csv": linesWith("new") });
+      const setup = await createSetup("settle_seconds = 1");
+      await setTimes(setup.feed, minutesAgo(5), ...names);
+      expect(await run(setup)).toMatchObject(success);
+      const before = await getMug(setup);
+      await writeFiles(setup.feed, { "pzlines.csv": linesWithStatus("new") });
       let rows = 0;
-      const writer = setInterval(() => appendFile(join(world.feed, "pzlines.csv"), `ROW-${rows++},NOTE,1,A\n`), 100);
-      const { notes, ...left } = await run(world);
+      const writer = setInterval(() => appendFile(join(setup.feed, "pzlines.csv"), `ROW-${rows++},NOTE,1,A\n`), 100);
+      const { notes, ...left } = await run(setup);
       clearInterval(writer);
-      expect(left).toMatchObject(isLeft);
+      expect(left).toMatchObject(noChange);
       expect(notes).toEqual([expect.stringContaining("pzlines.csv is still being written")]);
-      expect(await answer(world)).toBe(before);
-      const taken = await run(world);
+      expect(await getMug(setup)).toBe(before);
+      const taken = await run(setup);
       expect(taken).toMatchObject({ code: 0, counts: 12 + rows, notes: [] });
-      expect(await statusOf(world)).toBe("new");
-      expect(await counts(world)).toEqual([12 + rows, 0, 12]);
+      expect(await statusOf(setup)).toBe("new");
+      expect(await counts(setup)).toEqual([12 + rows, 0, 12]);
     },
     withinMs,
   );
 
   test.concurrent(
-    "waits for its marker, and for one that is as young as the files",
+    "is imported only when the marker exists and is not older than the files",
     async () => {
-      const world = await createWorld('marker = "done"');
-      await date(world.feed, minutesAgo(2), ...names);
-      const isMissing = await run(world);
-      expect(isMissing).toMatchObject(isLeft);
-      expect(isMissing.notes.join()).toContain(`${world.feed}: the marker file done does not exist yet`);
+      const setup = await createSetup('marker = "done"');
+      await setTimes(setup.feed, minutesAgo(2), ...names);
+      const withoutMarker = await run(setup);
+      expect(withoutMarker).toMatchObject(noChange);
+      expect(withoutMarker.notes.join()).toContain(`${setup.feed}: the marker file done does not exist yet`);
 
-      await writeFiles(world.feed, { done: "" });
-      await date(world.feed, minutesAgo(3), "done");
-      const isOlder = await run(world);
-      expect(isOlder).toMatchObject(isLeft);
-      expect(isOlder.notes.join()).toMatch(/the marker file done is older than .*pzlines\.csv/);
+      await writeFiles(setup.feed, { done: "" });
+      await setTimes(setup.feed, minutesAgo(3), "done");
+      const withOldMarker = await run(setup);
+      expect(withOldMarker).toMatchObject(noChange);
+      expect(withOldMarker.notes.join()).toMatch(/the marker file done is older than .*pzlines\.csv/);
 
-      await date(world.feed, minutesAgo(1), "done");
-      expect(await run(world)).toMatchObject({ ...isTaken, notes: [] });
-      expect(await counts(world)).toEqual([12, 0, 0]);
+      await setTimes(setup.feed, minutesAgo(1), "done");
+      expect(await run(setup)).toMatchObject({ ...success, notes: [] });
+      expect(await counts(setup)).toEqual([12, 0, 0]);
     },
     withinMs,
   );
 
   test.concurrent(
-    "is complete when its marker has the very time of the files",
+    "is complete if the marker is exactly as old as the files",
     async () => {
-      const world = await createWorld('marker = "done"');
-      await writeFiles(world.feed, { done: "" });
-      await date(world.feed, minutesAgo(2), ...names, "done");
-      expect(await run(world)).toMatchObject({ ...isTaken, notes: [] });
+      const setup = await createSetup('marker = "done"');
+      await writeFiles(setup.feed, { done: "" });
+      await setTimes(setup.feed, minutesAgo(2), ...names, "done");
+      expect(await run(setup)).toMatchObject({ ...success, notes: [] });
     },
     withinMs,
   );
 
   test.concurrent(
-    "without its marker is refused by hand, unless it is forced",
+    "fails a manual import if the marker is missing, unless forced",
     async () => {
-      const world = await createWorld('marker = "done"');
-      const refused = await importing(world, world.feed);
-      expect(refused).toMatchObject(isFailed);
+      const setup = await createSetup('marker = "done"');
+      const refused = await importFrom(setup, setup.feed);
+      expect(refused).toMatchObject(failure);
       expect(refused.reason).toContain(
         "the marker file done does not exist yet; use --force to import the feed as it is",
       );
-      expect(await importing(world, world.feed, "--force")).toMatchObject(isTaken);
+      expect(await importFrom(setup, setup.feed, "--force")).toMatchObject(success);
     },
     withinMs,
   );
 
   test.concurrent(
-    "that is the same as before is left alone, even when it was written anew",
+    "is skipped if its content has not changed, even if files were rewritten",
     async () => {
-      const world = await createWorld();
-      await replaceFeed(world, feedIn("csv.gz", "csv", "ndjson.zst"));
-      expect(await take(world)).toMatchObject(isTaken);
-      await date(world.feed, minutesAgo(7), "pzlines.csv.gz", "pzstyles.csv");
-      const touched = await take(world);
-      await replaceFeed(world, feedIn("csv.gz", "csv", "ndjson.zst"));
-      const packedAgain = await take(world);
-      for (const same of [touched, packedAgain]) {
-        expect(same).toMatchObject(isLeft);
+      const setup = await createSetup();
+      await replaceFeed(setup, feedAs("csv.gz", "csv", "ndjson.zst"));
+      expect(await importFeed(setup)).toMatchObject(success);
+      await setTimes(setup.feed, minutesAgo(7), "pzlines.csv.gz", "pzstyles.csv");
+      const rewritten = await importFeed(setup);
+      await replaceFeed(setup, feedAs("csv.gz", "csv", "ndjson.zst"));
+      const recompressed = await importFeed(setup);
+      for (const same of [rewritten, recompressed]) {
+        expect(same).toMatchObject(noChange);
         expect(same.notes).toEqual([expect.stringContaining("the feed has not changed since the last import")]);
       }
-      expect(await importing(world, world.feed)).toMatchObject(isLeft);
-      expect(await counts(world)).toEqual([0, 0, 0, 12]);
-      const { code, stderr } = await rollback(world);
+      expect(await importFrom(setup, setup.feed)).toMatchObject(noChange);
+      expect(await counts(setup)).toEqual([0, 0, 0, 12]);
+      const { code, stderr } = await rollback(setup);
       expect(stderr).toContain("nothing to roll back to for acme");
       expect(code).toBe(1);
     },
@@ -313,55 +313,55 @@ describe("a feed in a folder", () => {
   );
 
   test.concurrent(
-    "that changed in a byte, though not in size or time, is taken",
+    "is imported if one byte changed but size and time did not",
     async () => {
-      const world = await createWorld();
+      const setup = await createSetup();
       const at = minutesAgo(5);
-      await date(world.feed, at, ...names);
-      expect(await take(world)).toMatchObject(isTaken);
-      await writeFiles(world.feed, { "pzlines.csv": linesWith("Z") });
-      await date(world.feed, at, ...names);
-      expect(await take(world)).toMatchObject(isTaken);
-      expect(await statusOf(world)).toBe("Z");
+      await setTimes(setup.feed, at, ...names);
+      expect(await importFeed(setup)).toMatchObject(success);
+      await writeFiles(setup.feed, { "pzlines.csv": linesWithStatus("Z") });
+      await setTimes(setup.feed, at, ...names);
+      expect(await importFeed(setup)).toMatchObject(success);
+      expect(await statusOf(setup)).toBe("Z");
     },
     withinMs,
   );
 
   test.concurrent.each([
-    ["the separator", 'separator = ","'],
+    ["the delimiter", 'separator = ","'],
     ["the encoding", 'encoding = "utf-8"'],
-    ["names of columns", 'aliases = { sku_id = ["Article"] }'],
+    ["a column alias", 'aliases = { sku_id = ["Article"] }'],
   ])(
-    "is taken again when %s was set since",
+    "is imported again after %s was configured",
     async (_, options) => {
-      const world = await createWorld();
-      expect(await take(world)).toMatchObject(isTaken);
-      await configure(world, options);
-      expect(await take(world)).toMatchObject(isTaken);
-      expect(await take(world)).toMatchObject(isLeft);
+      const setup = await createSetup();
+      expect(await importFeed(setup)).toMatchObject(success);
+      await configure(setup, options);
+      expect(await importFeed(setup)).toMatchObject(success);
+      expect(await importFeed(setup)).toMatchObject(noChange);
     },
     withinMs,
   );
 
   test.concurrent(
-    "that was rolled back is not taken again, unless it is forced or another one",
+    "is not imported again after a rollback, unless forced or changed",
     async () => {
-      const world = await createWorld();
-      expect(await take(world)).toMatchObject(isTaken);
-      await writeFiles(world.feed, { "pzlines.csv": linesWith("bad") });
-      expect(await take(world)).toMatchObject(isTaken);
-      expect((await rollback(world)).code).toBe(0);
-      for (const again of [await run(world), await importing(world, world.feed)]) {
-        expect(again).toMatchObject(isLeft);
+      const setup = await createSetup();
+      expect(await importFeed(setup)).toMatchObject(success);
+      await writeFiles(setup.feed, { "pzlines.csv": linesWithStatus("bad") });
+      expect(await importFeed(setup)).toMatchObject(success);
+      expect((await rollback(setup)).code).toBe(0);
+      for (const again of [await run(setup), await importFrom(setup, setup.feed)]) {
+        expect(again).toMatchObject(noChange);
         expect(again.notes.join()).toMatch(/since its import was rolled back; use --force to import it again/);
       }
-      expect(await statusOf(world)).toBe("I");
-      expect(await importing(world, world.feed, "--force")).toMatchObject(isTaken);
-      expect(await statusOf(world)).toBe("bad");
-      expect((await rollback(world)).code).toBe(0);
-      await writeFiles(world.feed, { "pzlines.csv": linesWith("good") });
-      expect(await take(world)).toMatchObject(isTaken);
-      expect(await statusOf(world)).toBe("good");
+      expect(await statusOf(setup)).toBe("I");
+      expect(await importFrom(setup, setup.feed, "--force")).toMatchObject(success);
+      expect(await statusOf(setup)).toBe("bad");
+      expect((await rollback(setup)).code).toBe(0);
+      await writeFiles(setup.feed, { "pzlines.csv": linesWithStatus("good") });
+      expect(await importFeed(setup)).toMatchObject(success);
+      expect(await statusOf(setup)).toBe("good");
     },
     withinMs,
   );
@@ -373,7 +373,7 @@ interface WebFile {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-interface Asked {
+interface ReceivedRequest {
   readonly path: string;
   readonly headers: IncomingMessage["headers"];
   status: number;
@@ -383,9 +383,12 @@ interface Asked {
 interface Web extends Disposable {
   readonly source: string;
   readonly files: Map<string, WebFile>;
-  /** What was asked so far; status 0 for what got no whole answer. */
-  readonly asked: Asked[];
-  /** Is asked before each answer, with how often the path was asked for: true when it has seen to the answer itself. */
+  /** The requests received so far; status 0 without a complete response. */
+  readonly requests: ReceivedRequest[];
+  /**
+   * Called before each response, with the number of requests for this path. Returns true if it has
+   * responded itself.
+   */
   intercept: (path: string, time: number, response: ServerResponse) => boolean;
 }
 
@@ -396,16 +399,16 @@ interface WebOptions {
 
 async function startWeb({ validators = "tag", authorization }: WebOptions = {}): Promise<Web> {
   const server = createServer(({ url: path = "", headers }, response) => {
-    const asked: Asked = { path, headers, status: 0 };
-    web.asked.push(asked);
+    const request: ReceivedRequest = { path, headers, status: 0 };
+    web.requests.push(request);
     response.on("finish", () => {
-      asked.status = response.statusCode;
+      request.status = response.statusCode;
     });
     const end = (status: number, more: Record<string, string | number> = {}, body?: string | Uint8Array) => {
       response.writeHead(status, more);
       response.end(body);
     };
-    const time = web.asked.filter((earlier) => earlier.path === path).length;
+    const time = web.requests.filter((earlier) => earlier.path === path).length;
     if (authorization !== undefined && headers.authorization !== authorization) return end(401);
     if (web.intercept(path, time, response)) return;
     const file = web.files.get(decodeURIComponent(path.replace(/^\/feed\//, "")));
@@ -414,19 +417,19 @@ async function startWeb({ validators = "tag", authorization }: WebOptions = {}):
     const tag = `"${Bun.hash(content)}"`;
     const since = Date.parse(headers["if-modified-since"] ?? "");
     const isKnown = validators === "tag" ? headers["if-none-match"] === tag : since >= changed.getTime();
-    const told = {
+    const validatorHeaders = {
       ...(validators !== "none" && { "Last-Modified": changed.toUTCString() }),
       ...(validators === "tag" && { ETag: tag }),
       ...more,
     };
-    if (isKnown && validators !== "none") return end(304, told);
-    end(200, { ...told, "Content-Length": Buffer.byteLength(content) }, content);
+    if (isKnown && validators !== "none") return end(304, validatorHeaders);
+    end(200, { ...validatorHeaders, "Content-Length": Buffer.byteLength(content) }, content);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const web: Web = {
     source: `http://127.0.0.1:${(server.address() as AddressInfo).port}/feed/`,
     files: new Map(Object.entries(feedFiles).map(([name, content]) => [name, { content }])),
-    asked: [],
+    requests: [],
     intercept: () => false,
     [Symbol.dispose]: () => {
       server.closeAllConnections();
@@ -436,15 +439,15 @@ async function startWeb({ validators = "tag", authorization }: WebOptions = {}):
   return web;
 }
 
-/** Answers with the beginning of a file, and hangs up. */
-function cutOff(response: ServerResponse, content: string, headers: Record<string, string | number> = {}): true {
+/** Sends the beginning of a file and closes the connection. */
+function sendPartially(response: ServerResponse, content: string, headers: Record<string, string | number> = {}): true {
   response.writeHead(200, headers);
   response.write(content);
   setTimeout(() => response.socket?.destroy(), 50);
   return true;
 }
 
-function hangUp(response: ServerResponse): true {
+function closeConnection(response: ServerResponse): true {
   response.socket?.destroy();
   return true;
 }
@@ -455,47 +458,47 @@ function refuse(response: ServerResponse, status: number): true {
   return true;
 }
 
-/** The files that were sent whole. */
-const sent = ({ asked }: Web) => asked.filter(({ status }) => status === 200).map(({ path }) => path);
+/** The paths of complete responses. */
+const completePaths = ({ requests }: Web) => requests.filter(({ status }) => status === 200).map(({ path }) => path);
 
-describe("a feed at an address", () => {
+describe("a feed on a web server", () => {
   test.concurrent.each(["", "/"])(
-    "is taken from there, whether it ends in a slash or not: %p",
+    "is imported whether its address ends with %p or not",
     async (ending) => {
       using web = await startWeb();
-      const world = await createWorld("", web.source.replace(/\/$/, ending));
-      expect(await run(world)).toMatchObject({ ...isTaken, notes: [] });
-      expect(await statusOf(world)).toBe("I");
-      expect(await spools(world)).toEqual([]);
+      const setup = await createSetup("", web.source.replace(/\/$/, ending));
+      expect(await run(setup)).toMatchObject({ ...success, notes: [] });
+      expect(await statusOf(setup)).toBe("I");
+      expect(await listDownloads(setup)).toEqual([]);
     },
     withinMs,
   );
 
   test.concurrent(
-    "is taken by hand",
+    "can be imported manually",
     async () => {
       using web = await startWeb();
-      const world = await createWorld();
-      expect(await importing(world, web.source)).toMatchObject(isTaken);
-      expect(await importing(world, web.source)).toMatchObject(isLeft);
-      expect(await importing(world, web.source, "--force")).toMatchObject(isTaken);
+      const setup = await createSetup();
+      expect(await importFrom(setup, web.source)).toMatchObject(success);
+      expect(await importFrom(setup, web.source)).toMatchObject(noChange);
+      expect(await importFrom(setup, web.source, "--force")).toMatchObject(success);
     },
     withinMs,
   );
 
   test.concurrent(
-    "is asked for with the secret that was set, which is never shown",
+    "is requested with the configured secret, which is never shown",
     async () => {
       const secret = "Bearer hush-0123456789";
       using web = await startWeb({ authorization: secret });
-      const world = await createWorld("", web.source, { FEED_AUTHORIZATION: secret });
-      const taken = await run(world);
-      expect(taken).toMatchObject(isTaken);
-      const refused = await run(world, { FEED_AUTHORIZATION: "Bearer hush-wrong" });
-      expect(refused).toMatchObject({ ...isFailed, reason: `${web.source}pzlines.csv: 401 Unauthorized` });
-      expect(web.asked.filter(({ status }) => status === 401)).toHaveLength(1);
+      const setup = await createSetup("", web.source, { FEED_AUTHORIZATION: secret });
+      const taken = await run(setup);
+      expect(taken).toMatchObject(success);
+      const refused = await run(setup, { FEED_AUTHORIZATION: "Bearer hush-wrong" });
+      expect(refused).toMatchObject({ ...failure, reason: `${web.source}pzlines.csv: 401 Unauthorized` });
+      expect(web.requests.filter(({ status }) => status === 401)).toHaveLength(1);
       const commands = [["config"], ["config", "--json"], ["jobs", "--json"], ["history", "--json"]];
-      const shown = await Promise.all(commands.map((command) => pds(command, world.environment)));
+      const shown = await Promise.all(commands.map((command) => pds(command, setup.environment)));
       for (const { stdout, stderr } of [taken, refused, ...shown]) expect(stdout + stderr).not.toContain("hush");
     },
     withinMs,
@@ -505,172 +508,173 @@ describe("a feed at an address", () => {
     ["tag", "if-none-match"],
     ["time", "if-modified-since"],
   ] as const)(
-    "that is the same by its %s is not sent again, and is sent whole when a file changed",
+    "is not sent again with an unchanged %s, and is sent completely after a change",
     async (validators, condition) => {
       using web = await startWeb({ validators });
-      const world = await createWorld("", web.source);
-      expect(await take(world)).toMatchObject(isTaken);
-      web.asked.length = 0;
-      const same = await take(world);
-      expect(same).toMatchObject(isLeft);
+      const setup = await createSetup("", web.source);
+      expect(await importFeed(setup)).toMatchObject(success);
+      web.requests.length = 0;
+      const same = await importFeed(setup);
+      expect(same).toMatchObject(noChange);
       expect(same.notes).toEqual([`${web.source}: skipped: the feed has not changed since the last import`]);
-      expect(web.asked.map(({ status }) => status)).toEqual([304, 304, 304]);
-      for (const { headers } of web.asked) expect(headers[condition]).toBeString();
-      expect(await spools(world)).toEqual([]);
+      expect(web.requests.map(({ status }) => status)).toEqual([304, 304, 304]);
+      for (const { headers } of web.requests) expect(headers[condition]).toBeString();
+      expect(await listDownloads(setup)).toEqual([]);
 
-      web.asked.length = 0;
-      web.files.set("pzlines.csv", { content: linesWith("new"), changed: new Date("2024-01-02") });
-      expect(await take(world)).toMatchObject(isTaken);
-      expect(new Set(sent(web))).toEqual(new Set(names.map((name) => `/feed/${name}`)));
-      expect(await statusOf(world)).toBe("new");
-      expect(await take(world)).toMatchObject(isLeft);
+      web.requests.length = 0;
+      web.files.set("pzlines.csv", { content: linesWithStatus("new"), changed: new Date("2024-01-02") });
+      expect(await importFeed(setup)).toMatchObject(success);
+      expect(new Set(completePaths(web))).toEqual(new Set(names.map((name) => `/feed/${name}`)));
+      expect(await statusOf(setup)).toBe("new");
+      expect(await importFeed(setup)).toMatchObject(noChange);
     },
     withinMs,
   );
 
   test.concurrent(
-    "of which the server tells neither tag nor time is known by its content",
+    "is recognized by its content without an entity tag or a time",
     async () => {
       using web = await startWeb({ validators: "none" });
-      const world = await createWorld("", web.source);
-      expect(await take(world)).toMatchObject(isTaken);
-      expect(await take(world)).toMatchObject(isLeft);
-      web.files.set("pzlines.csv", { content: linesWith("Z") });
-      expect(await take(world)).toMatchObject(isTaken);
-      expect(await counts(world)).toEqual([12, 0, 12]);
+      const setup = await createSetup("", web.source);
+      expect(await importFeed(setup)).toMatchObject(success);
+      expect(await importFeed(setup)).toMatchObject(noChange);
+      web.files.set("pzlines.csv", { content: linesWithStatus("Z") });
+      expect(await importFeed(setup)).toMatchObject(success);
+      expect(await counts(setup)).toEqual([12, 0, 12]);
     },
     withinMs,
   );
 
   test.concurrent(
-    "is another feed at another address, even one whose files are older",
+    "is a different feed at another address, even with older files",
     async () => {
       using web = await startWeb({ validators: "time" });
       using other = await startWeb({ validators: "time" });
       for (const name of names) {
-        const content = name === "pzlines.csv" ? linesWith("other") : feedFiles[name as keyof typeof feedFiles];
+        const content = name === "pzlines.csv" ? linesWithStatus("other") : feedFiles[name as keyof typeof feedFiles];
         other.files.set(name, { content, changed: new Date("2023-01-01") });
       }
-      const world = await createWorld("", web.source);
-      expect(await take(world)).toMatchObject(isTaken);
-      await configure(world, "", other.source);
-      expect(await take(world)).toMatchObject(isTaken);
-      expect(await statusOf(world)).toBe("other");
+      const setup = await createSetup("", web.source);
+      expect(await importFeed(setup)).toMatchObject(success);
+      await configure(setup, "", other.source);
+      expect(await importFeed(setup)).toMatchObject(success);
+      expect(await statusOf(setup)).toBe("other");
     },
     withinMs,
   );
 
   test.concurrent.each([
     ["with the default names", "", /: file not found: expected one of pzchoices\.csv, .+, pzchoices\.ndjson\.zst/],
-    ["with names that were set", 'files = { pzchoices = "wanted.csv" }', /: file not found: expected wanted\.csv$/],
+    ["with configured names", 'files = { pzchoices = "wanted.csv" }', /: file not found: expected wanted\.csv$/],
   ])(
-    "without one of its files is refused, %s",
+    "is rejected if a file is missing, %s",
     async (_, options, message) => {
       using web = await startWeb();
       web.files.delete("pzchoices.csv");
-      const world = await createWorld(options, web.source);
-      const { reason, ...failed } = await take(world);
-      expect(failed).toMatchObject(isFailed);
+      const setup = await createSetup(options, web.source);
+      const { reason, ...failed } = await importFeed(setup);
+      expect(failed).toMatchObject(failure);
       expect(reason).toMatch(message);
       expect(reason).toStartWith(web.source);
-      expect(web.asked.filter(({ path }) => path.endsWith("pzlines.csv"))).toHaveLength(1);
+      expect(web.requests.filter(({ path }) => path.endsWith("pzlines.csv"))).toHaveLength(1);
     },
     withinMs,
   );
 
   const failsTwice: [string, (time: number, response: ServerResponse) => boolean][] = [
     ["fails", (time, response) => time <= 2 && refuse(response, time === 1 ? 500 : 503)],
-    ["hangs up", (time, response) => time <= 2 && hangUp(response)],
-    ["asks for patience", (time, response) => time <= 1 && refuse(response, 429)],
+    ["closes the connection", (time, response) => time <= 2 && closeConnection(response)],
+    ["responds 429", (time, response) => time <= 1 && refuse(response, 429)],
     [
-      "hangs up in the middle of a file",
+      "closes the connection during a download",
       (time, response) =>
-        (time === 2 || time === 3) && cutOff(response, "sku_id,", { "Content-Length": 100, ETag: tagOfLines }),
+        (time === 2 || time === 3) && sendPartially(response, "sku_id,", { "Content-Length": 100, ETag: tagOfLines }),
     ],
   ];
   const tagOfLines = `"${Bun.hash(feedFiles["pzlines.csv"])}"`;
 
   test.concurrent.each(failsTwice)(
-    "is taken after all when the server %s at first",
+    "is imported after retries if the server %s at first",
     async (_, fail) => {
       using web = await startWeb();
       web.intercept = (path, time, response) => path.endsWith("pzlines.csv") && fail(time, response);
-      const world = await createWorld("", web.source);
-      expect(await take(world)).toMatchObject(isTaken);
-      expect(await statusOf(world)).toBe("I");
-      expect(await spools(world)).toEqual([]);
+      const setup = await createSetup("", web.source);
+      expect(await importFeed(setup)).toMatchObject(success);
+      expect(await statusOf(setup)).toBe("I");
+      expect(await listDownloads(setup)).toEqual([]);
     },
     withinMs,
   );
 
   const failsForever: [string, RegExp, (time: number, response: ServerResponse) => boolean][] = [
     ["fails", /pzlines\.csv: 500 Internal Server Error$/, (_, response) => refuse(response, 500)],
-    ["hangs up", /pzlines\.csv: .*closed/, (_, response) => hangUp(response)],
+    ["closes the connection", /pzlines\.csv: .*closed/, (_, response) => closeConnection(response)],
     [
-      "sends less than it promised",
+      "sends fewer bytes than announced",
       /pzlines\.csv: .*(closed|of 5000 bytes)/,
-      (time, response) => time > 1 && cutOff(response, linesWith("cut"), { "Content-Length": 5000, ETag: tagOfLines }),
+      (time, response) =>
+        time > 1 && sendPartially(response, linesWithStatus("cut"), { "Content-Length": 5000, ETag: tagOfLines }),
     ],
   ];
 
   test.concurrent.each(failsForever)(
-    "is given up when the server %s each time, and nothing is changed",
+    "is not imported if the server %s every time",
     async (_, message, fail) => {
       using web = await startWeb();
-      const world = await createWorld();
-      expect(await take(world)).toMatchObject(isTaken);
-      const before = await answer(world);
-      await configure(world, "", web.source);
+      const setup = await createSetup();
+      expect(await importFeed(setup)).toMatchObject(success);
+      const before = await getMug(setup);
+      await configure(setup, "", web.source);
       web.files.set("pzchoices.csv", { content: feedFiles["pzchoices.csv"].replace("Serif", "Sans Serif") });
       web.intercept = (path, time, response) => path.endsWith("pzlines.csv") && fail(time, response);
-      const { reason, ...failed } = await take(world);
-      expect(failed).toMatchObject(isFailed);
+      const { reason, ...failed } = await importFeed(setup);
+      expect(failed).toMatchObject(failure);
       expect(reason).toStartWith(web.source);
       expect(reason).toMatch(message);
-      expect(await answer(world)).toBe(before);
-      expect((await rollback(world)).code).toBe(1);
-      expect(await spools(world)).toEqual([]);
+      expect(await getMug(setup)).toBe(before);
+      expect((await rollback(setup)).code).toBe(1);
+      expect(await listDownloads(setup)).toEqual([]);
     },
     withinMs,
   );
 
   test.concurrent(
-    "is what came last when a download broke off after more than that",
+    "is the last download, even if an aborted one was longer",
     async () => {
       using web = await startWeb({ validators: "none" });
-      const world = await createWorld("", web.source);
-      const longer = `${linesWith("old")}${"ROW,NOTE,1,A\n".repeat(50)}`;
+      const setup = await createSetup("", web.source);
+      const longer = `${linesWithStatus("old")}${"ROW,NOTE,1,A\n".repeat(50)}`;
       web.intercept = (path, time, response) =>
-        path.endsWith("pzlines.csv") && time === 2 && cutOff(response, longer, { "Content-Length": 9999 });
-      expect(await take(world)).toMatchObject(isTaken);
+        path.endsWith("pzlines.csv") && time === 2 && sendPartially(response, longer, { "Content-Length": 9999 });
+      expect(await importFeed(setup)).toMatchObject(success);
     },
     withinMs,
   );
 
   test.concurrent(
-    "that is replaced between the look and the download is left for the next run",
+    "is left for the next run if it changes before the download",
     async () => {
       using web = await startWeb();
-      const world = await createWorld("", web.source);
+      const setup = await createSetup("", web.source);
       web.intercept = (path) => {
         if (path.endsWith("pzchoices.csv"))
           web.files.set("pzstyles.csv", { content: `${feedFiles["pzstyles.csv"]}S,A,1,X,\n` });
         return false;
       };
-      const { notes, ...left } = await run(world);
-      expect(left).toMatchObject(isLeft);
+      const { notes, ...left } = await run(setup);
+      expect(left).toMatchObject(noChange);
       expect(notes).toEqual([expect.stringContaining(`${web.source}pzstyles.csv changed while being read`)]);
-      expect(await spools(world)).toEqual([]);
-      expect(await run(world)).toMatchObject({ code: 0, counts: 13, notes: [] });
+      expect(await listDownloads(setup)).toEqual([]);
+      expect(await run(setup)).toMatchObject({ code: 0, counts: 13, notes: [] });
     },
     withinMs,
   );
 
   test.concurrent(
-    "that is still being written is left for the next run",
+    "is left for the next run while it is being written",
     async () => {
       using web = await startWeb();
-      const world = await createWorld("settle_seconds = 1", web.source);
+      const setup = await createSetup("settle_seconds = 1", web.source);
       let content = feedFiles["pzlines.csv"];
       const grow = () => web.files.set("pzlines.csv", { content, changed: new Date() });
       grow();
@@ -679,35 +683,35 @@ describe("a feed at an address", () => {
         grow();
         return false;
       };
-      const { notes, ...left } = await run(world);
-      expect(left).toMatchObject(isLeft);
+      const { notes, ...left } = await run(setup);
+      expect(left).toMatchObject(noChange);
       expect(notes).toEqual([expect.stringContaining(`${web.source}pzlines.csv is still being written`)]);
-      expect(await run(world)).toMatchObject({ code: 0, counts: 13 });
+      expect(await run(setup)).toMatchObject({ code: 0, counts: 13 });
     },
     withinMs,
   );
 
   test.concurrent(
-    "is read as it lies there, packed or not",
+    "is read as stored, compressed or not",
     async () => {
       using web = await startWeb();
-      const packed = feedIn("csv.gz", "ndjson.zst", "ndjson.gz");
+      const packed = feedAs("csv.gz", "ndjson.zst", "ndjson.gz");
       web.files.clear();
       for (const [name, content] of Object.entries(packed)) {
-        // As a server does that takes the ending for an encoding of the transport.
+        // Some servers mistake the extension for a content encoding.
         web.files.set(name, { content, ...(name.endsWith(".gz") && { headers: { "Content-Encoding": "gzip" } }) });
       }
-      const world = await createWorld("", web.source);
-      expect(await take(world)).toMatchObject(isTaken);
-      expect(await statusOf(world)).toBe("I");
-      for (const { headers } of web.asked) expect(headers["accept-encoding"]).toBe("identity");
-      expect(await take(world)).toMatchObject(isLeft);
+      const setup = await createSetup("", web.source);
+      expect(await importFeed(setup)).toMatchObject(success);
+      expect(await statusOf(setup)).toBe("I");
+      for (const { headers } of web.requests) expect(headers["accept-encoding"]).toBe("identity");
+      expect(await importFeed(setup)).toMatchObject(noChange);
     },
     withinMs,
   );
 
   test.concurrent(
-    "is followed to where the server sends, but its secret stays behind",
+    "follows redirects without sending the secret to another host",
     async () => {
       const secret = "Bearer hush-0123456789";
       using elsewhere = await startWeb();
@@ -720,34 +724,34 @@ describe("a feed at an address", () => {
         response.end();
         return true;
       };
-      web.files.set("/moved/pzlines.csv", { content: linesWith("moved") });
-      const world = await createWorld("", web.source, { FEED_AUTHORIZATION: secret });
-      expect(await take(world)).toMatchObject(isTaken);
-      expect(await statusOf(world)).toBe("moved");
-      expect(sent(elsewhere)).toContain("/feed/pzstyles.csv");
-      for (const { headers } of elsewhere.asked) expect(headers).not.toHaveProperty("authorization");
-      expect(await take(world)).toMatchObject(isLeft);
+      web.files.set("/moved/pzlines.csv", { content: linesWithStatus("moved") });
+      const setup = await createSetup("", web.source, { FEED_AUTHORIZATION: secret });
+      expect(await importFeed(setup)).toMatchObject(success);
+      expect(await statusOf(setup)).toBe("moved");
+      expect(completePaths(elsewhere)).toContain("/feed/pzstyles.csv");
+      for (const { headers } of elsewhere.requests) expect(headers).not.toHaveProperty("authorization");
+      expect(await importFeed(setup)).toMatchObject(noChange);
     },
     withinMs,
   );
 
   test.concurrent(
-    "waits for its marker",
+    "is imported only when the marker exists and is not older",
     async () => {
       using web = await startWeb();
-      const world = await createWorld('marker = "done"', web.source);
-      const isMissing = await run(world);
-      expect(isMissing).toMatchObject(isLeft);
-      expect(isMissing.notes.join()).toContain(`${web.source}: the marker file done does not exist yet`);
+      const setup = await createSetup('marker = "done"', web.source);
+      const withoutMarker = await run(setup);
+      expect(withoutMarker).toMatchObject(noChange);
+      expect(withoutMarker.notes.join()).toContain(`${web.source}: the marker file done does not exist yet`);
       web.files.set("done", { content: "", changed: new Date("2023-12-31") });
-      const isOlder = await run(world);
-      expect(isOlder).toMatchObject(isLeft);
-      expect(isOlder.notes.join()).toContain(`the marker file done is older than ${web.source}pzlines.csv`);
+      const withOldMarker = await run(setup);
+      expect(withOldMarker).toMatchObject(noChange);
+      expect(withOldMarker.notes.join()).toContain(`the marker file done is older than ${web.source}pzlines.csv`);
       web.files.set("done", { content: "", changed: new Date("2024-01-02") });
-      expect(await run(world)).toMatchObject(isTaken);
-      // The same feed under another marker is the same feed.
+      expect(await run(setup)).toMatchObject(success);
+      // A new marker does not make a new feed.
       web.files.set("done", { content: "again", changed: new Date("2024-01-03") });
-      expect(await run(world)).toMatchObject(isLeft);
+      expect(await run(setup)).toMatchObject(noChange);
     },
     withinMs,
   );
@@ -762,14 +766,14 @@ describe("a feed at an address", () => {
     ["s3:///acme/", /expected .*s3:\/\/BUCKET\/PREFIX/],
     ["https://", /expected .*https:\/\/HOST\/PATH/],
   ])(
-    "may not be %p, and a secret in it is not repeated",
+    "is rejected as %p, without repeating a secret in it",
     async (source, message) => {
-      const world = await createWorld("", source);
-      const configured = await run(world);
+      const setup = await createSetup("", source);
+      const configured = await run(setup);
       expect(configured.code).toBe(1);
-      expect(configured.stderr).toContain(`${world.environment.PDS_CONFIG}: jobs.personalization-import.source: `);
+      expect(configured.stderr).toContain(`${setup.environment.PDS_CONFIG}: jobs.personalization-import.source: `);
       const byHand = await pds(["import", "personalization", source], {
-        ...world.environment,
+        ...setup.environment,
         PDS_CONFIG: "/dev/null",
       });
       expect(byHand.code).toBe(2);
@@ -794,97 +798,97 @@ describe("a feed in a bucket", () => {
     ["s3://feeds/a/b é", "feeds/a/b é"],
     ["s3://feeds/a/b+c/", "feeds/a/b+c"],
   ])(
-    "is taken from %p, and left alone without a download when it is the same",
+    "is imported from %p, and not downloaded again if unchanged",
     async (source, folder) => {
       using store = await startStore();
-      putFeed(store, folder, feedIn("csv", "csv.gz", "ndjson.zst"));
-      const world = await createWorld("", source, store.environment);
-      expect(await run(world)).toMatchObject({ ...isTaken, notes: [] });
-      expect(await statusOf(world)).toBe("I");
+      putFeed(store, folder, feedAs("csv", "csv.gz", "ndjson.zst"));
+      const setup = await createSetup("", source, store.environment);
+      expect(await run(setup)).toMatchObject({ ...success, notes: [] });
+      expect(await statusOf(setup)).toBe("I");
       store.requests.length = 0;
-      expect(await take(world)).toMatchObject(isLeft);
+      expect(await importFeed(setup)).toMatchObject(noChange);
       expect(store.requests.filter((request) => !request.startsWith("HEAD "))).toEqual([]);
-      store.objects.set(`${folder}/pzlines.csv`, { content: linesWith("new") });
-      expect(await take(world)).toMatchObject(isTaken);
-      expect(await statusOf(world)).toBe("new");
-      expect(await counts(world)).toEqual([12, 0, 12]);
-      expect(await spools(world)).toEqual([]);
+      store.objects.set(`${folder}/pzlines.csv`, { content: linesWithStatus("new") });
+      expect(await importFeed(setup)).toMatchObject(success);
+      expect(await statusOf(setup)).toBe("new");
+      expect(await counts(setup)).toEqual([12, 0, 12]);
+      expect(await listDownloads(setup)).toEqual([]);
     },
     withinMs,
   );
 
   test.concurrent(
-    "is taken by hand",
+    "can be imported manually",
     async () => {
       using store = await startStore();
       putFeed(store, "feeds/acme");
-      const world = await createWorld("", undefined, store.environment);
-      expect(await importing(world, "s3://feeds/acme/")).toMatchObject(isTaken);
-      expect(await importing(world, "s3://feeds/acme")).toMatchObject(isLeft);
+      const setup = await createSetup("", undefined, store.environment);
+      expect(await importFrom(setup, "s3://feeds/acme/")).toMatchObject(success);
+      expect(await importFrom(setup, "s3://feeds/acme")).toMatchObject(noChange);
     },
     withinMs,
   );
 
   test.concurrent(
-    "lacks an object, or has one twice: that is named",
+    "is rejected if an object is missing or exists twice",
     async () => {
       using store = await startStore();
       putFeed(store, "feeds/acme");
-      const world = await createWorld("", "s3://feeds/acme", store.environment);
+      const setup = await createSetup("", "s3://feeds/acme", store.environment);
       putFeed(store, "feeds/acme", { "pzlines.csv.gz": gzipSync(feedFiles["pzlines.csv"]) });
-      const isTwice = await take(world);
-      expect(isTwice).toMatchObject(isFailed);
-      expect(isTwice.reason).toContain(
+      const withDuplicate = await importFeed(setup);
+      expect(withDuplicate).toMatchObject(failure);
+      expect(withDuplicate.reason).toContain(
         "found s3://feeds/acme/pzlines.csv and s3://feeds/acme/pzlines.csv.gz; keep only one of them",
       );
       store.objects.delete("feeds/acme/pzlines.csv");
       store.objects.delete("feeds/acme/pzlines.csv.gz");
-      const isMissing = await take(world);
-      expect(isMissing).toMatchObject(isFailed);
-      expect(isMissing.reason).toStartWith("s3://feeds/acme/: file not found: expected one of pzlines.csv, ");
+      const withoutObject = await importFeed(setup);
+      expect(withoutObject).toMatchObject(failure);
+      expect(withoutObject.reason).toStartWith("s3://feeds/acme/: file not found: expected one of pzlines.csv, ");
     },
     withinMs,
   );
 
   test.concurrent(
-    "waits for its marker, and takes one of the same second",
+    "is imported only when the marker is not older, to the second",
     async () => {
       using store = await startStore();
       putFeed(store, "feeds/acme");
-      const world = await createWorld('marker = "done"', "s3://feeds/acme", store.environment);
-      const isMissing = await run(world);
-      expect(isMissing).toMatchObject(isLeft);
-      expect(isMissing.notes.join()).toContain("the marker file done does not exist yet");
+      const setup = await createSetup('marker = "done"', "s3://feeds/acme", store.environment);
+      const withoutMarker = await run(setup);
+      expect(withoutMarker).toMatchObject(noChange);
+      expect(withoutMarker.notes.join()).toContain("the marker file done does not exist yet");
       store.objects.set("feeds/acme/done", { content: "", changed: new Date("2023-12-31") });
-      const isOlder = await run(world);
-      expect(isOlder).toMatchObject(isLeft);
-      expect(isOlder.notes.join()).toContain("the marker file done is older than s3://feeds/acme/pzlines.csv");
+      const withOldMarker = await run(setup);
+      expect(withOldMarker).toMatchObject(noChange);
+      expect(withOldMarker.notes.join()).toContain("the marker file done is older than s3://feeds/acme/pzlines.csv");
       store.objects.set("feeds/acme/done", { content: "" });
-      expect(await run(world)).toMatchObject(isTaken);
+      expect(await run(setup)).toMatchObject(success);
     },
     withinMs,
   );
 
   test.concurrent(
-    "that is replaced while it is read is left for the next run",
+    "is left for the next run if it changes during the download",
     async () => {
       using store = await startStore();
       putFeed(store, "feeds/acme");
-      const world = await createWorld("", "s3://feeds/acme", store.environment);
+      const setup = await createSetup("", "s3://feeds/acme", store.environment);
       store.intercept = ({ method }) => {
-        if (method === "GET") store.objects.set("feeds/acme/pzlines.csv", { content: linesWith("new") });
+        if (method === "GET") store.objects.set("feeds/acme/pzlines.csv", { content: linesWithStatus("new") });
         return false;
       };
-      const { notes, ...left } = await run(world);
-      expect(left).toMatchObject(isLeft);
+      const { notes, ...left } = await run(setup);
+      expect(left).toMatchObject(noChange);
       expect(notes).toEqual([expect.stringContaining("s3://feeds/acme/pzlines.csv changed while being read")]);
-      expect(await take(world)).toMatchObject(isTaken);
-      expect(await statusOf(world)).toBe("new");
+      expect(await importFeed(setup)).toMatchObject(success);
+      expect(await statusOf(setup)).toBe("new");
     },
     withinMs,
   );
 
-  const wrongs: [string, Environment, RegExp][] = [
+  const credentialErrors: [string, Environment, RegExp][] = [
     [
       "another secret",
       { S3_SECRET_ACCESS_KEY: "hush-hush" },
@@ -895,21 +899,21 @@ describe("a feed in a bucket", () => {
     ["no credentials", { S3_ACCESS_KEY_ID: "", S3_SECRET_ACCESS_KEY: "" }, /: ERR_S3_MISSING_CREDENTIALS/],
   ];
 
-  test.concurrent.each(wrongs)(
-    "is asked for with %s: the store's refusal is told, and no secret",
-    async (_, also, message) => {
+  test.concurrent.each(credentialErrors)(
+    "fails with %s, showing the store's reason but no secret",
+    async (_, overrides, message) => {
       using store = await startStore();
       putFeed(store, "feeds/acme");
-      const world = await createWorld("", "s3://feeds/acme", { ...store.environment, ...also });
-      const { reason, ...failed } = await run(world);
-      expect(failed).toMatchObject(isFailed);
+      const setup = await createSetup("", "s3://feeds/acme", { ...store.environment, ...overrides });
+      const { reason, ...failed } = await run(setup);
+      expect(failed).toMatchObject(failure);
       expect(reason).toMatch(message);
       const commands = [
         ["config", "--json"],
         ["jobs", "--json"],
         ["history", "--json"],
       ];
-      const shown = await Promise.all(commands.map((command) => pds(command, world.environment)));
+      const shown = await Promise.all(commands.map((command) => pds(command, setup.environment)));
       for (const { stdout, stderr } of [failed, ...shown]) {
         expect(stdout + stderr).not.toMatch(/hush/i);
         expect(stdout + stderr).not.toContain(store.environment.S3_SECRET_ACCESS_KEY);
@@ -918,48 +922,48 @@ describe("a feed in a bucket", () => {
     withinMs,
   );
 
-  const away: [string, RegExp, (store: Store) => void][] = [
+  const storeFailures: [string, RegExp, (store: Store) => void][] = [
     ["is down", /^s3:\/\/feeds\/acme\/pzlines\.csv\S*: ConnectionRefused/, (store) => store.stop()],
     [
-      "sends less than it promised",
+      "sends fewer bytes than announced",
       /^s3:\/\/feeds\/acme\/pzlines\.csv: ConnectionClosed/,
       (store) => {
         store.intercept = ({ method }, response) =>
-          method === "GET" && cutOff(response, linesWith("cut"), { "Content-Length": 5000 });
+          method === "GET" && sendPartially(response, linesWithStatus("cut"), { "Content-Length": 5000 });
       },
     ],
   ];
 
-  test.concurrent.each(away)(
-    "is given up when the store %s, and nothing is changed",
+  test.concurrent.each(storeFailures)(
+    "is not imported if the store %s",
     async (_, message, fail) => {
       using store = await startStore();
-      putFeed(store, "feeds/acme", { ...feedFiles, "pzlines.csv": linesWith("new") });
-      const world = await createWorld("", undefined, store.environment);
-      expect(await take(world)).toMatchObject(isTaken);
-      await configure(world, "", "s3://feeds/acme");
+      putFeed(store, "feeds/acme", { ...feedFiles, "pzlines.csv": linesWithStatus("new") });
+      const setup = await createSetup("", undefined, store.environment);
+      expect(await importFeed(setup)).toMatchObject(success);
+      await configure(setup, "", "s3://feeds/acme");
       fail(store);
-      const { reason, ...failed } = await take(world);
-      expect(failed).toMatchObject(isFailed);
+      const { reason, ...failed } = await importFeed(setup);
+      expect(failed).toMatchObject(failure);
       expect(reason).toMatch(message);
-      expect(await statusOf(world)).toBe("I");
-      expect(await spools(world)).toEqual([]);
+      expect(await statusOf(setup)).toBe("I");
+      expect(await listDownloads(setup)).toEqual([]);
     },
     withinMs,
   );
 });
 
-/** Begins the job. */
-const begin = ({ environment }: World) =>
+/** Starts the job. */
+const startJob = ({ environment }: Setup) =>
   Bun.spawn([process.execPath, main, "run", "personalization-import"], {
     env: { PATH: process.env.PATH, ...environment } as Record<string, string>,
     stdio: ["ignore", "ignore", "pipe"],
-    // A group of its own, so that it can be killed together with the process that does its work.
+    // A process group, so that it can be killed together with its worker.
     detached: true,
   });
 
-/** Lets a web server send the beginning of a file when it is downloaded, and then nothing. */
-function stall(web: Web): void {
+/** Makes a web server send the beginning of a file and then nothing. */
+function stallDownload(web: Web): void {
   web.intercept = (path, time, response) => {
     if (!path.endsWith("pzstyles.csv") || time < 2) return false;
     const content = feedFiles["pzstyles.csv"];
@@ -969,90 +973,90 @@ function stall(web: Web): void {
   };
 }
 
-describe("what is downloaded", () => {
+describe("a download", () => {
   test.concurrent(
-    "is removed when the feed turns out to be wrong",
+    "is removed if the feed is invalid",
     async () => {
       using web = await startWeb();
       web.files.set("pzlines.csv", { content: "sku_id\nMUG\n" });
-      const world = await createWorld("", web.source);
-      const { reason, ...failed } = await take(world);
+      const setup = await createSetup("", web.source);
+      const { reason, ...failed } = await importFeed(setup);
       expect(failed).toMatchObject({ code: 1, outcome: "failed" });
       expect(reason).toContain(`${web.source}pzlines.csv:1: the header is missing`);
-      expect(sent(web)).toContain("/feed/pzlines.csv");
-      expect(await readdir(world.temporary)).toEqual([]);
+      expect(completePaths(web)).toContain("/feed/pzlines.csv");
+      expect(await readdir(setup.temporary)).toEqual([]);
     },
     withinMs,
   );
 
   test.concurrent(
-    "is removed when the run is told to stop in the middle",
+    "is removed if the run is stopped",
     async () => {
       using web = await startWeb();
-      stall(web);
-      const world = await createWorld("", web.source);
-      const child = begin(world);
+      stallDownload(web);
+      const setup = await createSetup("", web.source);
+      const child = startJob(setup);
       await until(
-        "it downloads",
-        async () => (await spools(world)).length > 0 && web.asked.at(-1)?.status === 0,
+        "the download starts",
+        async () => (await listDownloads(setup)).length > 0 && web.requests.at(-1)?.status === 0,
         startsWithinMs,
       );
       child.kill("SIGTERM");
       expect(await child.exited).toBe(1);
       expect(await child.stderr.text()).toContain("stopped by SIGTERM");
-      expect(await readdir(world.temporary)).toEqual([]);
-      expect(await counts(world)).toEqual([0]);
+      expect(await readdir(setup.temporary)).toEqual([]);
+      expect(await counts(setup)).toEqual([0]);
     },
     withinMs,
   );
 
   test.concurrent(
-    "and was left behind by a run that was killed is removed by the next",
+    "of a killed run is removed by the next run",
     async () => {
       using web = await startWeb();
-      stall(web);
-      const world = await createWorld("", web.source);
-      const child = begin(world);
-      await until("it downloads", async () => (await spools(world)).length > 0, startsWithinMs);
+      stallDownload(web);
+      const setup = await createSetup("", web.source);
+      const child = startJob(setup);
+      await until("the download starts", async () => (await listDownloads(setup)).length > 0, startsWithinMs);
       process.kill(-child.pid, "SIGKILL");
       await child.exited;
-      await endLeases(world.environment.DATABASE_URL);
-      const [left = ""] = await spools(world);
+      await endLeases(setup.environment.DATABASE_URL);
+      const [left = ""] = await listDownloads(setup);
       expect(left).toMatch(/^pds-feed-\d+-/);
-      // Its parent is dead as well: until the system has buried it, it counts as alive.
+      // Its parent is dead too, so it exists until the system reaps it.
       const worker = Number(left.split("-")[2]);
-      await until("the process that did the work is gone", () => {
+      await until("the worker has exited", () => {
         try {
           return !process.kill(worker, 0);
         } catch {
           return true;
         }
       });
-      const ours = `pds-feed-${process.pid}-ours`;
+      const recent = `pds-feed-${process.pid}-ours`;
       const strange = "pds-feed-of-somebody";
-      for (const folder of [ours, strange]) await mkdir(join(world.temporary, folder));
+      for (const folder of [recent, strange]) await mkdir(join(setup.temporary, folder));
       web.intercept = () => false;
-      expect(await take(world)).toMatchObject(isTaken);
-      expect((await spools(world)).sort()).toEqual([ours, strange].sort());
+      expect(await importFeed(setup)).toMatchObject(success);
+      expect((await listDownloads(setup)).sort()).toEqual([recent, strange].sort());
     },
     withinMs,
   );
 });
 
 test.concurrent(
-  "a run that waits for a store that says nothing stops when it is told to",
+  "a run stops on a signal even while the store does not respond",
   async () => {
     using store = await startStore();
     store.intercept = () => true;
-    const world = await createWorld("", "s3://feeds/acme", store.environment);
-    const child = begin(world);
-    await until("it asks", () => store.requests.length > 0, startsWithinMs);
+    const setup = await createSetup("", "s3://feeds/acme", store.environment);
+    const child = startJob(setup);
+    await until("a request arrives", () => store.requests.length > 0, startsWithinMs);
     child.kill("SIGTERM");
-    let isOver = false;
+    let hasExited = false;
     child.exited.then(() => {
-      isOver = true;
+      hasExited = true;
     });
-    await until("it stops", () => isOver).finally(() => child.kill("SIGKILL"));
+    await until("the process exits", () => hasExited).finally(() => child.kill("SIGKILL"));
     expect(await child.exited).toBe(1);
     expect(await child.stderr.text()).toContain("stopped by SIGTERM");
   },

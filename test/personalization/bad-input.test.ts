@@ -17,7 +17,7 @@ import {
 
 const megabyte = 1024 * 1024;
 const longLineBytes = 1024 * megabyte;
-/** The one that is not packed takes disk and time: a gigabyte of it is for the campaign. */
+/** An uncompressed gigabyte takes disk space and time, so only the campaign uses one. */
 const plainLineBytes = isCampaign ? longLineBytes : 8 * megabyte;
 const manyColumns = 10_000_000;
 const mostMemory = 300_000_000;
@@ -26,13 +26,13 @@ const folder = await temporaryFolder();
 const environment = { DATABASE_URL: await createStore("sqlite"), BRAND: "acme" };
 const { text } = await serveWithAndWithoutCache(environment);
 
-/** What a file is to hold: its content, or what writes it. */
+/** A file's content, or a function that writes it. */
 type Content = string | Uint8Array | ((path: string) => Promise<void>);
 type Changes = Partial<Record<string, Content>>;
 
 let feeds = 0;
 
-/** The good feed, with other files under the names of the lists that the changes are about. @returns its folder */
+/** Writes the valid feed with some lists' files replaced. @returns its folder */
 async function feedWith(changes: Changes): Promise<string> {
   const replaced = Object.keys(changes).map((name) => name.split(".")[0]);
   const kept = Object.entries(feedFiles).filter(([name]) => !replaced.includes(name.split(".")[0]));
@@ -45,8 +45,8 @@ async function feedWith(changes: Changes): Promise<string> {
   return feed;
 }
 
-/** Imports the good feed with these changes. */
-async function importing(changes: Changes, ...options: string[]): Promise<Finished & { readonly memory: number }> {
+/** Imports the valid feed with these changes. */
+async function importWith(changes: Changes, ...options: string[]): Promise<Finished & { readonly memory: number }> {
   const feed = await feedWith(changes);
   const child = Bun.spawn([process.execPath, main, "import", "personalization", feed, ...options], {
     cwd: root,
@@ -63,7 +63,7 @@ async function importing(changes: Changes, ...options: string[]): Promise<Finish
   return { code, stdout, stderr, memory };
 }
 
-/** Bytes. Linux counts the memory of who made a process as its own, up to its start: its resource usage says nothing here. */
+/** In bytes. On Linux, the resource usage of a process includes its parent's memory at the fork. */
 async function peakMemory(child: Bun.Subprocess): Promise<number> {
   if (process.platform !== "linux") return child.exited.then(() => child.resourceUsage()?.maxRSS ?? Number.NaN);
   let peak = 0;
@@ -75,11 +75,11 @@ async function peakMemory(child: Bun.Subprocess): Promise<number> {
   return peak;
 }
 
-const answer = (sku: string) => text(`/api/v1/products/pz/${encodeURIComponent(sku)}`);
-const answers = () => Promise.all(["MUG", "A/B é+"].map(answer));
+const getPersonalization = (sku: string) => text(`/api/v1/products/pz/${encodeURIComponent(sku)}`);
+const getPersonalizations = () => Promise.all(["MUG", "A/B é+"].map(getPersonalization));
 const nothing = '{"pzlines":[],"pzstyles":[],"pzchoices":[]}';
 
-/** How the last run ended, and when. */
+/** Outcome and end of the last run. */
 async function lastRun(): Promise<{ outcome: string; finished: string }> {
   await using store = new SQL(environment.DATABASE_URL, { max: 1 });
   const [run] = await store`SELECT outcome, finished_at AS finished FROM run ORDER BY id DESC LIMIT 1`;
@@ -89,7 +89,7 @@ async function lastRun(): Promise<{ outcome: string; finished: string }> {
 const { "pzlines.csv": lines, "pzstyles.csv": styles, "pzchoices.csv": choices } = feedFiles;
 const [header = "", ...rows] = lines.trimEnd().split("\n");
 
-/** Different on every line, so that it does not vanish when it is packed. */
+/** Differs on each line, so that it stays large when compressed. */
 const longLines = [
   header,
   ...Array.from({ length: 20_000 }, (_, index) => `SKU-${Bun.hash(`${index}`)},SCRIPT,${index},A`),
@@ -117,8 +117,8 @@ const writing =
 const x = "x".repeat(megabyte);
 const longLine = writing(repeated(`${lines}`, 1), repeated(x, plainLineBytes / megabyte));
 
-/** The same, packed: a megabyte packed so that it can follow itself, many times. */
-async function longLinePacked(path: string): Promise<void> {
+/** The same, compressed: one compressed megabyte that is repeated many times. */
+async function writeLongLineCompressed(path: string): Promise<void> {
   const packer = createDeflateRaw();
   packer.write(lines);
   await new Promise<void>((resolve) => packer.flush(constants.Z_FULL_FLUSH, resolve));
@@ -140,7 +140,7 @@ const damaged = (bytes: Uint8Array) => {
   return copy;
 };
 
-// Each of the seeds gives bytes that no one wrote as text.
+// Bytes that are not text.
 const junk = (seed: number) =>
   Buffer.concat(
     Array.from({ length: 500 }, (_, index) => new Bun.CryptoHasher("sha256").update(`${seed} ${index}`).digest()),
@@ -149,7 +149,7 @@ const junk = (seed: number) =>
 const in1252 = (text: string) => Buffer.from(text, "latin1");
 const inUtf16be = (text: string) => Buffer.from(text, "utf16le").swap16();
 
-/** The columns the other way round, under other names. */
+/** Reverses and renames the columns. */
 const reordered = (csv: string, rename: (name: string) => string) =>
   csv
     .split("\n")
@@ -162,34 +162,34 @@ const reordered = (csv: string, rename: (name: string) => string) =>
     )
     .join("\n");
 
-let good: string[];
+let expected: string[];
 beforeAll(async () => {
-  await importing({});
-  good = await answers();
-  expect(good).not.toContain(nothing);
+  await importWith({});
+  expected = await getPersonalizations();
+  expect(expected).not.toContain(nothing);
 });
 
 describe("an import of personalization", () => {
   test.each<[string, Changes, RegExp]>([
     [
-      "a gzip file that is cut",
+      "a truncated gzip file",
       { "pzlines.csv.gz": gzipSync(longLines).subarray(0, -1000) },
       /\/pzlines\.csv\.gz: truncated or not valid gzip: unexpected end of file\n/,
     ],
     [
-      "a gzip file that lacks only its checksum",
+      "a gzip file without its checksum",
       { "pzlines.csv.gz": gzipSync(lines).subarray(0, -8) },
       /\/pzlines\.csv\.gz: truncated or not valid gzip: unexpected end of file\n/,
     ],
     [
-      "a gzip file that is no gzip",
+      "a .gz file that is not gzip",
       { "pzlines.csv.gz": `${lines}CUP,SCRIPT,1,A\n` },
       /\/pzlines\.csv\.gz: truncated or not valid gzip: .+/,
     ],
-    ["a gzip file of nothing", { "pzlines.csv.gz": "" }, /\/pzlines\.csv\.gz: truncated or not valid gzip: .+/],
+    ["an empty gzip file", { "pzlines.csv.gz": "" }, /\/pzlines\.csv\.gz: truncated or not valid gzip: .+/],
     ["a damaged gzip file", { "pzlines.csv.gz": damaged(gzipSync(longLines)) }, /\/pzlines\.csv\.gz: .+\n/],
     [
-      "a gzip file with something behind it",
+      "a gzip file with trailing data",
       { "pzlines.csv.gz": Buffer.concat([gzipSync(lines), Buffer.from("junk")]) },
       /\/pzlines\.csv\.gz: truncated or not valid gzip: .+/,
     ],
@@ -199,28 +199,28 @@ describe("an import of personalization", () => {
       /\/pzlines\.csv\.zst: truncated or not valid zstd: .+/,
     ],
     [
-      "a zstd file that is cut",
+      "a truncated zstd file",
       { "pzlines.csv.zst": zstdCompressSync(longLines).subarray(0, -1000) },
       /\/pzlines\.csv\.zst: truncated or not valid zstd: .+/,
     ],
     [
-      "a zstd file that is gzip",
+      "a .zst file that is gzip",
       { "pzlines.csv.zst": gzipSync(lines) },
       /\/pzlines\.csv\.zst: truncated or not valid zstd: .+/,
     ],
     [
-      "gzip under a plain name",
+      "gzip without the extension",
       { "pzlines.csv": gzipSync(lines) },
       /\/pzlines\.csv: not a text file: gzip-compressed; .*\.gz\n/,
     ],
     ["junk", { "pzstyles.csv": junk(1) }, /\/pzstyles\.csv: not a text file: starts with binary data\n/],
     [
-      "packed junk",
+      "compressed junk",
       { "pzchoices.csv.gz": gzipSync(junk(2)) },
       /\/pzchoices\.csv\.gz: not a text file: starts with binary data\n/,
     ],
     [
-      "junk behind a good beginning",
+      "junk after a valid start",
       { "pzlines.csv": Buffer.concat([Buffer.from(longLines), junk(3)]) },
       /\/pzlines\.csv:200\d\d: mixed encodings/,
     ],
@@ -230,8 +230,8 @@ describe("an import of personalization", () => {
       /\/pzlines\.csv:5: row longer than 1048576 characters; /,
     ],
     [
-      "a packed line of a gigabyte",
-      { "pzlines.csv.gz": longLinePacked },
+      "a compressed line of a gigabyte",
+      { "pzlines.csv.gz": writeLongLineCompressed },
       /\/pzlines\.csv\.gz:5: row longer than 1048576 characters; /,
     ],
     [
@@ -245,7 +245,7 @@ describe("an import of personalization", () => {
       /\/pzlines\.csv:5: sku_id: contains a NUL character: "A\\u0000B,/,
     ],
     [
-      "nothing but NUL",
+      "only NUL bytes",
       { "pzlines.csv": new Uint8Array(100_000) },
       /\/pzlines\.csv: not a text file: starts with binary data\n/,
     ],
@@ -270,7 +270,7 @@ describe("an import of personalization", () => {
       /\/pzchoices\.csv: the file has a header but no rows/,
     ],
     [
-      "a column that is there twice",
+      "a duplicate column",
       { "pzlines.csv": lines.replace(",style_code,", ",style_code,Style_Code,") },
       /\/pzlines\.csv:1: the header has a duplicate column style_code \(as style_code and Style_Code\)\n/,
     ],
@@ -285,12 +285,12 @@ describe("an import of personalization", () => {
       /\/pzlines\.csv:1: the header is missing sku_id, .*; it has c, c, .{1,100}\n/,
     ],
     [
-      "a row of ten million separators",
+      "a row of ten million delimiters",
       { "pzlines.csv": writing(repeated(lines, 1), repeated(",".repeat(manyColumns / 100), 100), repeated("\n", 1)) },
       /\/pzlines\.csv:5: row longer than 1048576 characters; /,
     ],
     [
-      "a row of a million separators",
+      "a row of a million delimiters",
       { "pzlines.csv": `${lines}${",".repeat(1_000_000)}\n` },
       /\/pzlines\.csv:5: has 1000001 fields, but the header has 4: ",,,,.{0,100}\n/,
     ],
@@ -300,12 +300,12 @@ describe("an import of personalization", () => {
       /\/pzlines\.csv:5: row longer than 1048576 characters; /,
     ],
     [
-      "another file's content",
+      "another list's content",
       { "pzlines.csv": styles },
       /\/pzlines\.csv:1: the header is missing sku_id, .*; it has style_code, line_status, .*; this looks like pzstyles\n/,
     ],
     [
-      "another file's content of as many columns",
+      "another list's content with the same number of columns",
       { "pzlines.csv": choices },
       /\/pzlines\.csv:1: .*this looks like pzchoices\n/,
     ],
@@ -315,44 +315,44 @@ describe("an import of personalization", () => {
       /\/pzlines\.csv:1: no header: the first line is "MUG, SCRIPT, 10, A", expected sku_id, style_code, /,
     ],
     [
-      "nothing in a file",
+      "an empty file",
       { "pzchoices.csv": "" },
       /\/pzchoices\.csv: the file is empty; expected the header choice_type, .*, so nothing was changed\n/,
     ],
     [
-      "nothing but a mark in a file",
+      "a file with only a byte order mark",
       { "pzlines.csv": "\ufeff" },
       /\/pzlines\.csv: the file is empty; expected the header sku_id, /,
     ],
     [
-      "nothing but empty lines in a file",
+      "a file with only blank lines",
       { "pzlines.csv": "\n\r\n\n" },
       /\/pzlines\.csv: the file is empty; expected the header sku_id, /,
     ],
     [
-      "nothing in a packed file",
+      "an empty compressed file",
       { "pzlines.csv.gz": gzipSync("") },
       /\/pzlines\.csv\.gz: the file is empty; expected the header sku_id, /,
     ],
     [
-      "an open quote",
+      "an unclosed quote",
       { "pzlines.csv": `${lines}"A,SCRIPT,1,A\n` },
       /\/pzlines\.csv:5: missing closing quote: the file ends inside this row: /,
     ],
   ])(
-    "is refused for %s, tells where and why, changes nothing and takes little memory",
+    "is rejected with %s, names file and reason, changes nothing, and uses little memory",
     async (_, changes, message) => {
       const startedAt = new Date().toISOString();
-      const { code, stdout, stderr, memory } = await importing(changes);
+      const { code, stdout, stderr, memory } = await importWith(changes);
       expect(stderr).toMatch(message);
       expect([code, stdout]).toEqual([1, ""]);
       expect(memory).toBeGreaterThan(0);
       expect(memory).toBeLessThan(mostMemory);
-      expect(await answers()).toEqual(good);
+      expect(await getPersonalizations()).toEqual(expected);
       const { outcome, finished } = await lastRun();
       expect(outcome).toBe("failed");
       expect(finished >= startedAt).toBe(true);
-      // A gigabyte is written and read.
+      // One case reads a gigabyte.
     },
     60_000,
   );
@@ -361,20 +361,25 @@ describe("an import of personalization", () => {
   test.each<[string, string, (csv: string) => Content, RegExp | undefined]>([
     ["a header in another order and case", "", (csv) => reordered(csv, (name) => ` ${name.toUpperCase()} `), undefined],
     ["quoted headers and values", "", (csv) => csv.replaceAll(/[^,\n]+/g, '"$&"'), undefined],
-    ["Windows line ends", "", (csv) => csv.replaceAll("\n", "\r\n"), undefined],
-    ["old Macintosh line ends", "", (csv) => csv.replaceAll("\n", "\r"), undefined],
-    ["no last line end", "", (csv) => csv.trimEnd(), undefined],
+    ["CRLF line ends", "", (csv) => csv.replaceAll("\n", "\r\n"), undefined],
+    ["CR line ends", "", (csv) => csv.replaceAll("\n", "\r"), undefined],
+    ["no final line end", "", (csv) => csv.trimEnd(), undefined],
     ["blank lines", "", (csv) => `\n\n${csv.replaceAll("\n", "\n\n")}`, undefined],
-    ["a mark of UTF-8", "", (csv) => `\ufeff${csv}`, undefined],
+    ["a UTF-8 byte order mark", "", (csv) => `\ufeff${csv}`, undefined],
     ["semicolons", "", (csv) => csv.replaceAll(",", ";"), /\/pzlines\.csv: read with delimiter ";"\n/],
     ["tabs", "", (csv) => csv.replaceAll(",", "\t"), /\/pzlines\.csv: read with delimiter "\\t"\n/],
     ["pipes", "", (csv) => csv.replaceAll(",", "|"), /\/pzlines\.csv: read with delimiter "\|"\n/],
-    ["UTF-16 with a mark", "", (csv) => Buffer.from(`\ufeff${csv}`, "utf16le"), /\/pzlines\.csv: read as utf-16le\n/],
-    ["UTF-16 without a mark", "", inUtf16be, /\/pzlines\.csv: read as utf-16be\n/],
+    [
+      "UTF-16 with a byte order mark",
+      "",
+      (csv) => Buffer.from(`\ufeff${csv}`, "utf16le"),
+      /\/pzlines\.csv: read as utf-16le\n/,
+    ],
+    ["UTF-16 without a byte order mark", "", inUtf16be, /\/pzlines\.csv: read as utf-16be\n/],
     ["Windows-1252", "", in1252, /\/pzlines\.csv: read as windows-1252\n/],
     ["gzip", ".gz", (csv) => gzipSync(csv), undefined],
     [
-      "gzip in two parts",
+      "gzip with two members",
       ".gz",
       (csv) => Buffer.concat([gzipSync(csv.slice(0, 70)), gzipSync(csv.slice(70))]),
       undefined,
@@ -388,39 +393,41 @@ describe("an import of personalization", () => {
     ],
   ])("takes a file with %s as it takes any other, and tells what is special", async (_, ending, write, note) => {
     const sku = `CASE-${cases++}`;
-    const { code, stderr } = await importing({ [`pzlines.csv${ending}`]: write(`${lines}${sku},NOTE,1,A\n`) });
+    const { code, stderr } = await importWith({ [`pzlines.csv${ending}`]: write(`${lines}${sku},NOTE,1,A\n`) });
     expect(code).toBe(0);
     if (note === undefined) expect(stderr).not.toMatch(/read as|separated by/);
     else expect(stderr).toMatch(note);
-    expect(await answers()).toEqual(good);
-    expect(JSON.parse(await answer(sku))).toMatchObject({ pzlines: [{ sku_id: sku, style_sku_status: "A" }] });
+    expect(await getPersonalizations()).toEqual(expected);
+    expect(JSON.parse(await getPersonalization(sku))).toMatchObject({
+      pzlines: [{ sku_id: sku, style_sku_status: "A" }],
+    });
   });
 
-  test("reads a file without header by position when it is forced", async () => {
-    const { code, stderr } = await importing({ "pzlines.csv": rows.join("\n").replace(",I", ",X") }, "--force");
+  test("reads a file without a header by position if forced", async () => {
+    const { code, stderr } = await importWith({ "pzlines.csv": rows.join("\n").replace(",I", ",X") }, "--force");
     expect(stderr).toMatch(
       /\/pzlines\.csv:1: no header; columns read as sku_id, style_code, style_display_seq, style_sku_status\n/,
     );
     expect(code).toBe(0);
-    expect(await answers()).toEqual(
-      good.map((text) => text.replace('"style_sku_status":"I"', '"style_sku_status":"X"')),
+    expect(await getPersonalizations()).toEqual(
+      expected.map((text) => text.replace('"style_sku_status":"I"', '"style_sku_status":"X"')),
     );
   });
 
-  test("reads an empty file as an empty list when it is forced", async () => {
-    await importing({});
-    expect(await answer("MUG")).toContain('"choice_value":"Heart"');
-    const { code, stderr } = await importing({ "pzchoices.csv": "" }, "--force");
+  test("reads an empty file as an empty list if forced", async () => {
+    await importWith({});
+    expect(await getPersonalization("MUG")).toContain('"choice_value":"Heart"');
+    const { code, stderr } = await importWith({ "pzchoices.csv": "" }, "--force");
     expect(stderr).toMatch(/\/pzchoices\.csv: the file is empty; expected the header /);
     expect(code).toBe(0);
-    expect(JSON.parse(await answer("MUG"))).toMatchObject({ pzlines: { length: 2 }, pzchoices: [] });
+    expect(JSON.parse(await getPersonalization("MUG"))).toMatchObject({ pzlines: { length: 2 }, pzchoices: [] });
   });
 
-  test("does not take another file's content for a file without header, even when it is forced", async () => {
-    await importing({});
-    const { code, stderr } = await importing({ "pzlines.csv": choices }, "--force");
+  test("rejects another list's content even if forced", async () => {
+    await importWith({});
+    const { code, stderr } = await importWith({ "pzlines.csv": choices }, "--force");
     expect(stderr).toMatch(/this looks like pzchoices/);
     expect(code).toBe(1);
-    expect(await answers()).toEqual(good);
+    expect(await getPersonalizations()).toEqual(expected);
   });
 });

@@ -19,7 +19,9 @@ const headers = {
   pzchoices: "choice_type,choice_status,choice_display_seq,choice_value",
 } as const;
 
-/** How many SKUs, styles and choices a feed has, and how many rows that are rejected; a list as text is taken as it is. */
+/**
+ * The number of SKUs, styles, choices, and invalid rows of a feed. `files` replaces whole files.
+ */
 interface Shape {
   readonly skus?: number;
   readonly styles?: number;
@@ -60,53 +62,53 @@ const [tenth = "", half = "", everything = ""] = await writeFiles(settings, {
 let feeds = 0;
 const writtenFeed = (shape: Shape) => writeFeed(folder, `feed-${feeds++}`, toFiles(shape));
 
-/** A feed, what the brand had before, the settings, and what is said against it. */
-const refusals: readonly [string, Shape | undefined, Shape, string, string[]][] = [
+/** The previous feed, the new feed, the settings, and the expected violations. */
+const violationCases: readonly [string, Shape | undefined, Shape, string, string[]][] = [
   [
-    "of which too many SKUs would vanish",
+    "that removes too many SKUs",
     {},
     { skus: 31 },
     "/dev/null",
     ["9 of 40 SKUs would be removed (max_removed_share allows 20%)"],
   ],
   [
-    "of which too many styles would vanish",
+    "that removes too many styles",
     {},
     { styles: 23 },
     "/dev/null",
     ["7 of 30 styles would be removed (max_removed_share allows 20%)"],
   ],
   [
-    "of which too many choices would vanish",
+    "that removes too many choices",
     {},
     { choices: 19 },
     "/dev/null",
     ["6 of 25 choices would be removed (max_removed_share allows 20%)"],
   ],
   [
-    "beyond the share that is set",
+    "that removes more than the configured share",
     {},
     { skus: 35 },
     tenth,
     ["5 of 40 SKUs would be removed (max_removed_share allows 10%)"],
   ],
   [
-    "of just twenty SKUs",
+    "that removes too many of exactly 20 SKUs",
     { skus: 20 },
     { skus: 15 },
     "/dev/null",
     ["5 of 20 SKUs would be removed (max_removed_share allows 20%)"],
   ],
-  ["with a row that is rejected", {}, { rejected: 1 }, "/dev/null", ["1 of 96 rows were rejected"]],
+  ["with a rejected row", {}, { rejected: 1 }, "/dev/null", ["1 of 96 rows were rejected"]],
   [
-    "with more rows rejected than is set",
+    "with more rejected rows than configured",
     undefined,
     { skus: 5, styles: 3, choices: 2, rejected: 11 },
     half,
     ["11 of 21 rows were rejected (max_rejected_share allows 50%)"],
   ],
   [
-    "with more than one thing to be said against it",
+    "with several violations",
     {},
     { skus: 1, choices: 1, rejected: 2 },
     "/dev/null",
@@ -117,42 +119,42 @@ const refusals: readonly [string, Shape | undefined, Shape, string, string[]][] 
     ],
   ],
   [
-    "without choices, the first of a brand",
+    "without choices, for a new brand",
     undefined,
     noChoices,
     "/dev/null",
     ["FOLDER/pzchoices.csv: the file has a header but no rows"],
   ],
   [
-    "without styles, the first of a brand",
+    "without styles, for a new brand",
     undefined,
     noStyles,
     everything,
     ["FOLDER/pzstyles.csv: the file has a header but no rows"],
   ],
   [
-    "without choices, where there were some",
+    "without choices, after one with choices",
     { choices: 3 },
     noChoices,
     everything,
     ["FOLDER/pzchoices.csv: the file has a header but no rows"],
   ],
   [
-    "without lines, the first of a brand",
+    "without lines, for a new brand",
     undefined,
     noLines,
     everything,
     ["FOLDER/pzlines.csv: the file has a header but no rows"],
   ],
   [
-    "without lines, where there were some",
+    "without lines, after one with lines",
     {},
     noLines,
     everything,
     ["FOLDER/pzlines.csv: the file has a header but no rows"],
   ],
   [
-    "with a file that is blank",
+    "with a blank file",
     {},
     blankChoices,
     everything,
@@ -162,19 +164,19 @@ const refusals: readonly [string, Shape | undefined, Shape, string, string[]][] 
   ],
 ];
 
-const passes: readonly [string, Shape | undefined, Shape, string][] = [
-  ["of which as many SKUs vanish as may", {}, { skus: 32 }, "/dev/null"],
-  ["of which as many styles vanish as may", {}, { styles: 24 }, "/dev/null"],
-  ["of which as many choices vanish as may", {}, { choices: 20 }, "/dev/null"],
+const validCases: readonly [string, Shape | undefined, Shape, string][] = [
+  ["that removes the maximum of SKUs", {}, { skus: 32 }, "/dev/null"],
+  ["that removes the maximum of styles", {}, { styles: 24 }, "/dev/null"],
+  ["that removes the maximum of choices", {}, { choices: 20 }, "/dev/null"],
   [
-    "of fewer than twenty, most of which vanish",
+    "that removes most of fewer than 20",
     { skus: 19, styles: 19, choices: 19 },
     { skus: 1, styles: 1, choices: 1 },
     "/dev/null",
   ],
-  ["with as many more as there are", { skus: 20 }, { skus: 400 }, "/dev/null"],
-  ["with as many rejected rows as may be", {}, { skus: 5, styles: 3, choices: 2, rejected: 10 }, everything],
-  ["the first of a brand, however small", undefined, { skus: 1, styles: 1, choices: 1 }, "/dev/null"],
+  ["with many additions", { skus: 20 }, { skus: 400 }, "/dev/null"],
+  ["with the maximum of rejected rows", {}, { skus: 5, styles: 3, choices: 2, rejected: 10 }, everything],
+  ["that is small, for a new brand", undefined, { skus: 1, styles: 1, choices: 1 }, "/dev/null"],
 ];
 
 for (const engine of enginesInTurn) {
@@ -182,14 +184,14 @@ for (const engine of enginesInTurn) {
   const environment = { DATABASE_URL: url, BRAND: "acme" };
   const { text } = await serveWithAndWithoutCache(environment);
 
-  const importing = async (feed: string, options: string[] = [], config = "/dev/null", brand = "acme") => {
+  const importFeed = async (feed: string, options: string[] = [], config = "/dev/null", brand = "acme") => {
     const args = ["import", "personalization", feed, "--json", "--brand", brand, ...options];
     const { code, stdout, stderr } = await pds(args, { ...environment, PDS_CONFIG: config });
     return { code, stderr, report: JSON.parse(stdout) };
   };
-  const answers = () => Promise.all([0, 19, 39, 40].map((index) => text(`/api/v1/products/pz/SKU-${index}`)));
+  const getResponses = () => Promise.all([0, 19, 39, 40].map((index) => text(`/api/v1/products/pz/SKU-${index}`)));
 
-  /** All that an import may change, but for the runs. */
+  /** Everything an import may change except the runs. */
   const stored = async () => {
     await using store = new SQL(url, { max: 1 });
     const count = async (table: string, column = "generation") =>
@@ -211,58 +213,58 @@ for (const engine of enginesInTurn) {
   };
 
   let brands = 0;
-  /** A brand with nothing but this feed. */
+  /** Creates a brand with only this feed. */
   const brandWith = async (shape: Shape | undefined, ...options: string[]) => {
     const brand = `brand-${brands++}`;
     if (shape !== undefined)
-      expect((await importing(await writtenFeed(shape), options, everything, brand)).code).toBe(0);
+      expect((await importFeed(await writtenFeed(shape), options, everything, brand)).code).toBe(0);
     return brand;
   };
 
-  describe(`on ${engine}, an import of personalization`, () => {
-    test.each(casesFor(engine, refusals))(
-      "%s is refused, rehearsed or not, and taken when it is forced",
-      async (_, before, after, config, objections) => {
+  describe(`on ${engine}, the personalization import of a feed`, () => {
+    test.each(casesFor(engine, violationCases))(
+      "%s fails, also as a dry run, and succeeds if forced",
+      async (_, before, after, config, violations) => {
         const brand = await brandWith(before);
         const feed = await writtenFeed({ ...after, mark: "new" });
-        const said = objections.map((objection) => objection.replaceAll("FOLDER", feed));
-        const reason = `${said.join("; ")}, so nothing was changed`;
-        const [stateBefore, answersBefore, runsBefore] = [await stored(), await answers(), await runs()];
+        const expected = violations.map((violation) => violation.replaceAll("FOLDER", feed));
+        const reason = `${expected.join("; ")}, so nothing was changed`;
+        const [stateBefore, responsesBefore, runsBefore] = [await stored(), await getResponses(), await runs()];
 
-        const rehearsed = await importing(feed, ["--dry-run"], config, brand);
+        const dryRun = await importFeed(feed, ["--dry-run"], config, brand);
         expect(await runs()).toEqual(runsBefore);
-        const { code, report, stderr } = await importing(feed, [], config, brand);
-        expect(rehearsed).toEqual({ code, report, stderr });
+        const { code, report, stderr } = await importFeed(feed, [], config, brand);
+        expect(dryRun).toEqual({ code, report, stderr });
         expect(code).toBe(1);
         expect(report).toMatchObject({ outcome: "failed", reason, overridden: [] });
         expect(stderr).toEndWith(`pds: personalization-import: ${reason}\n`);
         expect(await stored()).toEqual(stateBefore);
-        expect(await answers()).toEqual(answersBefore);
+        expect(await getResponses()).toEqual(responsesBefore);
         const [run, ...others] = await runs();
         expect(others).toEqual(runsBefore);
         const { job, outcome, counts, brand: _brand, reason: _reason, ...kept } = report;
         expect(run).toMatchObject({ job, outcome, counts, reason, brand });
         expect(JSON.parse(run.report)).toEqual(kept);
 
-        const forced = await importing(feed, ["--force"], config, brand);
+        const forced = await importFeed(feed, ["--force"], config, brand);
         expect(forced.code).toBe(0);
-        expect(forced.report).toMatchObject({ outcome: "succeeded", overridden: said });
-        expect(forced.stderr).toEndWith(said.map((objection) => `forced, although ${objection}\n`).join(""));
+        expect(forced.report).toMatchObject({ outcome: "succeeded", overridden: expected });
+        expect(forced.stderr).toEndWith(expected.map((violation) => `forced, although ${violation}\n`).join(""));
         expect(await stored()).not.toEqual(stateBefore);
       },
     );
 
-    test.each(casesFor(engine, passes))(
-      "%s passes, and its rehearsal says the same",
+    test.each(casesFor(engine, validCases))(
+      "%s succeeds, and a dry run gives the same report",
       async (_, before, after, config) => {
         const brand = await brandWith(before);
         const feed = await writtenFeed({ ...after, mark: "new" });
         const [stateBefore, runsBefore] = [await stored(), await runs()];
-        const rehearsed = await importing(feed, ["--dry-run"], config, brand);
+        const dryRun = await importFeed(feed, ["--dry-run"], config, brand);
         expect(await stored()).toEqual(stateBefore);
         expect(await runs()).toEqual(runsBefore);
-        const imported = await importing(feed, [], config, brand);
-        expect(rehearsed).toEqual(imported);
+        const imported = await importFeed(feed, [], config, brand);
+        expect(dryRun).toEqual(imported);
         expect(imported).toMatchObject({ code: 0, report: { outcome: "succeeded", overridden: [] } });
         expect((await stored()).current).not.toEqual(stateBefore.current);
       },
@@ -271,29 +273,29 @@ for (const engine of enginesInTurn) {
     test.each([
       ["pzchoices.csv", noChoices],
       ["pzstyles.csv", noStyles],
-    ])("may have no rows in %s when it had none before", async (_, without) => {
+    ])("without rows in %s succeeds if there were none before", async (_, without) => {
       const brand = await brandWith(without, "--force");
-      expect(await importing(await writtenFeed({ ...without, mark: "next" }), [], "/dev/null", brand)).toMatchObject({
+      expect(await importFeed(await writtenFeed({ ...without, mark: "next" }), [], "/dev/null", brand)).toMatchObject({
         code: 0,
         report: { overridden: [] },
       });
     });
 
-    test("never has no lines, not even when it had none before", async () => {
+    test("without lines fails even if there were none before", async () => {
       const brand = await brandWith(noLines, "--force");
       const feed = await writtenFeed({ ...noLines, mark: "next" });
-      expect(await importing(feed, [], everything, brand)).toMatchObject({
+      expect(await importFeed(feed, [], everything, brand)).toMatchObject({
         code: 1,
         report: { reason: `${feed}/pzlines.csv: the file has a header but no rows, so nothing was changed` },
       });
     });
 
-    test("may say with an empty list of JSON that there are no choices", async () => {
+    test("with an empty JSON array means that there are no choices", async () => {
       const { "pzchoices.csv": _, ...others } = toFiles({});
       const feed = await writeFeed(folder, `feed-${feeds++}`, { ...others, "pzchoices.ndjson": "[]" });
-      expect((await importing(feed, [], "/dev/null", await brandWith(undefined))).code).toBe(0);
-      expect((await importing(feed, [], "/dev/null", await brandWith({ choices: 19 }))).code).toBe(0);
-      expect(await importing(feed, [], "/dev/null", await brandWith({ choices: 20 }))).toMatchObject({
+      expect((await importFeed(feed, [], "/dev/null", await brandWith(undefined))).code).toBe(0);
+      expect((await importFeed(feed, [], "/dev/null", await brandWith({ choices: 19 }))).code).toBe(0);
+      expect(await importFeed(feed, [], "/dev/null", await brandWith({ choices: 20 }))).toMatchObject({
         code: 1,
         report: {
           reason: "20 of 20 choices would be removed (max_removed_share allows 20%), so nothing was changed",
@@ -301,22 +303,22 @@ for (const engine of enginesInTurn) {
       });
     });
 
-    test("that is refused leaves what the service answers as it was, and one that is forced changes it", async () => {
-      expect((await importing(await writtenFeed({ mark: "first" }))).code).toBe(0);
-      const before = await answers();
+    test("changes the responses only if it succeeds", async () => {
+      expect((await importFeed(await writtenFeed({ mark: "first" }))).code).toBe(0);
+      const before = await getResponses();
       expect(before[0]).toContain('"style_sku_status":"first"');
       const feed = await writtenFeed({ skus: 10, mark: "second" });
-      expect((await importing(feed)).code).toBe(1);
-      const rehearsed = await importing(feed, ["--dry-run", "--force"]);
-      expect(await answers()).toEqual(before);
-      expect(await importing(feed, ["--force"])).toEqual(rehearsed);
-      expect(rehearsed.code).toBe(0);
-      expect((await answers())[0]).toContain('"style_sku_status":"second"');
+      expect((await importFeed(feed)).code).toBe(1);
+      const dryRun = await importFeed(feed, ["--dry-run", "--force"]);
+      expect(await getResponses()).toEqual(before);
+      expect(await importFeed(feed, ["--force"])).toEqual(dryRun);
+      expect(dryRun.code).toBe(0);
+      expect((await getResponses())[0]).toContain('"style_sku_status":"second"');
     });
   });
 }
 
-test("a rehearsal where there is no store yet says what an import would, and makes none", async () => {
+test("a dry run without a store gives the same report and creates no store", async () => {
   const path = join(folder, "nowhere", "pds.sqlite");
   for (const [shape, code] of [
     [{}, 0],
@@ -324,13 +326,10 @@ test("a rehearsal where there is no store yet says what an import would, and mak
   ] as const) {
     const feed = await writtenFeed(shape);
     const environment = (url: string) => ({ DATABASE_URL: url, BRAND: "acme" });
-    const rehearsed = await pds(
-      ["import", "personalization", feed, "--dry-run", "--json"],
-      environment(`sqlite:${path}`),
-    );
+    const dryRun = await pds(["import", "personalization", feed, "--dry-run", "--json"], environment(`sqlite:${path}`));
     expect(existsSync(join(folder, "nowhere"))).toBe(false);
     const store = `sqlite:${join(folder, `store-${code}.sqlite`)}`;
-    expect(rehearsed).toEqual(await pds(["import", "personalization", feed, "--json"], environment(store)));
-    expect(rehearsed.code).toBe(code);
+    expect(dryRun).toEqual(await pds(["import", "personalization", feed, "--json"], environment(store)));
+    expect(dryRun.code).toBe(code);
   }
 });

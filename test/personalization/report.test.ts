@@ -21,7 +21,7 @@ const columns = {
 type List = keyof typeof columns;
 const listNames = Object.keys(columns) as List[];
 
-/** Rows as they are written; some have too many or too few cells, or an empty key. */
+/** Rows as written. Some have too many or too few cells, or an empty key. */
 type Feed = Readonly<Record<List, readonly (readonly string[])[]>>;
 
 const quoted = (cell: string) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
@@ -29,16 +29,16 @@ const toCsv = (rows: readonly (readonly string[])[]) => rows.map((row) => `${row
 const toFiles = (feed: Feed) =>
   Object.fromEntries(listNames.map((list) => [`${list}.csv`, toCsv([columns[list], ...feed[list]])]));
 
-/** What the report and the answers of a feed ought to be, as simply as it can be said. */
+/** A simple model of the report and the responses for a feed. */
 class Model {
   accepted = 0;
   duplicates = 0;
   rejected = 0;
-  /** By column, how many rows have each code. */
+  /** Number of rows by column and status code. */
   readonly statuses = new Map<string, Map<string, number>>();
   nonNumericSequences = 0;
   readonly orphans: { linesWithoutStyle: number; stylesWithoutLine: number; unusedChoiceGroups: number };
-  /** The rows of each list by key, in the order in which their last row came. */
+  /** The rows of each list by key, in the order of their last occurrence. */
   readonly #rows: Record<List, Map<string, readonly string[]>> = {
     pzlines: new Map(),
     pzstyles: new Map(),
@@ -48,11 +48,11 @@ class Model {
   constructor(feed: Feed) {
     const read = {} as Record<List, (readonly string[])[]>;
     for (const list of listNames) {
-      read[list] = feed[list].filter((row) => isRight(list, row));
+      read[list] = feed[list].filter((row) => isValid(list, row));
       this.rejected += feed[list].length - read[list].length;
       for (const row of read[list]) this.#take(list, row);
     }
-    const of = (list: List, place: number) => read[list].map((row) => row[place] ?? "");
+    const of = (list: List, index: number) => read[list].map((row) => row[index] ?? "");
     const [styles, groups] = [new Set(of("pzstyles", 0)), new Set(of("pzchoices", 0))];
     this.orphans = {
       linesWithoutStyle: of("pzlines", 1).filter((style) => !styles.has(style)).length,
@@ -74,24 +74,24 @@ class Model {
     if (numberOf(sequenceOf(list, row)) === Number.POSITIVE_INFINITY) this.nonNumericSequences++;
   }
 
-  /** What the rows of each SKU, style or choice are, whatever their order. */
-  #things(list: List): Map<string, string> {
+  /** The rows of each SKU, style, or choice, regardless of their order. */
+  #entities(list: List): Map<string, string> {
     const rowsOf = new Map<string, string[]>();
     for (const [key, row] of this.#rows[list]) {
-      const thing = list === "pzchoices" ? key : (row[0] ?? "");
-      rowsOf.set(thing, [...(rowsOf.get(thing) ?? []), JSON.stringify(row)]);
+      const entity = list === "pzchoices" ? key : (row[0] ?? "");
+      rowsOf.set(entity, [...(rowsOf.get(entity) ?? []), JSON.stringify(row)]);
     }
-    return new Map([...rowsOf].map(([thing, rows]) => [thing, rows.sort().join()]));
+    return new Map([...rowsOf].map(([entity, rows]) => [entity, rows.sort().join()]));
   }
 
   differenceFrom(before: Model | undefined, list: List): object | null {
     if (before === undefined) return null;
-    const [old, now] = [before.#things(list), this.#things(list)];
+    const [old, now] = [before.#entities(list), this.#entities(list)];
     return {
       total: now.size,
-      added: [...now.keys()].filter((thing) => !old.has(thing)).length,
-      changed: [...now].filter(([thing, rows]) => old.has(thing) && old.get(thing) !== rows).length,
-      removed: [...old.keys()].filter((thing) => !now.has(thing)).length,
+      added: [...now.keys()].filter((entity) => !old.has(entity)).length,
+      changed: [...now].filter(([entity, rows]) => old.has(entity) && old.get(entity) !== rows).length,
+      removed: [...old.keys()].filter((entity) => !now.has(entity)).length,
     };
   }
 
@@ -99,14 +99,14 @@ class Model {
     return [...new Set([...this.#rows.pzlines.values()].map(([sku = ""]) => sku))];
   }
 
-  answer(sku: string): object {
-    const inOrder = (list: List, wanted: readonly string[], place: number) =>
+  getPersonalization(sku: string): object {
+    const inOrder = (list: List, keys: readonly string[], index: number) =>
       [...this.#rows[list].values()]
-        .filter((row) => wanted.includes(row[place] ?? ""))
-        .map((row) => ({ row, group: wanted.indexOf(row[place] ?? ""), sequence: sequenceOf(list, row) }))
+        .filter((row) => keys.includes(row[index] ?? ""))
+        .map((row) => ({ row, group: keys.indexOf(row[index] ?? ""), sequence: sequenceOf(list, row) }))
         .sort((a, b) => a.group - b.group || compare(a.sequence, b.sequence))
         .map(({ row }) => row);
-    const distinct = (rows: (readonly string[])[], place: number) => [...new Set(rows.map((row) => row[place] ?? ""))];
+    const distinct = (rows: (readonly string[])[], index: number) => [...new Set(rows.map((row) => row[index] ?? ""))];
     const lines = inOrder("pzlines", [sku], 0);
     const styles = inOrder("pzstyles", distinct(lines, 1), 0);
     const choices = inOrder("pzchoices", distinct(styles, 3), 0);
@@ -120,17 +120,17 @@ class Model {
   }
 }
 
-const keyPlaces: Record<List, readonly [number, number]> = { pzlines: [0, 1], pzstyles: [0, 2], pzchoices: [0, 3] };
-const keyOf = (list: List, row: readonly string[]) => JSON.stringify(keyPlaces[list].map((place) => row[place]));
+const keyIndexes: Record<List, readonly [number, number]> = { pzlines: [0, 1], pzstyles: [0, 2], pzchoices: [0, 3] };
+const keyOf = (list: List, row: readonly string[]) => JSON.stringify(keyIndexes[list].map((index) => row[index]));
 const sequenceOf = (list: List, row: readonly string[]) => row[2] ?? (list satisfies string);
-const isRight = (list: List, row: readonly string[]) =>
-  row.length === columns[list].length && keyPlaces[list].every((place) => row[place] !== "");
+const isValid = (list: List, row: readonly string[]) =>
+  row.length === columns[list].length && keyIndexes[list].every((index) => row[index] !== "");
 const numberOf = (text: string) =>
   text.trim() === "" || Number.isNaN(Number(text)) ? Number.POSITIVE_INFINITY : Number(text);
 const compare = (a: string, b: string) =>
   numberOf(a) === numberOf(b) ? (a < b ? -1 : a > b ? 1 : 0) : numberOf(a) - numberOf(b);
 
-/** Few names, so that they meet. */
+/** Few names, so that they collide. */
 const names = (prefix: string, count: number) =>
   fc.oneof(
     { weight: 15, arbitrary: fc.nat(count - 1).map((number) => `${prefix}${number}`) },
@@ -155,7 +155,7 @@ const edit = fc.constantFrom(...listNames).chain((list) =>
   fc.record({
     list: fc.constant(list),
     kind: fc.constantFrom("add", "change", "remove", "repeat", "reverse"),
-    place: fc.nat(25),
+    index: fc.nat(25),
     row: row(list),
   }),
 );
@@ -166,21 +166,21 @@ function edited(before: Feed, edits: readonly Edit[]): Feed {
     List,
     (readonly string[])[]
   >;
-  for (const { list, kind, place, row: given } of edits) {
+  for (const { list, kind, index, row: given } of edits) {
     const of = after[list];
-    const at = of.length === 0 ? 0 : place % of.length;
-    const there = of[at];
-    if (kind === "add" || there === undefined) of.splice(at, 0, given);
-    else if (kind === "change") of[at] = [...there.slice(0, -1), `${there.at(-1)}!`];
+    const at = of.length === 0 ? 0 : index % of.length;
+    const current = of[at];
+    if (kind === "add" || current === undefined) of.splice(at, 0, given);
+    else if (kind === "change") of[at] = [...current.slice(0, -1), `${current.at(-1)}!`];
     else if (kind === "remove") of.splice(at, 1);
-    else if (kind === "repeat") of.push([...there.slice(0, -1), given.at(-1) ?? ""]);
+    else if (kind === "repeat") of.push([...current.slice(0, -1), given.at(-1) ?? ""]);
     else of.reverse();
   }
   return after;
 }
 
 let stamps = 0;
-/** With a row of its own in each list: so that no list is empty, and no feed is the one before. */
+/** Adds a row to each list, so that no list is empty and no two feeds are equal. */
 function stamped(of: Feed): Feed {
   const stamp = `${stamps++}`;
   return {
@@ -202,16 +202,17 @@ for (const engine of engines) {
   const { text } = await serveWithAndWithoutCache({ ...environment, PDS_CONFIG: "/dev/null" });
 
   let feeds = 0;
-  const importing = async (files: Readonly<Record<string, string>>, options: string[], change: object = {}) =>
+  const importFiles = async (files: Readonly<Record<string, string>>, options: string[], change: object = {}) =>
     await pds(["import", "personalization", await writeFeed(folder, `feed-${feeds++}`, files), ...options], {
       ...environment,
       ...change,
     });
   const reportOf = async (files: Readonly<Record<string, string>>, ...options: string[]) => {
-    const { stdout } = await importing(files, [...options, "--json"]);
+    const { stdout } = await importFiles(files, [...options, "--json"]);
     return JSON.parse(stdout);
   };
-  const answer = async (sku: string) => JSON.parse(await text(`/api/v1/products/pz/${encodeURIComponent(sku)}`));
+  const getPersonalization = async (sku: string) =>
+    JSON.parse(await text(`/api/v1/products/pz/${encodeURIComponent(sku)}`));
   const lastRun = async () => {
     await using sql = new SQL(url, { max: 1 });
     const [run] = await sql`SELECT * FROM run ORDER BY id DESC LIMIT 1`;
@@ -219,7 +220,7 @@ for (const engine of engines) {
   };
   const whole = (): Feed => stamped({ pzlines: [], pzstyles: [], pzchoices: [] });
 
-  describe(`on ${engine}, the report of an import of personalization`, () => {
+  describe(`on ${engine}, the report of a personalization import`, () => {
     let current: Model | undefined;
 
     const check = async (of: Feed) => {
@@ -250,11 +251,11 @@ for (const engine of engines) {
         listNames.map((list) => [list, of[list].length]).sort(),
       );
       for (const sku of new Set([...model.skus, ...(before?.skus ?? [])])) {
-        expect(await answer(sku)).toEqual(model.answer(sku));
+        expect(await getPersonalization(sku)).toEqual(model.getPersonalization(sku));
       }
     };
 
-    test("says what a model of the feed and of the one before says, and the answers are the model's", async () => {
+    test("and the responses agree with a model of the feed", async () => {
       const edits = fc.array(edit, { maxLength: 8 });
       await fc.assert(
         fc.asyncProperty(feed, edits, async (old, changes) => {
@@ -265,7 +266,7 @@ for (const engine of engines) {
       );
     }, 600_000);
 
-    test("counts the same of many thousand rows, of which the last of a key wins wherever the first was", async () => {
+    test("counts many thousand rows correctly, and the last row of a key wins", async () => {
       const many = 70_000;
       const lines = (status: string, from = 0) =>
         Array.from({ length: many }, (_, index) => [`SKU-${from + index}`, "BULK", "1", status]);
@@ -281,7 +282,7 @@ for (const engine of engines) {
       );
       expect(report.notes.at(-1)).toBe(`${many - 20} more duplicates`);
       for (const index of [0, 1, 49_998, 49_999, 50_000, many - 1]) {
-        expect(await answer(`SKU-${index}`)).toMatchObject({ pzlines: [{ style_sku_status: "last" }] });
+        expect(await getPersonalization(`SKU-${index}`)).toMatchObject({ pzlines: [{ style_sku_status: "last" }] });
       }
       expect((await reportOf(toFiles(second))).personalization.skus).toEqual({
         total: many + 1,
@@ -292,17 +293,17 @@ for (const engine of engines) {
       current = undefined;
     }, 30_000);
 
-    test("counts a row that comes again once, and the answer has it where it came last", async () => {
+    test("counts a repeated row once, and the response has it in its last position", async () => {
       const again = ["A", "B", "C", "A"].map((style, index) => ["AGAIN", style, "1", `${index}`]);
       const of = stamped({ pzlines: again, pzstyles: [], pzchoices: [] });
       expect(await reportOf(toFiles(of))).toMatchObject({ accepted: 3 + 3, duplicates: 1 });
-      expect(await answer("AGAIN")).toEqual(new Model(of).answer("AGAIN"));
-      expect((await answer("AGAIN")) as object).toMatchObject({
+      expect(await getPersonalization("AGAIN")).toEqual(new Model(of).getPersonalization("AGAIN"));
+      expect((await getPersonalization("AGAIN")) as object).toMatchObject({
         pzlines: ["B", "C", "A"].map((style_code) => ({ style_code })),
       });
     });
 
-    test("groups what was rejected by reason, with the first five of each, and twenty reasons", async () => {
+    test("groups rejected rows by reason, with five examples each, up to twenty reasons", async () => {
       const header = columns.pzlines.join(",");
       const short = Array.from({ length: 7 }, (_, index) => `SHORT-${index},S,1`);
       const empty = Array.from({ length: 6 }, (_, index) => `EMPTY-${index},,1,A`);
@@ -335,11 +336,11 @@ for (const engine of engines) {
       expect(rejections[19]).toMatchObject({ reason: "has 22 fields, but the header has 4", rows: 1 });
       expect(rejections[20]).toMatchObject({ reason: "other reasons", rows: 25 - 18 });
       expect(rejections[20].examples.map(({ line }: { line: number }) => line)).toEqual([34, 35, 36, 37, 38]);
-      expect(await answer("RIGHT")).toMatchObject({ pzlines: [{ style_code: "STAMP" }] });
-      expect(await answer("SHORT-0")).toMatchObject({ pzlines: [] });
+      expect(await getPersonalization("RIGHT")).toMatchObject({ pzlines: [{ style_code: "STAMP" }] });
+      expect(await getPersonalization("SHORT-0")).toMatchObject({ pzlines: [] });
     });
 
-    test("shows examples of orphans and of sequences with their lines, and counts status codes up to fifty", async () => {
+    test("shows examples of orphans and sequences, and counts up to fifty status codes", async () => {
       const codes = Array.from({ length: 60 }, (_, index) => ["MANY", `S${index}`, "1", `code-${index}`]);
       const { personalization } = await reportOf({
         "pzlines.csv": toCsv([columns.pzlines, ["SKU", "LOST", "one", "A"], ["SKU", "FOUND", "1", "A"], ...codes]),
@@ -364,7 +365,7 @@ for (const engine of engines) {
       expect(statuses.style_sku_status).toMatchObject({ A: 2, "code-0": 1, "code-48": 1, "(others)": 11 });
     });
 
-    test("tells in its notes what was odd and accepted all the same", async () => {
+    test("notes unusual but accepted input", async () => {
       const { "pzlines.csv": lines = "", ...others } = toFiles(whole());
       const { notes } = await reportOf({
         ...others,
@@ -374,8 +375,8 @@ for (const engine of engines) {
       expect(notes).toEqual([`${file}: ignored unknown columns: more`, `${file}: read with delimiter ";"`]);
     });
 
-    test("for people goes to standard output, and the problems to standard error", async () => {
-      const { stdout, stderr, code } = await importing(
+    test("is printed to standard output, and problems to standard error", async () => {
+      const { stdout, stderr, code } = await importFiles(
         toFiles({
           ...whole(),
           pzlines: [
@@ -397,7 +398,7 @@ for (const engine of engines) {
       expect(stderr).toBe(`${at("pzlines.csv")}:3: sku_id: is empty: ",STAMP,1,A"\n`);
     });
 
-    test("for people goes to standard error when the import was refused", async () => {
+    test("is printed to standard error if the import fails", async () => {
       const refused = toFiles({
         ...whole(),
         pzlines: [
@@ -405,7 +406,7 @@ for (const engine of engines) {
           ["", "STAMP", "1", "A"],
         ],
       });
-      const { stdout, stderr, code } = await importing(refused, [], { PDS_CONFIG: "/dev/null" });
+      const { stdout, stderr, code } = await importFiles(refused, [], { PDS_CONFIG: "/dev/null" });
       expect(code).toBe(1);
       expect(stdout).toBe("");
       expect(stderr).toContain('sku_id: is empty: ",STAMP,1,A"\n');
@@ -413,7 +414,7 @@ for (const engine of engines) {
       expect(stderr).toEndWith("pds: personalization-import: 1 of 4 rows were rejected, so nothing was changed\n");
     });
 
-    test("stays with the run, whether the import ended well or not", async () => {
+    test("is stored with the run, whether the import succeeds or fails", async () => {
       const files = toFiles({
         ...whole(),
         pzlines: [
@@ -425,7 +426,7 @@ for (const engine of engines) {
         ["failed", "/dev/null"],
         ["succeeded", lenient],
       ] as const) {
-        const { stdout } = await importing(files, ["--json"], { PDS_CONFIG: config });
+        const { stdout } = await importFiles(files, ["--json"], { PDS_CONFIG: config });
         const { job, brand, outcome: printed, counts, reason = null, ...report } = JSON.parse(stdout);
         expect(printed).toBe(outcome);
         expect(report.personalization.skus.total).toBe(1);

@@ -1,23 +1,23 @@
 import { type Environment, type Finished, main, root } from "./pds.ts";
 
-/** What makes a namespace of its own whose mounts nobody else sees, and that end with it; undefined where the system doesn't let us. */
+/** The command for a private mount namespace; undefined if the system does not permit one. */
 const namespace = [
   ["unshare", "-m"],
   ["unshare", "-rm"],
 ].find((command) => Bun.spawnSync([...command, "mount", "-t", "tmpfs", "none", "/mnt"]).success);
 
-/** Whether processes can be given a disk of their own. */
+/** Whether processes can run with a separate disk. */
 export const canMount = namespace !== undefined;
-if (!canMount) process.stderr.write("SKIPPED: this system permits no mounts, so tests that fill a disk are left out\n");
+if (!canMount) process.stderr.write("SKIPPED: this system permits no mounts, so tests that fill a disk are skipped\n");
 
-/** Runs the command line to its end where no file may become larger than some kilobytes. */
+/** Runs the command line with a file size limit in kilobytes. */
 export function pdsWithLimit(kilobytes: number, args: readonly string[], environment: Environment): Promise<Finished> {
   return run(["bash", "-c", `ulimit -f ${kilobytes} && exec "$@"`, "bash"], args, environment);
 }
 
 /**
- * Runs the command line to its end with a disk of its own at a folder, which is empty at first.
- * @param after a shell command for when it has ended; what it prints is added to the output
+ * Runs the command line with an empty, separate disk mounted at a folder.
+ * @param after a shell command that runs afterwards; its output is appended
  */
 export function pdsOnDisk(
   { folder, size, after = ":" }: { readonly folder: string; readonly size: string; readonly after?: string },
