@@ -2,10 +2,10 @@ import { afterAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Locator, Page } from "playwright-core";
 import { toForm } from "../../packages/client/src/form.ts";
-import { isPersonalization } from "../../packages/personalizer/src/answer.ts";
 import { parseInstruction } from "../../packages/personalizer/src/instruction.ts";
-import { english } from "../../packages/personalizer/src/labels.ts";
-import { toStyles } from "../../packages/personalizer/src/selection.ts";
+import { defaultLabels } from "../../packages/personalizer/src/labels.ts";
+import { isPersonalization } from "../../packages/personalizer/src/response.ts";
+import { toStyles } from "../../packages/personalizer/src/styles.ts";
 import type { Personalization } from "../../src/model/personalization.ts";
 import { accessibilityProblems, startBrowser } from "../support/browser.ts";
 import { making, openShop, options, productForm, properties, toldBy, untilTold } from "../support/product-page.ts";
@@ -519,7 +519,7 @@ describe("what is on offer by an answer", () => {
   test("is each style once, its lines and each of their choices once, all in the answer's order", () => {
     fc.assert(
       fc.property(answers, (answer) => {
-        const styles = toStyles(toForm(answer), { ...english, texts: {} });
+        const styles = toStyles(toForm(answer), { ...defaultLabels, texts: {} });
         expect(styles.map((style) => style.code)).toEqual(unlike(answer.pzlines.map((line) => line.style_code)));
         for (const { code, fields } of styles) {
           const rows = answer.pzstyles.filter(({ style_code }) => style_code === code);
