@@ -2,6 +2,7 @@ import type { FormStyle } from "../../client/src/form.ts";
 import { Display } from "./display.ts";
 import { setAttributes } from "./dom.ts";
 import { dispatch, dispatchError } from "./events.ts";
+import { setFormValue, setState, setValidity } from "./internals.ts";
 import { type Labels, labelNames, toLabels } from "./labels.ts";
 import { Loader } from "./loader.ts";
 import { Order, type PersonalizationValue, type Phase } from "./order.ts";
@@ -261,38 +262,14 @@ export class PersonalizationOptions extends HTMLElement {
   /** Updates the page, the form entries, and the validity. */
   #show(isTyping = false): void {
     this.#display.show(isTyping);
-    this.#setState("lost", this.#order.lossMessage() !== "");
-    const data = new FormData();
-    const entries = this.#order.toEntries();
-    for (const [name, value] of entries) data.append(name, value);
-    this.#internals.setFormValue(entries.length > 0 ? data : null, this.#order.state);
-    this.#setValidity();
-  }
-
-  #setValidity(): void {
-    const [problem] = this.#order.listProblems();
-    const { target, problemMessage } = this.#display;
-    if (this.#order.isBlocked) {
-      this.#internals.setValidity({ valueMissing: true }, this.#order.phaseMessage(), target);
-    } else if (problem) {
-      const flag = problem.reason === "shorten" ? "tooLong" : "valueMissing";
-      this.#internals.setValidity({ [flag]: true }, problemMessage, target);
-    } else {
-      this.#internals.setValidity({});
-    }
+    setState(this.#internals, "lost", this.#order.lossMessage() !== "");
+    setFormValue(this.#internals, this.#order);
+    setValidity(this.#internals, this.#order, this.#display);
   }
 
   #setPhaseState(phase: Phase): void {
-    this.#setState(this.#order.phase, false);
-    this.#setState(phase, true);
-  }
-
-  #setState(name: string, isOn: boolean): void {
-    try {
-      this.#internals.states?.[isOn ? "add" : "delete"](name);
-    } catch {
-      // Browsers before 2024 accept only names with dashes. Only styling depends on states.
-    }
+    setState(this.#internals, this.#order.phase, false);
+    setState(this.#internals, phase, true);
   }
 
   /** The browser's own event does not bubble: dispatches one that does. */
