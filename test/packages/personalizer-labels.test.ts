@@ -1,16 +1,19 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { startBrowser } from "../support/browser.ts";
-import { making, openShop, options, productForm } from "../support/product-page.ts";
+import { createOptions, openShop, options, productForm } from "../support/product-page.ts";
 
 const browser = await startBrowser();
 const shop = await openShop(browser);
 afterAll(() => shop[Symbol.asyncDispose]());
 
 beforeAll(() => {
-  const name = making([{ text: "Name" }, { text: "Second (optional)" }, { text: "Font", choices: ["Block"] }], "NAME");
-  const mono = making([{ text: "Monogram" }], "MONO");
-  shop.made.set("both", {
+  const name = createOptions(
+    [{ text: "Name" }, { text: "Second (optional)" }, { text: "Font", choices: ["Block"] }],
+    "NAME",
+  );
+  const mono = createOptions([{ text: "Monogram" }], "MONO");
+  shop.responses.set("both", {
     pzlines: [...name.pzlines, ...mono.pzlines],
     pzstyles: [...name.pzstyles, ...mono.pzstyles.map((row) => ({ ...row, choice_type: "NONE" }))],
     pzchoices: name.pzchoices,
@@ -27,7 +30,7 @@ const setPrice = (...types: string[]) =>
 
 /** Opens a page and types "Ann" into the first field, without leaving it. */
 async function openTyped(script: string, attributes = "") {
-  const opened = await shop.open(productForm(options(`id="it" sku="both" endpoint="/made" ${attributes}`)));
+  const opened = await shop.open(productForm(options(`id="it" sku="both" endpoint="/custom" ${attributes}`)));
   const { page } = opened;
   await page.getByRole("radio", { name: "NAME" }).check();
   await page.evaluate(script);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { startBrowser } from "../support/browser.ts";
-import { making, openShop, options, productForm } from "../support/product-page.ts";
+import { createOptions, openShop, options, productForm } from "../support/product-page.ts";
 import { until } from "../support/until.ts";
 
 const browser = await startBrowser();
@@ -9,13 +9,14 @@ const shop = await openShop(browser);
 afterAll(() => shop[Symbol.asyncDispose]());
 
 beforeAll(() => {
-  shop.made.set("towel", making([{ text: "Name" }, { text: "Back (optional)" }], "TOWEL"));
-  shop.made.set("short", making([{ text: "Name" }], "TOWEL"));
-  shop.made.set("plain", { pzlines: [], pzstyles: [], pzchoices: [] });
-  shop.made.set("\ufffd", { pzlines: [], pzstyles: [], pzchoices: [] });
+  shop.responses.set("towel", createOptions([{ text: "Name" }, { text: "Back (optional)" }], "TOWEL"));
+  shop.responses.set("short", createOptions([{ text: "Name" }], "TOWEL"));
+  shop.responses.set("robe", createOptions([{ text: "Robe name" }], "ROBE"));
+  shop.responses.set("plain", { pzlines: [], pzstyles: [], pzchoices: [] });
+  shop.responses.set("\ufffd", { pzlines: [], pzstyles: [], pzchoices: [] });
 });
 
-const widget = (attributes = "") => options(`id="it" sku="towel" endpoint="/made" ${attributes}`);
+const widget = (attributes = "") => options(`id="it" sku="towel" endpoint="/custom" ${attributes}`);
 
 async function openTyped(form: string) {
   const opened = await shop.open(form);
@@ -97,7 +98,7 @@ describe("a loss of entered text", () => {
     const { page } = opened;
     await page.evaluate(theme);
     for (let count = 0; count < 2; count++) {
-      shop.busy.push("3600");
+      shop.retryAfter.push("3600");
       await page.evaluate("void it.reload()");
       await untilState(page, "failed");
       expect([await submit(page), await submit(page)]).toEqual([false, true]);
@@ -109,6 +110,7 @@ describe("a loss of entered text", () => {
   test.each([
     ["all of it", "plain", "empty"],
     ["a line", "short", "ready"],
+    ["the style", "robe", "ready"],
     ["all of it, because the request fails", "gone", "failed"],
   ])("is kept by the browser's history and comes back with its SKU: %s", async (_, sku, state) => {
     await using opened = await openTyped(productForm(widget()));
@@ -144,7 +146,7 @@ test.each([
   const names = ["getRootNode", "elements", "requestSubmit", "addEventListener", "submit"];
   const fields = names.map((name) => `<input type="hidden" name="${name}">`).join("");
   await using opened = await shop.open(
-    `<form action="/cart/add" method="post" novalidate>${fields}${options(`id="it" sku="short" endpoint="/made" required`)}${button}</form>`,
+    `<form action="/cart/add" method="post" novalidate>${fields}${options(`id="it" sku="short" endpoint="/custom" required`)}${button}</form>`,
   );
   const { page } = opened;
   await page.evaluate(`window.submissions = 0;
