@@ -33,7 +33,7 @@ interface State {
   readonly cart: [name: string, value: string][][];
   /** Responses of `endpoint="/custom"` by SKU; 404 for others. */
   readonly responses: Map<string, Personalization>;
-  /** `Retry-After` of the next responses of `endpoint="/custom"`, which are 503; undefined for none. */
+  /** `Retry-After` of the next responses of `endpoint="/custom"`, which are 503. */
   readonly retryAfter: (string | undefined)[];
   /** Requests to `endpoint="/custom"`. */
   readonly requests: { readonly sku: string; readonly atMs: number }[];
@@ -45,7 +45,7 @@ interface State {
 
 export interface Shop extends State, AsyncDisposable {
   readonly script: string;
-  /** Delays the responses of `endpoint="/custom"` for a SKU until the returned function is called. */
+  /** Delays responses of `endpoint="/custom"` for a SKU until the result is called. */
   hold(sku: string): () => void;
   /** @param scripts URLs of the page's scripts */
   open(main: string, options?: BrowserContextOptions, scripts?: readonly string[]): Promise<OpenPage>;
@@ -93,7 +93,7 @@ export function createOptions(
 export const properties = (entries: [string, string][] | undefined) =>
   entries?.filter(([name]) => name.startsWith("properties["));
 
-/** Starts a shop with product pages, the real service with the sample brand, and failing endpoints. */
+/** Starts a shop with product pages, the real service, and failing endpoints. */
 export async function openShop(browser: Browser): Promise<Shop> {
   const environment = { DATABASE_URL: `sqlite:${join(await temporaryFolder(), "pds.sqlite")}` };
   const script = buildPersonalizer();
@@ -206,6 +206,6 @@ function serviceRoutes(
 export const readEvents = (page: Page) =>
   page.evaluate<{ type: string; detail: Record<string, unknown>; from: string }[]>("window.events ?? []");
 
-/** Polls from outside, because the page's content security policy forbids evaluating a condition. */
+/** Polls from outside: the page's content security policy forbids evaluating a condition. */
 export const untilEvent = (page: Page, type: string) =>
   until(`the page receives ${type}`, async () => (await readEvents(page)).some((event) => event.type === type));

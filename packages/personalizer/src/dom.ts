@@ -26,7 +26,7 @@ export function setText(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** Adds the element as the first child, or removes it; its siblings keep focus and pressed state. */
+/** Adds the element as the first child, or removes it. Its siblings keep their focus. */
 export function placeFirst(element: Element, parent: Element, isPresent: boolean): void {
   if (!isPresent) element.remove();
   else if (element.parentNode !== parent) parent.prepend(element);

@@ -16,7 +16,7 @@ const defaultEndpoint = new URL("api/v1", import.meta.url.replace(/\/personaliza
 /** Pages and frameworks may set these before the script defines the element. */
 const upgradedProperties = ["sku", "endpoint", "required", "disabled", "labels"] as const;
 
-/** `<personalization-options sku="…">`. The README documents its attributes, events, and form entries. */
+/** `<personalization-options sku="…">`. The README documents attributes, events, and entries. */
 export class PersonalizationOptions extends HTMLElement {
   static readonly formAssociated = true;
   static readonly observedAttributes = [

@@ -1,4 +1,4 @@
-/** Dispatches an event that crosses shadow roots. Returns false if a listener prevents its default. */
+/** Dispatches an event across shadow roots. Returns false if a listener prevents its default. */
 export function dispatch(element: Element, type: string, detail: unknown): boolean {
   return element.dispatchEvent(new CustomEvent(type, { detail, bubbles: true, composed: true, cancelable: true }));
 }

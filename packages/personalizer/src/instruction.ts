@@ -24,7 +24,7 @@ const limitPatterns = [
 
 const parentheses = /\s*\(([^()]*)\)/g;
 
-/** @param optionalLabel marks an optional line when in parentheses, as does the English "optional" */
+/** @param optionalLabel marks optional lines if in parentheses, like the English "optional" */
 export function parseInstruction(text: string, optionalLabel: string): Instruction {
   const optionalWords = ["optional", optionalLabel.toLowerCase()];
   const marks = [...text.matchAll(parentheses)].filter(([, inside = ""]) =>
@@ -36,7 +36,7 @@ export function parseInstruction(text: string, optionalLabel: string): Instructi
   return { label, hint, optional: marks.length > 0, limit: limitOf(rest), digits: /\b\d{1,3}\s+digits?\b/i.test(rest) };
 }
 
-/** Takes the largest of several limits: rejecting a valid text would be worse than allowing a long one. */
+/** Takes the largest limit: rejecting a valid text would be worse than allowing a long one. */
 function limitOf(text: string): number | undefined {
   const limits = limitPatterns.flatMap((pattern) => [...text.matchAll(pattern)].map(([, limit]) => Number(limit)));
   const limit = Math.max(0, ...limits);

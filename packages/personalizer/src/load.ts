@@ -49,7 +49,7 @@ export async function loadOptions(endpoint: string, sku: string, signal: AbortSi
   }
 }
 
-/** Replaces lone surrogates, which a URL cannot contain, as browsers do: the SKU is unknown then. */
+/** Replaces lone surrogates, which a URL cannot contain. The SKU is unknown then. */
 const toUrl = (endpoint: string, sku: string) =>
   `${endpoint.replace(/\/+$/, "")}/products/pz/${encodeURIComponent(sku.replace(/\p{Cs}/gu, "\ufffd"))}`;
 
@@ -103,7 +103,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** FNV-1a with two offsets. `crypto.subtle` is missing on pages without TLS, and this needs no secrecy. */
+/** FNV-1a with two offsets. Pages without TLS lack `crypto.subtle`, and nothing here is secret. */
 function checksum(text: string): string {
   return [0x811c9dc5, 0x01000193]
     .map((offset) => {

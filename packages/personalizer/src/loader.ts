@@ -14,7 +14,7 @@ export class Loader {
     return this.#request !== undefined;
   }
 
-  /** Runs `load` after the current script, once: attributes that are set together cause one request. */
+  /** Runs `load` once after the current script: attributes set together cause one request. */
   schedule(load: () => void): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;

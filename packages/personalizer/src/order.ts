@@ -70,7 +70,7 @@ export class Order {
     return { style: style.code, lines };
   }
 
-  /** Whether missing options block orders: while loading also if there is input, which would be lost. */
+  /** Whether missing options block orders. While loading, input blocks too: it would be lost. */
   get isBlocked(): boolean {
     if (this.phase === "failed") return this.#required;
     return this.phase === "loading" && (this.#required || this.#entered.style !== undefined);
@@ -146,7 +146,7 @@ export class Order {
     return this.phase === "ready" ? this.#styles : [];
   }
 
-  /** Lists the input that the order lacks; undefined while that is unknown or no order is possible. */
+  /** Lists the input that the order lacks; undefined while unknown or while orders are blocked. */
   #listLost(): string[] | undefined {
     if (this.isDisabled || this.phase === "loading" || this.isBlocked) return undefined;
     return listLost(this.#entered, this.#offered.length > 0 ? this.#selection : nothingSelected);

@@ -1,7 +1,7 @@
 import type { Labels } from "./labels.ts";
 import type { Field, Style } from "./styles.ts";
 
-/** The shopper's input. It keeps the values of every style, so that switching styles loses nothing. */
+/** The shopper's input. It keeps the values of all styles, so switching styles loses nothing. */
 export interface Selection {
   /** Code of the chosen style; undefined for no personalization. */
   readonly style: string | undefined;
@@ -78,7 +78,7 @@ export function fitSelection(selection: Selection, styles: readonly Style[], req
   return { style: (findStyle(selection, styles) ?? only)?.code, values };
 }
 
-/** Lists the input for the chosen style that the fitted selection lacks; the style if it has no input. */
+/** Lists the chosen style's input that the fitted selection lacks; without input, the style. */
 export function listLost(entered: Selection, fitted: Selection): string[] {
   if (entered.style === undefined) return [];
   const hasStyle = fitted.style === entered.style;

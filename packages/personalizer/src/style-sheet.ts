@@ -73,7 +73,7 @@ padding:.45rem .9rem;cursor:pointer}
 
 let sheet: CSSStyleSheet | undefined;
 
-/** Shared by all elements of a page. A strict content security policy allows constructed style sheets. */
+/** Shared by all elements. A strict content security policy allows constructed style sheets. */
 export function styleSheet(): CSSStyleSheet {
   if (sheet === undefined) {
     sheet = new CSSStyleSheet();

@@ -3,8 +3,8 @@
 const blockingTypes = /^(text|search|tel|url|email|password|date|month|week|time|datetime-local|number)$/;
 
 /**
- * Cancels submissions for which `isAllowed` returns false. Capturing runs it before the listeners of
- * themes that submit by script, and it works in forms with `novalidate`, too.
+ * Cancels submissions for which `isAllowed` returns false, also in forms with `novalidate`. It
+ * captures the event to run before the listeners of themes that submit by script.
  */
 export function guardSubmissions(form: HTMLFormElement, isAllowed: () => boolean, signal: AbortSignal): void {
   const check = (event: Event) => {
