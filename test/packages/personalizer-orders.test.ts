@@ -2,7 +2,15 @@ import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { retryDelayMs } from "../../packages/personalizer/src/load.ts";
 import { accessibilityProblems, startBrowser } from "../support/browser.ts";
-import { making, openShop, options, productForm, properties, toldBy, untilTold } from "../support/product-page.ts";
+import {
+  createOptions,
+  openShop,
+  options,
+  productForm,
+  properties,
+  readEvents,
+  untilEvent,
+} from "../support/product-page.ts";
 import { until } from "../support/until.ts";
 
 const browser = await startBrowser();
@@ -10,7 +18,7 @@ const shop = await openShop(browser);
 afterAll(() => shop[Symbol.asyncDispose]());
 
 const add = (page: Page) => page.getByRole("button", { name: "Add to cart" }).click();
-const widget = (attributes: string) => options(`id="it" endpoint="/made" ${attributes}`);
+const widget = (attributes: string) => options(`id="it" endpoint="/custom" ${attributes}`);
 
 /** The personalization that the form would send now. */
 const formValue = (page: Page) =>
@@ -20,10 +28,11 @@ const formValue = (page: Page) =>
 const lineOf = (entries: [string, string][] | undefined) =>
   entries?.find(([name]) => !/^properties\[(_.*|Style)\]$/.test(name));
 
-/** Everything that was queued on the page before this call has happened. */
+/** Waits until tasks that the page has queued have run. */
 const settled = (page: Page) => page.evaluate("new Promise((resolve) => setTimeout(resolve))");
-const countOf = async (page: Page, type: string) => (await toldBy(page)).filter((told) => told.type === type).length;
-const requestsFor = (sku: string) => shop.madeRequests.filter((request) => request.sku === sku).length;
+const countOf = async (page: Page, type: string) =>
+  (await readEvents(page)).filter((event) => event.type === type).length;
+const requestsFor = (sku: string) => shop.requests.filter((request) => request.sku === sku).length;
 
 /** Adds to the cart and waits for the order. */
 async function order(page: Page): Promise<[string, string][] | undefined> {
@@ -34,13 +43,13 @@ async function order(page: Page): Promise<[string, string][] | undefined> {
 }
 
 beforeEach(() => {
-  shop.madeRequests.length = 0;
-  shop.made.set("towel", making([{ text: "Towel name" }], "TOWEL"));
-  shop.made.set("note", making([{ text: "Note (optional)" }], "NOTE"));
-  shop.made.set("robe", making([{ text: "Robe name" }], "ROBE"));
-  shop.made.set("red", making([{ text: "Name" }, { text: "Back (optional)" }], "BOTH"));
-  shop.made.set("blue", making([{ text: "Name" }], "BOTH"));
-  shop.made.set("plain", { pzlines: [], pzstyles: [], pzchoices: [] });
+  shop.requests.length = 0;
+  shop.responses.set("towel", createOptions([{ text: "Towel name" }], "TOWEL"));
+  shop.responses.set("note", createOptions([{ text: "Note (optional)" }], "NOTE"));
+  shop.responses.set("robe", createOptions([{ text: "Robe name" }], "ROBE"));
+  shop.responses.set("red", createOptions([{ text: "Name" }, { text: "Back (optional)" }], "BOTH"));
+  shop.responses.set("blue", createOptions([{ text: "Name" }], "BOTH"));
+  shop.responses.set("plain", { pzlines: [], pzstyles: [], pzchoices: [] });
 });
 
 describe("a property", () => {
@@ -49,22 +58,22 @@ describe("a property", () => {
 
   test.each([
     ["is in the page", "", widget(`sku="robe"`)],
-    ["is made by a script and attached", `put.prepend(it)`, ""],
-    ["is made by a script and attached after that", "", ""],
-  ])("set before the element is defined counts, also later, where the element %s", async (_, attach, inside) => {
+    ["is created by a script and attached", `put.prepend(it)`, ""],
+    ["is created by a script and attached later", "", ""],
+  ])("set before the element is defined takes effect if the element %s", async (_, attach, inside) => {
     await using opened = await shop.open(productForm(inside), {}, ["/theme.js"]);
     const { page } = opened;
     const labels = { title: "Gravur", texts: { Name: "Vorname" } };
     await page.evaluate(`{
       window.put = document.querySelector("form");
       window.it ??= document.createElement("personalization-options");
-      Object.assign(it, { sku: "red", endpoint: "/made", required: true, disabled: true, labels: ${JSON.stringify(labels)} });
+      Object.assign(it, { sku: "red", endpoint: "/custom", required: true, disabled: true, labels: ${JSON.stringify(labels)} });
       ${attach}
     }`);
     await page.evaluate(load);
     await page.evaluate("it.isConnected || put.prepend(it)");
-    await untilTold(page, "ready");
-    expect(shop.madeRequests.map(({ sku }) => sku)).toEqual(["red"]);
+    await untilEvent(page, "ready");
+    expect(shop.requests.map(({ sku }) => sku)).toEqual(["red"]);
     expect(await page.evaluate<unknown>("[it.sku, it.getAttribute('sku'), it.labels]")).toEqual(["red", "red", labels]);
     await page.getByRole("radiogroup", { name: "Gravur" }).waitFor();
     expect(await page.getByLabel("Vorname").isDisabled()).toBe(true);
@@ -78,15 +87,15 @@ describe("a property", () => {
     expect(opened.faults).toEqual([]);
   });
 
-  test.each(["undefined", "null"])("sku that is %s asks for nothing", async (value) => {
+  test.each(["undefined", "null"])("sku that is %s sends no request", async (value) => {
     await using opened = await shop.open(productForm(widget(`sku="towel"`)));
     const { page } = opened;
-    await untilTold(page, "ready");
+    await untilEvent(page, "ready");
     const phase = page.evaluate<boolean>(`it.sku = ${value}, it.matches(":state(empty)")`);
     expect(await phase).toBe(true);
     await settled(page);
     expect(await page.evaluate<unknown>("[it.sku, it.hasAttribute('sku')]")).toEqual(["", false]);
-    expect(shop.madeRequests.map(({ sku }) => sku)).toEqual(["towel"]);
+    expect(shop.requests.map(({ sku }) => sku)).toEqual(["towel"]);
   });
 });
 
@@ -100,13 +109,13 @@ describe("the form's value", () => {
   }
   const read = `[...new FormData(document.querySelector("form"))].filter(([name]) => name.startsWith("properties[")).length`;
 
-  test("has nothing of the old SKU from the moment that another is set", async () => {
+  test("drops the old SKU as soon as another is set", async () => {
     await using opened = await openTowel();
     const state = `it.sku = "robe", [${read}, it.value, it.validity.valid]`;
     expect(await opened.page.evaluate<unknown>(state)).toEqual([0, null, false]);
   });
 
-  test("is that of the SKU that was set while the element was detached", async () => {
+  test("is that of a SKU set while the element was detached", async () => {
     await using opened = await openTowel();
     const { page } = opened;
     await page.evaluate("window.it = it, window.put = it.parentNode, it.remove()");
@@ -123,7 +132,7 @@ describe("the form's value", () => {
     ]);
   });
 
-  test("stays, without another request, when the element is detached and put back", async () => {
+  test("stays without another request when the element is detached and put back", async () => {
     await using opened = await openTowel();
     const { page } = opened;
     await page.evaluate("window.it = it, window.put = it.parentNode, it.remove()");
@@ -133,12 +142,10 @@ describe("the form's value", () => {
     expect(requestsFor("towel")).toBe(1);
   });
 
-  test.each([0, 1, 2, 3, 4, 5, 6])(
-    "isn't taken from an answer that comes in just when another SKU is set: %i microtasks later",
-    async (count) => {
-      await using opened = await openTowel();
-      const { page } = opened;
-      await page.evaluate(`{
+  test.each([0, 1, 2, 3, 4, 5, 6])("ignores a response if another SKU is set %i microtasks after it", async (count) => {
+    await using opened = await openTowel();
+    const { page } = opened;
+    await page.evaluate(`{
         const { text } = Response.prototype;
         const later = (count, run) => (count === 0 ? run() : queueMicrotask(() => later(count - 1, run)));
         const offer = () => it.shadowRoot.querySelector("[part~=style]:last-child [part~=style-name]").textContent;
@@ -151,26 +158,25 @@ describe("the form's value", () => {
         };
         it.sku = "robe";
       }`);
-      await page.getByRole("radio", { name: "BOTH" }).waitFor();
-      const seen = await page.evaluate<string[]>("seen");
-      expect(seen.filter((one) => one !== "robe ROBE")).toEqual(["red BOTH"]);
-    },
-  );
+    await page.getByRole("radio", { name: "BOTH" }).waitFor();
+    const seen = await page.evaluate<string[]>("seen");
+    expect(seen.filter((one) => one !== "robe ROBE")).toEqual(["red BOTH"]);
+  });
 });
 
-describe("an element that is moved while the next SKU loads", () => {
+describe("an element that is moved while a SKU loads", () => {
   const moves = {
     "by append()": "put.append(it)",
     "by moveBefore()": "put.moveBefore(it, null)",
     "by remove() and append()": "it.remove(), put.append(it)",
   };
-  test.each(Object.entries(moves))("finishes, with the same request, %s", async (_, move) => {
+  test.each(Object.entries(moves))("finishes with the same request %s", async (_, move) => {
     await using opened = await shop.open(productForm(widget(`sku="towel"`)));
     const { page } = opened;
-    await untilTold(page, "ready");
+    await untilEvent(page, "ready");
     const release = shop.hold("robe");
     await page.evaluate("window.it = it, window.put = it.parentNode, it.sku = 'robe'");
-    await until("the service is asked", () => requestsFor("robe") === 1);
+    await until("the service receives the request", () => requestsFor("robe") === 1);
     await page.evaluate(move);
     await settled(page);
     release();
@@ -181,13 +187,13 @@ describe("an element that is moved while the next SKU loads", () => {
     expect(opened.faults).toEqual([]);
   });
 
-  test("finishes with another request where it was away for a while", async () => {
+  test("finishes with another request if it was detached for a while", async () => {
     await using opened = await shop.open(productForm(widget(`sku="towel"`)));
     const { page } = opened;
-    await untilTold(page, "ready");
+    await untilEvent(page, "ready");
     const release = shop.hold("robe");
     await page.evaluate("window.it = it, window.put = it.parentNode, it.sku = 'robe'");
-    await until("the service is asked", () => requestsFor("robe") === 1);
+    await until("the service receives the request", () => requestsFor("robe") === 1);
     await Promise.all([page.waitForEvent("requestfailed"), page.evaluate("it.remove()")]);
     release();
     await page.evaluate("put.append(it)");
@@ -197,7 +203,7 @@ describe("an element that is moved while the next SKU loads", () => {
 });
 
 describe("Enter in a field", () => {
-  /** Counts what is submitted, by which button, and sends nothing. */
+  /** Records the submitters and cancels the submissions. */
   const watch = `{
     window.submitted = [];
     document.addEventListener("submit", (event) => {
@@ -224,25 +230,25 @@ describe("Enter in a field", () => {
   const number = `<input type="number" name="quantity" value="1">`;
   const inForm = (inside: string) => `<form action="/cart/add" method="post" novalidate>${inside}</form>`;
   test.each<[string, string, (string | null)[]]>([
-    ["presses the first submit button", inForm(towel + cart + gift), ["add"]],
+    ["clicks the first submit button", inForm(towel + cart + gift), ["add"]],
     [
-      "presses one that only names the form",
+      "clicks a button outside that refers to the form",
       `${gift.replace(" ", ` form="f" `)}<form id="f">${towel}${cart}</form>`,
       ["gift"],
     ],
-    ["presses an image", inForm(`${towel}<input type="image" name="picture" alt="Add">${cart}`), ["picture"]],
-    ["does nothing where the first is disabled", inForm(towel + cart.replace(" ", " disabled ") + gift), []],
-    ["does nothing where its fieldset is disabled", inForm(`${towel}<fieldset disabled>${cart}</fieldset>${gift}`), []],
-    ["passes over buttons that don't submit", inForm(`${towel}<button type="button">Size</button>${gift}`), ["gift"]],
+    ["clicks an image button", inForm(`${towel}<input type="image" name="picture" alt="Add">${cart}`), ["picture"]],
+    ["does nothing if the first one is disabled", inForm(towel + cart.replace(" ", " disabled ") + gift), []],
+    ["does nothing if its fieldset is disabled", inForm(`${towel}<fieldset disabled>${cart}</fieldset>${gift}`), []],
+    ["skips buttons of other types", inForm(`${towel}<button type="button">Size</button>${gift}`), ["gift"]],
     [
-      "submits a form without a button and with no other field",
+      "submits a form without a button and without another field",
       inForm(`${towel}<input type="hidden" name="id">`),
       [null],
     ],
-    ["does nothing in a form without a button but with another field", inForm(towel + number), []],
+    ["does nothing in a form without a button and with another field", inForm(towel + number), []],
     [
-      "does nothing in a form without a button but with a field of another element",
-      inForm(towel + options(`endpoint="/made" sku="note" required`)),
+      "does nothing in a form without a button and with another element's field",
+      inForm(towel + options(`endpoint="/custom" sku="note" required`)),
       [],
     ],
   ])("%s", async (_, form, submitters) => {
@@ -254,13 +260,13 @@ describe("Enter in a field", () => {
     ["keypress", "window"],
     ["click", "document.querySelector('button')"],
     ["submit", "document.querySelector('form')"],
-  ])("does nothing where the page prevents the event %s", async (type, target) => {
+  ])("does nothing if the page prevents %s", async (type, target) => {
     const prevent = `${target}.addEventListener("${type}", (event) => { event.preventDefault(); event.stopPropagation(); })`;
     expect(await press(inForm(towel + cart), prevent)).toEqual([]);
   });
 });
 
-describe("words that a framework sets while the shopper types", () => {
+describe("labels that a framework sets while the shopper types", () => {
   async function openTyping() {
     const opened = await shop.open(productForm(widget(`sku="red" required texts='{"Name":"Vorname"}'`)));
     await opened.page.evaluate(`it.labels = { title: "Gravur", texts: { Name: "Vorname", Back: "Rücken" } }`);
@@ -271,12 +277,12 @@ describe("words that a framework sets while the shopper types", () => {
   test.each([
     ["the same object", "it.labels = it.labels"],
     ["an equal object", "it.labels = structuredClone(it.labels)"],
-    ["an equal object and what is undefined", "it.labels = { ...it.labels, none: undefined, fill: null }"],
+    ["an equal object with undefined labels", "it.labels = { ...it.labels, none: undefined, fill: null }"],
     ["equal texts, written differently", `it.setAttribute("texts", '{ "Name": "Vorname" }')`],
     ["required again", `it.setAttribute("required", "required"), it.required = true`],
-    ["other words", "it.labels = { ...it.labels, title: it.labels.title + '!' }"],
-    ["its own object, changed", "it.labels.title += '!', it.labels = it.labels"],
-  ])("lose nothing: %s", async (_, set) => {
+    ["different labels", "it.labels = { ...it.labels, title: it.labels.title + '!' }"],
+    ["the same object, changed in place", "it.labels.title += '!', it.labels = it.labels"],
+  ])("keep the input: %s", async (_, set) => {
     await using opened = await openTyping();
     const { page } = opened;
     for (const letter of "nnabel") {
@@ -288,7 +294,7 @@ describe("words that a framework sets while the shopper types", () => {
     expect(opened.faults).toEqual([]);
   });
 
-  test("leave the field itself where they are equal", async () => {
+  test("keep the field itself if they are equal", async () => {
     await using opened = await openTyping();
     const { page } = opened;
     const field = await page.getByLabel("Vorname").elementHandle();
@@ -296,7 +302,7 @@ describe("words that a framework sets while the shopper types", () => {
     expect(await field?.evaluate((node) => node.isConnected)).toBe(true);
   });
 
-  test("leave the text and the place in it where they are in another language", async () => {
+  test("keep the text and the caret in another language", async () => {
     await using opened = await openTyping();
     const { page } = opened;
     await page.keyboard.type("abel");
@@ -323,46 +329,46 @@ describe("a busy service", () => {
     return opened;
   }
 
-  test("is asked again when it says, and what was typed is ordered", async () => {
+  test("is retried after Retry-After, and the typed text is ordered", async () => {
     await using opened = await openTyped();
     const { page } = opened;
-    shop.busy.push("1", undefined);
+    shop.retryAfter.push("1", undefined);
     await page.evaluate("it.sku = 'blue'");
-    await until("the service has answered", async () => (await countOf(page, "ready")) === 2);
-    const [first = 0, second = 0, third = 0] = shop.madeRequests.slice(1).map(({ atMs }) => atMs);
+    await until("the service has responded", async () => (await countOf(page, "ready")) === 2);
+    const [first = 0, second = 0, third = 0] = shop.requests.slice(1).map(({ atMs }) => atMs);
     expect(second - first).toBeGreaterThan(1000);
     expect(third - second).toBeGreaterThan(400);
     expect(await page.getByRole("alert").count()).toBe(0);
     expect(lineOf(await order(page))).toEqual(["properties[Name]", "Annabel"]);
   });
 
-  test("is asked four times at most, and not at all later than the shopper waits", async () => {
+  test("is requested four times at most, and not after the timeout", async () => {
     await using opened = await openTyped();
     const { page } = opened;
-    shop.busy.push(undefined, undefined, undefined, undefined);
+    shop.retryAfter.push(undefined, undefined, undefined, undefined);
     await page.evaluate("it.sku = 'blue'");
-    await untilTold(page, "error");
+    await untilEvent(page, "error");
     expect(requestsFor("blue")).toBe(4);
-    shop.busy.push("3600");
+    shop.retryAfter.push("3600");
     await page.evaluate("it.sku = 'towel'");
     await until("the second error", async () => (await countOf(page, "error")) === 2);
     expect(requestsFor("towel")).toBe(1);
-    expect((await toldBy(page)).findLast(({ type }) => type === "error")?.detail).toMatchObject({
+    expect((await readEvents(page)).findLast(({ type }) => type === "error")?.detail).toMatchObject({
       reason: "status",
       status: 503,
       sku: "towel",
     });
   });
 
-  test("isn't asked again about a SKU that the shopper has left", async () => {
+  test("is not retried for a previous SKU", async () => {
     await using opened = await openTyped();
     const { page } = opened;
-    shop.busy.push("1");
+    shop.retryAfter.push("1");
     await page.evaluate("it.sku = 'towel'");
-    await until("the service is asked", () => requestsFor("towel") === 1);
+    await until("the service receives the request", () => requestsFor("towel") === 1);
     await page.waitForResponse("**/towel").catch(() => {});
     await page.evaluate("it.sku = 'blue'");
-    await until("the service has answered", async () => (await countOf(page, "ready")) === 2);
+    await until("the service has responded", async () => (await countOf(page, "ready")) === 2);
     await Bun.sleep(1800);
     expect(requestsFor("towel")).toBe(1);
   });
@@ -375,23 +381,23 @@ describe("a busy service", () => {
     [0, "Thu, 01 Jan 1970 00:00:07 GMT", 0, 7500],
     [0, "Thu, 01 Jan 1969 00:00:07 GMT", 0, 500],
     [0, "soon", 0, 500],
-  ])("after attempt %p with Retry-After %p and chance %p is asked again in %p ms", (attempt, header, chance, ms) => {
+  ])("after attempt %p with Retry-After %p and random %p is retried in %p ms", (attempt, header, chance, ms) => {
     expect(retryDelayMs(attempt, header, 0, chance)).toBe(ms);
   });
 
   const lost = "Your order no longer includes this personalization: Annabel";
 
   test.each(["novalidate", "", "novalidate data-scripted"])(
-    "that doesn't answer holds up an order with a typed name once, in a form that is %j",
+    "that fails blocks an order with a typed name once, in a form with %j",
     async (attributes) => {
       await using opened = await openTyped(attributes);
       const { page } = opened;
       await page.evaluate("it.sku = 'gone'");
-      await untilTold(page, "error");
+      await untilEvent(page, "error");
       const notice = page.getByRole("alert");
       expect(await notice.innerText()).toContain(`The personalization options could not be loaded. ${lost}`);
       expect(await accessibilityProblems(page)).toEqual([]);
-      // Pages ask this all the time, to enable a button for example: it is no submission.
+      // Pages may poll this, to enable a button for example, so it must not report the loss.
       expect(await page.evaluate<unknown>("[it.checkValidity(), document.forms[0].checkValidity()]")).toEqual([
         true,
         true,
@@ -399,7 +405,7 @@ describe("a busy service", () => {
       const before = shop.cart.length;
       await add(page);
       expect(await notice.evaluate((node) => node.matches(":focus"))).toBe(true);
-      expect((await toldBy(page)).filter(({ type }) => type === "invalid")).toEqual([
+      expect((await readEvents(page)).filter(({ type }) => type === "invalid")).toEqual([
         { type: "invalid", detail: { message: lost, label: null }, from: "it" },
       ]);
       expect(shop.cart.length).toBe(before);
@@ -407,24 +413,24 @@ describe("a busy service", () => {
     },
   );
 
-  test("gives the name back when it answers after all", async () => {
+  test("gives the name back when a retry succeeds", async () => {
     await using opened = await openTyped();
     const { page } = opened;
     await page.evaluate("it.sku = 'gone'");
-    await untilTold(page, "error");
-    shop.made.set("gone", making([{ text: "Name" }], "BOTH"));
+    await untilEvent(page, "error");
+    shop.responses.set("gone", createOptions([{ text: "Name" }], "BOTH"));
     await page.getByRole("button", { name: "Try again" }).click();
     await page.getByLabel("Name").waitFor();
-    shop.made.delete("gone");
+    shop.responses.delete("gone");
     expect(await page.getByRole("alert").count()).toBe(0);
     expect(lineOf(await order(page))).toEqual(["properties[Name]", "Annabel"]);
   });
 
-  test("holds up an order once for each SKU, and not after the form is reset", async () => {
+  test("blocks an order once for each SKU, and not after the form is reset", async () => {
     await using opened = await openTyped("novalidate data-scripted");
     const { page } = opened;
     await page.evaluate("it.sku = 'gone'");
-    await untilTold(page, "error");
+    await untilEvent(page, "error");
     expect(await page.evaluate<boolean[]>("[it.reportValidity(), it.reportValidity()]")).toEqual([false, true]);
     await page.getByRole("button", { name: "Try again" }).click();
     await until("the second error", async () => (await countOf(page, "error")) === 2);
@@ -440,10 +446,10 @@ describe("a busy service", () => {
   });
 
   test.each([
-    ["another style", "towel"],
-    ["no style", "plain"],
-    ["nothing, because there is no SKU", ""],
-  ])("isn't all that can lose a name: a variant may offer %s", async (_, sku) => {
+    ["offers another style", "towel"],
+    ["offers nothing", "plain"],
+    ["is none", ""],
+  ])("is no different from a next SKU that %s: the name is lost", async (_, sku) => {
     await using opened = await openTyped();
     const { page } = opened;
     await page.evaluate(`it.sku = ${JSON.stringify(sku)}`);
@@ -454,7 +460,7 @@ describe("a busy service", () => {
     await add(page);
     expect(await notice.evaluate((node) => node.matches(":focus"))).toBe(true);
     expect(shop.cart.length).toBe(before);
-    // Back at the first variant, everything is there again.
+    // The first variant brings the text back.
     await page.evaluate("it.sku = 'red'");
     await page.getByLabel("Name", { exact: true }).waitFor();
     expect(await page.getByRole("alert").count()).toBe(0);
@@ -466,7 +472,7 @@ describe("a busy service", () => {
     expect(await order(page)).toEqual([]);
   });
 
-  test("isn't all that can lose a line: a variant may offer the style without it", async () => {
+  test("is no different from a next SKU without one of the lines", async () => {
     await using opened = await openTyped();
     const { page } = opened;
     await page.getByLabel("Back").fill("Ada");
@@ -481,7 +487,7 @@ describe("a busy service", () => {
     ]);
   });
 
-  test("and a lost name hold up nothing that the shopper has replaced", async () => {
+  test("does not block an order with another choice in place of the lost one", async () => {
     await using opened = await openTyped();
     const { page } = opened;
     await page.evaluate("it.sku = 'towel'");
@@ -492,11 +498,11 @@ describe("a busy service", () => {
     expect(lineOf(await order(page))).toEqual(["properties[Towel name]", "Ada"]);
   });
 
-  test("that fails where personalization is required holds up the order until it answers", async () => {
+  test("that fails blocks every order if personalization is required", async () => {
     await using opened = await openTyped("novalidate", "required");
     const { page } = opened;
     await page.evaluate("it.sku = 'gone'");
-    await untilTold(page, "error");
+    await untilEvent(page, "error");
     expect(await page.getByRole("alert").innerText()).not.toContain("Annabel");
     expect(await page.evaluate<boolean[]>("[it.reportValidity(), it.reportValidity()]")).toEqual([false, false]);
   });

@@ -1,14 +1,15 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import fc from "fast-check";
 import type { Locator, Page } from "playwright-core";
-import { toForm } from "../../packages/client/src/form.ts";
-import { isPersonalization } from "../../packages/personalizer/src/answer.ts";
-import { parseInstruction } from "../../packages/personalizer/src/instruction.ts";
-import { english } from "../../packages/personalizer/src/labels.ts";
-import { toStyles } from "../../packages/personalizer/src/selection.ts";
-import type { Personalization } from "../../src/model/personalization.ts";
 import { accessibilityProblems, startBrowser } from "../support/browser.ts";
-import { making, openShop, options, productForm, properties, toldBy, untilTold } from "../support/product-page.ts";
+import {
+  createOptions,
+  openShop,
+  options,
+  productForm,
+  properties,
+  readEvents,
+  untilEvent,
+} from "../support/product-page.ts";
 
 const browser = await startBrowser();
 const shop = await openShop(browser);
@@ -21,12 +22,12 @@ const focused = (page: Page) =>
 const hasFocus = (control: Locator) => control.evaluate((node) => node.matches(":focus"));
 
 describe("a shopper", () => {
-  test("chooses, fills in and orders by keyboard alone", async () => {
-    shop.tag = `W/"5f-1"`;
+  test("can choose, fill in, and order by keyboard", async () => {
+    shop.entityTag = `W/"5f-1"`;
     await using opened = await shop.open(productForm(options(`sku="1812234"`)));
     const { page } = opened;
     const { keyboard } = page;
-    await untilTold(page, "ready");
+    await untilEvent(page, "ready");
     await keyboard.press("Tab");
     await keyboard.press("ArrowDown");
     await keyboard.press("ArrowDown");
@@ -42,7 +43,7 @@ describe("a shopper", () => {
     const value = await page.evaluate<unknown>(`document.querySelector("personalization-options").value`);
     await keyboard.press("Enter");
     await page.waitForURL("**/cart/add");
-    shop.tag = undefined;
+    shop.entityTag = undefined;
     expect(value).toEqual({
       style: "EMBMON3",
       lines: [
@@ -65,16 +66,16 @@ describe("a shopper", () => {
     expect(opened.faults).toEqual([]);
   });
 
-  test("orders without personalization, and the order says nothing of any", async () => {
+  test("can order without personalization, which adds no form entries", async () => {
     await using opened = await shop.open(productForm(options(`sku="1812234"`)));
-    await untilTold(opened.page, "ready");
+    await untilEvent(opened.page, "ready");
     expect(await opened.page.getByRole("radio", { name: "No personalization" }).isChecked()).toBe(true);
     await add(opened.page);
     await opened.page.waitForURL("**/cart/add");
     expect(shop.cart.pop()?.map(([name]) => name)).toEqual(["id", "quantity", "add"]);
   });
 
-  test("sees what will be made, and what was typed for another style is there again", async () => {
+  test("sees a summary, and finds the text of a style again after switching", async () => {
     await using opened = await shop.open(productForm(options(`sku="TM814810W" texts='{"LASFAM":"Family sign"}'`)));
     const { page } = opened;
     const summary = element(page).locator("[aria-live=polite]");
@@ -87,13 +88,13 @@ describe("a shopper", () => {
     expect(await summary.innerText()).toBe("");
     await page.getByRole("radio", { name: "Family sign" }).check();
     expect(await page.getByLabel("Family name").inputValue()).toBe("  THE NÚÑEZ FAMILY ");
-    expect((await toldBy(page)).findLast(({ type }) => type === "change")?.detail).toEqual({
+    expect((await readEvents(page)).findLast(({ type }) => type === "change")?.detail).toEqual({
       value: { style: "LASFAM", lines: [{ label: "Family name", value: "THE NÚÑEZ FAMILY" }] },
       complete: true,
     });
   });
 
-  test("gets a counter and no more room than the instruction states", async () => {
+  test("gets a counter and the maximum length that the instruction states", async () => {
     await using opened = await shop.open(productForm(options(`sku="TM814935W"`)));
     const { page } = opened;
     await page.getByRole("radio", { name: "LASFAM" }).check();
@@ -108,15 +109,15 @@ describe("a shopper", () => {
     expect(await established.getAttribute("aria-required")).toBeNull();
   });
 
-  test("chooses among up to 8 by radios, among more from a list, and may leave what is optional", async () => {
+  test("gets radio buttons for up to 8 choices, a list for more, and None if optional", async () => {
     const numbers = ["1", "2", "3", "4", "5", "6", "7", "8", "9"];
     const texts = ["Eight", "Nine", "Some (optional)", "Many (optional)"];
     const choices = [numbers.slice(0, 8), numbers, ["a", "b"], numbers];
-    shop.made.set("kinds", making(texts.map((text, index) => ({ text, choices: choices[index] ?? [] }))));
-    await using opened = await shop.open(productForm(options(`sku="kinds" endpoint="/made" required`)));
+    shop.responses.set("kinds", createOptions(texts.map((text, index) => ({ text, choices: choices[index] ?? [] }))));
+    await using opened = await shop.open(productForm(options(`sku="kinds" endpoint="/custom" required`)));
     const { page } = opened;
-    await untilTold(page, "ready");
-    // The only style there is, of which one is required, is taken.
+    await untilEvent(page, "ready");
+    // A single required style is chosen automatically.
     expect(await page.getByRole("radiogroup", { name: "Eight" }).getByRole("radio").count()).toBe(8);
     expect(await page.getByLabel("Nine").locator("option").allInnerTexts()).toEqual(["Choose…", ...numbers]);
     await page.getByRole("radiogroup", { name: "Eight" }).getByLabel("8").check();
@@ -134,16 +135,16 @@ describe("a shopper", () => {
     ]);
   });
 
-  test("orders by Enter in a field, as in any form", async () => {
-    shop.made.set("one", making([{ text: "Name: up to 12 characters" }]));
-    await using opened = await shop.open(productForm(options(`sku="one" endpoint="/made" required`)));
+  test("can order with Enter in a field", async () => {
+    shop.responses.set("one", createOptions([{ text: "Name: up to 12 characters" }]));
+    await using opened = await shop.open(productForm(options(`sku="one" endpoint="/custom" required`)));
     await opened.page.getByLabel("Name").fill("Ada");
     await opened.page.getByLabel("Name").press("Enter");
     await opened.page.waitForURL("**/cart/add");
     expect(shop.cart.pop()).toContainEqual(["properties[Name]", "Ada"]);
   });
 
-  test("starts over", async () => {
+  test("can reset the form", async () => {
     await using opened = await shop.open(productForm(options(`sku="TM814935W"`)));
     const { page } = opened;
     await page.getByRole("radio", { name: "LASFAM" }).check();
@@ -155,7 +156,7 @@ describe("a shopper", () => {
     expect(await page.getByLabel("Family name").inputValue()).toBe("");
   });
 
-  test("comes back to the page and finds everything as it was", async () => {
+  test("finds the input again after going back to the page", async () => {
     await using opened = await shop.open(productForm(options(`sku="TM814935W"`)));
     const { page } = opened;
     await page.getByRole("radio", { name: "LASFAM" }).check();
@@ -171,10 +172,10 @@ describe("a shopper", () => {
     expect(shop.cart.pop()).toEqual(entries);
   });
 
-  test("cannot change anything while the form is disabled, and nothing of it is sent", async () => {
+  test("cannot change or submit anything in a disabled fieldset", async () => {
     const inside = `<fieldset disabled>${options(`sku="1812234" required`)}</fieldset>`;
     await using opened = await shop.open(productForm(inside));
-    await untilTold(opened.page, "ready");
+    await untilEvent(opened.page, "ready");
     expect(await opened.page.getByRole("radio", { name: "EMBNAME" }).isDisabled()).toBe(true);
     await add(opened.page);
     await opened.page.waitForURL("**/cart/add");
@@ -183,7 +184,7 @@ describe("a shopper", () => {
 });
 
 describe("an incomplete choice", () => {
-  test.each(["novalidate", "novalidate data-scripted"])("is not sent by a form that is %s", async (attributes) => {
+  test.each(["novalidate", "novalidate data-scripted"])("is not submitted by a form with %s", async (attributes) => {
     await using opened = await shop.open(productForm(options(`sku="1812234"`), attributes));
     const { page } = opened;
     await page.getByRole("radio", { name: "EMBMON3" }).check();
@@ -198,7 +199,7 @@ describe("an incomplete choice", () => {
       "Please choose one.",
     ]);
     expect(await page.getByLabel("Max 3 initials").getAttribute("aria-invalid")).toBe("true");
-    expect((await toldBy(page)).filter(({ type }) => type === "invalid")).toEqual([
+    expect((await readEvents(page)).filter(({ type }) => type === "invalid")).toEqual([
       { type: "invalid", detail: { message: "Please fill this in.", label: "Max 3 initials" }, from: "" },
     ]);
     await page.getByLabel("Max 3 initials").fill("ABC");
@@ -215,10 +216,10 @@ describe("an incomplete choice", () => {
     expect(opened.faults).toEqual([]);
   });
 
-  test("is held by the browser in a form that validates, where it is", async () => {
+  test("is blocked by the browser in a form that validates", async () => {
     await using opened = await shop.open(productForm(options(`sku="1812234" required`), ""));
     const { page } = opened;
-    await untilTold(page, "ready");
+    await untilEvent(page, "ready");
     const before = shop.cart.length;
     const report = () =>
       page.evaluate<unknown>(`(() => {
@@ -236,10 +237,10 @@ describe("an incomplete choice", () => {
     expect(opened.faults).toEqual([]);
   });
 
-  test("is one without a style where personalization is required", async () => {
+  test("is one without a style if personalization is required", async () => {
     await using opened = await shop.open(productForm(options(`sku="1812234" required`)));
     const { page } = opened;
-    await untilTold(page, "ready");
+    await untilEvent(page, "ready");
     expect(await page.getByRole("radio", { name: "No personalization" }).count()).toBe(0);
     const before = shop.cart.length;
     await add(page);
@@ -248,9 +249,9 @@ describe("an incomplete choice", () => {
     expect(shop.cart.length).toBe(before);
   });
 
-  test("is one that is too long, however it got there", async () => {
-    shop.made.set("one", making([{ text: "Name: up to 12 characters" }]));
-    await using opened = await shop.open(productForm(options(`sku="one" endpoint="/made" required`)));
+  test("is one with a text that is too long", async () => {
+    shop.responses.set("one", createOptions([{ text: "Name: up to 12 characters" }]));
+    await using opened = await shop.open(productForm(options(`sku="one" endpoint="/custom" required`)));
     const { page } = opened;
     const name = page.getByLabel("Name");
     await name.evaluate((input) => input.removeAttribute("maxlength"));
@@ -265,9 +266,9 @@ describe("an incomplete choice", () => {
 
 describe("a service that fails", () => {
   const failures = [
-    ["answers 500", "/failing", "status"],
-    ["answers no JSON", "/junk", "answer"],
-    ["answers another shape", "/other-shape", "answer"],
+    ["responds with 500", "/failing", "status"],
+    ["responds without JSON", "/junk", "answer"],
+    ["responds in another shape", "/other-shape", "answer"],
     ["cannot be reached", "/offline", "network"],
     ["hangs", "/hanging", "timeout"],
   ] as const;
@@ -285,19 +286,19 @@ describe("a service that fails", () => {
     );
     if (endpoint === "/hanging") {
       await opened.page.clock.fastForward(7900);
-      expect((await toldBy(opened.page)).length).toBe(0);
+      expect((await readEvents(opened.page)).length).toBe(0);
       await opened.page.clock.fastForward(200);
     }
-    await untilTold(opened.page, "error");
+    await untilEvent(opened.page, "error");
     return opened;
   }
 
-  test.each(failures)("and %s does not hold up the order", async (_, endpoint, reason) => {
+  test.each(failures)("and %s does not block orders", async (_, endpoint, reason) => {
     await using opened = await openFailing(endpoint);
     const { page } = opened;
-    const [told] = await toldBy(page);
-    expect(told?.detail).toMatchObject({ reason, sku: "1812234" });
-    expect(await page.evaluate<string[]>("window.atWindow")).toEqual([]);
+    const [event] = await readEvents(page);
+    expect(event?.detail).toMatchObject({ reason, sku: "1812234" });
+    expect(await page.evaluate<string[]>("window.windowErrors")).toEqual([]);
     expect(await page.getByText("Call us to personalize.").isVisible()).toBe(true);
     expect(await page.getByRole("alert").count()).toBe(0);
     await add(page);
@@ -305,7 +306,7 @@ describe("a service that fails", () => {
     expect(properties(shop.cart.pop())).toEqual([]);
   });
 
-  test.each(failures)("and %s holds it up where it is required, until it is well again", async (_, endpoint) => {
+  test.each(failures)("and %s blocks orders if required, until it recovers", async (_, endpoint) => {
     await using opened = await openFailing(endpoint, "required");
     const { page } = opened;
     const before = shop.cart.length;
@@ -318,12 +319,12 @@ describe("a service that fails", () => {
       await route.fulfill({ response: await route.fetch({ url }) });
     });
     await page.keyboard.press("Enter");
-    await untilTold(page, "ready");
+    await untilEvent(page, "ready");
     expect(await page.getByRole("alert").count()).toBe(0);
     expect(await hasFocus(page.getByRole("radio").first())).toBe(true);
   });
 
-  test("is waited for by what is required or filled in already, and by nothing else", async () => {
+  test("blocks while loading only if required or if there is input", async () => {
     const page = (attributes: string) => shop.open(productForm(options(`sku="1" endpoint="/hanging" ${attributes}`)));
     await using required = await page("required");
     const before = shop.cart.length;
@@ -345,67 +346,67 @@ describe("a service that fails", () => {
 });
 
 describe("the element", () => {
-  test("shows the answer of the last SKU it was given, and keeps what is on offer there too", async () => {
-    shop.made.set("late", making([{ text: "Late" }], "LATE"));
-    shop.made.set("first", making([{ text: "Name" }], "BOTH"));
-    shop.made.set("last", making([{ text: "Name" }, { text: "Last" }], "BOTH"));
+  test("shows the options of the last SKU and keeps the input that it offers", async () => {
+    shop.responses.set("late", createOptions([{ text: "Late" }], "LATE"));
+    shop.responses.set("first", createOptions([{ text: "Name" }], "BOTH"));
+    shop.responses.set("last", createOptions([{ text: "Name" }, { text: "Last" }], "BOTH"));
     await using opened = await shop.open(productForm(options(`id="it" sku="first" endpoint="/slow"`)));
     const { page } = opened;
     await page.getByRole("radio", { name: "BOTH" }).check();
     await page.getByLabel("Name").fill("Ada");
-    // The service has got the question of the late one when the last is asked.
+    // The service has received the late request when the last SKU is set.
     await Promise.all([page.waitForRequest("**/late"), page.evaluate("it.sku = 'late'")]);
     await page.evaluate("it.sku = 'last'");
     await page.getByLabel("Last").waitFor();
     await Bun.sleep(300);
     expect(await page.getByLabel("Last").isVisible()).toBe(true);
     expect(await page.getByLabel("Name").inputValue()).toBe("Ada");
-    expect((await toldBy(page)).filter(({ type }) => type !== "change").map(({ type }) => type)).toEqual([
+    expect((await readEvents(page)).filter(({ type }) => type !== "change").map(({ type }) => type)).toEqual([
       "ready",
       "ready",
     ]);
     expect(opened.faults).toEqual([expect.stringMatching(/^failed: .*\/late: net::ERR_ABORTED$/)]);
   });
 
-  test("gives up its question when it is taken off the page, and asks again when it is put back", async () => {
+  test("aborts its request when removed from the page, and loads again when put back", async () => {
     await using opened = await shop.open(productForm(options(`id="it" sku="1" endpoint="/hanging"`)));
     const { page } = opened;
     await page.evaluate("window.put = it.parentNode, window.kept = it");
     const [ended] = await Promise.all([page.waitForEvent("requestfailed"), page.evaluate("kept.remove()")]);
     expect(ended.failure()?.errorText).toBe("net::ERR_ABORTED");
     await Promise.all([page.waitForRequest("**/hanging/**"), page.evaluate("put.append(kept)")]);
-    expect(await toldBy(page)).toEqual([]);
+    expect(await readEvents(page)).toEqual([]);
   });
 
-  test("takes no space where nothing is on offer, also where it is required", async () => {
+  test("takes no space without options, even if required", async () => {
     await using opened = await shop.open(productForm(options(`id="it" sku="810134" required`, "Loading…")));
     const { page } = opened;
-    await untilTold(page, "ready");
-    expect((await toldBy(page))[0]?.detail).toEqual({ styles: 0 });
+    await untilEvent(page, "ready");
+    expect((await readEvents(page))[0]?.detail).toEqual({ styles: 0 });
     expect(await page.evaluate<unknown>("[it.offsetHeight, getComputedStyle(it).display]")).toEqual([0, "none"]);
     await add(page);
     await page.waitForURL("**/cart/add");
     expect(properties(shop.cart.pop())).toEqual([]);
   });
 
-  test("asks for SKUs as they are", async () => {
+  test("encodes the SKU in the URL", async () => {
     await using opened = await shop.open(options(`sku="MC 813445/1"`));
-    await untilTold(opened.page, "ready");
-    expect(shop.asked.at(-1)).toBe("MC 813445/1");
-    expect((await toldBy(opened.page))[0]?.detail.styles).toBeGreaterThan(0);
+    await untilEvent(opened.page, "ready");
+    expect(shop.sampleSkus.at(-1)).toBe("MC 813445/1");
+    expect((await readEvents(opened.page))[0]?.detail.styles).toBeGreaterThan(0);
   });
 
-  test("shows texts of any kind as they are, and runs nothing", async () => {
+  test("shows markup in texts as text", async () => {
     const evil = `<img src=x onerror=alert(1)><script>alert(2)</script>`;
     const lines = [
       { text: `__[a]${evil}` },
       { text: evil, choices: [evil, "__proto__"] },
       { text: `(optional) ${evil}` },
     ];
-    shop.made.set("evil", making(lines, `__proto__${evil}`));
-    await using opened = await shop.open(productForm(options(`sku="evil" endpoint="/made" required`)));
+    shop.responses.set("evil", createOptions(lines, `__proto__${evil}`));
+    await using opened = await shop.open(productForm(options(`sku="evil" endpoint="/custom" required`)));
     const { page } = opened;
-    await untilTold(page, "ready");
+    await untilEvent(page, "ready");
     expect(await element(page).locator("img, script").count()).toBe(0);
     const fields = element(page).locator("[part~=line]");
     await fields.nth(0).getByRole("textbox").fill(evil);
@@ -425,23 +426,23 @@ describe("the element", () => {
     expect(opened.faults).toEqual([]);
   });
 
-  test("marks what was seen: the same for the same answer, another for another", async () => {
+  test("submits a checksum that depends only on the response", async () => {
     const read = `new FormData(document.querySelector("form")).get("properties[_personalization]")`;
-    const marks: (string | null)[] = [];
-    shop.made.set("mark", making([]));
-    await using opened = await shop.open(productForm(options(`id="it" sku="mark" endpoint="/made" required`)));
+    const tags: (string | null)[] = [];
+    shop.responses.set("mark", createOptions([]));
+    await using opened = await shop.open(productForm(options(`id="it" sku="mark" endpoint="/custom" required`)));
     for (const text of ["Name", "Name", "Other"]) {
-      shop.made.set("mark", making([{ text: `${text} (optional)` }]));
+      shop.responses.set("mark", createOptions([{ text: `${text} (optional)` }]));
       await opened.page.evaluate("it.reload()");
       await opened.page.getByLabel(text).waitFor();
-      marks.push(await opened.page.evaluate(read));
+      tags.push(await opened.page.evaluate(read));
     }
-    expect(marks[0]).toMatch(/^[0-9a-f]{16}$/);
-    expect(marks[1]).toBe(marks[0]);
-    expect(marks[2]).not.toBe(marks[0]);
+    expect(tags[0]).toMatch(/^[0-9a-f]{16}$/);
+    expect(tags[1]).toBe(tags[0]);
+    expect(tags[2]).not.toBe(tags[0]);
   });
 
-  test("stands beside another of its kind, each in its own form", async () => {
+  test("works next to another element, each in its own form", async () => {
     const forms = ["TM814935W", "1812234"].map((sku, index) => productForm(options(`id="w${index}" sku="${sku}"`)));
     await using opened = await shop.open(forms.join(""));
     const { page } = opened;
@@ -454,10 +455,10 @@ describe("the element", () => {
     expect(shop.cart.pop()).toContainEqual(["properties[Style]", "LASFAM"]);
   });
 
-  test("speaks in the words it is given, by attributes or all at once", async () => {
+  test("takes labels from attributes and from the property", async () => {
     const german = `label-none="Ohne Gravur" label-optional="freiwillig" label-style="Art"`;
-    shop.made.set("german", making([{ text: "Name (freiwillig)" }, { text: "Ort", choices: ["Rome"] }]));
-    await using opened = await shop.open(productForm(options(`id="it" sku="german" endpoint="/made" ${german}`)));
+    shop.responses.set("german", createOptions([{ text: "Name (freiwillig)" }, { text: "Ort", choices: ["Rome"] }]));
+    await using opened = await shop.open(productForm(options(`id="it" sku="german" endpoint="/custom" ${german}`)));
     const { page } = opened;
     await page.getByText("Ohne Gravur").waitFor();
     await page.evaluate(`it.labels = { title: "Gravur", texts: { STYLE: "Schreibschrift", Rome: "Rom" } }`);
@@ -475,7 +476,7 @@ describe("the element", () => {
   test.each([
     ["light", 1280],
     ["dark", 360],
-  ] as const)("has nothing that axe-core holds against it, %s at %i px", async (colorScheme, width) => {
+  ] as const)("has no axe-core violations, %s at %i px", async (colorScheme, width) => {
     const main = [`sku="1812234"`, `sku="PH-811679" required`, `sku="1" endpoint="/failing" required`].map(
       (attributes) => productForm(options(attributes)),
     );
@@ -490,95 +491,8 @@ describe("the element", () => {
     expect(await page.evaluate<number>("document.documentElement.scrollWidth")).toBe(width);
   });
 
-  test("comes as one small script", () => {
+  test("is one script of less than 10,000 bytes compressed", () => {
     expect(shop.script).not.toMatch(/\bimport\s*[("{]|innerHTML|insertAdjacentHTML|\beval\b/);
     expect(Bun.gzipSync(shop.script, { level: 9 }).length).toBeLessThan(10_000);
-  });
-});
-
-describe("what is on offer by an answer", () => {
-  const code = fc.constantFrom("A", "B", "C", "__proto__", "");
-  const text = fc.string({ maxLength: 2 });
-  const answers: fc.Arbitrary<Personalization> = fc.record({
-    pzlines: fc.array(fc.record({ sku_id: text, style_code: code, style_display_seq: text, style_sku_status: text })),
-    pzstyles: fc.array(
-      fc.record({
-        style_code: code,
-        line_status: text,
-        line_display_seq: text,
-        choice_type: code,
-        instruct_text: text,
-      }),
-    ),
-    pzchoices: fc.array(
-      fc.record({ choice_type: code, choice_status: text, choice_display_seq: text, choice_value: text }),
-    ),
-  });
-  const unlike = <Value>(values: readonly Value[]) => values.filter((value, index) => values.indexOf(value) === index);
-
-  test("is each style once, its lines and each of their choices once, all in the answer's order", () => {
-    fc.assert(
-      fc.property(answers, (answer) => {
-        const styles = toStyles(toForm(answer), { ...english, texts: {} });
-        expect(styles.map((style) => style.code)).toEqual(unlike(answer.pzlines.map((line) => line.style_code)));
-        for (const { code, fields } of styles) {
-          const rows = answer.pzstyles.filter(({ style_code }) => style_code === code);
-          const choicesOf = (type: string) =>
-            unlike(answer.pzchoices.filter((row) => row.choice_type === type).map((row) => row.choice_value));
-          expect(fields.map(({ choices }) => choices)).toEqual(
-            rows.map(({ choice_type }) => choicesOf(choice_type).filter((value) => value.trim() !== "")),
-          );
-        }
-      }),
-    );
-  });
-
-  test("comes from every answer of the shape, and from nothing else", () => {
-    fc.assert(fc.property(answers, isPersonalization));
-    fc.assert(fc.property(fc.anything(), (value) => !isPersonalization(value)));
-    const row = { style_code: "A", line_status: "A", line_display_seq: "1", choice_type: "B", instruct_text: "C" };
-    expect(isPersonalization({ pzlines: [], pzstyles: [row], pzchoices: [] })).toBe(true);
-    expect(isPersonalization({ pzlines: [], pzstyles: [{ ...row, instruct_text: null }], pzchoices: [] })).toBe(false);
-    expect(isPersonalization({ pzlines: [row], pzstyles: [row], pzchoices: [] })).toBe(false);
-    expect(isPersonalization({ pzlines: [], pzstyles: [row] })).toBe(false);
-  });
-});
-
-describe("an instruction", () => {
-  test.each([
-    ["Family name: up to 12 characters", 12],
-    ["Max 3 initials: first, LAST, middle", 3],
-    ["max. 3 letters", 3],
-    ["Maximum of 10 characters", 10],
-    ["No more than 15 letters", 15],
-    ["12 characters max", 12],
-    ["Block letters. Up to 20 characters, spaces included", 20],
-    ["Year: 4 digits, e.g. 2026", 4],
-    ["Established (optional): 4 digits", 4],
-    ["Up to 20 characters, or up to 10 letters with a monogram", 20],
-    ["At least 4 digits", undefined],
-    ["Number: 4 digits or more", undefined],
-    ["Between 3 and 12 characters", undefined],
-    ["Up to 1,000 characters", undefined],
-    ["Up to 3 lines", undefined],
-    ["Up to 0 characters", undefined],
-    ["3 characters", undefined],
-    ["The last 4 digits", undefined],
-  ])("%j states the limit %p", (text, limit) => {
-    expect(parseInstruction(text, "optional").limit).toBe(limit);
-  });
-
-  test.each([
-    ["Family name: up to 12 characters", "Family name", "up to 12 characters", false],
-    ["Card (optional): up to 30 characters 🎁", "Card", "up to 30 characters 🎁", true],
-    ["Ring size, US; if between two, choose the larger", "Ring size, US", "if between two, choose the larger", false],
-    ["Block letters. Up to 20 characters", "Block letters", "Up to 20 characters", false],
-    ["Choose a motif", "Choose a motif", "", false],
-    ["Mr. Waffles (his name)", "Mr. Waffles (his name)", "", false],
-    ["At 3:42", "At 3:42", "", false],
-    ["x".repeat(61), "", "x".repeat(61), false],
-    ["", "", "", false],
-  ])("%j is read", (text, label, hint, optional) => {
-    expect(parseInstruction(text, "optional")).toMatchObject({ label, hint, optional });
   });
 });

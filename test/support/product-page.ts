@@ -13,14 +13,14 @@ const style = `
   @media (prefers-color-scheme: dark) { body { background: #17181a; color: #ececea } }
   main { max-width: 30rem; margin: auto; padding: 1rem }`;
 
-/** The script of a theme: it submits forms with `data-scripted` itself. */
+/** A theme's script. It records events, and submits forms with `data-scripted` by `fetch`. */
 const theme = `
-  window.told = [];
-  window.atWindow = [];
+  window.events = [];
+  window.windowErrors = [];
   for (const type of ["ready", "change", "invalid", "error"]) {
-    document.addEventListener(type, (event) => told.push({ type, detail: event.detail, from: event.target.id }));
+    document.addEventListener(type, (event) => events.push({ type, detail: event.detail, from: event.target.id }));
   }
-  window.addEventListener("error", (event) => atWindow.push(event.type));
+  window.addEventListener("error", (event) => windowErrors.push(event.type));
   for (const form of document.querySelectorAll("form[data-scripted]")) {
     form.addEventListener("submit", (event) => {
       event.preventDefault();
@@ -28,22 +28,26 @@ const theme = `
     });
   }`;
 
-export interface Shop extends AsyncDisposable {
-  /** The submitted form entries of each addition to the cart. */
+interface State {
+  /** Form entries of each addition to the cart. */
   readonly cart: [name: string, value: string][][];
-  /** The responses of `endpoint="/made"` by SKU. */
-  readonly made: Map<string, Personalization>;
-  /** What `endpoint="/made"` answers first: a 503 for each entry, with it as `Retry-After`. */
-  readonly busy: (string | undefined)[];
-  /** When `endpoint="/made"` was asked for which SKU. */
-  readonly madeRequests: { readonly sku: string; readonly atMs: number }[];
-  /** Holds back the answers of `endpoint="/made"` for a SKU until the returned function is called. */
-  hold(sku: string): () => void;
+  /** Responses of `endpoint="/custom"` by SKU; 404 for others. */
+  readonly responses: Map<string, Personalization>;
+  /** `Retry-After` of the next responses of `endpoint="/custom"`, which are 503. */
+  readonly retryAfter: (string | undefined)[];
+  /** Requests to `endpoint="/custom"`. */
+  readonly requests: { readonly sku: string; readonly atMs: number }[];
+  /** SKUs requested from the real service, which has the sample brand. */
+  readonly sampleSkus: string[];
+  /** Entity tag to add to responses of the real service. */
+  entityTag: string | undefined;
+}
+
+export interface Shop extends State, AsyncDisposable {
   readonly script: string;
-  /** SKUs requested from the real service, and the entity tag added to its responses. */
-  readonly asked: string[];
-  tag: string | undefined;
-  /** @param scripts of the page, which loads the theme and the widget unless told otherwise */
+  /** Delays responses of `endpoint="/custom"` for a SKU until the result is called. */
+  hold(sku: string): () => void;
+  /** @param scripts URLs of the page's scripts */
   open(main: string, options?: BrowserContextOptions, scripts?: readonly string[]): Promise<OpenPage>;
 }
 
@@ -60,8 +64,8 @@ export const productForm = (inside: string, attributes = "novalidate") => `
 export const options = (attributes: string, inside = "") =>
   `<personalization-options ${attributes}>${inside}</personalization-options>`;
 
-/** A SKU with one style of the given lines; a line without choices is typed. */
-export function making(
+/** Options with one style and the given lines. A line without choices is a text field. */
+export function createOptions(
   lines: readonly { text: string; choices?: readonly string[] }[],
   code = "STYLE",
 ): Personalization {
@@ -85,73 +89,38 @@ export function making(
   };
 }
 
-/** Of what was added to the cart, the personalization. */
+/** The personalization among the entries of a cart. */
 export const properties = (entries: [string, string][] | undefined) =>
   entries?.filter(([name]) => name.startsWith("properties["));
 
-/** Starts a shop whose product pages use the real service with the sample brand. */
+/** Starts a shop with product pages, the real service, and failing endpoints. */
 export async function openShop(browser: Browser): Promise<Shop> {
   const environment = { DATABASE_URL: `sqlite:${join(await temporaryFolder(), "pds.sqlite")}` };
   const script = buildPersonalizer();
   const imported = await pds(["import", "personalization", join(root, "sample", "personalization")], environment);
   if (imported.code !== 0) throw new Error(imported.stderr);
   const service = await serve(environment);
-  const cart: Shop["cart"] = [];
-  const made: Shop["made"] = new Map();
-  const busy: Shop["busy"] = [];
-  const madeRequests: Shop["madeRequests"] = [];
+  const state: State = {
+    cart: [],
+    responses: new Map(),
+    retryAfter: [],
+    requests: [],
+    sampleSkus: [],
+    entityTag: undefined,
+  };
   const held = new Map<string, Promise<void>>();
-  const asked: string[] = [];
-  const shop = { tag: undefined as string | undefined };
   const pages = new Map<string, string>();
-  const typed = (type: string, body: string) => new Response(body, { headers: { "Content-Type": type } });
   const server = Bun.serve({
     port: 0,
     hostname: "127.0.0.1",
     routes: {
-      "/personalization-options.js": () => typed("text/javascript", script),
-      "/theme.js": () => typed("text/javascript", theme),
-      "/style.css": () => typed("text/css", style),
-      "/favicon.ico": () => new Response(null, { status: 204 }),
-      "/api/v1/products/pz/:sku": async ({ url }) => {
-        const path = new URL(url).pathname;
-        asked.push(decodeURIComponent(path.split("/").at(-1) ?? ""));
-        const answer = await (await service.get(path)).text();
-        return new Response(answer, { headers: shop.tag === undefined ? {} : { ETag: shop.tag } });
-      },
-      "/made/products/pz/:sku": async ({ params: { sku } }) => {
-        madeRequests.push({ sku, atMs: performance.now() });
-        await held.get(sku);
-        if (busy.length > 0) {
-          const retryAfter = busy.shift();
-          return new Response("{}", { status: 503, headers: retryAfter ? { "Retry-After": retryAfter } : {} });
-        }
-        return made.has(sku) ? Response.json(made.get(sku)) : new Response("{}", { status: 404 });
-      },
-      "/slow/products/pz/:sku": async ({ params }) => {
-        await Bun.sleep(params.sku.startsWith("late") ? 250 : 20);
-        return Response.json(made.get(params.sku));
-      },
-      "/hanging/products/pz/:sku": () => new Promise<Response>(() => {}),
-      "/failing/products/pz/:sku": () => new Response("{}", { status: 500 }),
-      "/junk/products/pz/:sku": () => typed("application/json", `{"pzlines":[{"style_code":7}],"pzstyles":[]`),
-      "/other-shape/products/pz/:sku": () => Response.json({ pzlines: [null], pzstyles: {}, pzchoices: [] }),
-      "/cart/add": async (request) => {
-        cart.push([...(await request.formData())].map(([name, value]) => [name, `${value}`]));
-        return typed("text/html", `<!doctype html><title>Cart</title><h1>Added</h1>`);
-      },
-      "/page/:name": ({ params }) =>
-        new Response(pages.get(params.name), {
-          headers: { "Content-Type": "text/html", "Content-Security-Policy": policy, "Cache-Control": "no-store" },
-        }),
+      ...pageRoutes(script, pages, state),
+      ...serviceRoutes(service, held, state),
     },
     fetch: () => new Response("", { status: 404 }),
   });
-  return Object.assign(shop, {
-    cart,
-    made,
-    busy,
-    madeRequests,
+  return Object.assign(state, {
+    script,
     hold: (sku: string) => {
       const { promise, resolve } = Promise.withResolvers<void>();
       held.set(sku, promise);
@@ -160,21 +129,13 @@ export async function openShop(browser: Browser): Promise<Shop> {
         resolve();
       };
     },
-    asked,
-    script,
     open: (
       main: string,
       options: BrowserContextOptions = {},
       scripts: readonly string[] = ["/theme.js", "/personalization-options.js"],
     ) => {
       const name = `${pages.size}`;
-      pages.set(
-        name,
-        `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-        <title>Napkin</title><link rel="stylesheet" href="/style.css">
-        ${scripts.map((src) => `<script type="module" src="${src}"></script>`).join("")}
-        <main><h1>Napkin</h1>${main}</main></html>`,
-      );
+      pages.set(name, productPage(main, scripts));
       return openPage(browser, `${server.url}page/${name}`, options);
     },
     [Symbol.asyncDispose]: async () => {
@@ -183,10 +144,68 @@ export async function openShop(browser: Browser): Promise<Shop> {
   });
 }
 
-/** Events of the elements of a page so far. */
-export const toldBy = (page: Page) =>
-  page.evaluate<{ type: string; detail: Record<string, unknown>; from: string }[]>("window.told ?? []");
+const productPage = (main: string, scripts: readonly string[]) =>
+  `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+  <title>Napkin</title><link rel="stylesheet" href="/style.css">
+  ${scripts.map((src) => `<script type="module" src="${src}"></script>`).join("")}
+  <main><h1>Napkin</h1>${main}</main></html>`;
 
-/** Waits for an event of an element. It polls from outside because the content security policy of the page forbids evaluating a condition. */
-export const untilTold = (page: Page, type: string) =>
-  until(`the page is told: ${type}`, async () => (await toldBy(page)).some((told) => told.type === type));
+const respond = (type: string, body: string) => new Response(body, { headers: { "Content-Type": type } });
+
+function pageRoutes(script: string, pages: ReadonlyMap<string, string>, { cart }: State) {
+  return {
+    "/personalization-options.js": () => respond("text/javascript", script),
+    "/theme.js": () => respond("text/javascript", theme),
+    "/style.css": () => respond("text/css", style),
+    "/favicon.ico": () => new Response(null, { status: 204 }),
+    "/cart/add": async (request: Request) => {
+      cart.push([...(await request.formData())].map(([name, value]) => [name, `${value}`]));
+      return respond("text/html", `<!doctype html><title>Cart</title><h1>Added</h1>`);
+    },
+    "/page/:name": ({ params }: Bun.BunRequest<"/page/:name">) =>
+      new Response(pages.get(params.name), {
+        headers: { "Content-Type": "text/html", "Content-Security-Policy": policy, "Cache-Control": "no-store" },
+      }),
+  };
+}
+
+function serviceRoutes(
+  service: Awaited<ReturnType<typeof serve>>,
+  held: ReadonlyMap<string, Promise<void>>,
+  state: State,
+) {
+  const { responses, retryAfter, requests, sampleSkus } = state;
+  return {
+    "/api/v1/products/pz/:sku": async ({ url }: Request) => {
+      const path = new URL(url).pathname;
+      sampleSkus.push(decodeURIComponent(path.split("/").at(-1) ?? ""));
+      const body = await (await service.get(path)).text();
+      return new Response(body, { headers: state.entityTag === undefined ? {} : { ETag: state.entityTag } });
+    },
+    "/custom/products/pz/:sku": async ({ params: { sku } }: Bun.BunRequest<"/custom/products/pz/:sku">) => {
+      requests.push({ sku, atMs: performance.now() });
+      await held.get(sku);
+      if (retryAfter.length > 0) {
+        const value = retryAfter.shift();
+        return new Response("{}", { status: 503, headers: value ? { "Retry-After": value } : {} });
+      }
+      return responses.has(sku) ? Response.json(responses.get(sku)) : new Response("{}", { status: 404 });
+    },
+    "/slow/products/pz/:sku": async ({ params: { sku } }: Bun.BunRequest<"/slow/products/pz/:sku">) => {
+      await Bun.sleep(sku.startsWith("late") ? 250 : 20);
+      return Response.json(responses.get(sku));
+    },
+    "/hanging/products/pz/:sku": () => new Promise<Response>(() => {}),
+    "/failing/products/pz/:sku": () => new Response("{}", { status: 500 }),
+    "/junk/products/pz/:sku": () => respond("application/json", `{"pzlines":[{"style_code":7}],"pzstyles":[]`),
+    "/other-shape/products/pz/:sku": () => Response.json({ pzlines: [null], pzstyles: {}, pzchoices: [] }),
+  };
+}
+
+/** Events that elements of the page have dispatched. */
+export const readEvents = (page: Page) =>
+  page.evaluate<{ type: string; detail: Record<string, unknown>; from: string }[]>("window.events ?? []");
+
+/** Polls from outside: the page's content security policy forbids evaluating a condition. */
+export const untilEvent = (page: Page, type: string) =>
+  until(`the page receives ${type}`, async () => (await readEvents(page)).some((event) => event.type === type));

@@ -1,5 +1,5 @@
-/** The words of the element. `{…}` stands for a number or a text. */
-export const english = {
+/** The element's own texts in English. `{…}` is a placeholder for a number or a text. */
+export const defaultLabels = {
   title: "Personalization",
   none: "No personalization",
   style: "Style",
@@ -19,38 +19,42 @@ export const english = {
   lost: "Your order no longer includes this personalization: {text}",
 };
 
-export type Words = Readonly<Record<keyof typeof english, string>>;
+type LabelName = keyof typeof defaultLabels;
 
-export interface Labels extends Words {
-  /** What to show instead of a text of the data: names of style codes, translations of instructions and choices. */
+export interface Labels extends Readonly<Record<LabelName, string>> {
+  /** Replacements for texts of the data: style codes, instructions, and choices. */
   readonly texts: Readonly<Record<string, string>>;
 }
 
-export const wordNames = Object.keys(english) as (keyof Words)[];
+export const labelNames = Object.keys(defaultLabels) as LabelName[];
 
-/** What is shown for a text of the data. */
-export function shown(text: string, { texts }: Labels): string {
-  // Every object inherits properties, whose names may be texts of the data.
-  return textOf(texts[text]) ?? text;
+/** Returns the replacement for a text of the data, or the text itself. */
+export function translate(text: string, { texts }: Labels): string {
+  // Every object inherits properties, and data may contain their names.
+  return toText(texts[text]) ?? text;
 }
 
-export const fillIn = (words: string, values: Readonly<Record<string, number | string>>) =>
-  words.replace(/\{(\w+)\}/g, (blank, name: string) => `${values[name] ?? blank}`);
+/** Replaces the placeholders that have a value. */
+export const fillIn = (template: string, values: Readonly<Record<string, number | string>>) =>
+  template.replace(/\{(\w+)\}/g, (placeholder, name: string) => `${values[name] ?? placeholder}`);
 
 /**
- * The words to show: as given, else as the attributes say, else English. Only strings count:
- * pages may pass anything, and frameworks pass undefined for words they don't have.
+ * Merges custom labels, attributes, and English defaults, in this order of precedence. Values that
+ * are not strings are ignored: frameworks pass undefined for labels that they do not have.
  */
-export function toLabels(given: Partial<Labels>, attributeOf: (name: string) => string | null): Labels {
-  const words = wordNames.map((name) => [name, textOf(given[name]) ?? attributeOf(`label-${name}`) ?? english[name]]);
-  const texts = Object.entries(given.texts ?? parseTexts(attributeOf("texts")));
+export function toLabels(custom: Partial<Labels>, attributeOf: (name: string) => string | null): Labels {
+  const labels = labelNames.map((name) => [
+    name,
+    toText(custom[name]) ?? attributeOf(`label-${name}`) ?? defaultLabels[name],
+  ]);
+  const texts = Object.entries(custom.texts ?? parseTexts(attributeOf("texts")));
   return {
-    ...Object.fromEntries(words),
-    texts: Object.fromEntries(texts.filter(([, text]) => textOf(text) !== undefined)),
+    ...Object.fromEntries(labels),
+    texts: Object.fromEntries(texts.filter(([, text]) => toText(text) !== undefined)),
   };
 }
 
-const textOf = (value: unknown) => (typeof value === "string" ? value : undefined);
+const toText = (value: unknown) => (typeof value === "string" ? value : undefined);
 
 function parseTexts(json: string | null): object {
   try {

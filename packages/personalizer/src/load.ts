@@ -1,18 +1,18 @@
 import { type FormStyle, toForm } from "../../client/src/form.ts";
-import { isPersonalization } from "./answer.ts";
+import { isPersonalization } from "./response.ts";
 
-/** For everything: the requests and the pauses between them. */
+/** Includes all attempts and the pauses between them. */
 const timeoutMs = 8000;
 
-const retries = 3;
+const maxRetries = 3;
 const firstBackoffMs = 500;
 
 export type FailureReason = "network" | "timeout" | "status" | "answer";
 
-/** Why there are no options. */
+/** The service did not return usable options. */
 export class LoadError extends Error {
   readonly reason: FailureReason;
-  /** Of the answer, when there was one. */
+  /** HTTP status; undefined without a response. */
   readonly status: number | undefined;
 
   constructor(reason: FailureReason, status?: number) {
@@ -22,24 +22,23 @@ export class LoadError extends Error {
   }
 }
 
-export interface Loaded {
-  readonly form: readonly FormStyle[];
-  /** Tells the answers of a SKU apart: its entity tag, or what is computed from it. */
-  readonly mark: string;
+export interface LoadedOptions {
+  readonly styles: readonly FormStyle[];
+  /** Identifies the response: its entity tag, or a checksum if the page cannot read that. */
+  readonly tag: string;
 }
 
 /**
- * Asks the service what a SKU offers.
- * @throws LoadError, or the signal's reason once that is aborted
+ * Loads the options of a SKU.
+ * @throws LoadError, or the signal's reason if it is aborted
  */
-export async function loadForm(endpoint: string, sku: string, signal: AbortSignal): Promise<Loaded> {
+export async function loadOptions(endpoint: string, sku: string, signal: AbortSignal): Promise<LoadedOptions> {
   const controller = new AbortController();
   const abort = () => controller.abort();
   const timer = setTimeout(abort, timeoutMs);
-  const url = `${endpoint.replace(/\/+$/, "")}/products/pz/${encodeURIComponent(sku)}`;
   signal.addEventListener("abort", abort);
   try {
-    return await ask(url, sku, controller.signal, performance.now() + timeoutMs);
+    return await request(toUrl(endpoint, sku), sku, controller.signal, performance.now() + timeoutMs);
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof LoadError) throw error;
@@ -50,21 +49,25 @@ export async function loadForm(endpoint: string, sku: string, signal: AbortSigna
   }
 }
 
-async function ask(url: string, sku: string, signal: AbortSignal, deadline: number): Promise<Loaded> {
+/** Replaces lone surrogates, which a URL cannot contain. The SKU is unknown then. */
+const toUrl = (endpoint: string, sku: string) =>
+  `${endpoint.replace(/\/+$/, "")}/products/pz/${encodeURIComponent(sku.replace(/\p{Cs}/gu, "\ufffd"))}`;
+
+async function request(url: string, sku: string, signal: AbortSignal, deadline: number): Promise<LoadedOptions> {
   const response = await fetchWithRetries(url, signal, deadline);
   if (!response.ok) throw new LoadError("status", response.status);
   const text = await response.text();
-  const answer = parseJson(text);
-  if (!isPersonalization(answer)) throw new LoadError("answer", response.status);
+  const body = parseJson(text);
+  if (!isPersonalization(body)) throw new LoadError("answer", response.status);
   const tag = response.headers.get("etag")?.replace(/^W\/|"/g, "");
-  return { form: toForm(answer), mark: tag || digest(`${sku}\n${text}`) };
+  return { styles: toForm(body), tag: tag || checksum(`${sku}\n${text}`) };
 }
 
-/** A busy service (503) is asked again, as long as there is time for it. */
+/** Retries while the service is busy (503) and the next attempt is due before the deadline. */
 async function fetchWithRetries(url: string, signal: AbortSignal, deadline: number): Promise<Response> {
   for (let attempt = 0; ; attempt++) {
     const response = await fetch(url, { signal, credentials: "omit" });
-    if (response.status !== 503 || attempt === retries) return response;
+    if (response.status !== 503 || attempt === maxRetries) return response;
     const waitMs = retryDelayMs(attempt, response.headers.get("retry-after"), Date.now(), Math.random());
     if (performance.now() + waitMs > deadline) return response;
     await pause(waitMs, signal);
@@ -72,14 +75,14 @@ async function fetchWithRetries(url: string, signal: AbortSignal, deadline: numb
 }
 
 /**
- * Exponential backoff with jitter, on top of the time the service asked for.
- * @param retryAfter seconds or a date, as the header has them
- * @param chance from 0 to 1
+ * Exponential backoff with jitter, added to the time that the service requests.
+ * @param retryAfter value of the header: seconds or a date
+ * @param random from 0 to 1
  */
-export function retryDelayMs(attempt: number, retryAfter: string | null, nowMs: number, chance: number): number {
-  const stated = retryAfter ?? "";
-  const statedMs = /^\s*\d+\s*$/.test(stated) ? Number(stated) * 1000 : Date.parse(stated) - nowMs;
-  return Math.max(statedMs || 0, 0) + firstBackoffMs * 2 ** attempt * (1 - chance / 2);
+export function retryDelayMs(attempt: number, retryAfter: string | null, nowMs: number, random: number): number {
+  const value = retryAfter ?? "";
+  const requestedMs = /^\s*\d+\s*$/.test(value) ? Number(value) * 1000 : Date.parse(value) - nowMs;
+  return Math.max(requestedMs || 0, 0) + firstBackoffMs * 2 ** attempt * (1 - random / 2);
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {
@@ -100,11 +103,11 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** FNV-1a, twice with different beginnings: `crypto.subtle` is not there on pages without TLS, and nothing depends on secrecy. */
-function digest(text: string): string {
+/** FNV-1a with two offsets. Pages without TLS lack `crypto.subtle`, and nothing here is secret. */
+function checksum(text: string): string {
   return [0x811c9dc5, 0x01000193]
-    .map((start) => {
-      let hash = start;
+    .map((offset) => {
+      let hash = offset;
       for (const byte of new TextEncoder().encode(text)) hash = Math.imul(hash ^ byte, 0x01000193);
       return (hash >>> 0).toString(16).padStart(8, "0");
     })

@@ -1,30 +1,9 @@
-import type { FormStyle } from "../../client/src/form.ts";
-import { parseInstruction } from "./instruction.ts";
-import { type Labels, shown } from "./labels.ts";
+import type { Labels } from "./labels.ts";
+import type { Field, Style } from "./styles.ts";
 
-/** A line as the shopper meets it. */
-export interface Field {
-  /** Identifies the field within its style, whatever language its label is in. */
-  readonly key: string;
-  /** Name of the line item property, unlike that of any other field of the style. */
-  readonly label: string;
-  readonly hint: string;
-  readonly optional: boolean;
-  readonly limit: number | undefined;
-  readonly digits: boolean;
-  /** The values to choose from; none where the text is typed. */
-  readonly choices: readonly string[];
-}
-
-export interface Style {
-  readonly code: string;
-  readonly name: string;
-  readonly fields: readonly Field[];
-}
-
-/** What the shopper has chosen and entered; what was entered for a style stays while another one is looked at. */
+/** The shopper's input. It keeps the values of all styles, so switching styles loses nothing. */
 export interface Selection {
-  /** Code of the style, undefined for none. */
+  /** Code of the chosen style; undefined for no personalization. */
   readonly style: string | undefined;
   /** By `keyOf`. */
   readonly values: ReadonlyMap<string, string>;
@@ -34,83 +13,57 @@ export const nothingSelected: Selection = { style: undefined, values: new Map() 
 
 export const keyOf = (style: Style, field: Field) => JSON.stringify([style.code, field.key]);
 
-export const enteredFor = ({ values }: Selection, style: Style, field: Field) =>
+export const findStyle = ({ style }: Selection, styles: readonly Style[]) => styles.find(({ code }) => code === style);
+
+const trimmedValueOf = ({ values }: Selection, style: Style, field: Field) =>
   (values.get(keyOf(style, field)) ?? "").trim();
 
-export const styleOf = ({ style }: Selection, styles: readonly Style[]) => styles.find(({ code }) => code === style);
-
-/** What is on offer, in the order of the answer, which is that of display; what is offered twice is there once. */
-export function toStyles(form: readonly FormStyle[], labels: Labels): Style[] {
-  const byCode = new Map(form.map((style) => [style.style_code, style]));
-  return [...byCode].map(([code, { lines }]) => {
-    const taken = new Set([labels.style]);
-    const keys = new Set<string>();
-    const fields = lines.map(({ instruct_text, choices }, index): Field => {
-      const { label, ...said } = parseInstruction(shown(instruct_text, labels), labels.optional);
-      const name = propertyName(shown(label, labels)) || `${labels.line} ${index + 1}`;
-      const values = new Set(choices.map(({ choice_value }) => choice_value));
-      // From the data alone, so that other words leave what was entered where it is.
-      const key = unlike(keys, parseInstruction(instruct_text, "").label || instruct_text);
-      return { ...said, key, label: unlike(taken, name), choices: [...values].filter((value) => value.trim() !== "") };
-    });
-    return { code, name: shown(code, labels).trim() || `${labels.style}`, fields };
-  });
-}
-
-/** Without what would end the name of a form field early, or, as a leading underscore does, hide the property. */
-const propertyName = (label: string) =>
-  label
-    .replaceAll("[", "(")
-    .replaceAll("]", ")")
-    .replace(/\s+/g, " ")
-    .replace(/^[_\s]+/, "")
-    .trim();
-
-function unlike(taken: Set<string>, name: string): string {
-  let own = name;
-  for (let count = 2; taken.has(own); count++) own = `${name} ${count}`;
-  taken.add(own);
-  return own;
-}
-
-export interface Fault {
-  /** Undefined when it is the style that is missing. */
+export interface Problem {
+  /** Undefined if no style is chosen. */
   readonly field: Field | undefined;
   readonly reason: "pick" | "fill" | "choose" | "shorten";
 }
 
-/** What keeps the selection from being ordered, in the order of the page. */
-export function listFaults(selection: Selection, styles: readonly Style[], required: boolean): Fault[] {
-  const style = styleOf(selection, styles);
+/** Lists why the selection cannot be ordered, in the order of the page. */
+export function listProblems(selection: Selection, styles: readonly Style[], required: boolean): Problem[] {
+  const style = findStyle(selection, styles);
   if (style === undefined) return required && styles.length > 0 ? [{ field: undefined, reason: "pick" }] : [];
-  return style.fields.flatMap((field): Fault[] => {
-    const value = enteredFor(selection, style, field);
+  return style.fields.flatMap((field): Problem[] => {
+    const value = trimmedValueOf(selection, style, field);
     if (value === "") return field.optional ? [] : [{ field, reason: field.choices.length > 0 ? "choose" : "fill" }];
     return field.choices.length === 0 && value.length > (field.limit ?? Infinity) ? [{ field, reason: "shorten" }] : [];
   });
 }
 
-/** The rows of the summary: name and value of what is filled in. */
-export function listProperties(selection: Selection, style: Style): [field: Field, value: string][] {
+/** Lists the fields of the style that have a value. */
+export function listFilledIn(selection: Selection, style: Style): [field: Field, value: string][] {
   return style.fields
-    .map((field): [Field, string] => [field, enteredFor(selection, style, field)])
+    .map((field): [Field, string] => [field, trimmedValueOf(selection, style, field)])
     .filter(([, value]) => value !== "");
 }
 
-/** The line item properties of the order; none where nothing is personalized. */
-export function toEntries(selection: Selection, styles: readonly Style[], labels: Labels, mark: string) {
-  const style = styleOf(selection, styles);
+/**
+ * Converts the selection to form entries for line item properties; empty without personalization.
+ * @param tag entity tag of the response that the shopper saw
+ */
+export function toEntries(
+  selection: Selection,
+  styles: readonly Style[],
+  labels: Labels,
+  tag: string,
+): [name: string, value: string][] {
+  const style = findStyle(selection, styles);
   if (style === undefined) return [];
   const properties: [name: string, value: string][] = [
     [labels.style, style.name],
-    ...listProperties(selection, style).map(([{ label }, value]): [string, string] => [label, value]),
+    ...listFilledIn(selection, style).map(([{ label }, value]): [string, string] => [label, value]),
     ["_style", style.code],
-    ["_personalization", mark],
+    ["_personalization", tag],
   ];
-  return properties.map(([name, value]): [string, string] => [`properties[${name}]`, value]);
+  return properties.map(([name, value]) => [`properties[${name}]`, value]);
 }
 
-/** Drops what is not on offer: a style of another SKU, a choice that has gone. */
+/** Keeps the part of the selection that the styles offer. A single required style is chosen. */
 export function fitSelection(selection: Selection, styles: readonly Style[], required: boolean): Selection {
   const values = new Map<string, string>();
   for (const style of styles) {
@@ -122,23 +75,23 @@ export function fitSelection(selection: Selection, styles: readonly Style[], req
     }
   }
   const only = required && styles.length === 1 ? styles[0] : undefined;
-  return { style: (styleOf(selection, styles) ?? only)?.code, values };
+  return { style: (findStyle(selection, styles) ?? only)?.code, values };
 }
 
-/** What was entered for the chosen style and isn't in the part of the selection that is kept. */
-export function listLost(entered: Selection, kept: Selection): string[] {
+/** Lists the chosen style's input that the fitted selection lacks; without input, the style. */
+export function listLost(entered: Selection, fitted: Selection): string[] {
   if (entered.style === undefined) return [];
-  const isKept = kept.style === entered.style;
-  const ofStyle = JSON.stringify([entered.style, ""]).slice(0, -2);
+  const hasStyle = fitted.style === entered.style;
+  const prefix = JSON.stringify([entered.style, ""]).slice(0, -2);
   const values = [...entered.values]
-    .filter(([key, value]) => key.startsWith(ofStyle) && value.trim() !== "" && !(isKept && kept.values.has(key)))
+    .filter(([key, value]) => key.startsWith(prefix) && value.trim() !== "" && !(hasStyle && fitted.values.has(key)))
     .map(([, value]) => value.trim());
-  return isKept || values.length > 0 ? values : [entered.style];
+  return hasStyle || values.length > 0 ? values : [entered.style];
 }
 
 export const toState = ({ style, values }: Selection) => JSON.stringify([style ?? null, [...values]]);
 
-/** Reads what `toState` made; anything else is nothing selected. */
+/** Parses the result of `toState`; returns an empty selection for anything else. */
 export function parseState(state: unknown): Selection {
   try {
     const [style, values] = JSON.parse(`${state}`) as [string | null, [string, string][]];

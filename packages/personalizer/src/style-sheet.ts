@@ -73,7 +73,7 @@ padding:.45rem .9rem;cursor:pointer}
 
 let sheet: CSSStyleSheet | undefined;
 
-/** One sheet for all elements of a page; constructed, because a strict policy lets in no style that is written into it. */
+/** Shared by all elements. A strict content security policy allows constructed style sheets. */
 export function styleSheet(): CSSStyleSheet {
   if (sheet === undefined) {
     sheet = new CSSStyleSheet();

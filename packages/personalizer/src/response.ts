@@ -1,6 +1,6 @@
 import type { Personalization } from "../../client/src/types.ts";
 
-/** Whether what came over the wire is an answer of `GET /api/v1/products/pz/:sku`. */
+/** Whether a value has the shape of a response of `GET /api/v1/products/pz/:sku`. */
 export function isPersonalization(value: unknown): value is Personalization {
   return (
     hasRows(value, "pzlines", "sku_id style_code style_display_seq style_sku_status") &&

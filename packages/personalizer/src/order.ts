@@ -1,0 +1,161 @@
+import type { FormStyle } from "../../client/src/form.ts";
+import { fillIn, type Labels, translate } from "./labels.ts";
+import {
+  findStyle,
+  fitSelection,
+  keyOf,
+  listFilledIn,
+  listLost,
+  listProblems,
+  nothingSelected,
+  type Problem,
+  parseState,
+  type Selection,
+  toEntries,
+  toState,
+} from "./selection.ts";
+import { type Field, type Style, toStyles } from "./styles.ts";
+
+export type Phase = "loading" | "ready" | "empty" | "failed";
+
+/** The current choice, as in `value` and in the detail of `change`. */
+export interface PersonalizationValue {
+  readonly style: string;
+  readonly lines: readonly { readonly label: string; readonly value: string }[];
+}
+
+/** The options of a SKU and the shopper's input, which together decide what is ordered. */
+export class Order {
+  phase: Phase = "empty";
+  isDisabled = false;
+  #labels: Labels;
+  #required = false;
+  #options: readonly FormStyle[] = [];
+  #tag = "";
+  #styles: readonly Style[] = [];
+  /** All input, including what this SKU does not offer: the next one may. */
+  #entered = nothingSelected;
+  /** The part of the input that this SKU offers. */
+  #selection = nothingSelected;
+  /** The lost input that has already blocked a submission. */
+  #reportedLoss = "";
+
+  constructor(labels: Labels) {
+    this.#labels = labels;
+  }
+
+  get labels(): Labels {
+    return this.#labels;
+  }
+  get required(): boolean {
+    return this.#required;
+  }
+  get selection(): Selection {
+    return this.#selection;
+  }
+  /** The styles in the page; of the previous SKU while the next one loads. */
+  get styles(): readonly Style[] {
+    return this.#styles;
+  }
+  /** The input, for the browser to restore. */
+  get state(): string {
+    return toState(this.#entered);
+  }
+
+  /** Null without personalization. */
+  get value(): PersonalizationValue | null {
+    const style = findStyle(this.#selection, this.#offered);
+    if (style === undefined) return null;
+    const lines = listFilledIn(this.#selection, style).map(([{ label }, value]) => ({ label, value }));
+    return { style: style.code, lines };
+  }
+
+  /** Whether missing options block orders. While loading, input blocks too: it would be lost. */
+  get isBlocked(): boolean {
+    if (this.phase === "failed") return this.#required;
+    return this.phase === "loading" && (this.#required || this.#entered.style !== undefined);
+  }
+
+  settle(phase: Phase, options: readonly FormStyle[], tag: string): void {
+    this.phase = phase;
+    this.#options = options;
+    this.#tag = tag;
+    this.describe(this.#labels, this.#required);
+  }
+
+  describe(labels: Labels, required: boolean): void {
+    this.#labels = labels;
+    this.#required = required;
+    this.#styles = toStyles(this.#options, labels);
+    this.#select(this.#entered);
+  }
+
+  chooseStyle(code: string | undefined): void {
+    this.#select({ ...this.#entered, style: code });
+  }
+
+  enter(style: Style, field: Field, value: string): void {
+    const values = new Map(this.#entered.values).set(keyOf(style, field), value);
+    this.#select({ style: style.code, values });
+  }
+
+  clear(): void {
+    this.#select(nothingSelected);
+  }
+
+  restore(state: unknown): void {
+    this.#select(parseState(state));
+  }
+
+  listProblems(): Problem[] {
+    return listProblems(this.#selection, this.#offered, this.#required);
+  }
+
+  /** The form entries. */
+  toEntries(): [name: string, value: string][] {
+    return toEntries(this.#selection, this.#offered, this.#labels, this.#tag);
+  }
+
+  /** Explains why there are no options; empty if none are expected. */
+  phaseMessage(): string {
+    const { loading, failed } = this.#labels;
+    return this.phase === "loading" ? loading : this.phase === "failed" ? failed : "";
+  }
+
+  /** Names the lost input; empty if nothing is lost. */
+  lossMessage(): string {
+    const text = (this.#listLost() ?? []).map((value) => translate(value, this.#labels)).join(", ");
+    return text && fillIn(this.#labels.lost, { text });
+  }
+
+  /** Returns true once for each loss. It compares data, because labels may change. */
+  reportLoss(): boolean {
+    const lost = this.#listLost();
+    if (lost === undefined) return false;
+    const loss = lost.length > 0 ? JSON.stringify(lost) : "";
+    const isNew = loss !== "" && loss !== this.#reportedLoss;
+    this.#reportedLoss = loss;
+    return isNew;
+  }
+
+  forgetReportedLoss(): void {
+    this.#reportedLoss = "";
+  }
+
+  get #offered(): readonly Style[] {
+    return this.phase === "ready" ? this.#styles : [];
+  }
+
+  /** Lists the input that the order lacks; undefined while unknown or while orders are blocked. */
+  #listLost(): string[] | undefined {
+    if (this.isDisabled || this.phase === "loading" || this.isBlocked) return undefined;
+    return listLost(this.#entered, this.#offered.length > 0 ? this.#selection : nothingSelected);
+  }
+
+  #select(selection: Selection): void {
+    this.#entered = selection;
+    // Before the options arrive, all input counts as offered.
+    this.#selection = this.#offered.length > 0 ? fitSelection(selection, this.#styles, this.#required) : selection;
+    if (this.#listLost()?.length === 0) this.#reportedLoss = "";
+  }
+}
