@@ -67,7 +67,7 @@ export class Lookup {
     if (reading !== undefined) return await reading;
     const known = this.#known.get(key);
     if (known === "absent") return undefined;
-    if (known === "failed" || !this.#spend()) throw this.#options.gate.refusal();
+    if (known === "failed" || !this.#spend()) throw this.#options.gate.rejection();
     return await this.#read(id, key);
   }
 

@@ -1,4 +1,4 @@
-import { hashTag, toAnswer } from "../cache/response.ts";
+import { hashTag, prepareResponse } from "../cache/response.ts";
 import type { Handler } from "../http/endpoint.ts";
 import { parameter } from "../http/request.ts";
 
@@ -29,7 +29,7 @@ export const getSampleImage: Handler = (request) => {
   if (!/^[\w-]{1,200}\.svg$/.test(name)) return undefined;
   const body = draw(name.slice(0, -".svg".length));
   const headers = { "Cache-Control": "public, max-age=86400" };
-  return toAnswer({ type: "image/svg+xml", body, tag: hashTag(body), headers });
+  return prepareResponse({ type: "image/svg+xml", body, tag: hashTag(body), headers });
 };
 
 function draw(name: string): string {
