@@ -50,7 +50,7 @@ describe("a concurrency limiter", () => {
     await turn();
     await turn();
     expect([limiter.active, limiter.queued]).toEqual([0, 0]);
-    expect(limiter.counts).toMatchObject({ calls: 5, failed: 0, refused: 2 });
+    expect(limiter.counts).toMatchObject({ calls: 5, failed: 0, rejected: 2 });
     expect(limiter.counts.busyS).toBeGreaterThan(0);
   });
 
