@@ -254,7 +254,7 @@ describe("another process on the same port", () => {
     for (const more of [{}, { REUSE_PORT: "on" }]) {
       const second = await pds(["serve"], { ...store, PORT: port, ADMIN_PORT: "0", DRAIN_SECONDS: "0", ...more });
       expect(second.code).toBe(1);
-      expect(second.stderr).toMatch(new RegExp(`pds: cannot listen on \\S+ port ${port}: .*PORT and ADMIN_PORT`));
+      expect(second.stderr).toMatch(new RegExp(`pds: cannot listen on \\S+ port ${port}: .*PORT or ADMIN_PORT`));
       expect(second.stdout).toBe("");
     }
     const { port: adminPort } = new URL(service.adminUrl);
