@@ -1,8 +1,9 @@
 import { buildPersonalizer } from "../packages/personalizer/build.ts" with { type: "macro" };
-import { hashTag, prepareResponse, type ResponseParts } from "./cache/response.ts";
+import { prepareResponse, type ResponseParts } from "./cache/response.ts";
 import type { Handler } from "./http/endpoint.ts";
 import { parameter } from "./http/request.ts";
 import { fileHandler } from "./http/static-file.ts";
+import { hashTag } from "./model/entity-tag.ts";
 
 /** Bundled at compile time: when the program starts from source, or when its executable is built. */
 const script = buildPersonalizer();

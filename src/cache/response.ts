@@ -149,9 +149,6 @@ export function matchesEntityTag(etag: string, ifNoneMatch: string): boolean {
   return ifNoneMatch.match(/"[^"]*"/g)?.some((candidate) => candidate === opaque) ?? false;
 }
 
-/** Computes the entity tag, without quotes, of a body that is not stored with one. */
-export const hashTag = (body: string) => Bun.hash.xxHash3(body).toString(36);
-
 /** A response with headers of its own instead of a shared template. */
 export interface ResponseParts extends Omit<ResponseBodyOptions, "template"> {
   /** Media type. */

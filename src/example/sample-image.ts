@@ -1,6 +1,7 @@
-import { hashTag, prepareResponse } from "../cache/response.ts";
+import { prepareResponse } from "../cache/response.ts";
 import type { Handler } from "../http/endpoint.ts";
 import { parameter } from "../http/request.ts";
+import { hashTag } from "../model/entity-tag.ts";
 
 /** Drawings by what a product is; each stands in a square of 100. */
 const shapes: Readonly<Record<string, string>> = {

@@ -1,8 +1,8 @@
 import { polledLifetime } from "../../cache/namespace.ts";
-import { hashTag } from "../../cache/response.ts";
 import { listFinishedRuns } from "../../database/run.ts";
 import { ServiceError } from "../../errors.ts";
 import { parameter } from "../../http/request.ts";
+import { hashTag } from "../../model/entity-tag.ts";
 import { historiesSchema, type Order, orders, parseOrder, toHistories } from "../../model/history.ts";
 import type { Operation } from "../operation.ts";
 

@@ -1,7 +1,7 @@
 import { invalidatedLifetime } from "../../cache/namespace.ts";
-import { hashTag } from "../../cache/response.ts";
 import { findPersonalization } from "../../database/personalization.ts";
 import { parameter } from "../../http/request.ts";
+import { hashTag } from "../../model/entity-tag.ts";
 import { fingerprintOf, rowOrder } from "../../model/fingerprint.ts";
 import {
   maxSkuLength,

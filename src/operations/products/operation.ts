@@ -1,8 +1,8 @@
 import { invalidatedLifetime } from "../../cache/namespace.ts";
-import { hashTag } from "../../cache/response.ts";
 import { ServiceError } from "../../errors.ts";
 import { problemSchema, toProblem } from "../../http/errors.ts";
 import { parameter } from "../../http/request.ts";
+import { hashTag } from "../../model/entity-tag.ts";
 import { type ProductAnswer, parseProductId, productAnswerSchema } from "../../model/product.ts";
 import type { Operation } from "../operation.ts";
 
