@@ -234,14 +234,16 @@ describe("a crowd", () => {
     expect(new Set(meanwhile.map(({ status }) => status))).toEqual(new Set([200]));
     expectAtOnce(meanwhile);
     const during = await measure(service);
-    expect([during('pds_limiter_active{limiter="store"}'), during('pds_limiter_queued{limiter="store"}')]).toEqual([5, 1000]);
+    expect([during('pds_limiter_active{limiter="store"}'), during('pds_limiter_queued{limiter="store"}')]).toEqual([
+      5, 1000,
+    ]);
     await unlock();
     await done;
     expect(answers.slice(refused).every(({ status }) => status === 200)).toBe(true);
     const after = await measure(service);
-    expect(after('pds_limiter_rejected_total{limiter="store"}') - before('pds_limiter_rejected_total{limiter="store"}')).toBe(
-      refused,
-    );
+    expect(
+      after('pds_limiter_rejected_total{limiter="store"}') - before('pds_limiter_rejected_total{limiter="store"}'),
+    ).toBe(refused);
     expect(after('pds_cache_responses_total{result="hit"}') - before('pds_cache_responses_total{result="hit"}')).toBe(
       hot.length,
     );
@@ -396,8 +398,13 @@ describe("a platform that hangs", () => {
       expect([status, Number(headers.get("retry-after")) > 0]).toEqual([503, true]);
     }
     const during = await measure(service);
-    expect([during('pds_limiter_active{limiter="platform"}'), during('pds_limiter_queued{limiter="platform"}')]).toEqual([8, 100]);
-    expect(during('pds_limiter_calls_total{limiter="platform"}') - before('pds_limiter_calls_total{limiter="platform"}')).toBe(8);
+    expect([
+      during('pds_limiter_active{limiter="platform"}'),
+      during('pds_limiter_queued{limiter="platform"}'),
+    ]).toEqual([8, 100]);
+    expect(
+      during('pds_limiter_calls_total{limiter="platform"}') - before('pds_limiter_calls_total{limiter="platform"}'),
+    ).toBe(8);
     expect(during('pds_limiter_rejected_total{limiter="platform"}')).toBeGreaterThan(80);
     expect(asked(platform)).toBe(8);
     const given: Given[] = [];
