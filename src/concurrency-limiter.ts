@@ -33,7 +33,10 @@ interface PendingCall {
 /** One timer checks all timeouts: a timer per call would cost more than a short query. */
 const timeoutCheckMs = 50;
 
-/** Protects the store or the platform from overload by limiting concurrent calls, with a bounded queue. */
+/**
+ * Protects the store or the platform from overload by limiting concurrent calls, with a bounded
+ * queue.
+ */
 export class ConcurrencyLimiter {
   readonly name: string;
   readonly counts: ConcurrencyCounts = { calls: 0, failed: 0, rejected: 0, queuedS: 0, busyS: 0 };
@@ -72,7 +75,10 @@ export class ConcurrencyLimiter {
     this.#isClosed = false;
   }
 
-  /** @throws ServiceError `unavailable` when the limiter is closed, its queue is full, or the call times out */
+  /**
+   * @throws ServiceError `unavailable` when the limiter is closed, its queue is full, or the call
+   * times out
+   */
   async run<T>(call: () => Promise<T>): Promise<T> {
     const { maxActive, maxQueued } = this.#options;
     if (this.#isClosed || (this.#active >= maxActive && this.#queue.size >= maxQueued)) throw this.rejection();

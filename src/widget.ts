@@ -5,7 +5,9 @@ import { parameter } from "./http/request.ts";
 import { fileHandler } from "./http/static-file.ts";
 import { hashTag } from "./model/entity-tag.ts";
 
-/** Bundled at compile time: when the program starts from source, or when its executable is built. */
+/**
+ * Bundled at compile time: when the program starts from source, or when its executable is built.
+ */
 const script = buildPersonalizer();
 const version = hashTag(script);
 
@@ -29,8 +31,9 @@ const immutable = prepareResponse({
 });
 
 /**
- * `GET /personalization-options/:file`: a version of the script, which clients cache permanently. Requests for any other
- * version, from an outdated page or to an outdated replica, get the current script with a short cache lifetime.
+ * `GET /personalization-options/:file`: a version of the script, which clients cache permanently.
+ * Requests for any other version, from an outdated page or to an outdated replica, get the current
+ * script with a short cache lifetime.
  */
 export const getWidgetVersion: Handler = (request, ...rest) => {
   const [, requested] = parameter(request, "file").match(/^([a-z0-9]{1,20})\.js$/) ?? [];

@@ -7,7 +7,7 @@ import { type Handler, noStore } from "../http/endpoint.ts";
 import { durationBounds, type RequestCounter } from "../http/request-counter.ts";
 import type { JobStatus, Outcome } from "../model/job.ts";
 
-type Samples = readonly [value: number, labels?: Readonly<Record<string, string>>][];
+type Samples = readonly (readonly [value: number, labels?: Readonly<Record<string, string>>])[];
 
 /** Sources of a single process's metrics. */
 export interface ProcessMeters {
@@ -69,55 +69,57 @@ const outcomes: readonly Outcome[] = ["succeeded", "failed", "abandoned"];
 
 type Description = readonly [name: string, help: string, labels: string[], samples: Samples];
 
-function describeJobs(statuses: readonly JobStatus[]): Description[] {
-  const of = ({ job, brand }: JobStatus) => ({ job, brand });
-  const each = (value: (status: JobStatus) => number | undefined): Samples =>
-    statuses.flatMap((status) => {
-      const found = value(status);
-      return found === undefined ? [] : [[found, of(status)] as const];
-    }) as Samples;
-  const duration = ({ last }: JobStatus) =>
-    last?.finishedAt == null ? undefined : (Date.parse(last.finishedAt) - Date.parse(last.startedAt)) / 1000;
-  const outcomesOf = statuses.flatMap((status) =>
-    outcomes.map((outcome) => [Number(status.last?.outcome === outcome), { ...of(status), outcome }] as const),
-  );
-  return [
+const jobGauges: readonly (readonly [name: string, help: string, value: (status: JobStatus) => number | undefined])[] =
+  [
     [
       "last_success_timestamp_seconds",
       "Time of the last success, as a Unix timestamp.",
-      [],
-      each((at) => toSeconds(at.lastSuccess)),
+      ({ lastSuccess }) => toSeconds(lastSuccess),
     ],
-    ["last_success_age_seconds", "Time since the last success.", [], each(({ age }) => age ?? undefined)],
-    ["stale", "1 if the last success is too long ago.", [], each(({ isStale }) => Number(isStale))],
-    ["running", "1 while a run is in progress.", [], each(({ runningSince }) => Number(runningSince !== null))],
+    ["last_success_age_seconds", "Time since the last success.", ({ age }) => age ?? undefined],
+    ["stale", "1 if the last success is too long ago.", ({ isStale }) => Number(isStale)],
+    ["running", "1 while a run is in progress.", ({ runningSince }) => Number(runningSince !== null)],
     [
       "next_run_timestamp_seconds",
       "Time of the next scheduled run, as a Unix timestamp.",
-      [],
-      each((at) => toSeconds(at.next)),
-    ],
-    [
-      "last_run_outcome",
-      "1 for the outcome of the last run, 0 for the other outcomes.",
-      ["outcome"],
-      outcomesOf as unknown as Samples,
+      ({ next }) => toSeconds(next),
     ],
     [
       "last_run_timestamp_seconds",
       "End of the last run, as a Unix timestamp.",
-      [],
-      each((at) => toSeconds(at.last?.finishedAt ?? null)),
+      ({ last }) => toSeconds(last?.finishedAt ?? null),
     ],
-    ["last_run_duration_seconds", "Duration of the last run.", [], each(duration)],
+    [
+      "last_run_duration_seconds",
+      "Duration of the last run.",
+      ({ last }) => (last === null ? undefined : durationS(last)),
+    ],
     [
       "last_run_records",
       "Number of records that the last run counted, such as imported rows.",
-      [],
-      each(({ last }) => (last?.finishedAt == null ? undefined : last.counts)),
+      ({ last }) => (last?.finishedAt == null ? undefined : last.counts),
     ],
   ];
+
+function describeJobs(statuses: readonly JobStatus[]): Description[] {
+  const gauges = jobGauges.map(([name, help, value]): Description => {
+    const samples = statuses.flatMap((status): Samples => {
+      const found = value(status);
+      return found === undefined ? [] : [[found, labelsOf(status)]];
+    });
+    return [name, help, [], samples];
+  });
+  const byOutcome = statuses.flatMap((status) =>
+    outcomes.map((outcome) => [Number(status.last?.outcome === outcome), { ...labelsOf(status), outcome }] as const),
+  );
+  const help = "1 for the outcome of the last run, 0 for the other outcomes.";
+  return [...gauges, ["last_run_outcome", help, ["outcome"], byOutcome]];
 }
+
+const labelsOf = ({ job, brand }: JobStatus) => ({ job, brand });
+
+const durationS = ({ startedAt, finishedAt }: { readonly startedAt: string; readonly finishedAt: string | null }) =>
+  finishedAt === null ? undefined : (Date.parse(finishedAt) - Date.parse(startedAt)) / 1000;
 
 const toSeconds = (instant: string | null) => (instant === null ? undefined : Date.parse(instant) / 1000);
 

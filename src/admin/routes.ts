@@ -45,8 +45,8 @@ export function adminRoutes({ console, readiness, metrics, token }: AdminContext
 const acceptsHtml = (request: Request) => (request.headers.get("accept") ?? "").includes("text/html");
 
 /**
- * Prevents DNS rebinding: a web page could point its own domain at this machine, and its browser would then let it
- * read the responses. Without a token, only names of this machine are accepted.
+ * Prevents DNS rebinding: a web page could point its own domain at this machine, and its browser
+ * would then let it read the responses. Without a token, only names of this machine are accepted.
  */
 function requireLocalHost(host: string): void {
   if (isLocal(host)) return;
@@ -60,7 +60,10 @@ const getNotFound: Handler = () => {
   throw new ServiceError("not_found", "This page does not exist.");
 };
 
-/** Requires the token as a bearer token or basic-authentication password; without a token, a local host name. */
+/**
+ * Requires the token as a bearer token or basic-authentication password; without a token, a local
+ * host name.
+ */
 function requireAccess(token: string, handler: Handler): Handler {
   return (request, requestId, nowMs) => {
     if (token !== "" && !equalsSafely(tokenOf(request.headers.get("authorization") ?? ""), token)) {

@@ -13,7 +13,10 @@ const parsed = new Map<string, Encoding>();
 const maxParsed = 500;
 const maxParsedLength = 200;
 
-/** The encoding that an `Accept-Encoding` header prefers, by its quality values; `identity` without one. */
+/**
+ * The encoding that an `Accept-Encoding` header prefers, by its quality values; `identity` without
+ * one.
+ */
 export function chooseEncoding(accepted: string | null): Encoding {
   if (accepted === null || accepted === "") return "identity";
   const known = parsed.get(accepted);

@@ -18,7 +18,10 @@ export interface CacheInvalidatorOptions {
   readonly log: Log;
 }
 
-/** Polls the store's change log and removes changed entries from the cache, whichever process made the change. */
+/**
+ * Polls the store's change log and removes changed entries from the cache, whichever process made
+ * the change.
+ */
 export class CacheInvalidator {
   #verifiedAtMs = performance.now();
   #isStoreUnreachable = false;
@@ -37,7 +40,8 @@ export class CacheInvalidator {
   }
 
   /**
-   * Reads the current position in the change log, then polls until the signal aborts. Call it before anything is cached.
+   * Reads the current position in the change log, then polls until the signal aborts. Call it
+   * before anything is cached.
    * @returns a promise that settles when polling has stopped
    */
   async start(options: CacheInvalidatorOptions, signal: AbortSignal): Promise<{ readonly stopped: Promise<void> }> {

@@ -5,14 +5,20 @@ import type { ResponseBody } from "./response.ts";
 export interface CacheEntry {
   /** Undefined when the object does not exist. */
   readonly body: ResponseBody | undefined;
-  /** Whether the response holds no data. Few such entries are kept, because clients can invent keys without limit. */
+  /**
+   * Whether the response holds no data. Few such entries are kept, because clients can invent keys
+   * without limit.
+   */
   readonly isEmpty: boolean;
   /** Fingerprints of the data that the response was built from. */
   readonly fingerprints?: readonly number[];
 }
 
 export interface CacheLifetime {
-  /** Whether the {@link CacheInvalidator} removes changed entries, so that a cached entry is current. */
+  /**
+   * Whether the {@link CacheInvalidator} removes changed entries, so that a cached entry is
+   * current.
+   */
   readonly isInvalidated: boolean;
   /** Entries are served without reloading for this long. */
   readonly freshMs: number;
@@ -32,7 +38,10 @@ export interface CacheNamespace extends CacheLifetime {
 /** Invalidated entries need reloading only now and then, in case a change was not recorded. */
 const invalidatedFreshMs = 5 * 60_000;
 
-/** Lifetime of entries whose changes are recorded. @param maxAgeS reload at least this often, in seconds */
+/**
+ * Lifetime of entries whose changes are recorded.
+ * @param maxAgeS reload at least this often, in seconds
+ */
 export function invalidatedLifetime({ staleIfErrorS }: CachePolicy, maxAgeS = Number.POSITIVE_INFINITY): CacheLifetime {
   const staleIfErrorMs = staleIfErrorS * 1000;
   return {
@@ -43,7 +52,9 @@ export function invalidatedLifetime({ staleIfErrorS }: CachePolicy, maxAgeS = Nu
   };
 }
 
-/** Lifetime of entries whose changes are not recorded: they are reloaded on request after `freshMs`. */
+/**
+ * Lifetime of entries whose changes are not recorded: they are reloaded on request after `freshMs`.
+ */
 export function polledLifetime({ staleIfErrorS }: CachePolicy, freshMs = 500): CacheLifetime {
   return { isInvalidated: false, freshMs, staleWhileRevalidateMs: 0, staleIfErrorMs: staleIfErrorS * 1000 };
 }

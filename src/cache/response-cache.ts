@@ -43,7 +43,9 @@ const retryDelayMs = 1000;
 /** Invalidation yields to the event loop after this many entries. */
 const entriesPerTurn = 5000;
 
-/** Hot entries skip the LRU lookup for this long: it would take as long as the rest of a cache hit. */
+/**
+ * Hot entries skip the LRU lookup for this long: it would take as long as the rest of a cache hit.
+ */
 const hotMs = 1000;
 
 const noResult = Promise.resolve(undefined);
@@ -182,7 +184,10 @@ export class ResponseCache {
     return this.#staleResponse(stored, nowMs, "unverified");
   }
 
-  /** Time since the entry was last known to be current: at its load, or at the last poll for changes. */
+  /**
+   * Time since the entry was last known to be current: at its load, or at the last poll for
+   * changes.
+   */
   #ageMs({ namespace, loadedAtMs }: StoredEntry, nowMs: number): number {
     const sinceLoadMs = nowMs - loadedAtMs;
     return namespace.isInvalidated ? Math.min(sinceLoadMs, this.#unverifiedMs(nowMs)) : sinceLoadMs;

@@ -24,7 +24,9 @@ export const varyByEncoding: HeaderFields = { Vary: "Accept-Encoding" };
 /** The form in which a response is sent. */
 type Representation = Encoding | "not-modified";
 
-/** Headers that many responses share, built once per representation to save time on every request. */
+/**
+ * Headers that many responses share, built once per representation to save time on every request.
+ */
 export class HeaderTemplate {
   readonly #fields: HeaderFields;
   readonly #headers = new Map<Representation, Headers>();
@@ -49,7 +51,9 @@ export class HeaderTemplate {
   }
 }
 
-/** The tags by which shared caches purge a response, joined for `Cache-Tag` and for `Surrogate-Key`. */
+/**
+ * The tags by which shared caches purge a response, joined for `Cache-Tag` and for `Surrogate-Key`.
+ */
 export interface PurgeTags {
   readonly commaSeparated: string;
   readonly spaceSeparated: string;
@@ -60,7 +64,10 @@ export interface ResponseBodyOptions {
   /** Default 200. */
   readonly status?: number;
   readonly body: string | Uint8Array<ArrayBuffer>;
-  /** Entity tag without quotes. With one, the response supports conditional requests and compression. */
+  /**
+   * Entity tag without quotes. With one, the response supports conditional requests and
+   * compression.
+   */
   readonly tag?: string;
   readonly purgeTags?: PurgeTags;
 }
@@ -86,12 +93,17 @@ export class ResponseBody {
     this.#purgeTags = purgeTags;
   }
 
-  /** Upper bound in bytes, including all compressed forms, which together are smaller than the body. */
+  /**
+   * Upper bound in bytes, including all compressed forms, which together are smaller than the body.
+   */
   get size(): number {
     return this.body.size * (this.isCompressible ? 2 : 1);
   }
 
-  /** The template's shared `Headers` with this body's values. Valid until the next call for any other body. */
+  /**
+   * The template's shared `Headers` with this body's values. Valid until the next call for any
+   * other body.
+   */
   headersFor(representation: Representation): Headers {
     const headers = this.#template.headersFor(representation);
     if (this.etag !== undefined) headers.set("ETag", this.etag);
@@ -120,7 +132,9 @@ export class ResponseBody {
   }
 }
 
-/** A response that can be sent any number of times; each request only creates the `Response` object. */
+/**
+ * A response that can be sent any number of times; each request only creates the `Response` object.
+ */
 export class PreparedResponse {
   readonly body: ResponseBody;
   readonly #extraHeaders: HeaderFields | undefined;

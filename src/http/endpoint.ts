@@ -63,7 +63,10 @@ interface RequestState {
   rateLimitHeaders: HeaderFields | undefined;
 }
 
-/** Serves one route: `GET` and `HEAD` by its handler, `OPTIONS` for CORS. A cached response needs no promise. */
+/**
+ * Serves one route: `GET` and `HEAD` by its handler, `OPTIONS` for CORS. A cached response needs no
+ * promise.
+ */
 export class Endpoint {
   readonly #context: ListenerContext;
   readonly #route: Route;

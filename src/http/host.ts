@@ -5,8 +5,9 @@ import { ServiceError } from "../errors.ts";
 const hostHeader = /^([\da-z._-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
 
 /**
- * The request's host, in lower case and without the port. Reads the header instead of the request's URL: Bun decodes
- * `%6cocalhost`, takes the first of several headers, and returns a bare path when it cannot parse the host.
+ * The request's host, in lower case and without the port. Reads the header instead of the request's
+ * URL: Bun decodes `%6cocalhost`, takes the first of several headers, and returns a bare path when
+ * it cannot parse the host.
  * @throws ServiceError `bad_request` unless the header names exactly one host
  */
 export function hostOf({ headers }: Request): string {

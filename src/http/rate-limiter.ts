@@ -2,7 +2,8 @@ import { BlockList, isIP } from "node:net";
 import { LRUCache } from "lru-cache";
 
 /**
- * The client's address: the peer's, or behind trusted proxies the last address in `X-Forwarded-For` that is not one.
+ * The client's address: the peer's, or behind trusted proxies the last address in `X-Forwarded-For`
+ * that is not one.
  * @param peer remote address of the connection
  * @param forwarded the `X-Forwarded-For` header
  */
@@ -51,7 +52,10 @@ export interface Allowance {
 /** Beyond this, the least recently active clients start again with a full allowance. */
 const maxClients = 100_000;
 
-/** Limits requests per client and minute. The allowance may be used in one burst, and refills evenly. */
+/**
+ * Limits requests per client and minute. The allowance may be used in one burst, and refills
+ * evenly.
+ */
 export class RateLimiter {
   readonly perMinute: number;
   readonly #trusted: BlockList;

@@ -1,4 +1,7 @@
-/** Upper bounds of the histogram's buckets, in seconds: from a cache hit to a request that timed out. */
+/**
+ * Upper bounds of the histogram's buckets, in seconds: from a cache hit to a request that timed
+ * out.
+ */
 export const durationBounds = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 ];

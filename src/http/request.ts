@@ -4,7 +4,10 @@ import { ServiceError } from "../errors.ts";
 /** Short and plain enough for a log line. */
 const loggableId = /^[\w.:=+/@-]{1,128}$/;
 
-/** The client's `X-Request-Id`, only for the log: a shared cache may serve the response to other clients. */
+/**
+ * The client's `X-Request-Id`, only for the log: a shared cache may serve the response to other
+ * clients.
+ */
 export function clientRequestIdOf(headers: Headers): string | undefined {
   const incoming = headers.get("x-request-id");
   return incoming !== null && loggableId.test(incoming) ? incoming : undefined;
@@ -22,7 +25,8 @@ export const pathOf = ({ url }: Request) => url.match(/^(?:https?:\/\/[^/?#]*)?(
  */
 export function parameter(request: BunRequest<string>, name: string): string {
   const value = (request.params as Record<string, string>)[name] ?? "";
-  // The router inserts U+FFFD where decoding fails, but the client may also have sent that character.
+  // The router inserts U+FFFD where decoding fails, but the client may also have sent that
+  // character.
   if (value.includes("\uFFFD")) {
     try {
       decodeURIComponent(pathOf(request));

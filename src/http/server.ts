@@ -4,7 +4,10 @@ import { Endpoint, type ListenerContext, type Route, type Routes } from "./endpo
 
 export interface Listener {
   readonly url: string;
-  /** Accepts no new connections, waits for pending responses, and closes what is left after `graceMs`. */
+  /**
+   * Accepts no new connections, waits for pending responses, and closes what is left after
+   * `graceMs`.
+   */
   stop(graceMs: number): Promise<void>;
 }
 

@@ -8,11 +8,14 @@ import type { FailureResponse } from "../http/endpoint.ts";
 import type { CachePolicy } from "../model/cache-policy.ts";
 
 /**
- * A read-only operation of the public API. The router, cache, purge tags, metrics, OpenAPI document, and reference
- * page are built from it.
+ * A read-only operation of the public API. The router, cache, purge tags, metrics, OpenAPI
+ * document, and reference page are built from it.
  */
 export interface Operation {
-  /** Cache namespace and purge tag. Recorded changes of this noun invalidate the operation's responses. */
+  /**
+   * Cache namespace and purge tag. Recorded changes of this noun invalidate the operation's
+   * responses.
+   */
   readonly name: string;
   readonly routes: readonly OperationRoute[];
   /** Selects the setting that controls how long clients and shared caches keep responses. */
@@ -46,7 +49,9 @@ export interface OperationResult {
   readonly tag: string;
   /** Whether the response holds no data, such as for an unknown SKU. */
   readonly isEmpty?: boolean;
-  /** Fingerprints of the data in the response, if recorded changes are identified by fingerprints. */
+  /**
+   * Fingerprints of the data in the response, if recorded changes are identified by fingerprints.
+   */
   readonly fingerprints?: readonly number[];
 }
 

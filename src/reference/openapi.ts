@@ -125,7 +125,9 @@ function listReferencedSchemas(paths: object, schemas: Record<string, object>): 
   return [...names];
 }
 
-/** The document declares its JSON Schema dialect once, and schemas are identified by their place. */
+/**
+ * The document declares its JSON Schema dialect once, and schemas are identified by their place.
+ */
 function withoutIdentifiers({ $schema: _, $id: __, id: ___, ...schema }: Record<string, unknown>) {
   return schema;
 }

@@ -90,7 +90,10 @@ interface Use {
 const tokens = /\s+|"(?:[^"\\]|\\.)*"|\[[^\]]*\]|\d[\w.]*|[A-Za-z_:][\w:]*|[=!]~|[=!<>]=|./gs;
 const words = new Set(["and", "or", "unless", "bool", "offset", "by", "without", "on", "ignoring"]);
 
-/** Finds the metrics in an expression. A function is followed by a parenthesis; grouping precedes its operand. */
+/**
+ * Finds the metrics in an expression. A function is followed by a parenthesis; grouping precedes
+ * its operand.
+ */
 function usesOf(expression: string): Use[] {
   const rest = (expression.match(tokens) ?? []).filter((token) => token.trim() !== "");
   const take = () => rest.shift() ?? expect.unreachable(`${expression} ends too soon`);

@@ -97,7 +97,10 @@ async function createWorld(engine: "sqlite" | "postgres") {
           new Map(await Promise.all(paths.map(async (path) => [path, await see(service, path)] as const))),
       ),
     );
-  /** Makes one more change and waits until both replicas have it, and so all before it. @throws Error after a timeout */
+  /**
+   * Makes one more change and waits until both replicas have it, and so all before it.
+   * @throws Error after a timeout
+   */
   const settle = async () => {
     const [id, title] = [999_999, `Settled ${files++}`];
     const row = { id, document: toJson(toProduct(id, { title })), tag: title, updated_at: "" };

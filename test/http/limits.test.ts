@@ -320,11 +320,16 @@ describe("the log of failed requests", () => {
 
 interface Talk {
   readonly said: string;
-  /** When the other side closed the connection, after the last thing was sent; undefined when it did not. */
+  /**
+   * When the other side closed the connection, after the last thing was sent; undefined when it did
+   * not.
+   */
   readonly closedAfterMs: number | undefined;
 }
 
-/** Sends text as it is, piece after piece, and listens until the other side closes, or for so long. */
+/**
+ * Sends text as it is, piece after piece, and listens until the other side closes, or for so long.
+ */
 async function talk(pieces: readonly string[], listenMs = 400, pauseMs = 0): Promise<Talk> {
   const closed = Promise.withResolvers<void>();
   let said = "";

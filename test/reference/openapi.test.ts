@@ -27,7 +27,8 @@ interface Document {
 }
 
 /**
- * The spec's tables, field by field in order. "noted" marks fields that the spec describes beyond their type.
+ * The spec's tables, field by field in order. "noted" marks fields that the spec describes beyond
+ * their type.
  */
 const tables: Readonly<Record<string, readonly (readonly [field: string, type: string, noted?: "noted"])[]>> = {
   Personalization: [
