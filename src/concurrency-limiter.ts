@@ -2,162 +2,167 @@ import { ServiceError } from "./errors.ts";
 
 export interface ConcurrencyLimiterOptions {
   readonly name: string;
-  /** How many may be inside at once. */
-  readonly inside: number;
-  /** How many may wait; beyond them one is turned away at once. */
-  readonly waiting: number;
-  /** How long one waits, outside and inside together. */
-  readonly patienceMs: number;
-  /** What somebody who is turned away is told, a sentence. */
-  readonly refusal: string;
+  readonly maxActive: number;
+  /** Calls beyond this are rejected immediately. */
+  readonly maxQueued: number;
+  /** Maximum time per call, in the queue and active together. */
+  readonly timeoutMs: number;
+  /** Error message for rejected calls; a sentence that clients may see. */
+  readonly rejection: string;
 }
 
-/** Counts since the start; times in seconds. */
+/** Counts since the process started; times in seconds. */
 export interface ConcurrencyCounts {
   calls: number;
   failed: number;
-  refused: number;
-  waitedS: number;
+  rejected: number;
+  queuedS: number;
   busyS: number;
 }
 
-interface Waiting {
+interface QueuedCall {
   readonly sinceMs: number;
-  readonly enter: () => void;
+  readonly start: () => void;
 }
 
-interface Guest {
+interface PendingCall {
   readonly sinceMs: number;
-  readonly refuse: (error: ServiceError) => void;
+  readonly reject: (error: ServiceError) => void;
 }
 
-/** How often it is looked who has lost patience: a timer for each would cost more than a short read. */
-const lookMs = 50;
+/** One timer checks all timeouts: a timer per call would cost more than a short query. */
+const timeoutCheckMs = 50;
 
-/** Stands before a store or a platform, so that a crowd neither drowns it nor fills the memory. */
+/**
+ * Protects the store or the platform from overload by limiting concurrent calls, with a bounded
+ * queue.
+ */
 export class ConcurrencyLimiter {
   readonly name: string;
-  readonly counts: ConcurrencyCounts = { calls: 0, failed: 0, refused: 0, waitedS: 0, busyS: 0 };
+  readonly counts: ConcurrencyCounts = { calls: 0, failed: 0, rejected: 0, queuedS: 0, busyS: 0 };
   readonly #options: ConcurrencyLimiterOptions;
-  /** Those who wait, the first first. */
-  readonly #queue = new Set<Waiting>();
-  /** Everyone who waits or is inside, the first first. */
-  readonly #guests = new Set<Guest>();
-  #inside = 0;
-  /** Those inside who have ended in this turn of the process. */
+  /** Queued calls, oldest first. */
+  readonly #queue = new Set<QueuedCall>();
+  /** All queued and active calls, oldest first. */
+  readonly #pending = new Set<PendingCall>();
+  #active = 0;
+  /** Active calls that have ended in this turn of the event loop. */
   #ended = 0;
-  #isShut = false;
+  #isClosed = false;
 
   constructor(options: ConcurrencyLimiterOptions) {
     this.name = options.name;
     this.#options = options;
-    setInterval(() => this.#refuseImpatient(), lookMs).unref();
+    setInterval(() => this.#rejectTimedOut(), timeoutCheckMs).unref();
   }
 
-  get inside(): number {
-    return this.#inside;
+  get active(): number {
+    return this.#active;
   }
 
-  get waiting(): number {
+  get queued(): number {
     return this.#queue.size;
   }
 
-  /** Turns everyone away at once, also those who wait or are inside, until it is opened. */
-  shut(): void {
-    this.#isShut = true;
+  /** Rejects all calls, including queued and active ones, until `open` is called. */
+  close(): void {
+    this.#isClosed = true;
     this.#queue.clear();
-    for (const { refuse } of this.#guests) refuse(this.refusal());
+    for (const { reject } of this.#pending) reject(this.rejection());
   }
 
   open(): void {
-    this.#isShut = false;
+    this.#isClosed = false;
   }
 
-  /** @throws ServiceError `unavailable` when it is shut, too many wait already, or it takes too long */
-  async run<T>(work: () => Promise<T>): Promise<T> {
-    const { inside, waiting } = this.#options;
-    if (this.#isShut || (this.#inside >= inside && this.#queue.size >= waiting)) throw this.refusal();
-    const { promise: refused, reject: refuse } = Promise.withResolvers<never>();
-    const guest: Guest = { sinceMs: performance.now(), refuse };
-    this.#guests.add(guest);
+  /**
+   * @throws ServiceError `unavailable` when the limiter is closed, its queue is full, or the call
+   * times out
+   */
+  async run<T>(call: () => Promise<T>): Promise<T> {
+    const { maxActive, maxQueued } = this.#options;
+    if (this.#isClosed || (this.#active >= maxActive && this.#queue.size >= maxQueued)) throw this.rejection();
+    const { promise: rejected, reject } = Promise.withResolvers<never>();
+    const pending: PendingCall = { sinceMs: performance.now(), reject };
+    this.#pending.add(pending);
     try {
-      if (this.#inside < inside) this.#inside++;
-      else await this.#wait(refused);
-      return await Promise.race([this.#do(work), refused]).catch((error) => {
+      if (this.#active < maxActive) this.#active++;
+      else await this.#enqueue(rejected);
+      return await Promise.race([this.#execute(call), rejected]).catch((error) => {
         this.counts.failed++;
         throw error;
       });
     } finally {
-      this.#guests.delete(guest);
+      this.#pending.delete(pending);
     }
   }
 
-  /** What somebody is told who is turned away, which is counted. */
-  refusal(): ServiceError {
-    this.counts.refused++;
-    return new ServiceError("unavailable", this.#options.refusal);
+  /** Counts a rejected call and creates its error. */
+  rejection(): ServiceError {
+    this.counts.rejected++;
+    return new ServiceError("unavailable", this.#options.rejection);
   }
 
-  async #wait(refused: Promise<never>): Promise<void> {
-    const begunMs = performance.now();
+  async #enqueue(rejected: Promise<never>): Promise<void> {
+    const startedMs = performance.now();
     const { promise: turn, resolve } = Promise.withResolvers<void>();
-    let isInside = false;
-    const waiting: Waiting = {
-      sinceMs: begunMs,
-      enter: () => {
-        isInside = true;
+    let hasSlot = false;
+    const queued: QueuedCall = {
+      sinceMs: startedMs,
+      start: () => {
+        hasSlot = true;
         resolve();
       },
     };
-    this.#queue.add(waiting);
+    this.#queue.add(queued);
     try {
-      await Promise.race([turn, refused]);
+      await Promise.race([turn, rejected]);
     } catch (error) {
-      this.#queue.delete(waiting);
-      // The place may have been handed over in the same moment.
-      if (isInside) this.#leave();
+      this.#queue.delete(queued);
+      // The call may have received a slot in the same moment.
+      if (hasSlot) this.#release();
       throw error;
     } finally {
-      this.counts.waitedS += (performance.now() - begunMs) / 1000;
+      this.counts.queuedS += (performance.now() - startedMs) / 1000;
     }
   }
 
-  /** The place is taken until the work has ended, whether or not anybody still waits for that. */
-  async #do<T>(work: () => Promise<T>): Promise<T> {
-    const begunMs = performance.now();
+  /** Holds a slot until the call has ended, even if its caller has already timed out. */
+  async #execute<T>(call: () => Promise<T>): Promise<T> {
+    const startedMs = performance.now();
     this.counts.calls++;
     try {
-      return await work();
+      return await call();
     } finally {
-      this.counts.busyS += (performance.now() - begunMs) / 1000;
-      // Not before the others have had their turn: work that never really waits would else keep the process to itself.
-      if (this.#ended++ === 0) setImmediate(() => this.#leaveAll());
+      this.counts.busyS += (performance.now() - startedMs) / 1000;
+      // Calls that never really wait would otherwise starve the event loop.
+      if (this.#ended++ === 0) setImmediate(() => this.#releaseEnded());
     }
   }
 
-  #leaveAll(): void {
+  #releaseEnded(): void {
     const ended = this.#ended;
     this.#ended = 0;
-    for (let left = 0; left < ended; left++) this.#leave();
+    for (let released = 0; released < ended; released++) this.#release();
   }
 
-  #refuseImpatient(): void {
-    const latestMs = performance.now() - this.#options.patienceMs;
-    for (const { sinceMs, refuse } of this.#guests) {
+  #rejectTimedOut(): void {
+    const latestMs = performance.now() - this.#options.timeoutMs;
+    for (const { sinceMs, reject } of this.#pending) {
       if (sinceMs > latestMs) return;
-      refuse(this.refusal());
+      reject(this.rejection());
     }
   }
 
-  #leave(): void {
-    const latestMs = performance.now() - this.#options.patienceMs;
-    for (const waiting of this.#queue) {
-      this.#queue.delete(waiting);
-      if (waiting.sinceMs <= latestMs) continue;
-      // The place is handed on.
-      waiting.enter();
+  /** Passes a slot on to the next queued call, or frees it. */
+  #release(): void {
+    const latestMs = performance.now() - this.#options.timeoutMs;
+    for (const queued of this.#queue) {
+      this.#queue.delete(queued);
+      if (queued.sinceMs <= latestMs) continue;
+      queued.start();
       return;
     }
-    this.#inside--;
+    this.#active--;
   }
 }

@@ -1,3 +1,5 @@
+import { hashTag } from "./model/entity-tag.ts";
+
 /** HTML pages and the files they load, independent of the HTTP server that sends them. */
 
 export interface PageRequest {
@@ -69,7 +71,7 @@ export function htmlPage(
 export function staticFile(file: Pick<Page, "type" | "body">, cacheControl: string): RenderPage {
   const page: Page = {
     ...file,
-    tag: Bun.hash.xxHash3(file.body).toString(36),
+    tag: hashTag(file.body),
     headers: { "Cache-Control": cacheControl },
   };
   return () => page;

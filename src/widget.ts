@@ -1,38 +1,42 @@
 import { buildPersonalizer } from "../packages/personalizer/build.ts" with { type: "macro" };
-import { type AnswerParts, hashTag, toAnswer } from "./cache/response.ts";
+import { prepareResponse, type ResponseParts } from "./cache/response.ts";
 import type { Handler } from "./http/endpoint.ts";
 import { parameter } from "./http/request.ts";
 import { fileHandler } from "./http/static-file.ts";
+import { hashTag } from "./model/entity-tag.ts";
 
-/** Made when this file is compiled, whether that is now or was when the program was built. */
+/**
+ * Bundled at compile time: when the program starts from source, or when its executable is built.
+ */
 const script = buildPersonalizer();
 const version = hashTag(script);
 
-const parts: AnswerParts & { readonly body: string } = {
+const parts: ResponseParts & { readonly body: string } = {
   type: "text/javascript; charset=utf-8",
   body: script,
-  // A page that is isolated from others lets in only what says that it may be.
+  // Pages with cross-origin isolation load only resources that have this header.
   headers: { "Cross-Origin-Resource-Policy": "cross-origin" },
 };
 
-/** Path of the widget's script of exactly this version. */
+/** Path of this version of the widget's script. */
 export const widgetPath = `/personalization-options/${version}.js`;
 
-/** `GET /personalization-options.js`: the widget's script as it is now. */
+/** `GET /personalization-options.js`: the current version of the widget's script. */
 export const getWidget: Handler = fileHandler(() => parts);
 
-const kept = toAnswer({
+const immutable = prepareResponse({
   ...parts,
   tag: version,
   headers: { ...parts.headers, "Cache-Control": "public, max-age=31536000, immutable" },
 });
 
 /**
- * `GET /personalization-options/:file`: the script of a version, kept for good by whoever gets it. A page may still name a version that
- * is no longer served, and a replica may not serve one yet: both get the script as it is now, and ask again.
+ * `GET /personalization-options/:file`: a version of the script, which clients cache permanently.
+ * Requests for any other version, from an outdated page or to an outdated replica, get the current
+ * script with a short cache lifetime.
  */
 export const getWidgetVersion: Handler = (request, ...rest) => {
-  const [, asked] = parameter(request, "file").match(/^([a-z0-9]{1,20})\.js$/) ?? [];
-  if (asked === undefined) return undefined;
-  return asked === version ? kept : getWidget(request, ...rest);
+  const [, requested] = parameter(request, "file").match(/^([a-z0-9]{1,20})\.js$/) ?? [];
+  if (requested === undefined) return undefined;
+  return requested === version ? immutable : getWidget(request, ...rest);
 };

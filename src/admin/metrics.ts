@@ -1,39 +1,39 @@
 import type { Metric, MetricObject } from "prom-client";
 import packageJson from "../../package.json" with { type: "json" };
-import { toAnswer } from "../cache/response.ts";
+import { prepareResponse } from "../cache/response.ts";
 import type { ResponseCache } from "../cache/response-cache.ts";
 import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
 import { type Handler, noStore } from "../http/endpoint.ts";
 import { durationBounds, type RequestCounter } from "../http/request-counter.ts";
 import type { JobStatus, Outcome } from "../model/job.ts";
 
-type Samples = readonly [value: number, labels?: Readonly<Record<string, string>>][];
+type Samples = readonly (readonly [value: number, labels?: Readonly<Record<string, string>>])[];
 
-/** What one process knows of itself. */
+/** Sources of a single process's metrics. */
 export interface ProcessMeters {
   readonly requests: RequestCounter;
-  readonly memory: ResponseCache;
-  readonly gates: readonly ConcurrencyLimiter[];
-  readonly isStoreLost: () => boolean;
-  /** Whether it answers requests, and does not only start those that do. */
+  readonly cache: ResponseCache;
+  readonly limiters: readonly ConcurrencyLimiter[];
+  readonly isStoreUnreachable: () => boolean;
+  /** False for a supervisor, which only starts the workers that serve. */
   readonly isServing: boolean;
 }
 
-/** What the store knows, whichever process is asked. */
+/** Sources of the metrics from the store, which are the same in all processes. */
 export interface StoreMeters {
   readonly jobStatus: () => Promise<JobStatus[]>;
   readonly generations: () => Promise<readonly { readonly brand: string; readonly generation: number }[]>;
 }
 
-/** Metrics of a process as data, so that those of several can be put together. */
+/** Serializable, so that a supervisor can aggregate the metrics of its workers. */
 export type ProcessMetrics = MetricObject[];
 
-/** Loaded when somebody asks: at the start it would take a third of the time. */
+/** Loaded on demand: it would take a third of the startup time. */
 const loadLibrary = () => import("prom-client");
 
 /**
- * `GET /metrics`, in Prometheus' text format: what the store knows, and what each process does.
- * @param processes of all that serve
+ * `GET /metrics` in Prometheus' text format: metrics from the store, and the sum of all processes.
+ * @param processes collects the metrics of every process
  */
 export function getMetrics(store: StoreMeters, processes: () => Promise<ProcessMetrics[]>): Handler {
   return async () => {
@@ -45,15 +45,15 @@ export function getMetrics(store: StoreMeters, processes: () => Promise<ProcessM
     };
     gauge(
       "pds_build_info",
-      "1, labelled with the versions.",
+      "Always 1; the labels are the versions.",
       ["version", "runtime"],
       [[1, { version: packageJson.version, runtime: `bun ${Bun.version}` }]],
     );
-    // Metrics that need the store are left out while it is lost: the others are all the more of use then.
+    // While the store is unreachable, its metrics are omitted, but the others matter even more.
     const generations = await store.generations().catch(() => []);
     gauge(
       "pds_personalization_generation",
-      "Number of the generation that is served.",
+      "Number of the current generation.",
       ["brand"],
       generations.map(({ brand, generation }) => [generation, { brand }]),
     );
@@ -61,7 +61,7 @@ export function getMetrics(store: StoreMeters, processes: () => Promise<ProcessM
       gauge(`pds_job_${name}`, help, ["job", "brand", ...labels], samples);
     }
     const body = await Registry.merge([registry, AggregatorRegistry.aggregate(own)]).metrics();
-    return toAnswer({ type: registry.contentType, body, headers: noStore });
+    return prepareResponse({ type: registry.contentType, body, headers: noStore });
   };
 }
 
@@ -69,66 +69,62 @@ const outcomes: readonly Outcome[] = ["succeeded", "failed", "abandoned"];
 
 type Description = readonly [name: string, help: string, labels: string[], samples: Samples];
 
-function describeJobs(statuses: readonly JobStatus[]): Description[] {
-  const of = ({ job, brand }: JobStatus) => ({ job, brand });
-  const each = (value: (status: JobStatus) => number | undefined): Samples =>
-    statuses.flatMap((status) => {
-      const found = value(status);
-      return found === undefined ? [] : [[found, of(status)] as const];
-    }) as Samples;
-  const duration = ({ last }: JobStatus) =>
-    last?.finishedAt == null ? undefined : (Date.parse(last.finishedAt) - Date.parse(last.startedAt)) / 1000;
-  const outcomesOf = statuses.flatMap((status) =>
-    outcomes.map((outcome) => [Number(status.last?.outcome === outcome), { ...of(status), outcome }] as const),
-  );
-  return [
+const jobGauges: readonly (readonly [name: string, help: string, value: (status: JobStatus) => number | undefined])[] =
+  [
     [
       "last_success_timestamp_seconds",
-      "When the job last succeeded, in Unix time.",
-      [],
-      each((at) => toSeconds(at.lastSuccess)),
+      "Time of the last success, as a Unix timestamp.",
+      ({ lastSuccess }) => toSeconds(lastSuccess),
     ],
-    ["last_success_age_seconds", "How long ago the job last succeeded.", [], each(({ age }) => age ?? undefined)],
-    ["stale", "1 when that is too long ago.", [], each(({ isStale }) => Number(isStale))],
-    ["running", "1 while a run is under way.", [], each(({ runningSince }) => Number(runningSince !== null))],
+    ["last_success_age_seconds", "Time since the last success.", ({ age }) => age ?? undefined],
+    ["stale", "1 if the last success is too long ago.", ({ isStale }) => Number(isStale)],
+    ["running", "1 while a run is in progress.", ({ runningSince }) => Number(runningSince !== null)],
     [
       "next_run_timestamp_seconds",
-      "When the schedule has it run next, in Unix time.",
-      [],
-      each((at) => toSeconds(at.next)),
-    ],
-    [
-      "last_run_outcome",
-      "1 for how the last run ended, 0 for the other outcomes.",
-      ["outcome"],
-      outcomesOf as unknown as Samples,
+      "Time of the next scheduled run, as a Unix timestamp.",
+      ({ next }) => toSeconds(next),
     ],
     [
       "last_run_timestamp_seconds",
-      "When the last run ended, in Unix time.",
-      [],
-      each((at) => toSeconds(at.last?.finishedAt ?? null)),
+      "End of the last run, as a Unix timestamp.",
+      ({ last }) => toSeconds(last?.finishedAt ?? null),
     ],
-    ["last_run_duration_seconds", "How long the last run took.", [], each(duration)],
     [
-      "last_run_count",
-      "What the last run counted, such as imported rows.",
-      [],
-      each(({ last }) => (last?.finishedAt == null ? undefined : last.counts)),
+      "last_run_duration_seconds",
+      "Duration of the last run.",
+      ({ last }) => (last === null ? undefined : durationS(last)),
+    ],
+    [
+      "last_run_records",
+      "Number of records that the last run counted, such as imported rows.",
+      ({ last }) => (last?.finishedAt == null ? undefined : last.counts),
     ],
   ];
+
+function describeJobs(statuses: readonly JobStatus[]): Description[] {
+  const gauges = jobGauges.map(([name, help, value]): Description => {
+    const samples = statuses.flatMap((status): Samples => {
+      const found = value(status);
+      return found === undefined ? [] : [[found, labelsOf(status)]];
+    });
+    return [name, help, [], samples];
+  });
+  const byOutcome = statuses.flatMap((status) =>
+    outcomes.map((outcome) => [Number(status.last?.outcome === outcome), { ...labelsOf(status), outcome }] as const),
+  );
+  const help = "1 for the outcome of the last run, 0 for the other outcomes.";
+  return [...gauges, ["last_run_outcome", help, ["outcome"], byOutcome]];
 }
+
+const labelsOf = ({ job, brand }: JobStatus) => ({ job, brand });
+
+const durationS = ({ startedAt, finishedAt }: { readonly startedAt: string; readonly finishedAt: string | null }) =>
+  finishedAt === null ? undefined : (Date.parse(finishedAt) - Date.parse(startedAt)) / 1000;
 
 const toSeconds = (instant: string | null) => (instant === null ? undefined : Date.parse(instant) / 1000);
 
-/** What a process does, as data. */
-export async function measureProcess({
-  requests,
-  memory,
-  gates,
-  isStoreLost,
-  isServing,
-}: ProcessMeters): Promise<ProcessMetrics> {
+/** Collects the metrics of this process. */
+export async function measureProcess(meters: ProcessMeters): Promise<ProcessMetrics> {
   const { Counter, Gauge, Registry } = await loadLibrary();
   const registry = new Registry();
   const add =
@@ -142,102 +138,81 @@ export async function measureProcess({
       for (const [value, labels = {}] of samples) metric.inc(labels, value);
     };
   const [counter, gauge] = [add(Counter), add(Gauge)];
-  registry.registerMetric(durationHistogram(requests) as unknown as Metric);
+  registry.registerMetric(durationHistogram(meters.requests) as unknown as Metric);
 
-  const { hits, stale, misses, collapsed, failed, evicted, dropped } = memory.counts;
-  counter(
-    "memory_answers_total",
-    "Answers by where they came from: `hit` from memory, `stale` from memory while the store cannot be asked, `miss` from the store, `collapsed` by waiting for another's.",
-    "from",
-    [
-      [hits, { from: "hit" }],
-      [stale, { from: "stale" }],
-      [misses, { from: "miss" }],
-      [collapsed, { from: "collapsed" }],
-    ],
-  );
-  counter("memory_load_failures_total", "Answers that could not be found out.", "", [[failed]]);
-  counter("memory_removed_total", "Answers that left the memory, by why.", "why", [
-    [evicted, { why: "evicted" }],
-    [dropped, { why: "changed" }],
-  ]);
-  gauge("memory_bytes", "Bytes of the answers in memory, with their overhead.", "", [[memory.bytes]]);
-  gauge("memory_budget_bytes", "Bytes that they may take.", "", [[memory.budget]]);
-  gauge("memory_entries", "Answers in memory.", "", [[memory.entries]]);
-
-  const each = (value: (gate: ConcurrencyLimiter) => number): Samples =>
-    gates.map((gate) => [value(gate), { gate: gate.name }]);
-  counter(
-    "gate_calls_total",
-    "Calls to a store or platform.",
-    "gate",
-    each(({ counts }) => counts.calls),
-  );
-  counter(
-    "gate_failures_total",
-    "Calls that failed.",
-    "gate",
-    each(({ counts }) => counts.failed),
-  );
-  counter(
-    "gate_refused_total",
-    "Calls that were turned away.",
-    "gate",
-    each(({ counts }) => counts.refused),
-  );
-  counter(
-    "gate_wait_seconds_total",
-    "Time that calls waited for their turn.",
-    "gate",
-    each(({ counts }) => counts.waitedS),
-  );
-  counter(
-    "gate_busy_seconds_total",
-    "Time that calls took.",
-    "gate",
-    each(({ counts }) => counts.busyS),
-  );
-  gauge(
-    "gate_inside",
-    "Calls under way.",
-    "gate",
-    each((gate) => gate.inside),
-  );
-  gauge(
-    "gate_waiting",
-    "Calls that wait for their turn.",
-    "gate",
-    each((gate) => gate.waiting),
-  );
-  gauge("store_lost", "Processes that cannot reach the store.", "", [[Number(isStoreLost())]]);
-
+  addCacheMetrics(meters.cache, counter, gauge);
+  addLimiterMetrics(meters.limiters, counter, gauge);
+  gauge("store_unreachable", "Processes that cannot reach the store.", "", [[Number(meters.isStoreUnreachable())]]);
   const { user, system } = process.cpuUsage();
   counter("process_cpu_seconds_total", "CPU time.", "", [[(user + system) / 1e6]]);
   gauge("process_resident_memory_bytes", "Resident memory.", "", [[process.memoryUsage.rss()]]);
-  gauge("processes", "Processes that serve.", "", [[Number(isServing)]]);
+  gauge("processes", "Processes that serve requests.", "", [[Number(meters.isServing)]]);
   return await registry.getMetricsAsJSON();
 }
 
-/** Of a process that has ended what it counted goes on counting, and nothing else of it. */
+/** Adds a metric; `label` is empty for a metric without labels. */
+type AddMetric = (name: string, help: string, label: string, samples: Samples) => void;
+
+function addCacheMetrics(cache: ResponseCache, counter: AddMetric, gauge: AddMetric): void {
+  const { hits, stale, misses, collapsed, failed, evicted, invalidated } = cache.counts;
+  counter(
+    "cache_responses_total",
+    "Responses by cache result: `hit`; `stale`, served while the store is unreachable; `miss`; `collapsed`, shared with a concurrent miss.",
+    "result",
+    [
+      [hits, { result: "hit" }],
+      [stale, { result: "stale" }],
+      [misses, { result: "miss" }],
+      [collapsed, { result: "collapsed" }],
+    ],
+  );
+  counter("cache_load_failures_total", "Cache misses that failed to load.", "", [[failed]]);
+  counter("cache_removed_total", "Entries removed from the cache, by reason.", "reason", [
+    [evicted, { reason: "evicted" }],
+    [invalidated, { reason: "invalidated" }],
+  ]);
+  gauge("cache_bytes", "Size of the cache, including overhead.", "", [[cache.bytes]]);
+  gauge("cache_max_bytes", "Maximum size of the cache.", "", [[cache.maxBytes]]);
+  gauge("cache_entries", "Entries in the cache.", "", [[cache.size]]);
+}
+
+function addLimiterMetrics(limiters: readonly ConcurrencyLimiter[], counter: AddMetric, gauge: AddMetric): void {
+  const add = (metric: AddMetric, name: string, help: string, value: (limiter: ConcurrencyLimiter) => number) =>
+    metric(
+      `limiter_${name}`,
+      help,
+      "limiter",
+      limiters.map((limiter) => [value(limiter), { limiter: limiter.name }]),
+    );
+  add(counter, "calls_total", "Calls to the store or platform.", ({ counts }) => counts.calls);
+  add(counter, "failures_total", "Calls that failed.", ({ counts }) => counts.failed);
+  add(counter, "rejected_total", "Calls rejected by the concurrency limit.", ({ counts }) => counts.rejected);
+  add(counter, "queue_seconds_total", "Time that calls spent in the queue.", ({ counts }) => counts.queuedS);
+  add(counter, "busy_seconds_total", "Time that calls took.", ({ counts }) => counts.busyS);
+  add(gauge, "active", "Calls in progress.", ({ active }) => active);
+  add(gauge, "queued", "Calls in the queue.", ({ queued }) => queued);
+}
+
+/** Keeps the counters of a process that has ended, so that the totals never decrease. */
 export const countsOf = (metrics: ProcessMetrics): ProcessMetrics =>
   metrics.filter(({ type }) => `${type}` === "counter" || `${type}` === "histogram");
 
-/** The counted durations in the library's form: it has no way of taking over what was counted elsewhere. */
+/** The request durations as a histogram of the library, which cannot import counts otherwise. */
 function durationHistogram(requests: RequestCounter) {
   const name = "pds_http_request_duration_seconds";
   const values = requests.list().flatMap(({ route, method, status, buckets, sumS }) => {
     const labels = { route, method, status: `${status}` };
     let count = 0;
-    const cumulated = [...buckets].map((answers, index) => {
-      count += answers;
+    const cumulative = [...buckets].map((responses, index) => {
+      count += responses;
       return { metricName: `${name}_bucket`, labels: { ...labels, le: durationBounds[index] ?? "+Inf" }, value: count };
     });
     return [
-      ...cumulated,
+      ...cumulative,
       { metricName: `${name}_sum`, labels, value: sumS },
       { metricName: `${name}_count`, labels, value: count },
     ];
   });
-  const metric = { name, help: "How long answers took.", type: "histogram", aggregator: "sum", values };
+  const metric = { name, help: "Duration of HTTP requests.", type: "histogram", aggregator: "sum", values };
   return { name, get: async () => metric };
 }

@@ -4,95 +4,97 @@ import type { Database } from "../database/database.ts";
 import type { Log } from "../log.ts";
 import type { ResponseCache } from "./response-cache.ts";
 
-/** How often it looks, and how long it waits for an answer before the store counts as lost. */
-const pauseMs = 200;
-const patienceMs = 1000;
-/** Answers of the store that may be outstanding when it hangs. */
-const mostOutstanding = 2;
+const pollIntervalMs = 200;
+/** The store counts as unreachable if a poll takes longer. */
+const pollTimeoutMs = 1000;
+/** Limits the queries that pile up when the store hangs. */
+const maxPendingPolls = 2;
 
 export interface CacheInvalidatorOptions {
   readonly database: Database;
-  readonly memory: ResponseCache;
-  /** Shut while the store is lost. */
-  readonly gate: ConcurrencyLimiter;
+  readonly cache: ResponseCache;
+  /** Closed while the store is unreachable. */
+  readonly storeLimiter: ConcurrencyLimiter;
   readonly log: Log;
 }
 
-/** Looks again and again what has changed in the store, whoever changed it, and has the memory forget it. */
+/**
+ * Polls the store's change log and removes changed entries from the cache, whichever process made
+ * the change.
+ */
 export class CacheInvalidator {
   #verifiedAtMs = performance.now();
-  #isLost = false;
-  #seen = 0;
-  #outstanding = 0;
+  #isStoreUnreachable = false;
+  /** Number of the last change that was applied to the cache. */
+  #lastChange = 0;
+  #pendingPolls = 0;
 
-  /** For how long nobody could tell whether something has changed, beyond the time between two looks; 0 while it can be told. */
+  /** Time since the cache was last verified against the change log; 0 while polling works. */
   unverifiedMs(nowMs: number): number {
     const ms = nowMs - this.#verifiedAtMs;
-    return ms > patienceMs + pauseMs ? ms : 0;
+    return ms > pollTimeoutMs + pollIntervalMs ? ms : 0;
   }
 
-  get isLost(): boolean {
-    return this.#isLost;
+  get isStoreUnreachable(): boolean {
+    return this.#isStoreUnreachable;
   }
 
   /**
-   * Notes where the store is, before anything of it is kept, and from then on looks until the signal says to stop.
-   * @returns what settles when it has stopped
+   * Reads the current position in the change log, then polls until the signal aborts. Call it
+   * before anything is cached.
+   * @returns a promise that settles when polling has stopped
    */
-  async start(context: CacheInvalidatorOptions, signal: AbortSignal): Promise<{ readonly stopped: Promise<void> }> {
-    this.#seen = await findLastChange(context.database);
-    return { stopped: this.#run(context, signal) };
+  async start(options: CacheInvalidatorOptions, signal: AbortSignal): Promise<{ readonly stopped: Promise<void> }> {
+    this.#lastChange = await findLastChange(options.database);
+    return { stopped: this.#run(options, signal) };
   }
 
-  async #run(context: CacheInvalidatorOptions, signal: AbortSignal): Promise<void> {
+  async #run(options: CacheInvalidatorOptions, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const begunMs = performance.now();
-      const problem = await this.#lookInTime(context);
+      const startedMs = performance.now();
+      const problem = await this.#pollWithTimeout(options);
       if (signal.aborted) return;
-      if (problem === undefined) this.#verifiedAtMs = begunMs;
-      if (this.#isLost !== (problem !== undefined)) this.#tell(context, problem);
-      await Bun.sleep(pauseMs);
+      if (problem === undefined) this.#verifiedAtMs = startedMs;
+      if (this.#isStoreUnreachable !== (problem !== undefined)) this.#setStoreProblem(options, problem);
+      await Bun.sleep(pollIntervalMs);
     }
   }
 
-  /** @returns what stands in the way of knowing */
-  async #lookInTime(context: CacheInvalidatorOptions): Promise<Error | undefined> {
-    if (this.#outstanding >= mostOutstanding) return new Error("the store does not answer");
-    this.#outstanding++;
-    const looking = this.#look(context)
+  /** @returns the reason why the store could not be polled */
+  async #pollWithTimeout(options: CacheInvalidatorOptions): Promise<Error | undefined> {
+    if (this.#pendingPolls >= maxPendingPolls) return new Error("the store does not respond");
+    this.#pendingPolls++;
+    const polling = this.#poll(options)
       .then(() => undefined)
       .catch((error: Error) => error)
-      .finally(() => this.#outstanding--);
-    return await Promise.race([looking, Bun.sleep(patienceMs).then(() => new Error("the store does not answer"))]);
+      .finally(() => this.#pendingPolls--);
+    return await Promise.race([polling, Bun.sleep(pollTimeoutMs).then(() => new Error("the store does not respond"))]);
   }
 
-  async #look({ database, memory }: CacheInvalidatorOptions): Promise<void> {
-    const last = await findLastChange(database);
-    const seen = this.#seen;
-    if (last === seen) return;
-    // A store that was put back to an earlier state, or one that has moved on too far to tell what it has changed.
-    if (last < seen || last - seen >= keptChanges) memory.clear();
+  async #poll({ database, cache }: CacheInvalidatorOptions): Promise<void> {
+    const newest = await findLastChange(database);
+    const last = this.#lastChange;
+    if (newest === last) return;
+    // The store was restored from a backup, or some changes have already been deleted from its log.
+    if (newest < last || newest - last >= keptChanges) cache.clear();
     else {
-      for (const change of await listChanges(database, seen, last)) {
-        if (change.noun === "product") memory.drop("product", change.id);
-        else await memory.dropChanged("personalization", change.fingerprints);
+      for (const change of await listChanges(database, last, newest)) {
+        if (change.noun === "product") cache.invalidate(change.noun, change.id);
+        else await cache.invalidateMatching(change.noun, change.fingerprints);
       }
     }
-    // Only now: what is not dropped yet has not been seen.
-    this.#seen = last;
+    // Set last, so that a failed poll applies the same changes again.
+    this.#lastChange = newest;
   }
 
-  #tell({ gate, log }: CacheInvalidatorOptions, problem: Error | undefined): void {
-    this.#isLost = problem !== undefined;
+  #setStoreProblem({ storeLimiter, log }: CacheInvalidatorOptions, problem: Error | undefined): void {
+    this.#isStoreUnreachable = problem !== undefined;
     if (problem === undefined) {
-      gate.open();
-      log.info("the store is back");
+      storeLimiter.open();
+      log.info("the store is reachable again");
     } else {
-      gate.shut();
-      log.warn(
-        { cause: problem.message },
-        "the store is lost: what is in memory is answered, everything else is refused",
-      );
+      storeLimiter.close();
+      log.warn({ cause: problem.message }, "the store is unreachable: only cached responses are served");
     }
   }
 }

@@ -1,68 +1,29 @@
 import { LRUCache } from "lru-cache";
-import type { CachePolicy } from "../model/cache-policy.ts";
-import { Answer, type Content } from "./response.ts";
+import type { CacheEntry, CacheNamespace } from "./namespace.ts";
+import { PreparedResponse } from "./response.ts";
 
-/** What a name stands for, as it was found. */
-export interface CacheEntry {
-  /** Undefined when there is nothing of that name. */
-  readonly content: Content | undefined;
-  /** Whether it says no more than that: of such ones few are kept, since anyone can make up names. */
-  readonly isEmpty: boolean;
-  /** Fingerprints of what it was made of. */
-  readonly fingerprints?: readonly number[];
+interface StoredEntry {
+  readonly namespace: CacheNamespace;
+  readonly key: string;
+  readonly entry: CacheEntry;
+  readonly response: PreparedResponse | undefined;
+  /** When it was loaded, or reloaded without a difference. */
+  loadedAtMs: number;
+  /** It is not reloaded before this time. */
+  retryAtMs: number;
+  /** It is served without an LRU lookup until this time. */
+  hotUntilMs: number;
 }
 
-/** A kind of answers that are remembered by name. */
-export interface CacheNamespace {
-  readonly name: string;
-  /** Whether its changes are recorded: then what is kept is current for as long as they can be looked for. */
-  readonly isWatched: boolean;
-  /** How long it is answered without asking; what is known to have changed is dropped before. */
-  readonly freshMs: number;
-  /** For how long after that the old one is still answered, while the new one is found. */
-  readonly staleWhileRevalidateMs: number;
-  /** For how long after that it is answered when the new one cannot be found. */
-  readonly staleIfErrorMs: number;
-  /** @throws when it cannot be found out */
-  readonly find: (name: string) => Promise<CacheEntry>;
+interface PendingLoad {
+  readonly namespace: CacheNamespace;
+  readonly stale: StoredEntry | undefined;
+  result: Promise<PreparedResponse | undefined>;
+  /** Whether the data changed during the load, so that the result must not be stored. */
+  isInvalidated: boolean;
 }
 
-/** What is dropped when it changes need be asked for only now and then, in case a change was not recorded. */
-const freshMs = 5 * 60_000;
-
-/** How long an answer lives whose changes are recorded; at most `maxAgeS` seconds pass before it is asked for again. */
-export function lifetimeOf({ staleIfErrorS }: CachePolicy, maxAgeS = Number.POSITIVE_INFINITY) {
-  const staleIfErrorMs = staleIfErrorS * 1000;
-  return {
-    isWatched: true,
-    freshMs: Math.min(freshMs, maxAgeS * 1000),
-    staleWhileRevalidateMs: Math.max(freshMs, staleIfErrorMs),
-    staleIfErrorMs,
-  };
-}
-
-interface Entry {
-  readonly kind: CacheNamespace;
-  readonly name: string;
-  readonly finding: CacheEntry;
-  readonly hit: Answer | undefined;
-  /** When it was found, or found to be the same still. */
-  foundAtMs: number;
-  /** Not before this is it asked for again. */
-  askAgainMs: number;
-  /** Until then it is answered without another look. */
-  lookedAtUntilMs: number;
-}
-
-interface Search {
-  readonly kind: CacheNamespace;
-  readonly old: Entry | undefined;
-  result: Promise<Answer | undefined>;
-  /** Whether what it found must not be kept: it may have been read before a change. */
-  isOutdated: boolean;
-}
-
-/** Counts since the start. */
+/** Counts since the process started. */
 export interface CacheCounts {
   hits: number;
   stale: number;
@@ -70,215 +31,227 @@ export interface CacheCounts {
   collapsed: number;
   failed: number;
   evicted: number;
-  dropped: number;
+  invalidated: number;
 }
 
-/** What an entry takes besides its body: names, headers and the table itself. */
+/** Estimated overhead of an entry: keys, headers, and tables. */
 const bytesPerEntry = 2048;
-const mostEmpty = 10_000;
-/** How long it is remembered that there is nothing, or that it could not be found out. */
-const emptyMs = 10_000;
-const failedMs = 1000;
-/** Entries that are looked at in one go when something has changed: others want their turn too. */
+const maxEmptyEntries = 10_000;
+/** How long an empty result is served, and how long after a failure the next load may start. */
+const emptyFreshMs = 10_000;
+const retryDelayMs = 1000;
+/** Invalidation yields to the event loop after this many entries. */
 const entriesPerTurn = 5000;
 
-/** How long what was just looked at is answered without telling the table of all answers that it was asked for: that would take as long as all else. */
-const lookMs = 1000;
+/**
+ * Hot entries skip the LRU lookup for this long: it would take as long as the rest of a cache hit.
+ */
+const hotMs = 1000;
 
 const noResult = Promise.resolve(undefined);
 
-/** Keeps finished answers, and has each found only once at a time. */
+/** Caches prepared responses, and collapses concurrent loads of the same key into one. */
 export class ResponseCache {
-  readonly counts: CacheCounts = { hits: 0, stale: 0, misses: 0, collapsed: 0, failed: 0, evicted: 0, dropped: 0 };
-  readonly #full: LRUCache<string, Entry> | undefined;
-  readonly #empty: LRUCache<string, Entry> | undefined;
-  /** What has been looked at, by kind and name. */
-  readonly #lookedAt = new Map<CacheNamespace, Map<string, Entry>>();
-  readonly #searches = new Map<string, Search>();
+  readonly counts: CacheCounts = { hits: 0, stale: 0, misses: 0, collapsed: 0, failed: 0, evicted: 0, invalidated: 0 };
+  readonly #entries: LRUCache<string, StoredEntry> | undefined;
+  readonly #emptyEntries: LRUCache<string, StoredEntry> | undefined;
+  readonly #hot = new Map<CacheNamespace, Map<string, StoredEntry>>();
+  readonly #pending = new Map<string, PendingLoad>();
   readonly #unverifiedMs: (nowMs: number) => number;
-  readonly budget: number;
+  readonly maxBytes: number;
 
   /**
-   * @param budget bytes that it may take; 0 keeps nothing
-   * @param unverifiedMs for how long nobody could tell whether something has changed
+   * @param maxBytes 0 disables caching
+   * @param unverifiedMs time since entries could last be invalidated; 0 while invalidation works
    */
-  constructor(budget: number, unverifiedMs: (nowMs: number) => number) {
+  constructor(maxBytes: number, unverifiedMs: (nowMs: number) => number) {
     this.#unverifiedMs = unverifiedMs;
-    this.budget = budget;
-    if (budget === 0) return;
-    this.#full = new LRUCache({
-      maxSize: budget,
-      sizeCalculation: ({ finding }) => (finding.content?.size ?? 0) + bytesPerEntry,
-      dispose: (entry, _key, reason) => {
-        this.#lookedAt.get(entry.kind)?.delete(entry.name);
+    this.maxBytes = maxBytes;
+    if (maxBytes === 0) return;
+    this.#entries = new LRUCache({
+      maxSize: maxBytes,
+      sizeCalculation: ({ entry }) => (entry.body?.size ?? 0) + bytesPerEntry,
+      dispose: (stored, _id, reason) => {
+        this.#hot.get(stored.namespace)?.delete(stored.key);
         if (reason === "evict") this.counts.evicted++;
       },
     });
-    this.#empty = new LRUCache({ max: mostEmpty });
+    this.#emptyEntries = new LRUCache({ max: maxEmptyEntries });
   }
 
   get bytes(): number {
-    return this.#full?.calculatedSize ?? 0;
+    return this.#entries?.calculatedSize ?? 0;
   }
 
-  get entries(): number {
-    return (this.#full?.size ?? 0) + (this.#empty?.size ?? 0);
+  get size(): number {
+    return (this.#entries?.size ?? 0) + (this.#emptyEntries?.size ?? 0);
   }
 
   /**
-   * The answer of a name: at once when it is there.
-   * @returns undefined when there is nothing of that name
+   * The response for a key: without a promise when it is cached.
+   * @returns undefined when the object does not exist
    * @param nowMs by `performance.now()`
-   * @throws what finding it throws, when nothing is kept that may be answered instead
+   * @throws the load's error when nothing is cached that may be served instead
    */
-  answer(
-    kind: CacheNamespace,
-    name: string,
+  get(
+    namespace: CacheNamespace,
+    key: string,
     nowMs = performance.now(),
-  ): Answer | undefined | Promise<Answer | undefined> {
+  ): PreparedResponse | undefined | Promise<PreparedResponse | undefined> {
     const unverifiedMs = this.#unverifiedMs(nowMs);
-    const lookedAt = this.#lookedAt.get(kind)?.get(name);
-    if (lookedAt !== undefined && nowMs < lookedAt.lookedAtUntilMs && unverifiedMs === 0) {
+    const hot = this.#hot.get(namespace)?.get(key);
+    if (hot !== undefined && nowMs < hot.hotUntilMs && unverifiedMs === 0) {
       this.counts.hits++;
-      return lookedAt.hit;
+      return hot.response;
     }
-    const key = `${kind.name}/${name}`;
-    const entry = this.#full?.get(key) ?? this.#empty?.get(key);
-    if (entry === undefined) return this.#search(kind, name, key, undefined);
-    if (unverifiedMs > 0) return this.#answerUnverified(entry, key, name, nowMs);
-    const sinceFoundMs = nowMs - entry.foundAtMs;
-    if (sinceFoundMs < kind.freshMs) {
+    const id = `${namespace.name}/${key}`;
+    const stored = this.#entries?.get(id) ?? this.#emptyEntries?.get(id);
+    if (stored === undefined) return this.#load(namespace, key, id, undefined);
+    if (unverifiedMs > 0) return this.#getUnverified(stored, id, nowMs);
+    const sinceLoadMs = nowMs - stored.loadedAtMs;
+    if (sinceLoadMs < namespace.freshMs) {
       this.counts.hits++;
-      if (!entry.finding.isEmpty) this.#lookAt(entry, nowMs);
-      return entry.hit;
+      if (!stored.entry.isEmpty) this.#markHot(stored, nowMs);
+      return stored.response;
     }
-    if (entry.finding.isEmpty) return this.#search(kind, name, key, undefined);
-    if (sinceFoundMs > kind.freshMs + kind.staleWhileRevalidateMs) return this.#search(kind, name, key, entry);
-    if (nowMs >= entry.askAgainMs && !this.#searches.has(key)) this.#search(kind, name, key, entry).catch(() => {});
-    // No change of it has been recorded, so it is as good as any other hit.
+    if (stored.entry.isEmpty) return this.#load(namespace, key, id, undefined);
+    if (sinceLoadMs > namespace.freshMs + namespace.staleWhileRevalidateMs) {
+      return this.#load(namespace, key, id, stored);
+    }
+    if (nowMs >= stored.retryAtMs && !this.#pending.has(id)) this.#load(namespace, key, id, stored).catch(() => {});
+    // No change was recorded, so this is as good as any other hit.
     this.counts.hits++;
-    return entry.hit;
+    return stored.response;
   }
 
-  /** Forgets one name, of which something has changed. */
-  drop(kind: string, name: string): void {
-    const key = `${kind}/${name}`;
-    const search = this.#searches.get(key);
-    if (search !== undefined) this.#outdate(key, search);
-    if (this.#full?.delete(key) || this.#empty?.delete(key)) this.counts.dropped++;
+  /** Removes one key after its data has changed. */
+  invalidate(namespace: string, key: string): void {
+    const id = `${namespace}/${key}`;
+    const pending = this.#pending.get(id);
+    if (pending !== undefined) this.#discardResult(id, pending);
+    if (this.#entries?.delete(id) || this.#emptyEntries?.delete(id)) this.counts.invalidated++;
   }
 
   /**
-   * Forgets what was made of something that has changed.
-   * @param fingerprints of what has changed; undefined for all of the kind
+   * Removes the entries that were built from changed data.
+   * @param fingerprints of the changed data; undefined removes the whole namespace
    */
-  async dropChanged(kind: string, fingerprints: ReadonlySet<number> | undefined): Promise<void> {
-    for (const [key, search] of this.#searches) if (search.kind.name === kind) this.#outdate(key, search);
-    for (const entries of [this.#full, this.#empty]) {
+  async invalidateMatching(namespace: string, fingerprints: ReadonlySet<number> | undefined): Promise<void> {
+    for (const [id, pending] of this.#pending) {
+      if (pending.namespace.name === namespace) this.#discardResult(id, pending);
+    }
+    for (const entries of [this.#entries, this.#emptyEntries]) {
       if (entries === undefined) continue;
       let seen = 0;
-      for (const [key, entry] of [...entries.entries()]) {
+      for (const [id, stored] of [...entries.entries()]) {
         if (++seen % entriesPerTurn === 0) await new Promise(setImmediate);
-        if (entry.kind.name !== kind) continue;
-        const isChanged =
-          fingerprints === undefined || entry.finding.fingerprints?.some((one) => fingerprints.has(one));
-        if (isChanged && entries.peek(key) === entry && entries.delete(key)) this.counts.dropped++;
+        if (stored.namespace.name !== namespace) continue;
+        const isChanged = fingerprints === undefined || stored.entry.fingerprints?.some((one) => fingerprints.has(one));
+        if (isChanged && entries.peek(id) === stored && entries.delete(id)) this.counts.invalidated++;
       }
     }
   }
 
-  /** Forgets everything. */
   clear(): void {
-    this.counts.dropped += this.entries;
-    for (const [key, search] of this.#searches) this.#outdate(key, search);
-    this.#full?.clear();
-    this.#empty?.clear();
+    this.counts.invalidated += this.size;
+    for (const [id, pending] of this.#pending) this.#discardResult(id, pending);
+    this.#entries?.clear();
+    this.#emptyEntries?.clear();
   }
 
-  #lookAt(entry: Entry, nowMs: number): void {
-    const { kind, name, foundAtMs } = entry;
-    entry.lookedAtUntilMs = Math.min(foundAtMs + kind.freshMs, nowMs + lookMs);
-    let names = this.#lookedAt.get(kind);
-    if (names === undefined) {
-      names = new Map();
-      this.#lookedAt.set(kind, names);
+  #markHot(stored: StoredEntry, nowMs: number): void {
+    const { namespace, key, loadedAtMs } = stored;
+    stored.hotUntilMs = Math.min(loadedAtMs + namespace.freshMs, nowMs + hotMs);
+    let entries = this.#hot.get(namespace);
+    if (entries === undefined) {
+      entries = new Map();
+      this.#hot.set(namespace, entries);
     }
-    names.set(name, entry);
+    entries.set(key, stored);
   }
 
-  #outdate(key: string, search: Search): void {
-    search.isOutdated = true;
-    // Whoever comes from now on must not get what it finds.
-    this.#searches.delete(key);
+  /** Later requests start a new load instead of joining this one. */
+  #discardResult(id: string, pending: PendingLoad): void {
+    pending.isInvalidated = true;
+    this.#pending.delete(id);
   }
 
-  /** What is kept is all there is while the store is lost: its age is told, and beyond a limit it is no answer any more. */
-  #answerUnverified(entry: Entry, key: string, name: string, nowMs: number) {
-    const { kind } = entry;
-    if (this.#ageMs(entry, nowMs) > kind.staleIfErrorMs) return this.#search(kind, name, key, undefined);
+  /** While the store is unreachable, cached responses are served with their age, up to a limit. */
+  #getUnverified(stored: StoredEntry, id: string, nowMs: number) {
+    const { namespace, key } = stored;
+    if (this.#ageMs(stored, nowMs) > namespace.staleIfErrorMs) return this.#load(namespace, key, id, undefined);
     this.counts.stale++;
-    return this.#old(entry, nowMs, "unverified");
+    return this.#staleResponse(stored, nowMs, "unverified");
   }
 
-  /** How long ago it was last known to be current: when it was found, or when no change of it had been recorded. */
-  #ageMs({ kind, foundAtMs }: Entry, nowMs: number): number {
-    const sinceFoundMs = nowMs - foundAtMs;
-    return kind.isWatched ? Math.min(sinceFoundMs, this.#unverifiedMs(nowMs)) : sinceFoundMs;
+  /**
+   * Time since the entry was last known to be current: at its load, or at the last poll for
+   * changes.
+   */
+  #ageMs({ namespace, loadedAtMs }: StoredEntry, nowMs: number): number {
+    const sinceLoadMs = nowMs - loadedAtMs;
+    return namespace.isInvalidated ? Math.min(sinceLoadMs, this.#unverifiedMs(nowMs)) : sinceLoadMs;
   }
 
-  #old(entry: Entry, nowMs: number, detail: string): Answer | undefined {
-    const { hit } = entry;
-    if (hit === undefined) return undefined;
-    const ageMs = this.#ageMs(entry, nowMs);
+  #staleResponse(stored: StoredEntry, nowMs: number, detail: string): PreparedResponse | undefined {
+    const { response } = stored;
+    if (response === undefined) return undefined;
+    const ageMs = this.#ageMs(stored, nowMs);
     const age = ageMs > 0 && { Age: `${Math.floor(ageMs / 1000)}` };
-    return new Answer(hit.content, { ...age, "Cache-Status": `pds; hit; detail=${detail}` });
+    return new PreparedResponse(response.body, { ...age, "Cache-Status": `pds; hit; detail=${detail}` });
   }
 
-  #search(kind: CacheNamespace, name: string, key: string, old: Entry | undefined): Promise<Answer | undefined> {
-    const underWay = this.#searches.get(key);
-    if (underWay !== undefined) {
+  #load(
+    namespace: CacheNamespace,
+    key: string,
+    id: string,
+    stale: StoredEntry | undefined,
+  ): Promise<PreparedResponse | undefined> {
+    const pending = this.#pending.get(id);
+    if (pending !== undefined) {
       this.counts.collapsed++;
-      return underWay.result;
+      return pending.result;
     }
     this.counts.misses++;
-    const search: Search = { kind, old, result: noResult, isOutdated: false };
-    this.#searches.set(key, search);
-    search.result = this.#find(search, name, key);
-    return search.result;
+    const load: PendingLoad = { namespace, stale, result: noResult, isInvalidated: false };
+    this.#pending.set(id, load);
+    load.result = this.#execute(load, key, id);
+    return load.result;
   }
 
-  async #find(search: Search, name: string, key: string): Promise<Answer | undefined> {
-    const { kind, old } = search;
+  async #execute(load: PendingLoad, key: string, id: string): Promise<PreparedResponse | undefined> {
+    const { namespace, stale } = load;
     try {
-      const finding = await kind.find(name);
-      if (!search.isOutdated) this.#keep(search, name, key, finding);
-      const stored = search.isOutdated ? "" : "; stored";
-      const forward = this.#full === undefined ? "fwd=bypass" : `fwd=${old === undefined ? "miss" : "stale"}${stored}`;
-      return finding.content && new Answer(finding.content, { "Cache-Status": `pds; ${forward}` });
+      const entry = await namespace.load(key);
+      if (!load.isInvalidated) this.#store(load, key, id, entry);
+      const suffix = load.isInvalidated ? "" : "; stored";
+      const forward =
+        this.#entries === undefined ? "fwd=bypass" : `fwd=${stale === undefined ? "miss" : "stale"}${suffix}`;
+      return entry.body && new PreparedResponse(entry.body, { "Cache-Status": `pds; ${forward}` });
     } catch (error) {
       this.counts.failed++;
-      if (old === undefined) throw error;
+      if (stale === undefined) throw error;
       const nowMs = performance.now();
-      const overdueMs = nowMs - old.foundAtMs - kind.freshMs - kind.staleWhileRevalidateMs;
-      if (overdueMs > kind.staleIfErrorMs) throw error;
-      old.askAgainMs = nowMs + failedMs;
-      return this.#old(old, nowMs, "stale-if-error");
+      const overdueMs = nowMs - stale.loadedAtMs - namespace.freshMs - namespace.staleWhileRevalidateMs;
+      if (overdueMs > namespace.staleIfErrorMs) throw error;
+      stale.retryAtMs = nowMs + retryDelayMs;
+      return this.#staleResponse(stale, nowMs, "stale-if-error");
     } finally {
-      if (this.#searches.get(key) === search) this.#searches.delete(key);
+      if (this.#pending.get(id) === load) this.#pending.delete(id);
     }
   }
 
-  #keep({ kind, old }: Search, name: string, key: string, finding: CacheEntry): void {
+  #store({ namespace, stale }: PendingLoad, key: string, id: string, entry: CacheEntry): void {
     const nowMs = performance.now();
-    const foundAtMs = finding.isEmpty ? nowMs - Math.max(0, kind.freshMs - emptyMs) : nowMs;
-    // The same as before: what was made of it is kept too.
-    if (old !== undefined && finding.content !== undefined && old.hit?.content.etag === finding.content.etag) {
-      old.foundAtMs = foundAtMs;
+    const loadedAtMs = entry.isEmpty ? nowMs - Math.max(0, namespace.freshMs - emptyFreshMs) : nowMs;
+    // An unchanged response keeps its compressed forms.
+    if (stale !== undefined && entry.body !== undefined && stale.response?.body.etag === entry.body.etag) {
+      stale.loadedAtMs = loadedAtMs;
       return;
     }
-    const hit = finding.content && new Answer(finding.content);
-    const [to, from] = finding.isEmpty ? [this.#empty, this.#full] : [this.#full, this.#empty];
-    from?.delete(key);
-    to?.set(key, { kind, name, finding, hit, foundAtMs, askAgainMs: 0, lookedAtUntilMs: 0 });
+    const response = entry.body && new PreparedResponse(entry.body);
+    const [to, from] = entry.isEmpty ? [this.#emptyEntries, this.#entries] : [this.#entries, this.#emptyEntries];
+    from?.delete(id);
+    to?.set(id, { namespace, key, entry, response, loadedAtMs, retryAtMs: 0, hotUntilMs: 0 });
   }
 }

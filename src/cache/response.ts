@@ -1,82 +1,90 @@
-import { type Coding, compress, minCompressibleBytes } from "./encoding.ts";
+import { type Compression, compress, type Encoding, minCompressibleBytes } from "./encoding.ts";
 
-/** Header fields by name. */
-export type Fields = Readonly<Record<string, string>>;
+/** HTTP header fields by name. */
+export type HeaderFields = Readonly<Record<string, string>>;
 
-/** What every answer carries. It is nothing that a browser may run or show. */
-const commonFields: Fields = {
+/** Every response has these. Browsers must not execute or frame an API response. */
+const securityHeaders: HeaderFields = {
   "X-Content-Type-Options": "nosniff",
   "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
 };
 
-/** Lets the pages of any site read a response; a private listener takes it away again. */
-const sharedFields: Fields = {
+/** Allows pages of any site to read a response. A private listener removes these headers. */
+const corsHeaders: HeaderFields = {
   "Access-Control-Allow-Origin": "*",
   "Access-Control-Expose-Headers": "X-Request-Id, Retry-After, ETag, Age, Cache-Status",
 };
 
-/** Of its answer's fields those that go with "not modified": what a cache brings up to date, and what lets a page read it. */
-const unchangedFields: RegExp = /^(access-control-|age$|cache-|cdn-|etag$|surrogate-|vary$)/i;
+/** Headers of a 304: those that a cache updates, and those that let a page read it. */
+const notModifiedHeaders: RegExp = /^(access-control-|age$|cache-|cdn-|etag$|surrogate-|vary$)/i;
 
-/** Goes with each answer that has an entity tag: those are compressed for who asks. */
-export const varyByEncoding: Fields = { Vary: "Accept-Encoding" };
+/** For responses with an entity tag, which may be compressed. */
+export const varyByEncoding: HeaderFields = { Vary: "Accept-Encoding" };
 
-type Form = Coding | "unchanged";
+/** The form in which a response is sent. */
+type Representation = Encoding | "not-modified";
 
-/** The fields that many answers share, made once for each form in which they are sent: what is used for all stays at hand. */
-export class Template {
-  readonly #fields: Fields;
-  readonly #headers = new Map<Form, Headers>();
+/**
+ * Headers that many responses share, built once per representation to save time on every request.
+ */
+export class HeaderTemplate {
+  readonly #fields: HeaderFields;
+  readonly #headers = new Map<Representation, Headers>();
 
-  constructor(type: string, fields: Fields = {}) {
-    this.#fields = { "Content-Type": type, ...commonFields, ...sharedFields, ...fields };
+  constructor(contentType: string, fields: HeaderFields = {}) {
+    this.#fields = { "Content-Type": contentType, ...securityHeaders, ...corsHeaders, ...fields };
   }
 
-  headersFor(form: Form): Headers {
-    let headers = this.#headers.get(form);
+  headersFor(representation: Representation): Headers {
+    let headers = this.#headers.get(representation);
     if (headers === undefined) {
-      headers = this.#makeHeaders(form);
-      this.#headers.set(form, headers);
+      headers = this.#build(representation);
+      this.#headers.set(representation, headers);
     }
     return headers;
   }
 
-  #makeHeaders(form: Form): Headers {
-    if (form === "identity") return new Headers(this.#fields);
-    if (form !== "unchanged") return new Headers({ ...this.#fields, "Content-Encoding": form });
-    return new Headers(Object.entries(this.#fields).filter(([name]) => unchangedFields.test(name)));
+  #build(representation: Representation): Headers {
+    if (representation === "identity") return new Headers(this.#fields);
+    if (representation !== "not-modified") return new Headers({ ...this.#fields, "Content-Encoding": representation });
+    return new Headers(Object.entries(this.#fields).filter(([name]) => notModifiedHeaders.test(name)));
   }
 }
 
-/** Tags by which caches in between are told to forget an answer, with commas and with spaces. */
+/**
+ * The tags by which shared caches purge a response, joined for `Cache-Tag` and for `Surrogate-Key`.
+ */
 export interface PurgeTags {
-  readonly commas: string;
-  readonly spaces: string;
+  readonly commaSeparated: string;
+  readonly spaceSeparated: string;
 }
 
-export interface ContentParts {
-  readonly template: Template;
-  /** 200 unless said otherwise. */
+export interface ResponseBodyOptions {
+  readonly template: HeaderTemplate;
+  /** Default 200. */
   readonly status?: number;
   readonly body: string | Uint8Array<ArrayBuffer>;
-  /** What changes with the body, without quotes; with one, requests may be conditional and bodies compressed. */
+  /**
+   * Entity tag without quotes. With one, the response supports conditional requests and
+   * compression.
+   */
   readonly tag?: string;
   readonly purgeTags?: PurgeTags;
 }
 
-/** A finished body and what is said with it; its compressed forms are made once, when they are first asked for. */
-export class Content {
+/** A body with its headers. Each compressed form is created on first use and kept. */
+export class ResponseBody {
   readonly status: number;
-  /** The body as it is. A response shares a blob, where it would copy bytes. */
+  /** The uncompressed body. Responses share a blob, but would copy bytes. */
   readonly body: Blob;
-  /** The entity tag as it is sent: weak, since every coding of the body has the same. */
+  /** Entity tag as sent. It is weak because all encodings of the body share it. */
   readonly etag: string | undefined;
   readonly isCompressible: boolean;
-  readonly #template: Template;
+  readonly #template: HeaderTemplate;
   readonly #purgeTags: PurgeTags | undefined;
-  #coded: Map<Coding, Blob | Promise<Blob>> | undefined;
+  #compressed: Map<Encoding, Blob | Promise<Blob>> | undefined;
 
-  constructor({ template, status = 200, body, tag, purgeTags }: ContentParts) {
+  constructor({ template, status = 200, body, tag, purgeTags }: ResponseBodyOptions) {
     this.status = status;
     this.body = new Blob([body]);
     this.etag = tag === undefined ? undefined : `W/"${tag}"`;
@@ -85,78 +93,84 @@ export class Content {
     this.#purgeTags = purgeTags;
   }
 
-  /** The most bytes that it takes with its compressed forms, which together are smaller than the body. */
+  /**
+   * Upper bound in bytes, including all compressed forms, which together are smaller than the body.
+   */
   get size(): number {
     return this.body.size * (this.isCompressible ? 2 : 1);
   }
 
-  /** Its fields in a form. They are the template's, with its own values until the next content sets others: a response copies them. */
-  headersFor(form: Form): Headers {
-    const headers = this.#template.headersFor(form);
+  /**
+   * The template's shared `Headers` with this body's values. Valid until the next call for any
+   * other body.
+   */
+  headersFor(representation: Representation): Headers {
+    const headers = this.#template.headersFor(representation);
     if (this.etag !== undefined) headers.set("ETag", this.etag);
     if (this.#purgeTags !== undefined) {
-      headers.set("Cache-Tag", this.#purgeTags.commas);
-      headers.set("Surrogate-Key", this.#purgeTags.spaces);
+      headers.set("Cache-Tag", this.#purgeTags.commaSeparated);
+      headers.set("Surrogate-Key", this.#purgeTags.spaceSeparated);
     }
     return headers;
   }
 
-  in(coding: Coding): Blob | Promise<Blob> {
-    if (coding === "identity") return this.body;
-    this.#coded ??= new Map();
-    const known = this.#coded.get(coding);
+  /** The body in an encoding; a promise only while it is compressed for the first time. */
+  encode(encoding: Encoding): Blob | Promise<Blob> {
+    if (encoding === "identity") return this.body;
+    this.#compressed ??= new Map();
+    const known = this.#compressed.get(encoding);
     if (known !== undefined) return known;
-    const making = this.#compress(coding, this.#coded);
-    this.#coded.set(coding, making);
-    return making;
+    const pending = this.#compress(encoding, this.#compressed);
+    this.#compressed.set(encoding, pending);
+    return pending;
   }
 
-  async #compress(coding: Exclude<Coding, "identity">, coded: Map<Coding, Blob | Promise<Blob>>): Promise<Blob> {
-    const made = new Blob([await compress(await this.body.bytes(), coding)]);
-    coded.set(coding, made);
-    return made;
+  async #compress(compression: Compression, compressed: Map<Encoding, Blob | Promise<Blob>>): Promise<Blob> {
+    const blob = new Blob([await compress(await this.body.bytes(), compression)]);
+    compressed.set(compression, blob);
+    return blob;
   }
 }
 
-/** A finished answer: what is sent as often as it is asked for, with nothing to be made but the response itself. */
-export class Answer {
-  readonly content: Content;
-  readonly #notes: Fields | undefined;
+/**
+ * A response that can be sent any number of times; each request only creates the `Response` object.
+ */
+export class PreparedResponse {
+  readonly body: ResponseBody;
+  readonly #extraHeaders: HeaderFields | undefined;
 
-  /** @param notes fields that say how this answer came about, where that is not as usual */
-  constructor(content: Content, notes?: Fields) {
-    this.content = content;
-    this.#notes = notes;
+  /** @param extraHeaders override the body's headers */
+  constructor(body: ResponseBody, extraHeaders?: HeaderFields) {
+    this.body = body;
+    this.#extraHeaders = extraHeaders;
   }
 
-  /** Its fields in a form, which are to be used before anybody else asks for theirs. */
-  headersFor(form: Form): Headers {
-    const usual = this.content.headersFor(form);
-    if (this.#notes === undefined) return usual;
-    const headers = new Headers(usual);
-    for (const [name, value] of Object.entries(this.#notes)) headers.set(name, value);
+  /** Use the result before the next call: it may be shared with other responses. */
+  headersFor(representation: Representation): Headers {
+    const shared = this.body.headersFor(representation);
+    if (this.#extraHeaders === undefined) return shared;
+    const headers = new Headers(shared);
+    for (const [name, value] of Object.entries(this.#extraHeaders)) headers.set(name, value);
     return headers;
   }
 }
 
-/** Whether an `If-None-Match` names the entity tag; tags are compared weakly. */
+/** Whether an `If-None-Match` header matches the entity tag, by weak comparison. */
 export function matchesEntityTag(etag: string, ifNoneMatch: string): boolean {
   if (ifNoneMatch === etag) return true;
   if (ifNoneMatch.trim() === "*") return true;
   const opaque = etag.slice(2);
-  return ifNoneMatch.match(/"[^"]*"/g)?.some((named) => named === opaque) ?? false;
+  return ifNoneMatch.match(/"[^"]*"/g)?.some((candidate) => candidate === opaque) ?? false;
 }
 
-/** A tag made of a body that no store keeps one for. */
-export const hashTag = (body: string) => Bun.hash.xxHash3(body).toString(36);
-
-/** What an answer that is made by itself is made of. */
-export interface AnswerParts extends Omit<ContentParts, "template"> {
+/** A response with headers of its own instead of a shared template. */
+export interface ResponseParts extends Omit<ResponseBodyOptions, "template"> {
+  /** Media type. */
   readonly type: string;
-  readonly headers?: Fields;
+  readonly headers?: HeaderFields;
 }
 
-export function toAnswer({ type, headers, ...parts }: AnswerParts): Answer {
+export function prepareResponse({ type, headers, ...parts }: ResponseParts): PreparedResponse {
   const fields = { ...(parts.tag !== undefined && varyByEncoding), ...headers };
-  return new Answer(new Content({ ...parts, template: new Template(type, fields) }));
+  return new PreparedResponse(new ResponseBody({ ...parts, template: new HeaderTemplate(type, fields) }));
 }

@@ -66,7 +66,7 @@ export class ProductLookup {
     if (pending !== undefined) return await pending;
     const failure = this.#failures.get(key);
     if (failure === "missing") return undefined;
-    if (failure === "failed" || !this.#takeFromBudget()) throw this.#options.limiter.refusal();
+    if (failure === "failed" || !this.#takeFromBudget()) throw this.#options.limiter.rejection();
     return await this.#read(id, key);
   }
 

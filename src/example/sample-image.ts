@@ -1,6 +1,7 @@
-import { hashTag, toAnswer } from "../cache/response.ts";
+import { prepareResponse } from "../cache/response.ts";
 import type { Handler } from "../http/endpoint.ts";
 import { parameter } from "../http/request.ts";
+import { hashTag } from "../model/entity-tag.ts";
 
 /** Drawings by what a product is; each stands in a square of 100. */
 const shapes: Readonly<Record<string, string>> = {
@@ -29,7 +30,7 @@ export const getSampleImage: Handler = (request) => {
   if (!/^[\w-]{1,200}\.svg$/.test(name)) return undefined;
   const body = draw(name.slice(0, -".svg".length));
   const headers = { "Cache-Control": "public, max-age=86400" };
-  return toAnswer({ type: "image/svg+xml", body, tag: hashTag(body), headers });
+  return prepareResponse({ type: "image/svg+xml", body, tag: hashTag(body), headers });
 };
 
 function draw(name: string): string {

@@ -1,164 +1,174 @@
 import type { BunRequest, Server } from "bun";
 import { chooseEncoding } from "../cache/encoding.ts";
 import {
-  type Answer,
-  type AnswerParts,
-  type Fields,
+  type HeaderFields,
   matchesEntityTag,
-  type PurgeTags,
-  Template,
-  toAnswer,
-  varyByEncoding,
+  type PreparedResponse,
+  prepareResponse,
+  type ResponseParts,
 } from "../cache/response.ts";
 import { ServiceError } from "../errors.ts";
-import type { CachePolicy } from "../model/cache-policy.ts";
+import { type CachePolicy, cacheHeaders } from "../model/cache-policy.ts";
 import { allowedMethods, type Failure, toFailure, toProblem } from "./errors.ts";
 import type { FailureLog } from "./failure-log.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
 import type { RequestCounter, RouteCounter } from "./request-counter.ts";
 
 /**
- * @param nowMs when the request came, by `performance.now()`
- * @returns undefined when there is nothing of that name
+ * Handles `GET` and `HEAD`.
+ * @param nowMs time of the request by `performance.now()`
+ * @returns undefined when the requested object does not exist
  */
 export type Handler = (
   request: BunRequest<string>,
   requestId: string,
   nowMs: number,
-) => Answer | undefined | Promise<Answer | undefined>;
+) => PreparedResponse | undefined | Promise<PreparedResponse | undefined>;
 
-/** Makes a failure the operation's own kind of answer. */
-export type FailureAnswer = (failure: Failure, requestId: string, request: BunRequest<string>) => AnswerParts;
+/** Creates the response to a failed request. */
+export type FailureResponse = (failure: Failure, requestId: string, request: BunRequest<string>) => ResponseParts;
 
-/** What is at an address: what it answers, and, where it has its own, how it fails. */
-export interface Resource {
+export interface Route {
   readonly get: Handler;
-  readonly toFailure?: FailureAnswer;
-  /** Whether it is asked by those who watch the service, as often as they like. */
+  /** By default failures are problem documents. */
+  readonly toFailure?: FailureResponse;
+  /** Probes are exempt from the rate limit. */
   readonly isProbe?: boolean;
 }
 
-/** By route template, such as `/api/v1/products/:id`. */
-export type Resources = Readonly<Record<string, Resource>>;
+/** Routes by template, such as `/api/v1/products/:id`. */
+export type Routes = Readonly<Record<string, Route>>;
 
-/** What the endpoints of a listener share. */
-export interface Serving {
-  readonly log: FailureLog;
+/** Shared by all endpoints of a listener. */
+export interface ListenerContext {
+  readonly failureLog: FailureLog;
   readonly requests: RequestCounter;
-  /** Whether the service is about to stop: every answer then closes its connection. */
-  readonly life: { readonly isDraining: boolean };
-  readonly limiter: RateLimiter | undefined;
-  /** Whether every answer says how long it took. */
-  readonly tellsTiming: boolean;
-  /** Whether nothing that this listener answers is for other sites' pages, or for shared caches. */
+  /** While draining, every response closes its connection. */
+  readonly lifecycle: { readonly isDraining: boolean };
+  readonly rateLimiter: RateLimiter | undefined;
+  /** Whether responses have a `Server-Timing` header. */
+  readonly sendsTiming: boolean;
+  /** Whether responses are hidden from pages of other sites and from shared caches. */
   readonly isPrivate: boolean;
-  /** How long a mistaken address may be remembered by caches. */
-  readonly notFound: CachePolicy;
+  /** For responses with status 400 and 404. */
+  readonly notFoundPolicy: CachePolicy;
+}
+
+/** A request and what is determined once per request. */
+interface RequestState {
+  readonly request: BunRequest<string>;
+  readonly method: string;
+  readonly requestId: string;
+  readonly startedMs: number;
+  rateLimitHeaders: HeaderFields | undefined;
 }
 
 /**
- * One address: `GET` and `HEAD` by its handler, `OPTIONS` for CORS, anything else refused.
- * An answer that is there already goes out without a promise in between.
+ * Serves one route: `GET` and `HEAD` by its handler, `OPTIONS` for CORS. A cached response needs no
+ * promise.
  */
 export class Endpoint {
-  readonly #serving: Serving;
-  readonly #resource: Resource;
+  readonly #context: ListenerContext;
+  readonly #route: Route;
   readonly #counter: RouteCounter;
-  readonly #limiter: RateLimiter | undefined;
+  readonly #rateLimiter: RateLimiter | undefined;
 
-  /** @param route the template, such as `/api/v1/products/:id`, by which requests are counted */
-  constructor(serving: Serving, route: string, resource: Resource) {
-    this.#serving = serving;
-    this.#resource = resource;
-    this.#counter = serving.requests.route(route);
-    this.#limiter = resource.isProbe === true ? undefined : serving.limiter;
+  /** @param template such as `/api/v1/products/:id`; the metrics' label */
+  constructor(context: ListenerContext, template: string, route: Route) {
+    this.#context = context;
+    this.#route = route;
+    this.#counter = context.requests.route(template);
+    this.#rateLimiter = route.isProbe === true ? undefined : context.rateLimiter;
   }
 
   handle(request: BunRequest<string>, server: Server<undefined>): Response | Promise<Response> {
     const { method } = request;
-    // Always our own: a shared cache may keep the response, so nothing of the caller's belongs in it.
+    // Never the client's own: a shared cache may keep the response.
     const requestId = crypto.randomUUID();
-    const asked: Asked = { request, method, requestId, begunMs: performance.now(), limits: undefined };
-    let answer: ReturnType<Handler>;
+    const state: RequestState = {
+      request,
+      method,
+      requestId,
+      startedMs: performance.now(),
+      rateLimitHeaders: undefined,
+    };
+    let response: ReturnType<Handler>;
     try {
-      if (this.#limiter !== undefined) takeAllowance(this.#limiter, asked, server);
-      if (method === "GET" || method === "HEAD") answer = this.#resource.get(request, requestId, asked.begunMs);
-      else if (method === "OPTIONS") return this.#done(preflight(requestId), 204, asked);
-      else throw new ServiceError("method_not_allowed", `This address answers ${allowedMethods}, not ${method}.`);
+      if (this.#rateLimiter !== undefined) applyRateLimit(this.#rateLimiter, state, server);
+      if (method === "GET" || method === "HEAD") response = this.#route.get(request, requestId, state.startedMs);
+      else if (method === "OPTIONS") return this.#finish(preflight(requestId), 204, state);
+      else throw new ServiceError("method_not_allowed", `${method} is not allowed here. Use ${allowedMethods}.`);
     } catch (error) {
-      answer = this.#fail(error, asked);
+      response = this.#fail(error, state);
     }
-    if (!(answer instanceof Promise)) return this.#respond(answer ?? this.#fail(absent(), asked), asked);
-    return answer
-      .then((found) => found ?? this.#fail(absent(), asked))
-      .catch((error) => this.#fail(error, asked))
-      .then((late) => this.#respond(late, asked));
+    if (!(response instanceof Promise)) return this.#respond(response ?? this.#fail(notFound(), state), state);
+    return response
+      .then((found) => found ?? this.#fail(notFound(), state))
+      .catch((error) => this.#fail(error, state))
+      .then((late) => this.#respond(late, state));
   }
 
-  #fail(error: unknown, { request, requestId }: Asked): Answer {
-    const { log, notFound, isPrivate } = this.#serving;
+  #fail(error: unknown, { request, requestId }: RequestState): PreparedResponse {
+    const { failureLog, notFoundPolicy, isPrivate } = this.#context;
     const failure = toFailure(error);
-    log.failed(failure, error, request, requestId);
-    // What is wrong before the operation is reached is not its failure, so it does not get the operation's kind of answer.
-    const toParts = outsideOperation.has(failure.code) ? toProblem : (this.#resource.toFailure ?? toProblem);
-    const mayBeKept = !isPrivate && (failure.status === 404 || failure.status === 400);
-    const caching = mayBeKept ? cachingFields(notFound) : noStore;
+    failureLog.write(failure, error, request, requestId);
+    // These failures precede the handler, so the route's own failure response does not apply.
+    const toParts = precedesHandler.has(failure.code) ? toProblem : (this.#route.toFailure ?? toProblem);
+    const isCacheable = !isPrivate && (failure.status === 404 || failure.status === 400);
+    const caching = isCacheable ? cacheHeaders(notFoundPolicy) : noStore;
     const parts = toParts(failure, requestId, request);
-    return toAnswer({ ...parts, headers: { ...caching, ...failure.headers, ...parts.headers } });
+    return prepareResponse({ ...parts, headers: { ...caching, ...failure.headers, ...parts.headers } });
   }
 
-  /** Sends the finished answer in the form that the request asks for. */
-  #respond(answer: Answer, asked: Asked): Response | Promise<Response> {
-    const { content } = answer;
-    const { headers } = asked.request;
-    const { status, etag } = content;
-    const names = etag === undefined ? null : headers.get("if-none-match");
-    if (etag !== undefined && names !== null && matchesEntityTag(etag, names)) {
-      return this.#done(toResponse(304, null, answer.headersFor("unchanged"), asked), 304, asked);
+  /** Sends the representation that the request accepts. */
+  #respond(prepared: PreparedResponse, state: RequestState): Response | Promise<Response> {
+    const { body } = prepared;
+    const { headers } = state.request;
+    const { status, etag } = body;
+    const ifNoneMatch = etag === undefined ? null : headers.get("if-none-match");
+    if (etag !== undefined && ifNoneMatch !== null && matchesEntityTag(etag, ifNoneMatch)) {
+      return this.#finish(toResponse(304, null, prepared.headersFor("not-modified"), state), 304, state);
     }
-    const coding = content.isCompressible ? chooseEncoding(headers.get("accept-encoding")) : "identity";
-    const body = content.in(coding);
-    if (!(body instanceof Promise)) {
-      return this.#done(toResponse(status, body, answer.headersFor(coding), asked), status, asked);
+    const encoding = body.isCompressible ? chooseEncoding(headers.get("accept-encoding")) : "identity";
+    const blob = body.encode(encoding);
+    if (!(blob instanceof Promise)) {
+      return this.#finish(toResponse(status, blob, prepared.headersFor(encoding), state), status, state);
     }
-    return body.then((made) => this.#done(toResponse(status, made, answer.headersFor(coding), asked), status, asked));
+    return blob.then((encoded) =>
+      this.#finish(toResponse(status, encoded, prepared.headersFor(encoding), state), status, state),
+    );
   }
 
-  /** Counts what goes out, and adds what concerns this one only. */
-  #done(response: Response, status: number, { method, begunMs, limits }: Asked): Response {
-    const { life, tellsTiming, isPrivate } = this.#serving;
-    const seconds = (performance.now() - begunMs) / 1000;
+  /** Counts the response and sets the headers that depend on the request. */
+  #finish(response: Response, status: number, { method, startedMs, rateLimitHeaders }: RequestState): Response {
+    const { lifecycle, sendsTiming, isPrivate } = this.#context;
+    const seconds = (performance.now() - startedMs) / 1000;
     this.#counter.count(method, status, seconds);
-    if (isPrivate) withdrawSharing(response.headers);
-    if (life.isDraining) response.headers.set("Connection", "close");
-    if (tellsTiming) response.headers.set("Server-Timing", `total;dur=${(seconds * 1000).toFixed(2)}`);
-    if (limits !== undefined) {
-      for (const [name, value] of Object.entries(limits)) response.headers.set(name, value);
+    if (isPrivate) removeCorsHeaders(response.headers);
+    if (lifecycle.isDraining) response.headers.set("Connection", "close");
+    if (sendsTiming) response.headers.set("Server-Timing", `total;dur=${(seconds * 1000).toFixed(2)}`);
+    if (rateLimitHeaders !== undefined) {
+      for (const [name, value] of Object.entries(rateLimitHeaders)) response.headers.set(name, value);
     }
     return response;
   }
 }
 
-/** A request, and what is known of it once. */
-interface Asked {
-  readonly request: BunRequest<string>;
-  readonly method: string;
-  readonly requestId: string;
-  readonly begunMs: number;
-  /** What is said of the client's allowance. */
-  limits: Fields | undefined;
-}
+const notFound = () => new ServiceError("not_found", "Not Found");
 
-const absent = () => new ServiceError("not_found", "Not Found");
+const precedesHandler = new Set<Failure["code"]>(["method_not_allowed", "too_many_requests"]);
 
-const outsideOperation = new Set<Failure["code"]>(["method_not_allowed", "too_many_requests"]);
-
-/** The server adds the length, and leaves out the body of an answer to `HEAD`. */
-function toResponse(status: number, body: Blob | null, headers: Headers, { requestId, method }: Asked): Response {
-  // The response copies them: the next one sets its own.
+/** The server adds `Content-Length` and omits the body for `HEAD`. */
+function toResponse(
+  status: number,
+  body: Blob | null,
+  headers: Headers,
+  { requestId, method }: RequestState,
+): Response {
+  // `headers` is shared, but the response copies it, and the next response overwrites this value.
   headers.set("X-Request-Id", requestId);
   const response = new Response(body, { status, headers });
-  // The server dates every answer but those to HEAD.
+  // The server sets `Date` on every response except those to `HEAD`.
   if (method === "HEAD") response.headers.set("Date", new Date().toUTCString());
   return response;
 }
@@ -177,44 +187,27 @@ function preflight(requestId: string): Response {
   });
 }
 
-/** Takes away what lets other sites' pages read a response. */
-function withdrawSharing(headers: Headers): void {
+function removeCorsHeaders(headers: Headers): void {
   for (const name of [...headers.keys()]) if (name.startsWith("access-control-")) headers.delete(name);
 }
 
 /** @throws ServiceError `too_many_requests` */
-function takeAllowance(limiter: RateLimiter, asked: Asked, server: Server<undefined>): void {
-  const { request } = asked;
-  const connected = server.requestIP(request)?.address ?? "";
-  const { isAllowed, remaining, resetS } = limiter.take(connected, request.headers.get("x-forwarded-for"));
-  asked.limits = {
+function applyRateLimit(limiter: RateLimiter, state: RequestState, server: Server<undefined>): void {
+  const { request } = state;
+  const peer = server.requestIP(request)?.address ?? "";
+  const { isAllowed, remaining, resetS } = limiter.take(peer, request.headers.get("x-forwarded-for"));
+  state.rateLimitHeaders = {
     "RateLimit-Policy": `"minute";q=${limiter.perMinute};w=60`,
     RateLimit: `"minute";r=${remaining};t=${resetS}`,
   };
   if (isAllowed) return;
-  throw new ServiceError("too_many_requests", `This client may ask ${limiter.perMinute} times a minute.`, {
-    retryAfterS: resetS,
-  });
+  throw new ServiceError(
+    "too_many_requests",
+    `The rate limit of ${limiter.perMinute} requests per minute is exceeded.`,
+    {
+      retryAfterS: resetS,
+    },
+  );
 }
 
-/** Fields that say how long an answer may be kept. */
-export const cachingFields = ({ cacheControl, cdnCacheControl }: CachePolicy): Fields => ({
-  "Cache-Control": cacheControl,
-  "CDN-Cache-Control": cdnCacheControl,
-});
-
-/** What the answers of an operation have in common, those from memory above all. */
-export const operationTemplate = (policy: CachePolicy) =>
-  new Template("application/json", { ...cachingFields(policy), ...varyByEncoding, "Cache-Status": "pds; hit" });
-
-/** Longer names go without a tag of their own. */
-const longestTag = 900;
-
-/** Tags for all of a kind, and for one. */
-export function purgeTags(kind: string, name?: string): PurgeTags {
-  const tag = name === undefined ? "" : `${kind}-${encodeURIComponent(name.toWellFormed())}`;
-  const tags = tag === "" || tag.length > longestTag ? [kind] : [kind, tag];
-  return { commas: tags.join(","), spaces: tags.join(" ") };
-}
-
-export const noStore: Fields = { "Cache-Control": "no-store" };
+export const noStore: HeaderFields = { "Cache-Control": "no-store" };

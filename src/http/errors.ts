@@ -1,10 +1,10 @@
 import { z } from "zod";
-import type { AnswerParts } from "../cache/response.ts";
+import type { ResponseParts } from "../cache/response.ts";
 import { hideCredentials } from "../credentials.ts";
 import { isDatabaseError } from "../database/index.ts";
 import { type ErrorCode, ServiceError } from "../errors.ts";
 
-/** The one place where a code becomes a status. */
+/** HTTP status by error code. */
 const statuses: Record<ErrorCode | "internal", number> = {
   bad_request: 400,
   invalid_id: 400,
@@ -30,23 +30,23 @@ const titles: Record<number, string> = {
   503: "Service Unavailable",
 };
 
-/** What every address here answers. */
+/** Supported by every route. */
 export const allowedMethods = "GET, HEAD, OPTIONS";
 
-/** Seconds after which a client may ask again. */
+/** Default `Retry-After`, in seconds. */
 const retryAfterS = 5;
 
 export const problemSchema = z
   .object({
-    type: z.string().describe("`about:blank`: the title says it all."),
+    type: z.string().describe("`about:blank`: the title has the full meaning."),
     title: z.string(),
     status: z.int(),
     detail: z.string(),
     request_id: z.string().describe("The request reference to quote when reporting the error."),
   })
-  .meta({ id: "Problem", description: "What went wrong (RFC 9457)." });
+  .meta({ id: "Problem", description: "Error details (RFC 9457)." });
 
-/** A failed request, as far as the caller may know. */
+/** A failed request, without internal details. */
 export interface Failure {
   readonly code: ErrorCode | "internal";
   readonly status: number;
@@ -54,15 +54,15 @@ export interface Failure {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** An error's outer face: what is not a {@link ServiceError} stays inside. */
+/** The public view of an error. Only the message of a {@link ServiceError} is shown. */
 export function toFailure(error: unknown): Failure {
   const { code, detail } = describe(error);
-  const wait = error instanceof ServiceError ? error.retryAfterS : undefined;
+  const delayS = error instanceof ServiceError ? error.retryAfterS : undefined;
   return {
     code,
     status: statuses[code],
     detail,
-    headers: { ...headersOf[code], ...(wait !== undefined && { "Retry-After": `${wait}` }) },
+    headers: { ...headersOf[code], ...(delayS !== undefined && { "Retry-After": `${delayS}` }) },
   };
 }
 
@@ -74,11 +74,11 @@ const headersOf: Partial<Record<ErrorCode | "internal", Record<string, string>>>
 
 function describe(error: unknown): { code: ErrorCode | "internal"; detail: string } {
   if (error instanceof ServiceError) return { code: error.code, detail: hideCredentials(error.message) };
-  if (isDatabaseError(error)) return { code: "unavailable", detail: "The data cannot be reached at the moment." };
-  return { code: "internal", detail: "The service failed to answer." };
+  if (isDatabaseError(error)) return { code: "unavailable", detail: "The data store is unavailable. Try again later." };
+  return { code: "internal", detail: "An internal error occurred." };
 }
 
-export function toProblem({ status, detail }: Failure, requestId: string): AnswerParts {
+export function toProblem({ status, detail }: Failure, requestId: string): ResponseParts {
   const problem: z.infer<typeof problemSchema> = {
     type: "about:blank",
     title: titles[status] ?? "Error",

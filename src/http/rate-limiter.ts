@@ -2,23 +2,25 @@ import { BlockList, isIP } from "node:net";
 import { LRUCache } from "lru-cache";
 
 /**
- * The address of who asks: the connection's, or, as far as that is a trusted proxy's, the last one in `X-Forwarded-For` that is not.
- * @param connected the other end of the connection
+ * The client's address: the peer's, or behind trusted proxies the last address in `X-Forwarded-For`
+ * that is not one.
+ * @param peer remote address of the connection
+ * @param forwarded the `X-Forwarded-For` header
  */
-export function clientAddress(connected: string, forwarded: string | null, trusted: BlockList): string {
-  let address = plain(connected);
+export function clientAddress(peer: string, forwarded: string | null, trusted: BlockList): string {
+  let address = normalize(peer);
   const hops = forwarded === null ? [] : forwarded.split(",");
   while (isTrusted(address, trusted)) {
-    const hop = plain(hops.pop()?.trim() ?? "");
-    // What is no address was not written by a proxy.
+    const hop = normalize(hops.pop()?.trim() ?? "");
+    // Proxies write only addresses.
     if (isIP(hop) === 0) break;
     address = hop;
   }
   return address;
 }
 
-/** An IPv4 address may come dressed as an IPv6 one, and some proxies add the port. */
-const plain = (address: string) =>
+/** Removes the port, which some proxies add, and unwraps IPv4 addresses mapped to IPv6. */
+const normalize = (address: string) =>
   address
     .replace(/^\[([^\]]*)\](:\d+)?$/, "$1")
     .replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, "$1")
@@ -34,28 +36,31 @@ export function toBlockList(networks: readonly string[]): BlockList {
   const list = new BlockList();
   for (const network of networks) {
     const [address = "", bits] = network.split("/");
-    const isOld = isIP(address) === 4;
-    list.addSubnet(address, Number(bits ?? (isOld ? 32 : 128)), isOld ? "ipv4" : "ipv6");
+    const isV4 = isIP(address) === 4;
+    list.addSubnet(address, Number(bits ?? (isV4 ? 32 : 128)), isV4 ? "ipv4" : "ipv6");
   }
   return list;
 }
 
 export interface Allowance {
   readonly isAllowed: boolean;
-  /** Requests that are left, and seconds until there is one more. */
   readonly remaining: number;
+  /** Seconds until one more request is allowed. */
   readonly resetS: number;
 }
 
-/** Clients that are kept apart; beyond them those that have asked least lately start anew. */
-const mostClients = 100_000;
+/** Beyond this, the least recently active clients start again with a full allowance. */
+const maxClients = 100_000;
 
-/** Allows each client so many requests a minute, which may come all at once; they are given back evenly. */
+/**
+ * Limits requests per client and minute. The allowance may be used in one burst, and refills
+ * evenly.
+ */
 export class RateLimiter {
   readonly perMinute: number;
   readonly #trusted: BlockList;
-  /** For each client the instant at which it will have got everything back. */
-  readonly #fullAtMs = new LRUCache<string, number>({ max: mostClients });
+  /** When each client's allowance is full again, by `performance.now()`. */
+  readonly #fullAtMs = new LRUCache<string, number>({ max: maxClients });
 
   /** @param trusted addresses and networks of proxies */
   constructor(perMinute: number, trusted: readonly string[]) {
@@ -63,9 +68,9 @@ export class RateLimiter {
     this.#trusted = toBlockList(trusted);
   }
 
-  /** Takes one request out of the client's allowance. */
-  take(connected: string, forwarded: string | null, nowMs = performance.now()): Allowance {
-    const client = clientAddress(connected, forwarded, this.#trusted);
+  /** Uses one request of the client's allowance. */
+  take(peer: string, forwarded: string | null, nowMs = performance.now()): Allowance {
+    const client = clientAddress(peer, forwarded, this.#trusted);
     const eachMs = 60_000 / this.perMinute;
     const fullAtMs = Math.max(this.#fullAtMs.get(client) ?? 0, nowMs) + eachMs;
     const isAllowed = fullAtMs - nowMs <= 60_000 + eachMs / 2;

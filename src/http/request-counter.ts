@@ -1,26 +1,29 @@
-/** Upper bounds of the duration's buckets, in seconds: from an answer out of memory to one that waited for everything. */
+/**
+ * Upper bounds of the histogram's buckets, in seconds: from a cache hit to a request that timed
+ * out.
+ */
 export const durationBounds = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 ];
 
-/** How long the answers of one route, method and status took. */
+/** Histogram of the durations of one route, method, and status. */
 export interface Durations {
   readonly route: string;
   readonly method: string;
   readonly status: number;
-  /** Answers by bucket, the last one without a bound; not cumulated. */
+  /** Responses per bucket, not cumulative; the last bucket has no upper bound. */
   readonly buckets: Float64Array;
   sumS: number;
 }
 
-/** Methods that have a name of their own among the metrics: a stranger can make up others without end. */
+/** Other methods share one label, because clients can invent them without limit. */
 const methods = new Set(["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"]);
 
-/** Counts requests as cheaply as can be: it is done for each. */
+/** Counts requests. It runs for every request, so it avoids the metrics library. */
 export class RequestCounter {
   readonly #routes: RouteCounter[] = [];
 
-  /** @param route the template, such as `/api/v1/products/:id` */
+  /** @param route template, such as `/api/v1/products/:id` */
   route(route: string): RouteCounter {
     const counter = new RouteCounter(route);
     this.#routes.push(counter);

@@ -1,28 +1,32 @@
 import type { BunRequest } from "bun";
 import { ServiceError } from "../errors.ts";
 
-/** A caller's reference that is short and plain enough for a log line. */
-const plainReference = /^[\w.:=+/@-]{1,128}$/;
+/** Short and plain enough for a log line. */
+const loggableId = /^[\w.:=+/@-]{1,128}$/;
 
-/** The caller's own reference, for the log only: a shared cache may keep the response and give it to others. */
+/**
+ * The client's `X-Request-Id`, only for the log: a shared cache may serve the response to other
+ * clients.
+ */
 export function clientRequestIdOf(headers: Headers): string | undefined {
   const incoming = headers.get("x-request-id");
-  return incoming !== null && plainReference.test(incoming) ? incoming : undefined;
+  return incoming !== null && loggableId.test(incoming) ? incoming : undefined;
 }
 
-/** The path and the query of a request. The rest of its URL comes from the `Host`, which need not be one. */
+/** Path and query. The rest of the URL comes from the `Host` header, which may be invalid. */
 export const targetOf = ({ url }: Request) => url.replace(/^https?:\/\/[^/?#]*/, "");
 
-/** The path of a request. Where the `Host` is missing or no host, the runtime gives the path only. */
+/** Path without the query. Bun omits the origin when the `Host` header is missing or invalid. */
 export const pathOf = ({ url }: Request) => url.match(/^(?:https?:\/\/[^/?#]*)?([^?#]*)/)?.[1] || "/";
 
 /**
- * The value of a path parameter.
- * @throws ServiceError `bad_request` when its percent-encoding is malformed.
+ * The decoded value of a path parameter.
+ * @throws ServiceError `bad_request` when the percent-encoding is malformed
  */
 export function parameter(request: BunRequest<string>, name: string): string {
   const value = (request.params as Record<string, string>)[name] ?? "";
-  // The router puts U+FFFD where it cannot decode: only then is the address itself asked.
+  // The router inserts U+FFFD where decoding fails, but the client may also have sent that
+  // character.
   if (value.includes("\uFFFD")) {
     try {
       decodeURIComponent(pathOf(request));

@@ -1,39 +1,42 @@
 import type { BunRequest, Server } from "bun";
 import { ServiceError } from "../errors.ts";
-import { Endpoint, type Resource, type Resources, type Serving } from "./endpoint.ts";
+import { Endpoint, type ListenerContext, type Route, type Routes } from "./endpoint.ts";
 
 export interface Listener {
   readonly url: string;
-  /** Takes no new connection, lets the answers under way end, and after `graceMs` ends them. */
+  /**
+   * Accepts no new connections, waits for pending responses, and closes what is left after
+   * `graceMs`.
+   */
   stop(graceMs: number): Promise<void>;
 }
 
 export interface ListenOptions {
   readonly host: string;
   readonly port: number;
-  /** Whether another process may listen there too. */
+  /** Whether other processes may listen on the same port. */
   readonly isShared: boolean;
-  /** Seconds after which a connection is closed on which nothing comes; 0 never. */
+  /** Idle timeout of connections, in seconds; 0 disables it. */
   readonly idleSeconds: number;
 }
 
 /** @throws ServiceError `invalid_setting` when the address cannot be bound. */
 export function listen(
-  resources: Resources,
-  serving: Serving,
+  routes: Routes,
+  context: ListenerContext,
   { host, port, isShared, idleSeconds }: ListenOptions,
 ): Listener {
-  const routeTo = (route: string, resource: Resource) => {
-    const endpoint = new Endpoint(serving, route, resource);
-    return (request: BunRequest<string>, from: Server<undefined>) => endpoint.handle(request, from);
+  const serve = (template: string, route: Route) => {
+    const endpoint = new Endpoint(context, template, route);
+    return (request: BunRequest<string>, server: Server<undefined>) => endpoint.handle(request, server);
   };
-  const unknown = routeTo("(unknown)", {
+  const fallback = serve("(unknown)", {
     get: () => {
-      throw new ServiceError("not_found", "There is nothing at this address; /docs lists what there is.");
+      throw new ServiceError("not_found", "This route does not exist. See /docs for the API reference.");
     },
   });
-  const routes = Object.fromEntries(
-    Object.entries(resources).map(([route, resource]) => [route, routeTo(route, resource)]),
+  const handlers = Object.fromEntries(
+    Object.entries(routes).map(([template, route]) => [template, serve(template, route)]),
   );
   let server: Server<undefined>;
   try {
@@ -42,16 +45,19 @@ export function listen(
       port,
       reusePort: isShared,
       idleTimeout: idleSeconds,
-      routes,
-      // Every answer is to a request without a body.
+      routes: handlers,
+      // No route reads a request body.
       maxRequestBodySize: 64 * 1024,
       development: false,
-      fetch: (request, server) => unknown(request as BunRequest<string>, server),
+      fetch: (request, server) => fallback(request as BunRequest<string>, server),
     });
   } catch (cause) {
     const reason = (cause as Error).message;
-    const hint = "PORT and ADMIN_PORT choose others";
-    throw new ServiceError("invalid_setting", `cannot listen on ${host} port ${port}: ${reason} ${hint}`, { cause });
+    throw new ServiceError(
+      "invalid_setting",
+      `cannot listen on ${host} port ${port}: ${reason} Set PORT or ADMIN_PORT to use another port.`,
+      { cause },
+    );
   }
   return {
     url: server.url.href.replace(/\/$/, ""),

@@ -1,17 +1,20 @@
-import { type Answer, type AnswerParts, hashTag, toAnswer } from "../cache/response.ts";
+import { type PreparedResponse, prepareResponse, type ResponseParts } from "../cache/response.ts";
+import { hashTag } from "../model/entity-tag.ts";
 import type { Handler } from "./endpoint.ts";
 
-/** What changes with the version only: it is asked for again, and mostly not sent again. */
+/** The body changes only with the program's version, so most revalidations are a 304. */
 const caching = { "Cache-Control": "public, max-age=300" };
 
-/** Answers everyone the same, which is made when it is first asked for, and kept. */
-export function fileHandler(make: () => AnswerParts & { readonly body: string }): Handler {
-  let answer: Answer | undefined;
+/**
+ * Serves a response that never changes while the process runs. It is created on the first request.
+ */
+export function fileHandler(create: () => ResponseParts & { readonly body: string }): Handler {
+  let response: PreparedResponse | undefined;
   return () => {
-    if (answer === undefined) {
-      const parts = make();
-      answer = toAnswer({ ...parts, tag: hashTag(parts.body), headers: { ...caching, ...parts.headers } });
+    if (response === undefined) {
+      const parts = create();
+      response = prepareResponse({ ...parts, tag: hashTag(parts.body), headers: { ...caching, ...parts.headers } });
     }
-    return answer;
+    return response;
   };
 }

@@ -1,25 +1,26 @@
-/** How long an answer may be kept by whom, as it is said to browsers and to the caches in between. */
+/** How long browsers and shared caches may keep a response. */
 export interface CachePolicy {
+  /** `Cache-Control`. */
   readonly cacheControl: string;
-  /** What only caches in between read, where they differ from browsers. */
+  /** `CDN-Cache-Control`, which shared caches read instead. */
   readonly cdnCacheControl: string;
-  /** Seconds for which an answer may still be given when its source fails. */
+  /** Seconds for which a stale response may be served while its source fails. */
   readonly staleIfErrorS: number;
 }
 
 const directives = ["max-age", "s-maxage", "stale-while-revalidate", "stale-if-error"] as const;
-const longest = 365 * 86_400;
+const maxSeconds = 365 * 86_400;
 
 /**
- * Parses a list of directives, each with its seconds, such as `max-age=60, s-maxage=300`; or `no-store`.
- * @throws Error that says what is expected.
+ * Parses directives with their seconds, such as `max-age=60, s-maxage=300`, or `no-store`.
+ * @throws Error that names the accepted directives
  */
 export function parseCachePolicy(text: string): CachePolicy {
   if (text.trim() === "no-store") return { cacheControl: "no-store", cdnCacheControl: "no-store", staleIfErrorS: 0 };
   const seconds = new Map<string, number>();
   for (const part of text.split(",")) {
     const [, name = "", value = ""] = part.trim().match(/^([a-z-]+)=(\d{1,9})$/) ?? [];
-    if (!directives.some((directive) => directive === name) || seconds.has(name) || Number(value) > longest) {
+    if (!directives.some((directive) => directive === name) || seconds.has(name) || Number(value) > maxSeconds) {
       throw new Error(
         `expected no-store, or each at most once ${directives.map((name) => `${name}=SECONDS`).join(", ")}`,
       );
@@ -35,3 +36,8 @@ export function parseCachePolicy(text: string): CachePolicy {
     staleIfErrorS: seconds.get("stale-if-error") ?? 0,
   };
 }
+
+export const cacheHeaders = ({ cacheControl, cdnCacheControl }: CachePolicy) => ({
+  "Cache-Control": cacheControl,
+  "CDN-Cache-Control": cdnCacheControl,
+});

@@ -10,7 +10,7 @@ export function getOpenApi(): Handler {
   return fileHandler(() => ({ type: "application/json", body: JSON.stringify(openApiDocument()) }));
 }
 
-/** `GET /docs`: the same document as a page for people, without script. */
+/** `GET /docs`: the OpenAPI document as an HTML page, without scripts. */
 export function getReference(): Handler {
   return fileHandler(() => ({
     type: "text/html; charset=utf-8",
@@ -55,7 +55,7 @@ function Reference({ document }: { document: Document }) {
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <title>{document.info.title}: reference</title>
-        {/* Without one a browser asks for /favicon.ico. */}
+        {/* Prevents a request for /favicon.ico. */}
         <link rel="icon" href="data:," />
         <link rel="stylesheet" href="/docs/style.css" />
       </head>
@@ -84,7 +84,7 @@ function Reference({ document }: { document: Document }) {
           </h1>
           <p>{document.info.description}</p>
           <p>
-            The same for machines: <a href="/openapi.json">OpenAPI {document.openapi}</a>.
+            Machine-readable version: <a href="/openapi.json">OpenAPI {document.openapi}</a>.
           </p>
           {operations.map(([path, operation]) => (
             <OperationSection path={path} operation={operation} />
@@ -129,19 +129,19 @@ function OperationSection({ path, operation }: { path: string; operation: Operat
           ))}
         </Table>
       )}
-      <Table head={["Status", "Body", "When"]} label={`Answers: ${summary}`}>
-        {Object.entries(responses).map(([status, answer]) => (
+      <Table head={["Status", "Body", "When"]} label={`Responses: ${summary}`}>
+        {Object.entries(responses).map(([status, response]) => (
           <tr>
             <th scope="row">{status}</th>
             <td>
-              {Object.entries(answer.content ?? {}).map(([type, { schema }]) => (
+              {Object.entries(response.content ?? {}).map(([type, { schema }]) => (
                 <div>
                   <Type schema={schema} /> <small>{type}</small>
                 </div>
               ))}
             </td>
             <td>
-              <Text text={answer.description} />
+              <Text text={response.description} />
             </td>
           </tr>
         ))}
@@ -172,7 +172,7 @@ function ObjectSection({ name, schema }: { name: string; schema: Schema }) {
   );
 }
 
-/** A table that scrolls by itself where the page is narrow; focusable, so that keys can scroll it. */
+/** Scrolls on narrow screens. It is focusable so that the keyboard can scroll it. */
 function Table({ head, label, children }: { head: string[]; label: string; children?: Child }) {
   return (
     <section class="table" tabindex={0} aria-label={label}>
@@ -215,7 +215,7 @@ function Type({ schema }: { schema: Schema }): Child {
   return schema.format === undefined ? types : `${types}, ${schema.format}`;
 }
 
-/** A description's text, its `code` marked. */
+/** A description with its `code` formatted. */
 function Text({ text }: { text: string }) {
   return <span>{text.split("`").map((part, index) => (index % 2 === 1 ? <code>{part}</code> : part))}</span>;
 }

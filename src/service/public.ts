@@ -1,43 +1,37 @@
 import { getLiveness } from "../admin/health.ts";
-import { pageHandler } from "../admin/routes.ts";
 import type { ResponseCache } from "../cache/response-cache.ts";
 import { getSampleImage } from "../example/sample-image.ts";
-import type { Handler, Resources } from "../http/endpoint.ts";
-import { getHistories, type HistorySource } from "../operations/histories/operation.ts";
-import { getPersonalization, type PersonalizationSource } from "../operations/personalization/operation.ts";
-import { getProduct, type ProductSource, productFailure } from "../operations/products/operation.ts";
+import type { Handler, Routes } from "../http/endpoint.ts";
+import { pageHandler } from "../http/page-handler.ts";
+import { operations } from "../operations/index.ts";
+import type { OperationContext } from "../operations/operation.ts";
+import { operationRoutes } from "../operations/routes.ts";
 import type { RenderPage } from "../page.ts";
 import { getOpenApi, getReference, getReferenceStyle } from "../reference/page.tsx";
 import { isSampleShop } from "../sample.ts";
 import { getWidget, getWidgetVersion } from "../widget.ts";
 
 export interface PublicContext {
-  readonly memory: ResponseCache;
-  readonly personalization: PersonalizationSource;
-  readonly product: ProductSource;
-  readonly histories: HistorySource;
+  readonly cache: ResponseCache;
+  readonly operationContext: OperationContext;
   readonly readiness: Handler;
   /** HTML pages by route template. */
   readonly pages: Readonly<Record<string, RenderPage>>;
 }
 
-/** What the public listener answers. */
-export function publicResources(context: PublicContext): Resources {
-  const { memory, personalization, product, histories, readiness } = context;
-  const pages = Object.entries(context.pages).map(([route, render]) => [route, { get: pageHandler(render) }]);
-  const getRuns = getHistories(memory, histories);
+/** All routes of the public listener. */
+export function publicRoutes({ cache, operationContext, readiness, pages }: PublicContext): Routes {
+  const { shopDomain } = operationContext.config;
+  const apiRoutes = operations.flatMap((each) => Object.entries(operationRoutes(each, cache, operationContext)));
   return {
-    "/api/v1/products/pz/:sku": { get: getPersonalization(memory, personalization) },
-    "/api/v1/products/:id": { get: getProduct(memory, product), toFailure: productFailure(product.shop) },
-    "/api/v1/histories": { get: getRuns },
-    "/api/v1/histories/:order": { get: getRuns },
+    ...Object.fromEntries(apiRoutes),
     "/openapi.json": { get: getOpenApi() },
     "/docs": { get: getReference() },
     "/docs/style.css": { get: getReferenceStyle },
     "/personalization-options.js": { get: getWidget },
     "/personalization-options/:file": { get: getWidgetVersion },
-    ...(isSampleShop(product.shop) && { "/sample/images/:name": { get: getSampleImage } }),
-    ...Object.fromEntries(pages),
+    ...(isSampleShop(shopDomain) && { "/sample/images/:name": { get: getSampleImage } }),
+    ...Object.fromEntries(Object.entries(pages).map(([path, render]) => [path, { get: pageHandler(render) }])),
     "/livez": { get: getLiveness, isProbe: true },
     "/readyz": { get: readiness, isProbe: true },
   };

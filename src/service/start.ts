@@ -1,6 +1,6 @@
 import { type Check, freshnessCheck, getReadiness } from "../admin/health.ts";
 import { countsOf, getMetrics, measureProcess, type ProcessMeters, type ProcessMetrics } from "../admin/metrics.ts";
-import { adminResources } from "../admin/routes.ts";
+import { adminRoutes } from "../admin/routes.ts";
 import { CacheInvalidator } from "../cache/invalidator.ts";
 import { ResponseCache } from "../cache/response-cache.ts";
 import { ProductLookup } from "../catalog/lookup.ts";
@@ -15,7 +15,7 @@ import { findPersonalization } from "../database/personalization.ts";
 import { findProduct, listFirstProducts } from "../database/product.ts";
 import { ServiceError } from "../errors.ts";
 import { examplePages, examplePath } from "../example/index.tsx";
-import type { Serving } from "../http/endpoint.ts";
+import type { ListenerContext } from "../http/endpoint.ts";
 import { FailureLog } from "../http/failure-log.ts";
 import { RateLimiter } from "../http/rate-limiter.ts";
 import { RequestCounter } from "../http/request-counter.ts";
@@ -25,14 +25,14 @@ import { Monitors } from "../jobs/monitors.ts";
 import { type RunningJobs, runJobs } from "../jobs/scheduler.ts";
 import { listJobHealth, listJobStatus } from "../jobs/status.ts";
 import type { Log } from "../log.ts";
-import type { ProductSource } from "../operations/products/operation.ts";
+import type { OperationContext } from "../operations/operation.ts";
 import { GenerationComparer } from "../personalization/comparison.ts";
 import { createPlatform } from "../platforms/index.ts";
 import type { Platform } from "../platforms/platform.ts";
 import { isSampleShop } from "../sample.ts";
 import { widgetPath } from "../widget.ts";
 import { listJobs } from "./jobs.ts";
-import { type PublicContext, publicResources } from "./public.ts";
+import { type PublicContext, publicRoutes } from "./public.ts";
 import { reportToSupervisor, Workers } from "./workers.ts";
 
 export interface Service {
@@ -108,7 +108,7 @@ export async function startService(config: Config, log: Log, told: AbortSignal, 
   try {
     const jobStatus = async () => {
       // Probes come often and expect an answer at once.
-      if (serving.meters.isStoreLost()) throw new ServiceError("unavailable", "the store is lost");
+      if (serving.meters.isStoreUnreachable()) throw new ServiceError("unavailable", "the store is unreachable");
       return await inTime(listJobStatus(backgroundConnection, jobs));
     };
     const freshness = { data: firstData, jobs: freshnessCheck(jobStatus) };
@@ -120,7 +120,7 @@ export async function startService(config: Config, log: Log, told: AbortSignal, 
     const advisory: Record<string, Check> = {
       // All replicas share the store. To take them out would lose what each can still serve from its cache.
       database: () =>
-        serving.meters.isStoreLost() ? "cannot be reached; only cached responses are served" : undefined,
+        serving.meters.isStoreUnreachable() ? "cannot be reached; only cached responses are served" : undefined,
       ...(config.staleData === "tell" && freshness),
     };
     const readiness = getReadiness(required, advisory);
@@ -133,7 +133,7 @@ export async function startService(config: Config, log: Log, told: AbortSignal, 
       publicUrl = await workers.start();
     } else {
       const pages = isSampleShop(config.shopDomain) ? openExample(serving.sources) : {};
-      const listener = listen(publicResources({ ...serving.sources, readiness, pages }), serving.of("public"), {
+      const listener = listen(publicRoutes({ ...serving.sources, readiness, pages }), serving.of("public"), {
         ...at,
         host: config.host,
         port: config.port,
@@ -157,15 +157,11 @@ export async function startService(config: Config, log: Log, told: AbortSignal, 
       processes,
     );
     const console = openConsole(config, backgroundConnection, jobs, publicUrl);
-    const admin = listen(
-      adminResources({ console, readiness, metrics, token: config.adminToken }),
-      serving.of("admin"),
-      {
-        ...at,
-        host: config.adminHost,
-        port: config.adminPort,
-      },
-    );
+    const admin = listen(adminRoutes({ console, readiness, metrics, token: config.adminToken }), serving.of("admin"), {
+      ...at,
+      host: config.adminHost,
+      port: config.adminPort,
+    });
     listeners.push(admin);
     log.info({ publicUrl, adminUrl: admin.url }, "listening");
     return { publicUrl, exampleUrl, adminUrl: admin.url, stop };
@@ -199,13 +195,14 @@ function openConsole(
 }
 
 /** The demo shop, which reads through the same concurrency limit as the operations. */
-function openExample({ personalization: { database, gate, brand }, product }: ServingParts["sources"]) {
+function openExample({ operationContext: { config, query, findProduct } }: ServingParts["sources"]) {
+  const { brand } = config;
   return examplePages({
     brand,
     widgetPath,
-    listProducts: (limit) => gate.run(() => listFirstProducts(database, limit)),
-    findProduct: product.find,
-    findPersonalization: (sku) => gate.run(() => findPersonalization(database, brand, sku)),
+    listProducts: (limit) => query((database) => listFirstProducts(database, limit)),
+    findProduct,
+    findPersonalization: (sku) => query((database) => findPersonalization(database, brand, sku)),
   });
 }
 
@@ -226,7 +223,7 @@ interface ServingParts {
   readonly meters: Omit<ProcessMeters, "isServing">;
   readonly sources: Omit<PublicContext, "readiness" | "pages">;
   /** What the endpoints of a listener share. */
-  of(listener: "public" | "admin"): Serving;
+  of(listener: "public" | "admin"): ListenerContext;
   /** Settles when the signal has said so and nothing of the store is asked any more. */
   readonly stopped: Promise<void>;
 }
@@ -241,48 +238,50 @@ async function startServing(
   signal: AbortSignal,
 ): Promise<ServingParts> {
   const watch = new CacheInvalidator();
-  const memory = new ResponseCache(config.memoryMegabytes * 2 ** 20, (nowMs) => watch.unverifiedMs(nowMs));
+  const cache = new ResponseCache(config.memoryMegabytes * 2 ** 20, (nowMs) => watch.unverifiedMs(nowMs));
   const storeLimiter = new ConcurrencyLimiter({
     name: "store",
-    inside: database.engine.maxConcurrentReads,
-    waiting: waitingForStore,
-    patienceMs: 5000,
-    refusal: "The data cannot be reached at the moment.",
+    maxActive: database.engine.maxConcurrentReads,
+    maxQueued: waitingForStore,
+    timeoutMs: 5000,
+    rejection: "The data store is unavailable. Try again later.",
   });
   const platformLimiter = new ConcurrencyLimiter({
     name: "platform",
-    inside: askingPlatform,
-    waiting: waitingForPlatform,
-    patienceMs: 10_000,
-    refusal: "The product is not stored, and the platform cannot be asked at the moment.",
+    maxActive: askingPlatform,
+    maxQueued: waitingForPlatform,
+    timeoutMs: 10_000,
+    rejection: "The product is not stored, and the platform is unavailable. Try again later.",
   });
-  const { stopped } = await watch.start({ database: writer, memory, gate: storeLimiter, log }, signal);
+  const { stopped } = await watch.start({ database: writer, cache, storeLimiter, log }, signal);
 
   const life = { isDraining: false };
   const requests = new RequestCounter();
   const limiter = config.rateLimit === 0 ? undefined : new RateLimiter(config.rateLimit, config.trustedProxies);
   const failures = new FailureLog(log);
-  const { brand, shopDomain: shop } = config;
   const findStored = (id: bigint) => storeLimiter.run(() => findProduct(database, id));
   const find = visibleOnly(config.visible, productFinder(config, platform, findStored, writer, platformLimiter, log));
   return {
     life,
     stopped,
-    meters: { requests, memory, gates: [storeLimiter, platformLimiter], isStoreLost: () => watch.isLost },
+    meters: {
+      requests,
+      cache,
+      limiters: [storeLimiter, platformLimiter],
+      isStoreUnreachable: () => watch.isStoreUnreachable,
+    },
     sources: {
-      memory,
-      personalization: { database, gate: storeLimiter, brand, policy: config.cachePersonalization },
-      product: { find, shop, maxAgeS: config.productMaxAge, policy: config.cacheProducts },
-      histories: { database, gate: storeLimiter, policy: config.cacheHistories },
+      cache,
+      operationContext: { config, query: (run) => storeLimiter.run(() => run(database)), findProduct: find },
     },
     of: (listener) => ({
-      log: failures,
+      failureLog: failures,
       requests,
-      life,
-      limiter: listener === "public" ? limiter : undefined,
+      lifecycle: life,
+      rateLimiter: listener === "public" ? limiter : undefined,
       isPrivate: listener === "admin",
-      tellsTiming: config.serverTiming === "on",
-      notFound: config.cacheNotFound,
+      sendsTiming: config.serverTiming === "on",
+      notFoundPolicy: config.cacheNotFound,
     }),
   };
 }
@@ -310,11 +309,11 @@ function startScheduler(
 function productFinder(
   config: Config,
   platform: Platform | undefined,
-  findStored: ProductSource["find"],
+  findStored: OperationContext["findProduct"],
   writer: Database,
   limiter: ConcurrencyLimiter,
   log: Log,
-): ProductSource["find"] {
+): OperationContext["findProduct"] {
   if (platform === undefined) return findStored;
   const lookup = new ProductLookup({
     findStored,
@@ -330,7 +329,10 @@ function productFinder(
 }
 
 /** Hides the products that shoppers may not see, unless the settings say to serve all. */
-function visibleOnly(visible: Config["visible"], find: ProductSource["find"]): ProductSource["find"] {
+function visibleOnly(
+  visible: Config["visible"],
+  find: OperationContext["findProduct"],
+): OperationContext["findProduct"] {
   if (visible === "all") return find;
   return async (id) => {
     const product = await find(id);

@@ -43,7 +43,7 @@ const guide = read("how-to/monitor-and-alert.md");
 const dashboard = JSON.parse(dashboardText) as Dashboard;
 const rules = (YAML.parse(alertsText) as Rules).groups.flatMap((group) => group.rules);
 
-// Both: what went well, and what gave an error, of answers as of jobs.
+// Successes and errors of both requests and jobs, so that every metric has samples.
 const folder = await temporaryFolder();
 const [PDS_CONFIG] = await writeFiles(folder, {
   "pds.toml": `
@@ -73,7 +73,7 @@ const metrics = await (await fetch(`${service.adminUrl}/metrics`)).text();
 
 type Labels = Readonly<Record<string, string>>;
 
-/** The labels of each sample, by the metric's name. */
+/** The labels of each sample, by metric name. */
 const samples = new Map<string, Labels[]>();
 for (const [, name = "", labels = ""] of metrics.matchAll(/^(\w+)(?:\{(.*)\})? \S+$/gm)) {
   const found = [...labels.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, label, value]) => [label, value]);
@@ -82,7 +82,7 @@ for (const [, name = "", labels = ""] of metrics.matchAll(/^(\w+)(?:\{(.*)\})? \
 
 type Matcher = readonly [label: string, operator: string, value: string];
 
-/** A metric in an expression, with the labels that are asked of it there. */
+/** A metric used in an expression, with the labels that the expression needs. */
 interface Use {
   readonly metric: string;
   readonly labels: readonly string[];
@@ -92,12 +92,15 @@ interface Use {
 const tokens = /\s+|"(?:[^"\\]|\\.)*"|\[[^\]]*\]|\d[\w.]*|[A-Za-z_:][\w:]*|[=!]~|[=!<>]=|./gs;
 const words = new Set(["and", "or", "unless", "bool", "offset", "by", "without", "on", "ignoring"]);
 
-/** The metrics of an expression, told from its functions by what follows them. Grouping stands before what it groups. */
+/**
+ * Finds the metrics in an expression. A function is followed by a parenthesis; grouping precedes
+ * its operand.
+ */
 function usesOf(expression: string): Use[] {
   const rest = (expression.match(tokens) ?? []).filter((token) => token.trim() !== "");
   const take = () => rest.shift() ?? expect.unreachable(`${expression} ends too soon`);
   const uses: Use[] = [];
-  /** The labels by which each open parenthesis is grouped. */
+  /** Grouping labels of each open parenthesis. */
   const open: string[][] = [];
   let grouping: string[] = [];
   const list = (end: string) => {
@@ -114,7 +117,7 @@ function usesOf(expression: string): Use[] {
     else if (token === "by" || token === "on") {
       expect(take()).toBe("(");
       const labels = list(")").filter((label) => label !== ",");
-      // What is matched on stands on both sides: the grouping of each says that it has it.
+      // Both operands group by the labels of `on`, so those are checked there.
       if (token === "by") grouping = labels;
     } else if (/^[A-Za-z_]/.test(token) && !words.has(token) && rest[0] !== "(" && rest[0] !== "by") {
       const inner = rest[0] === "{" ? list("}").slice(1).join("") : "";
@@ -129,7 +132,7 @@ function usesOf(expression: string): Use[] {
   return uses;
 }
 
-/** What Prometheus adds when it scrapes. */
+/** Labels that Prometheus adds when it scrapes. */
 const added = new Set(["job", "instance", "exported_job"]);
 
 function accepts([label, operator, value]: Matcher, labels: Labels): boolean {
@@ -138,7 +141,7 @@ function accepts([label, operator, value]: Matcher, labels: Labels): boolean {
   return new RegExp(`^(?:${value})$`).test(own) === (operator === "=~");
 }
 
-/** Holds an expression against what the service says. */
+/** Checks that the service exports the metrics and labels of an expression. */
 function expectKnown(expression: string): void {
   const uses = usesOf(expression);
   expect(uses, expression).not.toBeEmpty();
@@ -156,7 +159,7 @@ function expectKnown(expression: string): void {
   }
 }
 
-test("a metric is told from functions, labels and words", () => {
+test("metrics are distinguished from functions, labels, and keywords", () => {
   const expression =
     'sum by (a, b) (rate(x_total{c="1",d=~"$d"}[5m] offset 1d)) / on (a) max(y) > 2e3 unless vector(0)';
   expect(usesOf(expression)).toEqual([
@@ -174,16 +177,19 @@ test("a metric is told from functions, labels and words", () => {
 
 const panels = dashboard.panels.filter(({ targets }) => targets !== undefined);
 
-test.each(panels.map((panel) => [panel.title, panel] as const))("the panel %s asks for what there is", (_, panel) => {
-  const datasource = { type: "prometheus", uid: expect.stringMatching(/^\$\{datasource\}$/) };
-  expect(panel.datasource).toEqual(datasource);
-  for (const target of panel.targets ?? []) {
-    expect(target.datasource).toEqual(datasource);
-    expectKnown(target.expr);
-  }
-});
+test.each(panels.map((panel) => [panel.title, panel] as const))(
+  "the panel %s uses existing metrics and labels",
+  (_, panel) => {
+    const datasource = { type: "prometheus", uid: expect.stringMatching(/^\$\{datasource\}$/) };
+    expect(panel.datasource).toEqual(datasource);
+    for (const target of panel.targets ?? []) {
+      expect(target.datasource).toEqual(datasource);
+      expectKnown(target.expr);
+    }
+  },
+);
 
-test("the dashboard's panels do not get into each other's way", () => {
+test("the dashboard's panels do not overlap", () => {
   const { length } = dashboard.panels;
   for (const key of ["id", "title"] as const)
     expect(new Set(dashboard.panels.map((panel) => panel[key])).size).toBe(length);
@@ -194,7 +200,7 @@ test("the dashboard's panels do not get into each other's way", () => {
   expect(new Set(cells).size).toBe(cells.length);
 });
 
-test("the dashboard's variables find data source, scrape jobs and replicas", () => {
+test("the dashboard's variables find data sources, scrape jobs, and replicas", () => {
   const { list } = dashboard.templating;
   expect(list.map(({ name }) => name)).toEqual(["datasource", "job", "instance"]);
   expect(list[0]).toMatchObject({ type: "datasource", query: "prometheus" });
@@ -210,7 +216,7 @@ test("the dashboard's variables find data source, scrape jobs and replicas", () 
 });
 
 test.each(rules.map((rule) => [rule.alert, rule] as const))(
-  "%s asks for what there is, and says what to do",
+  "%s uses existing metrics and labels, and describes what to do",
   (_, rule) => {
     expectKnown(rule.expr);
     expect(rule.for).toMatch(/^\d+m$/);
@@ -231,7 +237,7 @@ test("the guide explains each alert, and scrapes as the expressions need it", ()
   expect(scrape_configs).toMatchObject([{ job_name: "pds", honor_labels: true }]);
 });
 
-test("nothing names a machine", () => {
+test("the files contain no host names", () => {
   for (const text of [dashboardText, alertsText])
     expect(text).not.toMatch(/localhost|\d+\.\d+\.\d+\.\d+|:\/\/|\.example/);
   expect(guide.replaceAll("0.0.0.0", "")).not.toMatch(/localhost|\d+\.\d+\.\d+\.\d+|:\/\//);

@@ -16,7 +16,7 @@ const [open, guarded] = (await Promise.all([serve(environment), serve({ ...envir
 ];
 afterAll(() => Promise.all([open.stop(), guarded.stop()]));
 
-/** Sends a request line and fields as they are, and reads to the end of the connection. */
+/** Sends a request line and headers unchanged, and reads until the connection closes. */
 async function send(base: string, requestLine: string, ...fields: string[]): Promise<WireResponse> {
   const { hostname, port } = new URL(base);
   const closed = Promise.withResolvers<void>();
@@ -49,7 +49,7 @@ describe("the admin listener without a token", () => {
     ["127.3.2.1:80", 200],
     ["[::1]", 200],
     ["[::1]:3001", 200],
-    // Names of others, also such as look like this machine.
+    // Foreign names, including some that resemble local ones.
     ["rebound.example:3001", 421],
     ["localhost.example", 421],
     ["127.0.0.1.example", 421],
@@ -60,11 +60,11 @@ describe("the admin listener without a token", () => {
     ["0.0.0.0", 421],
     ["[::]", 421],
     ["[::ffff:127.0.0.1]", 421],
-    // What a URL parser takes for 127.0.0.1; a browser sends it in full.
+    // A URL parser reads these as 127.0.0.1; browsers send the full form.
     ["127.1", 421],
     ["0x7f.0.0.1", 421],
     ["2130706433", 421],
-    // What is no host at all.
+    // Invalid hosts.
     ["a{b.evil.example", 400],
     ["127.0.0.1, evil", 400],
     ["127.0.0.1,127.0.0.1", 400],
@@ -86,7 +86,7 @@ describe("the admin listener without a token", () => {
     ["127.0.0.256", 400],
     ["lôcalhost", 400],
     ["", 400],
-  ])("answers to the host %p with %i, and without a stack", async (host, status) => {
+  ])("responds to the host %p with %i and without a stack trace", async (host, status) => {
     for (const path of guardedPaths) {
       for (const accept of accepts) {
         const answer = await send(open.adminUrl, `GET ${path} HTTP/1.1`, `Host: ${host}`, accept);
@@ -97,7 +97,7 @@ describe("the admin listener without a token", () => {
         }
       }
     }
-    // The probes are open to all.
+    // Probes are open to every host.
     expect((await send(open.adminUrl, "GET /readyz HTTP/1.1", `Host: ${host}`)).status).toBe(200);
   });
 
@@ -110,12 +110,12 @@ describe("the admin listener without a token", () => {
     ["its own address and no host", "GET http://localhost/ HTTP/1.0", [], 400],
     ["its own address and host", "GET http://localhost/ HTTP/1.1", ["Host: localhost"], 200],
     ["its host forwarded", "GET / HTTP/1.1", ["Host: evil.example", "X-Forwarded-Host: localhost"], 421],
-  ])("answers a request with %s with the right status", async (_, requestLine, fields, status) => {
+  ])("responds to a request with %s with the right status", async (_, requestLine, fields, status) => {
     expect((await send(open.adminUrl, requestLine, ...fields)).status).toBe(status);
   });
 
-  test("logs no stack of a bad host", async () => {
-    // A service of its own: only so many failures a second are logged.
+  test("logs an invalid host without a stack trace", async () => {
+    // A separate service, because only some failures per second are logged.
     await using service = await serve(environment);
     const response = await send(service.adminUrl, "GET / HTTP/1.1", "Host: localhost:99999");
     const reference = response.headers.get("x-request-id") ?? "";
@@ -129,7 +129,7 @@ describe("the admin listener without a token", () => {
   });
 });
 
-test("the admin listener with a token answers to any host, and refuses what is none", async () => {
+test("the admin listener with a token accepts any valid host", async () => {
   const authorization = `Authorization: Bearer ${token}`;
   for (const [host, status] of [
     ["pds.internal.example", 200],
@@ -144,7 +144,7 @@ test("the admin listener with a token answers to any host, and refuses what is n
   }
 });
 
-test("nothing of the admin listener may be read by other sites' pages, or kept by shared caches", async () => {
+test("responses of the admin listener are hidden from other sites and shared caches", async () => {
   const requests: [base: string, method: string, path: string, status: number, headers?: Record<string, string>][] = [
     [open.adminUrl, "GET", "/", 200],
     [open.adminUrl, "GET", "/metrics", 200],
@@ -175,14 +175,14 @@ test("nothing of the admin listener may be read by other sites' pages, or kept b
     expect(answer.headers.get("cache-control") ?? "no-store").not.toMatch(/public|max-age/);
     if (method === "OPTIONS") expect(answer.headers.get("allow")).toBe("GET, HEAD, OPTIONS");
   }
-  // The public listener still lets everyone read.
+  // The public listener allows every origin.
   for (const path of ["/readyz", "/nothing"]) {
     expect((await open.get(path)).headers.get("access-control-allow-origin")).toBe("*");
   }
 });
 
 test.each(["a{b.evil.example", "localhost:99999", "[::1", "a, b", ""])(
-  "the public listener answers the same to the host %p",
+  "the public listener accepts the host %p",
   async (host) => {
     for (const path of ["/example?variant=1", "/api/v1/histories", "/docs", "/readyz"]) {
       const answer = await send(open.url, `GET ${path} HTTP/1.1`, `Host: ${host}`);

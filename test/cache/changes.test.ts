@@ -11,7 +11,7 @@ import { writeFeed } from "../support/feed.ts";
 import { createStore, type Environment, isCampaign, pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { environmentOf, readAnswers, shop, startPlatform } from "../support/platform.ts";
 
-/** A change is in every replica's answers so long after it was made. */
+/** Every replica serves a change within this time. */
 const withinMs = 1000;
 
 const folder = await temporaryFolder();
@@ -26,7 +26,7 @@ const columns = {
   pzchoices: ["choice_type", "choice_status", "choice_display_seq", "choice_value"],
 } as const;
 
-/** A feed's rows; each as its columns' values with blanks between, as a test writes them. */
+/** The rows of a feed; the values of a row are separated by spaces. */
 interface Feed {
   readonly pzlines: readonly string[];
   readonly pzstyles: readonly string[];
@@ -35,7 +35,7 @@ interface Feed {
 
 const lists = ["pzlines", "pzstyles", "pzchoices"] as const;
 
-/** What a SKU offers by a feed. */
+/** The expected personalization of a SKU. */
 function expectedOf(feed: Feed, sku: string): string {
   const rowsOf = (list: (typeof lists)[number]) =>
     feed[list].map((row) => Object.fromEntries(row.split(" ").map((value, index) => [columns[list][index], value])));
@@ -50,7 +50,7 @@ function expectedOf(feed: Feed, sku: string): string {
 interface Seen {
   readonly status: number;
   readonly body: string;
-  /** "hit" or "miss"; of what there is not neither is told. */
+  /** "hit" or "miss"; undefined for a missing object. */
   readonly from: string | undefined;
 }
 
@@ -97,7 +97,10 @@ async function createWorld(engine: "sqlite" | "postgres") {
           new Map(await Promise.all(paths.map(async (path) => [path, await see(service, path)] as const))),
       ),
     );
-  /** Waits until both have seen every change so far: they see them in their order, and this is one more. @throws Error when it takes too long */
+  /**
+   * Makes one more change and waits until both replicas have it, and so all before it.
+   * @throws Error after a timeout
+   */
   const settle = async () => {
     const [id, title] = [999_999, `Settled ${files++}`];
     const row = { id, document: toJson(toProduct(id, { title })), tag: title, updated_at: "" };
@@ -105,7 +108,7 @@ async function createWorld(engine: "sqlite" | "postgres") {
     await sql`INSERT INTO product ${sql(row)} ON CONFLICT (id) DO UPDATE SET document = excluded.document, tag = excluded.tag`;
     await changed(`${id}`, ({ body }) => body === productBody(id, title));
   };
-  /** Has all of them in the memory of both. */
+  /** Fills the caches of both replicas. */
   const warm = async (...paths: string[]) => {
     await settle();
     await seeAll(paths);
@@ -115,7 +118,7 @@ async function createWorld(engine: "sqlite" | "postgres") {
       }
     }
   };
-  /** Waits until an answer is another one in both replicas. @throws Error when it is not soon enough */
+  /** Waits until both replicas serve a new response. @throws Error after a timeout */
   const changed = async (path: string, isNew: (seen: Seen) => boolean) => {
     const begunMs = performance.now();
     for (const service of services) {
@@ -126,7 +129,7 @@ async function createWorld(engine: "sqlite" | "postgres") {
     }
   };
   const bodyOf = async (path: string) => (await see(services[0] as (typeof services)[number], path)).body;
-  /** Each of the SKUs by a feed, found anew in both; or still from memory. */
+  /** Expects the personalization of a feed in both replicas, reloaded or still cached. */
   const expectSkus = async (feed: Feed, skus: readonly string[], from: "hit" | "miss") => {
     for (const seen of await seeAll(skus.map((sku) => `pz/${sku}`))) {
       for (const sku of skus) {
@@ -201,8 +204,8 @@ for (const [engine, world] of [
 ] as const) {
   const { sql, run, importProducts, importFeed, seeAll, warm, changed, settle, bodyOf, expectSkus } = world;
 
-  describe(`on ${engine}, what changes in the store is soon in the answers of all replicas, and nothing else is forgotten`, () => {
-    test("when products are imported, or written by a plain statement", async () => {
+  describe(`on ${engine}, all replicas soon serve a change, and keep everything else cached`, () => {
+    test("when products are imported, or changed by SQL", async () => {
       await importProducts({ 1: "Same", 2: "Old", 3: "Gone", 5: "Same" });
       await importFeed(before);
       await warm("1", "2", "3", "4", "5", "pz/KEPT");
@@ -242,7 +245,7 @@ for (const [engine, world] of [
       await expectSkus(before, untouched, "hit");
     });
 
-    test("when rows of the same display sequence change places", async () => {
+    test("when rows with equal display sequences swap places", async () => {
       const tied: Feed = {
         pzlines: [...before.pzlines, "TIED S-KEPT 1 A", "TIED S-LINE 1 A", "GROUP S-T 1 A"],
         pzstyles: [...before.pzstyles, "S-T A 1 G-T t"],
@@ -270,12 +273,12 @@ for (const [engine, world] of [
       const other: Feed = { pzlines: ["ELSEWHERE S 1 A", "KEPT S 1 A"], pzstyles: ["S A 1 G other"], pzchoices: [] };
       await importFeed(other, "other");
       await changed("pz/ELSEWHERE", ({ body }) => body === expectedOf(other, "ELSEWHERE"));
-      // The service's own brand comes first.
+      // The configured brand takes precedence.
       await expectSkus(before, ["KEPT"], "miss");
       expect((await seeAll(["1"])).map((seen) => seen.get("1")?.from)).toEqual(["hit", "hit"]);
     });
 
-    test("when a transaction is rolled back nothing is", async () => {
+    test("except when a transaction is rolled back", async () => {
       await warm("1", "2", "pz/KEPT");
       const count = async () => (await sql`SELECT CAST(count(*) AS INTEGER) AS count FROM change`)[0].count;
       const rows = await count();
@@ -291,7 +294,7 @@ for (const [engine, world] of [
       expect(await count()).toBe(rows);
     });
 
-    test("when a run ends, in the histories", async () => {
+    test("when a run ends", async () => {
       const newest = (service: (typeof world.services)[number]) =>
         service
           .get("/api/v1/histories")
@@ -354,14 +357,14 @@ for (const [engine, world] of [
         await late;
         await changed("1", ({ body }) => body === productBody(1, "Late"));
 
-        // One that has its number already lets nobody overtake it.
+        // A change with a number blocks later ones until it commits.
         await warm("1", "2");
         let second: Promise<unknown> = Promise.resolve();
         await early.begin(async (transaction) => {
           await write(transaction, 1, "First");
           await transaction`SET CONSTRAINTS ALL IMMEDIATE`;
           second = write(sql, 2, "Second").execute();
-          // Time enough for it to be seen, could it end.
+          // Long enough for the second change to appear, if it could commit.
           await Bun.sleep(500);
           expect(await bodyOf("2")).toBe(productBody(2, "Soon"));
         });
@@ -371,7 +374,7 @@ for (const [engine, world] of [
       });
     }
 
-    test("except that everything is when there were more changes than are kept, or the store is an earlier one", async () => {
+    test("but clear the cache after too many changes, or when the store was restored", async () => {
       const paths = ["1", "pz/KEPT", "pz/LINE"];
       const skipTo = (id: number) =>
         engine === "postgres"
@@ -393,7 +396,7 @@ for (const [engine, world] of [
       };
       await warm(...paths);
       const last = await lastId();
-      // As many as are kept come in one go: by number all but the last one have come and gone.
+      // The numbers skip ahead, as if all other changes had been deleted already.
       await skipTo(last + keptChanges - 1);
       await sql`INSERT INTO change (noun, scope) VALUES ('product', '77')`;
       expect(await lastId()).toBe(last + keptChanges);
@@ -419,7 +422,7 @@ const mark = fc.constantFrom("A", "I");
 const some = <Value>(value: fc.Arbitrary<Value>, key: (value: Value) => string, maxLength: number) =>
   fc.uniqueArray(value, { selector: key, maxLength });
 
-/** Few SKUs, styles and groups, so that they are shared; an island has names of its own. */
+/** Few SKUs, styles, and groups, so that rows share them. Islands share no names. */
 const island = fc.record({
   lines: some(fc.tuple(fc.nat(3), fc.nat(3), sequence, mark), ([sku, style]) => `${sku} ${style}`, 6),
   styles: some(fc.tuple(fc.nat(3), mark, sequence, fc.nat(2)), ([style, , place]) => `${style} ${place}`, 6),
@@ -427,13 +430,13 @@ const island = fc.record({
 });
 type Island = typeof island extends fc.Arbitrary<infer Value> ? Value : never;
 
-/** An island, and what becomes of it: often the same but for a list. */
+/** An island before and after an import, which often differ in one list only. */
 const islands = fc
   .tuple(island, island, fc.subarray(["lines", "styles", "choices"] as const, { maxLength: 2 }))
   .map(([from, other, lists]): readonly [Island, Island] => {
     const to: Island = { ...from };
     for (const list of lists) {
-      // Rows change, come and go: those with another's key take its place.
+      // Rows change, appear, and disappear; a row with an existing key replaces it.
       const rows = new Map<string, Island[typeof list][number]>();
       const keyOf = (row: readonly (string | number)[]) =>
         list === "lines" ? `${row[0]} ${row[1]}` : list === "styles" ? `${row[0]} ${row[2]}` : `${row[0]} ${row[3]}`;
@@ -457,13 +460,13 @@ function toFeed(parts: readonly Island[]): Feed {
   return feed;
 }
 
-describe("of any feed and the next one", () => {
-  test("exactly the SKUs whose answers differ are found anew, and so they are after the way back", async () => {
+describe("after any import", () => {
+  test("exactly the SKUs whose responses differ are reloaded, also after a rollback", async () => {
     const { importFeed, run, warm, changed, seeAll } = await createWorld("sqlite");
     let round = 0;
     await fc.assert(
       fc.asyncProperty(fc.array(islands, { minLength: 60, maxLength: 60 }), async (parts) => {
-        // The last thing that each feed has differs, so that it can be told when it has come.
+        // The last row of each feed differs, which shows when an import has arrived.
         const end = (feed: Feed) => ({ ...feed, pzchoices: [...feed.pzchoices, `G-END A 2 End-${round++}`] });
         const from = end(toFeed(parts.map(([each]) => each)));
         const to = end(toFeed(parts.map(([, each]) => each)));
@@ -475,7 +478,7 @@ describe("of any feed and the next one", () => {
               const { body, from } = seen.get(`pz/${sku}`) as Seen;
               const right = expectedOf(is, sku);
               expect([sku, body]).toEqual([sku, right]);
-              // Where places in the feed decide about the order, every import is a change.
+              // If positions in the feed determine the order, every import is a change.
               const isSame = right === expectedOf(was, sku) && !isTied(right);
               if (!isSame || !isEmpty(right)) expect([sku, from]).toEqual([sku, isSame ? "hit" : "miss"]);
             }
@@ -495,10 +498,10 @@ describe("of any feed and the next one", () => {
   });
 });
 
-/** Whether an answer offers nothing: such a one is kept for ten seconds only, whatever changes, and these may end at any moment. */
+/** Empty responses expire after ten seconds, so their cache status is not predictable. */
 const isEmpty = (body: string) => body === JSON.stringify({ pzlines: [], pzstyles: [], pzchoices: [] });
 
-/** Whether rows of an answer have the same sequence. */
+/** Whether rows of a response have equal display sequences. */
 function isTied(body: string): boolean {
   const { pzlines, pzchoices } = JSON.parse(body) as Personalization;
   const sequences = [
@@ -508,7 +511,7 @@ function isTied(body: string): boolean {
   return new Set(sequences).size < sequences.length;
 }
 
-describe("the difference of two tables of fingerprints", () => {
+describe("the difference between two fingerprint tables", () => {
   const tableOf = (entries: ReadonlyMap<string, number>) => {
     const table = new HashTable(1);
     for (const [name, value] of entries) {
@@ -521,7 +524,7 @@ describe("the difference of two tables of fingerprints", () => {
     .array(fc.tuple(fc.nat(40), fc.integer({ min: -2, max: 2 })), { maxLength: 60 })
     .map((pairs) => new Map(pairs.map(([name, value]) => [`SKU-${name}`, value])));
 
-  test("is what is in one of them only, or with another value", async () => {
+  test("is every key that is in one table only or has another value", async () => {
     await fc.assert(
       fc.asyncProperty(
         someEntries,
@@ -539,7 +542,7 @@ describe("the difference of two tables of fingerprints", () => {
     );
   });
 
-  test("of many is whole, also where a table has grown", async () => {
+  test("is complete for many keys, also if a table has grown", async () => {
     const numbered = (from: number, to: number, value: number) =>
       Array.from({ length: to - from }, (_, index) => [`SKU-${from + index}`, value] as const);
     const one = new Map([...numbered(0, 5000, 1)]);
@@ -550,7 +553,7 @@ describe("the difference of two tables of fingerprints", () => {
     expect(found).toHaveLength(expected.length);
   });
 
-  test("is told by numbers that a name's own fingerprint is among", () => {
+  test("uses the same fingerprints as names", () => {
     for (const name of ["", "A/B é+", "x".repeat(300)]) {
       const { high, low } = new Hash().reset().add(name).take();
       expect(fingerprintOf(name)).toBe(toFingerprint(high, low));

@@ -26,18 +26,18 @@ afterAll(() => service.stop());
 const large = ["/api/v1/products/7", "/api/v1/products/8", "/api/v1/products/pz/MUG", "/openapi.json", "/docs"];
 const decoders = { br: brotliDecompressSync, zstd: zstdDecompressSync, gzip: gunzipSync };
 
-/** An answer as it is sent. */
+/** The response without decompression. */
 async function ask(path: string, accepted: string) {
   const response = await service.get(path, { headers: { "Accept-Encoding": accepted }, decompress: false });
   return { headers: response.headers, coding: response.headers.get("content-encoding"), body: await response.bytes() };
 }
 
-describe("an answer", () => {
-  test.each(large)("%s is smaller in each coding, and decoded the same as without", async (path) => {
+describe("a response", () => {
+  test.each(large)("%s is smaller in each encoding, and decodes to the same body", async (path) => {
     const plain = await ask(path, "identity");
     expect(plain.coding).toBeNull();
     expect(plain.body.length).toBeGreaterThan(1024);
-    // Made by the first one, and remembered for the second.
+    // The first pass compresses, the second uses the kept bodies.
     for (const coding of ["br", "zstd", "gzip", "br", "zstd", "gzip"] as const) {
       const { headers, coding: used, body } = await ask(path, coding);
       expect(used).toBe(coding);
@@ -48,7 +48,7 @@ describe("an answer", () => {
     }
   });
 
-  test("in a coding that many ask for at once for the first time is whole for each of them", async () => {
+  test("is complete for concurrent first requests in an encoding", async () => {
     const path = "/docs/style.css";
     const bodies = await Promise.all(Array.from({ length: 20 }, async () => (await ask(path, "br")).body));
     const plain = (await ask(path, "identity")).body;
@@ -56,7 +56,7 @@ describe("an answer", () => {
   });
 
   test.each(["/api/v1/products/pz/NOPE", "/api/v1/histories", "/livez", "/readyz", "/nowhere", "/api/v1/products/9"])(
-    "%s, which fits into a packet, is left as it is",
+    "%s fits into one packet and is not compressed",
     async (path) => {
       const { coding, body } = await ask(path, "br, gzip, *");
       expect(coding).toBeNull();
@@ -65,7 +65,7 @@ describe("an answer", () => {
     },
   );
 
-  test("says that it depends on what is accepted wherever it does, whichever coding it has", async () => {
+  test("has Vary in every encoding if it may be compressed", async () => {
     for (const path of [...large, "/api/v1/products/pz/NOPE"]) {
       for (const accepted of ["identity", "br", "zstd", "gzip", "", "nonsense"]) {
         expect((await ask(path, accepted)).headers.get("vary")).toBe("Accept-Encoding");
@@ -73,7 +73,7 @@ describe("an answer", () => {
     }
   });
 
-  test("without Accept-Encoding goes as it is", async () => {
+  test("is not compressed without Accept-Encoding", async () => {
     const socket = Promise.withResolvers<string>();
     let said = "";
     const { hostname, port } = new URL(service.url);
@@ -93,7 +93,7 @@ describe("an answer", () => {
   });
 });
 
-describe("what is accepted", () => {
+describe("Accept-Encoding", () => {
   const browser = "gzip, deflate, br, zstd";
   const cases: [accepted: string | null, coding: string][] = [
     [null, "identity"],
@@ -124,7 +124,7 @@ describe("what is accepted", () => {
     ["identity;q=0.5, gzip;q=0.5", "gzip"],
     ["identity;q=0, gzip;q=0.1", "gzip"],
     ["identity;q=0, *", "br"],
-    // Nothing that there is would do: the body as it is may still be of use.
+    // No encoding is acceptable, but the plain body may still be of use.
     ["identity;q=0", "identity"],
     ["identity;q=0, *;q=0", "identity"],
     ["deflate, compress", "identity"],
@@ -144,12 +144,12 @@ describe("what is accepted", () => {
   ];
   test.each(cases)("%j gives %s", (accepted, coding) => {
     expect<string>(chooseEncoding(accepted)).toBe(coding);
-    // Remembered it is the same.
+    // The second call uses the parsed value.
     expect<string>(chooseEncoding(accepted)).toBe(coding);
   });
 
   test.each(cases.filter(([accepted]) => accepted !== null && !accepted.startsWith("\t")))(
-    "%j gives %s, as it is sent too",
+    "%j gives %s over HTTP, too",
     async (accepted, coding) => {
       expect((await ask("/api/v1/products/7", accepted ?? "")).coding ?? "identity").toBe(coding);
     },
@@ -157,11 +157,11 @@ describe("what is accepted", () => {
 
   interface Offer {
     readonly name: string;
-    /** Thousandths, or undefined for none given. */
+    /** Thousandths; undefined if not given. */
     readonly quality: number | undefined;
   }
 
-  /** RFC 9110, 12.5.3, for a server that likes br best, and compresses unless it is asked not to. */
+  /** RFC 9110, 12.5.3, for a server that prefers br and compresses by default. */
   function reference(offers: readonly Offer[]): string {
     const given = (name: string) => offers.find((offer) => offer.name === name);
     const qualityOf = (name: string) => {
@@ -175,7 +175,7 @@ describe("what is accepted", () => {
     return acceptable.find((name) => qualityOf(name) === most) ?? "";
   }
 
-  test("is weighed as the standard says", () => {
+  test("is evaluated as RFC 9110 says", () => {
     const names = fc.constantFrom("br", "zstd", "gzip", "identity", "*", "deflate", "nonsense");
     const quality = fc.option(fc.oneof(fc.integer({ min: 0, max: 1000 }), fc.constantFrom(0, 500, 1000)), {
       nil: undefined,
@@ -197,7 +197,7 @@ describe("what is accepted", () => {
     );
   });
 
-  test("may be anything at all", () => {
+  test("may be any text", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 300 }), (text) => {
         expect(["br", "zstd", "gzip", "identity"]).toContain(chooseEncoding(text));

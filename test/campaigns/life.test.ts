@@ -114,7 +114,7 @@ describe("the probes", () => {
     const { url, drop } = await createPostgresDatabase();
     await using service = await serve({ DATABASE_URL: url });
     await drop();
-    await until("the loss is noticed", async () => (await sumOf(service, "pds_store_lost")) === 1);
+    await until("the loss is noticed", async () => (await sumOf(service, "pds_store_unreachable")) === 1);
     const { status, body } = await readinessOf(service.url);
     const database = "cannot be reached; only cached responses are served";
     expect([status, body]).toMatchObject([200, { status: "degraded", checks: { service: "ok", database } }]);
@@ -182,7 +182,7 @@ describe("a stop", () => {
       const platform = { SHOPIFY_API_URL: `${slow.url.origin}/${ms}`, SHOPIFY_ACCESS_TOKEN: "shpat_stand-in" };
       await using service = await startService({ ...store, ...platform });
       const asked = fetch(`${service.url}/api/v1/products/77`);
-      await until("it is asked", async () => (await sumOf(service, "pds_gate_inside", 'gate="platform"')) === 1);
+      await until("it is asked", async () => (await sumOf(service, "pds_limiter_active", 'limiter="platform"')) === 1);
       const ending = service.end("SIGTERM");
       const response = await asked;
       expect(response.status).toBe(503);
@@ -254,7 +254,7 @@ describe("another process on the same port", () => {
     for (const more of [{}, { REUSE_PORT: "on" }]) {
       const second = await pds(["serve"], { ...store, PORT: port, ADMIN_PORT: "0", DRAIN_SECONDS: "0", ...more });
       expect(second.code).toBe(1);
-      expect(second.stderr).toMatch(new RegExp(`pds: cannot listen on \\S+ port ${port}: .*PORT and ADMIN_PORT`));
+      expect(second.stderr).toMatch(new RegExp(`pds: cannot listen on \\S+ port ${port}: .*PORT or ADMIN_PORT`));
       expect(second.stdout).toBe("");
     }
     const { port: adminPort } = new URL(service.adminUrl);
@@ -361,7 +361,7 @@ describe("workers", () => {
       expect(await answersOf(service, route)).toBe(count);
     }
     // Each has asked the store for itself: one process alone would have asked once.
-    expect(await sumOf(service, "pds_memory_entries")).toBe(9);
+    expect(await sumOf(service, "pds_cache_entries")).toBe(9);
     expect(await sumOf(service, "pds_process_resident_memory_bytes")).toBeGreaterThan(3 * 20 * 2 ** 20);
 
     const load = underLoad({ url: service.url, paths, connections }, 0);

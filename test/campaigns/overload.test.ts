@@ -203,7 +203,7 @@ describe("a crowd", () => {
     const before = await measure(service);
     const unlock = await lockRows();
     const { answers, done } = crowd(service, () => "/api/v1/products/pz/SKU-2999");
-    const all = 'pds_memory_answers_total{from="collapsed"}';
+    const all = 'pds_cache_responses_total{result="collapsed"}';
     await until("all wait", async () => (await measure(service))(all) - before(all) === crowdSize - 1, 5000);
     await unlock();
     await done;
@@ -211,9 +211,9 @@ describe("a crowd", () => {
     expect(new Set(answers.map(({ body }) => body)).size).toBe(1);
     const after = await measure(service);
     const counts = [
-      'pds_gate_calls_total{gate="store"}',
-      'pds_memory_answers_total{from="miss"}',
-      'pds_gate_refused_total{gate="store"}',
+      'pds_limiter_calls_total{limiter="store"}',
+      'pds_cache_responses_total{result="miss"}',
+      'pds_limiter_rejected_total{limiter="store"}',
     ];
     expect(counts.map((name) => after(name) - before(name))).toEqual([1, 1, 0]);
   });
@@ -234,18 +234,20 @@ describe("a crowd", () => {
     expect(new Set(meanwhile.map(({ status }) => status))).toEqual(new Set([200]));
     expectAtOnce(meanwhile);
     const during = await measure(service);
-    expect([during('pds_gate_inside{gate="store"}'), during('pds_gate_waiting{gate="store"}')]).toEqual([5, 1000]);
+    expect([during('pds_limiter_active{limiter="store"}'), during('pds_limiter_queued{limiter="store"}')]).toEqual([
+      5, 1000,
+    ]);
     await unlock();
     await done;
     expect(answers.slice(refused).every(({ status }) => status === 200)).toBe(true);
     const after = await measure(service);
-    expect(after('pds_gate_refused_total{gate="store"}') - before('pds_gate_refused_total{gate="store"}')).toBe(
-      refused,
-    );
-    expect(after('pds_memory_answers_total{from="hit"}') - before('pds_memory_answers_total{from="hit"}')).toBe(
+    expect(
+      after('pds_limiter_rejected_total{limiter="store"}') - before('pds_limiter_rejected_total{limiter="store"}'),
+    ).toBe(refused);
+    expect(after('pds_cache_responses_total{result="hit"}') - before('pds_cache_responses_total{result="hit"}')).toBe(
       hot.length,
     );
-    expect(after("pds_memory_load_failures_total") - before("pds_memory_load_failures_total")).toBe(refused);
+    expect(after("pds_cache_load_failures_total") - before("pds_cache_load_failures_total")).toBe(refused);
     const megabytes =
       (after("pds_process_resident_memory_bytes") - before("pds_process_resident_memory_bytes")) / 2 ** 20;
     expect(megabytes).toBeLessThan(100);
@@ -289,7 +291,7 @@ describe("a PostgreSQL", () => {
         const [ready, alive, metric] = await soon(
           Promise.all([service.get("/readyz"), service.get("/livez"), measure(service)]),
         );
-        expect([ready.status, alive.status, metric("pds_store_lost")]).toEqual([200, 200, 1]);
+        expect([ready.status, alive.status, metric("pds_store_unreachable")]).toEqual([200, 200, 1]);
         expect(await ready.json()).toMatchObject({ status: "degraded", checks: { service: "ok" } });
         await Bun.sleep(stoppedMs + awayMs - performance.now());
       } finally {
@@ -332,7 +334,7 @@ describe("a PostgreSQL", () => {
         given.hot.filter(isBack).map(() => null),
       );
       expect((await service.get("/readyz")).status).toBe(200);
-      expect((await measure(service))("pds_store_lost")).toBe(0);
+      expect((await measure(service))("pds_store_unreachable")).toBe(0);
     },
     40_000,
   );
@@ -361,7 +363,7 @@ describe("an embedded store that somebody else writes for long", () => {
     expect(given.filter(({ status }) => status !== 200)).toEqual([]);
     expectAtOnce(given);
     expect(isAnswered).toBe(false);
-    expect((await measure(service))("pds_store_lost")).toBe(0);
+    expect((await measure(service))("pds_store_unreachable")).toBe(0);
     await sql`ROLLBACK`;
     expect(await lookup).toMatchObject({ status: 200, body: expect.stringContaining(`{"product":{"id":${id},`) });
   });
@@ -396,9 +398,14 @@ describe("a platform that hangs", () => {
       expect([status, Number(headers.get("retry-after")) > 0]).toEqual([503, true]);
     }
     const during = await measure(service);
-    expect([during('pds_gate_inside{gate="platform"}'), during('pds_gate_waiting{gate="platform"}')]).toEqual([8, 100]);
-    expect(during('pds_gate_calls_total{gate="platform"}') - before('pds_gate_calls_total{gate="platform"}')).toBe(8);
-    expect(during('pds_gate_refused_total{gate="platform"}')).toBeGreaterThan(80);
+    expect([
+      during('pds_limiter_active{limiter="platform"}'),
+      during('pds_limiter_queued{limiter="platform"}'),
+    ]).toEqual([8, 100]);
+    expect(
+      during('pds_limiter_calls_total{limiter="platform"}') - before('pds_limiter_calls_total{limiter="platform"}'),
+    ).toBe(8);
+    expect(during('pds_limiter_rejected_total{limiter="platform"}')).toBeGreaterThan(80);
     expect(asked(platform)).toBe(8);
     const given: Given[] = [];
     for (const [index, path] of hotSkus.entries()) {

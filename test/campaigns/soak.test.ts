@@ -124,9 +124,9 @@ describe.if(canSeeProcesses)(`${seconds} seconds of full load on ${productCount}
       const metrics = await (await fetch(`${service.adminUrl}/metrics`)).text();
       const metric = (name: string) => Number(metrics.match(new RegExp(`^${name} (\\S+)$`, "m"))?.[1]);
       // It was full, and what had changed was forgotten: else this would say little.
-      expect(metric("pds_memory_bytes")).toBeWithin(megabytes * 2 ** 20 * 0.8, megabytes * 2 ** 20 + 1);
-      expect(metric('pds_memory_removed_total{why="evicted"}')).toBeGreaterThan(0);
-      expect(metric('pds_memory_removed_total{why="changed"}')).toBeGreaterThan(0);
+      expect(metric("pds_cache_bytes")).toBeWithin(megabytes * 2 ** 20 * 0.8, megabytes * 2 ** 20 + 1);
+      expect(metric('pds_cache_removed_total{reason="evicted"}')).toBeGreaterThan(0);
+      expect(metric('pds_cache_removed_total{reason="invalidated"}')).toBeGreaterThan(0);
 
       // The load is gone, and with it its connections.
       await Bun.sleep(200);

@@ -65,7 +65,7 @@ describe.each([
       findStored: (id) => findProduct(database, id),
       writer: database,
       platform,
-      limiter: new ConcurrencyLimiter({ name: "test", inside: 1, waiting: 1, patienceMs: 5000, refusal: "No." }),
+      limiter: new ConcurrencyLimiter({ name: "test", maxActive: 1, maxQueued: 1, timeoutMs: 5000, rejection: "No." }),
       log,
       perMinute: 10,
       maxAgeS: 60,

@@ -455,7 +455,7 @@ describe("a secret", () => {
       expect(answers.map(({ status }) => status)).toEqual([503, 200, 503, 503, 200, 503]);
       const texts = await Promise.all(answers.map((answer) => answer.text()));
       await service.stop();
-      expect(service.log()).toContain("the store is lost");
+      expect(service.log()).toContain("the store is unreachable");
       expect(service.log() + texts.join()).not.toContain(secret);
     });
   });

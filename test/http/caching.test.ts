@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, spyOn, test } from "bun:test";
-import { Content, Template } from "../../src/cache/response.ts";
-import { type CacheNamespace, lifetimeOf, ResponseCache } from "../../src/cache/response-cache.ts";
+import { type CacheNamespace, invalidatedLifetime } from "../../src/cache/namespace.ts";
+import { HeaderTemplate, ResponseBody } from "../../src/cache/response.ts";
+import { ResponseCache } from "../../src/cache/response-cache.ts";
 import { toJson } from "../../src/json.ts";
 import { parseCachePolicy } from "../../src/model/cache-policy.ts";
 import { toProduct } from "../support/catalog.ts";
@@ -47,7 +48,7 @@ async function importAll(environment: Record<string, string>, of: readonly [stri
   }
 }
 
-/** Starts them, and stops them after the test file. */
+/** Starts services and stops them after the tests. */
 async function serveAll(...environments: readonly Record<string, string>[]): Promise<RunningService[]> {
   const services = await Promise.all(environments.map((environment) => serve(environment)));
   afterAll(() => Promise.all(services.map((service) => service.stop())));
@@ -58,16 +59,16 @@ const headersOf = async (service: RunningService, path: string, headers: Record<
   (await service.get(path, { headers })).headers;
 const hashTag = async (service: RunningService, path: string) => (await headersOf(service, path)).get("etag") ?? "";
 
-/** An answer may be read by any page, and is nothing that a browser may run or show. */
+/** Any page may read a response, but no browser may execute or frame it. */
 function expectCommon(response: Response): void {
   const { headers } = response;
   expect(headers.get("access-control-allow-origin")).toBe("*");
   const exposed = (headers.get("access-control-expose-headers") ?? "").split(", ");
   expect(exposed).toEqual(expect.arrayContaining(["X-Request-Id", "Retry-After", "ETag", "Age", "Cache-Status"]));
-  if (headers.has("content-type")) expectNeverRun(response);
+  if (headers.has("content-type")) expectNotExecutable(response);
 }
 
-function expectNeverRun({ headers }: Response): void {
+function expectNotExecutable({ headers }: Response): void {
   expect(headers.get("x-content-type-options")).toBe("nosniff");
   expect(headers.get("content-security-policy")).toMatch(/^default-src 'none';.*frame-ancestors 'none'/);
 }
@@ -75,7 +76,7 @@ function expectNeverRun({ headers }: Response): void {
 async function worldOn(engine: Engine) {
   const environment = { DATABASE_URL: await createStore(engine), SHOP_DOMAIN: "shop.example", BRAND: "acme" };
   await importAll(environment, [products, feed]);
-  const [service, replica, otherShop, forgetful] = (await serveAll(
+  const [service, replica, otherShop, uncached] = (await serveAll(
     environment,
     environment,
     {
@@ -88,17 +89,17 @@ async function worldOn(engine: Engine) {
     },
     { ...environment, MEMORY_MEGABYTES: "0" },
   )) as [RunningService, RunningService, RunningService, RunningService];
-  return { environment, service, replica, otherShop, forgetful };
+  return { environment, service, replica, otherShop, uncached };
 }
 
 const worlds = { sqlite: worldOn("sqlite"), postgres: worldOn("postgres") };
 
 for (const engine of engines) {
-  const { environment, service, replica, otherShop, forgetful } = await worlds[engine];
+  const { environment, service, replica, otherShop, uncached } = await worlds[engine];
 
   describe(`on ${engine}, an entity tag`, () => {
     test.each(casesFor(engine, conditional))(
-      "of %s is weak, and the same for every coding and method",
+      "of %s is weak, and the same for every encoding and method",
       async (path) => {
         const tag = await hashTag(service, path);
         expect(tag).toMatch(/^W\/"[\w.+/=-]{8,}"$/);
@@ -109,22 +110,22 @@ for (const engine of engines) {
       },
     );
 
-    test("is the same on another replica, without memory, and after a restart", async () => {
+    test("is the same on another replica, without a cache, and after a restart", async () => {
       await using restarted = await serve(environment);
       for (const path of conditional) {
         const tag = await hashTag(service, path);
-        for (const other of [replica, forgetful, restarted]) expect(await hashTag(other, path)).toBe(tag);
+        for (const other of [replica, uncached, restarted]) expect(await hashTag(other, path)).toBe(tag);
       }
     });
 
-    test("of a product is another for another shop, and of nothing else", async () => {
+    test("of a product depends on the shop; others do not", async () => {
       expect(await hashTag(otherShop, paths.product)).not.toBe(await hashTag(service, paths.product));
       for (const path of [paths.personalization, paths.unknownSku, paths.histories]) {
         expect(await hashTag(otherShop, path)).toBe(await hashTag(service, path));
       }
     });
 
-    test("is told apart from those of other bodies", async () => {
+    test("differs between bodies", async () => {
       const several = ["/api/v1/products/7", "/api/v1/products/8", paths.personalization, paths.unknownSku];
       expect(new Set(await Promise.all(several.map((path) => hashTag(service, path)))).size).toBe(several.length);
     });
@@ -164,19 +165,19 @@ for (const engine of engines) {
 
     test.each(
       casesFor(engine, ["/nowhere", "/api/v1/products/9", "/api/v1/products/x", "/api/v1/products/%zz", "/livez"]),
-    )("to %s, which has no tag, is one like any other", async (path) => {
+    )("to %s, which has no tag, is handled as unconditional", async (path) => {
       const { status, headers } = await service.get(path, { headers: { "If-None-Match": "*" } });
       expect(status).toBe((await service.get(path)).status);
       expect(headers.has("etag")).toBeFalse();
     });
 
-    test("of another method is refused like any other", async () => {
+    test("with another method is not allowed", async () => {
       const init = { method: "POST", headers: { "If-None-Match": "*" } };
       expect((await service.get(paths.product, init)).status).toBe(405);
     });
 
     test.each(casesFor(engine, ["product", "personalization", "histories"] as const))(
-      "for a %s that has not changed brings what a cache needs, and no field of a body",
+      "for an unchanged %s returns only the headers that a cache needs",
       async (name) => {
         const full = await service.get(paths[name]);
         await full.text();
@@ -205,10 +206,10 @@ for (const engine of engines) {
     );
   });
 
-  describe(`on ${engine}, how an answer came about`, () => {
-    test("is told: the first is a miss, those after it are hits, as of one age", async () => {
+  describe(`on ${engine}, Cache-Status`, () => {
+    test("is a miss first, then a hit, without an age", async () => {
       for (const path of ["/api/v1/products/8", "/api/v1/products/pz/A%2FB%20%C3%A9%2B", "/api/v1/products/pz/first"]) {
-        // Another replica's memory is its own.
+        // Each replica has its own cache.
         await service.get(path);
         const [first, second, third] = [
           await headersOf(replica, `${path}?`),
@@ -221,13 +222,13 @@ for (const engine of engines) {
       }
     });
 
-    test("is told without memory: each time it is asked for", async () => {
+    test("is a bypass on every request if the cache is disabled", async () => {
       for (const path of [paths.product, paths.personalization, paths.product, paths.histories, paths.histories]) {
-        expect((await headersOf(forgetful, path)).get("cache-status")).toBe("pds; fwd=bypass");
+        expect((await headersOf(uncached, path)).get("cache-status")).toBe("pds; fwd=bypass");
       }
     });
 
-    test("is no mix of requests that come at once: each has its own reference", async () => {
+    test("does not mix concurrent requests: each has its own reference", async () => {
       const path = "/api/v1/products/pz/at-once";
       const seen = await Promise.all(
         Array.from({ length: 50 }, async () => (await headersOf(service, path)).get("x-request-id")),
@@ -236,11 +237,11 @@ for (const engine of engines) {
     });
   });
 
-  describe(`on ${engine}, what has changed`, () => {
-    test("changes its tag, and nothing else changes its own", async () => {
+  describe(`on ${engine}, a change`, () => {
+    test("changes the entity tag of exactly the changed responses", async () => {
       const [other, otherSku] = ["/api/v1/products/8", "/api/v1/products/pz/A%2FB%20%C3%A9%2B"];
       const of = [paths.product, paths.personalization, other, otherSku, paths.unknownSku];
-      /** How the answers that stay the same came about. */
+      /** `Cache-Status` of the responses that stay the same. */
       const others = new Set<string | null>();
       const read = async () => {
         const headers = await Promise.all(of.map((path) => headersOf(service, path)));
@@ -249,7 +250,7 @@ for (const engine of engines) {
       };
       const before = await read();
       others.clear();
-      // What is imported again as it was is the same.
+      // Importing the same data again changes nothing.
       await importAll(environment, [products, feed]);
       await Bun.sleep(500);
       expect(await read()).toEqual(before);
@@ -257,7 +258,7 @@ for (const engine of engines) {
       await importAll(environment, [changedProducts, changedFeed]);
       const isChanged = async () => (await read()).map((tag, index) => tag !== before[index]);
       await untilEqual(isChanged, [true, true, false, false, false]);
-      // What has not changed was not forgotten either.
+      // Unchanged responses stay cached.
       expect([...others]).toEqual(["pds; hit"]);
       const stale = await service.get(paths.product, { headers: { "If-None-Match": before[0] ?? "" } });
       expect(stale.status).toBe(200);
@@ -268,7 +269,7 @@ for (const engine of engines) {
       await untilEqual(read, before);
     });
 
-    test("in the history is told within a second, with another tag", async () => {
+    test("of the history is served within a second, with another tag", async () => {
       const tag = await hashTag(service, paths.histories);
       const readBrand = async () => {
         const { histories } = (await (await service.get(paths.histories)).json()) as { histories: { brand: string }[] };
@@ -281,10 +282,10 @@ for (const engine of engines) {
     });
   });
 
-  // What follows is the same on every store.
+  // The rest does not depend on the engine.
   if (engine === "postgres") continue;
 
-  describe("how long an answer may be kept", () => {
+  describe("the cache policy", () => {
     const short = "public, max-age=10, s-maxage=10";
     test.each([
       ["/api/v1/products/7", 200, longPolicy],
@@ -301,8 +302,8 @@ for (const engine of engines) {
       ["/docs", 200, "public, max-age=300"],
       ["/livez", 200, "no-store"],
       ["/readyz", 200, "no-store"],
-    ])("is said of %s with %i", async (path, status, expected) => {
-      // Whether found or remembered.
+    ])("of %s with status %i is as documented", async (path, status, expected) => {
+      // Loaded and cached responses have the same.
       for (let time = 0; time < 2; time++) {
         const response = await service.get(path);
         expect(response.status).toBe(status);
@@ -310,7 +311,7 @@ for (const engine of engines) {
       }
     });
 
-    test("is said to caches in between in a field of their own", async () => {
+    test("for shared caches has a header of its own", async () => {
       const read = async (path: string, of = service) => (await headersOf(of, path)).get("cdn-cache-control");
       const long = "public, max-age=300, stale-while-revalidate=600, stale-if-error=86400";
       expect(await read(paths.product)).toBe(long);
@@ -323,7 +324,7 @@ for (const engine of engines) {
       expect(await read("/nowhere", otherShop)).toBe("no-store");
     });
 
-    test("is what the settings say", async () => {
+    test("follows the settings", async () => {
       const read = async (path: string) => (await headersOf(otherShop, path)).get("cache-control");
       expect(await read(paths.product)).toBe("public, max-age=1");
       expect(await read(paths.personalization)).toBe("public, max-age=2, s-maxage=30");
@@ -333,7 +334,7 @@ for (const engine of engines) {
       }
     });
 
-    test("is no time at all for what is refused", async () => {
+    test("of a method that is not allowed is no-store", async () => {
       for (const path of [...Object.values(paths), "/nowhere", "/livez"]) {
         const { status, headers } = await service.get(path, { method: "DELETE" });
         expect([status, headers.get("cache-control"), headers.get("cdn-cache-control")]).toEqual([
@@ -351,7 +352,7 @@ for (const engine of engines) {
       ["s-maxage=9", "public, s-maxage=9", "public, max-age=9", 0],
       ["stale-if-error=7,max-age=1", "public, max-age=1, stale-if-error=7", "public, max-age=1, stale-if-error=7", 7],
       ["max-age=31536000", "public, max-age=31536000", "public, max-age=31536000", 0],
-    ])("is parsed of %j", (text, cacheControl, cdnCacheControl, staleIfErrorS) => {
+    ])("is parsed from %j", (text, cacheControl, cdnCacheControl, staleIfErrorS) => {
       expect(parseCachePolicy(text)).toEqual({ cacheControl, cdnCacheControl, staleIfErrorS });
     });
 
@@ -364,7 +365,7 @@ for (const engine of engines) {
       expect(() => parseCachePolicy(text)).toThrow(/^expected no-store, or each at most once max-age=SECONDS, /);
     });
 
-    test("that is junk is refused at the start, by the setting's name", async () => {
+    test("stops the start and names the setting if it is invalid", async () => {
       const names = ["CACHE_PERSONALIZATION", "CACHE_PRODUCTS", "CACHE_HISTORIES", "CACHE_NOT_FOUND"];
       const refusals = await Promise.all(names.map((name) => pds(["config"], { [name]: "max-age=soon" })));
       for (const [index, { code, stderr }] of refusals.entries()) {
@@ -375,7 +376,7 @@ for (const engine of engines) {
     });
   });
 
-  describe("the tags by which a cache forgets", () => {
+  describe("purge tags", () => {
     const longest = "x".repeat(900 - "personalization-".length);
     test.each([
       [paths.product, ["product", "product-7"]],
@@ -389,14 +390,14 @@ for (const engine of engines) {
       [`/api/v1/products/pz/${longest}`, ["personalization", `personalization-${longest}`]],
       [`/api/v1/products/pz/${longest}x`, ["personalization"]],
       [`/api/v1/products/pz/${"%C3%A9".repeat(1000)}`, ["personalization"]],
-    ])("are the kind's and the name's: %s", async (path, tags) => {
+    ])("name the operation and the key: %s", async (path, tags) => {
       const headers = await headersOf(service, path);
       expect(headers.get("cache-tag")).toBe(tags.join(","));
       expect(headers.get("surrogate-key")).toBe(tags.join(" "));
     });
   });
 
-  describe("every kind of answer", () => {
+  describe("every response", () => {
     const kinds: [string, RequestInit, number][] = [
       ...conditional.map((path): [string, RequestInit, number] => [path, {}, 200]),
       [paths.product, { headers: { "If-None-Match": "*" } }, 304],
@@ -409,13 +410,13 @@ for (const engine of engines) {
       ["/api/v1/products/%zz", {}, 400],
       [paths.product, { method: "POST" }, 405],
     ];
-    test.each(kinds)("%s %o with %i may be read by every page, and is never run", async (path, init, status) => {
+    test.each(kinds)("%s %o with %i may be read by every page, and is never executed", async (path, init, status) => {
       const response = await service.get(path, init);
       expect(response.status).toBe(status);
       expectCommon(response);
     });
 
-    test("of the admin listener is never run either", async () => {
+    test("of the admin listener is never executed either", async () => {
       await using guarded = await serve({ ...environment, ADMIN_TOKEN: "correct-horse-battery" });
       for (const [path, status] of [
         ["/livez", 200],
@@ -426,14 +427,14 @@ for (const engine of engines) {
         const response = await fetch(`${guarded.adminUrl}${path}`);
         expect(response.status).toBe(status);
         expect(response.headers.get("cache-control")).toBe("no-store");
-        expectNeverRun(response);
+        expectNotExecutable(response);
       }
       const metrics = await fetch(`${service.adminUrl}/metrics`);
       expect([metrics.status, metrics.headers.get("cache-control")]).toEqual([200, "no-store"]);
-      expectNeverRun(metrics);
+      expectNotExecutable(metrics);
     });
 
-    test("may be asked for by every page, with any of the fields that this one knows", async () => {
+    test("may be requested by every page with any request header", async () => {
       for (const path of [...conditional, "/nowhere"]) {
         const headers = { Origin: "https://shop.example", "Access-Control-Request-Headers": "if-none-match" };
         const { status, headers: got } = await service.get(path, { method: "OPTIONS", headers });
@@ -448,29 +449,29 @@ for (const engine of engines) {
   });
 }
 
-test("an answer that is read again in the background is a hit like any other, without an age", async () => {
+test("a response that is reloaded in the background is a normal hit without an age", async () => {
   const environment = { DATABASE_URL: await createStore("sqlite"), BRAND: "acme", PRODUCT_MAX_AGE: "1" };
   await importAll(environment, [products, feed]);
   await using service = await serve(environment);
-  const readings = async () => {
+  const loads = async () => {
     const metrics = await (await fetch(`${service.adminUrl}/metrics`)).text();
-    return Number(metrics.match(/^pds_memory_answers_total{from="miss"} (\d+)/m)?.[1]);
+    return Number(metrics.match(/^pds_cache_responses_total{result="miss"} (\d+)/m)?.[1]);
   };
   await (await service.get(paths.product)).text();
-  const before = await readings();
+  const before = await loads();
   const seen = new Set<string>();
-  const isReadTwice = async () => {
+  const isLoadedTwice = async () => {
     for (let time = 0; time < 10; time++) {
       const headers = await headersOf(service, paths.product);
       seen.add(`${headers.get("cache-status")}, age ${headers.get("age")}`);
     }
-    return (await readings()) >= before + 2;
+    return (await loads()) >= before + 2;
   };
-  await until("it is read again twice", isReadTwice);
+  await until("it is reloaded twice", isLoadedTwice);
   expect([...seen]).toEqual(["pds; hit, age null"]);
 });
 
-describe("while the store is lost", async () => {
+describe("while the store is unreachable", async () => {
   const { url, drop } = await createPostgresDatabase();
   const environment = { DATABASE_URL: url, BRAND: "acme", CACHE_PRODUCTS: "max-age=60" };
   await importAll(environment, [products, feed]);
@@ -480,7 +481,7 @@ describe("while the store is lost", async () => {
     return { status: response.status, headers: response.headers, body: await response.text(), response };
   };
 
-  test("what is in memory is answered with its age; what is not, or has no time for that, is refused", async () => {
+  test("cached responses are served with their age up to a limit; other requests fail", async () => {
     const before = await get(paths.personalization);
     await get(paths.histories);
     expect(before.headers.has("age")).toBeFalse();
@@ -489,15 +490,15 @@ describe("while the store is lost", async () => {
     const lostAt = performance.now();
     await drop();
     const readiness = async () => (await get("/readyz")).body;
-    await until("it is noticed", async () => (await readiness()).includes('"database":"cannot be reached'));
-    await until("an age is told", async () => (await get(paths.personalization)).headers.has("age"));
-    for (let look = 0; look < 2; look++) {
+    await until("the failure is detected", async () => (await readiness()).includes('"database":"cannot be reached'));
+    await until("the response has an age", async () => (await get(paths.personalization)).headers.has("age"));
+    for (let time = 0; time < 2; time++) {
       const { status, headers, body } = await get(paths.personalization);
       expect(status).toBe(200);
       expect(body).toBe(before.body);
       expect(headers.get("etag")).toBe(before.headers.get("etag"));
       expect(headers.get("cache-status")).toBe("pds; hit; detail=unverified");
-      // Nobody can tell since the last look that reached the store, which was a moment before it was lost.
+      // The age starts at the last successful poll, just before the store was dropped.
       const lostS = (performance.now() - lostAt) / 1000;
       expect(Number(headers.get("age"))).toBeWithin(Math.floor(lostS - 0.5), lostS + 1.5);
       const unchanged = await service.get(paths.personalization, { headers: { "If-None-Match": "*" } });
@@ -516,68 +517,73 @@ describe("while the store is lost", async () => {
   });
 });
 
-describe("that there is nothing", () => {
+describe("an empty result", () => {
   const policy = parseCachePolicy("max-age=60, s-maxage=300, stale-while-revalidate=600, stale-if-error=86400");
   const minute = 60_000;
 
-  /** A memory, a clock, and something that may come to be there. */
+  /** A cache, a clock, and an object that may exist. */
   function setUp() {
-    const state = { nowMs: 1000, isThere: false, asked: 0, isFailing: false };
-    const memory = new ResponseCache(2 ** 20, () => 0);
-    const toContent = (body: string) => new Content({ template: new Template("text/plain"), body, tag: body });
-    const kindOf = (name: string, empty: Content | undefined): CacheNamespace => ({
+    const state = { nowMs: 1000, exists: false, loads: 0, isFailing: false };
+    const cache = new ResponseCache(2 ** 20, () => 0);
+    const toBody = (text: string) =>
+      new ResponseBody({ template: new HeaderTemplate("text/plain"), body: text, tag: text });
+    const namespaceOf = (name: string, empty: ResponseBody | undefined): CacheNamespace => ({
       name,
-      ...lifetimeOf(policy, 86_400),
-      find: async () => {
-        state.asked++;
-        if (state.isFailing) throw new Error("it cannot be found out");
-        return state.isThere ? { content: toContent("there"), isEmpty: false } : { content: empty, isEmpty: true };
+      ...invalidatedLifetime(policy, 86_400),
+      load: async () => {
+        state.loads++;
+        if (state.isFailing) throw new Error("the load failed");
+        return state.exists ? { body: toBody("found"), isEmpty: false } : { body: empty, isEmpty: true };
       },
     });
-    const look = async (kind: CacheNamespace) => (await memory.answer(kind, "name"))?.content.etag;
-    return { state, look, absent: kindOf("product", undefined), bare: kindOf("personalization", toContent("bare")) };
+    const load = async (namespace: CacheNamespace) => (await cache.get(namespace, "key"))?.body.etag;
+    return {
+      state,
+      load,
+      missing: namespaceOf("product", undefined),
+      empty: namespaceOf("personalization", toBody("empty")),
+    };
   }
 
-  test("is remembered for a few seconds, and is no answer an hour later", async () => {
-    const { state, look, absent, bare } = setUp();
+  test("is cached for a few seconds, but not served an hour later", async () => {
+    const { state, load, missing, empty } = setUp();
     using _clock = spyOn(performance, "now").mockImplementation(() => state.nowMs);
-    for (const [kind, expected] of [
-      [absent, undefined],
-      [bare, 'W/"bare"'],
+    for (const [namespace, expected] of [
+      [missing, undefined],
+      [empty, 'W/"empty"'],
     ] as const) {
-      state.isThere = false;
-      state.asked = 0;
-      expect(await look(kind)).toBe(expected as string);
+      state.exists = false;
+      state.loads = 0;
+      expect(await load(namespace)).toBe(expected as string);
       state.nowMs += 9000;
-      expect(await look(kind)).toBe(expected as string);
-      expect(state.asked).toBe(1);
-      // Nothing says when another's product comes to be.
-      state.isThere = true;
+      expect(await load(namespace)).toBe(expected as string);
+      expect(state.loads).toBe(1);
+      state.exists = true;
       state.nowMs += 60 * minute;
-      expect(await look(kind)).toBe('W/"there"');
+      expect(await load(namespace)).toBe('W/"found"');
     }
   });
 
-  test("is asked for again after a few seconds also when it was found again", async () => {
-    const { state, look, absent, bare } = setUp();
+  test("is loaded again every few seconds", async () => {
+    const { state, load, missing, empty } = setUp();
     using _clock = spyOn(performance, "now").mockImplementation(() => state.nowMs);
-    for (const kind of [absent, bare]) {
-      state.asked = 0;
+    for (const namespace of [missing, empty]) {
+      state.loads = 0;
       for (let time = 1; time <= 3; time++) {
-        await look(kind);
+        await load(namespace);
         await Bun.sleep(0);
-        expect(state.asked).toBe(time);
+        expect(state.loads).toBe(time);
         state.nowMs += 15_000;
       }
     }
   });
 
-  test("is not said when it cannot be found out any more", async () => {
-    const { state, look, absent } = setUp();
+  test("is not served after a failed load", async () => {
+    const { state, load, missing } = setUp();
     using _clock = spyOn(performance, "now").mockImplementation(() => state.nowMs);
-    expect(await look(absent)).toBeUndefined();
+    expect(await load(missing)).toBeUndefined();
     state.isFailing = true;
     state.nowMs += 60 * minute;
-    await expect(look(absent)).rejects.toThrow("it cannot be found out");
+    await expect(load(missing)).rejects.toThrow("the load failed");
   });
 });

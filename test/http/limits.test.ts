@@ -37,8 +37,8 @@ const statusesOf = async (service: RunningService, clients: readonly string[]) =
 const allowed = Array.from({ length: perMinute }, () => 200);
 const sixTimes = (client: string) => Array.from({ length: perMinute + 1 }, () => client);
 
-describe("a client that asks too often", () => {
-  test("is told before what is left, and then to wait, by a problem that nobody keeps", async () => {
+describe("a client that exceeds the rate limit", () => {
+  test("sees its remaining requests, and then gets a problem document that is not cached", async () => {
     const client = "192.0.2.1";
     for (let left = perMinute - 1; left >= 0; left--) {
       const { status, headers } = await asking(behindProxy, client);
@@ -60,15 +60,15 @@ describe("a client that asks too often", () => {
         type: "about:blank",
         title: "Too Many Requests",
         status: 429,
-        detail: "This client may ask 5 times a minute.",
+        detail: "The rate limit of 5 requests per minute is exceeded.",
         request_id: response.headers.get("x-request-id"),
       });
     }
-    // Nobody else has to wait for that.
+    // Other clients are not affected.
     expect((await asking(behindProxy, "192.0.2.2")).status).toBe(200);
   });
 
-  test("is told on a refusal too which limit that is, and that nothing is left", async () => {
+  test("gets the rate-limit headers with a rejection, too", async () => {
     let response = await asking(behindProxy, "192.0.2.3");
     for (let time = 0; time < perMinute; time++) response = await asking(behindProxy, "192.0.2.3");
     expect(response.status).toBe(429);
@@ -76,7 +76,7 @@ describe("a client that asks too often", () => {
     expect(response.headers.get("ratelimit")).toBe(`"minute";r=0;t=12`);
   });
 
-  test("spends the same allowance with every method", async () => {
+  test("uses the same allowance with every method", async () => {
     const statuses: number[] = [];
     for (const method of ["HEAD", "GET", "HEAD", "POST", "GET", "HEAD"]) {
       statuses.push((await asking(behindProxy, "192.0.2.4", path, { method })).status);
@@ -84,7 +84,7 @@ describe("a client that asks too often", () => {
     expect(statuses).toEqual([200, 200, 200, 405, 200, 429]);
   });
 
-  test("is known by its connection, whatever it says, unless a proxy is trusted", async () => {
+  test("is identified by its connection unless a proxy is trusted", async () => {
     const clients = ["192.0.2.1", "192.0.2.2", "127.0.0.1", "10.0.0.1", "2001:db8::1", "192.0.2.6"];
     expect(await statusesOf(limited, clients)).toEqual([...allowed, 429]);
   });
@@ -94,17 +94,17 @@ describe("a client that asks too often", () => {
     ["proxies behind it", (time: number) => `198.51.100.2, 10.1.2.${time}, 2001:db8::${time}`],
     ["spaces", (time: number) => `${" ".repeat(time)}198.51.100.3${" ".repeat(time)}`],
     ["IPv6", () => "2001:4860::1, 2001:db8:1::1"],
-  ])("is known behind trusted proxies by the last address that is not one: %s", async (_, toForwarded) => {
+  ])("is identified behind trusted proxies by the last other address: %s", async (_, toForwarded) => {
     const clients = Array.from({ length: perMinute + 1 }, (_, time) => toForwarded(time));
     expect(await statusesOf(behindProxy, clients)).toEqual([...allowed, 429]);
   });
 
-  test("is not one with the others behind its proxy", async () => {
+  test("is separate from other clients behind the same proxy", async () => {
     const clients = Array.from({ length: 3 * perMinute }, (_, index) => `198.51.100.${100 + index}, 10.0.0.1`);
     expect(await statusesOf(behindProxy, clients)).toEqual([...allowed, ...allowed, ...allowed]);
   });
 
-  test("does not keep probes from asking, neither here nor at the admin listener", async () => {
+  test("may still send probes to both listeners", async () => {
     const client = "192.0.2.7";
     expect(await statusesOf(behindProxy, sixTimes(client))).toEqual([...allowed, 429]);
     for (const probe of ["/livez", "/readyz"]) {
@@ -116,7 +116,7 @@ describe("a client that asks too often", () => {
     }
   });
 
-  test("is not there without a limit: nothing is said of one", async () => {
+  test("does not exist without a limit: no rate-limit headers are sent", async () => {
     for (let time = 0; time < 20; time++) {
       const { status, headers } = await asking(open, "192.0.2.1");
       expect(status).toBe(200);
@@ -128,7 +128,7 @@ describe("a client that asks too often", () => {
 describe("an allowance", () => {
   const nobody = settings.trustedProxies.parse("");
 
-  test("may be spent at once, and is given back evenly", () => {
+  test("may be used in one burst, and refills evenly", () => {
     const limiter = new RateLimiter(60, nobody);
     const take = (nowMs: number) => limiter.take("192.0.2.1", null, nowMs).isAllowed;
     const takeAll = (nowMs: number) => {
@@ -144,7 +144,7 @@ describe("an allowance", () => {
     expect(limiter.take("192.0.2.2", null, 10 * 60_000)).toEqual({ isAllowed: true, remaining: 59, resetS: 1 });
   });
 
-  test("is never overdrawn by more than a rounding in any time, and never kept back", () => {
+  test("is never exceeded by more than a rounding error, and never withheld", () => {
     const steps = fc.array(fc.integer({ min: 0, max: 20_000 }), { minLength: 1, maxLength: 200 });
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 50 }), steps, (rate, waits) => {
@@ -200,7 +200,7 @@ describe("the address of a client", () => {
     expect(clientAddress(connected, forwarded, trustedProxies)).toBe(expected);
   });
 
-  test("is never one that a stranger could choose", () => {
+  test("cannot be chosen by an untrusted client", () => {
     const stranger = fc.ipV4().filter((address) => !/^(10|127)\./.test(address));
     const proxy = fc.ipV4().map((address) => address.replace(/^\d+/, "10"));
     const anything = fc.oneof(
@@ -219,7 +219,7 @@ describe("the address of a client", () => {
     );
   });
 
-  test("of a proxy is a setting that is refused by name when it is junk", async () => {
+  test("of a proxy is validated, and an invalid setting is named", async () => {
     const junk = ["10.0.0.0/33", "::/129", "proxy.example", "10.0.0", "10.0.0.0/-1", "10.0.0.0/", "1.2.3.4 5.6.7.8"];
     for (const text of junk) expect(() => settings.trustedProxies.parse(text)).toThrow(/^expected IP addresses or/);
     const { code, stderr } = await pds(["config"], { TRUSTED_PROXIES: "10.0.0.0/33" });
@@ -229,7 +229,7 @@ describe("the address of a client", () => {
 });
 
 describe("Server-Timing", () => {
-  test("says how long an answer of any kind took when it is wanted, and is not there else", async () => {
+  test("gives the duration of every response if enabled", async () => {
     for (const [index, of] of [path, "/nowhere", "/docs", "/livez"].entries()) {
       const { headers } = await asking(behindProxy, `192.0.2.${100 + index}`, of);
       expect(headers.get("server-timing")).toMatch(/^total;dur=\d+\.\d\d$/);
@@ -256,7 +256,7 @@ describe("the log of failed requests", () => {
     ["one without a version", `${context}-01`, false],
     ["a shorter trace", `00-${traceId.slice(1)}-${parentId}-01`, false],
     ["junk", "nonsense", false],
-  ])("takes the caller's trace from %s, if it can", async (about, traceparent, isTaken) => {
+  ])("reads the trace context from %s", async (about, traceparent, isTaken) => {
     const reference = about.replaceAll(" ", "-");
     const { status } = await open.get("/nowhere", { headers: { traceparent, "X-Request-Id": reference } });
     expect(status).toBe(404);
@@ -270,28 +270,28 @@ describe("the log of failed requests", () => {
     expect(rest).toMatchObject({ clientRequestId: reference, method: "GET", path: "/nowhere", status: 404 });
   });
 
-  test("holds at most a hundred lines a second, and says how many it left out", async () => {
+  test("holds at most 100 lines per second, and counts the skipped ones", async () => {
     const { log, lines } = createMemoryLog();
     const failures = new FailureLog(log);
-    const failure = new ServiceError("not_found", "There is nothing at this address.");
+    const failure = new ServiceError("not_found", "This route does not exist.");
     const fail = (count: number) => {
       for (let each = 0; each < count; each++) {
-        failures.failed(toFailure(failure), failure, new Request("http://x/nowhere"), "reference");
+        failures.write(toFailure(failure), failure, new Request("http://x/nowhere"), "reference");
       }
     };
-    const taken = () => lines.splice(0).map((line) => JSON.parse(line) as { leftOut?: number });
+    const taken = () => lines.splice(0).map((line) => JSON.parse(line) as { skipped?: number });
     fail(100);
     expect(taken()).toHaveLength(100);
     fail(40);
     expect(taken()).toEqual([]);
-    // It says so by itself: there may be no other request for hours.
+    // The count is logged without another request, which may come hours later.
     await until("the second is over", () => lines.length > 0);
-    expect(taken()).toEqual([expect.objectContaining({ level: 40, leftOut: 40 })]);
+    expect(taken()).toEqual([expect.objectContaining({ level: 40, skipped: 40 })]);
     fail(2);
-    expect(taken().map(({ leftOut }) => leftOut)).toEqual([undefined, undefined]);
+    expect(taken().map(({ skipped }) => skipped)).toEqual([undefined, undefined]);
   });
 
-  test("counts every failed request when very many fail", async () => {
+  test("accounts for every failed request when very many fail", async () => {
     const count = 500;
     const before = open.log().length;
     await Promise.all(Array.from({ length: count }, () => open.get("/too-many")));
@@ -305,9 +305,9 @@ describe("the log of failed requests", () => {
       .split("\n")
       .map((line) => JSON.parse(line));
     const written = lines.filter(({ path: of }) => of === "/too-many").length;
-    const leftOut = lines.reduce((sum, line) => sum + (line.leftOut ?? 0), 0);
-    expect(leftOut).toBeGreaterThan(0);
-    expect(written + leftOut).toBe(count);
+    const skipped = lines.reduce((sum, line) => sum + (line.skipped ?? 0), 0);
+    expect(skipped).toBeGreaterThan(0);
+    expect(written + skipped).toBe(count);
   });
 
   test("shortens a long path", async () => {
@@ -320,11 +320,16 @@ describe("the log of failed requests", () => {
 
 interface Talk {
   readonly said: string;
-  /** When the other side closed the connection, after the last thing was sent; undefined when it did not. */
+  /**
+   * When the other side closed the connection, after the last thing was sent; undefined when it did
+   * not.
+   */
   readonly closedAfterMs: number | undefined;
 }
 
-/** Sends text as it is, piece after piece, and listens until the other side closes, or for so long. */
+/**
+ * Sends text as it is, piece after piece, and listens until the other side closes, or for so long.
+ */
 async function talk(pieces: readonly string[], listenMs = 400, pauseMs = 0): Promise<Talk> {
   const closed = Promise.withResolvers<void>();
   let said = "";
@@ -360,7 +365,7 @@ async function talk(pieces: readonly string[], listenMs = 400, pauseMs = 0): Pro
 const host = "Host: shop.example\r\n";
 const statusLines = (said: string) => [...said.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => Number(status));
 
-// It takes seconds: beside the other tests.
+// Takes seconds, so it runs next to the other tests.
 const idle = talk([`GET /livez HTTP/1.1\r\n${host}\r\n`], 8000);
 
 describe("a connection", () => {
@@ -406,11 +411,11 @@ describe("a connection", () => {
   ])("with %s", async (_, sent, statuses) => {
     const { said } = await talk([sent], 300);
     expect(statusLines(said)).toEqual([...statuses]);
-    // Whatever came, the next one is served.
+    // The service still works afterwards.
     expect((await open.get("/livez")).status).toBe(200);
   });
 
-  test("gets what it asked for in order, each with its own reference", async () => {
+  test("gets its responses in order, each with its own reference", async () => {
     const asked = ["/livez", "/nowhere", "/api/v1/histories", "/api/v1/products/1"];
     const { said } = await talk([asked.map((of) => `GET ${of} HTTP/1.1\r\n${host}\r\n`).join("")]);
     expect(statusLines(said)).toEqual([200, 404, 200, 404]);
@@ -420,43 +425,43 @@ describe("a connection", () => {
     expect(quoted).toEqual([references[1], references[3]]);
   });
 
-  test("of HTTP/1.0 is closed after its answer", async () => {
+  test("of HTTP/1.0 is closed after the response", async () => {
     const { said, closedAfterMs } = await talk(["GET /livez HTTP/1.0\r\n\r\n"], 2000);
     expect(said).toEndWith('{"status":"ok"}');
     expect(closedAfterMs).toBeNumber();
   });
 
-  test("that is to be closed is closed, any other is kept", async () => {
+  test("is closed on request, and otherwise kept open", async () => {
     const request = `GET /livez HTTP/1.1\r\n${host}`;
     expect((await talk([`${request}Connection: close\r\n\r\n`], 2000)).closedAfterMs).toBeNumber();
     expect((await talk([`${request}\r\n`], 200)).closedAfterMs).toBeUndefined();
   });
 
-  test("gets an unchanged answer without a body's length", async () => {
+  test("gets a 304 without headers of a body", async () => {
     const { said } = await talk([`GET /docs HTTP/1.1\r\n${host}If-None-Match: *\r\n\r\n`], 200);
     expect(said).toStartWith("HTTP/1.1 304 ");
     expect(said).toEndWith("\r\n\r\n");
     expect(said).not.toMatch(/^(content|transfer)-\w+:/im);
   });
 
-  test("may send a request in pieces", async () => {
+  test("may send a request in parts", async () => {
     const pieces = ["GET /li", "vez HTTP/1.1\r\nHo", "st: shop.example\r", "\n\r", "\n"];
     expect(statusLines((await talk(pieces, 300, 20)).said)).toEqual([200]);
   });
 
-  test("on which nothing comes any more is closed", async () => {
+  test("is closed after the idle timeout", async () => {
     const { said, closedAfterMs } = await idle;
     expect(statusLines(said)).toEqual([200]);
     expect(closedAfterMs).toBeWithin(idleSeconds * 1000, 7000);
   });
 
   test.skipIf(!isCampaign)(
-    "that never sends its request to the end is closed",
+    "is closed if it never completes its request",
     async () => {
       const withBody = `POST /livez HTTP/1.1\r\n${host}Content-Length: 10\r\n\r\nab`;
       const talks = ["", "GET", `GET /livez HTTP/1.1\r\n${host}`, withBody].map((begun) => talk([begun], 15_000));
       for (const { closedAfterMs } of await Promise.all(talks)) expect(closedAfterMs).toBeWithin(0, 14_000);
-      // Not even when it sends a little all the time.
+      // Also if it keeps sending small parts.
       const drops = Array.from({ length: 40 }, (_, index) => `X-${index}: y\r\n`);
       const { said, closedAfterMs } = await talk([`GET /livez HTTP/1.1\r\n${host}`, ...drops], 2000, 500);
       expect([said, typeof closedAfterMs]).toEqual(["", "number"]);

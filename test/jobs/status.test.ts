@@ -479,11 +479,11 @@ describe.each([...engines])("on %s, /metrics", async (engine) => {
       "last_run_outcome abandoned": 0,
       last_run_timestamp_seconds: Date.parse(failed) / 1000,
       last_run_duration_seconds: 90.5,
-      last_run_count: 7,
+      last_run_records: 7,
     });
     expect(oddly.last_success_age_seconds).toBeWithin(3 * hour, 3.1 * hour);
     const busy = gaugesOf(samples, `job="${feedJob}",brand="busy"`);
-    expect(busy).toMatchObject({ stale: 0, running: 1, "last_run_outcome succeeded": 1, last_run_count: 0 });
+    expect(busy).toMatchObject({ stale: 0, running: 1, "last_run_outcome succeeded": 1, last_run_records: 0 });
     expect(busy).not.toHaveProperty("next_run_timestamp_seconds");
     const unrun = gaugesOf(samples, 'job="catalog-import",brand="unrun"');
     expect(unrun).toEqual({
@@ -504,7 +504,7 @@ describe.each([...engines])("on %s, /metrics", async (engine) => {
       stale: 0,
       "last_run_outcome succeeded": 1,
       "last_run_outcome failed": 0,
-      last_run_count: 13,
+      last_run_records: 13,
     });
     expect((await service.get("/metrics")).status).toBe(404);
   });

@@ -24,7 +24,7 @@ for (const engine of engines) {
   const get = service.get;
 
   describe(`on ${engine}, personalization`, () => {
-    test("puts lines, styles and choices in display order, numbers before the rest", async () => {
+    test("sorts lines, styles, and choices in display order, numbers first", async () => {
       const response = await get("/api/v1/products/pz/MUG");
       expect(response.status).toBe(200);
       expect(response.headers.get("content-type")).toBe("application/json");
@@ -90,7 +90,7 @@ for (const engine of engines) {
       ["of SQL", "'%20OR%201=1--"],
       ["a replacement character", "%EF%BF%BD"],
       ["many replacement characters", "%EF%BF%BD".repeat(100)],
-    ])("answers three empty lists for a SKU %s", async (_, sku) => {
+    ])("returns three empty lists for a SKU %s", async (_, sku) => {
       const response = await get(`/api/v1/products/pz/${sku}`);
       expect(response.status).toBe(200);
       expect(await response.text()).toBe('{"pzlines":[],"pzstyles":[],"pzchoices":[]}');
@@ -98,7 +98,7 @@ for (const engine of engines) {
   });
 
   describe(`on ${engine}, product`, () => {
-    test("answers the envelope with the product, its fields in the contract's order", async () => {
+    test("returns the product in its envelope, with fields in the contract's order", async () => {
       const response = await get("/api/v1/products/632910392");
       expect(response.status).toBe(200);
       expect(await response.text()).toBe(toJson({ product: toProduct(632910392), shop: "shop.example", error: null }));
@@ -119,17 +119,20 @@ for (const engine of engines) {
       ["99999999999999999999999999"],
       ["pz"],
       ["gid:%2F%2Fshopify%2FProduct%2F632910392"],
-    ])("refuses the id %s with 400, and says that a String was expected to be an id", async (id) => {
+    ])("rejects the id %s with 400 and the expected type", async (id) => {
       const response = await get(`/api/v1/products/${id}`);
       expect(response.status).toBe(400);
       await expectFailure(response, /could not be found.*expected String to be a id/s);
     });
 
-    test.each([["1"], ["632910393"], ["9223372036854775807"]])("does not find %s: 404", async (id) => {
-      const response = await get(`/api/v1/products/${id}`);
-      expect(response.status).toBe(404);
-      await expectFailure(response, new RegExp(`product with id ${id} could not be found`, "i"));
-    });
+    test.each([["1"], ["632910393"], ["9223372036854775807"]])(
+      "responds with 404 for the unknown id %s",
+      async (id) => {
+        const response = await get(`/api/v1/products/${id}`);
+        expect(response.status).toBe(404);
+        await expectFailure(response, new RegExp(`product with id ${id} could not be found`, "i"));
+      },
+    );
 
     async function expectFailure(response: Response, message: RegExp) {
       const requestId = response.headers.get("x-request-id") ?? "";
@@ -149,7 +152,7 @@ for (const engine of engines) {
       return histories.map((record) => record.counts);
     };
 
-    test("hold a true record of each import, newest first unless asked otherwise", async () => {
+    test("record each import, newest first by default", async () => {
       expect(await counts("/api/v1/histories")).toEqual([12, 1]);
       expect(await counts("/api/v1/histories/desc")).toEqual([12, 1]);
       expect(await counts("/api/v1/histories/asc")).toEqual([1, 12]);
@@ -162,14 +165,14 @@ for (const engine of engines) {
       }
     });
 
-    test.each(["ASC", "newest", "asc%20", "asc;"])("refuse the order %s", async (order) => {
+    test.each(["ASC", "newest", "asc%20", "asc;"])("reject the order %s", async (order) => {
       const response = await get(`/api/v1/histories/${order}`);
       expect(response.status).toBe(400);
       expect(response.headers.get("content-type")).toBe("application/problem+json");
     });
   });
 
-  describe(`on ${engine}, every address`, () => {
+  describe(`on ${engine}, every route`, () => {
     const known = [
       "/api/v1/products/pz/MUG",
       "/api/v1/products/632910392",
@@ -177,12 +180,12 @@ for (const engine of engines) {
       "/api/v1/histories/asc",
     ];
 
-    test.each(known)("answers HEAD %s like GET, less the body", async (path) => {
-      // How it came about is told too: the first one fills the memory.
+    test.each(known)("responds to HEAD %s like to GET, without the body", async (path) => {
+      // Fills the cache, because Cache-Status is compared, too.
       await get(path);
       for (const coding of ["identity", "gzip"]) {
         const headers = { "Accept-Encoding": coding };
-        // Taken as it is sent: its length is that of the coded body.
+        // Not decompressed, so that its length is that of the encoded body.
         const [got, headed] = await Promise.all([
           get(path, { headers, decompress: false }),
           get(path, { method: "HEAD", headers }),
@@ -193,20 +196,23 @@ for (const engine of engines) {
         const comparable = ({ headers }: Response) =>
           [...headers].filter(([name]) => name !== "date" && name !== "x-request-id").toSorted();
         expect(comparable(headed)).toEqual(comparable(got));
-        // The request's own reference is part of a failed product's message, and has one length.
+        // A failed product's message contains the request reference, which has a fixed length.
         expect(headed.headers.get("content-length")).toBe(`${body.length}`);
         expect(headed.headers.get("date")).not.toBeNull();
       }
     });
 
-    test.each(["POST", "PUT", "DELETE", "PATCH"])("refuses %s with 405 and says what it allows", async (method) => {
-      for (const path of [...known, "/openapi.json", "/livez"]) {
-        const response = await get(path, { method });
-        expect(response.status).toBe(405);
-        expect(response.headers.get("allow")).toBe("GET, HEAD, OPTIONS");
-        await expectProblem(response);
-      }
-    });
+    test.each(["POST", "PUT", "DELETE", "PATCH"])(
+      "rejects %s with 405 and lists the allowed methods",
+      async (method) => {
+        for (const path of [...known, "/openapi.json", "/livez"]) {
+          const response = await get(path, { method });
+          expect(response.status).toBe(405);
+          expect(response.headers.get("allow")).toBe("GET, HEAD, OPTIONS");
+          await expectProblem(response);
+        }
+      },
+    );
 
     test.each([
       ["/", 404],
@@ -228,7 +234,7 @@ for (const engine of engines) {
       ["/api/v1/products/pz/%C0%AF", 400],
       ["/api/v1/products/pz/%ED%A0%80", 400],
       ["/api/v1/histories/%zz", 400],
-    ])("answers %s with a problem of status %i", async (path, status) => {
+    ])("responds to %s with a problem of status %i", async (path, status) => {
       const response = await get(path);
       expect(response.status).toBe(status);
       await expectProblem(response);
@@ -243,7 +249,7 @@ for (const engine of engines) {
       expect(JSON.stringify(problem)).not.toMatch(/SELECT|\.ts|node_modules|\/tmp|at \w+ \(/);
     }
 
-    test("lets every origin read it", async () => {
+    test("allows every origin", async () => {
       for (const path of [...known, "/nowhere"]) {
         const response = await get(path, { headers: { Origin: "https://shop.example" } });
         expect(response.headers.get("access-control-allow-origin")).toBe("*");
@@ -258,13 +264,13 @@ for (const engine of engines) {
       expect(preflight.headers.get("access-control-allow-methods")).toContain("GET");
     });
 
-    test("carries a request reference of its own", async () => {
+    test("has a unique request reference", async () => {
       const references = await Promise.all(known.map(async (path) => (await get(path)).headers.get("x-request-id")));
       expect(new Set(references).size).toBe(known.length);
       for (const each of references) expect(each).toMatch(reference);
     });
 
-    test("is ready, and says of what it made sure", async () => {
+    test("has probes that report readiness and every check", async () => {
       for (const base of [service.url, service.adminUrl]) {
         expect((await fetch(`${base}/livez`)).status).toBe(200);
         const ready = await fetch(`${base}/readyz`);
@@ -275,7 +281,7 @@ for (const engine of engines) {
     });
   });
 
-  test(`on ${engine}, histories hold the ten newest runs, and then put them in order`, async () => {
+  test(`on ${engine}, histories contain the ten newest runs in the requested order`, async () => {
     const url = { ...environment, DATABASE_URL: emptyStore };
     const other = await serve(url);
     try {

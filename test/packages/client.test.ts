@@ -101,7 +101,7 @@ const empty = { pzlines: [], pzstyles: [], pzchoices: [] };
 const good = (body: object = { histories: [] }, headers: Record<string, string> = {}) =>
   new Response(toJson(body), { headers });
 const busy = (retryAfter?: string) =>
-  new Response('{"detail":"The data cannot be reached at the moment."}', {
+  new Response('{"detail":"The data store is unavailable. Try again later."}', {
     status: 503,
     headers: { "X-Request-Id": "r-503", ...(retryAfter !== undefined && { "Retry-After": retryAfter }) },
   });
@@ -169,7 +169,7 @@ describe("the client with the real service", () => {
   test("reports a wrong base URL as not found", async () => {
     const error = await errorOf(createClient(`${service.url}/elsewhere`).histories());
     expect(error).toMatchObject({ code: "not_found", status: 404 });
-    expect(error.message).toContain("There is nothing at this address");
+    expect(error.message).toContain("This route does not exist");
   });
 });
 
@@ -294,7 +294,7 @@ describe("an unavailable service", () => {
     await using server = standIn(() => busy("0"));
     const error = await errorOf(createClient(server.url, { retries }).histories());
     expect(error).toMatchObject({ code: "unavailable", status: 503, requestId: "r-503", retryAfterMs: 0 });
-    expect(error.message).toBe("The data cannot be reached at the moment.");
+    expect(error.message).toBe("The data store is unavailable. Try again later.");
     expect(server.requests).toHaveLength(requests);
   });
 

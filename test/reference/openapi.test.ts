@@ -27,8 +27,8 @@ interface Document {
 }
 
 /**
- * The tables of the spec, field by field in their order. The third column is there where the spec says more of the field than
- * its type.
+ * The spec's tables, field by field in order. "noted" marks fields that the spec describes beyond
+ * their type.
  */
 const tables: Readonly<Record<string, readonly (readonly [field: string, type: string, noted?: "noted"])[]>> = {
   Personalization: [
@@ -152,10 +152,10 @@ const tables: Readonly<Record<string, readonly (readonly [field: string, type: s
   ],
 };
 
-/** Where the platform has a null that the spec's samples did not show: served as it is, for want of a true value. */
+/** The platform has nulls here that the spec's samples do not show. They are served unchanged. */
 const alsoNull = ["Product.published_at", "Product.image", "Variant.compare_at_price", "Variant.inventory_management"];
 
-/** Every identifier: they outgrow what a double holds. */
+/** Identifiers exceed the integers that a double can hold. */
 const isIdentifier = (field: string) =>
   /(^|_)id$/.test(field) && field !== "admin_graphql_api_id" && field !== "sku_id";
 
@@ -175,13 +175,13 @@ const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
 );
 
 describe("the OpenAPI document", () => {
-  test("speaks OpenAPI 3.1 and names the program's version", async () => {
+  test("is OpenAPI 3.1 and has the program's version", async () => {
     const { version } = await Bun.file(new URL("../../package.json", import.meta.url)).json();
     expect(document.openapi).toMatch(/^3\.1\.\d+$/);
     expect(document.info).toMatchObject({ title: "Product Data Service", version });
   });
 
-  test("has the three operations, the history also without its order, each with GET and an id of its own", () => {
+  test("has the three operations with GET and unique ids, the history also without an order", () => {
     expect(operations.map(({ method, path }) => `${method} ${path}`)).toEqual([
       "get /api/v1/products/pz/{sku}",
       "get /api/v1/histories",
@@ -193,14 +193,14 @@ describe("the OpenAPI document", () => {
     expect(ids).not.toContain(undefined);
   });
 
-  test("declares exactly the parameters that the paths have", () => {
+  test("declares exactly the parameters in the paths", () => {
     for (const { path, parameters = [] } of operations) {
       expect(parameters.map(({ name }) => `{${name}}`)).toEqual(path.match(/\{\w+\}/g) ?? []);
       for (const parameter of parameters) expect(parameter).toMatchObject({ in: "path", required: true });
     }
   });
 
-  test("refers only to schemas that are there, and has none that nothing refers to", () => {
+  test("has exactly the schemas that it refers to", () => {
     const reached = new Set<string>();
     const follow = (node: unknown) => {
       for (const ref of JSON.stringify(node).match(/(?<="\$ref":")[^"]+/g) ?? []) {
@@ -217,7 +217,7 @@ describe("the OpenAPI document", () => {
     );
   });
 
-  test("has the spec's objects, and beside them only the problem of a failed request", () => {
+  test("has the spec's objects and the problem document", () => {
     expect(Object.keys(schemas).sort()).toEqual([...Object.keys(tables), "Problem"].sort());
   });
 });
@@ -229,7 +229,7 @@ describe.each(Object.entries(tables))("the schema %s", (name, table) => {
     additionalProperties,
   } = (schemas[name] ?? {}) as { properties?: Schemas } & Schema;
 
-  test("has the fields of the spec's table in its order, all of them always there, and no other", () => {
+  test("has exactly the fields of the spec's table in order, all required", () => {
     const fields = table.map(([field]) => field);
     expect(Object.keys(properties)).toEqual(fields);
     expect(required).toEqual(fields);
@@ -244,12 +244,12 @@ describe.each(Object.entries(tables))("the schema %s", (name, table) => {
     expect(Object.entries(properties).map(([field, schema]) => [field, typeOf(schema)])).toEqual(types);
   });
 
-  test("describes every field that the spec has a note on", () => {
+  test("describes every field that the spec describes", () => {
     const silent = table.filter(([field, , noted]) => noted && !`${properties[field]?.description ?? ""}`.trim());
     expect(silent.map(([field]) => field)).toEqual([]);
   });
 
-  test("has identifiers of 64 bits", () => {
+  test("has 64-bit identifiers", () => {
     for (const field of Object.keys(properties).filter(isIdentifier)) {
       const [whole] = ((properties[field]?.anyOf ?? [properties[field]]) as Schema[]).filter(isNotNull);
       expect(whole).toMatchObject({ type: "integer", format: "int64", minimum: 1 });
@@ -266,10 +266,10 @@ function typeOf({ $ref, anyOf, type, items }: Schema): string {
   return type === "array" ? `${typeOf(items as Schema)}[]` : [type].flat().join(" or ");
 }
 
-const alwaysThere = (headers: Schema) =>
+const requiredHeaders = (headers: Schema) =>
   Object.keys(headers).filter((name) => (headers[name] as { required: boolean }).required);
 
-describe("a real answer", () => {
+describe("a response", () => {
   const answers = [
     ["getPersonalization", "/api/v1/products/pz/MUG", 200],
     ["getPersonalization", "/api/v1/products/pz/unknown", 200],
@@ -283,7 +283,7 @@ describe("a real answer", () => {
     ["getProduct", "/api/v1/products/%zz", 400],
   ] as const;
   const withoutDatabase = [
-    // Names that were not asked for before: what is in memory is answered all the same.
+    // Keys that are not cached yet: cached responses are still served.
     ["getPersonalization", "/api/v1/products/pz/CUP", 503],
     ["getHistories", "/api/v1/histories", 503],
     ["getOrderedHistories", "/api/v1/histories/desc", 503],
@@ -310,30 +310,30 @@ describe("a real answer", () => {
     if (answer !== undefined && status === 304) {
       expect(answer.content).toBeUndefined();
       expect(await response.text()).toBe("");
-      for (const header of alwaysThere(answer.headers)) expect(response.headers.get(header)).not.toBeNull();
+      for (const header of requiredHeaders(answer.headers)) expect(response.headers.get(header)).not.toBeNull();
       return;
     }
     const schema = answer?.content[response.headers.get("content-type") ?? ""]?.schema;
-    if (answer === undefined || schema === undefined) throw new Error("the document does not have this answer");
+    if (answer === undefined || schema === undefined) throw new Error("the document does not have this response");
     expect(problemsOf(parseJson(await response.text()), schema, schemas)).toEqual([]);
-    for (const header of alwaysThere(answer.headers)) expect(response.headers.get(header)).not.toBeNull();
+    for (const header of requiredHeaders(answer.headers)) expect(response.headers.get(header)).not.toBeNull();
   }
 
-  test.each(answers)("of %s to %s with %i is as the document says", (operationId, path, status) =>
+  test.each(answers)("of %s to %s with %i matches the document", (operationId, path, status) =>
     expectDocumented(operationId, path, status),
   );
 
-  test.each(each)("of %s to %s that has not changed is as the document says", async (operationId, path) => {
+  test.each(each)("of %s to %s that is not modified matches the document", async (operationId, path) => {
     await expectDocumented(operationId, path, 304, service, { "If-None-Match": "*" });
   });
 
-  test("to one who asks too often is as the document says", async () => {
+  test("beyond the rate limit matches the document", async () => {
     await using limited = await serve({ DATABASE_URL: `sqlite:${folder}/limited.sqlite`, RATE_LIMIT: "1" });
     await limited.get("/nowhere");
     for (const [operationId, path] of each) await expectDocumented(operationId, path, 429, limited);
   });
 
-  test("would not pass with a field more, a field less, a wrong type, a wrong form", async () => {
+  test("does not match with an extra or missing field, a wrong type, or a wrong format", async () => {
     const { product, ...rest } = parseJson(await (await service.get(`/api/v1/products/${id}`)).text()) as Schema;
     const { vendor: _, ...vendorless } = product as Schema;
     const wrong = [
@@ -353,8 +353,8 @@ describe("a real answer", () => {
   describe("without a database", () => {
     beforeAll(async () => {
       await drop();
-      // The history is kept for a moment.
-      await until("that is over", async () => {
+      // The history is cached for a moment.
+      await until("the cached history has expired", async () => {
         const answers = await Promise.all(
           ["/api/v1/histories", "/api/v1/histories/desc"].map((path) => service.get(path)),
         );
@@ -365,16 +365,16 @@ describe("a real answer", () => {
       ["getPersonalization", "/api/v1/products/pz/MUG", 200],
       ["getProduct", `/api/v1/products/${id}`, 200],
       ["getProduct", "/api/v1/products/1", 404],
-    ] as const)("of %s to %s, out of memory, with %i is as the document says", (operationId, path, status) =>
+    ] as const)("of %s to %s from the cache with %i matches the document", (operationId, path, status) =>
       expectDocumented(operationId, path, status),
     );
 
-    test.each(withoutDatabase)("of %s to %s with %i is as the document says", (operationId, path, status) =>
+    test.each(withoutDatabase)("of %s to %s with %i matches the document", (operationId, path, status) =>
       expectDocumented(operationId, path, status),
     );
   });
 
-  test("was seen of every operation with every status", () => {
+  test("of every operation with every status is tested", () => {
     const others = each.flatMap(([operationId, path]) =>
       [304, 429].map((status) => [operationId, path, status] as const),
     );

@@ -33,21 +33,21 @@ describe.each([
   });
   afterAll(() => opened[Symbol.asyncDispose]());
 
-  test("has nothing that axe-core holds against it", async () => {
+  test("has no accessibility violations found by axe-core", async () => {
     expect(await accessibilityProblems(opened.page)).toEqual([]);
   });
 
-  test("does not scroll sideways", async () => {
+  test("does not scroll horizontally", async () => {
     expect(await opened.page.evaluate("document.documentElement.scrollWidth")).toBe(viewport.width);
   });
 
-  test("follows the colours that the person prefers", async () => {
+  test("follows the preferred color scheme", async () => {
     const ground = await opened.page.evaluate<string>("getComputedStyle(document.body).backgroundColor");
     const [red = 0] = ground.match(/\d+/g)?.map(Number) ?? [];
     expect(red < 128 ? "dark" : "light").toBe(colorScheme);
   });
 
-  test("loads without an error, a message, or a request to anywhere else", () => {
+  test("loads without errors, console messages, or requests to other origins", () => {
     expect(opened.faults).toEqual([]);
   });
 });
@@ -59,7 +59,7 @@ describe("the reference page", () => {
   });
   afterAll(() => opened[Symbol.asyncDispose]());
 
-  test.each(operations)("tells of the operation $operationId", async ({ operationId, summary, path }) => {
+  test.each(operations)("documents the operation $operationId", async ({ operationId, summary, path }) => {
     const section = opened.page.locator(`#${operationId}`);
     expect(await section.getByRole("heading", { name: summary, exact: true }).isVisible()).toBe(true);
     expect(await section.locator("pre").innerText()).toBe(`GET ${path}`);
@@ -80,13 +80,13 @@ describe("the reference page", () => {
     },
   );
 
-  test("has no link that leads nowhere", async () => {
+  test("has no broken links", async () => {
     const nowhere = `[...document.querySelectorAll("a[href^='#']")]
       .map((link) => link.getAttribute("href")).filter((href) => document.querySelector(href) === null)`;
     expect(await opened.page.evaluate<string[]>(nowhere)).toEqual([]);
   });
 
-  test("leads to every operation by keyboard alone, and shows where one is", async () => {
+  test("reaches every operation by keyboard, with a visible focus", async () => {
     const { page } = opened;
     const focused = `(() => {
       const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement);
@@ -103,7 +103,7 @@ describe("the reference page", () => {
   });
 });
 
-test("the reference page lets nothing in but its own style", async () => {
+test("the reference page allows only its own style sheet", async () => {
   const response = await service.get("/docs");
   expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
   const policy = (response.headers.get("content-security-policy") ?? "").split("; ");
@@ -113,7 +113,7 @@ test("the reference page lets nothing in but its own style", async () => {
   expect(policy.join()).not.toContain("unsafe");
 });
 
-test("what goes wrong on a page is noticed", async () => {
+test("the test detects problems on a page", async () => {
   const page = `<!doctype html><script src="/missing.js"></script><script>
     setTimeout(() => { throw new Error("thrown"); });
     fetch("https://elsewhere.example/").catch(() => console.error("said"));

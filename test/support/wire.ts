@@ -2,14 +2,14 @@
 export interface WireResponse {
   readonly version: string;
   readonly status: number;
-  /** By lower-case name; repeated fields are joined with commas. */
+  /** By lower-case name; repeated headers are joined with commas. */
   readonly headers: ReadonlyMap<string, string>;
-  /** Names of repeated fields. */
+  /** Names of repeated headers. */
   readonly repeated: readonly string[];
   readonly body: Buffer;
   /** Bytes of head and body. */
   readonly size: number;
-  /** Whether only the end of the connection ends the body. */
+  /** Whether the body ends with the connection. */
   readonly isUnbounded: boolean;
 }
 

@@ -1,44 +1,50 @@
-import { Content, hashTag } from "../../cache/response.ts";
-import type { CacheNamespace, ResponseCache } from "../../cache/response-cache.ts";
-import type { ConcurrencyLimiter } from "../../concurrency-limiter.ts";
-import type { Database } from "../../database/database.ts";
+import { polledLifetime } from "../../cache/namespace.ts";
 import { listFinishedRuns } from "../../database/run.ts";
 import { ServiceError } from "../../errors.ts";
-import { type Handler, operationTemplate, purgeTags } from "../../http/endpoint.ts";
 import { parameter } from "../../http/request.ts";
-import type { CachePolicy } from "../../model/cache-policy.ts";
-import { type Order, parseOrder, toHistories } from "../../model/history.ts";
+import { hashTag } from "../../model/entity-tag.ts";
+import { historiesSchema, type Order, orders, parseOrder, toHistories } from "../../model/history.ts";
+import type { Operation } from "../operation.ts";
 
-export interface HistorySource {
-  readonly database: Database;
-  readonly gate: ConcurrencyLimiter;
-  readonly policy: CachePolicy;
-}
+const ok = { description: "The newest finished runs in the requested order.", schemas: [historiesSchema] };
 
-/** Runs end without a word to the memory: it asks again, so that it is never further behind than this. */
-const freshMs = 500;
-
-/** `GET /api/v1/histories/:order`: the newest finished runs; without an order the newest come first. */
-export function getHistories(memory: ResponseCache, { database, gate, policy }: HistorySource): Handler {
-  const template = operationTemplate(policy);
-  const tags = purgeTags("histories");
-  const kind: CacheNamespace = {
-    name: "histories",
-    isWatched: false,
-    freshMs,
-    staleWhileRevalidateMs: 0,
-    staleIfErrorMs: policy.staleIfErrorS * 1000,
-    find: async (order) => {
-      const runs = await gate.run(() => listFinishedRuns(database));
-      const body = JSON.stringify(toHistories(runs, order as Order));
-      const content = new Content({ template, body, tag: hashTag(body), purgeTags: tags });
-      return { content, isEmpty: false };
+/** The newest finished runs; newest first by default. */
+export const histories: Operation = {
+  name: "histories",
+  routes: [
+    {
+      path: "/api/v1/histories",
+      operationId: "getHistories",
+      summary: "Get the most recent job history, newest first",
+      responses: { 200: ok },
     },
-  };
-  return (request, _, nowMs) => {
+    {
+      path: "/api/v1/histories/:order",
+      operationId: "getOrderedHistories",
+      summary: "Get the most recent job history",
+      description: "The 10 newest finished runs, sorted by `order`. For debugging and monitoring.",
+      parameters: {
+        order: {
+          description: "`asc` (oldest first) or `desc` (newest first).",
+          schema: { type: "string", enum: orders },
+        },
+      },
+      responses: { 200: ok, 400: { description: "The order is neither `asc` nor `desc`." } },
+    },
+  ],
+  cachePolicy: (config) => config.cacheHistories,
+  lifetime: (policy) => polledLifetime(policy),
+  parseKey: (request) => {
     const order = parseOrder("order" in request.params ? parameter(request, "order") : "desc");
-    if (order === undefined)
-      throw new ServiceError("bad_request", "The order is asc (oldest first) or desc (newest first).");
-    return memory.answer(kind, order, nowMs);
-  };
-}
+    if (order === undefined) {
+      throw new ServiceError("bad_request", "The order must be asc (oldest first) or desc (newest first).");
+    }
+    return order;
+  },
+  createLoader:
+    ({ query }) =>
+    async (order) => {
+      const body = JSON.stringify(toHistories(await query(listFinishedRuns), order as Order));
+      return { body, tag: hashTag(body) };
+    },
+};

@@ -1,0 +1,60 @@
+import type { CachePolicy } from "../model/cache-policy.ts";
+import type { ResponseBody } from "./response.ts";
+
+/** The result of loading a key. */
+export interface CacheEntry {
+  /** Undefined when the object does not exist. */
+  readonly body: ResponseBody | undefined;
+  /**
+   * Whether the response holds no data. Few such entries are kept, because clients can invent keys
+   * without limit.
+   */
+  readonly isEmpty: boolean;
+  /** Fingerprints of the data that the response was built from. */
+  readonly fingerprints?: readonly number[];
+}
+
+export interface CacheLifetime {
+  /**
+   * Whether the {@link CacheInvalidator} removes changed entries, so that a cached entry is
+   * current.
+   */
+  readonly isInvalidated: boolean;
+  /** Entries are served without reloading for this long. */
+  readonly freshMs: number;
+  /** After that, they are served for this long while they are reloaded in the background. */
+  readonly staleWhileRevalidateMs: number;
+  /** After that, they are served for this long when reloading fails. */
+  readonly staleIfErrorMs: number;
+}
+
+/** Responses of one operation, cached by key. */
+export interface CacheNamespace extends CacheLifetime {
+  readonly name: string;
+  /** @throws any error when the key cannot be loaded */
+  readonly load: (key: string) => Promise<CacheEntry>;
+}
+
+/** Invalidated entries need reloading only now and then, in case a change was not recorded. */
+const invalidatedFreshMs = 5 * 60_000;
+
+/**
+ * Lifetime of entries whose changes are recorded.
+ * @param maxAgeS reload at least this often, in seconds
+ */
+export function invalidatedLifetime({ staleIfErrorS }: CachePolicy, maxAgeS = Number.POSITIVE_INFINITY): CacheLifetime {
+  const staleIfErrorMs = staleIfErrorS * 1000;
+  return {
+    isInvalidated: true,
+    freshMs: Math.min(invalidatedFreshMs, maxAgeS * 1000),
+    staleWhileRevalidateMs: Math.max(invalidatedFreshMs, staleIfErrorMs),
+    staleIfErrorMs,
+  };
+}
+
+/**
+ * Lifetime of entries whose changes are not recorded: they are reloaded on request after `freshMs`.
+ */
+export function polledLifetime({ staleIfErrorS }: CachePolicy, freshMs = 500): CacheLifetime {
+  return { isInvalidated: false, freshMs, staleWhileRevalidateMs: 0, staleIfErrorMs: staleIfErrorS * 1000 };
+}

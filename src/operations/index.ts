@@ -1,0 +1,7 @@
+import { histories } from "./histories/operation.ts";
+import type { Operation } from "./operation.ts";
+import { personalization } from "./personalization/operation.ts";
+import { products } from "./products/operation.ts";
+
+/** All operations, in the order in which they are documented. */
+export const operations: readonly Operation[] = [personalization, histories, products];

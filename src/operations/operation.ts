@@ -1,0 +1,81 @@
+import type { BunRequest } from "bun";
+import type { z } from "zod";
+import type { CacheLifetime } from "../cache/namespace.ts";
+import type { Config } from "../config/index.ts";
+import type { Database } from "../database/database.ts";
+import type { FoundProduct } from "../database/product.ts";
+import type { FailureResponse } from "../http/endpoint.ts";
+import type { CachePolicy } from "../model/cache-policy.ts";
+
+/**
+ * A read-only operation of the public API. The router, cache, purge tags, metrics, OpenAPI
+ * document, and reference page are built from it.
+ */
+export interface Operation {
+  /**
+   * Cache namespace and purge tag. Recorded changes of this noun invalidate the operation's
+   * responses.
+   */
+  readonly name: string;
+  readonly routes: readonly OperationRoute[];
+  /** Selects the setting that controls how long clients and shared caches keep responses. */
+  readonly cachePolicy: (config: Config) => CachePolicy;
+  /** How long this service keeps responses; by `invalidatedLifetime` or `polledLifetime`. */
+  readonly lifetime: (policy: CachePolicy, config: Config) => CacheLifetime;
+  /**
+   * The request's cache key. Runs for every request, so it must be cheap.
+   * @throws ServiceError when a parameter is invalid
+   */
+  readonly parseKey: (request: BunRequest<string>) => string;
+  /** Creates the function that loads the response for a key; undefined means 404. */
+  readonly createLoader: (context: OperationContext) => (key: string) => Promise<OperationResult | undefined>;
+  /** By default failures are problem documents. */
+  readonly createFailureResponse?: (context: OperationContext) => FailureResponse;
+}
+
+/** What operations may use. */
+export interface OperationContext {
+  readonly config: Config;
+  /** Runs a query within the store's concurrency limit. */
+  readonly query: <T>(run: (database: Database) => Promise<T>) => Promise<T>;
+  /** Finds a visible product in the store or, if it is not stored, on the platform. */
+  readonly findProduct: (id: bigint) => Promise<FoundProduct | undefined>;
+}
+
+export interface OperationResult {
+  /** JSON. */
+  readonly body: string | Uint8Array<ArrayBuffer>;
+  /** Entity tag without quotes; changes with the body. */
+  readonly tag: string;
+  /** Whether the response holds no data, such as for an unknown SKU. */
+  readonly isEmpty?: boolean;
+  /**
+   * Fingerprints of the data in the response, if recorded changes are identified by fingerprints.
+   */
+  readonly fingerprints?: readonly number[];
+}
+
+/** A route with its documentation. */
+export interface OperationRoute {
+  /** Such as `/api/v1/products/:id`. */
+  readonly path: string;
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description?: string;
+  /** Path parameters by name. */
+  readonly parameters?: Readonly<Record<string, ParameterDocumentation>>;
+  /** Responses by status. 304, 429, and 503 are documented by default. */
+  readonly responses: Readonly<Record<number, ResponseDocumentation>>;
+}
+
+export interface ParameterDocumentation {
+  readonly description: string;
+  /** JSON Schema. */
+  readonly schema: Readonly<Record<string, unknown>>;
+}
+
+export interface ResponseDocumentation {
+  readonly description: string;
+  /** Possible bodies; by default a problem document. */
+  readonly schemas?: readonly z.ZodType[];
+}

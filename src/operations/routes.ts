@@ -1,0 +1,50 @@
+import type { CacheEntry, CacheNamespace } from "../cache/namespace.ts";
+import { HeaderTemplate, type PurgeTags, ResponseBody, varyByEncoding } from "../cache/response.ts";
+import type { ResponseCache } from "../cache/response-cache.ts";
+import type { Handler, Routes } from "../http/endpoint.ts";
+import { cacheHeaders } from "../model/cache-policy.ts";
+import type { Operation, OperationContext } from "./operation.ts";
+
+/** An operation's routes, served through the cache. */
+export function operationRoutes(operation: Operation, cache: ResponseCache, context: OperationContext): Routes {
+  const namespace = toNamespace(operation, context);
+  const { parseKey } = operation;
+  const get: Handler = (request, _, nowMs) => cache.get(namespace, parseKey(request), nowMs);
+  const toFailure = operation.createFailureResponse?.(context);
+  const route = { get, ...(toFailure !== undefined && { toFailure }) };
+  return Object.fromEntries(operation.routes.map(({ path }) => [path, route]));
+}
+
+function toNamespace(operation: Operation, context: OperationContext): CacheNamespace {
+  const { name } = operation;
+  const policy = operation.cachePolicy(context.config);
+  const lifetime = operation.lifetime(policy, context.config);
+  const template = new HeaderTemplate("application/json", {
+    ...cacheHeaders(policy),
+    ...varyByEncoding,
+    "Cache-Status": "pds; hit",
+  });
+  const load = operation.createLoader(context);
+  return {
+    name,
+    ...lifetime,
+    load: async (key): Promise<CacheEntry> => {
+      const result = await load(key);
+      if (result === undefined) return { body: undefined, isEmpty: true };
+      const { body, tag, isEmpty = false, fingerprints } = result;
+      // Only recorded changes say which key to purge.
+      const purgeTags = toPurgeTags(name, lifetime.isInvalidated ? key : undefined);
+      const responseBody = new ResponseBody({ template, body, tag, purgeTags });
+      return { body: responseBody, isEmpty, ...(fingerprints !== undefined && { fingerprints }) };
+    },
+  };
+}
+
+/** Responses with longer keys can only be purged with the whole namespace. */
+const maxTagLength = 900;
+
+function toPurgeTags(name: string, key: string | undefined): PurgeTags {
+  const tag = key === undefined ? "" : `${name}-${encodeURIComponent(key.toWellFormed())}`;
+  const tags = tag === "" || tag.length > maxTagLength ? [name] : [name, tag];
+  return { commaSeparated: tags.join(","), spaceSeparated: tags.join(" ") };
+}
