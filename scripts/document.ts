@@ -1,12 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import {
-  environmentName,
-  fileKey,
-  personalizationOptions,
-  planOptions,
-  settingNames,
-  settings,
-} from "../src/config/index.ts";
+import { personalizationOptions, planOptions } from "../src/config/jobs.ts";
+import { environmentName, fileKey, settingNames, settings } from "../src/config/settings.ts";
 
 // Generates the tables of settings in the documentation; with --check it only reports whether they are up to date.
 const root = Bun.fileURLToPath(new URL("..", import.meta.url));

@@ -1,5 +1,5 @@
 import pino, { type DestinationStream, type Logger } from "pino";
-import type { LogLevel } from "./config/index.ts";
+import type { LogLevel } from "./config/settings.ts";
 import { hideCredentials } from "./credentials.ts";
 import { isTerminal } from "./terminal.ts";
 

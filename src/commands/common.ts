@@ -1,4 +1,5 @@
-import { type Config, readConfig, settings } from "../config/index.ts";
+import { type Config, readConfig } from "../config/index.ts";
+import { settings } from "../config/settings.ts";
 import type { Database } from "../database/database.ts";
 import { ServiceError } from "../errors.ts";
 import type { Log } from "../log.ts";

@@ -1,13 +1,8 @@
 import type { Config } from "../config/index.ts";
-import {
-  environmentName,
-  manualImportOptions,
-  maxImportRemovedShareOf,
-  readConfig,
-  settingNames,
-  shown,
-  shownJobs,
-} from "../config/index.ts";
+import { readConfig } from "../config/index.ts";
+import { manualImportOptions, maxImportRemovedShareOf } from "../config/jobs.ts";
+import { formatSetting, withoutSecrets } from "../config/printing.ts";
+import { environmentName, settingNames } from "../config/settings.ts";
 import { ServiceError } from "../errors.ts";
 import type { Role } from "../service/start.ts";
 import { brandOf, onSignal, openLog, withDatabase } from "./common.ts";
@@ -138,10 +133,10 @@ export const commands: Readonly<Record<string, Command>> = {
       const config = readConfig(process.env);
       const rows = settingNames.map((name) => ({
         setting: environmentName(name),
-        value: shown(name, config),
+        value: formatSetting(name, config),
         from: config.from[name],
       }));
-      if (values.json === true) printSafeJson({ settings: rows, jobs: shownJobs(config.jobs) });
+      if (values.json === true) printSafeJson({ settings: rows, jobs: withoutSecrets(config.jobs) });
       else {
         const schedules = config.schedules.map(({ job, schedule, from }) => ({
           setting: `jobs.${job}.schedule`,

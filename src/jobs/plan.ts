@@ -1,4 +1,4 @@
-import { noSchedule, type PlanOptions } from "../config/index.ts";
+import { noSchedule, type PlanOptions } from "../config/jobs.ts";
 import type { Run } from "../model/job.ts";
 import { parseSchedule, type Schedule } from "../model/schedule.ts";
 

@@ -1,7 +1,8 @@
 import { type CatalogImportOptions, catalogImport } from "../catalog/import.ts";
 import { catalogReconcile } from "../catalog/reconcile.ts";
 import { catalogSync } from "../catalog/sync.ts";
-import { type Config, maxRemovedShareOf, type PersonalizationOptions } from "../config/index.ts";
+import type { Config } from "../config/index.ts";
+import { maxRemovedShareOf, type PersonalizationOptions } from "../config/jobs.ts";
 import { hideCredentials } from "../credentials.ts";
 import type { Job, PlannedJob } from "../jobs/job.ts";
 import { toPlan } from "../jobs/plan.ts";

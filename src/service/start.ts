@@ -5,7 +5,8 @@ import { CacheInvalidator } from "../cache/invalidator.ts";
 import { ResponseCache } from "../cache/response-cache.ts";
 import { Lookup } from "../catalog/lookup.ts";
 import { ConcurrencyLimiter } from "../concurrency-limiter.ts";
-import { type Config, maxRemovedShareOf } from "../config/index.ts";
+import type { Config } from "../config/index.ts";
+import { maxRemovedShareOf } from "../config/jobs.ts";
 import { errorPage } from "../console/error-page.tsx";
 import { consolePages } from "../console/index.tsx";
 import type { Database } from "../database/database.ts";
@@ -121,7 +122,7 @@ export async function startService(config: Config, log: Log, told: AbortSignal, 
       // All replicas share the store. To take them out would lose what each can still serve from its cache.
       database: () =>
         serving.meters.isStoreLost() ? "cannot be reached; only cached responses are served" : undefined,
-      ...(config.staleData === "tell" && freshness),
+      ...(config.staleData === "warn" && freshness),
     };
     const readiness = getReadiness(required, advisory);
     const measure = () => measureProcess({ ...serving.meters, isServing: part.is !== "supervisor" });

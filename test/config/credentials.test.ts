@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { SQL } from "bun";
-import { environmentName, settingNames } from "../../src/config/index.ts";
+import { environmentName, settingNames } from "../../src/config/settings.ts";
 import { hideCredentials } from "../../src/credentials.ts";
 import { createStore, type Environment, pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { until } from "../support/until.ts";

@@ -76,7 +76,7 @@ describe("the settings", () => {
         { setting: "VISIBLE", value: "active", from },
         { setting: "SCHEDULER", value: "on", from },
         { setting: "LEASE_SECONDS", value: "30", from },
-        { setting: "STALE_DATA", value: "tell", from },
+        { setting: "STALE_DATA", value: "warn", from },
         { setting: "MEMORY_MEGABYTES", value: "128", from },
         { setting: "CACHE_PERSONALIZATION", value: longCache, from },
         { setting: "CACHE_PRODUCTS", value: longCache, from },
@@ -233,9 +233,9 @@ describe("junk stops the start and is named", () => {
       ([name = "", value = ""]) => [name, value.length > 40 ? `${value.length} characters` : value, value] as const,
     ),
   )("%s=%j, in the environment and in the file", async (name, _, value) => {
-    expectRefusal({ [name]: value }, `the environment: ${name}: expected `);
+    expectRefusal({ [name]: value }, `environment variable ${name}: expected `);
     const path = await writeSettings(`${name.toLowerCase()} = ${JSON.stringify(value)}`);
-    expectRefusal({ PDS_CONFIG: path }, `${path}: ${name.toLowerCase()}: expected `);
+    expectRefusal({ PDS_CONFIG: path }, `${path}:1: ${name.toLowerCase()}: expected `);
   });
 
   test.each([
@@ -261,7 +261,7 @@ describe("junk stops the start and is named", () => {
   ])("%s in the file", async (_, text, words) => {
     const path = await writeSettings(text);
     expectRefusal({ PDS_CONFIG: path }, ...words);
-    expect(complaintAbout({ PDS_CONFIG: path })).toStartWith(`${path}: `);
+    expect(complaintAbout({ PDS_CONFIG: path })).toMatch(new RegExp(`^${path}(:\\d)?: `));
   });
 
   const catalog = "[jobs.catalog-import]\nsource = ['x']\n";
@@ -288,20 +288,56 @@ describe("junk stops the start and is named", () => {
     ["retries at once", `${catalog}retry_seconds = 0`, "jobs.catalog-import.retry_seconds: .+>=1"],
     ["data that is never fresh", `${catalog}stale_seconds = 0`, "jobs.catalog-import.stale_seconds: .+>=1"],
     ["another word for missed", `${catalog}missed = 'never'`, 'jobs.catalog-import.missed: .+"once"'],
-    ["an unknown key", `${catalog}every = '1 h'`, 'jobs.catalog-import: .+"every"'],
+    [
+      "an unknown key",
+      `${catalog}every = '1 h'`,
+      '"every" is not a setting of .jobs.catalog-import.; the settings are source, ',
+    ],
     ["no days to keep", "[jobs.history-retention]\nkeep_days = 0", "jobs.history-retention.keep_days: .+>=1"],
-    ["an unknown key of a job without any", "[jobs.catalog-sync]\nsource = 'x'", 'jobs.catalog-sync: .+"source"'],
+    [
+      "an unknown key of a job without any",
+      "[jobs.catalog-sync]\nsource = 'x'",
+      '"source" is not a setting of .jobs.catalog-sync.; ',
+    ],
     [
       "several of a job that is one",
       "[[jobs.catalog-import]]\nsource = ['x']",
       "jobs.catalog-import: .*expected object",
     ],
     ["a schedule of the second of two", `${feed}${feed}schedule = '* *'`, "jobs.personalization-import.1.schedule: "],
-    ["two without a brand", feed + feed, 'jobs.personalization-import: is there twice for "default"'],
-    ["two for one brand", `brand = 'b'\n${feed}brand = 'b'\n${feed}`, 'jobs.personalization-import: .+ twice for "b"'],
+    ["two without a brand", feed + feed, 'jobs.personalization-import: "default" has two tables; '],
+    [
+      "two for one brand",
+      `brand = 'b'\n${feed}brand = 'b'\n${feed}`,
+      'jobs.personalization-import: "b" has two tables; ',
+    ],
   ])("of a job %s: it is named with its path", async (_, text, complaint) => {
     const path = await writeSettings(text);
-    expect(complaintAbout({ PDS_CONFIG: path })).toMatch(new RegExp(`^${path}: ${complaint}.*$`));
+    expect(complaintAbout({ PDS_CONFIG: path })).toMatch(new RegExp(`^${path}:\\d: ${complaint}.*$`));
+  });
+
+  test.each([
+    ["a setting", "# a comment\nports = 3000", ':2: "ports" is not a setting; did you mean "port"?'],
+    ["a setting in capitals", "\n\nPORT = 3000", ':3: "PORT" is not a setting; did you mean "port"?'],
+    ["a job", "port = 1\n[jobs.catalog-synk]", ':2: "catalog-synk" is not a job; did you mean "catalog-sync"?'],
+    [
+      "an option of a job",
+      "[jobs.catalog-sync]\nretries = 1\nschedul = 'x'",
+      ':3: "schedul" is not a setting of [jobs.catalog-sync]; did you mean "schedule"?',
+    ],
+    [
+      "an option of the second of two",
+      `${feed}settle_seconds = 1\n${feed}settle_second = 1`,
+      ':6: "settle_second" is not a setting of [jobs.personalization-import.1]; did you mean "settle_seconds"?',
+    ],
+    [
+      "a key in a text of several lines",
+      '[jobs.catalog-sync]\nbrand = """\nx = 1"""\nx = 1',
+      ': "x" is not a setting of ',
+    ],
+  ])("a misspelled name is reported with its line and the right name: %s", async (_, text, complaint) => {
+    const path = await writeSettings(text);
+    expect(complaintAbout({ PDS_CONFIG: path })).toStartWith(`${path}${complaint}`);
   });
 
   test.each([["/nonexistent/pds.toml"], [folder], [""]])("PDS_CONFIG=%j, which is no file", (path) => {
@@ -405,16 +441,20 @@ describe("a secret", () => {
   });
 
   test.each([
-    ["is none", `ping = "${secret}"`, "ping: expected an http"],
-    ["has another scheme", `ping = "ftp://monitor.example/${secret}"`, "ping: expected an http"],
-    ["has no host", `ping = "https://:80/${secret}"`, "ping: expected an http"],
-    ["is a list", `ping = ["${monitor}"]`, "ping: expected an http"],
-    ["is none in a table", `ping = { start = "${secret}" }`, "ping.start: expected an http"],
-    ["is under an unknown name", `ping = { begin = "${monitor}" }`, 'ping: Unrecognized key: "begin"'],
+    ["is none", `ping = "${secret}"`, "jobs.catalog-import.ping: expected an http"],
+    ["has another scheme", `ping = "ftp://monitor.example/${secret}"`, "jobs.catalog-import.ping: expected an http"],
+    ["has no host", `ping = "https://:80/${secret}"`, "jobs.catalog-import.ping: expected an http"],
+    ["is a list", `ping = ["${monitor}"]`, "jobs.catalog-import.ping: expected an http"],
+    ["is none in a table", `ping = { start = "${secret}" }`, "jobs.catalog-import.ping.start: expected an http"],
+    [
+      "is under an unknown name",
+      `ping = { begin = "${monitor}" }`,
+      '"begin" is not a setting of [jobs.catalog-import.ping]; the settings are start, ',
+    ],
   ])("is not in the complaint about a monitor's address that %s", async (_, ping, complaint) => {
     const path = await writeSettings(`[jobs.catalog-import]\nsource = ["x"]\n${ping}`);
     const message = complaintAbout({ PDS_CONFIG: path });
-    expect(message).toStartWith(`${path}: jobs.catalog-import.${complaint}`);
+    expect(message).toStartWith(`${path}:3: ${complaint}`);
     expect(message).not.toContain(secret);
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import type { PlanOptions } from "../../src/config/index.ts";
+import type { PlanOptions } from "../../src/config/jobs.ts";
 import { type Due, dueAfter, isStale, type Plan, type ScheduledPlan, toPlan } from "../../src/jobs/plan.ts";
 import type { Run } from "../../src/model/job.ts";
 
