@@ -27,7 +27,7 @@ export function catalogImport(files: readonly string[], { visible, maxRemovedSha
     const batches = readBatches(files, visible, reporter, signal);
     if (database !== undefined && !isDryRun) await replaceProducts(database, batches, mayRemove);
     else while (!(await batches.next()).done);
-    reporter.acceptAll();
+    reporter.acceptStaged();
   };
 }
 
@@ -50,7 +50,7 @@ async function* readBatches(
     const { product, file, line } = read;
     const key = `${product.id}`;
     const earlier = seen.get(key);
-    if (earlier === undefined) reporter.read();
+    if (earlier === undefined) reporter.stage();
     else reporter.acceptDuplicate(`${file}:${line}`, `product ${key}`, earlier);
     seen.set(key, `${file}:${line}`);
     const stored = toStoredProduct(product);
@@ -64,6 +64,7 @@ async function* readBatches(
   reporter.finishDuplicates();
   for (const note of hiddenNotes(visible, hidden.size, seen.size)) reporter.note(note);
   const { accepted, duplicates, rejected } = reporter.report;
-  if (rejected > 0) reporter.object([`${rejected} of ${accepted + duplicates + rejected} were rejected`], false);
+  if (rejected > 0)
+    reporter.failUnlessForced([`${rejected} of ${accepted + duplicates + rejected} were rejected`], false);
   yield [...batch.values()];
 }

@@ -1,7 +1,7 @@
 import { type JsonPiece, JsonSplitter } from "../feed/json.ts";
 import { checkFile, readText } from "../feed/source.ts";
 import { parseJson } from "../json.ts";
-import type { RejectedRow } from "../model/job.ts";
+import type { RejectedRow } from "../model/import-report.ts";
 import { type Product, parseProduct } from "../model/product.ts";
 
 /** A document of a feed: a product, or what is wrong with it. */

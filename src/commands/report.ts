@@ -1,11 +1,17 @@
-import { type Difference, type ImportReport, type PersonalizationReport, type Sighting, toText } from "../model/job.ts";
+import {
+  type Difference,
+  formatRejectedRow,
+  type ImportReport,
+  type Occurrences,
+  type PersonalizationReport,
+} from "../model/import-report.ts";
 
 /** What went wrong or is odd in an import, for people, line by line. */
 export function describeProblems({ notes, rejections, overridden }: ImportReport): string[] {
   return [
     ...notes,
     ...rejections.flatMap(({ rows, examples, ...problem }) => [
-      ...examples.map((example) => toText({ ...problem, ...example })),
+      ...examples.map((example) => formatRejectedRow({ ...problem, ...example })),
       ...(rows > examples.length ? [`${rows - examples.length} more of: ${problem.reason}`] : []),
     ]),
     ...overridden.map((objection) => `forced, although ${objection}`),
@@ -20,10 +26,10 @@ export function describePersonalization(report: PersonalizationReport): string[]
     ...Object.entries({ SKUs: skus, styles, choices }).flatMap(([what, difference]) =>
       difference === null ? [] : [`${what}: ${describeDifference(difference)}`],
     ),
-    ...describeSighting("lines without their style", orphans.linesWithoutStyle),
-    ...describeSighting("styles that no line offers", orphans.stylesWithoutLine),
-    ...describeSighting("choice groups that no style uses", orphans.unusedChoiceGroups),
-    ...describeSighting("display sequences that are no numbers", nonNumericSequences),
+    ...describeOccurrences("lines without their style", orphans.linesWithoutStyle),
+    ...describeOccurrences("styles that no line offers", orphans.stylesWithoutLine),
+    ...describeOccurrences("choice groups that no style uses", orphans.unusedChoiceGroups),
+    ...describeOccurrences("display sequences that are no numbers", nonNumericSequences),
     ...Object.entries(statuses).map(
       ([column, counts]) =>
         `${column}: ${Object.entries(counts)
@@ -37,7 +43,7 @@ function describeDifference({ total, added, changed, removed }: Difference): str
   return `${total} (${added} added, ${changed} changed, ${removed} removed)`;
 }
 
-function describeSighting(what: string, { count, examples }: Sighting): string[] {
+function describeOccurrences(what: string, { count, examples }: Occurrences): string[] {
   if (count === 0) return [];
   return [
     `${what}: ${count}`,

@@ -8,7 +8,7 @@ import { claimRun, findRun, findRunUnderWay } from "../database/run.ts";
 import { ServiceError } from "../errors.ts";
 import type { Job, PlannedJob } from "../jobs/job.ts";
 import { Monitors } from "../jobs/monitors.ts";
-import { Abandoned, dryRunJob, type RunOptions, type RunResult, runJob } from "../jobs/run.ts";
+import { AbandonedError, dryRunJob, type RunOptions, type RunResult, runJob } from "../jobs/run.ts";
 import { supervise } from "../jobs/supervisor.ts";
 import type { Log } from "../log.ts";
 import type { Run } from "../model/job.ts";
@@ -70,7 +70,7 @@ export function runClaimed(name: string, values: Values): Promise<boolean> {
     }
     const orphaned = new AbortController();
     void supervisorGone().then(() => {
-      orphaned.abort(new Abandoned("the process that started it was gone"));
+      orphaned.abort(new AbandonedError("its parent process exited"));
       // Work that does not stop would keep its lease for good, and nobody is there to end it.
       setTimeout(() => process.exit(1), orphanGraceMs).unref();
     });

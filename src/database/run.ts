@@ -1,7 +1,8 @@
 import type { SQL } from "bun";
 import { hideCredentials } from "../credentials.ts";
 import { historyLimit } from "../model/history.ts";
-import type { FinishedRun, ImportReport, Outcome, Run } from "../model/job.ts";
+import type { ImportReport } from "../model/import-report.ts";
+import type { FinishedRun, Outcome, Run, RunStatus } from "../model/job.ts";
 import { type Database, writing } from "./database.ts";
 
 /** What a run is of: a job for a brand, and, when a schedule starts it, the instant and the attempt. */
@@ -47,7 +48,7 @@ export function abandonRuns(database: Database): Promise<number> {
 }
 
 async function abandon({ dialect }: Database, sql: SQL, which: SQL.Query<unknown>): Promise<number> {
-  const reason = "its process gave no sign of life until its lease ended";
+  const reason = "its process sent no heartbeat until its lease expired";
   const { count } = await sql`
     UPDATE run SET finished_at = ${sql.unsafe(dialect.now)}, outcome = ${"abandoned" satisfies Outcome}, reason = ${reason}
     WHERE finished_at IS NULL AND lease_until < ${sql.unsafe(dialect.now)} ${which}`;
@@ -150,11 +151,8 @@ export function listRunKinds({ read }: Database): Promise<RunKind[]> {
   );
 }
 
-/** How a run stands: as it ended, or under way. */
-export type Standing = Outcome | "running";
-
 /** Spelled out: an index that holds only such rows is not used for a value that is not known yet. */
-const conditions: Readonly<Record<Standing, string>> = {
+const conditions: Readonly<Record<RunStatus, string>> = {
   succeeded: "outcome = 'succeeded'",
   failed: "outcome = 'failed'",
   abandoned: "outcome = 'abandoned'",
@@ -164,7 +162,7 @@ const conditions: Readonly<Record<Standing, string>> = {
 export interface RunFilter {
   readonly job?: string | undefined;
   readonly brand?: string | undefined;
-  readonly standing?: Standing | undefined;
+  readonly standing?: RunStatus | undefined;
   /** Only runs that began before this one. */
   readonly before?: number | undefined;
 }

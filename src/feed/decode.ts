@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { ServiceError } from "../errors.ts";
-import { excerpt } from "../model/job.ts";
+import { excerpt } from "../model/import-report.ts";
 
 export type Encoding = "utf-8" | "utf-16le" | "utf-16be" | "windows-1252";
 

@@ -1,6 +1,6 @@
 import type { PersonalizationOptions } from "../config/index.ts";
 import { lists } from "../feed/lists.ts";
-import type { Difference, FileReport, ImportReport, PersonalizationReport } from "../model/job.ts";
+import type { Difference, FileReport, ImportReport, PersonalizationReport } from "../model/import-report.ts";
 
 /** Of fewer than these in the current generation, a share says nothing. */
 const fewest = 20;

@@ -2,7 +2,7 @@ import type { PersonalizationOptions } from "../config/index.ts";
 import { ServiceError } from "../errors.ts";
 import type { CsvRecord } from "../feed/csv.ts";
 import { type ListName, listNames, lists } from "../feed/lists.ts";
-import { excerpt } from "../model/job.ts";
+import { excerpt } from "../model/import-report.ts";
 
 type Aliases = Pick<PersonalizationOptions, "aliases">;
 

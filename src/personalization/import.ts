@@ -19,7 +19,7 @@ import { ServiceError } from "../errors.ts";
 import { collectFeed, type DeliveredFile, type FeedState, formatOf } from "../feed/delivery.ts";
 import { type ListName, listNames } from "../feed/lists.ts";
 import type { Reporter, RunContext, Work } from "../jobs/work.ts";
-import type { FileReport } from "../model/job.ts";
+import type { FileReport } from "../model/import-report.ts";
 import { findChanged } from "./changes.ts";
 import { FeedReader } from "./feed-reader.ts";
 import { objectionsTo } from "./guards.ts";
@@ -94,11 +94,11 @@ async function importFiles(
       database !== undefined && isComparable ? readDigest(database, last.current, list) : undefined,
     );
     reporter.report.personalization = report;
-    reporter.object(objectionsTo(report, reporter.report, options), isForced);
+    reporter.failUnlessForced(objectionsTo(report, reporter.report, options), isForced);
   };
   if (database === undefined || isDryRun) {
     await check(async () => {});
-    return reporter.acceptAll();
+    return reporter.acceptStaged();
   }
 
   const generation = await beginGeneration(database, brand);
@@ -114,7 +114,7 @@ async function importFiles(
         : await survey.lists.pzlines.fingerprintsOfChanged(readDigest(database, from, "pzlines"), most),
     );
     await finishGeneration(database, brand, generation, JSON.stringify(state), { from, fingerprints });
-    reporter.acceptAll();
+    reporter.acceptStaged();
   } catch (error) {
     // What cannot be removed now, because the store is lost, the next import removes.
     await abandonGeneration(database, brand, generation).catch(() => {});
@@ -173,7 +173,7 @@ async function readFile(
     for (const row of piece.rows) {
       const earlier = survey.add(list, row, file.name);
       loading.add(row, earlier < 0);
-      if (earlier < 0) reporter.read();
+      if (earlier < 0) reporter.stage();
       else
         reporter.acceptDuplicate(`${file.name}:${row.line}`, `key ${survey.lists[list].keyOf(row)}`, `line ${earlier}`);
     }

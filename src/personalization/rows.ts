@@ -1,5 +1,5 @@
 import { type ListName, lists } from "../feed/lists.ts";
-import { excerpt, type RejectedRow } from "../model/job.ts";
+import { excerpt, type RejectedRow } from "../model/import-report.ts";
 import { maxSkuLength } from "../model/personalization.ts";
 
 /** A row's values in the order of its list's columns, all of them text and as they came. */

@@ -5,10 +5,10 @@ import {
   type Difference,
   excerpt,
   type FileReport,
+  type Occurrences,
   type PersonalizationReport,
   reportedExamples,
-  type Sighting,
-} from "../model/job.ts";
+} from "../model/import-report.ts";
 import { isNumericSequence } from "../model/personalization.ts";
 import { findDiffering, forEachEntry, HashTable } from "./fingerprints.ts";
 import type { FeedRow } from "./rows.ts";
@@ -28,7 +28,7 @@ const entriesPerPart = 65_536;
 
 /** Keeps account of one list of a feed: keys, changes, status codes, sequences. It takes 24 to 48 bytes a row. */
 export class ListStatistics {
-  readonly nonNumericSequences: Sighting = { count: 0, examples: [] };
+  readonly nonNumericSequences: Occurrences = { count: 0, examples: [] };
   readonly statuses = new Map<string, number>();
   readonly #comparedBy: number;
   /** The columns, those of the key first, and among them those by which it is compared. */
@@ -126,13 +126,13 @@ export class ListStatistics {
 }
 
 /** Counts one, and keeps it as an example while there are few. */
-export function sight(sighting: Sighting, describe: () => string): void {
+export function sight(sighting: Occurrences, describe: () => string): void {
   sighting.count++;
   if (sighting.examples.length < reportedExamples) sighting.examples.push(describe());
 }
 
 /** A style or a choice group by name: where it first was, whether a line or a style uses it, and of a style the SKUs that offer it. */
-type Uses = Map<string, { readonly where: string; isUsed: boolean; readonly skus: Sighting }>;
+type Uses = Map<string, { readonly where: string; isUsed: boolean; readonly skus: Occurrences }>;
 
 /** SKUs that are kept of those that offer a style. */
 const keptSkus = 20;
@@ -146,7 +146,7 @@ export class FeedStatistics {
   };
   readonly #styles: Uses = new Map();
   readonly #groups: Uses = new Map();
-  readonly #linesWithoutStyle: Sighting = { count: 0, examples: [] };
+  readonly #linesWithoutStyle: Occurrences = { count: 0, examples: [] };
 
   /** Takes a row in. @returns the line at which its key was before; -1 when it is new */
   add(list: ListName, row: FeedRow, file: string): number {
@@ -215,14 +215,14 @@ function addName(uses: Uses, name = "", file: string, line: number): void {
   if (!uses.has(name)) uses.set(name, { where: `${file}:${line}`, isUsed: false, skus: { count: 0, examples: [] } });
 }
 
-function countSku(skus: Sighting, sku: string): void {
+function countSku(skus: Occurrences, sku: string): void {
   skus.count++;
   // A copy: what was cut out of a piece of the file would keep all of it.
   if (skus.examples.length < keptSkus) skus.examples.push(Buffer.from(sku).toString());
 }
 
-function unused(uses: Uses): Sighting {
-  const sighting: Sighting = { count: 0, examples: [] };
+function unused(uses: Uses): Occurrences {
+  const sighting: Occurrences = { count: 0, examples: [] };
   for (const [name, { where, isUsed }] of uses) if (!isUsed) sight(sighting, () => `${where}: ${excerpt(name)}`);
   return sighting;
 }

@@ -24,7 +24,7 @@ import { RequestCounter } from "../http/request-counter.ts";
 import { type Listener, listen } from "../http/server.ts";
 import type { PlannedJob } from "../jobs/job.ts";
 import { Monitors } from "../jobs/monitors.ts";
-import { type RunningJobs, runJobs } from "../jobs/scheduler.ts";
+import { type Scheduler, startScheduler } from "../jobs/scheduler.ts";
 import { listJobHealth, listJobStatus } from "../jobs/status.ts";
 import type { Log } from "../log.ts";
 import type { ProductSource } from "../operations/products/operation.ts";
@@ -82,7 +82,7 @@ export async function startService(config: Config, log: Log, told: AbortSignal, 
   told.addEventListener("abort", stopJobs, { once: true });
   if (told.aborted) stopJobs();
   const isScheduling = part.is !== "worker" && config.scheduler === "on";
-  const scheduler = startScheduler(isScheduling ? jobs : [], writer, config, log, stopping.signal);
+  const scheduler = startJobs(isScheduling ? jobs : [], writer, config, log, stopping.signal);
 
   const serving = await startServing(config, database, writer, log, stopping.signal);
   const listeners: Listener[] = [];
@@ -296,16 +296,16 @@ function describeStarting(starting: ReadonlySet<PlannedJob>): string | undefined
   return `the first run has not ended: ${[...starting].map(({ name, brand }) => `${name} for ${brand}`).join(", ")}`;
 }
 
-function startScheduler(
+function startJobs(
   jobs: readonly PlannedJob[],
   database: Database,
   { leaseSeconds }: Config,
   log: Log,
   signal: AbortSignal,
-): RunningJobs {
+): Scheduler {
   if (jobs.length === 0) return { starting: new Set(), firstRuns: Promise.resolve(), stopped: Promise.resolve() };
   const monitors = new Monitors(log);
-  const running = runJobs(jobs, { database, log, monitors, leaseSeconds, signal });
+  const running = startScheduler(jobs, { database, log, monitors, leaseSeconds, signal });
   return { ...running, stopped: running.stopped.then(() => monitors.settled()) };
 }
 

@@ -295,7 +295,7 @@ for (const engine of engines) {
         // A machine that is busy enough keeps one from its sign of life for a second: then it says that.
         for (const { code, stderr } of ended) {
           if (code !== 0)
-            expect(stderr).toMatch(/is running for .+ already|its lease ended|another import for the same/);
+            expect(stderr).toMatch(/is running for .+ already|its lease expired|another import for the same/);
         }
         const seen = await marksOf(0, 1, 1500, 2999);
         expect(seen).toHaveLength(1);

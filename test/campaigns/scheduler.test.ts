@@ -259,7 +259,7 @@ describe("a run that hangs", () => {
       await ended(world, 1);
       await underWay(world);
       const [run, next] = await world.stop();
-      expect(run).toMatchObject({ id: first.id, outcome: "failed", reason: "it took longer than its limit of 1 s" });
+      expect(run).toMatchObject({ id: first.id, outcome: "failed", reason: "it exceeded its time limit of 1 s" });
       expect(secondsOf(run as Run)).toBeWithin(10.9, 20);
       expect((next?.startedAt ?? "") >= (run?.finishedAt ?? "~")).toBe(true);
     },
@@ -277,7 +277,7 @@ describe("a run that hangs", () => {
       const runs = await world.stop();
       expectInTurn(runs);
       for (const run of runs.slice(0, 2)) {
-        expect(run).toMatchObject({ outcome: "failed", reason: "it took longer than its limit of 1 s", attempt: 1 });
+        expect(run).toMatchObject({ outcome: "failed", reason: "it exceeded its time limit of 1 s", attempt: 1 });
         expect(secondsOf(run)).toBeWithin(0.9, 8);
       }
     },
@@ -319,7 +319,7 @@ describe("the times of a schedule", () => {
         Array(4).fill(expect.objectContaining({ attempt: 1, outcome: "succeeded", reason: null, log: null })),
       );
       expect(all.every(({ finishedAt }) => finishedAt !== null)).toBe(true);
-      const begun = replicas.flatMap(linesOf).filter(({ msg }) => msg === "run begun");
+      const begun = replicas.flatMap(linesOf).filter(({ msg }) => msg === "run started");
       expect(begun.map(({ run }) => run).sort((a, b) => Number(a) - Number(b))).toEqual(all.map(({ id }) => id));
     },
     longMs,
@@ -346,7 +346,7 @@ describe("the times of a schedule", () => {
       for (const [index, replica] of replicas.entries()) {
         const shiftMs = shiftsMs[index] ?? 0;
         for (const { msg, run, time } of linesOf(replica)) {
-          if (msg !== "run begun") continue;
+          if (msg !== "run started") continue;
           const begunAt = Date.parse(runs.get(Number(run))?.startedAt ?? "");
           expect(Math.abs(Number(time) - shiftMs - begunAt)).toBeLessThan(2000);
         }
@@ -386,7 +386,7 @@ describe("a run whose processes are killed", () => {
       await kill(service);
       await Promise.all(pids.map((pid) => isGone(pid)));
       for (const run of runs) {
-        const reason = "the process that started it was gone";
+        const reason = "its parent process exited";
         expect(await findRun(world, run)).toMatchObject({ outcome: "abandoned", reason });
       }
       await world.start();
@@ -415,7 +415,7 @@ describe("a run whose processes are killed", () => {
       await ended(world, 1);
       const next = await underWay(world);
       const [run] = await world.stop();
-      const reason = "its process gave no sign of life until its lease ended";
+      const reason = "its process sent no heartbeat until its lease expired";
       expect(run).toMatchObject({ id: lost.id, outcome: "abandoned", reason });
       expect((run?.finishedAt ?? "") >= (run?.leaseUntil ?? "~")).toBe(true);
       expect(next).toMatchObject({ attempt: 1 });
@@ -434,7 +434,7 @@ describe("a run whose processes are killed", () => {
       await ended(world, 1);
       await underWay(world);
       const [run] = await world.stop();
-      expect(run).toMatchObject({ id: first.id, outcome: "failed", reason: "its process was ended by SIGKILL" });
+      expect(run).toMatchObject({ id: first.id, outcome: "failed", reason: "its process was killed by SIGKILL" });
     },
     longMs,
   );
@@ -503,9 +503,7 @@ describe("times that passed", () => {
         await postgres.stop();
         await until("every job notices", () =>
           jobs.every((job) =>
-            linesOf(service).some(
-              (line) => line.job === job && line.msg === "the schedule cannot be followed at the moment",
-            ),
+            linesOf(service).some((line) => line.job === job && line.msg === "cannot follow the schedule; retrying"),
           ),
         );
         await postgres.start();
@@ -668,9 +666,9 @@ describe("outside monitors", () => {
       expect(callsOf("/broken")).toEqual(Array(3).fill("GET /broken/secret"));
       const told = ({ stderr }: Finished) => linesOf({ log: () => stderr }).map(({ level, msg }) => [level, msg]);
       expect(works.code).toBe(0);
-      expect(told(works)).toEqual([[40, "the monitor was not told: it answered 500"]]);
+      expect(told(works)).toEqual([[40, "cannot notify the monitor: it responded with status 500"]]);
       expect(fails.code).toBe(1);
-      expect(told(fails)).toEqual([[40, "the monitor was not told: it cannot be reached"]]);
+      expect(told(fails)).toEqual([[40, "cannot notify the monitor: it cannot be reached"]]);
       expect(works.stderr + fails.stderr).not.toContain("secret");
       const runs = await world.runs();
       expect(runs.map(({ outcome }) => outcome).sort()).toEqual(["failed", "succeeded"]);

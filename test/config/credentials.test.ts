@@ -98,7 +98,7 @@ describe("the credentials of addresses", () => {
         expect(leaks(await answer.text())).toEqual([]);
       }
       await service.stop();
-      expect(service.log()).toContain("the monitor was not told");
+      expect(service.log()).toContain("cannot notify the monitor");
       expect(leaks(service.log())).toEqual([]);
     },
     90_000,

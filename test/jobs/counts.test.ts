@@ -111,7 +111,7 @@ describe.each([...engines])("on %s, the history counts", async (engine) => {
     expect(await newestCounts("failed")).toBe(0);
     const [{ reason, report } = {}] = await sql<{ reason: string; report: string }[]>`
       SELECT reason, report FROM run ORDER BY id DESC LIMIT 1`;
-    expect(reason).toBe("it took longer than its limit of 1 s");
+    expect(reason).toBe("it exceeded its time limit of 1 s");
     // It had read something by then, so that there was something to count.
     expect(JSON.parse(report ?? "").accepted).toBeGreaterThan(0);
   });

@@ -314,7 +314,7 @@ describe.each([...engines])("on %s, pds run", async (engine) => {
     await store.sql`UPDATE run SET lease_until = ${ago(0.001)} WHERE brand = 'silent'`;
     expect(await ended()).toMatchObject({ code: 0, stdout: expect.stringMatching(/: 12 imported for silent\n$/) });
     expect(await runOf("silent")).toMatchObject([
-      { id: run?.id, outcome: "abandoned", counts: 1, reason: expect.stringContaining("no sign of life") },
+      { id: run?.id, outcome: "abandoned", counts: 1, reason: expect.stringContaining("no heartbeat") },
       { outcome: "succeeded", counts: 12, reason: null },
     ]);
   });
@@ -340,7 +340,7 @@ describe.each([...engines])("on %s, pds history", async (engine) => {
     return { started_at, finished_at: new Date(end).toISOString(), ...row };
   };
   const scheduled_at = "2026-01-01T00:00:00.000Z";
-  const lost = "its process gave no sign of life until its lease ended";
+  const lost = "its process sent no heartbeat until its lease expired";
   await store.insert(
     run(1, 0.25, { job: "catalog-sync", counts: 0 }),
     run(2, 180, { brand: "A & b", counts: 12, scheduled_at }),
@@ -531,7 +531,7 @@ describe.each([...engines])("on %s, /readyz", async (engine) => {
     feedTable("by hand"),
   );
   const environment = { DATABASE_URL: store.url, PDS_CONFIG, SCHEDULER: "off" };
-  const services = await Promise.all(["tell", "fail"].map((STALE_DATA) => serve({ ...environment, STALE_DATA })));
+  const services = await Promise.all(["warn", "fail"].map((STALE_DATA) => serve({ ...environment, STALE_DATA })));
   afterAll(() => Promise.all(services.map((service) => service.stop())));
   const [telling, failing] = services as [RunningService, RunningService];
 
@@ -629,7 +629,7 @@ describe.each([...engines])("on %s, SCHEDULER=off", async (engine) => {
     await service.stop();
     expect(await runsOf(store, "catalog-import")).toEqual([]);
     expect(await runsOf(store, feedJob)).toMatchObject([{ brand: "due", outcome: "succeeded" }]);
-    expect(service.log()).not.toContain("run begun");
+    expect(service.log()).not.toContain("run started");
     // By an outside scheduler they are run all the same.
     expect((await pds(["run", "catalog-import"], { ...environment, SCHEDULER: "off" })).code).toBe(0);
   });

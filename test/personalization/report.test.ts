@@ -277,7 +277,7 @@ for (const engine of engines) {
       expect(report.personalization.statuses.style_sku_status).toMatchObject({ first: many, last: many });
       expect(report.notes).toHaveLength(21);
       expect(report.notes[0]).toMatch(
-        /pzlines\.csv:70003: key "SKU-0, BULK" again, first at line 3; the last one wins$/,
+        /pzlines\.csv:70003: duplicate key "SKU-0, BULK", first at line 3; the last one wins$/,
       );
       expect(report.notes.at(-1)).toBe(`${many - 20} more duplicates`);
       for (const index of [0, 1, 49_998, 49_999, 50_000, many - 1]) {

@@ -4,10 +4,10 @@ import type {
   Difference,
   FileReport,
   ImportReport,
+  Occurrences,
   PersonalizationReport,
   Rejection,
-  Sighting,
-} from "../../model/job.ts";
+} from "../../model/import-report.ts";
 import { Facts, Section } from "./elements.tsx";
 import { NumberCell, numeric, Table } from "./table.tsx";
 
@@ -98,7 +98,7 @@ function Changes({ changes }: { readonly changes: Readonly<Record<string, Differ
 }
 
 function DataQuality({ report: { orphans, nonNumericSequences } }: { readonly report: PersonalizationReport }) {
-  const checks: readonly (readonly [description: string, sighting: Sighting])[] = [
+  const checks: readonly (readonly [description: string, sighting: Occurrences])[] = [
     ["Lines with an undefined style", orphans.linesWithoutStyle],
     ["Styles that no line offers", orphans.stylesWithoutLine],
     ["Choice groups that no style uses", orphans.unusedChoiceGroups],
