@@ -4,7 +4,7 @@ import { manualImportOptions, maxImportRemovedShareOf } from "../config/jobs.ts"
 import { formatSetting, withoutSecrets } from "../config/printing.ts";
 import { environmentName, settingNames } from "../config/settings.ts";
 import { ServiceError } from "../errors.ts";
-import type { Role } from "../service/start.ts";
+import type { Role } from "../service/context.ts";
 import { brandOf, onSignal, openLog, withDatabase } from "./common.ts";
 import { print, printJson, printMessage, printSafeJson, printTable } from "./output.ts";
 
@@ -182,11 +182,11 @@ async function serve(values: Record<string, unknown>): Promise<boolean> {
 const mostWorkers = 256;
 
 function partOf({ workers, worker }: Record<string, unknown>): Role {
-  if (worker === true) return { is: "worker" };
-  if (workers === undefined) return { is: "all" };
+  if (worker === true) return { kind: "worker" };
+  if (workers === undefined) return { kind: "standalone" };
   const count = /^\d{1,3}$/.test(`${workers}`) ? Number(workers) : 0;
   if (count < 1 || count > mostWorkers) {
     throw new ServiceError("bad_request", `--workers: expected a number from 1 to ${mostWorkers}, not ${workers}`);
   }
-  return { is: "supervisor", workers: count };
+  return { kind: "supervisor", workers: count };
 }

@@ -176,6 +176,9 @@ export const jobSchemas = {
 
 export type JobName = keyof typeof jobSchemas;
 
+/** The options in one table of a job. */
+export type JobOptionsOf<Name extends JobName> = z.infer<(typeof jobSchemas)[Name]>;
+
 export const jobsSchema = z
   .strictObject({ ...jobSchemas, "personalization-import": z.array(personalizationSchema) })
   .partial();

@@ -398,7 +398,7 @@ describe("workers", () => {
       expect(outcome.failed).toBeLessThanOrEqual(connections);
       for (const why of Object.keys(outcome.failures)) expect(why).toMatch(/^(reset|closed before)/);
       expect(await sumOf(service, "pds_processes")).toBe(3);
-      expect(service.log()).toContain("a worker ended by itself and is started again");
+      expect(service.log()).toContain("a worker exited unexpectedly and is restarted");
       const again = await runLoad({ url: service.url, paths, connections, requests: 2000 });
       expect(again).toMatchObject({ failed: 0 });
     });

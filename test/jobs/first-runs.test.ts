@@ -86,7 +86,7 @@ describe.each([...engines])("on %s, first runs", (engine) => {
         expect(of(job).filter(({ scheduled }) => scheduled !== null).length).toBeGreaterThan(1);
       }
 
-      const data = "the first run has not ended: personalization-import for hangs";
+      const data = "the first run has not finished: personalization-import for hangs";
       const [telling, failing] = await Promise.all(
         services.map(async (service) => {
           const response = await service.get("/readyz");
@@ -100,7 +100,7 @@ describe.each([...engines])("on %s, first runs", (engine) => {
         checks: { service: "ok", database: "ok", data, jobs: expect.any(String) },
       });
       expect(failing).toMatchObject({ code: 503, status: "not ready", checks: { data } });
-      expect(services[0]?.log()).toContain(`listening before the first data is complete: ${data}`);
+      expect(services[0]?.log()).toContain(`listening before all data is available: ${data}`);
       expect(await (await services[0]?.get("/api/v1/products/pz/MUG"))?.text()).toContain("SCRIPT");
     } finally {
       await Promise.all(services.map((service) => service.stop()));
