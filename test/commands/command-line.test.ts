@@ -371,7 +371,7 @@ describe("a fault of the program", () => {
     database.run("DROP TABLE run");
     const { code, stdout, stderr } = await pds(["history"], environment);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toBe("pds: SQLiteError: no such table: run (LOG_LEVEL=debug shows where)\n");
+    expect(stderr).toBe("pds: SQLiteError: no such table: run (LOG_LEVEL=debug prints the stack)\n");
     expect((await pds(["history"], { ...environment, LOG_LEVEL: "debug" })).stderr).toMatch(/\n +at /);
   });
 });

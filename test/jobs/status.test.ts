@@ -178,8 +178,8 @@ describe.each([...engines])("on %s, pds jobs", async (engine) => {
         counts: "12",
       },
       // That hour is over, and nobody has run it.
-      { ...row, brand: "late", schedule: "@hourly", next: expect.any(String), success: "2 hours ago (too long)" },
-      { ...row, brand: "old", schedule: "", next: "", finished, success: "2 days ago (too long)" },
+      { ...row, brand: "late", schedule: "@hourly", next: expect.any(String), success: "2 hours ago (stale)" },
+      { ...row, brand: "old", schedule: "", next: "", finished, success: "2 days ago (stale)" },
       { ...row, brand: "busy", schedule: "", next: "", outcome: "running", success: "never" },
       // The second attempt comes before the next leap year.
       {
@@ -188,7 +188,7 @@ describe.each([...engines])("on %s, pds jobs", async (engine) => {
         schedule: "0 0 29 2 *",
         next: retried.replace(/\.\d+/, ""),
         outcome: "failed",
-        success: "never (too long)",
+        success: "never (stale)",
       },
       { ...never, ...retention, brand: "acme" },
     ]);
@@ -228,7 +228,7 @@ test("a job for several brands runs for the one that is named", async () => {
   for (const args of [[], ["--brand", "first"]]) {
     const { code, stdout, stderr } = await pds(["run", feedJob, ...args], environment);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-    expect(stderr).toMatch(/^pds: run: --brand: .*"First".*"Second & last".*\n$/);
+    expect(stderr).toMatch(/^pds: run: .*"First".*"Second & last"; choose one with --brand\n$/);
   }
   expect(await runsOf(store, feedJob)).toEqual([]);
 
@@ -271,7 +271,7 @@ describe.each([...engines])("on %s, pds run", async (engine) => {
     ].map(async ([brand, id]) => {
       const { code, stdout, stderr } = await pds(["run", feedJob, "--brand", brand, `--claimed=${id}`], environment);
       expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-      expect(stderr).toBe(`pds: run: no run ${id} of ${feedJob} for ${brand} is under way\n`);
+      expect(stderr).toBe(`pds: run: ${id} is not a current run of ${feedJob} for ${brand}\n`);
     });
     await Promise.all(refusals);
     expect([...(await store.sql`SELECT * FROM run ORDER BY id`)]).toEqual(before);
@@ -287,7 +287,7 @@ describe.each([...engines])("on %s, pds run", async (engine) => {
     const heard = (async () => {
       for await (const chunk of child.stderr.pipeThrough(new TextDecoderStream())) said += chunk;
     })();
-    await until("it waits", () => said.includes("waiting for its sign of life"));
+    await until("it waits", () => said.includes("for its heartbeat"));
     return async () => {
       await Promise.all([child.exited, heard]);
       return { code: child.exitCode, stdout: await child.stdout.text(), stderr: said };
@@ -302,7 +302,7 @@ describe.each([...engines])("on %s, pds run", async (engine) => {
     await store.sql`UPDATE run SET lease_until = ${lease_until} WHERE brand = 'alive'`;
     const { code, stdout, stderr } = await ended();
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toContain(`pds: ${feedJob} is running for alive already, since ${run?.started_at}: try again when`);
+    expect(stderr).toContain(`pds: ${feedJob} is already running for alive since ${run?.started_at}; try again when`);
     expect(await runOf("alive")).toEqual([{ ...run, lease_until }] as Record<string, unknown>[]);
   });
 
@@ -683,7 +683,7 @@ describe.each([...engines])("on %s, history-retention", async (engine) => {
     expect(removed).toBeWithin(4990, 5000);
 
     expect(await dataOf(["run", "history-retention"], environment)).toBe(
-      `history-retention: ${removed} runs removed\n`,
+      `history-retention: ${removed.toLocaleString("en-US")} runs removed\n`,
     );
     const left = await store.sql<{ id: number }[]>`SELECT id FROM run WHERE job <> 'history-retention' ORDER BY id`;
     expect(left.map(({ id }) => id)).toEqual([...expected].toSorted((a, b) => a - b));

@@ -239,7 +239,7 @@ for (const engine of enginesInTurn) {
         const forced = await importing(feed, ["--force"], config, brand);
         expect(forced.code).toBe(0);
         expect(forced.report).toMatchObject({ outcome: "succeeded", overridden: said });
-        expect(forced.stderr).toEndWith(said.map((objection) => `forced, although ${objection}\n`).join(""));
+        expect(forced.stderr).toEndWith(said.map((objection) => `overridden by --force: ${objection}\n`).join(""));
         expect(await stored()).not.toEqual(stateBefore);
       },
     );
