@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { personalizationOptions, planOptions } from "../src/config/jobs.ts";
 import { environmentName, fileKey, settingNames, settings } from "../src/config/settings.ts";
 
-// Generates the tables of settings in the documentation; with --check it only reports whether they are up to date.
+// Generates the tables of settings in the documentation. With --check it only reports outdated tables.
 const root = Bun.fileURLToPath(new URL("..", import.meta.url));
 
 const code = (text: string) => (text === "" ? "" : `\`${text}\``);
@@ -11,7 +11,7 @@ const tables = [
   {
     file: "README.md",
     name: "settings",
-    head: ["environment", "pds.toml", "default", "what it is"],
+    head: ["environment", "pds.toml", "default", "description"],
     rows: settingNames.map((name) => {
       const { default: value, sentence } = settings[name];
       return [code(environmentName(name)), code(fileKey(name)), code(value), sentence];
@@ -23,7 +23,7 @@ const tables = [
   ].map(({ file, name, options }) => ({
     file,
     name,
-    head: ["option", "default", "what it is"],
+    head: ["option", "default", "description"],
     rows: options.map((option) => [code(option.name), code(option.default), option.sentence]),
   })),
 ];

@@ -171,6 +171,19 @@ describe("pds history", async () => {
   });
 });
 
+describe("the help", () => {
+  test.each([
+    ["serve", "--workers", "--worker"],
+    ["run", "--brand", "--claimed"],
+  ])("of pds %s lists %s and leaves out the internal option %s", async (command, option, internal) => {
+    const lines = (await dataOf([command, "--help"])).split("\n");
+    const options = lines.flatMap((line) => line.match(/^ {2}(--[\w-]+)/)?.[1] ?? []);
+    expect(options).toContain(option);
+    expect(options).not.toContain(internal);
+    expect(lines[0]).not.toMatch(new RegExp(`${internal}\\b`));
+  });
+});
+
 describe("jobs", async () => {
   const cwd = await temporaryFolder();
   await writeFeed(cwd, "feed");

@@ -275,11 +275,7 @@ describe("junk stops the start and is named", () => {
     ["a schedule beyond the clock", `${catalog}schedule = '0 24 * * *'`, "jobs.catalog-import.schedule: expected"],
     ["an empty schedule", `${catalog}schedule = ''`, "jobs.catalog-import.schedule: expected"],
     ["a number for a schedule", `${catalog}schedule = 5`, "jobs.catalog-import.schedule: "],
-    [
-      "a day that never comes",
-      `${catalog}schedule = '0 0 30 2 *'`,
-      "jobs.catalog-import.schedule: .+ never comes true",
-    ],
+    ["a day that never comes", `${catalog}schedule = '0 0 30 2 *'`, "jobs.catalog-import.schedule: .+ never matches"],
     ["an unknown time zone", `${catalog}time_zone = 'Mars/Olympus'`, 'jobs.catalog-import.time_zone: .+"Mars/Olympus"'],
     ["an empty brand", `${catalog}brand = ' '`, "jobs.catalog-import.brand: expected"],
     ["no time at all", `${catalog}limit_seconds = 0`, "jobs.catalog-import.limit_seconds: .+>=1"],

@@ -166,7 +166,7 @@ describe("with a full temporary folder", () => {
     const world = await createWorld();
     const environment = { ...world.environment, TMPDIR: join(world.folder, "nowhere") };
     const finished = await pds(["import", "personalization", serveFeed(largeFiles)], environment);
-    expectOneSentence(finished, /\/nowhere: cannot make a temporary folder there \(ENOENT\): set TMPDIR/);
+    expectOneSentence(finished, /\/nowhere: cannot create a temporary folder \(ENOENT\); set TMPDIR/);
   });
 });
 
