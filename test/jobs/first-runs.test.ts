@@ -65,7 +65,7 @@ function openRuns(url: string) {
 }
 
 describe.each([...engines])("on %s, first runs", (engine) => {
-  test("that hang hold back neither other jobs nor schedules, and the service is ready in ten seconds", async () => {
+  test("that hang delay no other job or schedule, and the service listens within ten seconds", async () => {
     const store = { DATABASE_URL: await createStore(engine), BRAND: "acme" };
     expect((await pds(["run", "catalog-import"], { ...store, PDS_CONFIG: established })).code).toBe(0);
     const environment = { ...store, PDS_CONFIG: hanging };
@@ -108,7 +108,7 @@ describe.each([...engines])("on %s, first runs", (engine) => {
     expect((await runs()).find(({ brand }) => brand === "hangs")).toMatchObject({ outcome: "failed" });
   }, 60_000);
 
-  test("of several jobs all succeed side by side, each once", async () => {
+  test("of several jobs run side by side and succeed once each", async () => {
     const store = { DATABASE_URL: await createStore(engine), BRAND: "acme" };
     await using service = await serve({ ...store, PDS_CONFIG: many });
     const runs = openRuns(store.DATABASE_URL);
@@ -131,7 +131,7 @@ describe.each([...engines])("on %s, first runs", (engine) => {
   }, 60_000);
 });
 
-test("the first synchronization leaves to the first comparison what that reads in bulk", async () => {
+test("the first sync waits for the first reconcile, which reads in bulk", async () => {
   const platform = startPlatform({ products: 60, bulk: { createdMs: 200, runningMs: 500 } });
   const store = { DATABASE_URL: await createStore("sqlite"), BRAND: "acme" };
   await using service = await serve({ ...store, ...environmentOf(platform), PDS_CONFIG: platformJobs });

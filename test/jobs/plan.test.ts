@@ -55,42 +55,42 @@ function expectDue(due: DueRun, expected: DueRun) {
 
 const eachMissed = ["once", "skip", "all"] as const;
 
-describe("what is due next", () => {
+describe("the next run", () => {
   describe.each(eachMissed)("when missed times run %s", (missed) => {
     const plan = hourly({ missed });
 
-    test("is the next time while there is no run yet", () => {
+    test("is at the next time before the first run", () => {
       expectDue(nextRun(plan, undefined, at("09:30"), at("09:30")), first("10:00"));
       expectDue(nextRun(plan, undefined, at("09:30"), at("09:59:59.999")), first("10:00"));
     });
 
-    test("stays so when it has come, until there is a run for it", () => {
+    test("stays due until there is a run for its time", () => {
       expectDue(nextRun(plan, undefined, at("09:30"), at("10:00")), first("10:00"));
       expectDue(nextRun(plan, undefined, at("09:30"), at("10:00:05")), first("10:00"));
       expectDue(nextRun(plan, run("09:00", "09:01"), at("08:30"), at("10:00:05")), first("10:00"));
     });
 
-    test("is not a time of the very instant at which one begins to look, nor one before", () => {
+    test("is after the instant at which scheduling started", () => {
       expectDue(nextRun(plan, undefined, at("10:00"), at("10:00")), first("11:00"));
       expectDue(nextRun(plan, undefined, at("10:00:00.001"), at("10:30")), first("11:00"));
     });
 
-    test("is the time after that of a run that ended early", () => {
+    test("follows the time of a run that finished early", () => {
       expectDue(nextRun(plan, run("10:00", "10:00:01"), at("09:30"), at("10:00:01")), first("11:00"));
       expectDue(nextRun(plan, run("10:00", "10:59:59.999"), at("09:30"), at("10:59:59.999")), first("11:00"));
     });
 
-    test("is the time after that of a run that is under way", () => {
+    test("follows the time of a run in progress", () => {
       expectDue(nextRun(plan, run("10:00"), at("09:30"), at("10:30")), first("11:00"));
     });
 
-    test("counts from the time of the run, not from when it began", () => {
+    test("counts from the scheduled time of the last run, not from its start", () => {
       const late = { ...run("10:00", "10:40"), startedAt: toText(at("10:35")) };
       expectDue(nextRun(plan, late, at("09:30"), at("10:41")), first("11:00"));
     });
 
     // The machine that stored the last run may have been ahead.
-    test("is the time after the last run also when the clock says that it lies ahead", () => {
+    test("follows the last run even if the clock was set back", () => {
       expectDue(nextRun(plan, run("10:00", "10:01"), at("09:30"), at("09:45")), first("11:00"));
       expectDue(nextRun(plan, run("10:00"), at("09:30"), at("09:45")), first("11:00"));
     });
@@ -190,13 +190,13 @@ describe("what is due next", () => {
     expect(toText(nextRun(hourly({ missed }), last, at("15:30"), at("15:30")).scheduledAt)).toBe(due);
   });
 
-  test("is once the latest of the times since one began to look, when there is no run yet", () => {
+  test("is the latest missed time before the first run when missed times run once", () => {
     // As when the store could not be reached in between.
     expectDue(nextRun(hourly({ missed: "once" }), undefined, at("09:30"), at("12:10")), first("12:00"));
     expectDue(nextRun(hourly({ missed: "all" }), undefined, at("09:30"), at("12:10")), first("10:00"));
   });
 
-  test("follows the zone of the plan", () => {
+  test("follows the time zone of the plan", () => {
     const plan = hourly({ schedule: "30 2 * * *", time_zone: "America/New_York" });
     const last = { ...run("00:00"), scheduledAt: "2026-03-07T07:30:00.000Z", finishedAt: "2026-03-07T07:31:00.000Z" };
     const now = Date.parse("2026-03-07T12:00:00Z");
@@ -293,7 +293,7 @@ describe("a retry", () => {
     expectDue(nextRun(given, run("10:00", "10:01", "failed"), at("12:10"), at("12:10")), first(due));
   });
 
-  test.each(eachMissed)("leaves the next time where it is, with missed times that run %s", (missed) => {
+  test.each(eachMissed)("does not move the next scheduled time, with missed times that run %s", (missed) => {
     const given = hourly({ retries: 2, retry_seconds: 300, missed });
     expectDue(nextRun(given, run("10:00", "10:01", "failed"), at("09:30"), at("10:02")), again("10:06", 2));
     expectDue(nextRun(given, run("10:00", "10:07", "succeeded", 2), at("09:30"), at("10:08")), first("11:00"));
@@ -310,7 +310,7 @@ describe("a retry", () => {
   });
 });
 
-describe("replicas that began at different times", () => {
+describe("replicas that started at different times", () => {
   const lastRun = fc
     .record({
       scheduled: fc.integer({ min: 0, max: 23 }),
@@ -340,20 +340,17 @@ describe("replicas that began at different times", () => {
     Math.max(Date.parse(last.finishedAt ?? last.scheduledAt ?? ""), ...instants) + laterMs;
   const later = fc.integer({ min: 0, max: 10 * hourMs });
 
-  test.each(["once", "all"] as const)(
-    "name the same once there is a last run, with missed times that run %s",
-    (missed) => {
-      fc.assert(
-        fc.property(given, lastRun, instant, instant, later, (options, last, one, other, laterMs) => {
-          const plan = hourly({ ...options, missed });
-          const now = afterAll(last, laterMs, one, other);
-          expectDue(nextRun(plan, last, one, now), nextRun(plan, last, other, now));
-        }),
-      );
-    },
-  );
+  test.each(["once", "all"] as const)("agree once there is a last run, with missed times that run %s", (missed) => {
+    fc.assert(
+      fc.property(given, lastRun, instant, instant, later, (options, last, one, other, laterMs) => {
+        const plan = hourly({ ...options, missed });
+        const now = afterAll(last, laterMs, one, other);
+        expectDue(nextRun(plan, last, one, now), nextRun(plan, last, other, now));
+      }),
+    );
+  });
 
-  test("name the same when they all began before the last run ended, with missed times that are left out", () => {
+  test("agree if all started before the last run finished, with missed times that are skipped", () => {
     fc.assert(
       fc.property(given, lastRun, later, later, later, (options, last, oneMs, otherMs, laterMs) => {
         const plan = hourly({ ...options, missed: "skip" });
@@ -364,7 +361,7 @@ describe("replicas that began at different times", () => {
     );
   });
 
-  test.each(eachMissed)("never name what has been run, with missed times that run %s", (missed) => {
+  test.each(eachMissed)("never repeat a run, with missed times that run %s", (missed) => {
     fc.assert(
       fc.property(given, lastRun, instant, later, (options, last, since, laterMs) => {
         const due = nextRun(hourly({ ...options, missed }), last, since, afterAll(last, laterMs, since));
@@ -390,11 +387,11 @@ describe("a last success", () => {
     expect(isStale(toPlan(options({ stale_seconds: 600 })), at("10:00"), undefined, at(now))).toBe(stale);
   });
 
-  test("may be as old as was given although its schedule has come often since", () => {
+  test("may be as old as the configured maximum age, however often the job was due since", () => {
     expect(isStale(hourly({ stale_seconds: 36_000 }), at("05:00"), undefined, at("14:59"))).toBe(false);
   });
 
-  test("is never stale without a schedule or an age", () => {
+  test("is never stale without a schedule or a maximum age", () => {
     expect(isStale(toPlan(options({})), 0, undefined, at("10:00"))).toBe(false);
   });
 
@@ -422,14 +419,14 @@ describe("a last success", () => {
     expect(isStale(plan, Date.parse("2026-05-29T06:10Z"), undefined, Date.parse(now))).toBe(stale);
   });
 
-  test("that ended at the very instant of a time counts for the time before", () => {
+  test("that finished exactly at a scheduled time counts for the time before", () => {
     expect(isStale(hourly(), at("11:00"), undefined, at("13:00"))).toBe(false);
     expect(isStale(hourly(), at("11:00"), undefined, at("13:00:00.001"))).toBe(true);
   });
 });
 
 describe("a plan", () => {
-  test("has milliseconds where the options have seconds", () => {
+  test("converts seconds to milliseconds", () => {
     const plan = toPlan(
       options({
         schedule: "@daily",
@@ -444,7 +441,7 @@ describe("a plan", () => {
     expect(plan.schedule).toMatchObject({ expression: "@daily", timeZone: "Europe/Berlin" });
   });
 
-  test("has no schedule, no age and no addresses unless they are given", () => {
+  test("has no schedule, maximum age, or URLs by default", () => {
     const { schedule, staleMs, ping }: Plan = toPlan(options({}));
     expect([schedule, staleMs, ping]).toEqual([undefined, undefined, {}]);
   });

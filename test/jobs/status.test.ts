@@ -160,7 +160,7 @@ describe.each([...engines])("on %s, pds jobs", async (engine) => {
     return [year, year + 1].map((one) => `${one}-${time}`).find((instant) => Date.parse(instant) > Date.now()) ?? "";
   };
 
-  test("tells what each does, when it runs next, and how long ago it succeeded", async () => {
+  test("lists each job with its source, next run, and last success", async () => {
     const source = feed;
     const retention = { job: "history-retention", source: "runs older than 90 days" };
     const never = { outcome: "never run", finished: "", success: "never", counts: "0", schedule: "", next: "" };
@@ -197,7 +197,7 @@ describe.each([...engines])("on %s, pds jobs", async (engine) => {
     expect(Date.now() - nextOf("late")).toBeWithin(0, hour * 1000 + 5000);
   });
 
-  test("tells with --json the same, exactly", async () => {
+  test("prints the same data with --json", async () => {
     const rows = (await jsonOf(["jobs"], environment)) as { brand: string; age: number | null }[];
     const [unrun, fresh, late, old, busy, luckless] = rows;
     expect(unrun).toMatchObject({ schedule: "0 12 1 1 *", next: yearly("01-01T06:30:00.000Z"), isStale: false });
@@ -219,7 +219,7 @@ describe.each([...engines])("on %s, pds jobs", async (engine) => {
   });
 });
 
-test("a job for several brands runs for the one that is named", async () => {
+test("a job for several brands runs for the given brand", async () => {
   await using store = await openStore("sqlite");
   const environment = {
     DATABASE_URL: store.url,
@@ -253,7 +253,7 @@ describe.each([...engines])("on %s, pds run", async (engine) => {
   const environment = { DATABASE_URL: store.url, PDS_CONFIG };
   const runOf = async (brand: string) => (await runsOf(store, feedJob)).filter((run) => run.brand === brand);
 
-  test("--claimed refuses what is no run of the job for the brand that is under way", async () => {
+  test("--claimed rejects anything but a current run of the job and brand", async () => {
     await store.insert(
       success(60, { brand: "ended" }),
       underWay(60, { brand: "elsewhere", job: "catalog-import" }),
@@ -277,7 +277,7 @@ describe.each([...engines])("on %s, pds run", async (engine) => {
     expect([...(await store.sql`SELECT * FROM run ORDER BY id`)]).toEqual(before);
   });
 
-  /** Begins to run the job by hand while it is under way. @returns once that waits for a sign of life */
+  /** Runs the job manually while another run is in progress. @returns once it waits for a heartbeat */
   async function begin(brand: string) {
     const child = Bun.spawn([process.execPath, main, "run", feedJob, "--brand", brand], {
       env: { PATH: process.env.PATH, ...environment },
@@ -294,7 +294,7 @@ describe.each([...engines])("on %s, pds run", async (engine) => {
     };
   }
 
-  test("waits for a sign of life of the run that is under way, and leaves that alone", async () => {
+  test("waits for the heartbeat of the current run and does not disturb it", async () => {
     await store.insert(underWay(60, { brand: "alive" }));
     const ended = await begin("alive");
     const [run] = await runOf("alive");
@@ -306,7 +306,7 @@ describe.each([...engines])("on %s, pds run", async (engine) => {
     expect(await runOf("alive")).toEqual([{ ...run, lease_until }] as Record<string, unknown>[]);
   });
 
-  test("goes on when there is none until the lease is over, and the other run is abandoned", async () => {
+  test("runs after the lease of the other run expires, which is then abandoned", async () => {
     await store.insert(underWay(60, { brand: "silent" }));
     const ended = await begin("silent");
     const [run] = await runOf("silent");
@@ -319,7 +319,7 @@ describe.each([...engines])("on %s, pds run", async (engine) => {
     ]);
   });
 
-  test("does not wait for a run whose lease is over already", async () => {
+  test("does not wait for a run whose lease has expired", async () => {
     await store.insert(underWay(60, { brand: "gone", lease_until: ago(1) }));
     expect(await pds(["run", feedJob, "--brand", "gone"], environment)).toMatchObject({
       code: 0,
@@ -356,7 +356,7 @@ describe.each([...engines])("on %s, pds history", async (engine) => {
     underWay(60, { brand: "busy" }),
   );
 
-  test("tells how each run ended, how long it took, and why it did not succeed", async () => {
+  test("lists each run with its outcome, duration, and reason", async () => {
     const row = { job: feedJob, brand: "acme", outcome: "succeeded", reason: "" };
     const rows = [
       { ...row, created_at: "2026-01-01T00:01:00Z", job: "catalog-sync", duration: "0.3 s", counts: "0" },
@@ -382,7 +382,7 @@ describe.each([...engines])("on %s, pds history", async (engine) => {
     expect(await tableOf(["history"], environment)).toEqual(rows.toReversed());
   });
 
-  test("tells with --json all that is known of them, beside what the operation answers", async () => {
+  test("prints all details with --json, in addition to the operation's fields", async () => {
     const row = { job: feedJob, brand: "acme", outcome: "succeeded", attempt: 1, reason: null, log: null };
     const histories = [
       { ...row, created_at: "2026-01-01T00:01:00Z", job: "catalog-sync", seconds: 0.25, counts: 0, scheduled_at: null },
@@ -464,7 +464,7 @@ describe.each([...engines])("on %s, /metrics", async (engine) => {
       }),
     );
 
-  test("gives each gauge of each job and brand, and leaves out what is not known", async () => {
+  test("has each gauge for each job and brand, and omits unknown values", async () => {
     await using service = await serve(environment);
     const samples = await read(service);
     const oddly = gaugesOf(samples, `job="${feedJob}",brand="A \\"b\\" \\\\ c\\\\n é{}=,"`);
@@ -509,7 +509,7 @@ describe.each([...engines])("on %s, /metrics", async (engine) => {
     expect((await service.get("/metrics")).status).toBe(404);
   });
 
-  test("asks for the admin token when there is one", async () => {
+  test("requires the admin token if one is configured", async () => {
     const ADMIN_TOKEN = "correct-horse-battery";
     await using service = await serve({ ...environment, ADMIN_TOKEN });
     for (const headers of [{}, { authorization: `Bearer ${ADMIN_TOKEN}x` }] as Record<string, string>[]) {
@@ -535,7 +535,7 @@ describe.each([...engines])("on %s, /readyz", async (engine) => {
   afterAll(() => Promise.all(services.map((service) => service.stop())));
   const [telling, failing] = services as [RunningService, RunningService];
 
-  /** What both listeners of a service say. */
+  /** Reads `/readyz` on both listeners, which must agree. */
   async function ask({ url, adminUrl }: RunningService) {
     const [one, other] = await Promise.all(
       [url, adminUrl].map(async (base) => {
@@ -550,7 +550,7 @@ describe.each([...engines])("on %s, /readyz", async (engine) => {
   const fine = { service: "ok", database: "ok", data: "ok" };
 
   /** Checks what both say of a history. @param complaint undefined when all is fresh */
-  async function expectTold(complaint: string | undefined, ...rows: readonly Row[]): Promise<void> {
+  async function expectReadiness(complaint: string | undefined, ...rows: readonly Row[]): Promise<void> {
     await store.sql`DELETE FROM run`;
     await store.insert(...rows);
     const [told, failed] = [await ask(telling), await ask(failing)];
@@ -565,44 +565,49 @@ describe.each([...engines])("on %s, /readyz", async (engine) => {
   }
   const by = (kind: string) => ({ brand: `by ${kind}` });
 
-  test("is ready before anything has run, and while nothing is too old", async () => {
-    await expectTold(undefined);
-    await expectTold(undefined, success(0.9 * hour, by("schedule")), success(3.9 * hour, by("limit")));
-    // Nobody has said how old this may be, nor that the other brand is to be there at all.
-    await expectTold(undefined, success(day, by("hand")), failure(60, by("hand")), failure(60, { brand: "other" }));
+  test("is ready before the first runs, and while no job is stale", async () => {
+    await expectReadiness(undefined);
+    await expectReadiness(undefined, success(0.9 * hour, by("schedule")), success(3.9 * hour, by("limit")));
+    // These jobs have no maximum age, and the other brand is not configured.
+    await expectReadiness(
+      undefined,
+      success(day, by("hand")),
+      failure(60, by("hand")),
+      failure(60, { brand: "other" }),
+    );
   });
 
-  test("is degraded, or with STALE_DATA=fail not ready, when a job was due twice since its last success", async () => {
+  test("is degraded, or not ready with STALE_DATA=fail, if a job was due twice since its last success", async () => {
     const complaint = `${feedJob} for by schedule last succeeded 10\\d{3} s ago`;
-    await expectTold(complaint, success(3 * hour - 600, by("schedule")));
-    await expectTold(complaint, success(3 * hour - 600, by("schedule")), failure(60, by("schedule")));
+    await expectReadiness(complaint, success(3 * hour - 600, by("schedule")));
+    await expectReadiness(complaint, success(3 * hour - 600, by("schedule")), failure(60, by("schedule")));
     await store.insert(success(0, by("schedule")));
     for (const service of services)
       expect(await ask(service)).toMatchObject({ code: 200, status: "ready", jobs: "ok" });
   });
 
-  test("lets a run end that began in time, and no other", async () => {
+  test("waits for a current run that started in time, and for no other", async () => {
     const old = success(10 * hour, by("schedule"));
-    await expectTold(undefined, old, underWay(9.5 * hour, by("schedule")));
-    await expectTold(
+    await expectReadiness(undefined, old, underWay(9.5 * hour, by("schedule")));
+    await expectReadiness(
       `${feedJob} for by schedule last succeeded 360\\d\\d s ago`,
       old,
       underWay(7 * hour, by("schedule")),
     );
   });
 
-  test("goes by the limit that is set instead, and names everyone who is beyond", async () => {
+  test("uses the configured maximum age instead, and names every stale job", async () => {
     const limit = `${feedJob} for by limit last succeeded 144\\d\\d s ago`;
-    await expectTold(limit, success(4 * hour + 5, by("limit")));
-    // A run under way is no excuse, nor one that failed.
-    await expectTold(
+    await expectReadiness(limit, success(4 * hour + 5, by("limit")));
+    // Neither a current run nor a failed one changes this.
+    await expectReadiness(
       limit,
       success(4 * hour + 5, by("limit")),
       failure(60, by("limit")),
       underWay(3 * hour, by("limit")),
     );
     const never = `${feedJob} for by schedule has never succeeded`;
-    await expectTold(`${never}; ${limit}`, success(4 * hour + 5, by("limit")), failure(60, by("schedule")));
+    await expectReadiness(`${never}; ${limit}`, success(4 * hour + 5, by("limit")), failure(60, by("schedule")));
   });
 });
 
@@ -622,7 +627,7 @@ describe.each([...engines])("on %s, SCHEDULER=off", async (engine) => {
   const startedAt = performance.now();
   afterAll(() => service.stop());
 
-  test("starts no job, neither the new ones nor those that are due", async () => {
+  test("starts neither new nor due jobs", async () => {
     await until("two times of the schedule have passed", () => performance.now() - startedAt > 2000);
     expect(await service.get("/readyz").then((response) => response.json())).toMatchObject({ checks: { data: "ok" } });
     expect((await service.get("/api/v1/products/1")).status).toBe(404);
@@ -641,7 +646,7 @@ describe.each([...engines])("on %s, history-retention", async (engine) => {
   const PDS_CONFIG = await writeSettings("[jobs.history-retention]\nkeep_days = 30");
   const environment = { DATABASE_URL: store.url, PDS_CONFIG, BRAND: "acme" };
 
-  test("removes what is older than it keeps, and counts that, but nothing that tells how a job does", async () => {
+  test("removes and counts old runs, except the latest runs of each job", async () => {
     const old = 30 * day + 60;
     const kept: Row[] = [
       // Of a job that is not run any more; of a brand whose every run failed; of one that has one run alone.
@@ -697,7 +702,7 @@ describe.each([...engines])("on %s, history-retention", async (engine) => {
 });
 
 describe.each([...engines])("on %s, a store of an older version", (engine) => {
-  test("is taken over, and what was under way in it is abandoned", async () => {
+  test("is migrated, and its unfinished runs are abandoned", async () => {
     const url = await createStore(engine);
     await using sql = new SQL(url);
     const id =
