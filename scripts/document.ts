@@ -2,7 +2,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { personalizationOptions, planOptions } from "../src/config/jobs.ts";
 import { environmentName, fileKey, settingNames, settings } from "../src/config/settings.ts";
 
-// Generates the tables of settings in the documentation. With --check it only reports outdated tables.
+// Generates the tables of settings in the documentation. With --check it only reports outdated
+// tables.
 const root = Bun.fileURLToPath(new URL("..", import.meta.url));
 
 const code = (text: string) => (text === "" ? "" : `\`${text}\``);

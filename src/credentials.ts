@@ -8,8 +8,10 @@ const urlPattern = /\b[a-z][a-z\d+.-]*:\/\/[^\s"<>`\\]+/gi;
 const punctuation = /[:;,.)\]]*$/;
 
 /**
- * Removes the credentials from every URL in a text: user and password, query values, and the fragment.
- * Signed URLs have their signature in the query. The user name of a database stays; over HTTP it is often a token.
+ * Removes the credentials from every URL in a text: user and password, query values, and the
+ * fragment.
+ * Signed URLs have their signature in the query. The user name of a database stays; over HTTP it is
+ * often a token.
  */
 export function hideCredentials(text: string): string {
   return text.includes("://") ? text.replace(urlPattern, hideInUrl) : text;
@@ -27,7 +29,8 @@ function hideInUrl(url: string): string {
 }
 
 function hideUser(scheme: string, rest: string, url: string): string {
-  // A URL that cannot be parsed often has a slash in its password, so everything up to the last "@" may belong to it.
+  // A URL that cannot be parsed often has a slash in its password, so everything up to the last "@"
+  // may belong to it.
   const authority = URL.canParse(url) ? (rest.match(/^[^/]*/)?.[0] ?? "") : rest;
   const at = authority.lastIndexOf("@");
   if (at < 0) return rest;

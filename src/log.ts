@@ -5,7 +5,10 @@ import { isTerminal } from "./terminal.ts";
 
 export type Log = Logger;
 
-/** Writes to standard error: readable lines on a terminal, JSON lines elsewhere. Credentials in URLs are removed from every line. */
+/**
+ * Writes to standard error: readable lines on a terminal, JSON lines elsewhere. Credentials in URLs
+ * are removed from every line.
+ */
 export async function createLog(level: LogLevel): Promise<Log> {
   const fd = 2;
   const options = { level, base: null, serializers: { err: (error: Error) => describeError(error, level) } };
@@ -18,7 +21,9 @@ const withoutCredentials = (destination: DestinationStream): DestinationStream =
   write: (line) => destination.write(hideCredentials(line)),
 });
 
-/** Leaves out the stack of an error of the system or the store, which is not a fault of the program. */
+/**
+ * Leaves out the stack of an error of the system or the store, which is not a fault of the program.
+ */
 function describeError(error: Error, level: LogLevel): unknown {
   const described = pino.stdSerializers.err(error);
   const { code } = error as NodeJS.ErrnoException;

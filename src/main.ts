@@ -9,7 +9,10 @@ import { ServiceError } from "./errors.ts";
 const failed = 1;
 const misused = 2;
 
-/** Finds the command that the first one or two arguments name, and returns the other arguments with it. */
+/**
+ * Finds the command that the first one or two arguments name, and returns the other arguments with
+ * it.
+ */
 function findCommand(args: readonly string[]): { name: string; command: Command; rest: string[] } | undefined {
   for (const words of [2, 1]) {
     const name = args.slice(0, words).join(" ");
@@ -117,7 +120,8 @@ function parse({ options = {} }: Command, args: string[]) {
 }
 
 /**
- * Turns `--brand -x` into `--brand=-x`, because the parser rejects a separate value that begins with a dash.
+ * Turns `--brand -x` into `--brand=-x`, because the parser rejects a separate value that begins
+ * with a dash.
  * `-h` and everything with two dashes remain options, so that a forgotten value is still noticed.
  */
 function joinDashedValues(options: NonNullable<Command["options"]>, args: readonly string[]): string[] {

@@ -6,13 +6,18 @@ import { ServiceError } from "./errors.ts";
 
 const kinds = ["feed", "bulk"] as const;
 
-/** A folder for downloads. If its process is killed, the next process that creates one removes it. */
+/**
+ * A folder for downloads. If its process is killed, the next process that creates one removes it.
+ */
 export interface TemporaryFolder {
   readonly path: string;
   remove(): Promise<void>;
 }
 
-/** Longer than the longest run. An older folder has no owner, even if another process has the same id by now. */
+/**
+ * Longer than the longest run. An older folder has no owner, even if another process has the same
+ * id by now.
+ */
 const abandonedMs = 8 * 86_400_000;
 
 /** @throws ServiceError `unavailable` if the folder cannot be created */
@@ -73,7 +78,10 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** A file in a temporary folder. The runtime's own writer doesn't always report a full disk to its caller; the process then exits. */
+/**
+ * A file in a temporary folder. The runtime's own writer doesn't always report a full disk to its
+ * caller; the process then exits.
+ */
 export class TemporaryFile implements Disposable {
   readonly path: string;
   #descriptor: number | undefined;

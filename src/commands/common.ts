@@ -11,7 +11,8 @@ export type Values = Readonly<Record<string, unknown>>;
 export function onSignal(): { received: Promise<NodeJS.Signals>; signal: AbortSignal } {
   const controller = new AbortController();
   const received = new Promise<NodeJS.Signals>((resolve) => {
-    // The handlers stay: the terminal signals the whole group and npm signals again, which must not cut the stop short.
+    // The handlers stay: the terminal signals the whole group and npm signals again, which must not
+    // cut the stop short.
     for (const name of ["SIGTERM", "SIGINT"] as const) process.on(name, resolve);
   });
   received.then((name) => controller.abort(new ServiceError("unavailable", `stopped by ${name}`)));

@@ -33,7 +33,10 @@ const importOptions = {
   json,
 } satisfies Record<string, CommandOption>;
 
-/** The commands of the command line. Each loads its dependencies when it runs, so that it starts fast. */
+/**
+ * The commands of the command line. Each loads its dependencies when it runs, so that it starts
+ * fast.
+ */
 export const commands: Readonly<Record<string, Command>> = {
   serve: {
     usage: "[--workers N]",

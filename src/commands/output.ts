@@ -1,7 +1,8 @@
 import { writeSync } from "node:fs";
 import { hideCredentials } from "../credentials.ts";
 
-// Synchronous writes, because creating Node's streams takes as long as the rest of a short command's start.
+// Synchronous writes, because creating Node's streams takes as long as the rest of a short
+// command's start.
 
 /** Prints data to standard output. */
 export function print(line: string): void {
@@ -29,7 +30,9 @@ export function printSafeJson(value: unknown): void {
 
 const hideInText = (_: string, value: unknown) => (typeof value === "string" ? hideCredentials(value) : value);
 
-/** Prints rows with the same keys as aligned columns with a header, without the credentials in URLs. */
+/**
+ * Prints rows with the same keys as aligned columns with a header, without the credentials in URLs.
+ */
 export function printTable(rows: readonly Record<string, string | number>[]): void {
   const columns = Object.keys(rows[0] ?? {});
   const lines = [columns, ...rows.map((row) => columns.map((column) => hideCredentials(`${row[column] ?? ""}`)))];

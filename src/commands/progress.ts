@@ -4,7 +4,10 @@ import { isTerminal } from "../terminal.ts";
 
 const updateIntervalMs = 200;
 
-/** A line on a terminal that shows how much of a file has been read. Without a terminal it shows nothing. */
+/**
+ * A line on a terminal that shows how much of a file has been read. Without a terminal it shows
+ * nothing.
+ */
 export interface ProgressLine {
   readonly show: OnProgress | undefined;
   /** Ends an unfinished line, so that the next output starts on a new line. */

@@ -67,7 +67,8 @@ export function runClaimed(name: string, values: Values): Promise<boolean> {
     const orphaned = new AbortController();
     void parentExit().then(() => {
       orphaned.abort(new AbandonedError("its parent process exited"));
-      // Work that ignores the signal would renew its lease forever, and no parent is left to kill it.
+      // Work that ignores the signal would renew its lease forever, and no parent is left to kill
+      // it.
       setTimeout(() => process.exit(1), orphanGraceMs).unref();
     });
     const result = await runWithProgress(({ signal, onProgress }) =>
@@ -103,7 +104,8 @@ function findJob(name: string, { brand }: Values, config: Config, log: Log): Pla
 const heartbeatPollMs = 250;
 
 /**
- * Claims a run for a person or an external scheduler. If another run seems to be in progress, waits for its heartbeat.
+ * Claims a run for a person or an external scheduler. If another run seems to be in progress, waits
+ * for its heartbeat.
  * Without one its lease expires, and the claim is granted.
  * @throws ServiceError `unavailable` if the other run is alive
  */
@@ -127,7 +129,8 @@ async function claim(database: Database, { name, brand }: Job, leaseSeconds: num
 
 /** Lowers this process's priority below that of a service on the same machine. */
 function lowerPriority(): void {
-  // On Linux each thread has its own priority, including those of the garbage collector, which have already started.
+  // On Linux each thread has its own priority, including those of the garbage collector, which have
+  // already started.
   const threads = existsSync("/proc/self/task") ? readdirSync("/proc/self/task") : ["0"];
   for (const thread of threads) setPriority(Number(thread), constants.priority.PRIORITY_LOW);
 }

@@ -2,7 +2,10 @@ import { existsSync, readFileSync } from "node:fs";
 import { hideCredentials } from "../credentials.ts";
 import { ServiceError } from "../errors.ts";
 
-/** The keys that lead to a value in the file, such as `["jobs", "personalization-import", 1, "source"]`. */
+/**
+ * The keys that lead to a value in the file, such as `["jobs", "personalization-import", 1,
+ * "source"]`.
+ */
 export type KeyPath = readonly (string | number)[];
 
 /** A settings file. */
@@ -77,7 +80,9 @@ function toTable(header: string, isList: boolean, counts: Map<string, number>): 
 
 const splitKey = (key: string) => key.split(".").map((part) => part.trim().replace(/^["']|["']$/g, ""));
 
-/** Returns the end of a message about an unknown name: the most similar valid name, or all of them. */
+/**
+ * Returns the end of a message about an unknown name: the most similar valid name, or all of them.
+ */
 export function suggest(name: string, valid: readonly string[], noun: string): string {
   const byDistance = valid
     .map((candidate) => ({ candidate, distance: editDistance(name.toLowerCase(), candidate) }))
@@ -88,7 +93,9 @@ export function suggest(name: string, valid: readonly string[], noun: string): s
     : `the ${noun} are ${valid.join(", ")}`;
 }
 
-/** Returns the number of characters to insert, delete, or replace to turn one text into the other. */
+/**
+ * Returns the number of characters to insert, delete, or replace to turn one text into the other.
+ */
 function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, column) => column);
   for (const [index, letter] of [...from].entries()) {

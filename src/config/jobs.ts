@@ -221,10 +221,16 @@ export function manualImportOptions(
   return { ...(options ?? personalizationSchema.parse({ source })), source, settle_seconds: 0 };
 }
 
-/** Returns the share of the stored products, from 0 to 1, that may disappear at once or between two reconciles. */
+/**
+ * Returns the share of the stored products, from 0 to 1, that may disappear at once or between two
+ * reconciles.
+ */
 export const maxRemovedShareOf = ({ jobs }: { readonly jobs: JobOptions }): number =>
   jobs["catalog-reconcile"]?.max_removed_share ?? defaultRemovedShare;
 
-/** Returns the share of the stored products, from 0 to 1, that an import of product files may remove. */
+/**
+ * Returns the share of the stored products, from 0 to 1, that an import of product files may
+ * remove.
+ */
 export const maxImportRemovedShareOf = ({ jobs }: { readonly jobs: JobOptions }): number =>
   jobs["catalog-import"]?.max_removed_share ?? defaultRemovedShare;

@@ -23,7 +23,10 @@ export interface Setting<T> {
   readonly parse: (text: string) => T;
   /** The description in the documentation. */
   readonly sentence: string;
-  /** What output leaves out: `secret` is the whole value, `credentials` is the user and password of a URL. */
+  /**
+   * What output leaves out: `secret` is the whole value, `credentials` is the user and password of
+   * a URL.
+   */
   readonly hide?: "secret" | "credentials";
 }
 
@@ -36,7 +39,8 @@ const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"]
 export type LogLevel = (typeof logLevels)[number];
 
 /**
- * Every scalar setting, defined once: `adminHost` is `admin_host` in the file and `ADMIN_HOST` in the environment.
+ * Every scalar setting, defined once: `adminHost` is `admin_host` in the file and `ADMIN_HOST` in
+ * the environment.
  * `npm run document` writes this table into the README.
  */
 export const settings = {

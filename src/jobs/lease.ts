@@ -26,7 +26,8 @@ export function keepLease(database: Database, id: number, leaseSeconds: number, 
       if (await renewLease(database, id, leaseSeconds)) renewedAt = startedAt;
       else expire();
     } catch (error) {
-      // While the store is locked for writing, perhaps by this run, no other process can take over the lease.
+      // While the store is locked for writing, perhaps by this run, no other process can take over
+      // the lease.
       // A store that is unreachable may come back before the lease expires.
       if (database.dialect.isBusy(error)) renewedAt = startedAt;
     }

@@ -3,7 +3,10 @@ import type { Log } from "../log.ts";
 const retryDelaysMs = [1000, 3000];
 const timeoutMs = 10_000;
 
-/** Notifies external monitors of runs. A run does not fail when its monitor is unreachable: the monitor alerts by itself. */
+/**
+ * Notifies external monitors of runs. A run does not fail when its monitor is unreachable: the
+ * monitor alerts by itself.
+ */
 export class Monitors {
   readonly #log: Log;
   readonly #pending = new Set<Promise<void>>();

@@ -48,7 +48,10 @@ function toPingUrls(ping: PlanOptions["ping"]): PingUrls {
   return { start: append("start"), success: ping, failure: append("fail") };
 }
 
-/** The next run of a job: a time of its schedule, or a retry of the last run. Times are epoch milliseconds. */
+/**
+ * The next run of a job: a time of its schedule, or a retry of the last run. Times are epoch
+ * milliseconds.
+ */
 export interface DueRun {
   /** The earliest time to start; it may be in the past. */
   readonly at: number;
@@ -57,7 +60,8 @@ export interface DueRun {
 }
 
 /**
- * Decides which run follows the last scheduled run. All replicas of a store come to the same result, so they compete for one claim.
+ * Decides which run follows the last scheduled run. All replicas of a store come to the same
+ * result, so they compete for one claim.
  * @param last undefined before the first scheduled run
  * @param since when this process began to schedule; without a last run, earlier times don't count
  */
@@ -85,7 +89,8 @@ function retryTime({ retries, retryMs }: Plan, { finishedAt, outcome, attempt }:
 }
 
 /**
- * Whether a job's last success is too old. By default it is when the job has been due twice since then.
+ * Whether a job's last success is too old. By default it is when the job has been due twice since
+ * then.
  * A run that started by the second time and is still running counts as in time.
  * @param runningSince undefined while the job is not running
  */

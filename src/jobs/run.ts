@@ -10,7 +10,10 @@ export interface RunResult {
   readonly job: string;
   readonly brand: string;
   readonly outcome: Outcome;
-  /** What the run changed or confirmed as served, so 0 for a failed import. For a dry run, what the import would count. */
+  /**
+   * What the run changed or confirmed as served, so 0 for a failed import. For a dry run, what the
+   * import would count.
+   */
   readonly counts: number;
   /** Why it failed. */
   readonly error?: Error;
@@ -27,7 +30,8 @@ export interface RunOptions {
 export class AbandonedError extends Error {}
 
 /**
- * Does the work of a claimed run in this process and records its outcome. A failure is part of the result.
+ * Does the work of a claimed run in this process and records its outcome. A failure is part of the
+ * result.
  * @param id the claimed run
  * @throws only if the store is lost
  */

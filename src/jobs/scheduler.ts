@@ -22,12 +22,16 @@ const runningPauseMs = 250;
 const errorPauseMs = 2000;
 
 /**
- * Delay between the starts of two first runs. A file import holds the embedded store's only write lock until it ends.
+ * Delay between the starts of two first runs. A file import holds the embedded store's only write
+ * lock until it ends.
  * With the delay the next claim waits for that lock; without it, two processes compete and give up.
  */
 const startDelayMs = 2000;
 
-/** Jobs whose first run waits for that of another job. A reconcile reads in bulk what a sync reads one by one. */
+/**
+ * Jobs whose first run waits for that of another job. A reconcile reads in bulk what a sync reads
+ * one by one.
+ */
 const precededBy: Readonly<Record<string, string>> = { "catalog-sync": "catalog-reconcile" };
 
 export interface Scheduler {
@@ -40,7 +44,8 @@ export interface Scheduler {
 }
 
 /**
- * Runs each job on its schedule until the signal aborts. A job that has never succeeded runs at once.
+ * Runs each job on its schedule until the signal aborts. A job that has never succeeded runs at
+ * once.
  * A first run that hangs delays no other job.
  */
 export function startScheduler(jobs: readonly PlannedJob[], context: SchedulerContext): Scheduler {
@@ -103,7 +108,8 @@ const isScheduled = (job: PlannedJob): job is ScheduledJob => job.plan.schedule 
 
 /**
  * Waits for each due run and tries to claim it, as every other replica does.
- * Due times come from the stored runs and the database's clock; the local clock only measures pauses.
+ * Due times come from the stored runs and the database's clock; the local clock only measures
+ * pauses.
  */
 async function followSchedule(job: ScheduledJob, context: SchedulerContext): Promise<void> {
   const { name, brand, plan } = job;

@@ -31,9 +31,12 @@ const graceMs = 10_000;
 const retryPauseMs = 500;
 
 /**
- * Executes a claimed run as `pds run` in a child process, which isolates its memory and its crashes.
- * The process is stopped at its time limit or by the signal. The run is always recorded as finished.
- * @returns the finished run; undefined if the store stays unreachable until the run counts as abandoned
+ * Executes a claimed run as `pds run` in a child process, which isolates its memory and its
+ * crashes.
+ * The process is stopped at its time limit or by the signal. The run is always recorded as
+ * finished.
+ * @returns the finished run; undefined if the store stays unreachable until the run counts as
+ * abandoned
  */
 export async function supervise(
   job: PlannedJob,
@@ -85,7 +88,10 @@ interface Stopper extends Disposable {
   readonly reason: string | undefined;
 }
 
-/** Stops a process at its time limit, by the signal, or when the run loses its lease: SIGTERM first, then SIGKILL. */
+/**
+ * Stops a process at its time limit, by the signal, or when the run loses its lease: SIGTERM first,
+ * then SIGKILL.
+ */
 function stopWhenNeeded(
   child: RunProcess,
   { plan }: PlannedJob,
@@ -118,7 +124,10 @@ function stopWhenNeeded(
   };
 }
 
-/** Records the end of a run. Retries while the store is unreachable, until the run counts as abandoned anyway. */
+/**
+ * Records the end of a run. Retries while the store is unreachable, until the run counts as
+ * abandoned anyway.
+ */
 async function conclude(
   database: Database,
   id: number,

@@ -59,7 +59,10 @@ export class Reporter {
     this.counts += count;
   }
 
-  /** Counts a valid row of a set that takes effect as a whole. Until {@link acceptStaged} it only counts in the report. */
+  /**
+   * Counts a valid row of a set that takes effect as a whole. Until {@link acceptStaged} it only
+   * counts in the report.
+   */
   stage(): void {
     this.report.accepted++;
   }

@@ -2,7 +2,9 @@
 export interface RejectedRow {
   readonly file: string;
   readonly line: number;
-  /** The invalid field, such as `title` or `variants[3].price`; absent if the whole row is invalid. */
+  /**
+   * The invalid field, such as `title` or `variants[3].price`; absent if the whole row is invalid.
+   */
   readonly field?: string;
   readonly reason: string;
   /** The beginning of the row, where it helps. */

@@ -6,7 +6,10 @@ export type Outcome = (typeof outcomes)[number];
 export const runStatuses = [...outcomes, "running"] as const;
 export type RunStatus = (typeof runStatuses)[number];
 
-/** One execution of a job for a brand. Times are ISO 8601 in UTC with milliseconds, by the database's clock. */
+/**
+ * One execution of a job for a brand. Times are ISO 8601 in UTC with milliseconds, by the
+ * database's clock.
+ */
 export interface Run {
   readonly id: number;
   readonly job: string;

@@ -5,7 +5,9 @@ export interface Schedule {
   readonly timeZone: string;
   /** Returns the first instant after another. */
   next(after: number): number;
-  /** Returns the last instant after `after` and not later than `until`; undefined if there is none. */
+  /**
+   * Returns the last instant after `after` and not later than `until`; undefined if there is none.
+   */
   latest(after: number, until: number): number | undefined;
 }
 
@@ -16,10 +18,13 @@ const secondMs = 1000;
 const minuteMs = 60_000;
 
 /**
- * Parses a cron expression: five fields (minute, hour, day, month, weekday), six with the second first, or a nickname such as `@daily`.
+ * Parses a cron expression: five fields (minute, hour, day, month, weekday), six with the second
+ * first, or a nickname such as `@daily`.
  *
- * When clocks change, a time of day still occurs once. A repeated time counts the first time; a skipped time
- * counts at the change. An expression for every hour (`*` as its hour) follows elapsed time and keeps its frequency.
+ * When clocks change, a time of day still occurs once. A repeated time counts the first time; a
+ * skipped time
+ * counts at the change. An expression for every hour (`*` as its hour) follows elapsed time and
+ * keeps its frequency.
  * @throws Error if the expression is invalid or never matches, or if the time zone is unknown
  */
 export function parseSchedule(expression: string, timeZone: string): Schedule {
@@ -46,7 +51,8 @@ function toZone(timeZone: string): (instant: number) => Temporal.ZonedDateTime {
 function parseExpression(expression: string): (after: LocalTime) => LocalTime {
   const [seconds, minutes] = splitExpression(expression);
   const nextMinute = (after: number) => Bun.cron.parse(minutes, after, { tz: "UTC" })?.getTime();
-  // The runtime's expressions have no seconds, so the field for seconds is evaluated as one for minutes.
+  // The runtime's expressions have no seconds, so the field for seconds is evaluated as one for
+  // minutes.
   const scale = minuteMs / secondMs;
   const nextSecond = (after: number) =>
     (Bun.cron.parse(`${seconds} * * * *`, after * scale, { tz: "UTC" })?.getTime() ?? Number.NaN) / scale;
@@ -113,7 +119,8 @@ function toInstant(local: LocalTime, timeZone: string): number {
   const time = new Temporal.ZonedDateTime(BigInt(local) * 1_000_000n, "UTC").toPlainDateTime();
   const instant = time.toZonedDateTime(timeZone, { disambiguation: "compatible" });
   if (toLocal(instant) === local) return instant.epochMilliseconds;
-  // `getTimeZoneTransition("previous")` excludes its own instant, and the change may be exactly there.
+  // `getTimeZoneTransition("previous")` excludes its own instant, and the change may be exactly
+  // there.
   const change = instant.add({ milliseconds: 1 }).getTimeZoneTransition("previous");
   return (change ?? instant).epochMilliseconds;
 }

@@ -5,7 +5,10 @@ import type { Log } from "../log.ts";
 import type { Connections } from "./connections.ts";
 import type { RequestHandling } from "./requests.ts";
 
-/** What a process does: everything, only serving as one of several workers, or supervising those workers. */
+/**
+ * What a process does: everything, only serving as one of several workers, or supervising those
+ * workers.
+ */
 export type Role =
   | { readonly kind: "standalone" | "worker" }
   | { readonly kind: "supervisor"; readonly workers: number };

@@ -19,7 +19,9 @@ export interface Listeners {
   stop(isUrgent: boolean): Promise<void>;
 }
 
-/** Opens the public listener, in workers if this process supervises them, and the admin listener. */
+/**
+ * Opens the public listener, in workers if this process supervises them, and the admin listener.
+ */
 export async function startListeners(context: ServiceContext): Promise<Listeners> {
   const { config, log, role, requests } = context;
   const workers = role.kind === "supervisor" ? createWorkers(context, role.workers) : undefined;
@@ -79,7 +81,9 @@ function createWorkers({ config, log }: ServiceContext, count: number): Workers 
   return new Workers({ count, port: config.port, environment, log });
 }
 
-/** Measures this process and its workers. Workers that have exited only contribute their counters. */
+/**
+ * Measures this process and its workers. Workers that have exited only contribute their counters.
+ */
 async function measureAll(
   measure: () => Promise<ProcessMetrics>,
   workers: Workers | undefined,

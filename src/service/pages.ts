@@ -27,7 +27,10 @@ export function createConsole({ config, connections, jobs }: ServiceContext, pub
   return { pages, toFailure: errorPage };
 }
 
-/** Creates the example shop's pages. They read the store through the same concurrency limit as the operations. */
+/**
+ * Creates the example shop's pages. They read the store through the same concurrency limit as the
+ * operations.
+ */
 export function createExample({
   personalization,
   product,
@@ -43,6 +46,8 @@ export function createExample({
   });
 }
 
-/** Returns the URL of the example's product page; undefined unless the shop is the sample brand's. */
+/**
+ * Returns the URL of the example's product page; undefined unless the shop is the sample brand's.
+ */
 export const exampleUrlOf = (shopDomain: string, publicUrl: string): string | undefined =>
   isSampleShop(shopDomain) ? publicUrl + examplePath : undefined;

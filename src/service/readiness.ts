@@ -10,7 +10,9 @@ import type { Workers } from "./workers.ts";
 
 const statusTimeoutMs = 500;
 
-/** Reads the store for probes and metrics, which must respond quickly even if the store does not. */
+/**
+ * Reads the store for probes and metrics, which must respond quickly even if the store does not.
+ */
 export function createStatusReader({ connections, jobs, requests }: ServiceContext): StoreMeters {
   const withTimeout = <T>(reading: Promise<T>): Promise<T> =>
     Promise.race([
@@ -26,7 +28,10 @@ export function createStatusReader({ connections, jobs, requests }: ServiceConte
   };
 }
 
-/** Creates the handler of `/readyz`. @param workers undefined unless this process supervises some */
+/**
+ * Creates the handler of `/readyz`.
+ * @param workers undefined unless this process supervises some
+ */
 export function createReadiness(context: ServiceContext, status: StoreMeters, workers: Workers | undefined): Handler {
   const { config, scheduler, requests } = context;
   const freshness = {
@@ -39,7 +44,8 @@ export function createReadiness(context: ServiceContext, status: StoreMeters, wo
     ...(config.staleData === "fail" && freshness),
   };
   const advisory: Record<string, Check> = {
-    // All replicas share the store. Without them even the responses in their caches would be unavailable.
+    // All replicas share the store. Without them even the responses in their caches would be
+    // unavailable.
     database: () => (requests.meters.isStoreLost() ? "cannot be reached; only cached responses are served" : undefined),
     ...(config.staleData === "warn" && freshness),
   };

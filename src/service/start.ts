@@ -26,7 +26,8 @@ export interface Service {
 const firstRunsMs = 10_000;
 
 /**
- * Opens the store, runs the jobs that have never succeeded, listens, and runs the jobs on their schedules.
+ * Opens the store, runs the jobs that have never succeeded, listens, and runs the jobs on their
+ * schedules.
  * @param signal aborts when the service must stop, perhaps while it waits for first runs
  */
 export async function startService(config: Config, log: Log, signal: AbortSignal, role: Role): Promise<Service> {

@@ -43,7 +43,8 @@ export class Workers {
   /** @returns the URL that the workers share */
   async start(): Promise<string> {
     const url = await this.#startOne();
-    // The first worker picks the free port. A URL without a port has the default port, which is not 0.
+    // The first worker picks the free port. A URL without a port has the default port, which is not
+    // 0.
     if (this.#port === 0) this.#port = Number(new URL(url).port);
     await Promise.all(Array.from({ length: this.#options.count - 1 }, () => this.#startOne()));
     return url;
@@ -55,7 +56,10 @@ export class Workers {
     return this.#listening.size === count ? undefined : `${this.#listening.size} of ${count} serve`;
   }
 
-  /** Collects measurements. A worker that does not respond in time, or has exited, contributes its last ones. */
+  /**
+   * Collects measurements. A worker that does not respond in time, or has exited, contributes its
+   * last ones.
+   */
   async measure<T>(): Promise<{ readonly running: T[]; readonly exited: T[] }> {
     await Promise.all([...this.#listening].map((child) => this.#measureOne(child)));
     const [running, exited]: [T[], T[]] = [[], []];
@@ -63,7 +67,10 @@ export class Workers {
     return { running, exited };
   }
 
-  /** Stops all workers: with the signal first, and with SIGKILL if they take much longer than `drainMs`. */
+  /**
+   * Stops all workers: with the signal first, and with SIGKILL if they take much longer than
+   * `drainMs`.
+   */
   async stop(signal: "SIGTERM" | "SIGINT", drainMs: number): Promise<void> {
     this.#isStopping = true;
     const children = [...this.#children];
@@ -124,7 +131,10 @@ export class Workers {
   }
 }
 
-/** Connects a worker to its supervisor: sends the worker's URL and measurements, and stops the worker if the supervisor exits. */
+/**
+ * Connects a worker to its supervisor: sends the worker's URL and measurements, and stops the
+ * worker if the supervisor exits.
+ */
 export function reportToSupervisor(url: string, measure: () => Promise<unknown>): void {
   const send = (message: FromWorker) => process.send?.(message);
   process.on("message", async ({ request }: ToWorker) => send({ reply: request, value: await measure() }));

@@ -673,7 +673,7 @@ describe("external monitors", () => {
       const runs = await world.runs();
       expect(runs.map(({ outcome }) => outcome).sort()).toEqual(["failed", "succeeded"]);
       // The log of a successful run is not stored.
-      expect(works.stderr).toContain("product 1 again");
+      expect(works.stderr).toContain("duplicate product 1");
       expect(runs.find(({ outcome }) => outcome === "succeeded")?.log).toBe(null);
     },
     longMs,
