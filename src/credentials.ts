@@ -9,9 +9,8 @@ const punctuation = /[:;,.)\]]*$/;
 
 /**
  * Removes the credentials from every URL in a text: user and password, query values, and the
- * fragment.
- * Signed URLs have their signature in the query. The user name of a database stays; over HTTP it is
- * often a token.
+ * fragment. Signed URLs have their signature in the query. The user name of a database stays; over
+ * HTTP it is often a token.
  */
 export function hideCredentials(text: string): string {
   return text.includes("://") ? text.replace(urlPattern, hideInUrl) : text;

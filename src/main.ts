@@ -121,8 +121,8 @@ function parse({ options = {} }: Command, args: string[]) {
 
 /**
  * Turns `--brand -x` into `--brand=-x`, because the parser rejects a separate value that begins
- * with a dash.
- * `-h` and everything with two dashes remain options, so that a forgotten value is still noticed.
+ * with a dash. `-h` and everything with two dashes remain options, so that a forgotten value is
+ * still noticed.
  */
 function joinDashedValues(options: NonNullable<Command["options"]>, args: readonly string[]): string[] {
   const joined: string[] = [];

@@ -105,8 +105,7 @@ const heartbeatPollMs = 250;
 
 /**
  * Claims a run for a person or an external scheduler. If another run seems to be in progress, waits
- * for its heartbeat.
- * Without one its lease expires, and the claim is granted.
+ * for its heartbeat. Without one its lease expires, and the claim is granted.
  * @throws ServiceError `unavailable` if the other run is alive
  */
 async function claim(database: Database, { name, brand }: Job, leaseSeconds: number): Promise<number> {

@@ -40,8 +40,7 @@ export type LogLevel = (typeof logLevels)[number];
 
 /**
  * Every scalar setting, defined once: `adminHost` is `admin_host` in the file and `ADMIN_HOST` in
- * the environment.
- * `npm run document` writes this table into the README.
+ * the environment. `npm run document` writes this table into the README.
  */
 export const settings = {
   host: setting({ default: "127.0.0.1", parse: host, sentence: "Address that the public listener binds to." }),

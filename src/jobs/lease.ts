@@ -27,8 +27,7 @@ export function keepLease(database: Database, id: number, leaseSeconds: number, 
       else expire();
     } catch (error) {
       // While the store is locked for writing, perhaps by this run, no other process can take over
-      // the lease.
-      // A store that is unreachable may come back before the lease expires.
+      // the lease. A store that is unreachable may come back before the lease expires.
       if (database.dialect.isBusy(error)) renewedAt = startedAt;
     }
   }, leaseMs / 3);

@@ -90,8 +90,7 @@ function retryTime({ retries, retryMs }: Plan, { finishedAt, outcome, attempt }:
 
 /**
  * Whether a job's last success is too old. By default it is when the job has been due twice since
- * then.
- * A run that started by the second time and is still running counts as in time.
+ * then. A run that started by the second time and is still running counts as in time.
  * @param runningSince undefined while the job is not running
  */
 export function isStale(

@@ -23,8 +23,8 @@ const errorPauseMs = 2000;
 
 /**
  * Delay between the starts of two first runs. A file import holds the embedded store's only write
- * lock until it ends.
- * With the delay the next claim waits for that lock; without it, two processes compete and give up.
+ * lock until it ends. With the delay the next claim waits for that lock; without it, two processes
+ * compete and give up.
  */
 const startDelayMs = 2000;
 
@@ -45,8 +45,7 @@ export interface Scheduler {
 
 /**
  * Runs each job on its schedule until the signal aborts. A job that has never succeeded runs at
- * once.
- * A first run that hangs delays no other job.
+ * once. A first run that hangs delays no other job.
  */
 export function startScheduler(jobs: readonly PlannedJob[], context: SchedulerContext): Scheduler {
   const starting = new Set(jobs);
@@ -107,9 +106,8 @@ type ScheduledJob = PlannedJob & { readonly plan: ScheduledPlan };
 const isScheduled = (job: PlannedJob): job is ScheduledJob => job.plan.schedule !== undefined;
 
 /**
- * Waits for each due run and tries to claim it, as every other replica does.
- * Due times come from the stored runs and the database's clock; the local clock only measures
- * pauses.
+ * Waits for each due run and tries to claim it, as every other replica does. Due times come from
+ * the stored runs and the database's clock; the local clock only measures pauses.
  */
 async function followSchedule(job: ScheduledJob, context: SchedulerContext): Promise<void> {
   const { name, brand, plan } = job;

@@ -32,8 +32,7 @@ const retryPauseMs = 500;
 
 /**
  * Executes a claimed run as `pds run` in a child process, which isolates its memory and its
- * crashes.
- * The process is stopped at its time limit or by the signal. The run is always recorded as
+ * crashes. The process is stopped at its time limit or by the signal. The run is always recorded as
  * finished.
  * @returns the finished run; undefined if the store stays unreachable until the run counts as
  * abandoned

@@ -22,9 +22,8 @@ const minuteMs = 60_000;
  * first, or a nickname such as `@daily`.
  *
  * When clocks change, a time of day still occurs once. A repeated time counts the first time; a
- * skipped time
- * counts at the change. An expression for every hour (`*` as its hour) follows elapsed time and
- * keeps its frequency.
+ * skipped time counts at the change. An expression for every hour (`*` as its hour) follows elapsed
+ * time and keeps its frequency.
  * @throws Error if the expression is invalid or never matches, or if the time zone is unknown
  */
 export function parseSchedule(expression: string, timeZone: string): Schedule {
