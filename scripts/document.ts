@@ -1,14 +1,8 @@
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import {
-  environmentName,
-  fileKey,
-  personalizationOptions,
-  planOptions,
-  settingNames,
-  settings,
-} from "../src/config/index.ts";
+import { personalizationOptions, planOptions } from "../src/config/jobs.ts";
+import { environmentName, fileKey, settingNames, settings } from "../src/config/settings.ts";
 
 // Generates parts of the documentation; with --check it only reports whether they are up to date.
 const root = Bun.fileURLToPath(new URL("..", import.meta.url));

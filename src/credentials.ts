@@ -1,22 +1,22 @@
-/** Query parameters that are known to be no secret, and help when an address is wrong. */
+/** Query parameters that are not secret and help to find a mistake in a URL. */
 const harmless = new Set(["sslmode"]);
 
-/** Up to where an address goes within a text: a quote, a space and a backslash are never part of one. */
-const address = /\b[a-z][a-z\d+.-]*:\/\/[^\s"<>`\\]+/gi;
+/** A URL within a text. It ends at a quote, a space, or a backslash. */
+const urlPattern = /\b[a-z][a-z\d+.-]*:\/\/[^\s"<>`\\]+/gi;
 
-/** What follows an address in a sentence. */
+/** Punctuation of the sentence around a URL. */
 const punctuation = /[:;,.)\]]*$/;
 
 /**
- * A text as people may see it: every address in it is without its credentials. Those are the user and password, the values of
- * the query, since signed addresses have their signature there, and the fragment. The user of a database stays; over HTTP it is
- * often a token.
+ * Removes the credentials from every URL in a text: user and password, query values, and the
+ * fragment. Signed URLs have their signature in the query. The user name of a database stays; over
+ * HTTP it is often a token.
  */
 export function hideCredentials(text: string): string {
-  return text.includes("://") ? text.replace(address, hideInAddress) : text;
+  return text.includes("://") ? text.replace(urlPattern, hideInUrl) : text;
 }
 
-function hideInAddress(url: string): string {
+function hideInUrl(url: string): string {
   const end = url.match(punctuation)?.[0] ?? "";
   const [, scheme = "", rest = "", query = "", fragment = ""] =
     url.slice(0, url.length - end.length).match(/^([^:]+:\/\/)([^?#]*)(\?[^#]*)?(#.*)?$/) ?? [];
@@ -28,8 +28,9 @@ function hideInAddress(url: string): string {
 }
 
 function hideUser(scheme: string, rest: string, url: string): string {
-  // An address that cannot be parsed often holds a password with a slash: then everything up to the last "@" may be part of it.
-  // So may one that can be: in user:12/3@host, the password begins like a port.
+  // A URL that cannot be parsed often has a slash in its password, so everything up to the last "@"
+  // may belong to it.
+  // So may one that can be parsed: in user:12/3@host, the password starts like a port.
   const [host = ""] = rest.match(/^[^/]*/) ?? [];
   const mayBePort = /^[^@]*:\d*$/.test(host);
   const authority = URL.canParse(url) && !mayBePort ? host : rest;

@@ -1,13 +1,13 @@
 import pino, { type DestinationStream, type Logger } from "pino";
-import type { LogLevel } from "./config/index.ts";
+import type { LogLevel } from "./config/settings.ts";
 import { hideCredentials } from "./credentials.ts";
 import { isTerminal } from "./terminal.ts";
 
 export type Log = Logger;
 
 /**
- * Writes to standard error: JSON lines, or lines for people when that is a terminal. No line holds the credentials of an address,
- * whoever writes it.
+ * Writes to standard error: readable lines on a terminal, JSON lines elsewhere. Credentials in URLs
+ * are removed from every line.
  */
 export async function createLog(level: LogLevel): Promise<Log> {
   const fd = 2;
@@ -21,11 +21,13 @@ const withoutCredentials = (destination: DestinationStream): DestinationStream =
   write: (line) => destination.write(hideCredentials(line)),
 });
 
-/** The stack of what the system or the store reported tells nothing: they are about the machine, not the program. */
+/**
+ * Leaves out the stack of an error of the system or the store, which is not a fault of the program.
+ */
 function describeError(error: Error, level: LogLevel): unknown {
   const described = pino.stdSerializers.err(error);
   const { code } = error as NodeJS.ErrnoException;
   if (code === undefined || level === "debug" || level === "trace") return described;
-  // The message names the causes too.
+  // The message includes the causes.
   return { type: described.type, message: described.message, code };
 }

@@ -9,7 +9,10 @@ import { ServiceError } from "./errors.ts";
 const failed = 1;
 const misused = 2;
 
-/** The command that the arguments name, one word or two, and the arguments behind it. */
+/**
+ * Finds the command that the first one or two arguments name, and returns the other arguments with
+ * it.
+ */
 function findCommand(args: readonly string[]): { name: string; command: Command; rest: string[] } | undefined {
   for (const words of [2, 1]) {
     const name = args.slice(0, words).join(" ");
@@ -22,70 +25,75 @@ function findCommand(args: readonly string[]): { name: string; command: Command;
 function overview(): string {
   const width = Math.max(...Object.keys(commands).map((name) => name.length));
   const lines = Object.entries(commands).map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`);
-  return `Usage: pds COMMAND [ARGUMENTS] [OPTIONS]\n\n${lines.join("\n")}\n\npds COMMAND --help tells more.`;
+  return `Usage: pds COMMAND [ARGUMENTS] [OPTIONS]\n\n${lines.join("\n")}\n\nRun pds COMMAND --help for details.`;
 }
 
 function helpOf(name: string, { usage, summary, options = {} }: Command): string {
-  const all: Record<string, CommandOption> = { ...options, help: { type: "boolean", sentence: "Print this." } };
+  const all: Record<string, CommandOption> = { ...options, help: { type: "boolean", sentence: "Print this help." } };
   const lines = Object.entries(all).flatMap(([option, { type, sentence }]) => {
     if (sentence === undefined) return [];
-    const spelled = `--${option}${type === "string" ? " TEXT" : ""}`;
-    return `  ${spelled.padEnd(16)}  ${sentence}`;
+    const syntax = `--${option}${type === "string" ? " TEXT" : ""}`;
+    return `  ${syntax.padEnd(16)}  ${sentence}`;
   });
   return `${`Usage: pds ${name} ${usage}`.trimEnd()}\n\n${summary}\n\n${lines.join("\n")}`;
 }
 
-function misuse(message: string): number {
+function reportMisuse(message: string): number {
   printMessage(`pds: ${message}`);
   return misused;
 }
 
+/** @returns the exit status */
 async function main(args: string[]): Promise<number> {
   const found = findCommand(args);
-  if (found === undefined) {
-    if (args.length === 0) {
-      printMessage(overview());
-      return misused;
-    }
-    if (args[0] === "--help" || args[0] === "-h" || args[0] === "help") {
-      print(overview());
-      return 0;
-    }
-    const similar = Object.keys(commands).filter((name) => name.startsWith(`${args[0]} `));
-    const hint = similar.length > 0 ? `it is ${similar.map((name) => `pds ${name}`).join(" or ")}` : "see pds --help";
-    return misuse(`there is no command ${JSON.stringify(args[0])}: ${hint}`);
-  }
+  if (found === undefined) return handleUnknown(args);
   const { name, command, rest } = found;
   let parsed: ReturnType<typeof parse>;
   try {
     parsed = parse(command, rest);
   } catch (error) {
-    // The parser explains some mistakes on several lines.
-    return misuse(`${name}: ${(error as Error).message.replaceAll("\n", " ")}`);
+    // Some messages of the parser have several lines.
+    return reportMisuse(`${name}: ${(error as Error).message.replaceAll("\n", " ")}`);
   }
   const { values, positionals } = parsed;
   if (values.help === true) {
     print(helpOf(name, command));
     return 0;
   }
-  const [least, most] = command.positionals ?? [0, 0];
-  if (positionals.length < least || positionals.length > most) {
-    return misuse(`${name}: expected ${command.usage || "no arguments"}; see pds ${name} --help`);
+  const [min, max] = command.positionals ?? [0, 0];
+  if (positionals.length < min || positionals.length > max) {
+    return reportMisuse(`${name}: expected ${command.usage || "no arguments"}; see pds ${name} --help`);
   }
   try {
     return (await command.run(positionals, values)) ? 0 : failed;
   } catch (error) {
-    tellFailure(error);
+    reportFailure(error);
     return error instanceof ServiceError && error.code === "bad_request" ? misused : failed;
   }
 }
 
-/** One line for people; who looks for a fault in the program sets the log's level. */
-function tellFailure(error: unknown): void {
+/** Prints the overview, or what may have been meant. */
+function handleUnknown([word]: readonly string[]): number {
+  if (word === undefined) {
+    printMessage(overview());
+    return misused;
+  }
+  if (word === "--help" || word === "-h" || word === "help") {
+    print(overview());
+    return 0;
+  }
+  const similar = Object.keys(commands).filter((name) => name.startsWith(`${word} `));
+  const hint =
+    similar.length > 0 ? `did you mean ${similar.map((name) => `pds ${name}`).join(" or ")}?` : "see pds --help";
+  return reportMisuse(`unknown command ${JSON.stringify(word)}; ${hint}`);
+}
+
+/** Prints an error on one line. The log levels `debug` and `trace` add the stack. */
+function reportFailure(error: unknown): void {
   const { name, message, stack } = error instanceof Error ? error : new Error(`${error}`);
   if (error instanceof ServiceError) printMessage(`pds: ${message}`);
   else if (showsStacks()) printMessage(`pds: ${stack ?? message}`);
-  else printMessage(`pds: ${name}: ${message.replace(/\s+/g, " ")} (LOG_LEVEL=debug shows where)`);
+  else printMessage(`pds: ${name}: ${message.replace(/\s+/g, " ")} (LOG_LEVEL=debug prints the stack)`);
 }
 
 function showsStacks(): boolean {
@@ -96,9 +104,9 @@ function showsStacks(): boolean {
   }
 }
 
-/** Left to itself the runtime prints some of the program's source, once for each. */
-function endByUncaught(error: unknown): void {
-  tellFailure(error);
+/** Replaces the runtime's own report, which quotes source code. */
+function exitOnUncaught(error: unknown): void {
+  reportFailure(error);
   process.exit(failed);
 }
 
@@ -112,8 +120,9 @@ function parse({ options = {} }: Command, args: string[]) {
 }
 
 /**
- * Makes `--brand -x` what `--brand=-x` is: the parser refuses a separate value that begins with a dash. `-h` and everything with two
- * dashes stay options, so that a forgotten value is still noticed.
+ * Turns `--brand -x` into `--brand=-x`, because the parser rejects a separate value that begins
+ * with a dash. `-h` and everything with two dashes remain options, so that a forgotten value is
+ * still noticed.
  */
 function joinDashedValues(options: NonNullable<Command["options"]>, args: readonly string[]): string[] {
   const joined: string[] = [];
@@ -128,6 +137,6 @@ function joinDashedValues(options: NonNullable<Command["options"]>, args: readon
   return joined;
 }
 
-process.on("uncaughtException", endByUncaught);
-process.on("unhandledRejection", endByUncaught);
+process.on("uncaughtException", exitOnUncaught);
+process.on("unhandledRejection", exitOnUncaught);
 main(process.argv.slice(2)).then(process.exit);

@@ -6,20 +6,25 @@ import { ServiceError } from "./errors.ts";
 
 const kinds = ["feed", "bulk", "import"] as const;
 
-/** A folder for downloads; one that a killed process left behind is removed by the next process that makes one. */
+/**
+ * A folder for downloads. If its process is killed, the next process that creates one removes it.
+ */
 export interface TemporaryFolder {
   readonly path: string;
   remove(): Promise<void>;
 }
 
-/** Longer than any run may take: a folder this old has no owner, even if another process has its number by now. */
+/**
+ * Longer than the longest run. An older folder has no owner, even if another process has the same
+ * id by now.
+ */
 const abandonedMs = 8 * 86_400_000;
 
-/** @throws ServiceError `unavailable` when none can be made. */
+/** @throws ServiceError `unavailable` if the folder cannot be created */
 export async function createTemporaryFolder(kind: (typeof kinds)[number]): Promise<TemporaryFolder> {
   const parent = tmpdir();
-  // Litter must not keep a run from its work.
-  await removeLitter(parent).catch(() => {});
+  // A run does not need this cleanup to succeed.
+  await removeOrphans(parent).catch(() => {});
   try {
     const path = await mkdtemp(join(parent, `pds-${kind}-${process.pid}-${machine()}-`));
     return { path, remove: () => rm(path, { recursive: true, force: true }) };
@@ -29,38 +34,38 @@ export async function createTemporaryFolder(kind: (typeof kinds)[number]): Promi
       toDiskFull(cause, parent) ??
       new ServiceError(
         "unavailable",
-        `${parent}: cannot make a temporary folder there (${code || message}): set TMPDIR to a folder that can be written`,
+        `${parent}: cannot create a temporary folder (${code || message}); set TMPDIR to a writable folder`,
         { cause },
       )
     );
   }
 }
 
-async function removeLitter(parent: string): Promise<void> {
+async function removeOrphans(parent: string): Promise<void> {
   for (const name of await readdir(parent)) {
     if (!kinds.some((kind) => name.startsWith(`pds-${kind}-`))) continue;
     const path = join(parent, name);
-    await removeIfLitter(path, name).catch(() => {});
+    await removeIfOrphan(path, name).catch(() => {});
   }
 }
 
-async function removeIfLitter(path: string, name: string): Promise<void> {
+async function removeIfOrphan(path: string, name: string): Promise<void> {
   const [, pid, owner] = name.match(/^pds-[a-z]+-(\d+)-([\da-z]+)-\w{6}$/) ?? [];
   const found = await lstat(path);
-  // The temporary folder is everybody's.
+  // Other users share the temporary folder.
   if (!found.isDirectory() || found.uid !== (process.getuid?.() ?? found.uid)) return;
   const isOrphan = pid !== undefined && owner === machine() && !isAlive(Number(pid));
   if (!isOrphan && Date.now() - found.mtimeMs < abandonedMs) return;
   await rm(path, { recursive: true, force: true });
 }
 
-/** Tells apart machines and containers that share a temporary folder: a process number means nothing to another. */
+/** Identifies the machine or container, because a process id only means something there. */
 function machine(): string {
   let processes = "";
   try {
     processes = readlinkSync("/proc/self/ns/pid");
   } catch {
-    // Only Linux has it.
+    // Only Linux has namespaces.
   }
   return Bun.hash(`${hostname()} ${processes}`).toString(36);
 }
@@ -74,26 +79,26 @@ function isAlive(pid: number): boolean {
 }
 
 /**
- * A file in a temporary folder, written from its beginning. The runtime's own writer doesn't always report that the disk is
- * full to its caller, and then the process ends.
+ * A file in a temporary folder. The runtime's own writer doesn't always report a full disk to its
+ * caller; the process then exits.
  */
 export class TemporaryFile implements Disposable {
   readonly path: string;
   #descriptor: number | undefined;
   #pending: Uint8Array[] = [];
 
-  /** @throws ServiceError `unavailable` when it cannot be made. */
+  /** @throws ServiceError `unavailable` if the disk is full */
   constructor(path: string) {
     this.path = path;
-    this.#descriptor = this.#orFull(() => openSync(path, "w"));
+    this.#descriptor = this.#explainFull(() => openSync(path, "w"));
   }
 
-  /** Takes a copy of the bytes, which {@link flush} writes. */
+  /** Copies the bytes; {@link flush} writes them. */
   add(bytes: Uint8Array): void {
     this.#pending.push(Uint8Array.from(bytes));
   }
 
-  /** @throws ServiceError `unavailable` when the disk is full. */
+  /** @throws ServiceError `unavailable` if the disk is full */
   flush(): void {
     if (this.#pending.length === 0) return;
     const bytes = Buffer.concat(this.#pending);
@@ -101,25 +106,25 @@ export class TemporaryFile implements Disposable {
     this.write(bytes);
   }
 
-  /** @throws ServiceError `unavailable` when the disk is full. */
+  /** @throws ServiceError `unavailable` if the disk is full */
   write(bytes: Uint8Array): void {
     const descriptor = this.#descriptor;
     if (descriptor === undefined) return;
-    this.#orFull(() => {
-      // A disk that becomes full takes a part first.
+    this.#explainFull(() => {
+      // A disk that becomes full accepts a part first.
       for (let written = 0; written < bytes.length; ) {
         written += writeSync(descriptor, bytes, written, bytes.length - written);
       }
     });
   }
 
-  /** Closes the file without writing what is left. */
+  /** Closes the file without flushing. */
   [Symbol.dispose](): void {
     if (this.#descriptor !== undefined) closeSync(this.#descriptor);
     this.#descriptor = undefined;
   }
 
-  #orFull<T>(work: () => T): T {
+  #explainFull<T>(work: () => T): T {
     try {
       return work();
     } catch (error) {
@@ -128,7 +133,7 @@ export class TemporaryFile implements Disposable {
   }
 }
 
-/** Writes a stream to a file in a temporary folder. @returns how many bytes it was */
+/** Writes a stream to a file in a temporary folder. @returns the number of bytes */
 export async function saveStream(stream: AsyncIterable<Uint8Array>, path: string): Promise<number> {
   using file = new TemporaryFile(path);
   let bytes = 0;
@@ -142,10 +147,10 @@ export async function saveStream(stream: AsyncIterable<Uint8Array>, path: string
 const reasons: Readonly<Record<string, string>> = {
   ENOSPC: "no space is left on the disk",
   EDQUOT: "the disk quota is used up",
-  EFBIG: "a file has reached the size that this process may write",
+  EFBIG: "a file has reached the size limit of this process",
 };
 
-/** @returns undefined when the error is about something else */
+/** @returns undefined if the error has another cause */
 function toDiskFull(error: unknown, folder: string): ServiceError | undefined {
   const { code = "" } = error as NodeJS.ErrnoException;
   const reason = reasons[code];

@@ -1,11 +1,14 @@
 import { fstatSync } from "node:fs";
 
-/** Whether standard error is a terminal. Mostly it is not even a device: that is known without what the runtime needs for terminals. */
+/**
+ * Whether standard error is a terminal. The cheap check comes first, because `process.stderr` is
+ * slow to create.
+ */
 export function isTerminal(): boolean {
   try {
     return fstatSync(2).isCharacterDevice() && process.stderr.isTTY === true;
   } catch {
-    // It has been closed.
+    // Standard error is closed.
     return false;
   }
 }

@@ -50,7 +50,7 @@ function refusal(file: string, { path, typeOnly }: Import): string | undefined {
   if (!path.startsWith(".")) return undefined;
   const target = posix.join(posix.dirname(file), path);
   if (outside.includes(target) || groupOf(target) === groupOf(file)) return undefined;
-  if (file === "log.ts" && target === "config/index.ts" && typeOnly) return undefined;
+  if (file === "log.ts" && target === "config/settings.ts" && typeOnly) return undefined;
   const [from, to] = [floorOf(file), floorOf(target)];
   if (from < 0 || to < 0) return `${file} imports ${target}: ${from < 0 ? file : target} stands on no floor`;
   if (to > from) return `${file} imports ${target}: that is up`;
@@ -73,7 +73,7 @@ function importsOf(text: string): Import[] {
 
 /** An engine's name appears in its own folder, in the list of engines, and in the setting DATABASE_URL. */
 const engines = { sqlite: /sqlite/i, postgres: /postgres/i };
-const namesEveryEngine = ["database/engines/index.ts", "config/index.ts"];
+const namesEveryEngine = ["database/engines/index.ts", "config/settings.ts", "config/values.ts"];
 
 /** What a source text may not hold, whatever it imports. */
 function faultsOf(file: string, text: string): string[] {
@@ -132,9 +132,9 @@ describe("the rule on imports", () => {
     ["jobs/run.ts", `import { ResponseCache } from "../cache/response-cache.ts";`, "sideways"],
     ["operations/index.ts", `import { examplePages } from "../example/index.tsx";`, "sideways"],
     ["config/index.ts", `import type { Log } from "../log.ts";`, "sideways"],
-    ["log.ts", `import { settings } from "./config/index.ts";`, "sideways"],
+    ["log.ts", `import { settings } from "./config/settings.ts";`, "sideways"],
     ["model/product.ts", `import { readConfig } from "../config/index.ts";`, "up"],
-    ["model/history.ts", `import type { LogLevel } from "../config/index.ts";`, "up"],
+    ["model/history.ts", `import type { LogLevel } from "../config/settings.ts";`, "up"],
     ["model/history.ts", `export { historyLimit } from "../database/run.ts";`, "up"],
     ["errors.ts", `export * from "./http/errors.ts";`, "up"],
     ["config/index.ts", `import { openDatabase } from "../database/index.ts";`, "up"],
@@ -158,7 +158,7 @@ describe("the rule on imports", () => {
   test.each([
     ["model/product.ts", `import { z } from "zod";`],
     ["model/history.ts", `import type { FinishedRun } from "./job.ts";`],
-    ["log.ts", `import type { LogLevel } from "./config/index.ts";`],
+    ["log.ts", `import type { LogLevel } from "./config/settings.ts";`],
     ["database/run.ts", `import { historyLimit } from "../model/history.ts";`],
     ["database/run.ts", `import type { Log } from "../log.ts";`],
     ["database/run.ts", `import type { Database } from "./index.ts";`],
@@ -196,12 +196,12 @@ describe("the rule on the text", () => {
   });
 
   test.each([
-    ["config/index.ts", `const url = "sqlite:data/pds.sqlite";`],
+    ["config/settings.ts", `const url = "sqlite:data/pds.sqlite";`],
     ["database/engines/index.ts", `import { sqlite } from "./sqlite/index.ts";`],
     ["database/engines/postgres/index.ts", "export const postgres: Engine = {};"],
     ["platforms/shopify/bulk/catalog.ts", "// Shopify ends it."],
     ["platforms/index.ts", `import { createShopify } from "./shopify/index.ts";`],
-    ["config/index.ts", `const name = "SHOPIFY_ACCESS_TOKEN";`],
+    ["config/settings.ts", `const name = "SHOPIFY_ACCESS_TOKEN";`],
     ["json.ts", "// Picks (any free one): any of them, if any, or any other."],
     ["json.ts", "/**\n * One of them, any.\n */"],
     ["config.ts", `expected("a port (0: any free one)");`],

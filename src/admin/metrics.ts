@@ -5,7 +5,7 @@ import type { ResponseCache } from "../cache/response-cache.ts";
 import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
 import { type Handler, noStore } from "../http/endpoint.ts";
 import { durationBounds, type RequestCounter } from "../http/request-counter.ts";
-import type { JobStatus, Outcome } from "../model/job.ts";
+import { type JobStatus, outcomes } from "../model/job.ts";
 
 type Samples = readonly (readonly [value: number, labels?: Readonly<Record<string, string>>])[];
 
@@ -64,8 +64,6 @@ export function getMetrics(store: StoreMeters, processes: () => Promise<ProcessM
     return prepareResponse({ type: registry.contentType, body, headers: noStore });
   };
 }
-
-const outcomes: readonly Outcome[] = ["succeeded", "failed", "abandoned"];
 
 type Description = readonly [name: string, help: string, labels: string[], samples: Samples];
 

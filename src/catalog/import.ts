@@ -30,7 +30,7 @@ export function catalogImport(files: readonly string[], { visible, maxRemovedSha
       await using staged = await stageBatches(batches);
       await replaceProducts(database, staged.read(), mayRemove);
     }
-    reporter.acceptAll();
+    reporter.acceptStaged();
   };
 }
 
@@ -67,7 +67,7 @@ async function* readBatches(
     const { product, file, line } = document;
     const key = `${product.id}`;
     const earlier = seen.get(key);
-    if (earlier === undefined) reporter.read();
+    if (earlier === undefined) reporter.stage();
     else reporter.acceptDuplicate(`${file}:${line}`, `product ${key}`, earlier);
     seen.set(key, `${file}:${line}`);
     const stored = toStoredProduct(product);
@@ -81,6 +81,7 @@ async function* readBatches(
   reporter.finishDuplicates();
   for (const note of hiddenNotes(visible, hidden.size, seen.size)) reporter.note(note);
   const { accepted, duplicates, rejected } = reporter.report;
-  if (rejected > 0) reporter.object([`${rejected} of ${accepted + duplicates + rejected} were rejected`], false);
+  if (rejected > 0)
+    reporter.failUnlessForced([`${rejected} of ${accepted + duplicates + rejected} were rejected`], false);
   yield [...batch.values()];
 }

@@ -1,7 +1,7 @@
 import { checkFile, readText } from "../feed/file.ts";
 import { type JsonDocument, JsonSplitter } from "../feed/json.ts";
 import { parseJson } from "../json.ts";
-import type { RejectedRow } from "../model/job.ts";
+import type { RejectedRow } from "../model/import-report.ts";
 import { type Product, parseProduct } from "../model/product.ts";
 
 /** A product of a file, or the reasons why it was rejected. */

@@ -1,17 +1,22 @@
-import { type Config, readConfig, settings } from "../config/index.ts";
+import { type Config, readConfig } from "../config/index.ts";
+import { settings } from "../config/settings.ts";
 import type { Database } from "../database/database.ts";
 import { ServiceError } from "../errors.ts";
 import type { Log } from "../log.ts";
 
-/** Told to stop: by the system, or by a person at the terminal. */
-export function onSignal(): { told: Promise<NodeJS.Signals>; signal: AbortSignal } {
+/** The parsed options of a command. */
+export type Values = Readonly<Record<string, unknown>>;
+
+/** Waits for SIGTERM, or for SIGINT from a person at the terminal. */
+export function onSignal(): { received: Promise<NodeJS.Signals>; signal: AbortSignal } {
   const controller = new AbortController();
-  const told = new Promise<NodeJS.Signals>((resolve) => {
-    // For good: a terminal tells the whole group and npm tells once more, and the second must not cut the stop short.
+  const received = new Promise<NodeJS.Signals>((resolve) => {
+    // The handlers stay: the terminal signals the whole group and npm signals again, which must not
+    // cut the stop short.
     for (const name of ["SIGTERM", "SIGINT"] as const) process.on(name, resolve);
   });
-  told.then((name) => controller.abort(new ServiceError("unavailable", `stopped by ${name}`)));
-  return { told, signal: controller.signal };
+  received.then((name) => controller.abort(new ServiceError("unavailable", `stopped by ${name}`)));
+  return { received, signal: controller.signal };
 }
 
 export async function openLog({ logLevel }: Config): Promise<Log> {
@@ -19,6 +24,7 @@ export async function openLog({ logLevel }: Config): Promise<Log> {
   return await createLog(logLevel);
 }
 
+/** Reads the settings, opens the store, and closes it after the work. */
 export async function withDatabase<T>(work: (database: Database, config: Config) => Promise<T>): Promise<T> {
   const config = readConfig(process.env);
   const [{ closeDatabase, openDatabase }, { explainDiskFull }] = await Promise.all([
@@ -35,8 +41,11 @@ export async function withDatabase<T>(work: (database: Database, config: Config)
   }
 }
 
-/** The brand that the option names, checked like the setting. */
-export function brandOf(config: Config, { brand }: Record<string, unknown>): string {
+/**
+ * Returns the brand of the option `--brand`, or the configured brand.
+ * @throws ServiceError `bad_request`
+ */
+export function brandOf(config: Config, { brand }: Values): string {
   if (typeof brand !== "string") return config.brand;
   try {
     return settings.brand.parse(brand);

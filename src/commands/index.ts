@@ -1,115 +1,84 @@
-import type { Config } from "../config/index.ts";
-import {
-  environmentName,
-  manualImportOptions,
-  maxImportRemovedShareOf,
-  readConfig,
-  settingNames,
-  shown,
-  shownJobs,
-} from "../config/index.ts";
-import { ServiceError } from "../errors.ts";
-import type { Role } from "../service/start.ts";
-import { brandOf, onSignal, openLog, withDatabase } from "./common.ts";
-import { print, printJson, printMessage, printSafeJson, printTable } from "./output.ts";
+import { type Config, readConfig } from "../config/index.ts";
+import { manualImportOptions, maxImportRemovedShareOf } from "../config/jobs.ts";
+import { formatSetting, withoutSecrets } from "../config/printing.ts";
+import { environmentName, settingNames } from "../config/settings.ts";
+import { brandOf, type Values, withDatabase } from "./common.ts";
+import { printJson, printMessage, printSafeJson, printTable } from "./output.ts";
 
 export interface CommandOption {
   readonly type: "string" | "boolean";
-  /** Undefined for one that only the program itself uses. */
+  /** The description in the help; undefined for an internal option, which the help leaves out. */
   readonly sentence?: string;
 }
 
 export interface Command {
-  /** What follows the name. */
+  /** The arguments and options, as the help shows them. */
   readonly usage: string;
   readonly summary: string;
   readonly options?: Readonly<Record<string, CommandOption>>;
-  /** Fewest and most arguments; none when absent. */
+  /** Minimum and maximum number of arguments; none by default. */
   readonly positionals?: readonly [number, number];
-  /** @returns whether it did what it was asked to */
-  readonly run: (positionals: string[], values: Record<string, unknown>) => Promise<boolean>;
+  /** @returns whether the command succeeded */
+  readonly run: (positionals: string[], values: Values) => Promise<boolean>;
 }
 
 const json: CommandOption = { type: "boolean", sentence: "Print JSON." };
 const force: CommandOption = {
   type: "boolean",
-  sentence: "Import whatever can be read, even what would be refused; the report says what.",
+  sentence: "Import even if checks fail; the report lists the overridden checks.",
 };
 const importOptions = {
-  brand: { type: "string", sentence: "Brand to import for; by default the configured one." },
-  "dry-run": { type: "boolean", sentence: "Only read and check; change nothing." },
+  brand: { type: "string", sentence: "Brand to import for; defaults to BRAND." },
+  "dry-run": { type: "boolean", sentence: "Read and check without changing anything." },
   json,
 } satisfies Record<string, CommandOption>;
 
 /**
- * The command line's commands. What they need is loaded when they run, so that each starts as fast as it can.
+ * The commands of the command line. Each loads its dependencies when it runs, so that it starts
+ * fast.
  */
 export const commands: Readonly<Record<string, Command>> = {
   serve: {
     usage: "[--workers N]",
-    summary: "Run the service until it is told to stop.",
+    summary: "Run the service until it is stopped.",
     options: {
-      workers: { type: "string", sentence: "Serve from N processes that share the port, for several cores." },
-      // Being one of them.
+      workers: { type: "string", sentence: "Serve from N processes that share the port, to use several cores." },
+      // Makes the process one of those N.
       worker: { type: "boolean" },
     },
-    run: (_, values) => serve(values),
+    run: async (_, values) => (await import("./serve.ts")).serve(values),
   },
   "import products": {
     usage: "FILE… [--brand TEXT] [--dry-run] [--force] [--json]",
-    summary: "Replace all products by those of the files: JSON, a JSON array or NDJSON.",
+    summary: "Replace all products with those in the files: JSON, a JSON array, or NDJSON.",
     options: {
       ...importOptions,
-      force: { type: "boolean", sentence: "Import even when more products would vanish than the settings allow." },
+      force: { type: "boolean", sentence: "Import even if more products would be removed than the settings allow." },
     },
     positionals: [1, Number.POSITIVE_INFINITY],
-    run: async (files, values) => {
-      const [{ catalogImportJob }, { importNow }] = await Promise.all([
-        import("../service/jobs.ts"),
-        import("./run.ts"),
-      ]);
-      return await importNow(({ visible, ...config }, brand) => {
-        const maxRemovedShare = values.force === true ? 1 : maxImportRemovedShareOf(config);
-        return catalogImportJob(files, { visible, maxRemovedShare }, brand);
-      }, values);
-    },
+    run: importProducts,
   },
   "import personalization": {
-    usage: "FOLDER [--brand TEXT] [--dry-run] [--force] [--json]",
-    summary: "Replace a brand's personalization by the feed in a folder, or at an https:// or s3:// address.",
+    usage: "FOLDER|URL [--brand TEXT] [--dry-run] [--force] [--json]",
+    summary: "Replace a brand's personalization with the feed in a folder, or at an https:// or s3:// URL.",
     options: { ...importOptions, force },
     positionals: [1, 1],
-    run: async ([folder = ""], values) => {
-      const [{ personalizationImportJob }, { importNow }] = await Promise.all([
-        import("../service/jobs.ts"),
-        import("./run.ts"),
-      ]);
-      const mode = { isManual: true, isForced: values.force === true };
-      const jobOf = (config: Config, brand: string) =>
-        personalizationImportJob(manualImportOptions(config, folder, brand), config, brand, mode);
-      return await importNow(jobOf, values);
-    },
+    run: importPersonalization,
   },
   "rollback personalization": {
     usage: "[--brand TEXT]",
-    summary: "Make a brand's personalization what it was before the last import.",
-    options: { brand: importOptions.brand },
-    run: (_, values) =>
-      withDatabase(async (database, config) => {
-        const { rollbackPersonalization } = await import("../personalization/rollback.ts");
-        const brand = brandOf(config, values);
-        const done = await rollbackPersonalization(database, brand);
-        printMessage(done ? `rolled back the personalization of ${brand}` : `nothing to roll back to for ${brand}`);
-        return done;
-      }),
+    summary: "Restore the personalization that a brand had before its last import.",
+    options: { brand: { type: "string", sentence: "Brand to roll back; defaults to BRAND." } },
+    run: rollback,
   },
   run: {
-    usage: "JOB [--brand TEXT] [--json] [--claimed ID]",
-    summary: "Run a configured job now, in a process of its own and within its time limit.",
+    usage: "JOB [--brand TEXT] [--json]",
+    summary: "Run a configured job now, in its own process and within its time limit.",
     options: {
-      brand: { type: "string", sentence: "Brand to run it for, where it is configured for several." },
+      brand: { type: "string", sentence: "Brand to run the job for, if it is configured for several." },
       json,
-      claimed: { type: "string", sentence: "Do the work of a run that was claimed before: how the service starts it." },
+      // Does the work of a run that the parent process has claimed.
+      claimed: { type: "string" },
     },
     positionals: [1, 1],
     run: async ([name = ""], values) => {
@@ -119,43 +88,26 @@ export const commands: Readonly<Record<string, Command>> = {
   },
   jobs: {
     usage: "[--json]",
-    summary: "List the configured jobs: when each runs next, how it ran last, how long ago it succeeded.",
+    summary: "List the configured jobs with their next run, last run, and last success.",
     options: { json },
     run: async (_, values) => (await import("./jobs.ts")).printJobs(values),
   },
   history: {
     usage: "[asc|desc] [--json]",
-    summary: "Print the runs that the history operation answers, with how each ended; newest first unless asc.",
+    summary: "Print the last 10 finished runs and their outcomes, newest first by default.",
     options: { json },
     positionals: [0, 1],
     run: async ([order = "desc"], values) => (await import("./jobs.ts")).printHistory(order, values),
   },
   config: {
     usage: "[--json]",
-    summary: "Print the settings in force and where each comes from; secrets stay hidden.",
+    summary: "Print the settings in effect and their sources; secrets stay hidden.",
     options: { json },
-    run: async (_, values) => {
-      const config = readConfig(process.env);
-      const rows = settingNames.map((name) => ({
-        setting: environmentName(name),
-        value: shown(name, config),
-        from: config.from[name],
-      }));
-      if (values.json === true) printSafeJson({ settings: rows, jobs: shownJobs(config.jobs) });
-      else {
-        const schedules = config.schedules.map(({ job, schedule, from }) => ({
-          setting: `jobs.${job}.schedule`,
-          value: schedule,
-          from,
-        }));
-        printTable([...rows, ...schedules]);
-      }
-      return true;
-    },
+    run: printConfig,
   },
   openapi: {
     usage: "",
-    summary: "Print the contract as OpenAPI 3.1.",
+    summary: "Print the OpenAPI 3.1 document.",
     run: async () => {
       const { openApiDocument } = await import("../reference/openapi.ts");
       printJson(openApiDocument());
@@ -164,34 +116,48 @@ export const commands: Readonly<Record<string, Command>> = {
   },
 };
 
-async function serve(values: Record<string, unknown>): Promise<boolean> {
-  const part = partOf(values);
-  const config = readConfig(process.env);
-  const [log, { startService }] = await Promise.all([openLog(config), import("../service/start.ts")]);
-  const { told, signal } = onSignal();
-  const service = await startService(config, log, signal, part);
-  if (service.adminUrl !== undefined) {
-    print(`Public   ${service.publicUrl}/api/v1`);
-    print(`Docs     ${service.publicUrl}/docs`);
-    if (service.exampleUrl !== undefined) print(`Example  ${service.exampleUrl}`);
-    print(`Admin    ${service.adminUrl}`);
-  }
-  const name = await told;
-  log.info({ signal: name }, "stopping");
-  // Who stops it at the terminal waits for it.
-  await service.stop(name === "SIGINT");
-  log.info("stopped");
-  return true;
+async function importProducts(files: string[], values: Values): Promise<boolean> {
+  const [{ catalogImportJob }, { importNow }] = await Promise.all([import("../service/jobs.ts"), import("./run.ts")]);
+  return await importNow(({ visible, ...config }, brand) => {
+    const maxRemovedShare = values.force === true ? 1 : maxImportRemovedShareOf(config);
+    return catalogImportJob(files, { visible, maxRemovedShare }, brand);
+  }, values);
 }
 
-const mostWorkers = 256;
+async function importPersonalization([source = ""]: string[], values: Values): Promise<boolean> {
+  const [{ personalizationImportJob }, { importNow }] = await Promise.all([
+    import("../service/jobs.ts"),
+    import("./run.ts"),
+  ]);
+  const mode = { isManual: true, isForced: values.force === true };
+  const createJob = (config: Config, brand: string) =>
+    personalizationImportJob(manualImportOptions(config, source, brand), config, brand, mode);
+  return await importNow(createJob, values);
+}
 
-function partOf({ workers, worker }: Record<string, unknown>): Role {
-  if (worker === true) return { is: "worker" };
-  if (workers === undefined) return { is: "all" };
-  const count = /^\d{1,3}$/.test(`${workers}`) ? Number(workers) : 0;
-  if (count < 1 || count > mostWorkers) {
-    throw new ServiceError("bad_request", `--workers: expected a number from 1 to ${mostWorkers}, not ${workers}`);
-  }
-  return { is: "supervisor", workers: count };
+function rollback(_: string[], values: Values): Promise<boolean> {
+  return withDatabase(async (database, config) => {
+    const { rollbackPersonalization } = await import("../personalization/rollback.ts");
+    const brand = brandOf(config, values);
+    const isDone = await rollbackPersonalization(database, brand);
+    printMessage(isDone ? `rolled back the personalization of ${brand}` : `nothing to roll back to for ${brand}`);
+    return isDone;
+  });
+}
+
+async function printConfig(_: string[], values: Values): Promise<boolean> {
+  const config = readConfig(process.env);
+  const rows = settingNames.map((name) => ({
+    setting: environmentName(name),
+    value: formatSetting(name, config),
+    from: config.from[name],
+  }));
+  const schedules = config.schedules.map(({ job, schedule, from }) => ({
+    setting: `jobs.${job}.schedule`,
+    value: schedule,
+    from,
+  }));
+  if (values.json === true) printSafeJson({ settings: rows, jobs: withoutSecrets(config.jobs) });
+  else printTable([...rows, ...schedules]);
+  return true;
 }

@@ -1,72 +1,76 @@
 import { listRuns } from "../database/run.ts";
 import { ServiceError } from "../errors.ts";
 import { durationInWords, formatDuration } from "../format.ts";
+import type { PlannedJob } from "../jobs/job.ts";
 import { listJobStatus } from "../jobs/status.ts";
 import { parseOrder, toHistories } from "../model/history.ts";
-import type { Run } from "../model/job.ts";
+import type { JobStatus, Run } from "../model/job.ts";
 import { listJobs } from "../service/jobs.ts";
-import { openLog, withDatabase } from "./common.ts";
+import { openLog, type Values, withDatabase } from "./common.ts";
 import { printMessage, printSafeJson, printTable } from "./output.ts";
 
-type Values = Readonly<Record<string, unknown>>;
+const neverRun = "never run";
 
 export function printJobs(values: Values): Promise<boolean> {
   return withDatabase(async (database, config) => {
     const jobs = listJobs(config, await openLog(config));
     const statuses = await listJobStatus(database, jobs);
-    const rows = statuses.map(({ last, ...status }, index) => {
-      const { source = "", plan } = jobs[index] ?? {};
-      return { ...status, schedule: plan?.schedule?.expression ?? null, last, source };
-    });
-    if (values.json === true) {
-      printSafeJson(
-        rows.map(({ job, brand, source, schedule, last, ...status }) => ({
-          job,
-          brand,
-          schedule,
-          ...status,
-          outcome: last?.outcome ?? "never run",
-          finished: last?.finishedAt ?? "",
-          counts: last?.counts ?? 0,
-          reason: last?.reason ?? null,
-          source,
-        })),
-      );
-    } else if (rows.length === 0) {
-      printMessage("no jobs are configured: the tables [jobs.NAME] of pds.toml do that");
-    } else {
-      printTable(
-        rows.map(({ job, brand, schedule, next, runningSince, last, age, isStale, source }) => ({
-          job,
-          brand,
-          schedule: schedule ?? "",
-          next: next === null ? "" : next.slice(0, -".000Z".length).concat("Z"),
-          outcome: runningSince === null ? (last?.outcome ?? "never run") : "running",
-          finished: last?.finishedAt ?? "",
-          success: `${age === null ? "never" : `${durationInWords(age)} ago`}${isStale ? " (too long)" : ""}`,
-          counts: last?.counts ?? 0,
-          source,
-        })),
-      );
-    }
+    const rows = jobs.map((job, index) => ({ job, status: statuses[index] as JobStatus }));
+    if (values.json === true) printSafeJson(rows.map(toJobJson));
+    else if (rows.length === 0) printMessage("no jobs are configured; add tables [jobs.NAME] to pds.toml");
+    else printTable(rows.map(toJobRow));
     return true;
   });
 }
 
+interface JobWithStatus {
+  readonly job: PlannedJob;
+  readonly status: JobStatus;
+}
+
+function toJobJson({ job: { source, plan }, status: { job, brand, last, ...status } }: JobWithStatus) {
+  return {
+    job,
+    brand,
+    schedule: plan.schedule?.expression ?? null,
+    ...status,
+    outcome: last?.outcome ?? neverRun,
+    finished: last?.finishedAt ?? "",
+    counts: last?.counts ?? 0,
+    reason: last?.reason ?? null,
+    source,
+  };
+}
+
+function toJobRow({ job: { source, plan }, status }: JobWithStatus) {
+  const { job, brand, next, runningSince, last, age, isStale } = status;
+  return {
+    job,
+    brand,
+    schedule: plan.schedule?.expression ?? "",
+    next: next === null ? "" : next.slice(0, -".000Z".length).concat("Z"),
+    outcome: runningSince === null ? (last?.outcome ?? neverRun) : "running",
+    finished: last?.finishedAt ?? "",
+    success: `${age === null ? "never" : `${durationInWords(age)} ago`}${isStale ? " (stale)" : ""}`,
+    counts: last?.counts ?? 0,
+    source,
+  };
+}
+
 export async function printHistory(text: string, values: Values): Promise<boolean> {
   const order = parseOrder(text);
-  if (order === undefined) throw new ServiceError("bad_request", "history: the order is asc or desc");
+  if (order === undefined) throw new ServiceError("bad_request", "history: expected the order asc or desc");
   return await withDatabase(async (database) => {
     const runs = await listRuns(database);
     const { histories } = toHistories(runs, order);
-    const details = runs.map(detailsOf);
+    const details = runs.map(toDetails);
     if (order === "asc") details.reverse();
-    const rows = histories.map((record, index) => ({ ...record, ...(details[index] as (typeof details)[number]) }));
-    if (values.json === true) printSafeJson({ histories: rows });
-    else if (rows.length === 0) printMessage("no job has finished yet");
+    const records = histories.map((record, index) => ({ ...record, ...(details[index] as (typeof details)[number]) }));
+    if (values.json === true) printSafeJson({ histories: records });
+    else if (records.length === 0) printMessage("no job has finished yet");
     else {
       printTable(
-        rows.map(({ created_at, job, brand, outcome, seconds, counts, reason }) => ({
+        records.map(({ created_at, job, brand, outcome, seconds, counts, reason }) => ({
           created_at,
           job,
           brand,
@@ -81,7 +85,7 @@ export async function printHistory(text: string, values: Values): Promise<boolea
   });
 }
 
-function detailsOf({ job, outcome, startedAt, finishedAt, scheduledAt, attempt, reason, log }: Run) {
+function toDetails({ job, outcome, startedAt, finishedAt, scheduledAt, attempt, reason, log }: Run) {
   const seconds = (Date.parse(finishedAt ?? startedAt) - Date.parse(startedAt)) / 1000;
   return { job, outcome, seconds, scheduled_at: scheduledAt, attempt, reason, log };
 }

@@ -1,20 +1,21 @@
 import { writeSync } from "node:fs";
 import { hideCredentials } from "../credentials.ts";
 
-// The streams of Node take as long to be made as everything else that a short command needs to begin.
+// Synchronous writes, because creating Node's streams takes as long as the rest of a short
+// command's start.
 
-/** Data goes to standard output … */
+/** Prints data to standard output. */
 export function print(line: string): void {
-  // biome-ignore lint/suspicious/noConsole: this is its place
+  // biome-ignore lint/suspicious/noConsole: the only place that prints data
   console.log(line);
 }
 
-/** … and messages to standard error, without the credentials of addresses in them. */
+/** Prints a message to standard error, without the credentials in URLs. */
 export function printMessage(line: string): void {
   try {
     writeSync(2, `${hideCredentials(line)}\n`);
   } catch {
-    // Nobody listens any more, or too slowly: a message is not worth failing for.
+    // The reader is gone or too slow; a lost message must not fail the command.
   }
 }
 
@@ -22,23 +23,22 @@ export function printJson(value: unknown): void {
   print(JSON.stringify(value, null, 2));
 }
 
-/** The same for what came from outside: settings, runs, reports. */
+/** Prints JSON without the credentials in URLs, for settings, runs, and reports. */
 export function printSafeJson(value: unknown): void {
   printJson(JSON.parse(JSON.stringify(value), hideInText));
 }
 
 const hideInText = (_: string, value: unknown) => (typeof value === "string" ? hideCredentials(value) : value);
 
-/** Rows with the same keys as aligned columns under their names, without the credentials of addresses in them. */
+/**
+ * Prints rows with the same keys as aligned columns with a header, without the credentials in URLs.
+ */
 export function printTable(rows: readonly Record<string, string | number>[]): void {
   const columns = Object.keys(rows[0] ?? {});
   const lines = [columns, ...rows.map((row) => columns.map((column) => hideCredentials(`${row[column] ?? ""}`)))];
   const widths = columns.map((_, index) => Math.max(...lines.map((line) => line[index]?.length ?? 0)));
-  for (const line of lines)
-    print(
-      line
-        .map((cell, index) => cell.padEnd(widths[index] ?? 0))
-        .join("  ")
-        .trimEnd(),
-    );
+  for (const line of lines) {
+    const cells = line.map((cell, index) => cell.padEnd(widths[index] ?? 0));
+    print(cells.join("  ").trimEnd());
+  }
 }

@@ -1,34 +1,37 @@
+import { formatNumber, pluralize } from "../format.ts";
 import type { OnProgress } from "../jobs/work.ts";
 import { isTerminal } from "../terminal.ts";
 
-/** How often the line is written anew. */
-const intervalMs = 200;
+const updateIntervalMs = 200;
 
-/** A line on a terminal that tells how far a file has been read; elsewhere it is silent. */
+/**
+ * A line on a terminal that shows how much of a file has been read. Without a terminal it shows
+ * nothing.
+ */
 export interface ProgressLine {
   readonly show: OnProgress | undefined;
-  /** Ends what is unfinished, so that what follows has a line of its own. */
+  /** Ends an unfinished line, so that the next output starts on a new line. */
   end(): void;
 }
 
-export function progressLine(): ProgressLine {
+export function createProgressLine(): ProgressLine {
   if (!isTerminal()) return { show: undefined, end: () => {} };
   const terminal = process.stderr;
   let isOpen = false;
   let file: string | undefined;
-  let begunAt = 0;
+  let startedAt = 0;
   let shownAt = 0;
   const show: OnProgress = ({ rows, bytes, totalBytes, isDone, ...progress }) => {
     const now = performance.now();
-    if (progress.file !== file) [file, begunAt] = [progress.file, now];
-    if (now - shownAt < intervalMs && !isDone) return;
+    if (progress.file !== file) [file, startedAt] = [progress.file, now];
+    if (now - shownAt < updateIntervalMs && !isDone) return;
     shownAt = now;
-    const seconds = Math.max(now - begunAt, 1) / 1000;
-    const perSecond = Math.round(rows / seconds).toLocaleString("en");
-    const left = Math.ceil((seconds * (totalBytes - bytes)) / bytes);
-    const numbers = `${rows.toLocaleString("en")} rows, ${perSecond} a second, ${isDone ? "read" : `${left} s left`}`;
+    const seconds = Math.max(now - startedAt, 1) / 1000;
+    const perSecond = formatNumber(Math.round(rows / seconds));
+    const secondsLeft = Math.ceil((seconds * (totalBytes - bytes)) / bytes);
+    const numbers = `${pluralize(rows, "row")}, ${perSecond} per second, ${isDone ? "done" : `${secondsLeft} s left`}`;
     const room = terminal.columns - 1 - numbers.length - ": ".length;
-    // Of a long path the end tells more than the beginning.
+    // The end of a long path says more than its beginning.
     const name = file.length > room ? `…${file.slice(file.length - Math.max(room - 1, 10))}` : file;
     terminal.write(`\r${name}: ${numbers}\x1b[K${isDone ? "\n" : ""}`);
     isOpen = !isDone;

@@ -1,41 +1,36 @@
 import {
   type Difference,
+  formatRejectedRow,
   type ImportReport,
   type Occurrences,
   type PersonalizationReport,
-  toText,
-} from "../model/job.ts";
+} from "../model/import-report.ts";
 
-/** What went wrong or is odd in an import, for people, line by line. */
+/** Describes the notes, rejected rows, and overridden checks of an import, one per line. */
 export function describeProblems({ notes, rejections, overridden }: ImportReport): string[] {
   return [
     ...notes,
     ...rejections.flatMap(({ rows, examples, ...problem }) => [
-      ...examples.map((example) => toText({ ...problem, ...example })),
-      ...(rows > examples.length ? [`${rows - examples.length} more of: ${problem.reason}`] : []),
+      ...examples.map((example) => formatRejectedRow({ ...problem, ...example })),
+      ...(rows > examples.length ? [`${rows - examples.length} more: ${problem.reason}`] : []),
     ]),
-    ...overridden.map((objection) => `forced, although ${objection}`),
+    ...overridden.map((check) => `overridden by --force: ${check}`),
   ];
 }
 
-/** What a feed holds, and how that differs from the current generation. */
+/** Describes the content of a feed and how it differs from the current generation. */
 export function describePersonalization(report: PersonalizationReport): string[] {
   const { files, skus, styles, choices, orphans, nonNumericSequences, statuses } = report;
   return [
     ...files.map(({ file, rows }) => `${file}: ${rows} rows`),
-    ...Object.entries({ SKUs: skus, styles, choices }).flatMap(([what, difference]) =>
-      difference === null ? [] : [`${what}: ${describeDifference(difference)}`],
+    ...Object.entries({ SKUs: skus, styles, choices }).flatMap(([noun, difference]) =>
+      difference === null ? [] : [`${noun}: ${describeDifference(difference)}`],
     ),
     ...describeOccurrences("lines without their style", orphans.linesWithoutStyle),
     ...describeOccurrences("styles that no line offers", orphans.stylesWithoutLine),
     ...describeOccurrences("choice groups that no style uses", orphans.unusedChoiceGroups),
-    ...describeOccurrences("display sequences that are no numbers", nonNumericSequences),
-    ...Object.entries(statuses).map(
-      ([column, counts]) =>
-        `${column}: ${Object.entries(counts)
-          .map(([code, rows]) => `${code || '""'} ${rows}`)
-          .join(", ")}`,
-    ),
+    ...describeOccurrences("display sequences that are not numbers", nonNumericSequences),
+    ...Object.entries(statuses).map(([column, counts]) => `${column}: ${describeCounts(counts)}`),
   ];
 }
 
@@ -43,11 +38,17 @@ function describeDifference({ total, added, changed, removed }: Difference): str
   return `${total} (${added} added, ${changed} changed, ${removed} removed)`;
 }
 
-function describeOccurrences(what: string, { count, examples }: Occurrences): string[] {
+function describeOccurrences(title: string, { count, examples }: Occurrences): string[] {
   if (count === 0) return [];
   return [
-    `${what}: ${count}`,
+    `${title}: ${count}`,
     ...examples.map((example) => `  ${example}`),
     ...(count > examples.length ? ["  …"] : []),
   ];
+}
+
+function describeCounts(counts: Readonly<Record<string, number>>): string {
+  return Object.entries(counts)
+    .map(([code, rows]) => `${code || '""'} ${rows}`)
+    .join(", ");
 }

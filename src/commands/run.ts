@@ -6,162 +6,159 @@ import type { Database } from "../database/database.ts";
 import { databaseExists } from "../database/index.ts";
 import { claimRun, findRun, findRunUnderWay } from "../database/run.ts";
 import { ServiceError } from "../errors.ts";
+import { pluralize } from "../format.ts";
 import type { Job, PlannedJob } from "../jobs/job.ts";
 import { Monitors } from "../jobs/monitors.ts";
-import { Abandoned, dryRunJob, type RunOptions, type RunResult, runJob } from "../jobs/run.ts";
+import { AbandonedError, dryRunJob, type RunOptions, type RunResult, runJob } from "../jobs/run.ts";
 import { supervise } from "../jobs/supervisor.ts";
 import type { Log } from "../log.ts";
 import type { Run } from "../model/job.ts";
 import { listJobs } from "../service/jobs.ts";
 import { isTerminal } from "../terminal.ts";
-import { brandOf, onSignal, openLog, withDatabase } from "./common.ts";
+import { brandOf, onSignal, openLog, type Values, withDatabase } from "./common.ts";
 import { print, printMessage, printSafeJson } from "./output.ts";
-import { progressLine } from "./progress.ts";
+import { createProgressLine } from "./progress.ts";
 import { describePersonalization, describeProblems } from "./report.ts";
 
-type Values = Readonly<Record<string, unknown>>;
-
-/** Imports what a person names, in this very process. */
-export async function importNow(jobOf: (config: Config, brand: string) => Job, values: Values): Promise<boolean> {
+/** Runs an import from the command line in this process. */
+export async function importNow(createJob: (config: Config, brand: string) => Job, values: Values): Promise<boolean> {
   const config = readConfig(process.env);
   const brand = brandOf(config, values);
-  const job = jobOf(config, brand);
+  const job = createJob(config, brand);
   if (values["dry-run"] !== true) {
     return await withDatabase(async (database) => {
       const id = await claim(database, job, config.leaseSeconds);
-      return report(await runShown((options) => runJob(database, job, id, config.leaseSeconds, options)), values);
+      const result = await runWithProgress((options) => runJob(database, job, id, config.leaseSeconds, options));
+      return printResult(result, values);
     });
   }
-  const rehearse = async (database?: Database) =>
-    report(await runShown((options) => dryRunJob(database, job, options)), values);
-  return databaseExists(config.databaseUrl) ? await withDatabase(rehearse) : await rehearse();
+  const dryRun = async (database?: Database) =>
+    printResult(await runWithProgress((options) => dryRunJob(database, job, options)), values);
+  return databaseExists(config.databaseUrl) ? await withDatabase(dryRun) : await dryRun();
 }
 
-/** Runs a configured job in a process of its own, as the service does it. */
+/** Runs a configured job in a child process, as the service does. */
 export function runSupervised(name: string, values: Values): Promise<boolean> {
   return withDatabase(async (database, config) => {
     const log = await openLog(config);
     const job = findJob(name, values, config, log);
     const id = await claim(database, job, config.leaseSeconds);
     const monitors = new Monitors(log);
-    const run = await supervise(
-      job,
-      id,
-      { database, monitors, leaseSeconds: config.leaseSeconds, signal: onSignal().signal },
-      {
-        arguments: values.json === true ? ["--json"] : [],
-        stdout: "inherit",
-        stderr: isTerminal() ? "inherit" : "pipe",
-      },
-    );
+    const context = { database, monitors, leaseSeconds: config.leaseSeconds, signal: onSignal().signal };
+    const run = await supervise(job, id, context, {
+      arguments: values.json === true ? ["--json"] : [],
+      stdout: "inherit",
+      stderr: isTerminal() ? "inherit" : "pipe",
+    });
     await monitors.settled();
     return run?.outcome === "succeeded";
   });
 }
 
-/** Does the work of a run for the process that has claimed it, and is told to stop when that one is gone. */
+/** Does the work of a run that the parent process has claimed. Stops if the parent exits. */
 export function runClaimed(name: string, values: Values): Promise<boolean> {
   return withDatabase(async (database, config) => {
     const job = findJob(name, values, config, await openLog(config));
     const id = Number(values.claimed);
     const run = Number.isSafeInteger(id) ? await findRun(database, id) : undefined;
     if (run === undefined || run.job !== name || run.brand !== job.brand || run.finishedAt !== null) {
-      throw new ServiceError("bad_request", `run: no run ${values.claimed} of ${name} for ${job.brand} is under way`);
+      throw new ServiceError("bad_request", `run: ${values.claimed} is not a current run of ${name} for ${job.brand}`);
     }
     const orphaned = new AbortController();
-    void supervisorGone().then(() => {
-      orphaned.abort(new Abandoned("the process that started it was gone"));
-      // Work that does not stop would keep its lease for good, and nobody is there to end it.
+    void parentExit().then(() => {
+      orphaned.abort(new AbandonedError("its parent process exited"));
+      // Work that ignores the signal would renew its lease forever, and no parent is left to kill
+      // it.
       setTimeout(() => process.exit(1), orphanGraceMs).unref();
     });
-    return report(
-      await runShown(({ signal, ...options }) =>
-        runJob(database, job, id, config.leaseSeconds, {
-          ...options,
-          signal: AbortSignal.any([signal, orphaned.signal]),
-        }),
-      ),
-      values,
+    const result = await runWithProgress(({ signal, onProgress }) =>
+      runJob(database, job, id, config.leaseSeconds, {
+        onProgress,
+        signal: AbortSignal.any([signal, orphaned.signal]),
+      }),
     );
+    return printResult(result, values);
   });
 }
 
 const orphanGraceMs = 10_000;
 
-/** It holds the other end of the standard input. */
-async function supervisorGone(): Promise<void> {
+/** Settles when the parent process, which holds the other end of standard input, has exited. */
+async function parentExit(): Promise<void> {
   for await (const _ of Bun.stdin.stream());
 }
 
 function findJob(name: string, { brand }: Values, config: Config, log: Log): PlannedJob {
   const jobs = listJobs(config, log);
-  const named = jobs.filter((job) => job.name === name);
-  const [job, ...others] = named.filter((job) => brand === undefined || job.brand === brand);
-  if (named.length === 0) {
-    const known = [...new Set(jobs.map((candidate) => candidate.name))].join(", ") || "none";
+  const candidates = jobs.filter((job) => job.name === name);
+  const [job, ...others] = candidates.filter((job) => brand === undefined || job.brand === brand);
+  if (candidates.length === 0) {
+    const known = [...new Set(jobs.map((other) => other.name))].join(", ") || "none";
     throw new ServiceError("bad_request", `run: no job ${JSON.stringify(name)} is configured; configured: ${known}`);
   }
   if (job !== undefined && others.length === 0) return job;
-  const brands = named.map((candidate) => JSON.stringify(candidate.brand)).join(", ");
-  throw new ServiceError("bad_request", `run: --brand: ${name} is configured for ${brands}: name one of them`);
+  const brands = candidates.map((candidate) => JSON.stringify(candidate.brand)).join(", ");
+  throw new ServiceError("bad_request", `run: ${name} is configured for ${brands}; choose one with --brand`);
 }
 
-/** How often a run is looked at that is to show whether it is still there. */
-const lookMs = 250;
+const heartbeatPollMs = 250;
 
 /**
- * Claims a run that a person or an outside scheduler wants. Where there is one under way its next sign of life is waited for, for
- * as long as its lease lasts: without one it is abandoned, and not in the way.
- * @throws ServiceError `unavailable` when the job is running already.
+ * Claims a run for a person or an external scheduler. If another run seems to be in progress, waits
+ * for its heartbeat. Without one its lease expires, and the claim is granted.
+ * @throws ServiceError `unavailable` if the other run is alive
  */
 async function claim(database: Database, { name, brand }: Job, leaseSeconds: number): Promise<number> {
   let seen: Run | undefined;
   for (;;) {
     const id = await claimRun(database, { job: name, brand }, leaseSeconds);
     if (id !== undefined) return id;
-    const underWay = await findRunUnderWay(database, name, brand);
-    if (underWay !== undefined) {
-      const since = `${name} is running for ${brand} already, since ${underWay.startedAt}`;
-      if (seen === undefined) printMessage(`${since}: waiting for its sign of life, ${leaseSeconds} s at most`);
-      else if (seen.id === underWay.id && seen.leaseUntil !== underWay.leaseUntil) {
-        throw new ServiceError("unavailable", `${since}: try again when that has ended`);
+    const other = await findRunUnderWay(database, name, brand);
+    if (other !== undefined) {
+      const problem = `${name} is already running for ${brand} since ${other.startedAt}`;
+      if (seen === undefined) printMessage(`${problem}; waiting up to ${leaseSeconds} s for its heartbeat`);
+      else if (seen.id === other.id && seen.leaseUntil !== other.leaseUntil) {
+        throw new ServiceError("unavailable", `${problem}; try again when it has finished`);
       }
-      seen = underWay;
+      seen = other;
     }
-    await Bun.sleep(lookMs);
+    await Bun.sleep(heartbeatPollMs);
   }
 }
 
-/** Lets whoever serves on the same machine go first. */
-function stepBack(): void {
-  // On Linux each thread has a priority of its own, also those of the collector, which are there already.
+/** Lowers this process's priority below that of a service on the same machine. */
+function lowerPriority(): void {
+  // On Linux each thread has its own priority, including those of the garbage collector, which have
+  // already started.
   const threads = existsSync("/proc/self/task") ? readdirSync("/proc/self/task") : ["0"];
   for (const thread of threads) setPriority(Number(thread), constants.priority.PRIORITY_LOW);
 }
 
-/** Runs a job, and shows on a terminal how far it is. */
-async function runShown(run: (options: RunOptions) => Promise<RunResult>): Promise<RunResult> {
-  stepBack();
-  const progress = progressLine();
+/** Runs a job and shows its progress on a terminal. */
+async function runWithProgress(run: (options: RunOptions) => Promise<RunResult>): Promise<RunResult> {
+  lowerPriority();
+  const progress = createProgressLine();
   const result = await run({ signal: onSignal().signal, onProgress: progress.show });
   progress.end();
   return result;
 }
 
-function report({ error, report, ...run }: RunResult, values: Values): boolean {
+/** @returns whether the run succeeded */
+function printResult({ error, report, ...run }: RunResult, values: Values): boolean {
+  const isJson = values.json === true;
   for (const line of describeProblems(report)) printMessage(line);
-  const { personalization } = report;
-  if (values.json === true) printSafeJson({ ...run, ...(error && { reason: error.message }), ...report });
-  // Of an import that failed nothing came: what its feed held is a part of the message.
-  else
-    for (const line of personalization ? describePersonalization(personalization) : [])
-      (error ? printMessage : print)(hideCredentials(line));
-  if (error === undefined && values.json !== true) print(sentenceOf(run, values["dry-run"] === true));
+  if (isJson) printSafeJson({ ...run, ...(error && { reason: error.message }), ...report });
+  else if (report.personalization !== undefined) {
+    // A failed import has no result, so the description of its feed is a message.
+    const write = error === undefined ? print : printMessage;
+    for (const line of describePersonalization(report.personalization)) write(hideCredentials(line));
+  }
+  if (error === undefined && !isJson) print(summarize(run, values["dry-run"] === true));
   if (error !== undefined) printMessage(`pds: ${run.job}: ${error.message}`);
   return error === undefined;
 }
 
-function sentenceOf({ job, brand, counts }: Omit<RunResult, "report">, isDryRun: boolean): string {
-  if (job === "history-retention") return `${job}: ${counts} runs removed`;
+function summarize({ job, brand, counts }: Omit<RunResult, "report">, isDryRun: boolean): string {
+  if (job === "history-retention") return `${job}: ${pluralize(counts, "run")} removed`;
   return `${job}: ${counts} ${isDryRun ? "would be imported" : "imported"} for ${brand}`;
 }

@@ -1,7 +1,8 @@
 import type { SQL } from "bun";
 import { hideCredentials } from "../credentials.ts";
 import { historyLimit } from "../model/history.ts";
-import type { FinishedRun, ImportReport, Outcome, Run } from "../model/job.ts";
+import type { ImportReport } from "../model/import-report.ts";
+import type { FinishedRun, Outcome, Run, RunStatus } from "../model/job.ts";
 import type { Database, Queryable, Transaction } from "./database.ts";
 
 /** The right to run a job for a brand; for a schedule, also the scheduled time and the attempt. */
@@ -48,7 +49,7 @@ export function abandonRuns(database: Database): Promise<number> {
 }
 
 async function abandonExpired({ sql, engine }: Transaction, condition: SQL.Query<unknown>): Promise<number> {
-  const reason = "its process did not renew its lease in time";
+  const reason = "its process sent no heartbeat until its lease expired";
   const { count } = await sql`
     UPDATE run SET finished_at = ${sql.unsafe(engine.now)}, outcome = ${"abandoned" satisfies Outcome}, reason = ${reason}
     WHERE finished_at IS NULL AND lease_until < ${sql.unsafe(engine.now)} ${condition}`;
@@ -154,11 +155,8 @@ export function listRunKinds({ read }: Queryable): Promise<RunKind[]> {
   );
 }
 
-/** The outcome of a run, or that it is in progress. */
-export type Standing = Outcome | "running";
-
 /** Literals, because the planner does not use a partial index for a value that it does not know. */
-const conditions: Readonly<Record<Standing, string>> = {
+const conditions: Readonly<Record<RunStatus, string>> = {
   succeeded: "outcome = 'succeeded'",
   failed: "outcome = 'failed'",
   abandoned: "outcome = 'abandoned'",
@@ -168,7 +166,7 @@ const conditions: Readonly<Record<Standing, string>> = {
 export interface RunFilter {
   readonly job?: string | undefined;
   readonly brand?: string | undefined;
-  readonly standing?: Standing | undefined;
+  readonly standing?: RunStatus | undefined;
   /** Only runs that began before the run with this id. */
   readonly before?: number | undefined;
 }

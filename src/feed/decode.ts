@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { ServiceError } from "../errors.ts";
 import { compressionExtensions, type Encoding } from "../model/feed-format.ts";
-import { excerpt } from "../model/job.ts";
+import { excerpt } from "../model/import-report.ts";
 
 const byteOrderMarks: readonly [Encoding, readonly number[]][] = [
   ["utf-8", [0xef, 0xbb, 0xbf]],

@@ -1,14 +1,14 @@
 import type { Plan } from "./plan.ts";
 import type { Work } from "./work.ts";
 
-/** What is run, for a brand. */
+/** Work that is run for a brand. */
 export interface Job {
   readonly name: string;
   readonly brand: string;
-  /** What it reads, for people. */
+  /** The data that the job reads, for display. */
   readonly source: string;
   readonly work: Work;
 }
 
-/** One that the settings configure. */
+/** A job from the settings. */
 export type PlannedJob = Job & { readonly plan: Plan };

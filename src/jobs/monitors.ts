@@ -1,53 +1,55 @@
 import type { Log } from "../log.ts";
 
-/** Pauses before the further attempts. */
-const pausesMs = [1000, 3000];
+const retryDelaysMs = [1000, 3000];
 const timeoutMs = 10_000;
 
-/** Outside monitors that are told of runs. One that cannot be reached makes no run fail: it raises its own alarm. */
+/**
+ * Notifies external monitors of runs. A run does not fail when its monitor is unreachable: the
+ * monitor alerts by itself.
+ */
 export class Monitors {
   readonly #log: Log;
-  readonly #open = new Set<Promise<void>>();
+  readonly #pending = new Set<Promise<void>>();
 
   constructor(log: Log) {
     this.#log = log;
   }
 
   /**
-   * @param address what to call; undefined when nobody is to be told
-   * @param earlier what must have been told before
+   * @param url the URL to call; undefined if the monitor wants no notification
+   * @param previous the notification that must arrive first
    */
-  tell(address: string | undefined, earlier: Promise<void> = Promise.resolve()): Promise<void> {
-    const told = address === undefined ? earlier : earlier.then(() => this.#call(address));
-    this.#open.add(told);
-    void told.then(() => this.#open.delete(told));
-    return told;
+  notify(url: string | undefined, previous: Promise<void> = Promise.resolve()): Promise<void> {
+    const notified = url === undefined ? previous : previous.then(() => this.#callWithRetries(url));
+    this.#pending.add(notified);
+    void notified.then(() => this.#pending.delete(notified));
+    return notified;
   }
 
-  /** Settles when all has been told that can be. */
+  /** Settles when no notification is pending. */
   async settled(): Promise<void> {
-    await Promise.all(this.#open);
+    await Promise.all(this.#pending);
   }
 
-  async #call(address: string): Promise<void> {
-    let problem = await call(address);
-    for (const pauseMs of pausesMs) {
+  async #callWithRetries(url: string): Promise<void> {
+    let problem = await call(url);
+    for (const delayMs of retryDelaysMs) {
       if (problem === undefined) return;
-      await Bun.sleep(pauseMs);
-      problem = await call(address);
+      await Bun.sleep(delayMs);
+      problem = await call(url);
     }
-    // Its path is as good as a password.
-    if (problem !== undefined)
-      this.#log.warn({ monitor: new URL(address).host }, `the monitor was not told: ${problem}`);
+    if (problem === undefined) return;
+    // The path of the URL is as sensitive as a password.
+    this.#log.warn({ monitor: new URL(url).host }, `cannot notify the monitor: ${problem}`);
   }
 }
 
-/** @returns what went wrong */
-async function call(address: string): Promise<string | undefined> {
+/** @returns what went wrong, or undefined on success */
+async function call(url: string): Promise<string | undefined> {
   try {
-    const { ok, status } = await fetch(address, { signal: AbortSignal.timeout(timeoutMs) });
-    return ok ? undefined : `it answered ${status}`;
+    const { ok, status } = await fetch(url, { signal: AbortSignal.timeout(timeoutMs) });
+    return ok ? undefined : `it responded with status ${status}`;
   } catch (error) {
-    return (error as Error).name === "TimeoutError" ? "it did not answer" : "it cannot be reached";
+    return (error as Error).name === "TimeoutError" ? "it did not respond in time" : "it cannot be reached";
   }
 }

@@ -1,25 +1,25 @@
-import { noSchedule, type PlanOptions } from "../config/index.ts";
+import { noSchedule, type PlanOptions } from "../config/jobs.ts";
 import type { Run } from "../model/job.ts";
 import { parseSchedule, type Schedule } from "../model/schedule.ts";
 
-/** Where an outside monitor is told of a run. */
-export interface PingAddresses {
+/** The URLs of an external monitor. */
+export interface PingUrls {
   readonly start?: string | undefined;
   readonly success?: string | undefined;
   readonly failure?: string | undefined;
 }
 
-/** When and how a job is run. */
+/** When and how a job runs. */
 export interface Plan {
-  /** Undefined: only when it is asked to. */
+  /** Undefined for a job that only runs on demand. */
   readonly schedule: Schedule | undefined;
   readonly limitSeconds: number;
   readonly retries: number;
   readonly retryMs: number;
   readonly missed: PlanOptions["missed"];
-  /** How long ago its last success may be; undefined: as the schedule has it. */
+  /** Maximum age of the last success; undefined if the schedule decides. */
   readonly staleMs: number | undefined;
-  readonly ping: PingAddresses;
+  readonly ping: PingUrls;
 }
 
 export type ScheduledPlan = Plan & { readonly schedule: Schedule };
@@ -33,36 +33,39 @@ export function toPlan(options: PlanOptions): Plan {
     retryMs: options.retry_seconds * 1000,
     missed: options.missed,
     staleMs: options.stale_seconds === undefined ? undefined : options.stale_seconds * 1000,
-    ping: toPingAddresses(options.ping),
+    ping: toPingUrls(options.ping),
   };
 }
 
-/** One address stands for three, as the well-known monitors have it. */
-function toPingAddresses(ping: PlanOptions["ping"]): PingAddresses {
+/** Derives the three URLs from one, by the convention of Healthchecks. */
+function toPingUrls(ping: PlanOptions["ping"]): PingUrls {
   if (typeof ping !== "string") return ping ?? {};
-  const below = (word: string) => {
+  const append = (segment: string) => {
     const url = new URL(ping);
-    url.pathname = `${url.pathname.replace(/\/$/, "")}/${word}`;
+    url.pathname = `${url.pathname.replace(/\/$/, "")}/${segment}`;
     return url.href;
   };
-  return { start: below("start"), success: ping, failure: below("fail") };
+  return { start: append("start"), success: ping, failure: append("fail") };
 }
 
-/** What is to be run next: a time of the schedule, or one more attempt at the last. Instants are epoch milliseconds. */
-export interface Due {
-  /** When it can begin; it may be past. */
+/**
+ * The next run of a job: a time of its schedule, or a retry of the last run. Times are epoch
+ * milliseconds.
+ */
+export interface DueRun {
+  /** The earliest time to start; it may be in the past. */
   readonly at: number;
   readonly scheduledAt: number;
   readonly attempt: number;
 }
 
 /**
- * What follows upon the run that the schedule last started. Everyone who asks the same store gets the same answer, so that it is
- * claimed once.
- * @param last undefined when there is none yet: then times count from `since`
- * @param since when whoever asks began to look
+ * Decides which run follows the last scheduled run. All replicas of a store come to the same
+ * result, so they compete for one claim.
+ * @param last undefined before the first scheduled run
+ * @param since when this process began to schedule; without a last run, earlier times don't count
  */
-export function dueAfter(plan: ScheduledPlan, last: Run | undefined, since: number, now: number): Due {
+export function nextRun(plan: ScheduledPlan, last: Run | undefined, since: number, now: number): DueRun {
   const next = nextTime(plan, last, since, now);
   if (last === undefined || next <= now) return { at: next, scheduledAt: next, attempt: 1 };
   const retryAt = retryTime(plan, last);
@@ -74,8 +77,8 @@ export function dueAfter(plan: ScheduledPlan, last: Run | undefined, since: numb
 function nextTime({ schedule, missed }: ScheduledPlan, last: Run | undefined, since: number, now: number): number {
   const lastTime = last === undefined ? since : Date.parse(last.scheduledAt ?? "");
   if (missed === "skip") {
-    const ended = last === undefined ? since : last.finishedAt === null ? now : Date.parse(last.finishedAt);
-    return schedule.next(Math.max(lastTime, ended, since));
+    const finished = last === undefined ? since : last.finishedAt === null ? now : Date.parse(last.finishedAt);
+    return schedule.next(Math.max(lastTime, finished, since));
   }
   return (missed === "once" ? schedule.latest(lastTime, now) : undefined) ?? schedule.next(lastTime);
 }
@@ -86,9 +89,9 @@ function retryTime({ retries, retryMs }: Plan, { finishedAt, outcome, attempt }:
 }
 
 /**
- * Whether a job's last success is too long ago: by default when it has been due twice since, unless a run that began by then is still
- * under way.
- * @param runningSince undefined when it is not under way
+ * Whether a job's last success is too old. By default it is when the job has been due twice since
+ * then. A run that started by the second time and is still running counts as in time.
+ * @param runningSince undefined while the job is not running
  */
 export function isStale(
   { schedule, staleMs }: Plan,
@@ -98,6 +101,6 @@ export function isStale(
 ): boolean {
   if (staleMs !== undefined) return now - lastSuccess > staleMs;
   if (schedule === undefined) return false;
-  const dueTwice = schedule.next(schedule.next(lastSuccess));
-  return now > dueTwice && !(runningSince !== undefined && runningSince <= dueTwice);
+  const secondDue = schedule.next(schedule.next(lastSuccess));
+  return now > secondDue && !(runningSince !== undefined && runningSince <= secondDue);
 }

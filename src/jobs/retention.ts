@@ -3,10 +3,10 @@ import { removeRunsBefore } from "../database/run.ts";
 import type { Work } from "./work.ts";
 
 const dayMs = 86_400_000;
-/** Removed in one transaction, so that others who write wait for moments only. */
+/** Runs per transaction, so that other writers only wait briefly. */
 const batchSize = 2000;
 
-/** Removes runs from the history that finished longer ago than some days; it counts them. */
+/** Removes and counts the runs that finished more than `keepDays` ago. */
 export function historyRetention(keepDays: number): Work {
   return async ({ database, reporter, signal }) => {
     if (database === undefined) return;

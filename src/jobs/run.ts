@@ -1,33 +1,40 @@
 import type { Database } from "../database/database.ts";
 import { explainDiskFull, retryWhenDiskFull } from "../database/disk.ts";
-import { finishRun, type RunEnd, renewLease } from "../database/run.ts";
-import type { ImportReport, Outcome } from "../model/job.ts";
+import { finishRun, type RunEnd } from "../database/run.ts";
+import type { ImportReport } from "../model/import-report.ts";
+import type { Outcome } from "../model/job.ts";
 import type { Job } from "./job.ts";
+import { keepLease, leaseExpired } from "./lease.ts";
 import { type OnProgress, Reporter } from "./work.ts";
 
 export interface RunResult {
   readonly job: string;
   readonly brand: string;
   readonly outcome: Outcome;
-  /** What it changed or confirmed as served, so nothing for an import that failed; for a dry run, what the import would count. */
+  /**
+   * What the run changed or confirmed as served, so 0 for a failed import. For a dry run, what the
+   * import would count.
+   */
   readonly counts: number;
-  /** What made it fail. */
+  /** Why it failed. */
   readonly error?: Error;
   readonly report: ImportReport;
 }
 
-/** Who wants to know how a run goes, and may tell it to stop. */
 export interface RunOptions {
+  /** Stops the run; its reason is an Error that says why. */
   readonly signal: AbortSignal;
   readonly onProgress?: OnProgress | undefined;
 }
 
-/** Why a run stops that nobody waits for any more. */
-export class Abandoned extends Error {}
+/** The reason to stop a run that no longer holds its claim, or whose parent process is gone. */
+export class AbandonedError extends Error {}
 
 /**
- * Does a claimed run's work in this process and records how that ended. A failure is part of the result; only a lost database throws.
- * @param id the run, as it was claimed
+ * Does the work of a claimed run in this process and records its outcome. A failure is part of the
+ * result.
+ * @param id the claimed run
+ * @throws only if the store is lost
  */
 export async function runJob(
   database: Database,
@@ -36,17 +43,15 @@ export async function runJob(
   leaseSeconds: number,
   { signal, onProgress }: RunOptions,
 ): Promise<RunResult> {
-  const lost = new AbortController();
-  using _ = holdLease(database, id, leaseSeconds, () =>
-    lost.abort(new Abandoned("its lease ended, so that another run may have begun")),
-  );
-  const result = await execute(database, false, job, { signal: AbortSignal.any([signal, lost.signal]), onProgress });
+  const expired = new AbortController();
+  using _ = keepLease(database, id, leaseSeconds, () => expired.abort(new AbandonedError(leaseExpired)));
+  const result = await execute(database, false, job, { signal: AbortSignal.any([signal, expired.signal]), onProgress });
   const { outcome, counts, report, error } = result;
   await record(database, id, { outcome, counts, report, ...(error && { reason: error.message }) });
   return result;
 }
 
-/** A full store has room for a run's end even when it has none for its report. */
+/** A full store has room for a run's outcome even if it has none for the report. */
 async function record(database: Database, id: number, end: RunEnd): Promise<void> {
   try {
     await finishRun(database, id, end);
@@ -58,42 +63,8 @@ async function record(database: Database, id: number, end: RunEnd): Promise<void
 }
 
 /**
- * Renews a run's lease until it is let go.
- * @param onLost is told once, when the run counts as abandoned, or must by now
- */
-export function holdLease(database: Database, id: number, leaseSeconds: number, onLost: () => void): Disposable {
-  const leaseMs = leaseSeconds * 1000;
-  let renewedAt = performance.now();
-  let isOver = false;
-  const lose = () => {
-    if (isOver) return;
-    clearInterval(beat);
-    isOver = true;
-    onLost();
-  };
-  const beat = setInterval(async () => {
-    const askedAt = performance.now();
-    // Asked here and not behind the answer: of a store that is cut off none may come.
-    if (askedAt - renewedAt >= leaseMs) return lose();
-    try {
-      if (await renewLease(database, id, leaseSeconds)) renewedAt = askedAt;
-      else lose();
-    } catch (error) {
-      // While someone writes, perhaps this very run, nobody can take the lease away. A store that is lost may be back before it ends.
-      if (database.engine.isBusy(error)) renewedAt = askedAt;
-    }
-  }, leaseMs / 3);
-  return {
-    [Symbol.dispose]: () => {
-      isOver = true;
-      clearInterval(beat);
-    },
-  };
-}
-
-/**
- * Reads and checks what the job would import, and changes nothing.
- * @param database what it would be imported into; undefined when that is not there yet
+ * Reads and checks the job's input without changing anything.
+ * @param database the store to compare with; undefined if it does not exist yet
  */
 export function dryRunJob(database: Database | undefined, job: Job, options: RunOptions): Promise<RunResult> {
   return execute(database, true, job, options);
@@ -114,9 +85,9 @@ async function execute(
   try {
     await work({ database, isDryRun, brand, reporter, signal, onProgress });
   } catch (thrown) {
-    // Whatever the work threw when it was told to stop: who told it is the reason.
+    // Aborted work may throw any error; the reason of the signal says why it was aborted.
     error = (signal.aborted ? signal.reason : explain(database, thrown)) as Error;
   }
-  const outcome = error === undefined ? "succeeded" : error instanceof Abandoned ? "abandoned" : "failed";
+  const outcome = error === undefined ? "succeeded" : error instanceof AbandonedError ? "abandoned" : "failed";
   return { job: name, brand, outcome, counts: reporter.counts, ...(error && { error }), report };
 }

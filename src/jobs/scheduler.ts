@@ -9,48 +9,52 @@ import {
 } from "../database/run.ts";
 import type { Log } from "../log.ts";
 import type { PlannedJob } from "./job.ts";
-import { dueAfter, type ScheduledPlan } from "./plan.ts";
-import { type Supervision, supervise } from "./supervisor.ts";
+import { nextRun, type ScheduledPlan } from "./plan.ts";
+import { type SupervisorContext, supervise } from "./supervisor.ts";
 
-export type Scheduling = Supervision & { readonly log: Log };
+export type SchedulerContext = SupervisorContext & { readonly log: Log };
 
-/** The longest time between two looks at the database's clock. */
-const longestPauseMs = 60_000;
-/** Between two looks at a run that is to end. */
-const underWayPauseMs = 250;
-/** Before the store is asked again that could not be. */
-const lostPauseMs = 2000;
+/** Maximum time between two reads of the database's clock. */
+const maxPauseMs = 60_000;
+/** Pause before checking again whether another run of the job has finished. */
+const runningPauseMs = 250;
+/** Pause before retrying after an error of the store. */
+const errorPauseMs = 2000;
 
 /**
- * Before the next first run begins. A file import holds the embedded store's only write lock from its start to its end: the next
- * claim then waits for that lock, rather than two processes that give up after a while.
+ * Delay between the starts of two first runs. A file import holds the embedded store's only write
+ * lock until it ends. With the delay the next claim waits for that lock; without it, two processes
+ * compete and give up.
  */
-const headStartMs = 2000;
+const startDelayMs = 2000;
 
-/** A job whose first run leaves nothing to do for that of another: the comparison reads in bulk what the other reads one by one. */
+/**
+ * Jobs whose first run waits for that of another job. A reconcile reads in bulk what a sync reads
+ * one by one.
+ */
 const precededBy: Readonly<Record<string, string>> = { "catalog-sync": "catalog-reconcile" };
 
-export interface RunningJobs {
-  /** The jobs that may have to run for the first time, or do so. */
+export interface Scheduler {
+  /** The jobs whose first run has not finished. */
   readonly starting: ReadonlySet<PlannedJob>;
-  /** Settles when every job that had never succeeded has had its first run. */
+  /** Settles when every job that had never succeeded has finished its first run. */
   readonly firstRuns: Promise<void>;
-  /** Settles when the signal has said so and what was begun has ended. */
+  /** Settles when the signal has stopped the scheduler and all its runs have finished. */
   readonly stopped: Promise<void>;
 }
 
 /**
- * Runs each job on its schedule until the signal says so, and at once if it has never succeeded. A first run that hangs holds back
- * no other job.
+ * Runs each job on its schedule until the signal aborts. A job that has never succeeded runs at
+ * once. A first run that hangs delays no other job.
  */
-export function runJobs(jobs: readonly PlannedJob[], scheduling: Scheduling): RunningJobs {
+export function startScheduler(jobs: readonly PlannedJob[], context: SchedulerContext): Scheduler {
   const starting = new Set(jobs);
-  const takeTurn = createTurns(scheduling.signal);
+  const enqueue = createStartQueue(context.signal);
   const firstRuns = new Map<string, Promise<void>>();
   const loops = jobs.map((job) => {
     const earlier = firstRuns.get(precededBy[job.name] ?? "");
     const first = (earlier ?? Promise.resolve())
-      .then(() => runNew(job, takeTurn, scheduling))
+      .then(() => runFirst(job, enqueue, context))
       .finally(() => starting.delete(job));
     firstRuns.set(
       job.name,
@@ -58,41 +62,41 @@ export function runJobs(jobs: readonly PlannedJob[], scheduling: Scheduling): Ru
     );
     if (!isScheduled(job)) return first;
     return earlier === undefined
-      ? first.then(() => follow(job, scheduling))
-      : Promise.all([first, follow(job, scheduling)]);
+      ? first.then(() => followSchedule(job, context))
+      : Promise.all([first, followSchedule(job, context)]);
   });
   return {
     starting,
     firstRuns: Promise.all(firstRuns.values()).then(() => {}),
-    stopped: Promise.all([...loops, sweep(scheduling)]).then(() => {}),
+    stopped: Promise.all([...loops, abandonExpiredRuns(context)]).then(() => {}),
   };
 }
 
-type TakeTurn = (work: () => Promise<boolean>) => Promise<boolean>;
+type Enqueue = (start: () => Promise<boolean>) => Promise<boolean>;
 
-/** Lets one begin after the other: when the one before has ended, or has had its head start. */
-function createTurns(signal: AbortSignal): TakeTurn {
-  let turn: Promise<unknown> = Promise.resolve();
-  return (work) => {
-    const begun = turn.then(() => (signal.aborted ? false : work()));
-    turn = Promise.race([begun.catch(() => {}), turn.then(() => pause(headStartMs, signal))]);
-    return begun;
+/** Starts first runs in order: each when the one before has finished, or after a delay. */
+function createStartQueue(signal: AbortSignal): Enqueue {
+  let previous: Promise<unknown> = Promise.resolve();
+  return (start) => {
+    const started = previous.then(() => (signal.aborted ? false : start()));
+    previous = Promise.race([started.catch(() => {}), previous.then(() => pause(startDelayMs, signal))]);
+    return started;
   };
 }
 
-/** Runs a job that has never succeeded, once; one that another replica runs is waited for. */
-async function runNew(job: PlannedJob, takeTurn: TakeTurn, scheduling: Scheduling): Promise<void> {
+/** Runs a job once if it has never succeeded. If another replica runs it, waits for that run. */
+async function runFirst(job: PlannedJob, enqueue: Enqueue, context: SchedulerContext): Promise<void> {
   const { name, brand } = job;
-  const { database, signal, log } = scheduling;
+  const { database, signal, log } = context;
   while (!signal.aborted) {
     try {
       if ((await findLastSuccess(database, name, brand)) !== undefined) return;
-      if (await takeTurn(() => runClaimed(job, { job: name, brand, isFirst: true }, scheduling))) return;
-      log.debug({ job: name, brand }, "another one runs it");
-      await pause(underWayPauseMs, signal);
+      if (await enqueue(() => claimAndRun(job, { job: name, brand, isFirst: true }, context))) return;
+      log.debug({ job: name, brand }, "another replica runs the job");
+      await pause(runningPauseMs, signal);
     } catch (error) {
-      log.error({ job: name, brand, err: error }, "the first run cannot begin at the moment");
-      await pause(lostPauseMs, signal);
+      log.error({ job: name, brand, err: error }, "cannot start the first run; retrying");
+      await pause(errorPauseMs, signal);
     }
   }
 }
@@ -102,58 +106,58 @@ type ScheduledJob = PlannedJob & { readonly plan: ScheduledPlan };
 const isScheduled = (job: PlannedJob): job is ScheduledJob => job.plan.schedule !== undefined;
 
 /**
- * Every replica does the same: looks what is due by the stored runs and the database's clock, waits for it, and tries to claim it.
- * The clock of the machine only measures how long it waits.
+ * Waits for each due run and tries to claim it, as every other replica does. Due times come from
+ * the stored runs and the database's clock; the local clock only measures pauses.
  */
-async function follow(job: ScheduledJob, scheduling: Scheduling): Promise<void> {
+async function followSchedule(job: ScheduledJob, context: SchedulerContext): Promise<void> {
   const { name, brand, plan } = job;
-  const { database, signal, log } = scheduling;
+  const { database, signal, log } = context;
   let since: number | undefined;
   while (!signal.aborted) {
     try {
       const now = Date.parse(await readNow(database));
       since ??= now;
-      const due = dueAfter(plan, await findLastScheduledRun(database, name, brand), since, now);
+      const due = nextRun(plan, await findLastScheduledRun(database, name, brand), since, now);
       if (due.at > now) {
-        await pause(Math.min(due.at - now, longestPauseMs), signal);
+        await pause(Math.min(due.at - now, maxPauseMs), signal);
         continue;
       }
       const scheduledAt = new Date(due.scheduledAt).toISOString();
       const claim = { job: name, brand, scheduledAt, attempt: due.attempt };
       const isFree = (await findRunUnderWay(database, name, brand)) === undefined;
-      // What comes while a run by hand is under way is missed too.
+      // Times that pass during a manual run are missed too.
       if (!isFree && plan.missed === "skip") since = undefined;
-      if (!isFree || !(await runClaimed(job, claim, scheduling))) await pause(underWayPauseMs, signal);
+      if (!isFree || !(await claimAndRun(job, claim, context))) await pause(runningPauseMs, signal);
     } catch (error) {
-      log.error({ job: name, brand, err: error }, "the schedule cannot be followed at the moment");
-      // What passes meanwhile is missed.
+      log.error({ job: name, brand, err: error }, "cannot follow the schedule; retrying");
+      // Times that pass until the retry are missed.
       if (plan.missed === "skip") since = undefined;
-      await pause(lostPauseMs, signal);
+      await pause(errorPauseMs, signal);
     }
   }
 }
 
-/** @returns whether the claim was granted, in which case the run has ended */
-async function runClaimed(job: PlannedJob, claim: Claim, scheduling: Scheduling): Promise<boolean> {
-  const { database, leaseSeconds, log } = scheduling;
+/** @returns whether the claim was granted; the run has then finished */
+async function claimAndRun(job: PlannedJob, claim: Claim, context: SchedulerContext): Promise<boolean> {
+  const { database, leaseSeconds, log } = context;
   const id = await claimRun(database, claim, leaseSeconds);
   if (id === undefined) return false;
-  const about = { ...claim, run: id };
-  log.info(about, "run begun");
-  const run = await supervise(job, id, scheduling);
-  if (run?.outcome === "succeeded") log.info({ ...about, counts: run.counts }, "run succeeded");
-  else
-    log.error({ ...about, reason: run?.reason }, `run ${run?.outcome ?? "not recorded: the store cannot be reached"}`);
+  const fields = { ...claim, run: id };
+  log.info(fields, "run started");
+  const run = await supervise(job, id, context);
+  if (run === undefined) log.error(fields, "cannot record the run: the store is unreachable");
+  else if (run.outcome === "succeeded") log.info({ ...fields, counts: run.counts }, "run succeeded");
+  else log.error({ ...fields, reason: run.reason }, `run ${run.outcome}`);
   return true;
 }
 
-/** Ends what is abandoned also when its job is not due for long. */
-async function sweep({ database, signal, log }: Scheduling): Promise<void> {
+/** Records expired runs as abandoned even if their job is not due for a long time. */
+async function abandonExpiredRuns({ database, signal, log }: SchedulerContext): Promise<void> {
   while (!signal.aborted) {
-    // The next round tries again.
+    // After an error the next round tries again.
     const abandoned = await abandonRuns(database).catch(() => 0);
-    if (abandoned > 0) log.warn({ runs: abandoned }, "runs abandoned: their processes gave no sign of life");
-    await pause(longestPauseMs, signal);
+    if (abandoned > 0) log.warn({ runs: abandoned }, "recorded runs as abandoned: their processes sent no heartbeat");
+    await pause(maxPauseMs, signal);
   }
 }
 

@@ -3,20 +3,20 @@ import { findLastRun, findLastScheduledRun, findLastSuccess, findRunUnderWay } f
 import { countedTimes, type JobHealth, type JobStatus } from "../model/job.ts";
 import type { Schedule } from "../model/schedule.ts";
 import type { PlannedJob } from "./job.ts";
-import { dueAfter, isStale } from "./plan.ts";
+import { isStale, nextRun } from "./plan.ts";
 
-/** How each job does, by its stored runs. */
+/** Lists the status of each job, derived from its stored runs. */
 export async function listJobStatus(database: Database, jobs: readonly PlannedJob[]): Promise<JobStatus[]> {
   const now = Date.parse(await readNow(database));
-  return await Promise.all(jobs.map((job) => statusOf(database, job, now)));
+  return await Promise.all(jobs.map((job) => getStatus(database, job, now)));
 }
 
-/** The same for people: with what each job reads and when, and how often it was due in vain. */
+/** Lists the status of each job with details for the console. */
 export async function listJobHealth(database: Database, jobs: readonly PlannedJob[]): Promise<JobHealth[]> {
   const now = Date.parse(await readNow(database));
   return await Promise.all(
     jobs.map(async (job) => {
-      const status = await statusOf(database, job, now);
+      const status = await getStatus(database, job, now);
       const { schedule } = job.plan;
       return {
         ...status,
@@ -36,28 +36,28 @@ function countTimes(schedule: Schedule | undefined, after: number, until: number
   return count;
 }
 
-async function statusOf(database: Database, { name: job, brand, plan }: PlannedJob, now: number): Promise<JobStatus> {
-  const [underWay, last, lastSuccess, lastScheduled] = await Promise.all([
+async function getStatus(database: Database, { name: job, brand, plan }: PlannedJob, now: number): Promise<JobStatus> {
+  const [running, last, lastSuccess, lastScheduled] = await Promise.all([
     findRunUnderWay(database, job, brand),
     findLastRun(database, job, brand),
     findLastSuccess(database, job, brand),
     findLastScheduledRun(database, job, brand),
   ]);
   const { schedule } = plan;
-  const next = schedule && dueAfter({ ...plan, schedule }, lastScheduled, now, now).at;
-  const isWatched = schedule !== undefined || plan.staleMs !== undefined;
+  const next = schedule && nextRun({ ...plan, schedule }, lastScheduled, now, now).at;
+  const hasMaxAge = schedule !== undefined || plan.staleMs !== undefined;
   const succeededAt = lastSuccess === undefined ? undefined : Date.parse(lastSuccess);
   return {
     job,
     brand,
     next: next === undefined ? null : new Date(next).toISOString(),
     last: last ?? null,
-    runningSince: underWay?.startedAt ?? null,
+    runningSince: running?.startedAt ?? null,
     lastSuccess: lastSuccess ?? null,
     age: succeededAt === undefined ? null : Math.max(0, now - succeededAt) / 1000,
     isStale:
       succeededAt === undefined
-        ? isWatched && last !== undefined
-        : isStale(plan, succeededAt, underWay && Date.parse(underWay.startedAt), now),
+        ? hasMaxAge && last !== undefined
+        : isStale(plan, succeededAt, running && Date.parse(running.startedAt), now),
   };
 }

@@ -3,83 +3,74 @@ import { concludeRun, type ProcessEnd } from "../database/run.ts";
 import type { Run } from "../model/job.ts";
 import { thisProgram } from "../program.ts";
 import type { PlannedJob } from "./job.ts";
+import { keepLease, leaseExpired } from "./lease.ts";
+import { LogTail } from "./log-tail.ts";
 import type { Monitors } from "./monitors.ts";
-import { holdLease } from "./run.ts";
-import { Tail } from "./tail.ts";
 
-/** What the runs in processes of their own need of the one who starts them. */
-export interface Supervision {
-  /** One that yields, where this process has something else to do. */
+export interface SupervisorContext {
+  /** A yielding connection if this process has other work to do. */
   readonly database: Database;
   readonly monitors: Monitors;
   readonly leaseSeconds: number;
-  /** Ends the process; its reason is an Error that says why. */
+  /** Stops the process; its reason is an Error that says why. */
   readonly signal: AbortSignal;
 }
 
-/** How what a process says is shown. */
-export interface Showing {
+/** Where the output of the run's process goes. */
+export interface ProcessOutput {
   readonly arguments: readonly string[];
   readonly stdout: "ignore" | "inherit";
-  /** A terminal gets what is said as it is; then no last lines are kept, since a person has seen them. */
+  /** `inherit` passes the log to a terminal; then the run stores no last lines. */
   readonly stderr: "pipe" | "inherit";
 }
 
-const unseen: Showing = { arguments: [], stdout: "ignore", stderr: "pipe" };
+const logOnly: ProcessOutput = { arguments: [], stdout: "ignore", stderr: "pipe" };
 
-/** How long a process may take to end once it is told to. */
+/** How long a process may take to exit after SIGTERM. */
 const graceMs = 10_000;
+const retryPauseMs = 500;
 
 /**
- * Does a claimed run as `pds run` in a process of its own: its memory goes with it, and its crash stays there. It is ended at its
- * limit, or when the signal says so: told first, then killed. The run is recorded as ended in any case.
- * @returns the run as it ended; undefined when the store cannot be reached for so long that the run is abandoned
+ * Executes a claimed run as `pds run` in a child process, which isolates its memory and its
+ * crashes. The process is stopped at its time limit or by the signal. The run is always recorded as
+ * finished.
+ * @returns the finished run; undefined if the store stays unreachable until the run counts as
+ * abandoned
  */
 export async function supervise(
   job: PlannedJob,
   id: number,
-  supervision: Supervision,
-  showing = unseen,
+  context: SupervisorContext,
+  output = logOnly,
 ): Promise<Run | undefined> {
-  const { database, monitors, leaseSeconds } = supervision;
+  const { database, monitors, leaseSeconds } = context;
   const { start, success, failure } = job.plan.ping;
-  const started = monitors.tell(start);
-  const end = await runProcess(job, id, supervision, showing).catch(
-    ({ message }: Error): ProcessEnd => ({ exit: `its process could not be run: ${message}`, log: null }),
+  const notified = monitors.notify(start);
+  const end = await runProcess(job, id, context, output).catch(
+    ({ message }: Error): ProcessEnd => ({ exit: `its process could not be started: ${message}`, log: null }),
   );
   const run = await conclude(database, id, end, leaseSeconds);
-  // One after the other: a start that came last would look as if it were still running.
-  void monitors.tell(run?.outcome === "succeeded" ? success : failure, started);
+  // In order: if the start arrived last, the job would seem to be running.
+  void monitors.notify(run?.outcome === "succeeded" ? success : failure, notified);
   return run;
 }
 
-async function runProcess(
-  { name, brand, plan }: PlannedJob,
-  id: number,
-  { database, leaseSeconds, signal }: Supervision,
-  showing: Showing,
-): Promise<ProcessEnd> {
-  const child = Bun.spawn(
-    // In one word: a brand may begin with a dash, and would be taken for an option.
-    [...thisProgram(), "run", name, `--brand=${brand}`, "--claimed", `${id}`, ...showing.arguments],
-    // Nothing is written to its input: that this closes tells it that its supervisor is gone.
-    { stdin: "pipe", stdout: showing.stdout, stderr: showing.stderr },
-  );
-  let stopped: string | undefined;
-  let killing: Timer | undefined;
-  const stop = (reason: string) => {
-    if (stopped !== undefined) return;
-    stopped = reason;
-    child.kill("SIGTERM");
-    killing = setTimeout(() => child.kill("SIGKILL"), graceMs);
-  };
-  const limit = setTimeout(stop, plan.limitSeconds * 1000, `it took longer than its limit of ${plan.limitSeconds} s`);
-  const onAbort = () => stop((signal.reason as Error).message);
-  signal.addEventListener("abort", onAbort);
-  if (signal.aborted) onAbort();
-  using _ = holdLease(database, id, leaseSeconds, () => stop("its lease ended, so that another run may have begun"));
+type RunProcess = Bun.Subprocess<"pipe", ProcessOutput["stdout"], ProcessOutput["stderr"]>;
 
-  const tail = new Tail();
+async function runProcess(
+  job: PlannedJob,
+  id: number,
+  context: SupervisorContext,
+  output: ProcessOutput,
+): Promise<ProcessEnd> {
+  const child: RunProcess = Bun.spawn(
+    // As one argument, because a brand may begin with a dash.
+    [...thisProgram(), "run", job.name, `--brand=${job.brand}`, "--claimed", `${id}`, ...output.arguments],
+    // The pipe only tells the child that its supervisor is gone: it closes with this process.
+    { stdin: "pipe", stdout: output.stdout, stderr: output.stderr },
+  );
+  using stopper = stopWhenNeeded(child, job, id, context);
+  const tail = new LogTail();
   if (child.stderr instanceof ReadableStream) {
     for await (const chunk of child.stderr) {
       process.stderr.write(chunk);
@@ -87,21 +78,63 @@ async function runProcess(
     }
   }
   const code = await child.exited;
-  clearTimeout(limit);
-  clearTimeout(killing);
-  signal.removeEventListener("abort", onAbort);
-  const exit = child.signalCode === null ? `ended with exit status ${code}` : `was ended by ${child.signalCode}`;
-  return { stopped, exit: `its process ${exit}`, log: tail.text() };
+  const exit = child.signalCode === null ? `exited with status ${code}` : `was killed by ${child.signalCode}`;
+  return { stopped: stopper.reason, exit: `its process ${exit}`, log: tail.text() };
 }
 
-/** Asks again while the store cannot be reached, for as long as the run is not abandoned anyway. */
+/** Why a process was stopped; undefined if it was not. */
+interface Stopper extends Disposable {
+  readonly reason: string | undefined;
+}
+
+/**
+ * Stops a process at its time limit, by the signal, or when the run loses its lease: SIGTERM first,
+ * then SIGKILL.
+ */
+function stopWhenNeeded(
+  child: RunProcess,
+  { plan }: PlannedJob,
+  id: number,
+  { database, leaseSeconds, signal }: SupervisorContext,
+): Stopper {
+  let reason: string | undefined;
+  let killTimer: Timer | undefined;
+  const stop = (why: string) => {
+    if (reason !== undefined) return;
+    reason = why;
+    child.kill("SIGTERM");
+    killTimer = setTimeout(() => child.kill("SIGKILL"), graceMs);
+  };
+  const limitTimer = setTimeout(stop, plan.limitSeconds * 1000, `it exceeded its time limit of ${plan.limitSeconds} s`);
+  const onAbort = () => stop((signal.reason as Error).message);
+  signal.addEventListener("abort", onAbort);
+  if (signal.aborted) onAbort();
+  const lease = keepLease(database, id, leaseSeconds, () => stop(leaseExpired));
+  return {
+    get reason() {
+      return reason;
+    },
+    [Symbol.dispose]: () => {
+      clearTimeout(limitTimer);
+      clearTimeout(killTimer);
+      signal.removeEventListener("abort", onAbort);
+      lease[Symbol.dispose]();
+    },
+  };
+}
+
+/**
+ * Records the end of a run. Retries while the store is unreachable, until the run counts as
+ * abandoned anyway.
+ */
 async function conclude(
   database: Database,
   id: number,
   end: ProcessEnd,
   leaseSeconds: number,
 ): Promise<Run | undefined> {
-  for (const endedAt = performance.now(); performance.now() - endedAt < leaseSeconds * 1000; await Bun.sleep(500)) {
+  const giveUpAt = performance.now() + leaseSeconds * 1000;
+  for (; performance.now() < giveUpAt; await Bun.sleep(retryPauseMs)) {
     const run = await concludeRun(database, id, end).catch(() => undefined);
     if (run !== undefined) return run;
   }

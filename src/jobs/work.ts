@@ -1,26 +1,30 @@
 import type { Database } from "../database/database.ts";
 import { ServiceError } from "../errors.ts";
-import { type ImportReport, type RejectedRow, reportedExamples, reportedNotes, reportedReasons } from "../model/job.ts";
+import {
+  type ImportReport,
+  type RejectedRow,
+  reportedExamples,
+  reportedNotes,
+  reportedReasons,
+} from "../model/import-report.ts";
 
-/** What a job does when it runs; what it throws is why the run failed. */
+/** The work of a job. If it throws, the run fails with the error's message as its reason. */
 export type Work = (context: RunContext) => Promise<void>;
 
 export interface RunContext {
-  /** Undefined for a rehearsal where there is no store yet. */
+  /** Undefined for a dry run if the store does not exist yet. */
   readonly database: Database | undefined;
-  /** Only read and check: nothing is to change. */
+  /** Whether the work must only read and check, and change nothing. */
   readonly isDryRun: boolean;
   readonly brand: string;
   readonly reporter: Reporter;
-  /** Tells the work to stop. */
+  /** Stops the work. */
   readonly signal: AbortSignal;
-  /** Is told how far a long reading has come. */
   readonly onProgress?: OnProgress | undefined;
 }
 
-/** How far the reading of a file has come; `bytes` of `totalBytes` as the file lies there. */
+/** How much of a file has been read. Bytes are those of the stored file, before decompression. */
 export interface Progress {
-  /** Whether it has been read to its end. */
   readonly isDone: boolean;
   readonly file: string;
   readonly rows: number;
@@ -32,9 +36,9 @@ export type OnProgress = (progress: Progress) => void;
 
 const otherReasons = "other reasons";
 
-/** Keeps account of one run. */
+/** Collects the counts and the report of a run. */
 export class Reporter {
-  /** What the run has changed or confirmed as served so far. */
+  /** The number of things that the run has changed or confirmed as served so far. */
   counts = 0;
   readonly report: ImportReport = {
     accepted: 0,
@@ -45,28 +49,30 @@ export class Reporter {
     overridden: [],
   };
 
-  /** Whether a row was rejected. */
   get hasRejected(): boolean {
     return this.report.rejected > 0;
   }
 
-  /** Something that is done, such as products that are written. */
+  /** Counts what has taken effect, such as products that were written. */
   accept(count = 1): void {
     this.report.accepted += count;
     this.counts += count;
   }
 
-  /** A row or document that is right, of a set that is served whole or not at all: it counts once `acceptAll` says so. */
-  read(): void {
+  /**
+   * Counts a valid row of a set that takes effect as a whole. Until {@link acceptStaged} it only
+   * counts in the report.
+   */
+  stage(): void {
     this.report.accepted++;
   }
 
-  /** The whole set that was read is served now, or would be after a dry run. */
-  acceptAll(): void {
+  /** The staged rows have taken effect, or would after a dry run. */
+  acceptStaged(): void {
     this.counts = this.report.accepted;
   }
 
-  /** One row or document, with all that is wrong with it. */
+  /** Counts one rejected row or document. @param problems everything that is wrong with it */
   reject(...problems: RejectedRow[]): void {
     this.report.rejected++;
     for (const problem of problems) this.#reject(problem);
@@ -89,27 +95,27 @@ export class Reporter {
     this.report.notes.push(text);
   }
 
-  /** A key that was there before: its last row wins. */
+  /** Counts a row whose key occurred before; the last row with a key wins. */
   acceptDuplicate(where: string, what: string, earlier: string): void {
     this.report.duplicates++;
     if (this.report.duplicates <= reportedNotes) {
-      this.note(`${where}: ${what} again, first at ${earlier}; the last one wins`);
+      this.note(`${where}: duplicate ${what}, first at ${earlier}; the last one wins`);
     }
   }
 
-  /** Tells of the duplicates that were not told one by one. */
+  /** Notes how many duplicates have no note of their own. */
   finishDuplicates(): void {
     const more = this.report.duplicates - reportedNotes;
     if (more > 0) this.note(`${more} more duplicates`);
   }
 
   /**
-   * What speaks against the import: refused, or, when it is forced, reported.
+   * Fails the run because of failed checks, or reports them as overridden if it is forced.
    * @throws ServiceError `invalid_input`
    */
-  object(objections: readonly string[], isForced: boolean): void {
-    if (objections.length === 0) return;
-    if (!isForced) throw new ServiceError("invalid_input", `${objections.join("; ")}, so nothing was changed`);
-    this.report.overridden.push(...objections);
+  failUnlessForced(failedChecks: readonly string[], isForced: boolean): void {
+    if (failedChecks.length === 0) return;
+    if (!isForced) throw new ServiceError("invalid_input", `${failedChecks.join("; ")}, so nothing was changed`);
+    this.report.overridden.push(...failedChecks);
   }
 }

@@ -18,7 +18,7 @@ export const historiesSchema = z
 
 export type HistoryRecord = z.infer<typeof historySchema>;
 
-/** How many runs a history holds at most. */
+/** Maximum number of runs in a history. */
 export const historyLimit = 10;
 
 export const orders = ["asc", "desc"] as const;
@@ -28,7 +28,7 @@ export function parseOrder(text: string): Order | undefined {
   return orders.find((order) => order === text);
 }
 
-/** @param runs the newest first */
+/** @param runs newest first */
 export function toHistories(runs: FinishedRun[], order: Order): { histories: HistoryRecord[] } {
   const records = runs.map(({ brand, counts, finishedAt }) => ({
     brand,

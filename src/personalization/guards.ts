@@ -1,5 +1,5 @@
 import type { PersonalizationOptions } from "../config/index.ts";
-import type { Difference, FileReport, ImportReport, PersonalizationReport } from "../model/job.ts";
+import type { Difference, FileReport, ImportReport, PersonalizationReport } from "../model/import-report.ts";
 import { lists } from "../model/personalization.ts";
 
 /** Below this number in the current generation, the share of removals is not checked. */

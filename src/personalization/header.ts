@@ -1,7 +1,7 @@
 import type { PersonalizationOptions } from "../config/index.ts";
 import { ServiceError } from "../errors.ts";
 import type { CsvRecord } from "../feed/csv.ts";
-import { excerpt } from "../model/job.ts";
+import { excerpt } from "../model/import-report.ts";
 import { type ListName, listNames, lists } from "../model/personalization.ts";
 
 type Aliases = Pick<PersonalizationOptions, "aliases">;

@@ -16,7 +16,7 @@ import { removeOldGenerations, removeUnfinishedGenerations } from "../database/g
 import { ServiceError } from "../errors.ts";
 import { collectFeed, type DeliveredFile, type DeliveredFiles } from "../feed/delivery.ts";
 import type { Reporter, RunContext, Work } from "../jobs/work.ts";
-import type { FileReport } from "../model/job.ts";
+import type { FileReport } from "../model/import-report.ts";
 import { type ListName, listNames } from "../model/personalization.ts";
 import { findChangedFingerprints } from "./changes.ts";
 import { type FeedState, formatOf, toFeedRequest } from "./feed.ts";
@@ -98,11 +98,11 @@ async function importFiles(
       database !== undefined && isComparable ? readDigest(database, last.current, list) : undefined,
     );
     reporter.report.personalization = report;
-    reporter.object(listViolations(report, reporter.report, options), isForced);
+    reporter.failUnlessForced(listViolations(report, reporter.report, options), isForced);
   };
   if (database === undefined || isDryRun) {
     await check(async () => {});
-    return reporter.acceptAll();
+    return reporter.acceptStaged();
   }
 
   const generation = await beginGeneration(database, brand);
@@ -118,7 +118,7 @@ async function importFiles(
         : await statistics.lists.pzlines.findDiffering(readDigest(database, from, "pzlines"), max),
     );
     await finishGeneration(database, brand, generation, JSON.stringify(state), { from, fingerprints });
-    reporter.acceptAll();
+    reporter.acceptStaged();
   } catch (error) {
     // If this fails, the next import removes the generation.
     await abandonGeneration(database, brand, generation).catch(() => {});
@@ -177,7 +177,7 @@ async function readFile(
     for (const row of batch.rows) {
       const earlier = statistics.add(list, row, file.name);
       loader.add(row, earlier < 0);
-      if (earlier < 0) reporter.read();
+      if (earlier < 0) reporter.stage();
       else {
         const key = statistics.lists[list].keyOf(row);
         reporter.acceptDuplicate(`${file.name}:${row.line}`, `key ${key}`, `line ${earlier}`);

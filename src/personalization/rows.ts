@@ -1,4 +1,4 @@
-import { excerpt, type RejectedRow } from "../model/job.ts";
+import { excerpt, type RejectedRow } from "../model/import-report.ts";
 import { type ListName, lists, maxSkuLength } from "../model/personalization.ts";
 
 /** A row's values as text, unchanged, in the order of its list's columns. */

@@ -7,7 +7,7 @@ import {
   type Occurrences,
   type PersonalizationReport,
   reportedExamples,
-} from "../model/job.ts";
+} from "../model/import-report.ts";
 import { isNumericSequence, type ListName, listNames, lists } from "../model/personalization.ts";
 import { findDiffering, forEachEntry, HashTable } from "./fingerprints.ts";
 import type { FeedRow } from "./rows.ts";

@@ -1,7 +1,14 @@
 import { type CatalogImportOptions, catalogImport } from "../catalog/import.ts";
 import { catalogReconcile } from "../catalog/reconcile.ts";
 import { catalogSync } from "../catalog/sync.ts";
-import { type Config, maxRemovedShareOf, type PersonalizationOptions } from "../config/index.ts";
+import type { Config } from "../config/index.ts";
+import {
+  type JobName,
+  type JobOptionsOf,
+  maxRemovedShareOf,
+  type PersonalizationOptions,
+  type PlanOptions,
+} from "../config/jobs.ts";
 import { hideCredentials } from "../credentials.ts";
 import type { Job, PlannedJob } from "../jobs/job.ts";
 import { toPlan } from "../jobs/plan.ts";
@@ -9,14 +16,64 @@ import { historyRetention } from "../jobs/retention.ts";
 import type { Log } from "../log.ts";
 import { type ImportMode, personalizationImport, personalizationImportName } from "../personalization/import.ts";
 import { createPlatform } from "../platforms/index.ts";
+import type { Platform } from "../platforms/platform.ts";
+
+interface JobContext {
+  readonly config: Config;
+  readonly log: Log;
+  readonly brand: string;
+  /** Undefined unless the settings connect a shop. */
+  readonly platform: Platform | undefined;
+}
+
+type JobFactory<Options> = (options: Options, context: JobContext) => Job | undefined;
+
+const scheduledMode: ImportMode = { isManual: false, isForced: false };
+
+/** Every job, in the order of their first runs. Its options are in `config/jobs.ts`. */
+const factories: { readonly [Name in JobName]: JobFactory<JobOptionsOf<Name>> } = {
+  "catalog-import": ({ source, max_removed_share: maxRemovedShare }, { config: { visible }, brand }) =>
+    catalogImportJob(source, { visible, maxRemovedShare }, brand),
+  "catalog-reconcile": (_, { config, log, brand, platform }) =>
+    platform && {
+      name: "catalog-reconcile",
+      brand,
+      source: platform.source,
+      work: catalogReconcile(platform, { maxRemovedShare: maxRemovedShareOf(config), visible: config.visible }, log),
+    },
+  "catalog-sync": (_, { config, brand, platform }) =>
+    platform && {
+      name: "catalog-sync",
+      brand,
+      source: platform.source,
+      work: catalogSync(platform, maxRemovedShareOf(config)),
+    },
+  "personalization-import": (options, { config, brand }) =>
+    personalizationImportJob(options, config, brand, scheduledMode),
+  "history-retention": ({ keep_days: keepDays }, { brand }) => ({
+    name: "history-retention",
+    brand,
+    source: `runs older than ${keepDays} days`,
+    work: historyRetention(keepDays),
+  }),
+};
+
+/** Lists the configured jobs, in the order of their first runs. */
+export function listJobs(config: Config, log: Log): PlannedJob[] {
+  const platform = createPlatform(config, log);
+  return Object.entries(factories).flatMap(([name, factory]) => {
+    const tables: PlanOptions[] = [config.jobs[name as JobName] ?? []].flat();
+    return tables.flatMap((options) => {
+      const context = { config, log, brand: options.brand ?? config.brand, platform };
+      const job = (factory as JobFactory<PlanOptions>)(options, context);
+      return job === undefined ? [] : [{ ...job, plan: toPlan(options) }];
+    });
+  });
+}
 
 export function catalogImportJob(files: readonly string[], options: CatalogImportOptions, brand: string): Job {
-  return {
-    name: "catalog-import",
-    brand,
-    source: hideCredentials(files.join(", ")),
-    work: catalogImport(files, options),
-  };
+  const source = hideCredentials(files.join(", "));
+  return { name: "catalog-import", brand, source, work: catalogImport(files, options) };
 }
 
 export function personalizationImportJob(
@@ -27,73 +84,4 @@ export function personalizationImportJob(
 ): Job {
   const work = personalizationImport(options, config, mode);
   return { name: personalizationImportName, brand, source: hideCredentials(options.source), work };
-}
-
-const bySchedule: ImportMode = { isManual: false, isForced: false };
-
-/** The jobs that the settings configure, in the order in which a new store wants them. */
-export function listJobs(config: Config, log: Log): PlannedJob[] {
-  const {
-    "catalog-import": catalog,
-    "personalization-import": feeds = [],
-    "history-retention": retention,
-  } = config.jobs;
-  const brandOf = (options: { brand?: string | undefined }) => options.brand ?? config.brand;
-  const importJobOf = ({ source, max_removed_share, ...options }: NonNullable<typeof catalog>) =>
-    catalogImportJob(source, { visible: config.visible, maxRemovedShare: max_removed_share }, brandOf(options));
-  return [
-    ...(catalog ? [{ ...importJobOf(catalog), plan: toPlan(catalog) }] : []),
-    ...listPlatformJobs(config, brandOf, log),
-    ...feeds.map((feed) => ({
-      ...personalizationImportJob(feed, config, brandOf(feed), bySchedule),
-      plan: toPlan(feed),
-    })),
-    ...(retention
-      ? [
-          {
-            name: "history-retention",
-            brand: brandOf(retention),
-            source: `runs older than ${retention.keep_days} days`,
-            work: historyRetention(retention.keep_days),
-            plan: toPlan(retention),
-          },
-        ]
-      : []),
-  ];
-}
-
-function listPlatformJobs(
-  config: Config,
-  brandOf: (options: { brand?: string | undefined }) => string,
-  log: Log,
-): PlannedJob[] {
-  const platform = createPlatform(config, log);
-  if (platform === undefined) return [];
-  const maxRemovedShare = maxRemovedShareOf(config);
-  const { source } = platform;
-  const { "catalog-reconcile": reconcile, "catalog-sync": sync } = config.jobs;
-  return [
-    ...(reconcile
-      ? [
-          {
-            name: "catalog-reconcile",
-            brand: brandOf(reconcile),
-            source,
-            work: catalogReconcile(platform, { maxRemovedShare, visible: config.visible }, log),
-            plan: toPlan(reconcile),
-          },
-        ]
-      : []),
-    ...(sync
-      ? [
-          {
-            name: "catalog-sync",
-            brand: brandOf(sync),
-            source,
-            work: catalogSync(platform, maxRemovedShare),
-            plan: toPlan(sync),
-          },
-        ]
-      : []),
-  ];
 }

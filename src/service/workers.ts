@@ -1,76 +1,85 @@
 import type { Log } from "../log.ts";
 import { thisProgram } from "../program.ts";
 
-/** What a worker says to the process that started it. */
-export type FromWorker = { readonly listening: string } | { readonly reply: number; readonly value: unknown };
-/** What that asks. */
-export type ToWorker = { readonly ask: number };
+/** A message from a worker: its address once it listens, or its measurements. */
+type FromWorker = { readonly listening: string } | { readonly reply: number; readonly value: unknown };
+/** A request to a worker for its measurements. */
+interface ToWorker {
+  readonly request: number;
+}
 
-/** How long a worker may take to end, and to answer. */
+/** How long a worker may take to exit after the drain time, and to send its measurements. */
 const stopMs = 15_000;
-const answerMs = 2000;
-/** How long to wait before one that ended by itself is started again. */
+const measureMs = 2000;
 const restartMs = 1000;
 
 type Child = Bun.Subprocess<"ignore", "inherit", "inherit">;
 
-export interface WorkerOptions {
+export interface WorkersOptions {
   readonly count: number;
+  /** 0 picks a free port. */
   readonly port: number;
   readonly environment: Readonly<Record<string, string>>;
   readonly log: Log;
 }
 
-/** Processes that serve on one port, each begun anew when it ends. */
+/** Child processes that serve on a shared port. One that exits is restarted. */
 export class Workers {
-  readonly #options: WorkerOptions;
+  readonly #options: WorkersOptions;
   readonly #children = new Set<Child>();
   readonly #listening = new Set<Child>();
-  readonly #questions = new Map<number, (value: unknown) => void>();
-  /** What each last answered, also when it has ended since. */
-  readonly #answers = new Map<Child, unknown>();
-  #asked = 0;
+  readonly #pending = new Map<number, (value: unknown) => void>();
+  /** The last measurements of each worker, including workers that have exited. */
+  readonly #measurements = new Map<Child, unknown>();
+  #requests = 0;
   #port: number;
   #isStopping = false;
 
-  constructor(options: WorkerOptions) {
+  constructor(options: WorkersOptions) {
     this.#options = options;
     this.#port = options.port;
   }
 
-  /** Starts them all. @returns the address at which they listen */
+  /** @returns the URL that the workers share */
   async start(): Promise<string> {
     const url = await this.#startOne();
-    // The first one finds the port that the others share; the usual port of the web is not in an address.
+    // The first worker picks the free port. A URL without a port has the default port, which is not
+    // 0.
     if (this.#port === 0) this.#port = Number(new URL(url).port);
     await Promise.all(Array.from({ length: this.#options.count - 1 }, () => this.#startOne()));
     return url;
   }
 
-  /** Why not all of them serve, or undefined when they do. */
+  /** Returns how many workers serve; undefined if all do. */
   problem(): string | undefined {
     const { count } = this.#options;
     return this.#listening.size === count ? undefined : `${this.#listening.size} of ${count} serve`;
   }
 
-  /** Asks each for what it measures; of one that does not answer in time, or has ended, what it answered last counts. */
-  async ask<T>(): Promise<{ readonly running: T[]; readonly ended: T[] }> {
-    await Promise.all([...this.#listening].map((child) => this.#askOne(child)));
-    const [running, ended]: [T[], T[]] = [[], []];
-    for (const [child, answer] of this.#answers) (this.#children.has(child) ? running : ended).push(answer as T);
-    return { running, ended };
+  /**
+   * Collects measurements. A worker that does not respond in time, or has exited, contributes its
+   * last ones.
+   */
+  async measure<T>(): Promise<{ readonly running: T[]; readonly exited: T[] }> {
+    await Promise.all([...this.#listening].map((child) => this.#measureOne(child)));
+    const [running, exited]: [T[], T[]] = [[], []];
+    for (const [child, value] of this.#measurements) (this.#children.has(child) ? running : exited).push(value as T);
+    return { running, exited };
   }
 
-  /** Ends them all: told first, by the signal, and killed when they take much longer than `drainMs`. */
+  /**
+   * Stops all workers: with the signal first, and with SIGKILL if they take much longer than
+   * `drainMs`.
+   */
   async stop(signal: "SIGTERM" | "SIGINT", drainMs: number): Promise<void> {
     this.#isStopping = true;
     const children = [...this.#children];
     for (const child of children) child.kill(signal);
-    const killing = setTimeout(() => {
+    const killTimer = setTimeout(() => {
       for (const child of children) child.kill("SIGKILL");
     }, drainMs + stopMs);
     await Promise.all(children.map((child) => child.exited));
-    clearTimeout(killing);
+    clearTimeout(killTimer);
   }
 
   #startOne(): Promise<string> {
@@ -82,14 +91,14 @@ export class Workers {
           if ("listening" in message) {
             this.#listening.add(child);
             resolve(message.listening);
-          } else this.#questions.get(message.reply)?.(message.value);
+          } else this.#pending.get(message.reply)?.(message.value);
         },
       });
       this.#children.add(child);
       void child.exited.then((code) => {
         this.#children.delete(child);
         const hasListened = this.#listening.delete(child);
-        if (!hasListened) reject(new Error(`a worker ended with ${code} before it listened`));
+        if (!hasListened) reject(new Error(`a worker exited with status ${code} before it listened`));
         if (hasListened && !this.#isStopping) this.#restart(child.pid, code);
       });
     });
@@ -97,35 +106,38 @@ export class Workers {
 
   #restart(worker: number, code: number): void {
     const { log } = this.#options;
-    log.error({ worker, code }, "a worker ended by itself and is started again");
-    const again = () => {
+    log.error({ worker, code }, "a worker exited unexpectedly and is restarted");
+    const restart = () => {
       if (this.#isStopping) return;
       this.#startOne().catch((error) => {
-        log.error({ err: error }, "a worker could not be started again");
-        setTimeout(again, restartMs);
+        log.error({ err: error }, "cannot restart a worker; retrying");
+        setTimeout(restart, restartMs);
       });
     };
-    setTimeout(again, restartMs);
+    setTimeout(restart, restartMs);
   }
 
-  #askOne(child: Child): Promise<void> {
-    const ask = ++this.#asked;
+  #measureOne(child: Child): Promise<void> {
+    const request = ++this.#requests;
     return new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, answerMs);
-      this.#questions.set(ask, (value) => {
+      const timer = setTimeout(resolve, measureMs);
+      this.#pending.set(request, (value) => {
         clearTimeout(timer);
-        this.#answers.set(child, value);
+        this.#measurements.set(child, value);
         resolve();
       });
-      child.send({ ask } satisfies ToWorker);
-    }).finally(() => this.#questions.delete(ask));
+      child.send({ request } satisfies ToWorker);
+    }).finally(() => this.#pending.delete(request));
   }
 }
 
-/** A worker's side: says where it listens, answers what it is asked, and ends when nobody is there any more. */
+/**
+ * Connects a worker to its supervisor: sends the worker's URL and measurements, and stops the
+ * worker if the supervisor exits.
+ */
 export function reportToSupervisor(url: string, measure: () => Promise<unknown>): void {
   const send = (message: FromWorker) => process.send?.(message);
-  process.on("message", async ({ ask }: ToWorker) => send({ reply: ask, value: await measure() }));
+  process.on("message", async ({ request }: ToWorker) => send({ reply: request, value: await measure() }));
   process.on("disconnect", () => process.kill(process.pid, "SIGTERM"));
   send({ listening: url });
 }

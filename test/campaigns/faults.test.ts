@@ -7,7 +7,7 @@ import { feedFiles, writeFeed } from "../support/feed.ts";
 import { createStore, endLeases, engines, main, pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { until, untilEqual } from "../support/until.ts";
 
-/** How often an import is killed: enough for each run of the tests; the full campaign asks for more. */
+/** Number of kills; the full campaign has more. */
 const kills = Number(process.env.FAULT_KILLS ?? 6);
 
 for (const engine of engines) {
@@ -33,12 +33,12 @@ for (const engine of engines) {
   ]);
   await pds(["import", "products", oldCatalog], environment);
   await pds(["import", "personalization", oldFeed], environment);
-  // One that answers what is in the store, and one that remembers what it was.
+  // One service without a cache, and one with it.
   const service = await serve({ ...environment, MEMORY_MEGABYTES: "0" });
   const remembering = await serve(environment);
   afterAll(() => Promise.all([service.stop(), remembering.stop()]));
 
-  /** Which of the two sets the answers are of; more than one would be a mixture. */
+  /** Returns which of the two sets the responses come from; both would be a mixture. */
   const marks = async (paths: string[], mark: RegExp, { get } = service) => {
     const answers = await Promise.all(paths.map(async (path) => (await get(`/api/v1/products/${path}`)).text()));
     return [...new Set(answers.map((answer) => answer.match(mark)?.[1]))];
@@ -51,7 +51,7 @@ for (const engine of engines) {
       of,
     );
 
-  /** Three generations, the one that a killed import left behind, and the oldest, which it may not have removed yet. */
+  /** Three generations, the incomplete one of a killed import, and the oldest, which may still be there. */
   const mostLines = 5 * 5 * size;
   const storedLines = async () => {
     await using sql = new SQL(environment.DATABASE_URL);
@@ -62,10 +62,10 @@ for (const engine of engines) {
   describe(`on ${engine}, an import killed at any instant`, () => {
     test.each([
       ["products", [oldCatalog, newCatalog], titles, []],
-      // The same feed again would be left alone.
+      // An unchanged feed would not be imported again.
       ["personalization", [oldFeed, newFeed], statuses, ["--force"]],
     ])(
-      "of %s leaves the old set whole, or has made the new one whole",
+      "of %s leaves either the complete old set or the complete new set",
       async (noun, [old = "", changed = ""], seen, options) => {
         const importing = (source: string) => ["import", noun, source, ...options];
         const before = Date.now();
@@ -98,7 +98,7 @@ for (const engine of engines) {
 
 const fullDisk = await temporaryFolder();
 
-test("a disk that is full fails the import, says so, and changes nothing", async () => {
+test("a full disk fails the import with a clear message and changes nothing", async () => {
   const folder = fullDisk;
   const environment = { DATABASE_URL: `sqlite:${join(folder, "pds.sqlite")}`, PDS_CONFIG: "/dev/null" };
   const [small = "", large = ""] = await writeFiles(folder, {
@@ -106,7 +106,7 @@ test("a disk that is full fails the import, says so, and changes nothing", async
     "large.ndjson": Array.from({ length: 3000 }, (_, index) => toJson(toProduct(index + 2))).join("\n"),
   });
   await pds(["import", "products", small], environment);
-  // A limit on the size of files does to a process what a full disk does: its writes fail.
+  // A limit on the size of files makes writes fail like a full disk.
   const limited = Bun.spawn(
     ["sh", "-c", `trap "" XFSZ; ulimit -f 1024; exec "$0" "$@"`, process.execPath, main, "import", "products", large],
     { env: { PATH: process.env.PATH ?? "", ...environment }, stdio: ["ignore", "pipe", "pipe"] },
@@ -126,7 +126,7 @@ test("a disk that is full fails the import, says so, and changes nothing", async
 
 const waiting = await temporaryFolder();
 
-test("a service that is told to stop while it waits for its first data stops at once, and its job with it", async () => {
+test("a service that is stopped during its first runs stops at once, with its job", async () => {
   let asked = 0;
   await using platform = Bun.serve({
     hostname: "127.0.0.1",
@@ -153,7 +153,7 @@ test("a service that is told to stop while it waits for its first data stops at 
   const told = performance.now();
   service.kill("SIGTERM");
   expect(await service.exited).toBe(0);
-  // Well within the ten seconds that it would have waited.
+  // Much less than the ten seconds that it waits for first runs.
   expect(performance.now() - told).toBeLessThan(6000);
   expect(await service.stderr.text()).toContain('"msg":"stopped"');
   const { stdout } = await pds(["jobs", "--json"], environment);

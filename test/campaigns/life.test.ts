@@ -17,9 +17,9 @@ import {
 } from "../support/service-process.ts";
 import { until } from "../support/until.ts";
 
-// From the start to the end of a process, and from one to the next.
+// The start and stop of processes, and the handover between them.
 
-/** How many requests a change from one process to the next is to be under: enough for each run; the full campaign asks for more. */
+/** Number of requests during a handover; the full campaign sends more. */
 const handoverRequests = Number(process.env.HANDOVER_REQUESTS ?? 10_000);
 const handovers = isCampaign ? 10 : 2;
 const connections = 64;
@@ -45,7 +45,7 @@ async function readinessOf(url: string): Promise<Readiness> {
   return { status: response.status, body: (await response.json()) as Readiness["body"] };
 }
 
-/** Adds up the samples of a metric that have all of these labels. */
+/** Sums the samples of a metric with these labels. */
 async function sumOf({ adminUrl }: { readonly adminUrl: string }, name: string, labels = ""): Promise<number> {
   const text = await (await fetch(`${adminUrl}/metrics`)).text();
   const lines = text.split("\n").filter((line) => line.match(/^[^{ ]+/)?.[0] === name && line.includes(labels));
@@ -55,7 +55,7 @@ async function sumOf({ adminUrl }: { readonly adminUrl: string }, name: string, 
 const answersOf = (service: { readonly adminUrl: string }, route: string) =>
   sumOf(service, "pds_http_request_duration_seconds_count", `route="${route}"`);
 
-/** A platform, or a feed, that takes its time: as many milliseconds as its path says. */
+/** A slow platform or feed: its path has the delay in milliseconds. */
 const slow = Bun.serve({
   hostname: "127.0.0.1",
   port: 0,
@@ -75,7 +75,7 @@ async function freePort(): Promise<string> {
   return `${port}`;
 }
 
-/** Load that goes on until it is told to stop, and then until there were so many requests. */
+/** Load that continues until it is stopped, and at least for a number of requests. */
 function underLoad(load: Load, least: number): { stop(): Promise<LoadResult> } {
   const over = new AbortController();
   let isEnough = false;
@@ -98,7 +98,7 @@ function underLoad(load: Load, least: number): { stop(): Promise<LoadResult> } {
 }
 
 describe("the probes", () => {
-  test("tell which checks there are, and answer the same on both listeners", async () => {
+  test("list their checks and respond the same on both listeners", async () => {
     await using service = await startService(store);
     for (const url of [service.url, service.adminUrl]) {
       expect(await readinessOf(url)).toEqual({
@@ -110,7 +110,7 @@ describe("the probes", () => {
     }
   });
 
-  test("tell the loss of the store: alive it is, and ready, with a warning", async () => {
+  test("report a lost store as a warning: the service is alive and ready", async () => {
     const { url, drop } = await createPostgresDatabase();
     await using service = await serve({ DATABASE_URL: url });
     await drop();
@@ -123,7 +123,7 @@ describe("the probes", () => {
 });
 
 describe("a stop", () => {
-  test.concurrent("by SIGTERM first says so, while everything is answered and connections are closed", async () => {
+  test.concurrent("by SIGTERM first fails readiness, while requests are answered and connections closed", async () => {
     await using service = await startService({ ...store, DRAIN_SECONDS: "2" });
     const kept = runLoad({ url: service.url, paths, connections: 4, rate: 40, seconds: 1.2 });
     const ending = service.end("SIGTERM");
@@ -148,7 +148,7 @@ describe("a stop", () => {
     expect(service.log()).toContain('"msg":"stopped"');
   });
 
-  test.concurrent("by SIGTERM is not cut short by a second one, nor by SIGINT", async () => {
+  test.concurrent("by SIGTERM is not cut short by a second SIGTERM or SIGINT", async () => {
     await using service = await startService({ ...store, DRAIN_SECONDS: "2" });
     const ending = service.end("SIGTERM");
     for (const signal of ["SIGTERM", "SIGINT"] as const) {
@@ -161,23 +161,23 @@ describe("a stop", () => {
     expect(tookMs).toBeWithin(2000, 5000);
   });
 
-  test.concurrent("by SIGINT waits for nobody to go elsewhere", async () => {
+  test.concurrent("by SIGINT skips the drain time", async () => {
     await using service = await startService({ ...store, DRAIN_SECONDS: "60" });
     const { code, tookMs } = await service.end("SIGINT");
     expect(code).toBe(0);
     expect(tookMs).toBeLessThan(4000);
   });
 
-  test.concurrent("of several workers by SIGINT waits for nobody either", async () => {
+  test.concurrent("of several workers by SIGINT skips the drain time too", async () => {
     await using service = await startService({ ...store, DRAIN_SECONDS: "60" }, "--workers", "2");
     const { code, tookMs } = await service.end("SIGINT");
     expect(code).toBe(0);
     expect(tookMs).toBeLessThan(5000);
   });
 
-  // Longer than anybody is waited for, it would be a test of ten seconds.
+  // A request longer than the grace period takes ten seconds to test.
   test.concurrent.each(isCampaign ? [1000, 60_000] : [1000])(
-    "lets answers under way end that take %i ms, within bounds",
+    "lets requests of %i ms finish, up to a limit",
     async (ms) => {
       const platform = { SHOPIFY_API_URL: `${slow.url.origin}/${ms}`, SHOPIFY_ACCESS_TOKEN: "shpat_stand-in" };
       await using service = await startService({ ...store, ...platform });
@@ -193,7 +193,7 @@ describe("a stop", () => {
     },
   );
 
-  test.concurrent("is not held up for good by somebody who does not read", async () => {
+  test.concurrent("is not blocked by a client that does not read", async () => {
     await using service = await startService(store);
     const { hostname, port } = new URL(service.url);
     const socket = connect(Number(port), hostname).on("error", () => {});
@@ -207,7 +207,7 @@ describe("a stop", () => {
     expect(tookMs).toBeLessThan(13_000);
   });
 
-  test.concurrent.if(isCampaign)("of several workers gives them the time that each has", async () => {
+  test.concurrent.if(isCampaign)("of several workers gives each its full drain time", async () => {
     await using service = await startService({ ...store, DRAIN_SECONDS: "17" }, "--workers", "2");
     const load = underLoad({ url: service.url, paths, connections: 4, rate: 40 }, 0);
     const ending = service.end("SIGTERM");
@@ -217,7 +217,7 @@ describe("a stop", () => {
     expect(service.log().match(/"msg":"stopped"/g)).toHaveLength(3);
   });
 
-  test.concurrent("while it waits for its first data comes as soon as at any other time", async () => {
+  test.concurrent("during the first runs is as fast as at any other time", async () => {
     const [config = ""] = await writeFiles(folder, {
       "pds.toml": `brand = "acme"
         [jobs.personalization-import]
@@ -235,7 +235,7 @@ describe("a stop", () => {
   });
 });
 
-test.concurrent("a connection on which nothing comes is closed", async () => {
+test.concurrent("an idle connection is closed", async () => {
   await using service = await startService({ ...store, IDLE_SECONDS: "1" });
   const { hostname, port } = new URL(service.url);
   const socket = connect(Number(port), hostname).on("error", () => {});
@@ -248,7 +248,7 @@ test.concurrent("a connection on which nothing comes is closed", async () => {
 });
 
 describe("another process on the same port", () => {
-  test("is refused, with what can be done, unless the port is shared", async () => {
+  test("fails with a hint unless the port is shared", async () => {
     await using service = await startService(store);
     const port = new URL(service.url).port;
     for (const more of [{}, { REUSE_PORT: "on" }]) {
@@ -264,7 +264,7 @@ describe("another process on the same port", () => {
   });
 
   test.concurrent(
-    "takes over without a failed request where ports are shared",
+    "takes over a shared port without a failed request",
     async () => {
       const ports = { PORT: await freePort(), ADMIN_PORT: await freePort() };
       const environment = { ...store, ...ports, REUSE_PORT: "on", DRAIN_SECONDS: "1" };
@@ -282,7 +282,7 @@ describe("another process on the same port", () => {
       tell("ports shared", outcome);
       expect(outcome.failures).toEqual({});
       expect(outcome.answered).toBeGreaterThanOrEqual(handoverRequests);
-      // The old ones have sent them away.
+      // The old process has closed its connections.
       expect(outcome.closing).toBeGreaterThanOrEqual(handovers);
       expect(await sumOf(current, "pds_http_request_duration_seconds_count")).toBeWithin(1, outcome.requests);
     },
@@ -290,9 +290,9 @@ describe("another process on the same port", () => {
   );
 });
 
-describe("two replicas that are started again one after the other", () => {
+describe("two replicas that are restarted one after the other", () => {
   test.concurrent(
-    "fail no request of whoever asks which are ready",
+    "fail no request of a load balancer that checks readiness",
     async () => {
       const environments = await Promise.all(
         [0, 1].map(async () => ({ ...store, PORT: await freePort(), ADMIN_PORT: "0", DRAIN_SECONDS: "1" })),
@@ -337,13 +337,16 @@ describe("two replicas that are started again one after the other", () => {
 });
 
 describe("workers", () => {
-  test.concurrent.each(["0", "-1", "257", "1.5", "two", "", "1e1", "0x2"])("are not so many: %p", async (count) => {
-    const { code, stderr, stdout } = await pds(["serve", `--workers=${count}`], store);
-    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-    expect(stderr).toBe(`pds: --workers: expected a number from 1 to 256, not ${count}\n`);
-  });
+  test.concurrent.each(["0", "-1", "257", "1.5", "two", "", "1e1", "0x2"])(
+    "cannot have the count %p",
+    async (count) => {
+      const { code, stderr, stdout } = await pds(["serve", `--workers=${count}`], store);
+      expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+      expect(stderr).toBe(`pds: --workers: expected a number from 1 to 256, not ${count}\n`);
+    },
+  );
 
-  test("share a port, their metrics add up, and what they are told and say goes through the first", async () => {
+  test("share a port, add up their metrics, and are controlled by their supervisor", async () => {
     await using service = await startService({ ...store, DRAIN_SECONDS: "1" }, "--workers", "3");
     expect(new URL(service.url).port).not.toBe("0");
     expect(service.log().match(/"msg":"listening"/g)).toHaveLength(1);
@@ -360,7 +363,7 @@ describe("workers", () => {
     ] as const) {
       expect(await answersOf(service, route)).toBe(count);
     }
-    // Each has asked the store for itself: one process alone would have asked once.
+    // Each worker has its own cache, so each read the store.
     expect(await sumOf(service, "pds_cache_entries")).toBe(9);
     expect(await sumOf(service, "pds_process_resident_memory_bytes")).toBeGreaterThan(3 * 20 * 2 ** 20);
 
@@ -378,8 +381,8 @@ describe("workers", () => {
     expect(service.log()).not.toMatch(/"level":[456]0/);
   });
 
-  describe.if(canSeeProcesses)("that end without a warning", () => {
-    test("are started again, and the others go on", async () => {
+  describe.if(canSeeProcesses)("that are killed", () => {
+    test("are restarted, and the others continue", async () => {
       await using service = await startService(store, "--workers", "3");
       const before = childrenOf(service.pid);
       expect(before).toHaveLength(3);
@@ -394,17 +397,17 @@ describe("workers", () => {
       expect(after).toHaveLength(3);
       expect(after).not.toContain(victim);
       const outcome = await load.stop();
-      // Only what was on its connections is lost, once each.
+      // Only the requests on its connections fail, once each.
       expect(outcome.failed).toBeLessThanOrEqual(connections);
       for (const why of Object.keys(outcome.failures)) expect(why).toMatch(/^(reset|closed before)/);
       expect(await sumOf(service, "pds_processes")).toBe(3);
-      expect(service.log()).toContain("a worker ended by itself and is started again");
+      expect(service.log()).toContain("a worker exited unexpectedly and is restarted");
       const again = await runLoad({ url: service.url, paths, connections, requests: 2000 });
       expect(again).toMatchObject({ failed: 0 });
     });
 
     test.concurrent.each([0, 150, 300])(
-      "with the first, killed %i ms after the start of the others, all end",
+      "all exit when the supervisor is killed %i ms after their start",
       async (ms) => {
         const service = spawnService(["--workers", "3"], store);
         await until("there are some", () => childrenOf(service.pid).length > 0);
@@ -417,7 +420,7 @@ describe("workers", () => {
       },
     );
 
-    test.concurrent("with the first, killed while they serve, all end", async () => {
+    test.concurrent("all exit when the supervisor is killed while they serve", async () => {
       await using service = await startService(store, "--workers", "3");
       const workers = childrenOf(service.pid);
       expect(workers).toHaveLength(3);

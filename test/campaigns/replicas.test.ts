@@ -7,12 +7,12 @@ import { killOnExit } from "../support/kill-on-exit.ts";
 import { createStore, type Engine, isCampaign, main, root, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { until } from "../support/until.ts";
 
-// Several replicas on one store, a job that is due every second, and every few seconds the end of one of them without a warning.
+// Several replicas share a store and a job that is due every second. Every few seconds one of them is killed.
 
-/** How many times of the schedule are to have their run: enough for each run of the tests; the full campaign asks for more. */
+/** Number of scheduled times to observe; the full campaign observes more. */
 const ticks = Number(process.env.FAULT_TICKS ?? 8);
 const replicaCount = 3;
-/** Between two kills, and from a kill to the new start. */
+/** Time between two kills, and from a kill to the restart. */
 const killPauseMs = isCampaign ? 4000 : 2500;
 const restartPauseMs = 700;
 const leaseSeconds = 2;
@@ -30,7 +30,7 @@ interface Replica {
   readonly exited: Promise<number>;
 }
 
-/** A feed that takes its time, so that a kill often meets a run under way. */
+/** A slow feed, so that a kill often interrupts a run. */
 const feed = Bun.serve({
   hostname: "127.0.0.1",
   port: 0,
@@ -55,7 +55,7 @@ const [config = ""] = await writeFiles(folder, {
   `,
 });
 
-/** Starts one in a group of processes of its own, as a container is. */
+/** Starts a replica in its own process group, like a container. */
 function start(url: string, shiftMs: number): Replica {
   const child = Bun.spawn([process.execPath, main, "serve"], {
     env: {
@@ -77,7 +77,7 @@ function start(url: string, shiftMs: number): Replica {
   return { process: child, exited: child.exited };
 }
 
-/** Ends it, or with it all that it has begun, as the loss of a machine does. */
+/** Kills a replica, alone or with its children like the loss of a machine. */
 async function kill({ process: child, exited }: Replica, isWholeGroup: boolean): Promise<void> {
   process.kill(isWholeGroup ? -child.pid : child.pid, "SIGKILL");
   await exited;
@@ -85,13 +85,13 @@ async function kill({ process: child, exited }: Replica, isWholeGroup: boolean):
 
 const canSeeChildren = existsSync("/proc");
 
-/** Whether it has a run under way at this moment. */
+/** Whether a replica is running a job. */
 function isRunning({ process: child }: Replica): boolean {
   const path = `/proc/${child.pid}/task/${child.pid}/children`;
   return existsSync(path) && readFileSync(path, "utf8") !== "";
 }
 
-/** One that has a run under way, as soon as there is one. */
+/** Waits for a replica that is running a job. */
 async function findRunning(replicas: readonly Replica[]): Promise<number> {
   let found = -1;
   await until("a run is under way", () => {
@@ -108,7 +108,7 @@ async function campaign(url: string, shiftsMs: readonly number[]): Promise<{ run
   const killing = (async () => {
     while (!isOver) {
       await Bun.sleep(killPauseMs);
-      // Every other kill meets whoever has a run under way.
+      // Every other kill hits a replica that is running a job.
       const victim = kills % 2 === 0 && canSeeChildren ? await findRunning(replicas) : kills % replicas.length;
       await kill(replicas[victim] as Replica, kills % 4 !== 2);
       kills++;
@@ -121,14 +121,14 @@ async function campaign(url: string, shiftsMs: readonly number[]): Promise<{ run
     SELECT scheduled_at AS ${sql("scheduledAt")}, attempt, started_at AS ${sql("startedAt")},
       finished_at AS ${sql("finishedAt")}, outcome
     FROM run WHERE scheduled_at IS NOT NULL ORDER BY scheduled_at, id`;
-  // Until then a replica may not have made the tables yet.
+  // Before that, the tables may not exist.
   const finished = async () => (await read().catch(() => [])).filter(({ outcome }) => outcome !== null);
   try {
     const mostMs = (ticks * 1.5 + 20) * 1000;
     await until(`${ticks} times have had their run`, async () => (await finished()).length >= ticks, mostMs);
     isOver = true;
     await killing;
-    // The last kill's run too is to be seen as abandoned: it stands in the way of the next until it is.
+    // The run of the last kill must be abandoned too, because it blocks the next run.
     const seen = (await finished()).length;
     await until("the schedule goes on", async () => (await finished()).length >= seen + 2, 20_000);
   } finally {
@@ -143,12 +143,12 @@ async function campaign(url: string, shiftsMs: readonly number[]): Promise<{ run
 function judge(name: string, { runs, kills }: { runs: TickRun[]; kills: number }): void {
   const times = runs.map(({ scheduledAt }) => Date.parse(scheduledAt));
   const first = times[0] ?? 0;
-  // Each second exactly once: none twice, none left out.
+  // Each second has exactly one run.
   expect(times).toEqual(Array.from({ length: runs.length }, (_, index) => first + index * 1000));
   expect(runs.every(({ attempt }) => attempt === 1)).toBe(true);
   expect(runs.filter(({ outcome }) => outcome === null)).toEqual([]);
 
-  // What did not succeed was under way in a replica that was killed, or in one that was told to stop at the end.
+  // Runs that did not succeed were interrupted by a kill, or by the stop at the end.
   const abandoned = runs.filter(({ outcome }) => outcome === "abandoned").length;
   const stopped = runs.filter(({ outcome }) => outcome === "failed");
   expect(abandoned).toBeLessThanOrEqual(kills);
@@ -156,7 +156,7 @@ function judge(name: string, { runs, kills }: { runs: TickRun[]; kills: number }
   expect(stopped.length).toBeLessThanOrEqual(1);
   expect(stopped).toEqual(runs.slice(runs.length - stopped.length));
 
-  // Nothing begins early by the store's clock, and nothing while the one before is under way.
+  // By the store's clock, no run starts early or during another run.
   for (const [index, { scheduledAt, startedAt }] of runs.entries()) {
     expect(startedAt >= scheduledAt).toBe(true);
     expect(startedAt >= (runs[index - 1]?.finishedAt ?? "")).toBe(true);
@@ -180,7 +180,7 @@ const scenarios: readonly [string, Engine, readonly number[]][] = [
     : []),
 ];
 
-describe(`${replicaCount} replicas of which one is killed and started again every few seconds`, async () => {
+describe(`${replicaCount} replicas, one of which is killed and restarted every few seconds`, async () => {
   const stores = await Promise.all(scenarios.map(([, engine]) => createStore(engine)));
   test.concurrent.each(scenarios.map(([name, , shiftsMs], index) => ({ name, shiftsMs, url: stores[index] ?? "" })))(
     "$name run each time of the schedule once",

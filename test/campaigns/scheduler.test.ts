@@ -21,11 +21,11 @@ import {
 import { createPostgres, createPostgresDatabase } from "../support/postgres.ts";
 import { until } from "../support/until.ts";
 
-// Real services on real stores, at the pace of the clock: the tests of this file wait side by side.
-/** More worlds at once, and the processors rather than the clock would say what happens when. */
+// Real services on real stores in real time. The tests mostly wait, so they run concurrently.
+/** With more concurrent tests, the processors would be too busy to keep the timing. */
 const mostWorlds = 4;
 const { concurrent } = test;
-/** Where the processes that a service begins cannot be found, what needs that is left out. */
+/** Tests that must find child processes are skipped on systems without /proc. */
 const withProcesses = concurrent.skipIf(!existsSync("/proc"));
 const longMs = 60_000;
 
@@ -33,7 +33,7 @@ const brand = "acme";
 const everySecond = 'schedule = "* * * * * *"';
 const shortLease = "lease_seconds = 2";
 
-/** Takes every request and never answers: what asks it hangs. */
+/** Accepts requests and never responds, so that clients hang. */
 const silence = Bun.serve({
   hostname: "127.0.0.1",
   port: 0,
@@ -59,14 +59,14 @@ interface Run {
   readonly log: string | null;
 }
 
-/** What a store already knows of: a job that has succeeded, for a time of its schedule when that is given. */
+/** A successful run that a store starts with. */
 interface Past {
   readonly job: string;
   readonly brand?: string;
   readonly scheduledAt?: string;
 }
 
-/** A store with the settings of a service on it; at its end its services stop and it is gone. */
+/** A store with settings. Disposal stops its services and removes it. */
 interface World extends AsyncDisposable {
   readonly folder: string;
   readonly environment: Environment;
@@ -138,7 +138,7 @@ async function createWorld(
   };
 }
 
-/** The runs of a job, as soon as there are so many that have ended. */
+/** Waits until a job has a number of finished runs, and returns them. */
 async function ended({ runs }: World, count: number, which: Partial<Run> = {}): Promise<Run[]> {
   let found: Run[] = [];
   await until(
@@ -152,7 +152,7 @@ async function ended({ runs }: World, count: number, which: Partial<Run> = {}): 
   return found;
 }
 
-/** The newest run of a job that is under way, as soon as there is one. */
+/** Waits for a current run of a job, and returns the newest. */
 async function underWay({ runs }: World, which: Partial<Run> = {}): Promise<Run> {
   let found: Run | undefined;
   await until("a run is under way", async () => {
@@ -169,7 +169,7 @@ const findRun = async (world: World, { id }: Run) => (await world.runs()).find((
 
 const secondsOf = ({ startedAt, finishedAt }: Run) => (Date.parse(finishedAt ?? "") - Date.parse(startedAt)) / 1000;
 
-/** Of one job: nothing begins before its time, or before the one before it has ended. */
+/** Checks that no run starts before its time, or before the previous run has finished. */
 function expectInTurn(runs: readonly Run[]): void {
   for (const [index, { startedAt, scheduledAt }] of runs.entries()) {
     expect(startedAt >= (scheduledAt ?? "")).toBe(true);
@@ -177,7 +177,7 @@ function expectInTurn(runs: readonly Run[]): void {
   }
 }
 
-/** These times of a schedule for every second are whole seconds, one after the other, and each began soon after it. */
+/** Checks that runs have consecutive seconds as their times, and started soon after them. */
 function expectOnTime(runs: readonly Run[]): void {
   const first = Date.parse(runs[0]?.scheduledAt ?? "");
   expect(first % 1000).toBe(0);
@@ -186,7 +186,7 @@ function expectOnTime(runs: readonly Run[]): void {
   );
   expectInTurn(runs);
   const delays = runs.map(({ startedAt, scheduledAt }) => Date.parse(startedAt) - Date.parse(scheduledAt ?? ""));
-  // Other tests want the same processors.
+  // Other tests use the same processors.
   expect(Math.min(...delays)).toBeLessThan(1000);
 }
 
@@ -196,7 +196,7 @@ interface Process {
   readonly parent: number;
 }
 
-/** Every process that has not ended. */
+/** Lists the running processes. */
 function listProcesses(): Process[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -208,13 +208,13 @@ function listProcesses(): Process[] {
         const command = readFileSync(`/proc/${name}/cmdline`, "utf8").replaceAll("\0", " ");
         return state === "Z" ? [] : [{ pid: Number(name), command, parent: Number(parent) }];
       } catch {
-        // It has ended meanwhile.
+        // The process has exited in the meantime.
         return [];
       }
     });
 }
 
-/** The process that a service has begun for a run, as soon as it is there. */
+/** Waits for the child process of a run. */
 async function processOf({ id }: Run, services: readonly RunningService[]): Promise<number> {
   let found: Process | undefined;
   const pids = services.map((service) => service.process.pid);
@@ -247,19 +247,19 @@ const syncedBefore = [{ job: "catalog-sync" }];
 
 describe("a run that hangs", () => {
   withProcesses(
-    "is killed when it does not end when told to, and keeps its lease until then",
+    "is killed if it ignores SIGTERM, and keeps its lease until then",
     async () => {
       await using world = await createWorld("postgres", `${shortLease}${hangingSync}limit_seconds = 1`, syncedBefore);
       const service = await world.start();
       const first = await underWay(world);
       const pid = await processOf(first, [service]);
-      // Told to stop, it is none the wiser: only the end by force reaches it.
+      // A stopped process does not receive SIGTERM, only SIGKILL.
       process.kill(pid, "SIGSTOP");
       await isGone(pid, 20_000);
       await ended(world, 1);
       await underWay(world);
       const [run, next] = await world.stop();
-      expect(run).toMatchObject({ id: first.id, outcome: "failed", reason: "it took longer than its limit of 1 s" });
+      expect(run).toMatchObject({ id: first.id, outcome: "failed", reason: "it exceeded its time limit of 1 s" });
       expect(secondsOf(run as Run)).toBeWithin(10.9, 20);
       expect((next?.startedAt ?? "") >= (run?.finishedAt ?? "~")).toBe(true);
     },
@@ -267,7 +267,7 @@ describe("a run that hangs", () => {
   );
 
   withProcesses(
-    "is ended at its limit, has failed, and the next begins",
+    "fails at its time limit, and the next run starts",
     async () => {
       await using world = await createWorld("sqlite", `${hangingSync}limit_seconds = 1`, syncedBefore);
       const service = await world.start();
@@ -277,7 +277,7 @@ describe("a run that hangs", () => {
       const runs = await world.stop();
       expectInTurn(runs);
       for (const run of runs.slice(0, 2)) {
-        expect(run).toMatchObject({ outcome: "failed", reason: "it took longer than its limit of 1 s", attempt: 1 });
+        expect(run).toMatchObject({ outcome: "failed", reason: "it exceeded its time limit of 1 s", attempt: 1 });
         expect(secondsOf(run)).toBeWithin(0.9, 8);
       }
     },
@@ -285,7 +285,7 @@ describe("a run that hangs", () => {
   );
 
   withProcesses.each(engines)(
-    "ends with its service, at once, on %s",
+    "stops at once when its service stops, on %s",
     async (engine) => {
       await using world = await createWorld(engine, hangingSync, syncedBefore);
       const service = await world.start();
@@ -305,7 +305,7 @@ describe("a run that hangs", () => {
 
 describe("the times of a schedule", () => {
   concurrent.each(engines)(
-    "are claimed once each by two replicas, as is the first run of a job, on %s",
+    "are claimed once each by two replicas, like the first run of a job, on %s",
     async (engine) => {
       await using world = await createWorld(engine, `[jobs.history-retention]\n${everySecond}\nmissed = "all"`);
       const replicas = await Promise.all([world.start(), world.start()]);
@@ -319,14 +319,14 @@ describe("the times of a schedule", () => {
         Array(4).fill(expect.objectContaining({ attempt: 1, outcome: "succeeded", reason: null, log: null })),
       );
       expect(all.every(({ finishedAt }) => finishedAt !== null)).toBe(true);
-      const begun = replicas.flatMap(linesOf).filter(({ msg }) => msg === "run begun");
+      const begun = replicas.flatMap(linesOf).filter(({ msg }) => msg === "run started");
       expect(begun.map(({ run }) => run).sort((a, b) => Number(a) - Number(b))).toEqual(all.map(({ id }) => id));
     },
     longMs,
   );
 
   concurrent(
-    "go by the store's clock, whatever the machine's says",
+    "follow the store's clock, not the machine's",
     async () => {
       await using world = await createWorld("postgres", `[jobs.history-retention]\n${everySecond}\nmissed = "all"\n`);
       const shiftsMs = [5000, -5000];
@@ -341,12 +341,12 @@ describe("the times of a schedule", () => {
       const all = await world.stop();
       expectOnTime(all.slice(1));
 
-      // Those clocks were wrong indeed: in the replicas, of which both had their share of work, and in what they began.
+      // Both replicas did some of the work, and their clocks and those of their children were wrong.
       const runs = new Map(all.map((run) => [run.id, run]));
       for (const [index, replica] of replicas.entries()) {
         const shiftMs = shiftsMs[index] ?? 0;
         for (const { msg, run, time } of linesOf(replica)) {
-          if (msg !== "run begun") continue;
+          if (msg !== "run started") continue;
           const begunAt = Date.parse(runs.get(Number(run))?.startedAt ?? "");
           expect(Math.abs(Number(time) - shiftMs - begunAt)).toBeLessThan(2000);
         }
@@ -359,7 +359,7 @@ describe("the times of a schedule", () => {
   );
 });
 
-/** A module that makes the clock of its process wrong, and says whose. */
+/** Writes a module that shifts the clock of its process. */
 const shiftingClock = (shiftMs: number, folder: string) => `
   import { appendFileSync } from "node:fs";
   const RightDate = Date;
@@ -374,7 +374,7 @@ const shiftingClock = (shiftMs: number, folder: string) => `
 
 describe("a run whose processes are killed", () => {
   withProcesses(
-    "notices that its service is gone, also beside others, and is abandoned",
+    "is abandoned when its service is killed, also beside other runs",
     async () => {
       await using world = await createWorld("sqlite", `${hangingSync}[jobs.catalog-reconcile]\n${everySecond}`, [
         ...syncedBefore,
@@ -386,7 +386,7 @@ describe("a run whose processes are killed", () => {
       await kill(service);
       await Promise.all(pids.map((pid) => isGone(pid)));
       for (const run of runs) {
-        const reason = "the process that started it was gone";
+        const reason = "its parent process exited";
         expect(await findRun(world, run)).toMatchObject({ outcome: "abandoned", reason });
       }
       await world.start();
@@ -399,7 +399,7 @@ describe("a run whose processes are killed", () => {
     ["at the next start", "sqlite"],
     ["by another replica", "postgres"],
   ] as const)(
-    "together with its service is abandoned %s once its lease has ended, and the next begins, on %s",
+    "together with its service is abandoned %s when its lease expires, and the next run starts, on %s",
     async (who, engine) => {
       await using world = await createWorld(engine, shortLease + hangingSync, syncedBefore);
       const replicas = [await world.start()];
@@ -415,7 +415,7 @@ describe("a run whose processes are killed", () => {
       await ended(world, 1);
       const next = await underWay(world);
       const [run] = await world.stop();
-      const reason = "its process did not renew its lease in time";
+      const reason = "its process sent no heartbeat until its lease expired";
       expect(run).toMatchObject({ id: lost.id, outcome: "abandoned", reason });
       expect((run?.finishedAt ?? "") >= (run?.leaseUntil ?? "~")).toBe(true);
       expect(next).toMatchObject({ attempt: 1 });
@@ -425,7 +425,7 @@ describe("a run whose processes are killed", () => {
   );
 
   withProcesses(
-    "under a service that lives has failed, and the next begins",
+    "while its service lives fails, and the next run starts",
     async () => {
       await using world = await createWorld("postgres", hangingSync, syncedBefore);
       const service = await world.start();
@@ -434,13 +434,13 @@ describe("a run whose processes are killed", () => {
       await ended(world, 1);
       await underWay(world);
       const [run] = await world.stop();
-      expect(run).toMatchObject({ id: first.id, outcome: "failed", reason: "its process was ended by SIGKILL" });
+      expect(run).toMatchObject({ id: first.id, outcome: "failed", reason: "its process was killed by SIGKILL" });
     },
     longMs,
   );
 });
 
-describe("a time of the schedule that comes while a run by hand is under way", () => {
+describe("a scheduled time during a manual run", () => {
   concurrent.each([
     ["has its run as soon as that has ended", "once", "sqlite"],
     ["is left out", "skip", "postgres"],
@@ -459,7 +459,7 @@ describe("a time of the schedule that comes while a run by hand is under way", (
       });
       const hanging = await underWay(world);
       await world.start();
-      // By then it has begun to look.
+      // By then the scheduler has started.
       const due = Math.ceil((Date.now() + 1000) / 3000) * 3000;
       await until("a time of the schedule has passed", () => Date.now() > due + 500);
       expect(await world.runs()).toEqual([expect.objectContaining({ id: hanging.id, outcome: null })]);
@@ -482,9 +482,9 @@ describe("a time of the schedule that comes while a run by hand is under way", (
 const thisYear = new Date().getUTCFullYear();
 const newYear = (year: number) => `${year}-01-01T00:00:00.000Z`;
 
-describe("times that passed", () => {
+describe("missed times", () => {
   concurrent(
-    "while the store was lost, are made up for as the settings say, and the schedule goes on",
+    "while the store is lost are made up for as configured, and the schedule goes on",
     async () => {
       const postgres = await createPostgres();
       try {
@@ -503,9 +503,7 @@ describe("times that passed", () => {
         await postgres.stop();
         await until("every job notices", () =>
           jobs.every((job) =>
-            linesOf(service).some(
-              (line) => line.job === job && line.msg === "the schedule cannot be followed at the moment",
-            ),
+            linesOf(service).some((line) => line.job === job && line.msg === "cannot follow the schedule; retrying"),
           ),
         );
         await postgres.start();
@@ -521,7 +519,7 @@ describe("times that passed", () => {
         const runs = await world.stop();
         expect(runs.filter(({ finishedAt }) => finishedAt === null)).toEqual([]);
         for (const job of jobs) expectInTurn(runs.filter((run) => run.job === job));
-        // Made up for is one of them, or none.
+        // One of them is made up for, or none.
         const late = (job: string) =>
           runs.filter(
             (run) => run.job === job && run.scheduledAt !== null && run.startedAt >= back && run.scheduledAt < back,
@@ -536,7 +534,7 @@ describe("times that passed", () => {
   );
 
   concurrent(
-    "while no service ran, are made up for as the settings say, and a failed run is tried again as often as they say",
+    "while no service runs are made up for as configured, and failed runs are retried as configured",
     async () => {
       const settings = async (folder: string) => {
         const feed = await writeFeed(folder, "feed");
@@ -569,7 +567,7 @@ describe("times that passed", () => {
       await ended(world, 3, { job: "catalog-import" });
       await ended(world, 3, { brand: "all" });
       await ended(world, 1, { brand: "once" });
-      // Longer than until the next attempt would come.
+      // Longer than the delay of the next retry.
       await Bun.sleep(1500);
       const runs = await world.stop();
       const timesOf = (missed: string) => runs.filter((run) => run.brand === missed).map((run) => run.scheduledAt);
@@ -583,7 +581,7 @@ describe("times that passed", () => {
       for (const [index, run] of failed.entries()) {
         expect(run).toMatchObject({ scheduledAt: newYear(thisYear), outcome: "failed" });
         expect(run.reason).toContain("30 of 30 were rejected");
-        // The end of what it said, not all of the hundred lines.
+        // The end of its log, not all of the hundred lines.
         expect(run.log?.split("\n")).toHaveLength(20);
         expect(run.log).toContain("broken.ndjson:");
         const pauseMs = Date.parse(run.startedAt) - Date.parse(failed[index - 1]?.finishedAt ?? "");
@@ -597,14 +595,14 @@ describe("times that passed", () => {
   );
 });
 
-describe("outside monitors", () => {
+describe("external monitors", () => {
   const calls: string[] = [];
   const monitor = Bun.serve({
     hostname: "127.0.0.1",
     port: 0,
     fetch: async ({ method, url }) => {
       const { pathname, search } = new URL(url);
-      // Long enough that what does not wait for it comes first, or not at all.
+      // Long enough to reveal notifications that do not wait for the previous one.
       if (/start|begins/.test(pathname)) await Bun.sleep(500);
       calls.push(`${method} ${pathname}${search}`);
       return new Response(null, { status: pathname.startsWith("/broken") ? 500 : 200 });
@@ -615,7 +613,7 @@ describe("outside monitors", () => {
   const callsOf = (name: string) => calls.filter((call) => call.includes(name));
 
   concurrent(
-    "are told of the start, the success and the failure of a run",
+    "are notified of the start, success, and failure of a run",
     async () => {
       await using world = await createWorld(
         "sqlite",
@@ -631,7 +629,7 @@ describe("outside monitors", () => {
       );
       const service = await world.start();
       await service.stop();
-      // Only when they have been told has the service stopped.
+      // The service only stops after it has sent all notifications.
       expect(callsOf("/works")).toEqual(["GET /works/start?token=1", "GET /works?token=1"]);
       expect(callsOf("/fails")).toEqual(["GET /fails/start", "GET /fails/fail"]);
       expect(callsOf("/table")).toEqual(["GET /table-begins", "GET /table-fails"]);
@@ -645,12 +643,12 @@ describe("outside monitors", () => {
   );
 
   concurrent(
-    "that cannot be told are tried three times, also by pds run, and change nothing about the run",
+    "that are unreachable are called three times, also by pds run, and do not affect the run",
     async () => {
       const settings = async (folder: string) => {
         const product = toJson(toProduct(1));
         const [source] = await writeFiles(folder, { "twice.ndjson": `${product}\n${product}` });
-        // Nobody listens at the port of a service that has stopped.
+        // The port of a stopped service refuses connections.
         const closed = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response() });
         await closed.stop(true);
         return `
@@ -668,14 +666,14 @@ describe("outside monitors", () => {
       expect(callsOf("/broken")).toEqual(Array(3).fill("GET /broken/secret"));
       const told = ({ stderr }: Finished) => linesOf({ log: () => stderr }).map(({ level, msg }) => [level, msg]);
       expect(works.code).toBe(0);
-      expect(told(works)).toEqual([[40, "the monitor was not told: it answered 500"]]);
+      expect(told(works)).toEqual([[40, "cannot notify the monitor: it responded with status 500"]]);
       expect(fails.code).toBe(1);
-      expect(told(fails)).toEqual([[40, "the monitor was not told: it cannot be reached"]]);
+      expect(told(fails)).toEqual([[40, "cannot notify the monitor: it cannot be reached"]]);
       expect(works.stderr + fails.stderr).not.toContain("secret");
       const runs = await world.runs();
       expect(runs.map(({ outcome }) => outcome).sort()).toEqual(["failed", "succeeded"]);
-      // What it said is not kept when it succeeded.
-      expect(works.stderr).toContain("product 1 again");
+      // The log of a successful run is not stored.
+      expect(works.stderr).toContain("duplicate product 1");
       expect(runs.find(({ outcome }) => outcome === "succeeded")?.log).toBe(null);
     },
     longMs,

@@ -117,7 +117,7 @@ for (const engine of engines) {
       const last = toProduct(7, { title: "Last" });
       const { code, stderr } = await importing([toProduct(7), toProduct(8), last].map(toJson).join("\n"));
       expect(code).toBe(0);
-      expect(stderr).toMatch(/products\.json:3: product 7 again, first at .*products\.json:1; the last one wins/);
+      expect(stderr).toMatch(/products\.json:3: duplicate product 7, first at .*products\.json:1; the last one wins/);
       expect(await answer(7)).toBe(stored(last));
       expect(await newestHistory()).toMatchObject({ counts: 2 });
     });

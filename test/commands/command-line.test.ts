@@ -46,13 +46,13 @@ const commands = [
 ];
 
 describe("help", () => {
-  test.each([["--help"], ["-h"], ["help"]])("pds %s lists every command with a sentence", async (word) => {
+  test.each([["--help"], ["-h"], ["help"]])("pds %s lists every command with its summary", async (word) => {
     const overview = await dataOf([word]);
     const listed = overview.split("\n").flatMap((line) => line.match(/^ {2}(\S+(?: \S+)?) {2,}\S.*\.$/)?.[1] ?? []);
     expect(listed).toEqual(commands);
   });
 
-  test.each(commands)("pds %s --help tells its usage and every option", async (command) => {
+  test.each(commands)("pds %s --help prints the usage and every option", async (command) => {
     const help = await dataOf([...command.split(" "), "--help"], { PORT: "junk" });
     const [usage = "", empty, sentence] = help.split("\n");
     expect(usage).toStartWith(`Usage: pds ${command}`);
@@ -63,18 +63,18 @@ describe("help", () => {
     expect([...listed].sort()).toEqual([...(usage.match(/(?<=--)[\w-]+/g) ?? []), "help"].sort());
   });
 
-  test("is there for -h too, and asked for among other arguments", async () => {
+  test("is printed for -h too, and among other arguments", async () => {
     expect(await dataOf(["import", "products", "-h", "--json"])).toBe(await dataOf(["import", "products", "--help"]));
   });
 
-  test("pds alone is a misuse that shows the overview", async () => {
+  test("pds without a command prints the overview and exits with 2", async () => {
     const { code, stdout, stderr } = await pds([]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toBe(await dataOf(["--help"]));
   });
 });
 
-describe("a misuse ends with 2 and says what is wrong", () => {
+describe("wrong usage exits with 2 and says what is wrong", () => {
   test.each([
     ["frobnicate", ["frobnicate"], '"frobnicate"'],
     ["a name that every object has", ["constructor"], '"constructor"'],
@@ -104,7 +104,7 @@ describe("a misuse ends with 2 and says what is wrong", () => {
   });
 });
 
-describe("a failure ends with 1 and says why", () => {
+describe("a failure exits with 1 and says why", () => {
   test.each([
     ["a file that is not there", ["import", "products", "/nonexistent.json"], "/nonexistent.json: no such file"],
     ["a folder that is not there", ["import", "personalization", "/nonexistent"], "/nonexistent: "],
@@ -117,7 +117,7 @@ describe("a failure ends with 1 and says why", () => {
     expect(stderr).not.toContain("    at ");
   });
 
-  test("a junk setting", async () => {
+  test("an invalid setting", async () => {
     const { code, stdout, stderr } = await pds(["history"], { PORT: "junk" });
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toContain("PORT");
@@ -149,7 +149,7 @@ describe("pds history", async () => {
     );
   });
 
-  test("prints with --json what the operation answers, and of each run more than that", async () => {
+  test("prints the operation's fields and more details with --json", async () => {
     await using service = await serve(environment);
     for (const order of ["asc", "desc"]) {
       const answer = (await (await service.get(`/api/v1/histories/${order}`)).json()) as Histories;
@@ -164,10 +164,23 @@ describe("pds history", async () => {
     }
   });
 
-  test("prints no data and a message where nothing has run", async () => {
+  test("prints a message and no data before the first run", async () => {
     const { code, stdout, stderr } = await pds(["history"], await newStore());
     expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
     expect(stderr).toMatch(/^.+\n$/);
+  });
+});
+
+describe("the help text", () => {
+  test.each([
+    ["serve", "--workers", "--worker"],
+    ["run", "--brand", "--claimed"],
+  ])("of pds %s lists %s and leaves out the internal option %s", async (command, option, internal) => {
+    const lines = (await dataOf([command, "--help"])).split("\n");
+    const options = lines.flatMap((line) => line.match(/^ {2}(--[\w-]+)/)?.[1] ?? []);
+    expect(options).toContain(option);
+    expect(options).not.toContain(internal);
+    expect(lines[0]).not.toMatch(new RegExp(`${internal}\\b`));
   });
 });
 
@@ -183,7 +196,7 @@ describe("jobs", async () => {
   });
   const environment = { PDS_CONFIG: undefined, DATABASE_URL: await createStore("sqlite") };
 
-  test("are listed before they ran, run by name, and listed with how that went", async () => {
+  test("are listed, run by name, and listed with their outcome", async () => {
     const source = "products.ndjson";
     const never = { outcome: "never run", finished: "", counts: 0, reason: null, lastSuccess: null, age: null };
     const still = { brand: "acme", schedule: null, next: null, runningSince: null, isStale: false };
@@ -211,7 +224,7 @@ describe("jobs", async () => {
     expect(lines.map((line) => line.split(" ")[0])).toEqual(["catalog-import", "personalization-import"]);
   });
 
-  test("print their report as JSON", async () => {
+  test("print their reports as JSON", async () => {
     const rows = Object.values(feedFiles).reduce((sum, text) => sum + text.trimEnd().split("\n").length - 1, 0);
     expect(await jsonOf(["run", "personalization-import"], environment, cwd)).toMatchObject({
       job: "personalization-import",
@@ -233,7 +246,7 @@ describe("jobs", async () => {
     });
   });
 
-  test("that fail say so, in the exit status, in the list and in the history", async () => {
+  test("that fail show this in the exit status, in the list, and in the history", async () => {
     const failing = await temporaryFolder();
     await writeFiles(failing, {
       "broken.ndjson": '{"id": "x"}\n',
@@ -251,13 +264,13 @@ describe("jobs", async () => {
     });
   });
 
-  test("that are unknown are refused with the names of those that are not", async () => {
+  test("that are unknown are rejected with the names of the configured jobs", async () => {
     const { code, stderr } = await pds(["run", "nightly"], environment, cwd);
     expect(code).toBe(2);
     expect(stderr).toContain("catalog-import, personalization-import");
   });
 
-  test("that are not configured make no list but a message", async () => {
+  test("print a message instead of a list if none are configured", async () => {
     const { code, stdout, stderr } = await pds(["jobs"], await newStore());
     expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
     expect(stderr).toContain("[jobs.NAME]");
@@ -266,21 +279,21 @@ describe("jobs", async () => {
 });
 
 describe("pds openapi", () => {
-  test("prints the document that is served", async () => {
+  test("prints the same document that the service serves", async () => {
     await using service = await serve(await newStore());
     const printed = JSON.parse(await dataOf(["openapi"]));
     expect(printed.openapi).toStartWith("3.1");
     expect(await (await service.get("/openapi.json")).json()).toEqual(printed);
   });
 
-  test("needs neither settings nor a store, and any folder will do", async () => {
+  test("needs no settings, no store, and no particular folder", async () => {
     const printed = await dataOf(["openapi"], { PORT: "junk", DATABASE_URL: "junk" }, await temporaryFolder());
     expect(JSON.parse(printed)).toHaveProperty("paths");
   });
 });
 
 describe("pds serve", () => {
-  test("runs from any folder, and keeps its store there", async () => {
+  test("runs in any folder and keeps its store there", async () => {
     const cwd = await temporaryFolder();
     await using service = await serve({ PDS_CONFIG: undefined }, cwd);
     expect((await service.get("/docs")).status).toBe(200);
@@ -289,7 +302,7 @@ describe("pds serve", () => {
 });
 
 describe("pds import", () => {
-  test("puts its result on standard output and what is worth knowing on standard error", async () => {
+  test("prints its result to standard output and notes to standard error", async () => {
     const twice = join(folder, "twice.ndjson");
     await Bun.write(twice, `${toJson(toProduct(1))}\n${toJson(toProduct(1))}\n`);
     const { code, stdout, stderr } = await pds(["import", "products", twice], await newStore());
@@ -300,7 +313,7 @@ describe("pds import", () => {
   test.each([
     ["products", products, 2],
     ["personalization", feed, 12],
-  ])("%s --dry-run reads and checks, and neither changes nor records anything", async (what, source, counts) => {
+  ])("%s --dry-run reads and checks without changing or recording anything", async (what, source, counts) => {
     const environment = await newStore();
     const args = ["import", what, source, "--dry-run"];
     expect(await dataOf(args, environment)).toEndWith(`-import: ${counts} would be imported for acme\n`);
@@ -316,13 +329,13 @@ describe("pds import", () => {
     expect(await (await service.get("/api/v1/products/pz/MUG")).json()).toMatchObject({ pzlines: [] });
   });
 
-  test("--dry-run fails where the import would", async () => {
+  test("fails with --dry-run if the import would fail", async () => {
     const { code, stderr } = await pds(["import", "products", brokenProducts, "--dry-run"], await newStore());
     expect(code).toBe(1);
     expect(stderr).toContain(`${brokenProducts}:2: id: `);
   });
 
-  test("takes several files together, and with --json reports what it did", async () => {
+  test("imports several files together, and prints a report with --json", async () => {
     const environment = await newStore();
     const report = await jsonOf(["import", "products", products, oneProduct, "--brand", "Other"], environment);
     expect(report).toMatchObject({ job: "catalog-import", brand: "Other", outcome: "succeeded", counts: 3 });
@@ -362,8 +375,8 @@ describe("a brand that looks like an option", () => {
   });
 });
 
-describe("a fault of the program", () => {
-  test("is one line, and its stack is shown when the log's level asks for it", async () => {
+describe("an unexpected error", () => {
+  test("is reported on one line, with its stack at the log level debug", async () => {
     const store = join(await temporaryFolder(), "pds.sqlite");
     const environment = { DATABASE_URL: `sqlite:${store}` };
     expect(await pds(["history"], environment)).toMatchObject({ code: 0 });
@@ -371,7 +384,7 @@ describe("a fault of the program", () => {
     database.run("DROP TABLE run");
     const { code, stdout, stderr } = await pds(["history"], environment);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toBe("pds: SQLiteError: no such table: run (LOG_LEVEL=debug shows where)\n");
+    expect(stderr).toBe("pds: SQLiteError: no such table: run (LOG_LEVEL=debug prints the stack)\n");
     expect((await pds(["history"], { ...environment, LOG_LEVEL: "debug" })).stderr).toMatch(/\n +at /);
   });
 });
@@ -379,7 +392,7 @@ describe("a fault of the program", () => {
 describe("pds rollback personalization", () => {
   const changed = { ...feedFiles, "pzlines.csv": feedFiles["pzlines.csv"].replace("MUG,SCRIPT,10,A\n", "") };
 
-  test("brings back what was there before the last import, and is soon in the answers", async () => {
+  test("restores the data from before the last import, and responses follow", async () => {
     const environment = await newStore();
     await dataOf(["import", "personalization", feed], environment);
     await dataOf(["import", "personalization", await writeFeed(folder, "changed", changed)], environment);
@@ -398,7 +411,7 @@ describe("pds rollback personalization", () => {
     expect((await pds(["rollback", "personalization"], environment)).code).toBe(1);
   });
 
-  test("is the business of one brand", async () => {
+  test("affects only one brand", async () => {
     const environment = await newStore();
     for (const [brand = "", ...options] of [["acme"], ["acme", "--force"], ["other"]]) {
       await dataOf(["import", "personalization", feed, "--brand", brand, ...options], environment);

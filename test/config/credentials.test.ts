@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { SQL } from "bun";
-import { environmentName, settingNames } from "../../src/config/index.ts";
+import { environmentName, settingNames } from "../../src/config/settings.ts";
 import { hideCredentials } from "../../src/credentials.ts";
 import { createStore, type Environment, pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { until } from "../support/until.ts";
@@ -52,7 +52,7 @@ const environment: Environment = {
 /** The lines that hold it, for the sake of the message when one does. */
 const leaks = (text: string) => text.split("\n").filter((line) => line.includes(canary));
 
-describe("the credentials of addresses", () => {
+describe("the credentials in URLs", () => {
   test.each([
     ["config"],
     ["config --json"],
@@ -98,20 +98,20 @@ describe("the credentials of addresses", () => {
         expect(leaks(await answer.text())).toEqual([]);
       }
       await service.stop();
-      expect(service.log()).toContain("the monitor was not told");
+      expect(service.log()).toContain("cannot notify the monitor");
       expect(leaks(service.log())).toEqual([]);
     },
     90_000,
   );
 
-  test("are not in what is stored of runs", async () => {
+  test("are not in stored runs", async () => {
     await using sql = new SQL(store.href, { max: 1 });
     const runs = await sql`SELECT reason, report, log FROM run`;
     expect(runs.length).toBeGreaterThan(10);
     expect(leaks(JSON.stringify(runs, null, 1))).toEqual([]);
   });
 
-  test("are not in the complaint about a store that cannot be reached", async () => {
+  test("are not in the error about an unreachable store", async () => {
     const unreachable = [
       `postgres://user:${canary}@127.0.0.1:1/db?password=${canary}`,
       `postgres://user:${canary}@nowhere.invalid/db?sslpassword=${canary}`,
@@ -126,7 +126,7 @@ describe("the credentials of addresses", () => {
   });
 });
 
-describe("the complaint about a wrong setting", () => {
+describe("the error about an invalid setting", () => {
   const wrong = [
     `https://user:${canary}@host/?signature=${canary}`,
     `ftp://user:${canary}@host/`,
@@ -136,7 +136,7 @@ describe("the complaint about a wrong setting", () => {
   ];
   /** Settings that take any text show one that isn't an address as it is. */
   const takeAnything = ["BRAND", "S3_REGION", "SHOPIFY_CLIENT_ID"];
-  test.each(settingNames.map((name) => [environmentName(name)]))("does not repeat an address in %s", async (name) => {
+  test.each(settingNames.map((name) => [environmentName(name)]))("does not repeat a URL in %s", async (name) => {
     for (const value of takeAnything.includes(name) ? wrong.slice(0, 3) : wrong) {
       const { stdout, stderr } = await pds(["config"], { [name]: value });
       expect(leaks(stdout + stderr)).toEqual([]);

@@ -757,7 +757,7 @@ describe("a feed on a web server", () => {
   );
 
   test.concurrent.each([
-    ["http://feeds.example/acme/", /expected https:\/\/ or s3:\/\/ \(http:\/\/ only for this very machine\)/],
+    ["http://feeds.example/acme/", /expected https:\/\/ or s3:\/\/ \(http:\/\/ is only valid for this machine\)/],
     ["http://127.0.0.1.feeds.example/", /expected https:\/\/ or s3:\/\//],
     ["https://acme:hush@feeds.example/", /without user, password, query or fragment: .*FEED_AUTHORIZATION/],
     ["https://feeds.example/acme/?token=hush", /without user, password, query or fragment/],

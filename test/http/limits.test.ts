@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import fc from "fast-check";
-import { settings } from "../../src/config/index.ts";
+import { settings } from "../../src/config/settings.ts";
 import { ServiceError } from "../../src/errors.ts";
 import { toFailure } from "../../src/http/errors.ts";
 import { FailureLog } from "../../src/http/failure-log.ts";

@@ -37,7 +37,7 @@ describe.each([...engines])("on %s, the history counts", async (engine) => {
   const sql = new SQL(store.DATABASE_URL, { max: 1 });
   afterAll(() => sql.close());
 
-  /** What the operation answers of the newest run, once that is the one with this number. */
+  /** Returns the count of the newest run as the operation reports it. */
   async function newestCounts(outcome: string): Promise<number> {
     const [run] = await sql<
       { counts: number; outcome: string }[]
@@ -59,7 +59,7 @@ describe.each([...engines])("on %s, the history counts", async (engine) => {
     return (await answered())[0]?.counts ?? -1;
   }
 
-  /** Begins a command, and stops it as a person at the terminal does once some rows are loaded. */
+  /** Starts a command and interrupts it like Ctrl+C once it has made some progress. */
   async function interrupt(args: readonly string[], isTime: () => Promise<boolean> | boolean, environment: object) {
     const child = Bun.spawn([process.execPath, main, ...args], {
       env: { PATH: "", PDS_CONFIG: "/dev/null", ...store, ...environment },
@@ -80,7 +80,7 @@ describe.each([...engines])("on %s, the history counts", async (engine) => {
   test.each([
     ["products", goodProducts, 2],
     ["personalization", small, 12],
-  ])("what an import of %s made served", async (what, source, counts) => {
+  ])("everything that an import of %s loaded", async (what, source, counts) => {
     expect((await pds(["import", what, source], store)).code).toBe(0);
     expect(await newestCounts("succeeded")).toBe(counts);
   });
@@ -88,7 +88,7 @@ describe.each([...engines])("on %s, the history counts", async (engine) => {
   test.each([
     ["products", brokenProducts, 250],
     ["personalization", broken, 12],
-  ])("nothing of an import of %s that is refused", async (what, source, accepted) => {
+  ])("nothing for an import of %s that fails", async (what, source, accepted) => {
     for (const options of [["--dry-run"], []]) {
       const { code, stdout } = await pds(["import", what, source, "--json", ...options], store);
       expect(code).toBe(1);
@@ -97,7 +97,7 @@ describe.each([...engines])("on %s, the history counts", async (engine) => {
     expect(await newestCounts("failed")).toBe(0);
   });
 
-  test("nothing of an import that is interrupted, although much of it was read", async () => {
+  test("nothing for an interrupted import, although it read many rows", async () => {
     const { code, report } = await interrupt(["import", "personalization", large, "--json"], isLoading, {});
     expect(code).toBe(1);
     expect(report.accepted).toBeWithin(10_000, rows);
@@ -105,18 +105,18 @@ describe.each([...engines])("on %s, the history counts", async (engine) => {
     expect(await newestCounts("failed")).toBe(0);
   });
 
-  test("nothing of an import that is ended at its time limit", async () => {
+  test("nothing for an import that exceeds its time limit", async () => {
     const { code } = await pds(["run", "personalization-import"], { ...store, PDS_CONFIG: limited });
     expect(code).toBe(1);
     expect(await newestCounts("failed")).toBe(0);
     const [{ reason, report } = {}] = await sql<{ reason: string; report: string }[]>`
       SELECT reason, report FROM run ORDER BY id DESC LIMIT 1`;
-    expect(reason).toBe("it took longer than its limit of 1 s");
+    expect(reason).toBe("it exceeded its time limit of 1 s");
     // It had read something by then, so that there was something to count.
     expect(JSON.parse(report ?? "").accepted).toBeGreaterThan(0);
   });
 
-  test("the products that a synchronization wrote before it was interrupted", async () => {
+  test("the products that a sync wrote before it was interrupted", async () => {
     await sql`DELETE FROM product`;
     const platform = startPlatform({ products: 250 });
     const environment = { ...environmentOf(platform), PDS_CONFIG: syncing };

@@ -30,7 +30,7 @@ interface World {
   readonly environment: Environment & { readonly DATABASE_URL: string };
 }
 
-/** A store that holds a small feed for the brand "acme", and a folder for what is temporary. */
+/** Creates a store with a small feed for the brand "acme", and a temporary folder. */
 async function createWorld(url?: string): Promise<World> {
   const folder = join(worlds, `${created++}`);
   const temporary = join(folder, "tmp");
@@ -88,7 +88,7 @@ interface Ended {
 const lastRun = async (world: World) =>
   (await look<Ended>(world, "SELECT outcome, reason, log FROM run ORDER BY id DESC LIMIT 1"))[0];
 
-/** The generations that rows or a record of them are left of. */
+/** Lists the generations that still have rows or a record. */
 const generations = async (world: World) =>
   (
     await look<{ id: number }>(
@@ -101,7 +101,7 @@ const generations = async (world: World) =>
 
 const litter = async ({ temporary }: World) => await readdir(temporary);
 
-/** Of a run that a full disk made fail a person sees one sentence, and nothing of the program. */
+/** Expects one sentence on standard error, without a stack or source code. */
 function expectOneSentence({ code, stderr }: Finished, ...parts: RegExp[]): void {
   expect(stderr.trimEnd().split("\n")).toHaveLength(1);
   for (const part of parts) expect(stderr).toMatch(part);
@@ -115,7 +115,7 @@ describe("with a full temporary folder", () => {
   test.each([
     ["an https feed", "web"],
     ["a feed in a bucket", "bucket"],
-  ])("an import of %s fails in one sentence and leaves nothing behind", async (_, kind) => {
+  ])("an import of %s fails in one sentence and leaves no files", async (_, kind) => {
     const world = await createWorld();
     using store = await startStore();
     for (const [name, content] of Object.entries(largeFiles)) store.objects.set(`feeds/${name}`, { content });
@@ -136,7 +136,7 @@ describe("with a full temporary folder", () => {
     expect(await lastRun(world)).toMatchObject({ outcome: "failed", reason: expect.stringMatching(isFull) });
   });
 
-  test("a configured job records the sentence, without source or stack in its log", async () => {
+  test("a configured job records one sentence, without source code or a stack in its log", async () => {
     const world = await createWorld();
     const [PDS_CONFIG = ""] = await writeFiles(world.folder, {
       "pds.toml": `[jobs.personalization-import]\nsource = "${serveFeed(largeFiles)}"\nsettle_seconds = 0\n`,
@@ -149,7 +149,7 @@ describe("with a full temporary folder", () => {
     expect(await litter(world)).toEqual([]);
   });
 
-  test("catalog-reconcile fails in one sentence, does not download again, and leaves nothing behind", async () => {
+  test("catalog-reconcile fails in one sentence, does not retry the download, and leaves no files", async () => {
     const world = await createWorld();
     const platform = startPlatform({ products: 400 });
     const [PDS_CONFIG = ""] = await writeFiles(world.folder, { "pds.toml": "[jobs.catalog-reconcile]\n" });
@@ -162,16 +162,16 @@ describe("with a full temporary folder", () => {
     expect(await pds(["run", "catalog-reconcile"], environment)).toMatchObject({ code: 0 });
   });
 
-  test("a temporary folder that isn't there is named", async () => {
+  test("the message names a temporary folder that does not exist", async () => {
     const world = await createWorld();
     const environment = { ...world.environment, TMPDIR: join(world.folder, "nowhere") };
     const finished = await pds(["import", "personalization", serveFeed(largeFiles)], environment);
-    expectOneSentence(finished, /\/nowhere: cannot make a temporary folder there \(ENOENT\): set TMPDIR/);
+    expectOneSentence(finished, /\/nowhere: cannot create a temporary folder \(ENOENT\); set TMPDIR/);
   });
 });
 
-describe("the litter of killed runs", () => {
-  test("is removed by the next run of any kind, and nobody else's folder is", async () => {
+describe("the temporary files of killed runs", () => {
+  test("are removed by the next run of any kind, which leaves other folders alone", async () => {
     const world = await createWorld();
     const platform = startPlatform({ products: 10 });
     const [PDS_CONFIG = ""] = await writeFiles(world.folder, { "pds.toml": "[jobs.catalog-reconcile]\n" });
@@ -181,7 +181,7 @@ describe("the litter of killed runs", () => {
       ...environmentOf(platform),
       PDS_CONFIG,
     });
-    await until("it downloads", async () => (await litter(world)).length > 0);
+    await until("the download has started", async () => (await litter(world)).length > 0);
     const [left = ""] = await litter(world);
     const [, kind, pid = "", machine = ""] = left.match(/^pds-(\w+)-(\d+)-(\w+)-\w{6}$/) ?? [];
     expect(kind).toBe("bulk");
@@ -205,7 +205,7 @@ describe("with a full store disk", () => {
   const cannotGrow =
     /DATABASE_URL: \S+ cannot grow: its disk is full, or a limit is reached \(.+\); free some space there/;
 
-  test("an import fails in one sentence, its rows are gone, and what is served stays", async () => {
+  test("an import fails in one sentence, removes its rows, and leaves the served data alone", async () => {
     const world = await createWorld();
     const before = await generations(world);
     const large = await writeFeed(world.folder, "large", largeFiles);
@@ -284,15 +284,15 @@ describe("with a full store disk", () => {
     120_000,
   );
 
-  test("a store that can't even be opened is named in one sentence", async () => {
+  test("one sentence names a store that cannot be opened", async () => {
     const world = await createWorld();
     const environment = { ...world.environment, DATABASE_URL: `sqlite:${join(world.folder, "new.sqlite")}` };
     expectOneSentence(await pdsWithLimit(20, ["history"], environment), /new\.sqlite cannot grow/);
   });
 });
 
-describe.each(engines)("on %s, what a killed import left behind", (engine) => {
-  test("is removed by the next import of any brand, unless it is still under way", async () => {
+describe.each(engines)("on %s, the rows of a killed import", (engine) => {
+  test("are removed by the next import of any brand, unless the import is still running", async () => {
     const world = await createWorld(await createStore(engine));
     const before = await generations(world);
     const large = await writeFeed(world.folder, "large", largeFiles);

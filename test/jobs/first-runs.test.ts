@@ -65,12 +65,12 @@ function openRuns(url: string) {
 }
 
 describe.each([...engines])("on %s, first runs", (engine) => {
-  test("that hang hold back neither other jobs nor schedules, and the service is ready in ten seconds", async () => {
+  test("that hang delay no other job or schedule, and the service listens within ten seconds", async () => {
     const store = { DATABASE_URL: await createStore(engine), BRAND: "acme" };
     expect((await pds(["run", "catalog-import"], { ...store, PDS_CONFIG: established })).code).toBe(0);
     const environment = { ...store, PDS_CONFIG: hanging };
     const begunAt = performance.now();
-    const services = await Promise.all(["tell", "fail"].map((STALE_DATA) => serve({ ...environment, STALE_DATA })));
+    const services = await Promise.all(["warn", "fail"].map((STALE_DATA) => serve({ ...environment, STALE_DATA })));
     const tookMs = performance.now() - begunAt;
     const runs = openRuns(store.DATABASE_URL);
     try {
@@ -86,7 +86,7 @@ describe.each([...engines])("on %s, first runs", (engine) => {
         expect(of(job).filter(({ scheduled }) => scheduled !== null).length).toBeGreaterThan(1);
       }
 
-      const data = "the first run has not ended: personalization-import for hangs";
+      const data = "the first run has not finished: personalization-import for hangs";
       const [telling, failing] = await Promise.all(
         services.map(async (service) => {
           const response = await service.get("/readyz");
@@ -100,7 +100,7 @@ describe.each([...engines])("on %s, first runs", (engine) => {
         checks: { service: "ok", database: "ok", data, jobs: expect.any(String) },
       });
       expect(failing).toMatchObject({ code: 503, status: "not ready", checks: { data } });
-      expect(services[0]?.log()).toContain(`listening before the first data is complete: ${data}`);
+      expect(services[0]?.log()).toContain(`listening before all data is available: ${data}`);
       expect(await (await services[0]?.get("/api/v1/products/pz/MUG"))?.text()).toContain("SCRIPT");
     } finally {
       await Promise.all(services.map((service) => service.stop()));
@@ -108,7 +108,7 @@ describe.each([...engines])("on %s, first runs", (engine) => {
     expect((await runs()).find(({ brand }) => brand === "hangs")).toMatchObject({ outcome: "failed" });
   }, 60_000);
 
-  test("of several jobs all succeed side by side, each once", async () => {
+  test("of several jobs run side by side and succeed once each", async () => {
     const store = { DATABASE_URL: await createStore(engine), BRAND: "acme" };
     await using service = await serve({ ...store, PDS_CONFIG: many });
     const runs = openRuns(store.DATABASE_URL);
@@ -131,7 +131,7 @@ describe.each([...engines])("on %s, first runs", (engine) => {
   }, 60_000);
 });
 
-test("the first synchronization leaves to the first comparison what that reads in bulk", async () => {
+test("the first sync waits for the first reconcile, which reads in bulk", async () => {
   const platform = startPlatform({ products: 60, bulk: { createdMs: 200, runningMs: 500 } });
   const store = { DATABASE_URL: await createStore("sqlite"), BRAND: "acme" };
   await using service = await serve({ ...store, ...environmentOf(platform), PDS_CONFIG: platformJobs });

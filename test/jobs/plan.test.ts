@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import type { PlanOptions } from "../../src/config/index.ts";
-import { type Due, dueAfter, isStale, type Plan, type ScheduledPlan, toPlan } from "../../src/jobs/plan.ts";
+import type { PlanOptions } from "../../src/config/jobs.ts";
+import { type DueRun, isStale, nextRun, type Plan, type ScheduledPlan, toPlan } from "../../src/jobs/plan.ts";
 import type { Run } from "../../src/model/job.ts";
 
 /** An instant of 1 June 2026, a Monday, in UTC: `10:00`, or `10:00:00.001`. */
@@ -45,53 +45,54 @@ function run(scheduledAt: string, finishedAt?: string, outcome: Ended = "succeed
   };
 }
 
-const first = (time: string): Due => ({ at: at(time), scheduledAt: at(time), attempt: 1 });
-const readable = ({ at, scheduledAt, attempt }: Due) => `attempt ${attempt} of ${toText(scheduledAt)} at ${toText(at)}`;
+const first = (time: string): DueRun => ({ at: at(time), scheduledAt: at(time), attempt: 1 });
+const readable = ({ at, scheduledAt, attempt }: DueRun) =>
+  `attempt ${attempt} of ${toText(scheduledAt)} at ${toText(at)}`;
 
-function expectDue(due: Due, expected: Due) {
+function expectDue(due: DueRun, expected: DueRun) {
   expect(readable(due)).toBe(readable(expected));
 }
 
 const eachMissed = ["once", "skip", "all"] as const;
 
-describe("what is due next", () => {
+describe("the next run", () => {
   describe.each(eachMissed)("when missed times run %s", (missed) => {
     const plan = hourly({ missed });
 
-    test("is the next time while there is no run yet", () => {
-      expectDue(dueAfter(plan, undefined, at("09:30"), at("09:30")), first("10:00"));
-      expectDue(dueAfter(plan, undefined, at("09:30"), at("09:59:59.999")), first("10:00"));
+    test("is at the next time before the first run", () => {
+      expectDue(nextRun(plan, undefined, at("09:30"), at("09:30")), first("10:00"));
+      expectDue(nextRun(plan, undefined, at("09:30"), at("09:59:59.999")), first("10:00"));
     });
 
-    test("stays so when it has come, until there is a run for it", () => {
-      expectDue(dueAfter(plan, undefined, at("09:30"), at("10:00")), first("10:00"));
-      expectDue(dueAfter(plan, undefined, at("09:30"), at("10:00:05")), first("10:00"));
-      expectDue(dueAfter(plan, run("09:00", "09:01"), at("08:30"), at("10:00:05")), first("10:00"));
+    test("stays due until there is a run for its time", () => {
+      expectDue(nextRun(plan, undefined, at("09:30"), at("10:00")), first("10:00"));
+      expectDue(nextRun(plan, undefined, at("09:30"), at("10:00:05")), first("10:00"));
+      expectDue(nextRun(plan, run("09:00", "09:01"), at("08:30"), at("10:00:05")), first("10:00"));
     });
 
-    test("is not a time of the very instant at which one begins to look, nor one before", () => {
-      expectDue(dueAfter(plan, undefined, at("10:00"), at("10:00")), first("11:00"));
-      expectDue(dueAfter(plan, undefined, at("10:00:00.001"), at("10:30")), first("11:00"));
+    test("is after the instant at which scheduling started", () => {
+      expectDue(nextRun(plan, undefined, at("10:00"), at("10:00")), first("11:00"));
+      expectDue(nextRun(plan, undefined, at("10:00:00.001"), at("10:30")), first("11:00"));
     });
 
-    test("is the time after that of a run that ended early", () => {
-      expectDue(dueAfter(plan, run("10:00", "10:00:01"), at("09:30"), at("10:00:01")), first("11:00"));
-      expectDue(dueAfter(plan, run("10:00", "10:59:59.999"), at("09:30"), at("10:59:59.999")), first("11:00"));
+    test("follows the time of a run that finished early", () => {
+      expectDue(nextRun(plan, run("10:00", "10:00:01"), at("09:30"), at("10:00:01")), first("11:00"));
+      expectDue(nextRun(plan, run("10:00", "10:59:59.999"), at("09:30"), at("10:59:59.999")), first("11:00"));
     });
 
-    test("is the time after that of a run that is under way", () => {
-      expectDue(dueAfter(plan, run("10:00"), at("09:30"), at("10:30")), first("11:00"));
+    test("follows the time of a run in progress", () => {
+      expectDue(nextRun(plan, run("10:00"), at("09:30"), at("10:30")), first("11:00"));
     });
 
-    test("counts from the time of the run, not from when it began", () => {
+    test("counts from the scheduled time of the last run, not from its start", () => {
       const late = { ...run("10:00", "10:40"), startedAt: toText(at("10:35")) };
-      expectDue(dueAfter(plan, late, at("09:30"), at("10:41")), first("11:00"));
+      expectDue(nextRun(plan, late, at("09:30"), at("10:41")), first("11:00"));
     });
 
     // The machine that stored the last run may have been ahead.
-    test("is the time after the last run also when the clock says that it lies ahead", () => {
-      expectDue(dueAfter(plan, run("10:00", "10:01"), at("09:30"), at("09:45")), first("11:00"));
-      expectDue(dueAfter(plan, run("10:00"), at("09:30"), at("09:45")), first("11:00"));
+    test("follows the last run even if the clock was set back", () => {
+      expectDue(nextRun(plan, run("10:00", "10:01"), at("09:30"), at("09:45")), first("11:00"));
+      expectDue(nextRun(plan, run("10:00"), at("09:30"), at("09:45")), first("11:00"));
     });
   });
 
@@ -172,7 +173,7 @@ describe("what is due next", () => {
   test.each(cases.map((each) => [...each] as [...typeof each]))(
     "run %s: %s",
     (missed, _about, last, since, now, due) => {
-      expectDue(dueAfter(hourly({ missed }), last, at(since), at(now)), first(due));
+      expectDue(nextRun(hourly({ missed }), last, at(since), at(now)), first(due));
     },
   );
 
@@ -186,21 +187,21 @@ describe("what is due next", () => {
       scheduledAt: "2026-01-01T00:00:00.000Z",
       finishedAt: "2026-01-01T00:01:00.000Z",
     };
-    expect(toText(dueAfter(hourly({ missed }), last, at("15:30"), at("15:30")).scheduledAt)).toBe(due);
+    expect(toText(nextRun(hourly({ missed }), last, at("15:30"), at("15:30")).scheduledAt)).toBe(due);
   });
 
-  test("is once the latest of the times since one began to look, when there is no run yet", () => {
+  test("is the latest missed time before the first run when missed times run once", () => {
     // As when the store could not be reached in between.
-    expectDue(dueAfter(hourly({ missed: "once" }), undefined, at("09:30"), at("12:10")), first("12:00"));
-    expectDue(dueAfter(hourly({ missed: "all" }), undefined, at("09:30"), at("12:10")), first("10:00"));
+    expectDue(nextRun(hourly({ missed: "once" }), undefined, at("09:30"), at("12:10")), first("12:00"));
+    expectDue(nextRun(hourly({ missed: "all" }), undefined, at("09:30"), at("12:10")), first("10:00"));
   });
 
-  test("follows the zone of the plan", () => {
+  test("follows the time zone of the plan", () => {
     const plan = hourly({ schedule: "30 2 * * *", time_zone: "America/New_York" });
     const last = { ...run("00:00"), scheduledAt: "2026-03-07T07:30:00.000Z", finishedAt: "2026-03-07T07:31:00.000Z" };
     const now = Date.parse("2026-03-07T12:00:00Z");
     // 02:30 does not come on that night.
-    expect(toText(dueAfter(plan, last, now, now).at)).toBe("2026-03-08T07:00:00.000Z");
+    expect(toText(nextRun(plan, last, now, now).at)).toBe("2026-03-08T07:00:00.000Z");
   });
 
   /** A replica that was down until `now`: the times that it runs, each of which takes so long, until it has to wait. */
@@ -210,7 +211,7 @@ describe("what is due next", () => {
     const since = now;
     let last = run("03:00", "03:01");
     for (let time = now; ; time += takesMs) {
-      const due = dueAfter(plan, last, since, time);
+      const due = nextRun(plan, last, since, time);
       if (due.at > time) return [...times, `waits for ${toText(due.at).slice(11, 16)}`];
       times.push(toText(due.scheduledAt).slice(11, 16));
       const finishedAt = toText(time + takesMs);
@@ -232,7 +233,7 @@ describe("what is due next", () => {
 
 describe("a retry", () => {
   const plan = hourly({ retries: 2, retry_seconds: 300 });
-  const again = (time: string, attempt: number, scheduledAt = "10:00"): Due => ({
+  const again = (time: string, attempt: number, scheduledAt = "10:00"): DueRun => ({
     at: at(time),
     scheduledAt: at(scheduledAt),
     attempt,
@@ -281,7 +282,7 @@ describe("a retry", () => {
       first("11:00"),
     ],
   ] as const)("%s", (_about, given, last, now, due) => {
-    expectDue(dueAfter(given, last, at("09:30"), at(now)), due);
+    expectDue(nextRun(given, last, at("09:30"), at(now)), due);
   });
 
   test.each([
@@ -289,14 +290,14 @@ describe("a retry", () => {
     ["all", "11:00"],
   ] as const)("gives way to times that were missed, which run %s", (missed, due) => {
     const given = hourly({ retries: 2, retry_seconds: 300, missed });
-    expectDue(dueAfter(given, run("10:00", "10:01", "failed"), at("12:10"), at("12:10")), first(due));
+    expectDue(nextRun(given, run("10:00", "10:01", "failed"), at("12:10"), at("12:10")), first(due));
   });
 
-  test.each(eachMissed)("leaves the next time where it is, with missed times that run %s", (missed) => {
+  test.each(eachMissed)("does not move the next scheduled time, with missed times that run %s", (missed) => {
     const given = hourly({ retries: 2, retry_seconds: 300, missed });
-    expectDue(dueAfter(given, run("10:00", "10:01", "failed"), at("09:30"), at("10:02")), again("10:06", 2));
-    expectDue(dueAfter(given, run("10:00", "10:07", "succeeded", 2), at("09:30"), at("10:08")), first("11:00"));
-    expectDue(dueAfter(given, run("11:00", "11:01", "failed"), at("09:30"), at("11:02")), again("11:06", 2, "11:00"));
+    expectDue(nextRun(given, run("10:00", "10:01", "failed"), at("09:30"), at("10:02")), again("10:06", 2));
+    expectDue(nextRun(given, run("10:00", "10:07", "succeeded", 2), at("09:30"), at("10:08")), first("11:00"));
+    expectDue(nextRun(given, run("11:00", "11:01", "failed"), at("09:30"), at("11:02")), again("11:06", 2, "11:00"));
   });
 
   test.each([
@@ -305,11 +306,11 @@ describe("a retry", () => {
     ["all", "11:00"],
   ] as const)("that ended late is followed like a run that did, with missed times that run %s", (missed, due) => {
     const given = hourly({ retries: 2, retry_seconds: 300, missed });
-    expectDue(dueAfter(given, run("10:00", "12:20", "succeeded", 2), at("09:30"), at("12:20")), first(due));
+    expectDue(nextRun(given, run("10:00", "12:20", "succeeded", 2), at("09:30"), at("12:20")), first(due));
   });
 });
 
-describe("replicas that began at different times", () => {
+describe("replicas that started at different times", () => {
   const lastRun = fc
     .record({
       scheduled: fc.integer({ min: 0, max: 23 }),
@@ -339,34 +340,31 @@ describe("replicas that began at different times", () => {
     Math.max(Date.parse(last.finishedAt ?? last.scheduledAt ?? ""), ...instants) + laterMs;
   const later = fc.integer({ min: 0, max: 10 * hourMs });
 
-  test.each(["once", "all"] as const)(
-    "name the same once there is a last run, with missed times that run %s",
-    (missed) => {
-      fc.assert(
-        fc.property(given, lastRun, instant, instant, later, (options, last, one, other, laterMs) => {
-          const plan = hourly({ ...options, missed });
-          const now = afterAll(last, laterMs, one, other);
-          expectDue(dueAfter(plan, last, one, now), dueAfter(plan, last, other, now));
-        }),
-      );
-    },
-  );
+  test.each(["once", "all"] as const)("agree once there is a last run, with missed times that run %s", (missed) => {
+    fc.assert(
+      fc.property(given, lastRun, instant, instant, later, (options, last, one, other, laterMs) => {
+        const plan = hourly({ ...options, missed });
+        const now = afterAll(last, laterMs, one, other);
+        expectDue(nextRun(plan, last, one, now), nextRun(plan, last, other, now));
+      }),
+    );
+  });
 
-  test("name the same when they all began before the last run ended, with missed times that are left out", () => {
+  test("agree if all started before the last run finished, with missed times that are skipped", () => {
     fc.assert(
       fc.property(given, lastRun, later, later, later, (options, last, oneMs, otherMs, laterMs) => {
         const plan = hourly({ ...options, missed: "skip" });
         const now = afterAll(last, laterMs);
         const ended = last.finishedAt === null ? now : Date.parse(last.finishedAt);
-        expectDue(dueAfter(plan, last, ended - oneMs, now), dueAfter(plan, last, ended - otherMs, now));
+        expectDue(nextRun(plan, last, ended - oneMs, now), nextRun(plan, last, ended - otherMs, now));
       }),
     );
   });
 
-  test.each(eachMissed)("never name what has been run, with missed times that run %s", (missed) => {
+  test.each(eachMissed)("never repeat a run, with missed times that run %s", (missed) => {
     fc.assert(
       fc.property(given, lastRun, instant, later, (options, last, since, laterMs) => {
-        const due = dueAfter(hourly({ ...options, missed }), last, since, afterAll(last, laterMs, since));
+        const due = nextRun(hourly({ ...options, missed }), last, since, afterAll(last, laterMs, since));
         const lastTime = Date.parse(last.scheduledAt ?? "");
         // A claim is for a time and an attempt.
         const isLater = due.scheduledAt > lastTime && due.attempt === 1 && due.at === due.scheduledAt;
@@ -389,11 +387,11 @@ describe("a last success", () => {
     expect(isStale(toPlan(options({ stale_seconds: 600 })), at("10:00"), undefined, at(now))).toBe(stale);
   });
 
-  test("may be as old as was given although its schedule has come often since", () => {
+  test("may be as old as the configured maximum age, however often the job was due since", () => {
     expect(isStale(hourly({ stale_seconds: 36_000 }), at("05:00"), undefined, at("14:59"))).toBe(false);
   });
 
-  test("is never stale without a schedule or an age", () => {
+  test("is never stale without a schedule or a maximum age", () => {
     expect(isStale(toPlan(options({})), 0, undefined, at("10:00"))).toBe(false);
   });
 
@@ -421,14 +419,14 @@ describe("a last success", () => {
     expect(isStale(plan, Date.parse("2026-05-29T06:10Z"), undefined, Date.parse(now))).toBe(stale);
   });
 
-  test("that ended at the very instant of a time counts for the time before", () => {
+  test("that finished exactly at a scheduled time counts for the time before", () => {
     expect(isStale(hourly(), at("11:00"), undefined, at("13:00"))).toBe(false);
     expect(isStale(hourly(), at("11:00"), undefined, at("13:00:00.001"))).toBe(true);
   });
 });
 
 describe("a plan", () => {
-  test("has milliseconds where the options have seconds", () => {
+  test("converts seconds to milliseconds", () => {
     const plan = toPlan(
       options({
         schedule: "@daily",
@@ -443,7 +441,7 @@ describe("a plan", () => {
     expect(plan.schedule).toMatchObject({ expression: "@daily", timeZone: "Europe/Berlin" });
   });
 
-  test("has no schedule, no age and no addresses unless they are given", () => {
+  test("has no schedule, maximum age, or URLs by default", () => {
     const { schedule, staleMs, ping }: Plan = toPlan(options({}));
     expect([schedule, staleMs, ping]).toEqual([undefined, undefined, {}]);
   });

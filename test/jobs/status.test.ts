@@ -160,7 +160,7 @@ describe.each([...engines])("on %s, pds jobs", async (engine) => {
     return [year, year + 1].map((one) => `${one}-${time}`).find((instant) => Date.parse(instant) > Date.now()) ?? "";
   };
 
-  test("tells what each does, when it runs next, and how long ago it succeeded", async () => {
+  test("lists each job with its source, next run, and last success", async () => {
     const source = feed;
     const retention = { job: "history-retention", source: "runs older than 90 days" };
     const never = { outcome: "never run", finished: "", success: "never", counts: "0", schedule: "", next: "" };
@@ -178,8 +178,8 @@ describe.each([...engines])("on %s, pds jobs", async (engine) => {
         counts: "12",
       },
       // That hour is over, and nobody has run it.
-      { ...row, brand: "late", schedule: "@hourly", next: expect.any(String), success: "2 hours ago (too long)" },
-      { ...row, brand: "old", schedule: "", next: "", finished, success: "2 days ago (too long)" },
+      { ...row, brand: "late", schedule: "@hourly", next: expect.any(String), success: "2 hours ago (stale)" },
+      { ...row, brand: "old", schedule: "", next: "", finished, success: "2 days ago (stale)" },
       { ...row, brand: "busy", schedule: "", next: "", outcome: "running", success: "never" },
       // The second attempt comes before the next leap year.
       {
@@ -188,7 +188,7 @@ describe.each([...engines])("on %s, pds jobs", async (engine) => {
         schedule: "0 0 29 2 *",
         next: retried.replace(/\.\d+/, ""),
         outcome: "failed",
-        success: "never (too long)",
+        success: "never (stale)",
       },
       { ...never, ...retention, brand: "acme" },
     ]);
@@ -197,7 +197,7 @@ describe.each([...engines])("on %s, pds jobs", async (engine) => {
     expect(Date.now() - nextOf("late")).toBeWithin(0, hour * 1000 + 5000);
   });
 
-  test("tells with --json the same, exactly", async () => {
+  test("prints the same data with --json", async () => {
     const rows = (await jsonOf(["jobs"], environment)) as { brand: string; age: number | null }[];
     const [unrun, fresh, late, old, busy, luckless] = rows;
     expect(unrun).toMatchObject({ schedule: "0 12 1 1 *", next: yearly("01-01T06:30:00.000Z"), isStale: false });
@@ -219,7 +219,7 @@ describe.each([...engines])("on %s, pds jobs", async (engine) => {
   });
 });
 
-test("a job for several brands runs for the one that is named", async () => {
+test("a job for several brands runs for the given brand", async () => {
   await using store = await openStore("sqlite");
   const environment = {
     DATABASE_URL: store.url,
@@ -228,7 +228,7 @@ test("a job for several brands runs for the one that is named", async () => {
   for (const args of [[], ["--brand", "first"]]) {
     const { code, stdout, stderr } = await pds(["run", feedJob, ...args], environment);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-    expect(stderr).toMatch(/^pds: run: --brand: .*"First".*"Second & last".*\n$/);
+    expect(stderr).toMatch(/^pds: run: .*"First".*"Second & last"; choose one with --brand\n$/);
   }
   expect(await runsOf(store, feedJob)).toEqual([]);
 
@@ -253,7 +253,7 @@ describe.each([...engines])("on %s, pds run", async (engine) => {
   const environment = { DATABASE_URL: store.url, PDS_CONFIG };
   const runOf = async (brand: string) => (await runsOf(store, feedJob)).filter((run) => run.brand === brand);
 
-  test("--claimed refuses what is no run of the job for the brand that is under way", async () => {
+  test("--claimed rejects anything but a current run of the job and brand", async () => {
     await store.insert(
       success(60, { brand: "ended" }),
       underWay(60, { brand: "elsewhere", job: "catalog-import" }),
@@ -271,13 +271,13 @@ describe.each([...engines])("on %s, pds run", async (engine) => {
     ].map(async ([brand, id]) => {
       const { code, stdout, stderr } = await pds(["run", feedJob, "--brand", brand, `--claimed=${id}`], environment);
       expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-      expect(stderr).toBe(`pds: run: no run ${id} of ${feedJob} for ${brand} is under way\n`);
+      expect(stderr).toBe(`pds: run: ${id} is not a current run of ${feedJob} for ${brand}\n`);
     });
     await Promise.all(refusals);
     expect([...(await store.sql`SELECT * FROM run ORDER BY id`)]).toEqual(before);
   });
 
-  /** Begins to run the job by hand while it is under way. @returns once that waits for a sign of life */
+  /** Runs the job manually while another run is in progress. @returns once it waits for a heartbeat */
   async function begin(brand: string) {
     const child = Bun.spawn([process.execPath, main, "run", feedJob, "--brand", brand], {
       env: { PATH: process.env.PATH, ...environment },
@@ -287,14 +287,14 @@ describe.each([...engines])("on %s, pds run", async (engine) => {
     const heard = (async () => {
       for await (const chunk of child.stderr.pipeThrough(new TextDecoderStream())) said += chunk;
     })();
-    await until("it waits", () => said.includes("waiting for its sign of life"));
+    await until("it waits", () => said.includes("for its heartbeat"));
     return async () => {
       await Promise.all([child.exited, heard]);
       return { code: child.exitCode, stdout: await child.stdout.text(), stderr: said };
     };
   }
 
-  test("waits for a sign of life of the run that is under way, and leaves that alone", async () => {
+  test("waits for the heartbeat of the current run and does not disturb it", async () => {
     await store.insert(underWay(60, { brand: "alive" }));
     const ended = await begin("alive");
     const [run] = await runOf("alive");
@@ -302,11 +302,11 @@ describe.each([...engines])("on %s, pds run", async (engine) => {
     await store.sql`UPDATE run SET lease_until = ${lease_until} WHERE brand = 'alive'`;
     const { code, stdout, stderr } = await ended();
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toContain(`pds: ${feedJob} is running for alive already, since ${run?.started_at}: try again when`);
+    expect(stderr).toContain(`pds: ${feedJob} is already running for alive since ${run?.started_at}; try again when`);
     expect(await runOf("alive")).toEqual([{ ...run, lease_until }] as Record<string, unknown>[]);
   });
 
-  test("goes on when there is none until the lease is over, and the other run is abandoned", async () => {
+  test("runs after the lease of the other run expires, which is then abandoned", async () => {
     await store.insert(underWay(60, { brand: "silent" }));
     const ended = await begin("silent");
     const [run] = await runOf("silent");
@@ -314,12 +314,12 @@ describe.each([...engines])("on %s, pds run", async (engine) => {
     await store.sql`UPDATE run SET lease_until = ${ago(0.001)} WHERE brand = 'silent'`;
     expect(await ended()).toMatchObject({ code: 0, stdout: expect.stringMatching(/: 12 imported for silent\n$/) });
     expect(await runOf("silent")).toMatchObject([
-      { id: run?.id, outcome: "abandoned", counts: 1, reason: expect.stringContaining("did not renew its lease") },
+      { id: run?.id, outcome: "abandoned", counts: 1, reason: expect.stringContaining("no heartbeat") },
       { outcome: "succeeded", counts: 12, reason: null },
     ]);
   });
 
-  test("does not wait for a run whose lease is over already", async () => {
+  test("does not wait for a run whose lease has expired", async () => {
     await store.insert(underWay(60, { brand: "gone", lease_until: ago(1) }));
     expect(await pds(["run", feedJob, "--brand", "gone"], environment)).toMatchObject({
       code: 0,
@@ -340,7 +340,7 @@ describe.each([...engines])("on %s, pds history", async (engine) => {
     return { started_at, finished_at: new Date(end).toISOString(), ...row };
   };
   const scheduled_at = "2026-01-01T00:00:00.000Z";
-  const lost = "its process did not renew its lease in time";
+  const lost = "its process sent no heartbeat until its lease expired";
   await store.insert(
     run(1, 0.25, { job: "catalog-sync", counts: 0 }),
     run(2, 180, { brand: "A & b", counts: 12, scheduled_at }),
@@ -356,7 +356,7 @@ describe.each([...engines])("on %s, pds history", async (engine) => {
     underWay(60, { brand: "busy" }),
   );
 
-  test("tells how each run ended, how long it took, and why it did not succeed", async () => {
+  test("lists each run with its outcome, duration, and reason", async () => {
     const row = { job: feedJob, brand: "acme", outcome: "succeeded", reason: "" };
     const rows = [
       { ...row, created_at: "2026-01-01T00:01:00Z", job: "catalog-sync", duration: "0.3 s", counts: "0" },
@@ -382,7 +382,7 @@ describe.each([...engines])("on %s, pds history", async (engine) => {
     expect(await tableOf(["history"], environment)).toEqual(rows.toReversed());
   });
 
-  test("tells with --json all that is known of them, beside what the operation answers", async () => {
+  test("prints all details with --json, in addition to the operation's fields", async () => {
     const row = { job: feedJob, brand: "acme", outcome: "succeeded", attempt: 1, reason: null, log: null };
     const histories = [
       { ...row, created_at: "2026-01-01T00:01:00Z", job: "catalog-sync", seconds: 0.25, counts: 0, scheduled_at: null },
@@ -464,7 +464,7 @@ describe.each([...engines])("on %s, /metrics", async (engine) => {
       }),
     );
 
-  test("gives each gauge of each job and brand, and leaves out what is not known", async () => {
+  test("has each gauge for each job and brand, and omits unknown values", async () => {
     await using service = await serve(environment);
     const samples = await read(service);
     const oddly = gaugesOf(samples, `job="${feedJob}",brand="A \\"b\\" \\\\ c\\\\n é{}=,"`);
@@ -509,7 +509,7 @@ describe.each([...engines])("on %s, /metrics", async (engine) => {
     expect((await service.get("/metrics")).status).toBe(404);
   });
 
-  test("asks for the admin token when there is one", async () => {
+  test("requires the admin token if one is configured", async () => {
     const ADMIN_TOKEN = "correct-horse-battery";
     await using service = await serve({ ...environment, ADMIN_TOKEN });
     for (const headers of [{}, { authorization: `Bearer ${ADMIN_TOKEN}x` }] as Record<string, string>[]) {
@@ -531,11 +531,11 @@ describe.each([...engines])("on %s, /readyz", async (engine) => {
     feedTable("by hand"),
   );
   const environment = { DATABASE_URL: store.url, PDS_CONFIG, SCHEDULER: "off" };
-  const services = await Promise.all(["tell", "fail"].map((STALE_DATA) => serve({ ...environment, STALE_DATA })));
+  const services = await Promise.all(["warn", "fail"].map((STALE_DATA) => serve({ ...environment, STALE_DATA })));
   afterAll(() => Promise.all(services.map((service) => service.stop())));
   const [telling, failing] = services as [RunningService, RunningService];
 
-  /** What both listeners of a service say. */
+  /** Reads `/readyz` on both listeners, which must agree. */
   async function ask({ url, adminUrl }: RunningService) {
     const [one, other] = await Promise.all(
       [url, adminUrl].map(async (base) => {
@@ -550,7 +550,7 @@ describe.each([...engines])("on %s, /readyz", async (engine) => {
   const fine = { service: "ok", database: "ok", data: "ok" };
 
   /** Checks what both say of a history. @param complaint undefined when all is fresh */
-  async function expectTold(complaint: string | undefined, ...rows: readonly Row[]): Promise<void> {
+  async function expectReadiness(complaint: string | undefined, ...rows: readonly Row[]): Promise<void> {
     await store.sql`DELETE FROM run`;
     await store.insert(...rows);
     const [told, failed] = [await ask(telling), await ask(failing)];
@@ -565,44 +565,49 @@ describe.each([...engines])("on %s, /readyz", async (engine) => {
   }
   const by = (kind: string) => ({ brand: `by ${kind}` });
 
-  test("is ready before anything has run, and while nothing is too old", async () => {
-    await expectTold(undefined);
-    await expectTold(undefined, success(0.9 * hour, by("schedule")), success(3.9 * hour, by("limit")));
-    // Nobody has said how old this may be, nor that the other brand is to be there at all.
-    await expectTold(undefined, success(day, by("hand")), failure(60, by("hand")), failure(60, { brand: "other" }));
+  test("is ready before the first runs, and while no job is stale", async () => {
+    await expectReadiness(undefined);
+    await expectReadiness(undefined, success(0.9 * hour, by("schedule")), success(3.9 * hour, by("limit")));
+    // These jobs have no maximum age, and the other brand is not configured.
+    await expectReadiness(
+      undefined,
+      success(day, by("hand")),
+      failure(60, by("hand")),
+      failure(60, { brand: "other" }),
+    );
   });
 
-  test("is degraded, or with STALE_DATA=fail not ready, when a job was due twice since its last success", async () => {
+  test("is degraded, or not ready with STALE_DATA=fail, if a job was due twice since its last success", async () => {
     const complaint = `${feedJob} for by schedule last succeeded 10\\d{3} s ago`;
-    await expectTold(complaint, success(3 * hour - 600, by("schedule")));
-    await expectTold(complaint, success(3 * hour - 600, by("schedule")), failure(60, by("schedule")));
+    await expectReadiness(complaint, success(3 * hour - 600, by("schedule")));
+    await expectReadiness(complaint, success(3 * hour - 600, by("schedule")), failure(60, by("schedule")));
     await store.insert(success(0, by("schedule")));
     for (const service of services)
       expect(await ask(service)).toMatchObject({ code: 200, status: "ready", jobs: "ok" });
   });
 
-  test("lets a run end that began in time, and no other", async () => {
+  test("waits for a current run that started in time, and for no other", async () => {
     const old = success(10 * hour, by("schedule"));
-    await expectTold(undefined, old, underWay(9.5 * hour, by("schedule")));
-    await expectTold(
+    await expectReadiness(undefined, old, underWay(9.5 * hour, by("schedule")));
+    await expectReadiness(
       `${feedJob} for by schedule last succeeded 360\\d\\d s ago`,
       old,
       underWay(7 * hour, by("schedule")),
     );
   });
 
-  test("goes by the limit that is set instead, and names everyone who is beyond", async () => {
+  test("uses the configured maximum age instead, and names every stale job", async () => {
     const limit = `${feedJob} for by limit last succeeded 144\\d\\d s ago`;
-    await expectTold(limit, success(4 * hour + 5, by("limit")));
-    // A run under way is no excuse, nor one that failed.
-    await expectTold(
+    await expectReadiness(limit, success(4 * hour + 5, by("limit")));
+    // Neither a current run nor a failed one changes this.
+    await expectReadiness(
       limit,
       success(4 * hour + 5, by("limit")),
       failure(60, by("limit")),
       underWay(3 * hour, by("limit")),
     );
     const never = `${feedJob} for by schedule has never succeeded`;
-    await expectTold(`${never}; ${limit}`, success(4 * hour + 5, by("limit")), failure(60, by("schedule")));
+    await expectReadiness(`${never}; ${limit}`, success(4 * hour + 5, by("limit")), failure(60, by("schedule")));
   });
 });
 
@@ -622,14 +627,14 @@ describe.each([...engines])("on %s, SCHEDULER=off", async (engine) => {
   const startedAt = performance.now();
   afterAll(() => service.stop());
 
-  test("starts no job, neither the new ones nor those that are due", async () => {
+  test("starts neither new nor due jobs", async () => {
     await until("two times of the schedule have passed", () => performance.now() - startedAt > 2000);
     expect(await service.get("/readyz").then((response) => response.json())).toMatchObject({ checks: { data: "ok" } });
     expect((await service.get("/api/v1/products/1")).status).toBe(404);
     await service.stop();
     expect(await runsOf(store, "catalog-import")).toEqual([]);
     expect(await runsOf(store, feedJob)).toMatchObject([{ brand: "due", outcome: "succeeded" }]);
-    expect(service.log()).not.toContain("run begun");
+    expect(service.log()).not.toContain("run started");
     // By an outside scheduler they are run all the same.
     expect((await pds(["run", "catalog-import"], { ...environment, SCHEDULER: "off" })).code).toBe(0);
   });
@@ -641,7 +646,7 @@ describe.each([...engines])("on %s, history-retention", async (engine) => {
   const PDS_CONFIG = await writeSettings("[jobs.history-retention]\nkeep_days = 30");
   const environment = { DATABASE_URL: store.url, PDS_CONFIG, BRAND: "acme" };
 
-  test("removes what is older than it keeps, and counts that, but nothing that tells how a job does", async () => {
+  test("removes and counts old runs, except the latest runs of each job", async () => {
     const old = 30 * day + 60;
     const kept: Row[] = [
       // Of a job that is not run any more; of a brand whose every run failed; of one that has one run alone.
@@ -683,7 +688,7 @@ describe.each([...engines])("on %s, history-retention", async (engine) => {
     expect(removed).toBeWithin(4990, 5000);
 
     expect(await dataOf(["run", "history-retention"], environment)).toBe(
-      `history-retention: ${removed} runs removed\n`,
+      `history-retention: ${removed.toLocaleString("en-US")} runs removed\n`,
     );
     const left = await store.sql<{ id: number }[]>`SELECT id FROM run WHERE job <> 'history-retention' ORDER BY id`;
     expect(left.map(({ id }) => id)).toEqual([...expected].toSorted((a, b) => a - b));

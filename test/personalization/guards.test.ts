@@ -249,7 +249,7 @@ for (const engine of enginesInTurn) {
         const forced = await importFeed(feed, ["--force"], config, brand);
         expect(forced.code).toBe(0);
         expect(forced.report).toMatchObject({ outcome: "succeeded", overridden: expected });
-        expect(forced.stderr).toEndWith(expected.map((violation) => `forced, although ${violation}\n`).join(""));
+        expect(forced.stderr).toEndWith(expected.map((violation) => `overridden by --force: ${violation}\n`).join(""));
         expect(await stored()).not.toEqual(stateBefore);
       },
     );

@@ -90,7 +90,7 @@ for (const engine of engines) {
       const pzlines = linesOf(line("MUG", "BLOCK", "first"), line("CUP"), line("MUG", "BLOCK", "last"));
       const { code, stderr } = await importFiles({ ...feedFiles, "pzlines.csv": pzlines });
       expect(code).toBe(0);
-      expect(stderr).toMatch(/pzlines\.csv:4: key "MUG, BLOCK" again, first at line 2; the last one wins/);
+      expect(stderr).toMatch(/pzlines\.csv:4: duplicate key "MUG, BLOCK", first at line 2; the last one wins/);
       expect(JSON.parse(await getPersonalization("MUG")).pzlines).toMatchObject([{ style_sku_status: "last" }]);
       expect(await newestHistory()).toMatchObject({ counts: 2 + 5 + 4 });
     });

@@ -278,7 +278,7 @@ for (const engine of engines) {
       expect(report.personalization.statuses.style_sku_status).toMatchObject({ first: many, last: many });
       expect(report.notes).toHaveLength(21);
       expect(report.notes[0]).toMatch(
-        /pzlines\.csv:70003: key "SKU-0, BULK" again, first at line 3; the last one wins$/,
+        /pzlines\.csv:70003: duplicate key "SKU-0, BULK", first at line 3; the last one wins$/,
       );
       expect(report.notes.at(-1)).toBe(`${many - 20} more duplicates`);
       for (const index of [0, 1, 49_998, 49_999, 50_000, many - 1]) {
@@ -392,7 +392,7 @@ for (const engine of engines) {
       expect(stdout).toContain(`${at("pzlines.csv")}: 3 rows\n`);
       expect(stdout).toMatch(/^SKUs: 2 \(2 added, 0 changed, \d+ removed\)$/m);
       expect(stdout).toContain(`lines without their style: 1\n  ${at("pzlines.csv")}:2: "LOST"\n`);
-      expect(stdout).toContain(`display sequences that are no numbers: 1\n  ${at("pzlines.csv")}:2: "x"\n`);
+      expect(stdout).toContain(`display sequences that are not numbers: 1\n  ${at("pzlines.csv")}:2: "x"\n`);
       expect(stdout).toContain('style_sku_status: A 1, "" 1\n');
       expect(stdout).toEndWith("personalization-import: 4 imported for acme\n");
       expect(stderr).toBe(`${at("pzlines.csv")}:3: sku_id: is empty: ",STAMP,1,A"\n`);

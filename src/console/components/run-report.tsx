@@ -7,7 +7,7 @@ import type {
   Occurrences,
   PersonalizationReport,
   Rejection,
-} from "../../model/job.ts";
+} from "../../model/import-report.ts";
 import { Facts, Section } from "./elements.tsx";
 import { NumberCell, numeric, Table } from "./table.tsx";
 

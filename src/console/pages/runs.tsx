@@ -1,14 +1,8 @@
 /** @jsxImportSource hono/jsx */
 import { readNow } from "../../database/database.ts";
-import {
-  listRunKinds,
-  listRunsBefore,
-  type RunFilter,
-  type RunKind,
-  type Standing as RunStatusName,
-} from "../../database/run.ts";
+import { listRunKinds, listRunsBefore, type RunFilter, type RunKind } from "../../database/run.ts";
 import { truncate, utcTime } from "../../format.ts";
-import type { Run } from "../../model/job.ts";
+import { type Run, runStatuses } from "../../model/job.ts";
 import type { PageRequest } from "../../page.ts";
 import { EmptyState, RunStatus, runDuration, Time } from "../components/elements.tsx";
 import { Select } from "../components/select.tsx";
@@ -18,8 +12,6 @@ import { queryParameter, urlWithQuery } from "../urls.ts";
 
 const runsPerPage = 50;
 const reasonLength = 160;
-
-const statuses: readonly RunStatusName[] = ["succeeded", "failed", "abandoned", "running"];
 
 /** `GET /runs?job=&brand=&outcome=&before=`: runs, newest first, in pages. */
 export async function runsPage({ database }: ConsoleContext, request: PageRequest): Promise<PageContent> {
@@ -46,7 +38,7 @@ function filterOf(request: PageRequest): RunFilter {
   return {
     job: queryParameter(request, "job"),
     brand: queryParameter(request, "brand"),
-    standing: statuses.find((status) => status === queryParameter(request, "outcome")),
+    standing: runStatuses.find((status) => status === queryParameter(request, "outcome")),
     before: Number.isSafeInteger(before) && before > 0 ? Math.min(before, 2 ** 31 - 1) : undefined,
   };
 }
@@ -79,7 +71,12 @@ function FilterForm({ kinds, filter }: FilterFormProps) {
         )}
         selected={filter.brand}
       />
-      <Select name="outcome" label="Outcome" options={withAll("All outcomes", statuses)} selected={filter.standing} />
+      <Select
+        name="outcome"
+        label="Outcome"
+        options={withAll("All outcomes", runStatuses)}
+        selected={filter.standing}
+      />
       <button type="submit">Filter</button>
     </form>
   );

@@ -1,0 +1,38 @@
+import { readConfig } from "../config/index.ts";
+import { ServiceError } from "../errors.ts";
+import type { Role } from "../service/context.ts";
+import { onSignal, openLog, type Values } from "./common.ts";
+import { print } from "./output.ts";
+
+const maxWorkers = 256;
+
+/** Runs the service until a signal stops it. */
+export async function serve(values: Values): Promise<boolean> {
+  const role = parseRole(values);
+  const config = readConfig(process.env);
+  const [log, { startService }] = await Promise.all([openLog(config), import("../service/start.ts")]);
+  const { received, signal } = onSignal();
+  const service = await startService(config, log, signal, role);
+  if (service.adminUrl !== undefined) {
+    print(`Public   ${service.publicUrl}/api/v1`);
+    print(`Docs     ${service.publicUrl}/docs`);
+    if (service.exampleUrl !== undefined) print(`Example  ${service.exampleUrl}`);
+    print(`Admin    ${service.adminUrl}`);
+  }
+  const name = await received;
+  log.info({ signal: name }, "stopping");
+  // A person at the terminal does not want to wait for load balancers.
+  await service.stop(name === "SIGINT");
+  log.info("stopped");
+  return true;
+}
+
+function parseRole({ workers, worker }: Values): Role {
+  if (worker === true) return { kind: "worker" };
+  if (workers === undefined) return { kind: "standalone" };
+  const count = /^\d{1,3}$/.test(`${workers}`) ? Number(workers) : 0;
+  if (count < 1 || count > maxWorkers) {
+    throw new ServiceError("bad_request", `--workers: expected a number from 1 to ${maxWorkers}, not ${workers}`);
+  }
+  return { kind: "supervisor", workers: count };
+}

@@ -1,0 +1,235 @@
+import { parseCachePolicy } from "../model/cache-policy.ts";
+import {
+  anyText,
+  brand,
+  count,
+  databaseUrl,
+  domain,
+  header,
+  host,
+  httpUrl,
+  networks,
+  oneOf,
+  port,
+  seconds,
+  secondsBetween,
+  token,
+} from "./values.ts";
+
+/** A scalar setting. */
+export interface Setting<T> {
+  readonly default: string;
+  /** Throws an Error that says which values are valid. */
+  readonly parse: (text: string) => T;
+  /** The description in the documentation. */
+  readonly sentence: string;
+  /**
+   * What output leaves out: `secret` is the whole value, `credentials` is the user and password of
+   * a URL.
+   */
+  readonly hide?: "secret" | "credentials";
+}
+
+/** Infers the type of a setting's value. */
+const setting = <T>(definition: Setting<T>): Setting<T> => definition;
+
+const defaultCachePolicy = "max-age=60, s-maxage=300, stale-while-revalidate=600, stale-if-error=86400";
+
+const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+/**
+ * Every scalar setting, defined once: `adminHost` is `admin_host` in the file and `ADMIN_HOST` in
+ * the environment. `npm run document` writes this table into the README.
+ */
+export const settings = {
+  host: setting({ default: "127.0.0.1", parse: host, sentence: "Address that the public listener binds to." }),
+  port: setting({ default: "3000", parse: port, sentence: "Port of the public listener; 0 picks a free port." }),
+  adminHost: setting({
+    default: "127.0.0.1",
+    parse: host,
+    sentence: "Address that the admin listener binds to. Any address but loopback requires `ADMIN_TOKEN`.",
+  }),
+  adminPort: setting({ default: "3001", parse: port, sentence: "Port of the admin listener; 0 picks a free port." }),
+  adminToken: setting({
+    default: "",
+    parse: token,
+    sentence: "Token that the admin listener requires, as a bearer token or as the password of basic authentication.",
+    hide: "secret",
+  }),
+  databaseUrl: setting({
+    default: "sqlite:data/pds.sqlite",
+    parse: databaseUrl,
+    sentence: "The store: `sqlite:PATH` (embedded) or `postgres://…` (shared by several replicas).",
+    hide: "credentials",
+  }),
+  shopDomain: setting({
+    default: "localhost",
+    parse: domain,
+    sentence: "Domain of the shop; product responses return it as `shop`.",
+  }),
+  brand: setting({
+    default: "default",
+    parse: brand,
+    sentence: "Brand that jobs run for, and whose personalization takes precedence.",
+  }),
+  shopifyAccessToken: setting({
+    default: "",
+    parse: header,
+    sentence: "Access token of the shop's app (`shpat_…`).",
+    hide: "secret",
+  }),
+  shopifyClientId: setting({
+    default: "",
+    parse: anyText,
+    sentence: "Client ID of the shop's app, for the client credentials grant instead of an access token.",
+  }),
+  shopifyClientSecret: setting({
+    default: "",
+    parse: anyText,
+    sentence: "Client secret for the client ID.",
+    hide: "secret",
+  }),
+  shopifyApiUrl: setting({
+    default: "",
+    parse: httpUrl,
+    sentence: "URL of the platform's API, if it is not `https://SHOP_DOMAIN`; for example the stand-in's.",
+    hide: "credentials",
+  }),
+  feedAuthorization: setting({
+    default: "",
+    parse: header,
+    sentence: "`Authorization` header for a feed at an `https://` URL, such as `Bearer …`.",
+    hide: "secret",
+  }),
+  s3Endpoint: setting({
+    default: "",
+    parse: httpUrl,
+    sentence: "Endpoint of an S3-compatible store other than Amazon's, for a feed at an `s3://` URL.",
+    hide: "credentials",
+  }),
+  s3Region: setting({ default: "us-east-1", parse: anyText, sentence: "Region of the S3 store." }),
+  s3AccessKeyId: setting({
+    default: "",
+    parse: anyText,
+    sentence: "Access key ID for the S3 store.",
+    hide: "secret",
+  }),
+  s3SecretAccessKey: setting({
+    default: "",
+    parse: anyText,
+    sentence: "Secret access key for the S3 store.",
+    hide: "secret",
+  }),
+  productMaxAge: setting({
+    default: "86400",
+    parse: seconds,
+    sentence:
+      "Maximum age of a stored product in seconds. An older one is refreshed from the platform in the background while the old copy is served.",
+  }),
+  lookupsPerMinute: setting({
+    default: "60",
+    parse: count,
+    sentence: "Maximum number of products per minute that the service looks up at the platform to answer requests.",
+  }),
+  visible: setting({
+    default: "active",
+    parse: oneOf("active", "all"),
+    sentence:
+      "Products to serve. `active`: only published products that are active or unlisted; the others return 404. `all`: drafts, archived, and unpublished products too.",
+  }),
+  scheduler: setting({
+    default: "on",
+    parse: oneOf("on", "off"),
+    sentence:
+      "`off`: this process only serves. Other replicas run the jobs, or an external scheduler does with `pds run JOB`.",
+  }),
+  leaseSeconds: setting({
+    default: "30",
+    parse: secondsBetween(1, 3600),
+    sentence: "Seconds without a heartbeat after which a run is recorded as abandoned and the next run can start.",
+  }),
+  staleData: setting({
+    default: "warn",
+    parse: oneOf("warn", "fail"),
+    sentence:
+      "What `/readyz` reports when data is stale: a job has not succeeded for too long, or its first run has not finished. `warn`: 200 `degraded`. `fail`: 503, so that load balancers send no requests here.",
+  }),
+  memoryMegabytes: setting({
+    default: "128",
+    parse: count,
+    sentence: "Size of the response cache in megabytes; 0 disables it.",
+  }),
+  cachePersonalization: setting({
+    default: defaultCachePolicy,
+    parse: parseCachePolicy,
+    sentence:
+      "How long browsers (`max-age`) and shared caches (`s-maxage`) may keep a personalization response; or `no-store`.",
+  }),
+  cacheProducts: setting({
+    default: defaultCachePolicy,
+    parse: parseCachePolicy,
+    sentence: "How long caches may keep a product response.",
+  }),
+  cacheHistories: setting({
+    default: "max-age=5, s-maxage=5",
+    parse: parseCachePolicy,
+    sentence: "How long caches may keep a history response.",
+  }),
+  cacheNotFound: setting({
+    default: "max-age=10, s-maxage=10",
+    parse: parseCachePolicy,
+    sentence: "How long caches may keep a response for an unknown product or URL.",
+  }),
+  rateLimit: setting({
+    default: "0",
+    parse: count,
+    sentence: "Maximum number of requests per client and minute; further requests get 429. 0 disables the limit.",
+  }),
+  trustedProxies: setting({
+    default: "",
+    parse: networks,
+    sentence:
+      "IP addresses or networks of proxies, separated by commas. Only their `X-Forwarded-For` identifies the client.",
+  }),
+  reusePort: setting({
+    default: "off",
+    parse: oneOf("on", "off"),
+    sentence:
+      "`on`: another process may listen on the same ports, so that a new version can take over from an old one.",
+  }),
+  drainSeconds: setting({
+    default: "1",
+    parse: secondsBetween(0, 3600),
+    sentence:
+      "Seconds that the service keeps answering after `SIGTERM`. In this time `/readyz` fails and every response closes its connection.",
+  }),
+  idleSeconds: setting({
+    default: "75",
+    parse: secondsBetween(0, 255),
+    sentence: "Idle timeout of a connection in seconds; 0 disables it. Set it higher than that of a proxy in front.",
+  }),
+  serverTiming: setting({
+    default: "off",
+    parse: oneOf("on", "off"),
+    sentence: "`on`: every response reports its duration in `Server-Timing`.",
+  }),
+  logLevel: setting({
+    default: "info",
+    parse: oneOf(...logLevels),
+    sentence: `Minimum level of the lines in the log: ${logLevels.join(", ")}.`,
+  }),
+};
+
+export type SettingName = keyof typeof settings;
+
+/** The parsed value of every setting. */
+export type SettingValues = { readonly [Name in SettingName]: ReturnType<(typeof settings)[Name]["parse"]> };
+
+export const settingNames = Object.keys(settings) as SettingName[];
+
+/** Returns a setting's name in the file. */
+export const fileKey = (name: string) => name.replace(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`);
+
+/** Returns a setting's name in the environment. */
+export const environmentName = (name: string) => fileKey(name).toUpperCase();

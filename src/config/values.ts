@@ -1,0 +1,85 @@
+import { z } from "zod";
+
+/** Parsers for the text of a setting. Each throws an Error that says which values are valid. */
+
+export function expected(values: string): never {
+  throw new Error(`expected ${values}`);
+}
+
+export const anyText = (text: string) => text;
+
+export const host = (text: string) =>
+  /^[\w.:-]+$/.test(text) ? text : expected("a host name or an IP address to bind");
+
+export const port = (text: string) =>
+  /^\d{1,5}$/.test(text) && Number(text) <= 65535
+    ? Number(text)
+    : expected("a port from 0 to 65535 (0 picks a free port)");
+
+export const domain = (text: string) => (/^[a-z\d.-]+$/i.test(text) ? text : expected("a domain name"));
+
+export const brand = (text: string) =>
+  text.trim() !== "" && /^\P{Cc}{1,100}$/u.test(text) ? text : expected("a name of 1 to 100 characters");
+
+export const token = (text: string) =>
+  text === "" || /^[!-~]{16,}$/.test(text) ? text : expected("at least 16 visible ASCII characters, or an empty value");
+
+export const header = (text: string) =>
+  /^[ -~]*$/.test(text) ? text : expected("visible ASCII characters on one line");
+
+export const seconds = (text: string) =>
+  /^\d{1,9}$/.test(text) ? Number(text) : expected("a whole number of seconds");
+
+/** @param min the smallest valid number of seconds */
+export const secondsBetween = (min: number, max: number) => (text: string) => {
+  const value = seconds(text);
+  return value >= min && value <= max ? value : expected(`${min} to ${max} seconds`);
+};
+
+export const count = (text: string) =>
+  /^\d{1,6}$/.test(text) ? Number(text) : expected("a whole number up to 999999");
+
+export function oneOf<Word extends string>(...words: readonly Word[]): (text: string) => Word {
+  return (text) => words.find((word) => word === text) ?? expected(`one of ${words.join(", ")}`);
+}
+
+/** Characters that end a URL within a longer text. A password in a URL has them percent-encoded. */
+const urlTerminator = /[\s"<>`\\]/;
+
+export function databaseUrl(text: string): string {
+  if (/^sqlite:.+/.test(text)) return text;
+  if (/^postgres(ql)?:\/\//.test(text) && URL.canParse(text) && !urlTerminator.test(text)) return text;
+  return expected("sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/DATABASE");
+}
+
+export const httpUrl = (text: string) =>
+  text === "" || (/^https?:\/\//.test(text) && URL.canParse(text) && !urlTerminator.test(text))
+    ? text
+    : expected("an http:// or https:// URL");
+
+const network = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]);
+
+/** Addresses and networks, such as `10.0.0.0/8`. */
+export function networks(text: string): readonly string[] {
+  const parts = text
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => part !== "");
+  const areValid = parts.every((part) => network.safeParse(part).success);
+  return areValid ? parts : expected("IP addresses or networks such as 10.0.0.0/8, separated by commas");
+}
+
+export const isLoopback = (address: string) => /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/.test(address);
+
+/** Returns what is wrong with the source of a feed, or undefined if it is valid. */
+export function findSourceProblem(text: string): string | undefined {
+  if (!/^[a-z][a-z\d+.-]*:\/\//i.test(text)) return undefined;
+  if (!URL.canParse(text)) return "expected a folder, https://HOST/PATH/ or s3://BUCKET/PREFIX/";
+  const { protocol, hostname, username, password, search, hash } = new URL(text);
+  if (hostname === "") return "expected a folder, https://HOST/PATH/ or s3://BUCKET/PREFIX/";
+  if (username !== "" || password !== "" || search !== "" || hash !== "") {
+    return "expected a URL without user, password, query or fragment; set FEED_AUTHORIZATION for a secret";
+  }
+  if (protocol === "https:" || protocol === "s3:" || (protocol === "http:" && isLoopback(hostname))) return undefined;
+  return "expected https:// or s3:// (http:// is only valid for this machine)";
+}

@@ -1,0 +1,40 @@
+import type { Database } from "../database/database.ts";
+import { renewLease } from "../database/run.ts";
+
+/** The reason of a run whose lease expired while its process was running. */
+export const leaseExpired = "its lease expired, so another run may have started";
+
+/**
+ * Renews a run's lease until it is disposed of.
+ * @param onExpired called once, when the run counts as abandoned or the store may consider it so
+ */
+export function keepLease(database: Database, id: number, leaseSeconds: number, onExpired: () => void): Disposable {
+  const leaseMs = leaseSeconds * 1000;
+  let renewedAt = performance.now();
+  let isOver = false;
+  const expire = () => {
+    if (isOver) return;
+    clearInterval(heartbeat);
+    isOver = true;
+    onExpired();
+  };
+  const heartbeat = setInterval(async () => {
+    const startedAt = performance.now();
+    // Checked before the call, because a store that is cut off may never respond.
+    if (startedAt - renewedAt >= leaseMs) return expire();
+    try {
+      if (await renewLease(database, id, leaseSeconds)) renewedAt = startedAt;
+      else expire();
+    } catch (error) {
+      // While the store is locked for writing, perhaps by this run, no other process can take over
+      // the lease. A store that is unreachable may come back before the lease expires.
+      if (database.engine.isBusy(error)) renewedAt = startedAt;
+    }
+  }, leaseMs / 3);
+  return {
+    [Symbol.dispose]: () => {
+      isOver = true;
+      clearInterval(heartbeat);
+    },
+  };
+}

@@ -1,0 +1,20 @@
+const maxLines = 20;
+const maxBytes = 8 * 1024;
+
+/** Keeps the last lines of a process's log. */
+export class LogTail {
+  #bytes = Buffer.alloc(0);
+
+  add(chunk: Uint8Array): void {
+    const all = Buffer.concat([this.#bytes, chunk]);
+    this.#bytes = Buffer.from(all.subarray(-maxBytes));
+  }
+
+  /** Null if the log is empty. */
+  text(): string | null {
+    // Not every store accepts text with U+0000.
+    const lines = this.#bytes.toString().replaceAll("\0", "").trimEnd().split("\n");
+    const text = lines.slice(-maxLines).join("\n");
+    return text === "" ? null : text;
+  }
+}

@@ -1,0 +1,92 @@
+/** A row or document of a feed that was rejected. */
+export interface RejectedRow {
+  readonly file: string;
+  readonly line: number;
+  /**
+   * The invalid field, such as `title` or `variants[3].price`; absent if the whole row is invalid.
+   */
+  readonly field?: string;
+  readonly reason: string;
+  /** The beginning of the row, where it helps. */
+  readonly text?: string;
+}
+
+/** The rows that were rejected for the same reason. */
+export interface Rejection {
+  readonly field?: string;
+  readonly reason: string;
+  rows: number;
+  /** The first rows, {@link reportedExamples} at most. */
+  readonly examples: { readonly file: string; readonly line: number; readonly text?: string }[];
+}
+
+/** What an import did, or would do in a dry run. */
+export interface ImportReport {
+  /** Valid rows or documents; a duplicate key counts once. */
+  accepted: number;
+  duplicates: number;
+  rejected: number;
+  readonly rejections: Rejection[];
+  /** Things to know about accepted input, such as unknown columns and duplicate keys. */
+  readonly notes: string[];
+  /** Failed checks that `--force` overrode. */
+  readonly overridden: string[];
+  /** Only for an import of personalization that read its feed. */
+  personalization?: PersonalizationReport;
+}
+
+/** How the entries of one kind differ from the current generation. */
+export interface Difference {
+  readonly total: number;
+  readonly added: number;
+  readonly changed: number;
+  readonly removed: number;
+}
+
+/** How often something occurs, and its first occurrences. */
+export interface Occurrences {
+  count: number;
+  readonly examples: string[];
+}
+
+export interface FileReport {
+  readonly list: "pzlines" | "pzstyles" | "pzchoices";
+  readonly file: string;
+  readonly encoding: string;
+  /** Null for NDJSON. */
+  readonly separator: string | null;
+  readonly rows: number;
+  /** Whether the file is empty: it has neither a header nor an empty list. */
+  readonly isBlank: boolean;
+  readonly sha256: string;
+}
+
+export interface PersonalizationReport {
+  readonly files: readonly FileReport[];
+  /** Null if there is no current generation to compare with. */
+  readonly skus: Difference | null;
+  readonly styles: Difference | null;
+  readonly choices: Difference | null;
+  readonly orphans: {
+    readonly linesWithoutStyle: Occurrences;
+    readonly stylesWithoutLine: Occurrences;
+    readonly unusedChoiceGroups: Occurrences;
+  };
+  readonly nonNumericSequences: Occurrences;
+  /** The number of rows per status code, by column. */
+  readonly statuses: Readonly<Record<string, Readonly<Record<string, number>>>>;
+}
+
+/** Maximum number of reasons in a report, of examples per reason, and of notes of the same kind. */
+export const reportedReasons = 20;
+export const reportedExamples = 5;
+export const reportedNotes = 20;
+
+export function formatRejectedRow({ file, line, field, reason, text }: RejectedRow): string {
+  return `${file}:${line}: ${field === undefined ? "" : `${field}: `}${reason}${text === undefined ? "" : `: ${text}`}`;
+}
+
+/** Returns the beginning of untrusted text, quoted for a message. */
+export function excerpt(text: string): string {
+  return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
+}

@@ -1,0 +1,25 @@
+import type { Config } from "../config/index.ts";
+import type { PlannedJob } from "../jobs/job.ts";
+import type { Scheduler } from "../jobs/scheduler.ts";
+import type { Log } from "../log.ts";
+import type { Connections } from "./connections.ts";
+import type { RequestHandling } from "./requests.ts";
+
+/**
+ * What a process does: everything, only serving as one of several workers, or supervising those
+ * workers.
+ */
+export type Role =
+  | { readonly kind: "standalone" | "worker" }
+  | { readonly kind: "supervisor"; readonly workers: number };
+
+/** The parts of a running service that its listeners use. */
+export interface ServiceContext {
+  readonly config: Config;
+  readonly log: Log;
+  readonly role: Role;
+  readonly connections: Connections;
+  readonly jobs: readonly PlannedJob[];
+  readonly scheduler: Scheduler;
+  readonly requests: RequestHandling;
+}

@@ -1,0 +1,33 @@
+import { ConcurrencyLimiter } from "../concurrency-limiter.ts";
+
+const storeQueueLength = 1000;
+const storeTimeoutMs = 5000;
+const platformQueueLength = 100;
+const platformTimeoutMs = 10_000;
+/** Concurrent requests to the platform; its throttle decides how fast they are sent. */
+const platformConcurrency = 8;
+
+/** The concurrency limits in front of the store and the platform. */
+export interface Limiters {
+  readonly store: ConcurrencyLimiter;
+  readonly platform: ConcurrencyLimiter;
+}
+
+export function createLimiters(storeConcurrency: number): Limiters {
+  return {
+    store: new ConcurrencyLimiter({
+      name: "store",
+      maxActive: storeConcurrency,
+      maxQueued: storeQueueLength,
+      timeoutMs: storeTimeoutMs,
+      rejection: "The data store is unavailable. Try again later.",
+    }),
+    platform: new ConcurrencyLimiter({
+      name: "platform",
+      maxActive: platformConcurrency,
+      maxQueued: platformQueueLength,
+      timeoutMs: platformTimeoutMs,
+      rejection: "The product is not stored, and the platform is unavailable. Try again later.",
+    }),
+  };
+}

@@ -1,0 +1,95 @@
+import { countsOf, getMetrics, measureProcess, type ProcessMetrics } from "../admin/metrics.ts";
+import { adminRoutes } from "../admin/routes.ts";
+import type { Routes } from "../http/endpoint.ts";
+import { type Listener, listen } from "../http/server.ts";
+import type { ServiceContext } from "./context.ts";
+import { createConsole, createExample } from "./pages.ts";
+import { publicRoutes } from "./public.ts";
+import { createReadiness, createStatusReader } from "./readiness.ts";
+import { reportToSupervisor, Workers } from "./workers.ts";
+
+/** How long requests in progress may take after the listeners close. */
+const graceMs = 10_000;
+
+export interface Listeners {
+  readonly publicUrl: string;
+  /** Undefined for a worker. */
+  readonly adminUrl: string | undefined;
+  /** @param isUrgent whether to skip the time that load balancers get to send requests elsewhere */
+  stop(isUrgent: boolean): Promise<void>;
+}
+
+/**
+ * Opens the public listener, in workers if this process supervises them, and the admin listener.
+ */
+export async function startListeners(context: ServiceContext): Promise<Listeners> {
+  const { config, log, role, requests } = context;
+  const workers = role.kind === "supervisor" ? createWorkers(context, role.workers) : undefined;
+  const open = createOpener(context);
+  const stop = async (isUrgent: boolean) => {
+    const drainMs = isUrgent ? 0 : config.drainSeconds * 1000;
+    await Promise.all([
+      workers?.stop(isUrgent ? "SIGINT" : "SIGTERM", drainMs),
+      Bun.sleep(drainMs).then(() => Promise.all(open.listeners.map((listener) => listener.stop(graceMs)))),
+    ]);
+  };
+  try {
+    const status = createStatusReader(context);
+    const readiness = createReadiness(context, status, workers);
+    const measure = () => measureProcess({ ...requests.meters, isServing: workers === undefined });
+    const pages = createExample(requests.sources.operationContext);
+    const publicUrl =
+      workers === undefined
+        ? open.listener("public", publicRoutes({ ...requests.sources, readiness, pages }))
+        : await workers.start();
+    if (role.kind === "worker") {
+      reportToSupervisor(publicUrl, measure);
+      return { publicUrl, adminUrl: undefined, stop };
+    }
+    const metrics = getMetrics(status, () => measureAll(measure, workers));
+    const console = createConsole(context, publicUrl);
+    const adminUrl = open.listener("admin", adminRoutes({ console, readiness, metrics, token: config.adminToken }));
+    log.info({ publicUrl, adminUrl }, "listening");
+    return { publicUrl, adminUrl, stop };
+  } catch (error) {
+    await stop(true);
+    throw error;
+  }
+}
+
+/** Opens listeners and remembers them, so that they can be stopped. */
+function createOpener({ config, role, requests }: ServiceContext) {
+  const listeners: Listener[] = [];
+  const isShared = config.reusePort === "on" || role.kind === "worker";
+  const addresses = {
+    public: { host: config.host, port: config.port },
+    admin: { host: config.adminHost, port: config.adminPort },
+  };
+  const listener = (name: "public" | "admin", routes: Routes): string => {
+    const options = { ...addresses[name], isShared, idleSeconds: config.idleSeconds };
+    const opened = listen(routes, requests.forListener(name), options);
+    listeners.push(opened);
+    return opened.url;
+  };
+  return { listeners, listener };
+}
+
+/** Together the workers look up as many products per minute as one process would. */
+function createWorkers({ config, log }: ServiceContext, count: number): Workers {
+  const lookups = Math.ceil(config.lookupsPerMinute / count);
+  const environment = { SCHEDULER: "off", LOOKUPS_PER_MINUTE: `${lookups}` };
+  return new Workers({ count, port: config.port, environment, log });
+}
+
+/**
+ * Measures this process and its workers. Workers that have exited only contribute their counters.
+ */
+async function measureAll(
+  measure: () => Promise<ProcessMetrics>,
+  workers: Workers | undefined,
+): Promise<ProcessMetrics[]> {
+  const own = await measure();
+  if (workers === undefined) return [own];
+  const { running, exited } = await workers.measure<ProcessMetrics>();
+  return [own, ...running, ...exited.map(countsOf)];
+}

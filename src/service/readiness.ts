@@ -1,0 +1,60 @@
+import { type Check, freshnessCheck, getReadiness } from "../admin/health.ts";
+import type { StoreMeters } from "../admin/metrics.ts";
+import { listCurrentGenerations } from "../database/generation.ts";
+import { ServiceError } from "../errors.ts";
+import type { Handler } from "../http/endpoint.ts";
+import type { PlannedJob } from "../jobs/job.ts";
+import { listJobStatus } from "../jobs/status.ts";
+import type { ServiceContext } from "./context.ts";
+import type { Workers } from "./workers.ts";
+
+const statusTimeoutMs = 500;
+
+/**
+ * Reads the store for probes and metrics, which must respond quickly even if the store does not.
+ */
+export function createStatusReader({ connections, jobs, requests }: ServiceContext): StoreMeters {
+  const withTimeout = <T>(reading: Promise<T>): Promise<T> =>
+    Promise.race([
+      reading,
+      Bun.sleep(statusTimeoutMs).then(() => Promise.reject(new Error("the store does not respond in time"))),
+    ]);
+  return {
+    jobStatus: async () => {
+      if (requests.meters.isStoreUnreachable()) throw new ServiceError("unavailable", "the store is lost");
+      return await withTimeout(listJobStatus(connections.background, jobs));
+    },
+    generations: () => withTimeout(listCurrentGenerations(connections.background)),
+  };
+}
+
+/**
+ * Creates the handler of `/readyz`.
+ * @param workers undefined unless this process supervises some
+ */
+export function createReadiness(context: ServiceContext, status: StoreMeters, workers: Workers | undefined): Handler {
+  const { config, scheduler, requests } = context;
+  const freshness = {
+    data: () => describeStarting(scheduler.starting),
+    jobs: freshnessCheck(status.jobStatus),
+  };
+  const required: Record<string, Check> = {
+    service: () => (requests.state.isDraining ? "is about to stop" : undefined),
+    ...(workers !== undefined && { workers: () => workers.problem() }),
+    ...(config.staleData === "fail" && freshness),
+  };
+  const advisory: Record<string, Check> = {
+    // All replicas share the store. Without them even the responses in their caches would be
+    // unavailable.
+    database: () =>
+      requests.meters.isStoreUnreachable() ? "cannot be reached; only cached responses are served" : undefined,
+    ...(config.staleData === "warn" && freshness),
+  };
+  return getReadiness(required, advisory);
+}
+
+/** Names the jobs whose first run has not finished; undefined if there are none. */
+export function describeStarting(starting: ReadonlySet<PlannedJob>): string | undefined {
+  if (starting.size === 0) return undefined;
+  return `the first run has not finished: ${[...starting].map(({ name, brand }) => `${name} for ${brand}`).join(", ")}`;
+}

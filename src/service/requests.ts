@@ -1,0 +1,65 @@
+import type { ProcessMeters } from "../admin/metrics.ts";
+import { CacheInvalidator } from "../cache/invalidator.ts";
+import { ResponseCache } from "../cache/response-cache.ts";
+import type { Config } from "../config/index.ts";
+import type { ListenerContext } from "../http/endpoint.ts";
+import { FailureLog } from "../http/failure-log.ts";
+import { RateLimiter } from "../http/rate-limiter.ts";
+import { RequestCounter } from "../http/request-counter.ts";
+import type { Log } from "../log.ts";
+import type { Connections } from "./connections.ts";
+import { createLimiters } from "./limiters.ts";
+import { createProductFinder } from "./product-finder.ts";
+import type { PublicContext } from "./public.ts";
+
+/** Everything that requests pass through: cache, limits, and the store or the platform. */
+export interface RequestHandling {
+  readonly state: { isDraining: boolean };
+  readonly meters: Omit<ProcessMeters, "isServing">;
+  readonly sources: Omit<PublicContext, "readiness" | "pages">;
+  /** Returns what the endpoints of a listener share. */
+  forListener(listener: "public" | "admin"): ListenerContext;
+  /** Settles when the signal has stopped cache invalidation. */
+  readonly stopped: Promise<void>;
+}
+
+export async function startRequestHandling(
+  config: Config,
+  { serving: database, writer }: Connections,
+  log: Log,
+  signal: AbortSignal,
+): Promise<RequestHandling> {
+  const invalidator = new CacheInvalidator();
+  const cache = new ResponseCache(config.memoryMegabytes * 2 ** 20, (nowMs) => invalidator.unverifiedMs(nowMs));
+  const limiters = createLimiters(database.engine.maxConcurrentReads);
+  const { stopped } = await invalidator.start({ database: writer, cache, storeLimiter: limiters.store, log }, signal);
+
+  const findProduct = createProductFinder(config, { database, writer, limiters, log });
+  const state = { isDraining: false };
+  const requests = new RequestCounter();
+  const rateLimiter = config.rateLimit === 0 ? undefined : new RateLimiter(config.rateLimit, config.trustedProxies);
+  const failures = new FailureLog(log);
+  return {
+    state,
+    stopped,
+    meters: {
+      requests,
+      cache,
+      limiters: [limiters.store, limiters.platform],
+      isStoreUnreachable: () => invalidator.isStoreUnreachable,
+    },
+    sources: {
+      cache,
+      operationContext: { config, query: (run) => limiters.store.run(() => run(database)), findProduct },
+    },
+    forListener: (listener) => ({
+      failureLog: failures,
+      requests,
+      lifecycle: state,
+      rateLimiter: listener === "public" ? rateLimiter : undefined,
+      isPrivate: listener === "admin",
+      sendsTiming: config.serverTiming === "on",
+      notFoundPolicy: config.cacheNotFound,
+    }),
+  };
+}
