@@ -163,7 +163,7 @@ for (const engine of engines) {
           ["a file of blank lines", " \n\r\n", /products\.json:1: the file is empty/],
           ["a nested list", `[[${toJson(one)}]]`, /:1: expected object, got a list/],
           ["text that is not UTF-8", Buffer.from(`${toJson(one)}\n`, "utf16le"), /not JSON|not a text file/],
-          ["bytes that are no text", new Uint8Array([0x7b, 0xff, 0xfe, 0x00, 0x7d]), /not UTF-8/],
+          ["bytes that are no text", new Uint8Array([0x7b, 0xff, 0xfe, 0x00, 0x7d]), /invalid UTF-8/],
         ]),
       )("names %s and changes nothing", async (_, content, message) => {
         const { code, stderr, stdout } = await importing(content);
