@@ -86,6 +86,21 @@ describe("labels that the page sets in a handler of `change`", () => {
   });
 });
 
+test("Labels do not update the summary at once, which could move a button during a click", async () => {
+  await using opened = await openTyped("");
+  const moved = await opened.page.evaluate<number>(`(() => {
+    const top = () => document.querySelector("[name=add]").getBoundingClientRect().top;
+    const [, second] = it.shadowRoot.querySelectorAll("[part~=input]");
+    second.value = "Lee";
+    second.dispatchEvent(new InputEvent("input", { bubbles: true }));
+    const before = top();
+    it.labels = { title: "$1" };
+    return top() - before;
+  })()`);
+  expect(moved).toBe(0);
+  await opened.page.locator("[part~=summary]").getByText("Lee").waitFor();
+});
+
 test("Labels set in handlers of both `input` and `blur` throw nothing and lose no letter", async () => {
   const count = `{ let count = 0; for (const type of ["input", "blur", "focusout", "change"])
     it.addEventListener(type, () => (it.labels = { title: "T" + count++ })); }`;

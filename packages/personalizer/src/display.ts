@@ -62,8 +62,7 @@ export class Display {
     this.#form?.describe(styles, labels, required);
   }
 
-  /** @param isTyping delays the summary */
-  show(isTyping = false): void {
+  show(delaysSummary = false): void {
     const { phase, labels, isDisabled, selection } = this.#order;
     const loss = this.#order.lossMessage();
     const { element, retry } = this.#notice;
@@ -77,7 +76,7 @@ export class Display {
     this.#form.show(selection, this.showsProblems ? this.#order.listProblems() : []);
     clearTimeout(this.#summaryTimer);
     const summarize = () => this.#form?.showSummary(this.#order.selection);
-    if (isTyping) this.#summaryTimer = setTimeout(summarize, summaryDelayMs);
+    if (delaysSummary) this.#summaryTimer = setTimeout(summarize, summaryDelayMs);
     else summarize();
   }
 }

@@ -245,7 +245,8 @@ export class PersonalizationOptions extends HTMLElement {
     this.#labelsKey = key;
     this.#order.describe(labels, this.required);
     this.#display.describe();
-    this.#show();
+    // A summary that grows in a handler of `change` would move the button that is being clicked.
+    this.#show(true);
   }
 
   #onStyle(code: string | undefined): void {
@@ -260,8 +261,8 @@ export class PersonalizationOptions extends HTMLElement {
   }
 
   /** Updates the page, the form entries, and the validity. */
-  #show(isTyping = false): void {
-    this.#display.show(isTyping);
+  #show(delaysSummary = false): void {
+    this.#display.show(delaysSummary);
     setState(this.#internals, "lost", this.#order.lossMessage() !== "");
     setFormValue(this.#internals, this.#order);
     setValidity(this.#internals, this.#order, this.#display);
