@@ -8,6 +8,18 @@ import { fileURLToPath } from "node:url";
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const bun = join(root, "node_modules", "bun", "bin", "bun.exe");
 
+/** Slow suites that `npm test` runs on one store and the short campaigns on the other. */
+const suitesInTurn = [
+  "test/catalog/borders.test.ts",
+  "test/catalog/consistency.test.ts",
+  "test/catalog/jobs.test.ts",
+  "test/jobs/counts.test.ts",
+  "test/jobs/disk-full.test.ts",
+  "test/jobs/first-runs.test.ts",
+  "test/personalization/guards.test.ts",
+  "test/personalization/report.test.ts",
+];
+
 const tasks = {
   start: { args: ["src/main.ts", "serve"] },
   pds: { args: ["src/main.ts"] },
@@ -20,12 +32,10 @@ const tasks = {
       ...["faults", "fuzz", "generations", "life", "overload", "replicas", "scheduler", "storm"].map(
         (name) => `test/campaigns/${name}.test.ts`,
       ),
-      "test/catalog/jobs.test.ts",
+      ...suitesInTurn,
       "test/cache/changes.test.ts",
       "test/http/limits.test.ts",
       "test/personalization/bad-input.test.ts",
-      "test/personalization/guards.test.ts",
-      "test/personalization/report.test.ts",
     ],
     env: {
       FAULT_KILLS: "100",
@@ -39,7 +49,7 @@ const tasks = {
   },
   "test:faults:short": {
     development: true,
-    args: ["test/run.ts", "test/campaigns/", "test/catalog/jobs.test.ts", "test/personalization/guards.test.ts"],
+    args: ["test/run.ts", "test/campaigns/", ...suitesInTurn, "test/readme.test.ts"],
     env: { TEST_SHORT_CAMPAIGN: "1" },
   },
   "test:soak": {

@@ -4,6 +4,7 @@ import {
   type ImportReport,
   type Occurrences,
   type PersonalizationReport,
+  type Rejection,
 } from "../model/import-report.ts";
 
 /** Describes the notes, rejected rows, and overridden checks of an import, one per line. */
@@ -12,11 +13,14 @@ export function describeProblems({ notes, rejections, overridden }: ImportReport
     ...notes,
     ...rejections.flatMap(({ rows, examples, ...problem }) => [
       ...examples.map((example) => formatRejectedRow({ ...problem, ...example })),
-      ...(rows > examples.length ? [`${rows - examples.length} more: ${problem.reason}`] : []),
+      ...(rows > examples.length ? [describeMore(rows - examples.length, problem)] : []),
     ]),
     ...overridden.map((check) => `overridden by --force: ${check}`),
   ];
 }
+
+const describeMore = (rows: number, { field, reason }: Pick<Rejection, "field" | "reason">) =>
+  `${rows} more: ${field === undefined ? "" : `${field}: `}${reason}`;
 
 /** Describes the content of a feed and how it differs from the current generation. */
 export function describePersonalization(report: PersonalizationReport): string[] {

@@ -4,6 +4,7 @@ import type { PlannedJob } from "../jobs/job.ts";
 import { Monitors } from "../jobs/monitors.ts";
 import { type Scheduler, startScheduler } from "../jobs/scheduler.ts";
 import type { Log } from "../log.ts";
+import { createPlatform } from "../platforms/index.ts";
 import { type Connections, closeConnections, openConnections } from "./connections.ts";
 import type { Role, ServiceContext } from "./context.ts";
 import { listJobs } from "./jobs.ts";
@@ -80,9 +81,14 @@ function startJobs(
 }
 
 /** A shop without these jobs may be intended or an oversight. */
-function noteMissingSync({ shopifyAccessToken, shopifyClientId, jobs }: Config, log: Log): void {
-  const isConnected = shopifyAccessToken !== "" || shopifyClientId !== "";
-  if (!isConnected || jobs["catalog-sync"] !== undefined || jobs["catalog-reconcile"] !== undefined) return;
+function noteMissingSync(config: Config, log: Log): void {
+  const { jobs } = config;
+  if (
+    createPlatform(config, log) === undefined ||
+    jobs["catalog-sync"] !== undefined ||
+    jobs["catalog-reconcile"] !== undefined
+  )
+    return;
   log.info(
     "a shop is connected, but neither [jobs.catalog-sync] nor [jobs.catalog-reconcile] is configured: products are only looked up on request",
   );

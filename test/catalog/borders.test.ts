@@ -6,7 +6,7 @@ import { toProduct } from "../support/catalog.ts";
 import {
   createStore,
   type Environment,
-  engines,
+  enginesInTurn,
   main,
   pds,
   type RunningService,
@@ -55,7 +55,7 @@ function switchPlatform(first: StandIn, second: StandIn, isFirst: (document: str
   return { origin: `http://127.0.0.1:${server.port}` };
 }
 
-describe.each(engines)("on %s, a platform address that becomes another shop's during a run", (engine) => {
+describe.each([...enginesInTurn])("on %s, a platform address that becomes another shop's during a run", (engine) => {
   test.each([
     ["catalog-sync", (body: string) => !body.includes("query ProductById")],
     ["catalog-reconcile", (body: string) => body.includes("query Shop") && !body.includes("BulkOperation")],
@@ -81,7 +81,7 @@ describe.each(engines)("on %s, a platform address that becomes another shop's du
   });
 });
 
-describe.each(engines)("on %s, a product that changes while the bulk runs read the catalog", (engine) => {
+describe.each([...enginesInTurn])("on %s, a product that changes while the bulk runs read the catalog", (engine) => {
   test("is not stored from their result, which may hold half of the change", async () => {
     const platform = startPlatform({ products: 3, now: Date.now, bulk: { createdMs: 0, runningMs: 500 } });
     const environment = { ...environmentOf(platform), DATABASE_URL: await createStore(engine) };
@@ -102,7 +102,7 @@ describe.each(engines)("on %s, a product that changes while the bulk runs read t
   });
 });
 
-describe.each(engines)("on %s, an import of product files", (engine) => {
+describe.each([...enginesInTurn])("on %s, an import of product files", (engine) => {
   test.each([
     "0000-00-00T00:00:00+00:00",
     "2026-02-30T00:00:00+00:00",
@@ -133,7 +133,7 @@ describe.each(engines)("on %s, an import of product files", (engine) => {
   });
 });
 
-describe.each(engines)("on %s, an import of product files that stops while it reads them", (engine) => {
+describe.each([...enginesInTurn])("on %s, an import of product files that stops while it reads them", (engine) => {
   test("keeps no other job from writing", async () => {
     const temporary = await temporaryFolder();
     const lines = Array.from({ length: 4000 }, (_, index) =>

@@ -16,7 +16,7 @@ import { environmentOf, getAnswers, readAnswers, startPlatform } from "../suppor
 import { until } from "../support/until.ts";
 
 // A shop that is connected as docs/how-to/connect-shopify.md says stays up to date.
-const guide = readFileSync(join(root, "docs", "platform.md"), "utf8");
+const guide = readFileSync(join(root, "docs", "how-to", "connect-shopify.md"), "utf8");
 const [, snippet = ""] = guide.match(/```toml\n(.*?)```/s) ?? [];
 const folder = await temporaryFolder();
 const [connected = "", off = "", cron = ""] = await writeFiles(folder, {

@@ -192,7 +192,7 @@ for (const engine of engines) {
       const [{ examples, ...first }] = report.rejections;
       expect(first).toEqual({ field: "id", reason: "is missing", rows: 500 });
       expect(examples.map(({ line }: { line: number }) => line)).toEqual([1, 2, 3, 4, 5]);
-      expect(stderr).toContain(":5: id: is missing\n495 more of: is missing\n");
+      expect(stderr).toContain(":5: id: is missing\n495 more: id: is missing\n");
     });
 
     // What is read does not differ from store to store.

@@ -759,7 +759,7 @@ describe("a feed on a web server", () => {
   test.concurrent.each([
     ["http://feeds.example/acme/", /expected https:\/\/ or s3:\/\/ \(http:\/\/ is only valid for this machine\)/],
     ["http://127.0.0.1.feeds.example/", /expected https:\/\/ or s3:\/\//],
-    ["https://acme:hush@feeds.example/", /without user, password, query or fragment: .*FEED_AUTHORIZATION/],
+    ["https://acme:hush@feeds.example/", /without user, password, query or fragment; .*FEED_AUTHORIZATION/],
     ["https://feeds.example/acme/?token=hush", /without user, password, query or fragment/],
     ["https://feeds.example/acme/#hush", /without user, password, query or fragment/],
     ["ftp://feeds.example/acme/", /expected https:\/\/ or s3:\/\//],
@@ -771,7 +771,7 @@ describe("a feed on a web server", () => {
       const setup = await createSetup("", source);
       const configured = await run(setup);
       expect(configured.code).toBe(1);
-      expect(configured.stderr).toContain(`${setup.environment.PDS_CONFIG}: jobs.personalization-import.source: `);
+      expect(configured.stderr).toContain(`${setup.environment.PDS_CONFIG}:2: jobs.personalization-import.source: `);
       const byHand = await pds(["import", "personalization", source], {
         ...setup.environment,
         PDS_CONFIG: "/dev/null",

@@ -3,7 +3,7 @@ import { SQL } from "bun";
 import { toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
-import { createStore, engines, main, pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { createStore, enginesInTurn, main, pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { asked, environmentOf, startPlatform } from "../support/platform.ts";
 import { until } from "../support/until.ts";
 
@@ -30,7 +30,7 @@ const [goodProducts = "", brokenProducts = "", limited = "", syncing = ""] = awa
   "syncing.toml": "[jobs.catalog-sync]\n",
 });
 
-describe.each([...engines])("on %s, the history counts", async (engine) => {
+describe.each([...enginesInTurn])("on %s, the history counts", async (engine) => {
   const store = { DATABASE_URL: await createStore(engine), BRAND: "acme" };
   const service = await serve(store);
   afterAll(() => service.stop());

@@ -3,7 +3,7 @@ import { SQL } from "bun";
 import { toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
-import { createStore, engines, pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { createStore, enginesInTurn, pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { asked, environmentOf, startPlatform } from "../support/platform.ts";
 import { until } from "../support/until.ts";
 
@@ -64,7 +64,7 @@ function openRuns(url: string) {
   ];
 }
 
-describe.each([...engines])("on %s, first runs", (engine) => {
+describe.each([...enginesInTurn])("on %s, first runs", (engine) => {
   test("that hang delay no other job or schedule, and the service listens within ten seconds", async () => {
     const store = { DATABASE_URL: await createStore(engine), BRAND: "acme" };
     expect((await pds(["run", "catalog-import"], { ...store, PDS_CONFIG: established })).code).toBe(0);

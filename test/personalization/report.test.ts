@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { writeFeed } from "../support/feed.ts";
 import {
   createStore,
-  engines,
+  enginesInTurn,
   isCampaign,
   pds,
   serveWithAndWithoutCache,
@@ -195,7 +195,7 @@ const [lenient = ""] = await writeFiles(settings, {
   "pds.toml": '[jobs.personalization-import]\nsource = "."\nmax_removed_share = 1\nmax_rejected_share = 1\n',
 });
 
-for (const engine of engines) {
+for (const engine of enginesInTurn) {
   const folder = await temporaryFolder();
   const url = await createStore(engine);
   const environment = { DATABASE_URL: url, BRAND: "acme", PDS_CONFIG: lenient };
