@@ -12,10 +12,13 @@ const bun = join(root, "node_modules", "bun", "bin", "bun.exe");
 const suitesInTurn = [
   "test/catalog/borders.test.ts",
   "test/catalog/consistency.test.ts",
-  "test/catalog/jobs.test.ts",
+  "test/catalog/default-schedules.test.ts",
+  "test/catalog/lookup.test.ts",
+  "test/console/pages.test.ts",
+  "test/http/caching.test.ts",
   "test/jobs/counts.test.ts",
-  "test/jobs/disk-full.test.ts",
   "test/jobs/first-runs.test.ts",
+  "test/jobs/status.test.ts",
   "test/personalization/guards.test.ts",
   "test/personalization/report.test.ts",
 ];
@@ -29,9 +32,18 @@ const tasks = {
     development: true,
     args: [
       "test/run.ts",
-      ...["faults", "fuzz", "generations", "life", "overload", "replicas", "scheduler", "storm"].map(
-        (name) => `test/campaigns/${name}.test.ts`,
-      ),
+      ...[
+        "catalog-jobs",
+        "disk-full",
+        "faults",
+        "fuzz",
+        "generations",
+        "life",
+        "overload",
+        "replicas",
+        "scheduler",
+        "storm",
+      ].map((name) => `test/campaigns/${name}.test.ts`),
       ...suitesInTurn,
       "test/cache/changes.test.ts",
       "test/http/limits.test.ts",

@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { $ } from "bun";
 import { root, temporaryFolder } from "./support/pds.ts";
 import { freePort } from "./support/postgres.ts";
+import { until } from "./support/until.ts";
 
 /** Commands that this test cannot run because they run it; `.ci/run` runs them. */
 const runByCi = ["npm test"];
@@ -12,7 +13,8 @@ const runByCi = ["npm test"];
 const freshPages = ["README.md", "docs/tutorial.md", "packages/platform-stand-in/README.md"];
 /** Pages that share a clone, whose service runs. The short campaigns of CI try their commands. */
 const sharedPages = [...new Bun.Glob("docs/{how-to,reference}/*.md").scanSync(root)].sort();
-const pageFiles = process.env.TEST_SHORT_CAMPAIGN === undefined ? freshPages : sharedPages;
+const isShortCampaign = process.env.TEST_SHORT_CAMPAIGN !== undefined;
+const pageFiles = isShortCampaign ? [...freshPages.slice(1), ...sharedPages] : freshPages.slice(0, 1);
 
 interface Block {
   readonly language: string;
@@ -109,7 +111,15 @@ class Reader {
     await this.stopService();
     const { child, printed } = await this.#start("npm start", "Admin");
     this.#service = child;
+    // On a busy machine, the service listens before its first imports are done.
+    await until("the first data is loaded", () => this.#hasData(), 60_000);
     return printed;
+  }
+
+  async #hasData(): Promise<boolean> {
+    const response = await fetch(`http://127.0.0.1:${this.#environment.PORT}/readyz`);
+    const { checks } = (await response.json()) as { checks: { data?: string } };
+    return checks.data === "ok";
   }
 
   async #start(command: string, readySign: string) {
@@ -164,7 +174,7 @@ function matchesExample(example: string, text: string): boolean {
 const readme = readFileSync(join(root, "README.md"), "utf8");
 const readmeReader = await startReader();
 const sharedReader = await startReader();
-if (pageFiles === sharedPages) await sharedReader.run("npm start");
+if (isShortCampaign) await sharedReader.run("npm start");
 
 for (const file of pageFiles) {
   const markdown = readFileSync(join(root, file), "utf8");
@@ -201,7 +211,7 @@ describe("the README", () => {
     expect(blocksOf(readme)[0]).toMatchObject({ language: "sh", text: "npm start\n" });
   });
 
-  test.if(pageFiles === freshPages)("starts a service that stops when the npm that started it does", async () => {
+  test.if(!isShortCampaign)("starts a service that stops when the npm that started it does", async () => {
     expect(await readmeReader.isServing()).toBeTrue();
     expect(await readmeReader.stopService()).toBeTrue();
   });

@@ -20,7 +20,14 @@ try {
   });
   if (!built.success) throw new AggregateError(built.logs, "building the program failed");
   const tests = Bun.spawn(
-    [process.execPath, "test", "--parallel=4", `--timeout=${process.env.TEST_TIMEOUT_MS ?? 30_000}`, ...files],
+    [
+      process.execPath,
+      "test",
+      "--parallel=5",
+      "--max-concurrency=4",
+      `--timeout=${process.env.TEST_TIMEOUT_MS ?? 30_000}`,
+      ...files,
+    ],
     {
       env: { ...process.env, TEST_POSTGRES_URL: postgres.url, TEST_MAIN: join(folder, "main.js") },
       stdio: ["ignore", "inherit", "inherit"],

@@ -178,8 +178,11 @@ export class ResponseCache {
 
   /** While the store is unreachable, cached responses are served with their age, up to a limit. */
   #getUnverified(stored: StoredEntry, id: string, nowMs: number) {
-    const { namespace, key } = stored;
-    if (this.#ageMs(stored, nowMs) > namespace.staleIfErrorMs) return this.#load(namespace, key, id, undefined);
+    const { namespace, key, response } = stored;
+    // A missing object may exist by now, and a 404 cannot carry its age.
+    const isExpired = response === undefined && nowMs - stored.loadedAtMs >= namespace.freshMs;
+    if (isExpired || this.#ageMs(stored, nowMs) > namespace.staleIfErrorMs)
+      return this.#load(namespace, key, id, undefined);
     this.counts.stale++;
     return this.#staleResponse(stored, nowMs, "unverified");
   }

@@ -61,9 +61,11 @@ export function startScheduler(jobs: readonly PlannedJob[], context: SchedulerCo
       Promise.all([firstRuns.get(job.name), first]).then(() => {}),
     );
     if (!isScheduled(job)) return first;
+    // A run on schedule may finish while the first run still waits for another job.
+    const onRun = () => starting.delete(job);
     return earlier === undefined
-      ? first.then(() => followSchedule(job, context))
-      : Promise.all([first, followSchedule(job, context)]);
+      ? first.then(() => followSchedule(job, context, onRun))
+      : Promise.all([first, followSchedule(job, context, onRun)]);
   });
   return {
     starting,
@@ -109,7 +111,7 @@ const isScheduled = (job: PlannedJob): job is ScheduledJob => job.plan.schedule 
  * Waits for each due run and tries to claim it, as every other replica does. Due times come from
  * the stored runs and the database's clock; the local clock only measures pauses.
  */
-async function followSchedule(job: ScheduledJob, context: SchedulerContext): Promise<void> {
+async function followSchedule(job: ScheduledJob, context: SchedulerContext, onRun: () => void): Promise<void> {
   const { name, brand, plan } = job;
   const { database, signal, log } = context;
   let since: number | undefined;
@@ -127,7 +129,8 @@ async function followSchedule(job: ScheduledJob, context: SchedulerContext): Pro
       const isFree = (await findRunUnderWay(database, name, brand)) === undefined;
       // Times that pass during a manual run are missed too.
       if (!isFree && plan.missed === "skip") since = undefined;
-      if (!isFree || !(await claimAndRun(job, claim, context))) await pause(runningPauseMs, signal);
+      if (isFree && (await claimAndRun(job, claim, context))) onRun();
+      else await pause(runningPauseMs, signal);
     } catch (error) {
       log.error({ job: name, brand, err: error }, "cannot follow the schedule; retrying");
       // Times that pass until the retry are missed.

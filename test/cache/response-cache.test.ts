@@ -275,6 +275,27 @@ describe("the response cache", () => {
     expect(headerOf(cached(cache.get(namespace, "a")), "age")).toBe("3");
   });
 
+  test("serves a missing object for 10 s only while the store is unreachable, because it cannot say how old that is", async () => {
+    let unverifiedMs = 0;
+    let isStoreReachable = true;
+    const cache = new ResponseCache(megabyte, () => unverifiedMs);
+    const namespace = namespaceOf(
+      () => {
+        if (!isStoreReachable) throw new Error("unreachable");
+        return { body: undefined, isEmpty: true };
+      },
+      { freshMs: 300_000, staleIfErrorMs: 86_400_000 },
+    );
+    expect(await cache.get(namespace, "a")).toBeUndefined();
+    isStoreReachable = false;
+    nowMs += 9000;
+    unverifiedMs = 9000;
+    expect(cache.get(namespace, "a")).toBeUndefined();
+    nowMs += 2000;
+    unverifiedMs = 11_000;
+    await expect(Promise.resolve(cache.get(namespace, "a"))).rejects.toThrow("unreachable");
+  });
+
   test("waits for the reload after the stale-while-revalidate time", async () => {
     const { namespace, last } = createNamespace();
     const cache = new ResponseCache(megabyte, never);

@@ -5,7 +5,7 @@ import { SQL } from "bun";
 import {
   createStore,
   type Environment,
-  engines,
+  enginesInTurn,
   pds,
   root,
   serve,
@@ -76,7 +76,7 @@ describe("pds config", () => {
 
 const ago = (seconds: number) => new Date(Date.now() - seconds * 1000).toISOString();
 
-async function createWorld(engine: (typeof engines)[number]) {
+async function createWorld(engine: (typeof enginesInTurn)[number]) {
   const platform = startPlatform({ products: 20 });
   const store = { DATABASE_URL: await createStore(engine), BRAND: "acme" };
   const environment = { ...store, ...environmentOf(platform) };
@@ -98,7 +98,7 @@ async function createWorld(engine: (typeof engines)[number]) {
   return { platform, environment, succeed, scheduledRuns };
 }
 
-describe.each([...engines])("on %s, a shop connected as the guide says", async (engine) => {
+describe.each([...enginesInTurn])("on %s, a shop connected as the guide says", async (engine) => {
   test("is synced repeatedly without a schedule in the file", async () => {
     const { platform, environment, succeed, scheduledRuns } = await createWorld(engine);
     await succeed("catalog-reconcile", 60, false);

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { productAnswerSchema } from "../../src/model/product.ts";
-import { createStore, type Environment, engines, pds, type RunningService, serve } from "../support/pds.ts";
+import { createStore, type Environment, enginesInTurn, pds, type RunningService, serve } from "../support/pds.ts";
 import { asked, environmentOf, readAnswers, shop, startPlatform, token } from "../support/platform.ts";
 import { until } from "../support/until.ts";
 
@@ -58,7 +58,7 @@ const accessStore = await createStore("sqlite");
 const budgetPlatform = startPlatform({ products: 5 });
 const budgetStore = await createStore("sqlite");
 
-for (const engine of engines) {
+for (const engine of enginesInTurn) {
   const platform = startPlatform({ products: 10, specials: ["hugeId", "hostile", "manyMetafields"] });
   const store = await createStore(engine);
   const service = await start({ ...environmentOf(platform), DATABASE_URL: store });

@@ -16,7 +16,7 @@ import { toProduct, toVariant } from "../support/catalog.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import {
   createStore,
-  engines,
+  enginesInTurn,
   pds,
   type RunningService,
   root,
@@ -26,7 +26,7 @@ import {
 } from "../support/pds.ts";
 
 const folder = await temporaryFolder();
-const stores = await Promise.all(engines.map(async (engine) => ({ engine, url: await createStore(engine) })));
+const stores = await Promise.all(enginesInTurn.map(async (engine) => ({ engine, url: await createStore(engine) })));
 
 interface LoadedPage {
   readonly status: number;

@@ -10,7 +10,7 @@ import {
   casesFor,
   createStore,
   type Engine,
-  engines,
+  enginesInTurn,
   pds,
   type RunningService,
   serve,
@@ -94,7 +94,7 @@ async function worldOn(engine: Engine) {
 
 const worlds = { sqlite: worldOn("sqlite"), postgres: worldOn("postgres") };
 
-for (const engine of engines) {
+for (const engine of enginesInTurn) {
   const { environment, service, replica, otherShop, uncached } = await worlds[engine];
 
   describe(`on ${engine}, an entity tag`, () => {

@@ -33,7 +33,7 @@ const feedTable = (brand: string, source: string) =>
   `[[jobs.personalization-import]]\nbrand = "${brand}"\nsource = "${source}"\nsettle_seconds = 0\n`;
 
 const everySecond = 'schedule = "* * * * * *"';
-const [established = "", hanging = "", many = "", platformJobs = ""] = await writeFiles(folder, {
+const [established = "", hanging = "", many = "", platformJobs = "", syncing = ""] = await writeFiles(folder, {
   "established.toml": `[jobs.catalog-import]\nsource = ["${products}"]\n${everySecond}\n`,
   "hanging.toml": [
     `[jobs.catalog-import]\nsource = ["${products}"]\n${everySecond}\n`,
@@ -47,6 +47,7 @@ const [established = "", hanging = "", many = "", platformJobs = ""] = await wri
     "[jobs.history-retention]\n",
   ].join("\n"),
   "platform.toml": '[jobs.catalog-reconcile]\nschedule = "off"\n[jobs.catalog-sync]\nschedule = "off"\n',
+  "syncing.toml": `[jobs.catalog-reconcile]\nschedule = "off"\n[jobs.catalog-sync]\n${everySecond}\n`,
 });
 
 interface Run {
@@ -145,3 +146,15 @@ test("the first sync waits for the first reconcile, which reads in bulk", async 
   const [id] = platform.catalog.ids(0, 1);
   expect((await service.get(`/api/v1/products/${id}`)).status).toBe(200);
 });
+
+test("readiness does not wait for a job that has run on its schedule", async () => {
+  const platform = startPlatform({ products: 3, bulk: { createdMs: 0, runningMs: 60_000 } });
+  const store = { DATABASE_URL: await createStore("sqlite"), BRAND: "acme" };
+  await using service = await serve({ ...store, ...environmentOf(platform), PDS_CONFIG: syncing });
+  const data = async () => {
+    const { checks } = (await (await service.get("/readyz")).json()) as { checks: { data: string } };
+    return checks.data;
+  };
+  const expected = "the first run has not finished: catalog-reconcile for acme";
+  await until("only the reconcile is missing", async () => (await data()) === expected, 20_000);
+}, 60_000);

@@ -8,7 +8,7 @@ import {
   createStore,
   type Engine,
   type Environment,
-  engines,
+  enginesInTurn,
   main,
   pds,
   type RunningService,
@@ -124,7 +124,7 @@ const runsOf = async ({ sql }: Store, job: string): Promise<Record<string, unkno
   ...(await sql`SELECT * FROM run WHERE job = ${job} ORDER BY id`),
 ];
 
-describe.each([...engines])("on %s, pds jobs", async (engine) => {
+describe.each([...enginesInTurn])("on %s, pds jobs", async (engine) => {
   const store = await openStore(engine);
   afterAll(() => store[Symbol.asyncDispose]());
   const environment = {
@@ -242,7 +242,7 @@ test("a job for several brands runs for the given brand", async () => {
   ]);
 });
 
-describe.each([...engines])("on %s, pds run", async (engine) => {
+describe.each([...enginesInTurn])("on %s, pds run", async (engine) => {
   const store = await openStore(engine);
   afterAll(() => store[Symbol.asyncDispose]());
   const brands = ["ended", "elsewhere", "alive", "silent", "gone"];
@@ -329,7 +329,7 @@ describe.each([...engines])("on %s, pds run", async (engine) => {
   });
 });
 
-describe.each([...engines])("on %s, pds history", async (engine) => {
+describe.each([...enginesInTurn])("on %s, pds history", async (engine) => {
   const store = await openStore(engine);
   afterAll(() => store[Symbol.asyncDispose]());
   const environment = { DATABASE_URL: store.url };
@@ -421,7 +421,7 @@ function samplesOf(text: string): Map<string, number> {
   );
 }
 
-describe.each([...engines])("on %s, /metrics", async (engine) => {
+describe.each([...enginesInTurn])("on %s, /metrics", async (engine) => {
   const store = await openStore(engine);
   afterAll(() => store[Symbol.asyncDispose]());
   const odd = 'A "b" \\ c\\n é{}=,';
@@ -521,7 +521,7 @@ describe.each([...engines])("on %s, /metrics", async (engine) => {
   });
 });
 
-describe.each([...engines])("on %s, /readyz", async (engine) => {
+describe.each([...enginesInTurn])("on %s, /readyz", async (engine) => {
   const store = await openStore(engine);
   afterAll(() => store[Symbol.asyncDispose]());
   const PDS_CONFIG = await writeSettings(
@@ -611,7 +611,7 @@ describe.each([...engines])("on %s, /readyz", async (engine) => {
   });
 });
 
-describe.each([...engines])("on %s, SCHEDULER=off", async (engine) => {
+describe.each([...enginesInTurn])("on %s, SCHEDULER=off", async (engine) => {
   const store = await openStore(engine);
   afterAll(() => store[Symbol.asyncDispose]());
   const environment = {
@@ -640,7 +640,7 @@ describe.each([...engines])("on %s, SCHEDULER=off", async (engine) => {
   });
 });
 
-describe.each([...engines])("on %s, history-retention", async (engine) => {
+describe.each([...enginesInTurn])("on %s, history-retention", async (engine) => {
   const store = await openStore(engine);
   afterAll(() => store[Symbol.asyncDispose]());
   const PDS_CONFIG = await writeSettings("[jobs.history-retention]\nkeep_days = 30");

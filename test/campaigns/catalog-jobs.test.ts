@@ -5,7 +5,7 @@ import {
   type Engine,
   type Environment,
   endLeases,
-  enginesInTurn,
+  engines,
   type Finished,
   isCampaign,
   main,
@@ -126,7 +126,7 @@ const untouchedStore = await createStore("sqlite");
 
 const specials = ["manyMetafields", "manyImages", "hugeId", "nulls", "hostile", "movedMedia", "bare"] as const;
 
-for (const engine of enginesInTurn) {
+for (const engine of engines) {
   const world = await createWorld(engine, {
     products: 60,
     variants: [1, 4],

@@ -8,7 +8,7 @@ import {
   createStore,
   type Environment,
   endLeases,
-  enginesInTurn,
+  engines,
   type Finished,
   main,
   pds,
@@ -291,7 +291,7 @@ describe("with a full store disk", () => {
   });
 });
 
-describe.each([...enginesInTurn])("on %s, the rows of a killed import", (engine) => {
+describe.each([...engines])("on %s, the rows of a killed import", (engine) => {
   test("are removed by the next import of any brand, unless the import is still running", async () => {
     const world = await createWorld(await createStore(engine));
     const before = await generations(world);
