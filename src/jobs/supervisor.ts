@@ -8,7 +8,7 @@ import { LogTail } from "./log-tail.ts";
 import type { Monitors } from "./monitors.ts";
 
 export interface SupervisorContext {
-  /** A yielding connection if this process has other work to do. */
+  /** A `scheduling` connection if this process also serves. */
   readonly database: Database;
   readonly monitors: Monitors;
   readonly leaseSeconds: number;

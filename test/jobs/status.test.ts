@@ -270,8 +270,8 @@ describe.each([...enginesInTurn])("on %s, pds run", async (engine) => {
       ["gone", "x"],
     ].map(async ([brand, id]) => {
       const { code, stdout, stderr } = await pds(["run", feedJob, "--brand", brand, `--claimed=${id}`], environment);
-      expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-      expect(stderr).toBe(`pds: run: ${id} is not a current run of ${feedJob} for ${brand}\n`);
+      const message = `pds: run: ${id} is not a current run of ${feedJob} for ${brand}\n`;
+      expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: "", stderr: message });
     });
     await Promise.all(refusals);
     expect([...(await store.sql`SELECT * FROM run ORDER BY id`)]).toEqual(before);

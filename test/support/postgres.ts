@@ -52,7 +52,7 @@ export async function createPostgres(settings: readonly string[] = [], smallDisk
       "listen_addresses=127.0.0.1",
       "unix_socket_directories=",
       "fsync=off",
-      "max_connections=200",
+      "max_connections=500",
       ...settings,
     ];
     const args = ["-D", data, "-p", `${port}`, ...flags.flatMap((flag) => ["-c", flag])];
