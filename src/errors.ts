@@ -1,4 +1,4 @@
-/** What went wrong, as far as anyone outside needs to know; `http/errors.ts` gives each its status. */
+/** Public error codes; `http/errors.ts` maps each to a status. */
 export type ErrorCode =
   | "invalid_setting"
   | "invalid_input"
@@ -11,11 +11,14 @@ export type ErrorCode =
   | "too_many_requests"
   | "unavailable";
 
-/** An expected failure: its message is written for the person who caused it. Everything else is internal, and never shown. */
+/**
+ * An expected failure whose message is shown to the user. All other errors are internal and never
+ * shown.
+ */
 export class ServiceError extends Error {
   override readonly name = "ServiceError";
   readonly code: ErrorCode;
-  /** Seconds after which it may be tried again, where that is known. */
+  /** Seconds until a retry may succeed, if known. */
   readonly retryAfterS: number | undefined;
 
   constructor(code: ErrorCode, message: string, options?: ErrorOptions & { retryAfterS?: number }) {

@@ -15,7 +15,7 @@ const units = [
   ["second", 1],
 ] as const;
 
-/** A duration such as "90 seconds" or "3 hours": in the largest unit of which there are at least two. */
+/** A duration such as "90 seconds" or "3 hours", in the largest unit that gives at least 2. */
 export function durationInWords(seconds: number): string {
   const [unit, length] = units.find(([, length]) => seconds >= 2 * length) ?? ["second", 1];
   return pluralize(Math.round(seconds / length), unit);

@@ -1,9 +1,12 @@
-/** Whether a shop is made up, as that of the sample brand is: under `.example` there is none. */
+/** Whether a shop is fictitious: real domains never end in `.example`. */
 export const isSampleShop = (shop: string) => shop.endsWith(".example");
 
 const imagePath = /^\/sample\/images\/[\w-]{1,200}\.svg$/;
 
-/** Where on the public listener the service draws what an image address of the sample names, whatever host that names; else undefined. */
+/**
+ * Returns the path of a generated sample image on the public listener, ignoring the URL's host;
+ * undefined for other URLs.
+ */
 export function sampleImagePath(address: string): string | undefined {
   const path = URL.parse(address)?.pathname ?? "";
   return imagePath.test(path) ? path : undefined;

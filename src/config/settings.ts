@@ -24,8 +24,9 @@ export interface Setting<T> {
   /** The description in the documentation. */
   readonly sentence: string;
   /**
-   * What output leaves out: `secret` is the whole value, `credentials` is the user and password of
-   * a URL.
+   * How output hides the value. `secret`: prints only whether it is set. `credentials`: omits it from
+   * error messages, because a malformed URL cannot be redacted reliably. Credentials in URLs are
+   * hidden everywhere.
    */
   readonly hide?: "secret" | "credentials";
 }
@@ -40,7 +41,8 @@ export type LogLevel = (typeof logLevels)[number];
 
 /**
  * Every scalar setting, defined once: `adminHost` is `admin_host` in the file and `ADMIN_HOST` in
- * the environment. `npm run document` writes this table into the README.
+ * the environment. `npm run document` writes this table into
+ * `docs/reference/settings.md`.
  */
 export const settings = {
   host: setting({ default: "127.0.0.1", parse: host, sentence: "Address that the public listener binds to." }),
@@ -179,7 +181,7 @@ export const settings = {
   cacheNotFound: setting({
     default: "max-age=10, s-maxage=10",
     parse: parseCachePolicy,
-    sentence: "How long caches may keep a response for an unknown product or URL.",
+    sentence: "How long caches may keep a 404 or 400 response.",
   }),
   rateLimit: setting({
     default: "0",

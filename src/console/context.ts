@@ -41,14 +41,20 @@ export interface PageDefinition {
   readonly render: (context: ConsoleContext, request: PageRequest) => Promise<PageContent | undefined>;
 }
 
-/** The public listener's origin as the browser can reach it: a wildcard address becomes the host of the request. */
+/**
+ * The public listener's origin as the browser can reach it: a wildcard address becomes the host of
+ * the request.
+ */
 export function publicOrigin({ publicUrl }: ConsoleContext, { url }: PageRequest): string {
   const origin = new URL(publicUrl);
   if (/^(0\.0\.0\.0|\[::\])$/.test(origin.hostname)) origin.hostname = url.hostname;
   return origin.origin;
 }
 
-/** The requested brand; by default the configured one, or the first with data if the configured brand has none. */
+/**
+ * The requested brand; by default the configured one, or the first with data if the configured brand
+ * has none.
+ */
 export function selectBrand(
   { brand: configured }: ConsoleContext,
   request: PageRequest,

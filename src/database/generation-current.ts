@@ -2,7 +2,7 @@ import { recordPersonalizationChange } from "./change.ts";
 import type { Database, Transaction } from "./database.ts";
 import { findPreviousGeneration } from "./generation.ts";
 
-/** What served data changes when a generation becomes current. */
+/** The changes to served data when a generation becomes current. */
 export interface GenerationChange {
   /** The generation that was current; undefined when there was none. */
   readonly from: number | undefined;

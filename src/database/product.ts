@@ -22,7 +22,7 @@ export interface StoredProduct {
   readonly tag: string;
   /** The platform's timestamp of its last change; empty when another source provided it. */
   readonly updatedAt: string;
-  /** What search matches, made by `toWords`. */
+  /** Words that search matches, made by `toWords`. */
   readonly words: string;
   /** When shoppers may see it, ISO 8601 in UTC; null when they may not. */
   readonly visibleFrom: string | null;

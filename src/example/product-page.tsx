@@ -75,7 +75,10 @@ interface OrderFormProps {
   readonly images: readonly DrawnImage[];
 }
 
-/** The form as the platform's themes have it: `novalidate`, the variant ID in `id`, line item properties in `properties[…]`. */
+/**
+ * Matches the product form of the platform's themes: `novalidate`, the variant ID in `id`, line item
+ * properties in `properties[…]`.
+ */
 function OrderForm({ product, variant, images }: OrderFormProps) {
   const isAvailable = isForSale(variant);
   return (

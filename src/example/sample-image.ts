@@ -3,7 +3,7 @@ import type { Handler } from "../http/endpoint.ts";
 import { parameter } from "../http/request.ts";
 import { hashTag } from "../model/entity-tag.ts";
 
-/** Drawings by what a product is; each stands in a square of 100. */
+/** SVG shapes by kind of product, in a 100 × 100 view box. */
 const shapes: Readonly<Record<string, string>> = {
   plate: '<circle cx="50" cy="50" r="38"/><circle cx="50" cy="50" r="25"/>',
   cup: '<path d="M25 32h42v22a21 21 0 0 1-42 0z"/><path d="M67 38h6a9 9 0 0 1 0 18h-7"/><path d="M22 82h48"/>',
@@ -22,8 +22,8 @@ const kinds: readonly (readonly [words: RegExp, shape: keyof typeof shapes])[] =
 ];
 
 /**
- * `GET /sample/images/:name`: what the image addresses of the sample brand lead to, a drawing made of the name alone. Its shop
- * does not exist, so nobody else has pictures for it.
+ * `GET /sample/images/:name`: a placeholder SVG generated from the name, because the sample shop has
+ * no real photos.
  */
 export const getSampleImage: Handler = (request) => {
   const name = parameter(request, "name");

@@ -29,7 +29,7 @@ export interface DeliveredFile extends KnownVersion {
 
 export type DeliveredFiles<Key extends string> = Readonly<Record<Key, DeliveredFile>>;
 
-/** What identifies the files of an earlier delivery. */
+/** Identifies the files of an earlier delivery. */
 export type KnownFiles<Key extends string> = Readonly<Record<Key, Pick<DeliveredFile, "name" | "version" | "sha256">>>;
 
 type Result<Key extends string> =

@@ -3,7 +3,7 @@ import { LRUCache } from "lru-cache";
 
 /**
  * The client's address: the peer's, or behind trusted proxies the last address in `X-Forwarded-For`
- * that is not one.
+ * that is not a trusted proxy's.
  * @param peer remote address of the connection
  * @param forwarded the `X-Forwarded-For` header
  */
@@ -45,7 +45,7 @@ export function toBlockList(networks: readonly string[]): BlockList {
 export interface Allowance {
   readonly isAllowed: boolean;
   readonly remaining: number;
-  /** Seconds until one more request is allowed. */
+  /** Upper bound, in seconds, of the time until the allowance grows by one request. */
   readonly resetS: number;
 }
 
@@ -71,12 +71,13 @@ export class RateLimiter {
   /** Uses one request of the client's allowance. */
   take(peer: string, forwarded: string | null, nowMs = performance.now()): Allowance {
     const client = clientAddress(peer, forwarded, this.#trusted);
-    const eachMs = 60_000 / this.perMinute;
-    const fullAtMs = Math.max(this.#fullAtMs.get(client) ?? 0, nowMs) + eachMs;
-    const isAllowed = fullAtMs - nowMs <= 60_000 + eachMs / 2;
+    const msPerRequest = 60_000 / this.perMinute;
+    const fullAtMs = Math.max(this.#fullAtMs.get(client) ?? 0, nowMs) + msPerRequest;
+    // Half a request of tolerance for rounding.
+    const isAllowed = fullAtMs - nowMs <= 60_000 + msPerRequest / 2;
     if (isAllowed) this.#fullAtMs.set(client, fullAtMs);
-    const usedMs = isAllowed ? fullAtMs - nowMs : fullAtMs - eachMs - nowMs;
-    const remaining = Math.max(0, Math.floor((60_000 - usedMs) / eachMs + 0.5));
-    return { isAllowed, remaining, resetS: Math.ceil(eachMs / 1000) };
+    const usedMs = isAllowed ? fullAtMs - nowMs : fullAtMs - msPerRequest - nowMs;
+    const remaining = Math.max(0, Math.floor((60_000 - usedMs) / msPerRequest + 0.5));
+    return { isAllowed, remaining, resetS: Math.ceil(msPerRequest / 1000) };
   }
 }

@@ -12,8 +12,8 @@ export interface RunResult {
   readonly brand: string;
   readonly outcome: Outcome;
   /**
-   * What the run changed or confirmed as served, so 0 for a failed import. For a dry run, what the
-   * import would count.
+   * Objects changed or confirmed as served; 0 for a failed import. In a dry run, the count that the
+   * import would have.
    */
   readonly counts: number;
   /** Why it failed. */
@@ -34,7 +34,7 @@ export class AbandonedError extends Error {}
  * Does the work of a claimed run in this process and records its outcome. A failure is part of the
  * result.
  * @param id the claimed run
- * @throws only if the store is lost
+ * @throws only if the store is unreachable
  */
 export async function runJob(
   database: Database,

@@ -20,7 +20,7 @@ export interface Rejection {
   readonly examples: { readonly file: string; readonly line: number; readonly text?: string }[];
 }
 
-/** What an import did, or would do in a dry run. */
+/** The result of an import or a dry run. */
 export interface ImportReport {
   /** Valid rows or documents; a duplicate key counts once. */
   accepted: number;

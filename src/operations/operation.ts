@@ -33,7 +33,7 @@ export interface Operation {
   readonly createFailureResponse?: (context: OperationContext) => FailureResponse;
 }
 
-/** What operations may use. */
+/** Dependencies of the operations. */
 export interface OperationContext {
   readonly config: Config;
   /** Runs a query within the store's concurrency limit. */

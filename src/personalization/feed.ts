@@ -3,7 +3,7 @@ import type { FeedRequest, KnownFiles } from "../feed/delivery.ts";
 import { dataFileNames } from "../feed/file.ts";
 import { type ListName, listNames } from "../model/personalization.ts";
 
-/** What is stored of an imported feed, so that the next import recognizes it. */
+/** Stored state of an imported feed, by which the next import recognizes it. */
 export interface FeedState {
   readonly files: KnownFiles<ListName>;
   /** How the files were read: with other options, the same files are a different feed. */

@@ -6,7 +6,7 @@ import type { Connections } from "./connections.ts";
 import type { RequestHandling } from "./requests.ts";
 
 /**
- * What a process does: everything, only serving as one of several workers, or supervising those
+ * The role of a process: everything, only serving as one of several workers, or supervising those
  * workers.
  */
 export type Role =

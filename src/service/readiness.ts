@@ -21,7 +21,7 @@ export function createStatusReader({ connections, jobs, requests }: ServiceConte
     ]);
   return {
     jobStatus: async () => {
-      if (requests.meters.isStoreUnreachable()) throw new ServiceError("unavailable", "the store is lost");
+      if (requests.meters.isStoreUnreachable()) throw new ServiceError("unavailable", "the store is unreachable");
       return await withTimeout(listJobStatus(connections.background, jobs));
     },
     generations: () => withTimeout(listCurrentGenerations(connections.background)),

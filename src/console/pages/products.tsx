@@ -35,7 +35,7 @@ export async function productsPage({ database }: ConsoleContext, request: PageRe
   };
 }
 
-/** At most one more product than is shown, which tells that there are more. */
+/** Returns one product more than is shown if there are more. */
 async function findProducts(database: Database, query: string): Promise<SearchedProduct[]> {
   const id = parseProductId(query);
   const product = id === undefined ? undefined : await findProduct(database, id);

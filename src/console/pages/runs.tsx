@@ -17,7 +17,7 @@ const reasonLength = 160;
 export async function runsPage({ database }: ConsoleContext, request: PageRequest): Promise<PageContent> {
   const filter = filterOf(request);
   const kinds = await listRunKinds(database);
-  // One extra run tells whether there is another page.
+  // One extra run shows whether there is another page.
   const found = await listRunsBefore(database, kinds, filter, runsPerPage + 1);
   const now = Date.parse(await readNow(database));
   const runs = found.slice(0, runsPerPage);

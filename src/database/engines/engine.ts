@@ -7,7 +7,7 @@ export type Value = string | number | bigint;
 export type Read = <Row>(statement: string, values: Value[]) => Promise<Row[]>;
 
 /**
- * What connections are for, which decides how the engine sets them up:
+ * Purpose of a set of connections; the engine configures them by it:
  * - `serving`: a few statements that repeat; also commands and jobs.
  * - `scheduling`: the scheduler, cache invalidation, and product lookups of a serving process. Its
  *   event loop never blocks on a lock of another process: a statement fails as busy instead, and
@@ -32,7 +32,7 @@ export interface Migration {
   readonly statements: readonly string[];
 }
 
-/** What transactions take turns at. */
+/** Locks that serialize transactions. */
 export type LockName = "migrations" | "generations" | "changes";
 
 /** Everything that differs between database engines. */
