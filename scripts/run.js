@@ -62,7 +62,7 @@ const tasks = {
   "test:faults:short": {
     development: true,
     args: ["test/run.ts", "test/campaigns/", ...suitesInTurn, "test/readme.test.ts"],
-    env: { TEST_SHORT_CAMPAIGN: "1" },
+    env: { TEST_SHORT_CAMPAIGN: "1", TEST_TIMEOUT_MS: "180000" },
   },
   "test:soak": {
     development: true,

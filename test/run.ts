@@ -23,7 +23,7 @@ try {
     [
       process.execPath,
       "test",
-      "--parallel=5",
+      "--parallel=4",
       "--max-concurrency=4",
       `--timeout=${process.env.TEST_TIMEOUT_MS ?? 30_000}`,
       ...files,
