@@ -130,7 +130,7 @@ for (const engine of engines) {
         /file not found: expected one of pzchoices\.csv, .+, pzchoices\.ndjson\.zst/,
       ],
       [
-        "a file that is there twice",
+        "two files of the same list",
         { "pzlines.ndjson": "" },
         /found .*pzlines\.csv and .*pzlines\.ndjson; keep only one of them/,
       ],
