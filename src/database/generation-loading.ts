@@ -6,6 +6,7 @@ import { type Cell, insertRows } from "./engines/insert-rows.ts";
 import { type GenerationChange, makeCurrent } from "./generation-current.ts";
 import { removeMarkedGenerations } from "./generation-removal.ts";
 import { tables } from "./generation-tables.ts";
+import { requireUnderWay } from "./run.ts";
 
 /** A row's values in the contract's order of columns, and its position in the feed. */
 export interface PlacedRow {
@@ -21,11 +22,14 @@ export interface LoadedRows {
 
 /**
  * Begins a generation beside the current one, and removes an unfinished one of the brand. The run
- * that loads that one was killed, or fails from here on: the run that began last wins.
+ * that loads that one was killed, or fails from here on: the run that was claimed last wins.
+ * @throws ServiceError `unavailable` when the run's lease expired
  */
-export async function beginGeneration(database: Database, brand: string): Promise<number> {
-  const created = await database.inTransaction(async ({ sql, engine }) => {
+export async function beginGeneration(database: Database, brand: string, run: number): Promise<number> {
+  const created = await database.inTransaction(async (transaction) => {
+    const { sql, engine } = transaction;
     await engine.lock(sql, "generations");
+    await requireUnderWay(transaction, run);
     await sql`UPDATE generation SET state = 'removed' WHERE brand = ${brand} AND state = 'loading'`;
     const [row] = await sql<{ id: number }[]>`
       INSERT INTO generation (brand, loaded_at, state) VALUES (${brand}, ${sql.unsafe(engine.now)}, 'loading')

@@ -1,9 +1,13 @@
 import type { SQL } from "bun";
 import { hideCredentials } from "../credentials.ts";
+import { ServiceError } from "../errors.ts";
 import { historyLimit } from "../model/history.ts";
 import type { ImportReport } from "../model/import-report.ts";
 import type { FinishedRun, Outcome, Run, RunStatus } from "../model/job.ts";
 import type { Database, Queryable, Transaction } from "./database.ts";
+
+/** The reason of a run whose lease expired while its process was running. */
+export const leaseExpired = "its lease expired, so another run may have started";
 
 /** The right to run a job for a brand; for a schedule, also the scheduled time and the attempt. */
 export interface Claim {
@@ -61,6 +65,15 @@ export async function renewLease({ sql, engine }: Queryable, id: number, leaseSe
   const { count } = await sql`
     UPDATE run SET lease_until = ${sql.unsafe(engine.later(leaseSeconds))} WHERE id = ${id} AND finished_at IS NULL`;
   return count > 0;
+}
+
+/**
+ * For the transaction of a run that must not proceed once another run may have started.
+ * @throws ServiceError `unavailable` when the run has ended, because its lease expired
+ */
+export async function requireUnderWay({ sql }: Transaction, id: number): Promise<void> {
+  const [run] = await sql`SELECT 1 FROM run WHERE id = ${id} AND finished_at IS NULL`;
+  if (run === undefined) throw new ServiceError("unavailable", leaseExpired);
 }
 
 /** How a run ended, by its own account. */

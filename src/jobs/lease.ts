@@ -1,9 +1,6 @@
 import type { Database } from "../database/database.ts";
 import { renewLease } from "../database/run.ts";
 
-/** The reason of a run whose lease expired while its process was running. */
-export const leaseExpired = "its lease expired, so another run may have started";
-
 /**
  * Renews a run's lease until it is disposed of.
  * @param onExpired called once, when the run counts as abandoned or the store may consider it so

@@ -1,10 +1,10 @@
 import type { Database } from "../database/database.ts";
 import { explainDiskFull, retryWhenDiskFull } from "../database/disk.ts";
-import { finishRun, type RunEnd } from "../database/run.ts";
+import { finishRun, leaseExpired, type RunEnd } from "../database/run.ts";
 import type { ImportReport } from "../model/import-report.ts";
 import type { Outcome } from "../model/job.ts";
 import type { Job } from "./job.ts";
-import { keepLease, leaseExpired } from "./lease.ts";
+import { keepLease } from "./lease.ts";
 import { type OnProgress, Reporter } from "./work.ts";
 
 export interface RunResult {
@@ -45,7 +45,7 @@ export async function runJob(
 ): Promise<RunResult> {
   const expired = new AbortController();
   using _ = keepLease(database, id, leaseSeconds, () => expired.abort(new AbandonedError(leaseExpired)));
-  const result = await execute(database, false, job, { signal: AbortSignal.any([signal, expired.signal]), onProgress });
+  const result = await execute(database, id, job, { signal: AbortSignal.any([signal, expired.signal]), onProgress });
   const { outcome, counts, report, error } = result;
   await record(database, id, { outcome, counts, report, ...(error && { reason: error.message }) });
   return result;
@@ -67,7 +67,7 @@ async function record(database: Database, id: number, end: RunEnd): Promise<void
  * @param database the store to compare with; undefined if it does not exist yet
  */
 export function dryRunJob(database: Database | undefined, job: Job, options: RunOptions): Promise<RunResult> {
-  return execute(database, true, job, options);
+  return execute(database, undefined, job, options);
 }
 
 const explain = (database: Database | undefined, thrown: unknown) =>
@@ -75,7 +75,7 @@ const explain = (database: Database | undefined, thrown: unknown) =>
 
 async function execute(
   database: Database | undefined,
-  isDryRun: boolean,
+  run: number | undefined,
   { name, brand, work }: Job,
   { signal, onProgress }: RunOptions,
 ): Promise<RunResult> {
@@ -83,7 +83,7 @@ async function execute(
   const { report } = reporter;
   let error: Error | undefined;
   try {
-    await work({ database, isDryRun, brand, reporter, signal, onProgress });
+    await work({ database, isDryRun: run === undefined, run, brand, reporter, signal, onProgress });
   } catch (thrown) {
     // Aborted work may throw any error; the reason of the signal says why it was aborted.
     error = (signal.aborted ? signal.reason : explain(database, thrown)) as Error;

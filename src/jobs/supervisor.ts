@@ -3,7 +3,7 @@ import { concludeRun, type ProcessEnd } from "../database/run.ts";
 import type { Run } from "../model/job.ts";
 import { thisProgram } from "../program.ts";
 import type { PlannedJob } from "./job.ts";
-import { keepLease, leaseExpired } from "./lease.ts";
+import { keepLease } from "./lease.ts";
 import { LogTail } from "./log-tail.ts";
 import type { Monitors } from "./monitors.ts";
 

@@ -16,6 +16,8 @@ export interface RunContext {
   readonly database: Database | undefined;
   /** Whether the work must only read and check, and change nothing. */
   readonly isDryRun: boolean;
+  /** The run's id; undefined for a dry run, which is not recorded. */
+  readonly run: number | undefined;
   readonly brand: string;
   readonly reporter: Reporter;
   /** Stops the work. */

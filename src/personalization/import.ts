@@ -84,7 +84,7 @@ async function importFiles(
   last: LastGeneration | undefined,
   context: RunContext,
 ): Promise<void> {
-  const { database, isDryRun, brand, reporter } = context;
+  const { database, run, brand, reporter } = context;
   const statistics = new FeedStatistics();
   const check = async (load: Load) => {
     const read: FileReport[] = [];
@@ -100,12 +100,12 @@ async function importFiles(
     reporter.report.personalization = report;
     reporter.failUnlessForced(listViolations(report, reporter.report, options), isForced);
   };
-  if (database === undefined || isDryRun) {
+  if (database === undefined || run === undefined) {
     await check(async () => {});
     return reporter.acceptStaged();
   }
 
-  const generation = await beginGeneration(database, brand);
+  const generation = await beginGeneration(database, brand, run);
   try {
     await check((list, rows) => loadRows(database, generation, list, rows));
     await saveDigests(database, generation, statistics);
