@@ -12,7 +12,9 @@ export async function writeProducts(file: string, count: number): Promise<string
     .trim()
     .split("\n")
     .filter((line) => line.length > documentBytes / 2 && line.length < documentBytes)
-    .map((line) => JSON.parse(line) as Product);
+    .map((line) => JSON.parse(line) as Product)
+    // Only these are served.
+    .filter(({ status }) => status === "active");
   if (models.length === 0) throw new Error("the sample has no product of that size");
   const ids = Array.from({ length: count }, (_, index) => firstId + index);
   const products = ids.map((id, index) => enlarge(models[index % models.length] as Product, id));
