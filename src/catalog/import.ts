@@ -68,7 +68,11 @@ async function* readBatches(
     const key = `${product.id}`;
     const earlier = seen.get(key);
     if (earlier === undefined) reporter.stage();
-    else reporter.acceptDuplicate(`${file}:${line}`, `product ${key}`, earlier);
+    else {
+      reporter.acceptDuplicates(1, [
+        `${file}:${line}: duplicate product ${key}, first at ${earlier}; the last one wins`,
+      ]);
+    }
     seen.set(key, `${file}:${line}`);
     const stored = toStoredProduct(product);
     if (stored.visibleFrom === null || stored.visibleFrom > now) hidden.add(key);

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { recordPersonalizationChange } from "./change.ts";
 import type { Database, Transaction } from "./database.ts";
 import { findPreviousGeneration } from "./generation.ts";
@@ -21,6 +22,7 @@ export async function makeCurrent(
   await sql`
     INSERT INTO current_generation (brand, generation, since) VALUES (${brand}, ${generation}, ${sql.unsafe(engine.now)})
     ON CONFLICT (brand) DO UPDATE SET generation = excluded.generation, since = excluded.since`;
+  await sql`UPDATE generation_list SET version = ${randomUUID()}`;
   // Another generation may have become current since the two were compared.
   await recordPersonalizationChange(transaction, now?.id === from ? fingerprints : undefined);
 }

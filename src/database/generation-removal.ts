@@ -1,8 +1,5 @@
-import type { Database, Queryable } from "./database.ts";
-import { tables } from "./generation-tables.ts";
-
-/** Rows that one statement deletes. Fewer keep other writers waiting less. */
-const rowsPerDeletion = 20_000;
+import type { Database } from "./database.ts";
+import { dropGenerationTables } from "./generation-tables.ts";
 
 /**
  * Removes unfinished generations that imports left behind, of every brand.
@@ -41,39 +38,19 @@ export async function removeOldGenerations(database: Database, brand: string, ke
 }
 
 /**
- * Deletes the generations that are marked as removed, rows first. The next call continues where one
+ * Drops the tables of the generations that are marked as removed. The next call continues where one
  * was interrupted.
  * @param brand undefined for every brand
  */
 export async function removeMarkedGenerations(database: Database, brand?: string): Promise<void> {
-  const { sql, engine } = database;
+  const { sql } = database;
   const ofBrand = brand === undefined ? sql`` : sql`AND brand = ${brand}`;
   const removed = await sql<{ id: number }[]>`SELECT id FROM generation WHERE state = 'removed' ${ofBrand}`;
   for (const { id } of removed) {
-    for (const { table, key } of Object.values(tables)) await deleteRows(database, table, key[0], id);
-    await sql`DELETE FROM generation_digest WHERE generation = ${id}`;
-    await deleteRows(database, "generation_style", "style_code", id);
-    await sql`DELETE FROM generation WHERE id = ${id}`;
-  }
-  for (const { table } of Object.values(tables)) await engine.vacuum(sql, table);
-}
-
-/** @param column the one that orders the rows of a generation */
-async function deleteRows({ sql }: Queryable, table: string, column: string, generation: number): Promise<void> {
-  // From bound to bound, never from the start again: deleted rows may still lie there.
-  for (let from = ""; ; ) {
-    const rest = `FROM ${table} WHERE generation = $1 AND ${column} >= $2`;
-    const [bound] = await sql.unsafe(
-      `SELECT ${column} AS value ${rest} ORDER BY ${column} LIMIT 1 OFFSET ${rowsPerDeletion}`,
-      [generation, from],
-    );
-    if (bound === undefined) {
-      await sql.unsafe(`DELETE ${rest}`, [generation, from]);
-      return;
-    }
-    // A value with more rows than that takes a statement of its own.
-    const until = bound.value === from ? "<=" : "<";
-    await sql.unsafe(`DELETE ${rest} AND ${column} ${until} $3`, [generation, from, bound.value]);
-    from = bound.value;
+    await database.inTransaction(async (transaction) => {
+      // First, because a loader also locks the row before the tables.
+      const { count } = await transaction.sql`DELETE FROM generation WHERE id = ${id}`;
+      if (count > 0) await dropGenerationTables(transaction, id);
+    });
   }
 }

@@ -69,8 +69,6 @@ export const maxSkuLength = 255;
 /** Names that were added, changed, or removed between two generations. */
 export interface DifferingNames {
   readonly count: number;
-  /** Whether there are more than `count`. */
-  readonly isMore: boolean;
   /** The first names, sorted. */
   readonly first: readonly string[];
 }
@@ -83,8 +81,7 @@ export interface NamesDifference {
 }
 
 export interface GenerationDifference {
-  /** Undefined if one of the generations has no digest. */
-  readonly skus: NamesDifference | undefined;
+  readonly skus: NamesDifference;
   readonly styles: NamesDifference;
   readonly groups: NamesDifference;
 }
@@ -98,32 +95,4 @@ export function compareSequence(a: string, b: string): number {
   const y = isNumericSequence(b) ? Number(b) : Number.POSITIVE_INFINITY;
   if (x !== y) return x - y;
   return a < b ? -1 : a > b ? 1 : 0;
-}
-
-/** Numbers the distinct values in the order of their first occurrence. */
-function ranksOf(values: Iterable<string>): Map<string, number> {
-  const ranks = new Map<string, number>();
-  for (const value of values) if (!ranks.has(value)) ranks.set(value, ranks.size);
-  return ranks;
-}
-
-/**
- * Sorts the rows of one SKU, given in the order of the feed, into display order: lines by their
- * sequence, styles in the order of their lines, choices in the order of their styles.
- */
-export function orderPersonalization({ pzlines, pzstyles, pzchoices }: Personalization): Personalization {
-  const lines = pzlines.toSorted((a, b) => compareSequence(a.style_display_seq, b.style_display_seq));
-  const lineRanks = ranksOf(lines.map((line) => line.style_code));
-  const styles = pzstyles.toSorted(
-    (a, b) =>
-      (lineRanks.get(a.style_code) ?? 0) - (lineRanks.get(b.style_code) ?? 0) ||
-      compareSequence(a.line_display_seq, b.line_display_seq),
-  );
-  const styleRanks = ranksOf(styles.map((style) => style.choice_type));
-  const choices = pzchoices.toSorted(
-    (a, b) =>
-      (styleRanks.get(a.choice_type) ?? 0) - (styleRanks.get(b.choice_type) ?? 0) ||
-      compareSequence(a.choice_display_seq, b.choice_display_seq),
-  );
-  return { pzlines: lines, pzstyles: styles, pzchoices: choices };
 }

@@ -4,11 +4,12 @@ import fc from "fast-check";
 import { keptChanges } from "../../src/database/change.ts";
 import { toJson } from "../../src/json.ts";
 import { fingerprintOf, Hash, toFingerprint } from "../../src/model/fingerprint.ts";
-import { orderPersonalization, type Personalization } from "../../src/model/personalization.ts";
+import type { Personalization } from "../../src/model/personalization.ts";
 import { findDiffering, HashTable } from "../../src/personalization/fingerprints.ts";
 import { toProduct } from "../support/catalog.ts";
 import { writeFeed } from "../support/feed.ts";
 import { createStore, type Environment, isCampaign, pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { orderPersonalization } from "../support/personalization.ts";
 import { environmentOf, readAnswers, shop, startPlatform } from "../support/platform.ts";
 
 /** Every replica serves a change within this time. */

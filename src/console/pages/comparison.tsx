@@ -95,20 +95,15 @@ function Differences({ difference: { skus, styles, groups }, brand }: Difference
 interface DifferenceProps {
   readonly id: string;
   readonly title: string;
-  /** Undefined when the generations can't be compared. */
-  readonly difference: NamesDifference | undefined;
+  readonly difference: NamesDifference;
   readonly linkTo: (name: string) => Child;
 }
 
 function Difference({ id, title, difference, linkTo }: DifferenceProps) {
-  const changes = Object.entries(difference ?? {}) as [string, DifferingNames][];
+  const changes = Object.entries(difference) as [string, DifferingNames][];
   return (
     <Section id={id} title={title}>
-      {difference === undefined ? (
-        <p class="muted">
-          Not available: one of these generations was imported before the service recorded the data for this comparison.
-        </p>
-      ) : changes.every(([, { count }]) => count === 0) ? (
+      {changes.every(([, { count }]) => count === 0) ? (
         <p class="muted">No differences.</p>
       ) : (
         <dl class="differences">
@@ -127,11 +122,10 @@ interface ChangedNamesProps extends Pick<DifferenceProps, "linkTo"> {
   readonly names: DifferingNames;
 }
 
-const ChangedNames = ({ change, names: { count, isMore, first }, linkTo }: ChangedNamesProps) => (
+const ChangedNames = ({ change, names: { count, first }, linkTo }: ChangedNamesProps) => (
   <div>
     <dt>
-      {formatNumber(count)}
-      {isMore ? " or more" : ""} {change}
+      {formatNumber(count)} {change}
     </dt>
     <dd>
       <CommaSeparated items={first.map(linkTo)} />

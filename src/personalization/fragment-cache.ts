@@ -1,0 +1,61 @@
+interface Fragment {
+  readonly number: number;
+  readonly rows: Uint8Array;
+}
+
+/** What a fragment takes besides its bytes: a few objects, an entry of a map, and short strings. */
+const overheadBytes = 500;
+
+/**
+ * Keeps the fragments of a generation that were used last, by number. To find out which those are,
+ * it has two halves: what is used moves to the recent one, and when that is full, it becomes the
+ * older one, whose fragments are dropped.
+ */
+export class FragmentCache<Kept extends Fragment> {
+  readonly #maxBytes: number;
+  #recent = new Map<number, Kept>();
+  #older = new Map<number, Kept>();
+  /** Of the recent half. */
+  #bytes = 0;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  /**
+   * @param load loads those that are not kept
+   * @returns the fragments in the order of their numbers
+   */
+  async get(numbers: readonly number[], load: (missing: readonly number[]) => Promise<Kept[]>): Promise<Kept[]> {
+    const found = numbers.map((number) => this.#recent.get(number) ?? this.#promote(number));
+    if (found.includes(undefined)) {
+      const missing = new Set(numbers.filter((_, index) => found[index] === undefined));
+      const loaded = await load([...missing]);
+      for (const fragment of loaded) {
+        this.#keep(fragment);
+        numbers.forEach((number, index) => {
+          if (number === fragment.number) found[index] = fragment;
+        });
+      }
+      if (found.includes(undefined)) throw new Error(`the generation lacks some of the fragments ${numbers}`);
+    }
+    return found as Kept[];
+  }
+
+  #promote(number: number): Kept | undefined {
+    const fragment = this.#older.get(number);
+    if (fragment !== undefined) this.#keep(fragment);
+    return fragment;
+  }
+
+  #keep(fragment: Kept): void {
+    if (this.#recent.has(fragment.number)) return;
+    if (this.#bytes > this.#maxBytes / 2) {
+      this.#older = this.#recent;
+      this.#recent = new Map();
+      this.#bytes = 0;
+    }
+    this.#recent.set(fragment.number, fragment);
+    this.#bytes += fragment.rows.length + overheadBytes;
+  }
+}
