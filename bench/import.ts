@@ -2,15 +2,16 @@ import { Database as Sqlite } from "bun:sqlite";
 import { join } from "node:path";
 import { SQL } from "bun";
 import { closeDatabase, openDatabase } from "../src/database/index.ts";
-import { findPersonalization } from "../src/database/personalization.ts";
+import { PersonalizationReader } from "../src/personalization/reader.ts";
 import { linesPerSku, skuOf, writeFeed, writeTables } from "./support/feed.ts";
+import { createLoaderTables } from "./support/loader-tables.ts";
 import { createDatabase, withPostgres } from "./support/postgres.ts";
 import { microseconds, print, seconds } from "./support/print.ts";
 import { readDuring, readsPerSecond } from "./support/reads.ts";
 import { type CommandResult, runCommand, withService } from "./support/service.ts";
 import { compareMedians, median, percentile } from "./support/statistics.ts";
 
-// Compares imports of personalization with the engines' own loaders on the same rows, tables, and indexes, in one run:
+// Compares imports of personalization with the engines' own loaders, in one run. They write each row into indexed tables:
 // `npm run bench:import -- [SKUS]`.
 const skus = Number(process.argv[2] ?? 1_000_000);
 const fewSkus = Math.min(10_000, skus);
@@ -27,11 +28,6 @@ interface Store {
 
 const importFeed = (store: Store, folder: string) =>
   runCommand(["import", "personalization", folder, "--json"], { DATABASE_URL: store.url });
-
-/** Creates the empty tables and indexes of the service. */
-async function createTables(store: Store): Promise<void> {
-  await closeDatabase(await openDatabase(store.url));
-}
 
 async function elapsedMs(work: () => Promise<unknown>): Promise<number> {
   const startedMs = performance.now();
@@ -113,7 +109,7 @@ async function compareLoaders(
     const program = programs[name];
     if (program !== undefined && Bun.which(program) === null) continue;
     const store = await newStore();
-    await createTables(store);
+    await createLoaderTables(store.url);
     times[name] = await elapsedMs(() => load(store, folder));
     print(`  ${name}: ${seconds(times[name])}`);
   }
@@ -143,13 +139,14 @@ async function readSkusDuring(
 
 /** Durations of 2,000 reads of random SKUs from the store. */
 async function readStore(database: Awaited<ReturnType<typeof openDatabase>>, size: number): Promise<number[]> {
+  const reader = new PersonalizationReader("default");
   const durations: number[] = [];
   for (let read = 0; read < 2000; read++) {
     const sku = skuOf(Math.floor(Math.random() * size));
     const startedMs = performance.now();
-    const { pzchoices } = await findPersonalization(database, "default", sku);
+    const { isEmpty } = await reader.find(database, sku);
     durations.push(performance.now() - startedMs);
-    if (pzchoices.length === 0) throw new Error(`${sku} has no personalization`);
+    if (isEmpty) throw new Error(`${sku} has no personalization`);
   }
   return durations;
 }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { SQL } from "bun";
 import { canMount, pdsOnDisk, pdsWithLimit } from "../support/disk.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
+import { listGenerationTables } from "../support/generation-tables.ts";
 import {
   createStore,
   type Environment,
@@ -88,16 +89,14 @@ interface Ended {
 const lastRun = async (world: World) =>
   (await look<Ended>(world, "SELECT outcome, reason, log FROM run ORDER BY id DESC LIMIT 1"))[0];
 
-/** Lists the generations that still have rows or a record. */
-const generations = async (world: World) =>
-  (
-    await look<{ id: number }>(
-      world,
-      `SELECT generation AS id FROM personalization_line UNION SELECT generation FROM personalization_style
-      UNION SELECT generation FROM personalization_choice UNION SELECT generation FROM generation_digest
-      UNION SELECT id FROM generation ORDER BY 1`,
-    )
-  ).map(({ id }) => id);
+/** Lists the generations that still have tables or a record. */
+async function generations({ environment }: World): Promise<number[]> {
+  await using sql = new SQL(`${environment.DATABASE_URL}`, { max: 1 });
+  const tables = await listGenerationTables(sql, "sqlite");
+  const ids = tables.map((name) => Number(name.split("_")[1]));
+  for (const { id } of await sql`SELECT id FROM generation`) ids.push(id);
+  return [...new Set(ids)].toSorted((one, other) => one - other);
+}
 
 const litter = async ({ temporary }: World) => await readdir(temporary);
 

@@ -4,6 +4,7 @@ import { SQL } from "bun";
 import { toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
 import { writeFeed } from "../support/feed.ts";
+import { listGenerationTables } from "../support/generation-tables.ts";
 import {
   createStore,
   isCampaign,
@@ -163,11 +164,13 @@ function crowd(service: RunningService, pathOf: (index: number) => string) {
 
 /** Keeps everybody from reading the personalization until it is told otherwise. */
 async function lockRows() {
-  const sql = new SQL(postgres.url, { max: 1 });
+  const sql = new SQL(postgres.url, { max: 2 });
   const mayEnd = Promise.withResolvers<void>();
   const isLocked = Promise.withResolvers<void>();
   const locking = sql.begin(async (transaction) => {
-    await transaction`LOCK TABLE personalization_line IN ACCESS EXCLUSIVE MODE`;
+    for (const table of await listGenerationTables(sql, "postgres")) {
+      await transaction.unsafe(`LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`);
+    }
     isLocked.resolve();
     await mayEnd.promise;
   });

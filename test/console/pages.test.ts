@@ -12,6 +12,7 @@ import { saveProducts, toStoredProduct } from "../../src/database/product.ts";
 import { searchProducts } from "../../src/database/search.ts";
 import { durationInWords, formatDuration, relativeTime } from "../../src/format.ts";
 import type { JobHealth, Run } from "../../src/model/job.ts";
+import type { Personalization } from "../../src/model/personalization.ts";
 import { toProduct, toVariant } from "../support/catalog.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import {
@@ -322,9 +323,20 @@ test("only the page of a SKU loads the widget", async () => {
   const database = await openDatabase(`sqlite:${join(folder, "widget.sqlite")}`);
   await database.sql`INSERT INTO generation (brand, loaded_at) VALUES ('B', '2026-01-01T00:00:00.000Z')`;
   await database.sql`INSERT INTO current_generation (brand, generation) SELECT 'B', max(id) FROM generation`;
-  await database.sql`INSERT INTO personalization_line SELECT max(id), 'A B', 'S', '1', 'A', 1 FROM generation`;
   const compare = () => Promise.reject(new Error("unexpected call"));
-  const context = { database, brand: "B", jobs: async () => [], compare, publicUrl: "http://0.0.0.0:3000" };
+  const findPersonalization = async (_: string, sku: string): Promise<Personalization> => ({
+    pzlines: [{ sku_id: sku, style_code: "S", style_display_seq: "1", style_sku_status: "A" }],
+    pzstyles: [],
+    pzchoices: [],
+  });
+  const context = {
+    database,
+    brand: "B",
+    jobs: async () => [],
+    findPersonalization,
+    compare,
+    publicUrl: "http://0.0.0.0:3000",
+  };
   const routes = consolePages({ ...context, widgetPath: "/personalizer.js", examplePath: "/example" });
   const get = async (path: string) => {
     const url = new URL(path, "http://pds.example:3001");

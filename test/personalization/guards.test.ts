@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { SQL } from "bun";
 import { writeFeed } from "../support/feed.ts";
+import { countGenerationRows } from "../support/generation-tables.ts";
 import {
   casesFor,
   createStore,
@@ -194,17 +195,10 @@ for (const engine of enginesInTurn) {
   /** Everything an import may change except the runs. */
   const stored = async () => {
     await using store = new SQL(url, { max: 1 });
-    const count = async (table: string, column = "generation") =>
-      await store.unsafe(
-        `SELECT ${column} AS id, count(*) AS rows FROM ${table} GROUP BY ${column} ORDER BY ${column}`,
-      );
     return {
       generations: await store`SELECT id, brand, state FROM generation ORDER BY id`,
       current: await store`SELECT * FROM current_generation ORDER BY brand`,
-      lines: await count("personalization_line"),
-      styles: await count("personalization_style"),
-      choices: await count("personalization_choice"),
-      digests: await count("generation_digest"),
+      rows: await countGenerationRows(store, engine),
     };
   };
   const runs = async () => {

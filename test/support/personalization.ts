@@ -1,4 +1,16 @@
+import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { compareSequence, type Personalization } from "../../src/model/personalization.ts";
+import { PersonalizationReader, parsePersonalization } from "../../src/personalization/reader.ts";
+
+/** What a store serves for a SKU. */
+export async function readPersonalization(url: string, brand: string, sku: string): Promise<Personalization> {
+  const database = await openDatabase(url);
+  try {
+    return parsePersonalization(await new PersonalizationReader(brand).find(database, sku));
+  } finally {
+    await closeDatabase(database);
+  }
+}
 
 /** Numbers the distinct values in the order of their first occurrence. */
 function ranksOf(values: Iterable<string>): Map<string, number> {
