@@ -33,6 +33,8 @@ export class RowSorter implements AsyncDisposable {
   #count = 0;
   #isSorted = true;
   #lastKey: string | undefined;
+  /** Where the last record begins. */
+  #lastStart = 0;
   /** Where the content of the last record begins. */
   #contentStart = 0;
   #folder: TemporaryFolder | undefined;
@@ -78,6 +80,7 @@ export class RowSorter implements AsyncDisposable {
       this.#isSorted = this.#compare(this.#starts[this.#count - 1] as number, start) < 0;
     }
     this.#starts[this.#count++] = start;
+    this.#lastStart = start;
     this.#end = keyEnd;
     this.#contentStart = keyEnd;
     this.#lastKey = key;
@@ -85,8 +88,7 @@ export class RowSorter implements AsyncDisposable {
 
   /** Writes the length of the content of the last record. */
   #finishRecord(): void {
-    if (this.#count === 0) return;
-    this.#view.setUint32(this.#starts[this.#count - 1] as number, this.#end - this.#contentStart, true);
+    if (this.#count > 0) this.#view.setUint32(this.#lastStart, this.#end - this.#contentStart, true);
   }
 
   /** Compares the keys of two records. */
