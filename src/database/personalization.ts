@@ -10,7 +10,7 @@ export interface FoundLines {
   readonly lines: Uint8Array;
 }
 
-/** Tables in one statement. SQLite accepts 500. */
+/** Tables in one statement. */
 const tablesPerStatement = 400;
 
 /** Finds the lines of SKUs in some generations. The statements are built once. */
@@ -34,25 +34,25 @@ export class LinesQuery {
    */
   async find({ read }: Queryable, sku: string): Promise<FoundLines | "outdated" | undefined> {
     for (const { generations, statement } of this.#batches) {
-      const rows = await read<{ version: string; place: number | null; lines: Uint8Array }>(statement, [sku]);
-      if (rows[0]?.version !== this.#version) return "outdated";
-      let first = rows[0];
-      for (const row of rows) if ((row.place ?? 0) < (first.place ?? 0)) first = row;
-      const generation = generations[first.place ?? -1];
-      if (generation !== undefined) return { generation, lines: first.lines };
+      const [row] = await read<LinesRow>(statement, [sku]);
+      if (row?.version !== this.#version) return "outdated";
+      for (let place = 0; place < generations.length; place++) {
+        const lines = row[`lines${place}`] as Uint8Array | null;
+        if (lines !== null) return { generation: generations[place] as CurrentGeneration, lines };
+      }
     }
     return undefined;
   }
 }
 
+type LinesRow = { readonly version: string } & Readonly<Record<string, unknown>>;
+
 /** Reads the version with the rows, so that it is that of the moment at which they are read. */
 function linesStatement(generations: readonly CurrentGeneration[]): string {
-  const selects = generations.map(
-    ({ id }, place) => `SELECT ${place} AS place, lines FROM ${tablesOf(id).skus} WHERE sku = $1`,
+  const columns = generations.map(
+    ({ id }, place) => `(SELECT lines FROM ${tablesOf(id).skus} WHERE sku = $1) AS lines${place}`,
   );
-  const none = "SELECT NULL AS place, NULL AS lines WHERE $1 <> $1";
-  return `SELECT version, place, lines FROM generation_list
-    LEFT JOIN (${selects.join(" UNION ALL ") || none}) AS found ON TRUE`;
+  return `SELECT ${["version", ...columns].join(", ")} FROM generation_list WHERE $1 IS NOT NULL`;
 }
 
 /** A style of a generation, as served. */

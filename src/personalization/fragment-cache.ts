@@ -22,24 +22,38 @@ export class FragmentCache<Kept extends Fragment> {
     this.#maxBytes = maxBytes;
   }
 
+  /** @returns the fragments in the order of their numbers; undefined if one is not kept */
+  find(numbers: readonly number[]): Kept[] | undefined {
+    const found: Kept[] = [];
+    for (const number of numbers) {
+      const fragment = this.#recent.get(number) ?? this.#promote(number);
+      if (fragment === undefined) return undefined;
+      found.push(fragment);
+    }
+    return found;
+  }
+
   /**
    * @param load loads those that are not kept
    * @returns the fragments in the order of their numbers
    */
   async get(numbers: readonly number[], load: (missing: readonly number[]) => Promise<Kept[]>): Promise<Kept[]> {
-    const found = numbers.map((number) => this.#recent.get(number) ?? this.#promote(number));
-    if (found.includes(undefined)) {
-      const missing = new Set(numbers.filter((_, index) => found[index] === undefined));
-      const loaded = await load([...missing]);
-      for (const fragment of loaded) {
-        this.#keep(fragment);
-        numbers.forEach((number, index) => {
-          if (number === fragment.number) found[index] = fragment;
-        });
-      }
-      if (found.includes(undefined)) throw new Error(`the generation lacks some of the fragments ${numbers}`);
+    const found = new Map<number, Kept>();
+    const missing = new Set<number>();
+    for (const number of numbers) {
+      const fragment = this.#recent.get(number) ?? this.#promote(number);
+      if (fragment === undefined) missing.add(number);
+      else found.set(number, fragment);
     }
-    return found as Kept[];
+    for (const fragment of await load([...missing])) {
+      this.#keep(fragment);
+      found.set(fragment.number, fragment);
+    }
+    return numbers.map((number) => {
+      const fragment = found.get(number);
+      if (fragment === undefined) throw new Error(`the generation has no fragment ${number}`);
+      return fragment;
+    });
   }
 
   #promote(number: number): Kept | undefined {

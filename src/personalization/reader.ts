@@ -54,18 +54,8 @@ interface Snapshot {
 const maxAttempts = 3;
 /** For the styles and choice groups of all brands. */
 const maxFragmentBytes = 32 * 2 ** 20;
-const encoder = new TextEncoder();
-const pieces = Object.fromEntries(
-  Object.entries({
-    lines: '{"pzlines":[',
-    styles: '],"pzstyles":[',
-    choices: '],"pzchoices":[',
-    end: "]}",
-    comma: ",",
-  }).map(([name, text]) => [name, encoder.encode(text)]),
-) as Record<"lines" | "styles" | "choices" | "end" | "comma", Uint8Array>;
-
-const emptyBody = encoder.encode('{"pzlines":[],"pzstyles":[],"pzchoices":[]}');
+const comma = ",".charCodeAt(0);
+const emptyBody = new TextEncoder().encode('{"pzlines":[],"pzstyles":[],"pzchoices":[]}');
 const emptyTag = hashTag("");
 
 /**
@@ -137,22 +127,37 @@ async function render(
   { generation, lines }: FoundLines,
   fragments: Fragments,
 ): Promise<FoundPersonalization> {
-  const styles = await fragments.styles.get(readStyleNumbers(lines), async (numbers) =>
-    (await listStyleFragments(database, generation.id, numbers)).map(toStyle),
-  );
-  const groupNumbers = new Set<number>();
-  for (const style of styles) for (const number of style.groups) groupNumbers.add(number);
-  const groups = await fragments.groups.get([...groupNumbers], async (numbers) =>
-    (await listGroupFragments(database, generation.id, numbers)).map(toGroup),
-  );
+  const styleNumbers = readStyleNumbers(lines);
+  const styles =
+    fragments.styles.find(styleNumbers) ??
+    (await fragments.styles.get(styleNumbers, async (numbers) =>
+      (await listStyleFragments(database, generation.id, numbers)).map(toStyle),
+    ));
+  const groupNumbers = readGroupNumbers(styles);
+  const groups =
+    fragments.groups.find(groupNumbers) ??
+    (await fragments.groups.get(groupNumbers, async (numbers) =>
+      (await listGroupFragments(database, generation.id, numbers)).map(toGroup),
+    ));
   const linesJson = toLinesJson(sku, lines, styles);
   let content = linesJson;
-  for (const { hash } of styles) content += hash;
-  for (const { hash } of groups) content += hash;
   const fingerprints = [fingerprintOf(sku)];
-  for (const { fingerprint } of styles) fingerprints.push(fingerprint);
-  for (const { fingerprint } of groups) fingerprints.push(fingerprint);
+  for (const { hash, fingerprint } of styles) {
+    content += hash;
+    fingerprints.push(fingerprint);
+  }
+  for (const { hash, fingerprint } of groups) {
+    content += hash;
+    fingerprints.push(fingerprint);
+  }
   return { body: toBody(linesJson, styles, groups), tag: hashTag(content), isEmpty: false, fingerprints };
+}
+
+/** The groups of some styles, in order, each once. */
+function readGroupNumbers(styles: readonly Style[]): number[] {
+  const numbers = new Set<number>();
+  for (const { groups } of styles) for (const group of groups) numbers.add(group);
+  return [...numbers];
 }
 
 const cursor = new LineCursor();
@@ -196,21 +201,31 @@ const toGroup = (fragment: GroupFragment): Group => ({
   fingerprint: fingerprintOf(fragment.name),
 });
 
+/** Room for the lines: three bytes per UTF-16 unit, and the brackets around the lists. */
+const maxBytesOf = (text: string) => 3 * text.length + 64;
+
 function toBody(lines: string, styles: readonly Style[], groups: readonly Group[]): Uint8Array<ArrayBuffer> {
-  const parts = [pieces.lines, encoder.encode(lines), pieces.styles];
-  appendRows(parts, styles);
-  parts.push(pieces.choices);
-  appendRows(parts, groups);
-  parts.push(pieces.end);
-  return Buffer.concat(parts);
+  let maxBytes = maxBytesOf(lines);
+  for (const { rows } of styles) maxBytes += rows.length + 1;
+  for (const { rows } of groups) maxBytes += rows.length + 1;
+  const body = Buffer.allocUnsafeSlow(maxBytes);
+  let end = body.write(`{"pzlines":[${lines}],"pzstyles":[`);
+  end = appendRows(body, end, styles);
+  end += body.write('],"pzchoices":[', end, "latin1");
+  end = appendRows(body, end, groups);
+  end += body.write("]}", end, "latin1");
+  // A copy, because a view would keep what is left over in memory.
+  return new Uint8Array(body.subarray(0, end));
 }
 
-function appendRows(parts: Uint8Array[], fragments: readonly { readonly rows: Uint8Array }[]): void {
-  let isFirst = true;
+/** @returns the offset after the rows */
+function appendRows(body: Uint8Array, at: number, fragments: readonly { readonly rows: Uint8Array }[]): number {
+  let end = at;
   for (const { rows } of fragments) {
     if (rows.length === 0) continue;
-    if (!isFirst) parts.push(pieces.comma);
-    isFirst = false;
-    parts.push(rows);
+    if (end > at) body[end++] = comma;
+    body.set(rows, end);
+    end += rows.length;
   }
+  return end;
 }

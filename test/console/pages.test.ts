@@ -7,6 +7,7 @@ import { consolePages } from "../../src/console/index.tsx";
 import { pages } from "../../src/console/pages/index.ts";
 import { listProblems } from "../../src/console/problems.ts";
 import { originOf } from "../../src/console/urls.ts";
+import { createGenerationTables } from "../../src/database/generation-tables.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { saveProducts, toStoredProduct } from "../../src/database/product.ts";
 import { searchProducts } from "../../src/database/search.ts";
@@ -324,6 +325,7 @@ test("only the page of a SKU loads the widget", async () => {
   await database.sql`INSERT INTO generation (brand, loaded_at) VALUES ('B', '2026-01-01T00:00:00.000Z')`;
   await database.sql`INSERT INTO current_generation (brand, generation) SELECT 'B', max(id) FROM generation`;
   const compare = () => Promise.reject(new Error("unexpected call"));
+  await database.inTransaction((transaction) => createGenerationTables(transaction, 1));
   const findPersonalization = async (_: string, sku: string): Promise<Personalization> => ({
     pzlines: [{ sku_id: sku, style_code: "S", style_display_seq: "1", style_sku_status: "A" }],
     pzstyles: [],
