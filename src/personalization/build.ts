@@ -12,13 +12,14 @@ import { ChoiceCounter } from "./choice-counter.ts";
 import { createLineComparison, OrderedComparison } from "./difference.ts";
 import { type OnDuplicate, readSkus, readTextGroups, toJsonRows } from "./feed-groups.ts";
 import type { FeedRows } from "./feed-rows.ts";
+import { GarbageCollector } from "./garbage.ts";
 import { NameTable } from "./name-table.ts";
 import { FirstInFile } from "./statistics.ts";
 import { UsageCounter } from "./usage.ts";
 
 /** SKUs, styles, or groups of one transaction. More would block other writers longer. */
 const skusPerBatch = 20_000;
-const fragmentsPerBatch = 2_000;
+const fragmentsPerBatch = 10_000;
 
 /** SKUs that are stored with a style as examples. */
 const maxExampleSkus = 20;
@@ -79,6 +80,7 @@ class GenerationBuilder {
     pzstyles: new FirstInFile<Duplicate>(reportedNotes),
     pzchoices: new FirstInFile<Duplicate>(reportedNotes),
   };
+  readonly #garbage = new GarbageCollector();
   #stored = 0;
 
   constructor(rows: FeedRows, context: BuildContext) {
@@ -89,6 +91,7 @@ class GenerationBuilder {
   async build(): Promise<Built> {
     const { current } = this.#context;
     const skus = await this.#buildSkus();
+    await this.#rows.release("pzlines");
     for (const { key } of this.#rows.groups("pzchoices")) this.#groupNames.addBytes(key);
     const definedGroups = this.#groupNames.size;
     const styles = await this.#buildStyles();
@@ -221,12 +224,14 @@ class GenerationBuilder {
   }
 
   async #send<Row>(loader: BatchLoader<Row>): Promise<void> {
-    this.#stored += await loader.send();
+    const sent = await loader.send();
+    this.#stored += sent;
+    // A batch has as much garbage as all the rows that it was made of.
+    this.#garbage.count(5 * sent);
     this.#context.signal.throwIfAborted();
     this.#context.onProgress(this.#stored, false);
     // Timers run, such as the heartbeat.
     await setImmediate();
-    Bun.gc(true);
   }
 
   async #finish<Row>(loader: BatchLoader<Row>): Promise<void> {

@@ -114,11 +114,12 @@ async function readStyleNames(database: Queryable, generation: number): Promise<
  */
 export async function createLineComparison(database: Queryable, generation: number, names: NameTable): Promise<IsSame> {
   let isIdentity = true;
-  const numbers: number[] = [0];
+  // By number in the generation; 0 is the number of no style.
+  let numbers = new Uint32Array(1024);
   for await (const page of walkStyleCodes(database, generation)) {
     for (const { number, code } of page) {
-      // 0 is the number of no style.
       const other = names.findBytes(code);
+      if (number >= numbers.length) numbers = grow(numbers, number);
       numbers[number] = other;
       isIdentity &&= other === number;
     }
@@ -138,4 +139,10 @@ export async function createLineComparison(database: Queryable, generation: numb
     }
     return one.isAtEnd && other.isAtEnd;
   };
+}
+
+function grow(numbers: Uint32Array<ArrayBuffer>, index: number): Uint32Array<ArrayBuffer> {
+  const larger = new Uint32Array(Math.max(numbers.length * 2, index + 1));
+  larger.set(numbers);
+  return larger;
 }

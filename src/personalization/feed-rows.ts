@@ -2,8 +2,9 @@ import { maxLineBytes, writeLine } from "../database/packed-lines.ts";
 import { type ListName, lists } from "../model/personalization.ts";
 import { encodeInto } from "./bytes.ts";
 import { NameTable } from "./name-table.ts";
-import { RowSorter, type SortedGroup } from "./row-sorter.ts";
+import { RowSorter } from "./row-sorter.ts";
 import type { FeedRow } from "./rows.ts";
+import type { SortedGroup } from "./sorted-runs.ts";
 
 /** Before each row: its line in the file. */
 const lineBytes = 4;
@@ -72,6 +73,11 @@ export class FeedRows implements AsyncDisposable {
 
   groups(list: ListName): Generator<SortedGroup> {
     return this.#sorters[list].groups();
+  }
+
+  /** Frees the memory and the file of a list that is no longer needed. */
+  release(list: ListName): Promise<void> {
+    return this.#sorters[list][Symbol.asyncDispose]();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -6,13 +6,11 @@ import { excerpt, type FileReport, type Occurrences } from "../model/import-repo
 import { type ListName, lists } from "../model/personalization.ts";
 import { FeedReader } from "./feed-reader.ts";
 import type { FeedRows } from "./feed-rows.ts";
+import { GarbageCollector } from "./garbage.ts";
 import { countOccurrence, ListStatistics } from "./statistics.ts";
 
 /** Styles come before lines, so that a line whose style is not defined is found at once. */
 const readingOrder: readonly ListName[] = ["pzchoices", "pzstyles", "pzlines"];
-
-/** Rows after which garbage is collected. */
-const rowsPerCollection = 50_000;
 
 const styleOfLine = lists.pzlines.columns.indexOf("style_code");
 
@@ -65,7 +63,7 @@ async function readFile(
   const hasher = new Bun.CryptoHasher("sha256");
   let bytes = 0;
   let count = 0;
-  let collectedAt = 0;
+  const garbage = new GarbageCollector();
   const reportProgress = (isDone: boolean) =>
     onProgress?.({ file: file.name, rows: count, bytes, totalBytes: file.bytes, isDone });
   const batches = reader.read((read) => {
@@ -84,11 +82,7 @@ async function readFile(
     }
     count += batch.rows.length + batch.rejected.length;
     reportProgress(false);
-    if (count - collectedAt < rowsPerCollection) continue;
-    collectedAt = count;
-    // Without this, the texts of many rows stay in memory: several times the memory for a tenth of
-    // the time.
-    Bun.gc(true);
+    garbage.count(batch.rows.length + batch.rejected.length);
   }
   reportProgress(true);
   for (const note of reader.notes) reporter.note(note);

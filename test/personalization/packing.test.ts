@@ -83,7 +83,10 @@ describe("the row sorter", () => {
             rows.filter(([other]) => other === name).map(([, value]) => value),
           ]);
           for (let reading = 0; reading < 2; reading++) {
-            const groups = [...sorter.groups()].map((group) => [Buffer.from(group.key).toString(), [...group.content]]);
+            const groups = Array.from(sorter.groups(), ({ key, content }) => [
+              Buffer.from(key).toString(),
+              [...content],
+            ]);
             expect(groups).toEqual(expected);
           }
         },
