@@ -19,7 +19,7 @@ export interface ConsoleContext {
   /** Path of the example page on the public listener, if it is served. */
   readonly examplePath?: string;
   /** Whether the public listener draws the sample's images. */
-  readonly drawsSampleImages?: boolean;
+  readonly servesSampleImages?: boolean;
 }
 
 export interface PageContent {
