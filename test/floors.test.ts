@@ -75,19 +75,28 @@ function importsOf(text: string): Import[] {
 const engines = { sqlite: /sqlite/i, postgres: /postgres/i };
 const namesEveryEngine = ["database/engines/index.ts", "config/settings.ts", "config/values.ts"];
 
+/** A platform's name appears in its own folder, in the list of platforms, and in the settings. */
+const platforms = [...new Bun.Glob("*/index.ts").scanSync(`${root}/src/platforms`)].map(posix.dirname);
+const mayNameEveryPlatform = /^(platforms\/index\.ts$|config\/)/;
+
 /** What a source text may not hold, whatever it imports. */
 function faultsOf(file: string, text: string): string[] {
   const namesEngine = Object.entries(engines).some(
     ([engine, name]) =>
       name.test(text) && !namesEveryEngine.includes(file) && !file.startsWith(`database/engines/${engine}/`),
   );
-  const mayNamePlatforms = /^(platforms\/(index\.ts$|shopify\/)|config\/)/.test(file);
+  const namesPlatform = platforms.some(
+    (platform) =>
+      new RegExp(platform, "i").test(text) &&
+      !mayNameEveryPlatform.test(file) &&
+      !file.startsWith(`platforms/${platform}/`),
+  );
   const withoutComments = text.replace(/\/\*[\s\S]*?\*\/|(?<!:)\/\/.*/g, "");
   const faults = {
     "silences the type checker": /@ts-(ignore|expect-error|nocheck)/.test(text),
     "has the type any": /(?:[:<,|&(=]|=>|\bas|\bkeyof)\s*any\b(?!\s+\w|["'`])/.test(withoutComments),
     "names a database engine": namesEngine,
-    "names a platform": !mayNamePlatforms && /shopify/i.test(text),
+    "names a platform": namesPlatform,
   };
   return Object.entries(faults).flatMap(([fault, found]) => (found ? [`${file} ${fault}`] : []));
 }
