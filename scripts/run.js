@@ -1,5 +1,6 @@
-// Runs the tasks of package.json on a machine that has only npm (or Bun): installs missing dependencies once, then starts the Bun
-// from npm. It runs before anything is installed, so it is plain JavaScript without dependencies.
+// Runs the tasks of package.json on a machine that has only npm (or Bun): installs missing
+// dependencies once, then starts the Bun from npm. It runs before anything is installed, so it is
+// plain JavaScript without dependencies.
 import { spawn, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -91,7 +92,10 @@ function isInstalled(path, version) {
   }
 }
 
-/** Whether all required packages of the lock file are installed; development packages count only on request. */
+/**
+ * Whether all required packages of the lock file are installed; development packages count only on
+ * request.
+ */
 function allInstalled(development = false) {
   return Object.entries(readJson("package-lock.json").packages).every(
     ([path, { version, dev, devOptional, optional, link }]) =>
@@ -129,7 +133,8 @@ const child = spawn(bun, [...task.args, ...rest], {
   env: { ...process.env, ...task.env },
 });
 for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) process.on(signal, () => child.kill(signal));
-// A shell between npm and this process does not forward signals, and SIGKILL cannot be forwarded: stop when the parent is gone.
+// A shell between npm and this process does not forward signals, and SIGKILL cannot be forwarded:
+// stop when the parent is gone.
 const parent = process.ppid;
 setInterval(() => process.ppid === parent || child.kill("SIGTERM"), 200).unref();
 child.on("exit", (code, signal) => process.exit(code ?? (signal ? 1 : 0)));

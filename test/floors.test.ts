@@ -9,7 +9,10 @@ interface Import {
   readonly typeOnly: boolean;
 }
 
-/** The floors from the ground up, each a list of its groups; a group is a folder, or a file at the root of `src`. */
+/**
+ * The floors from the ground up, each a list of its groups; a group is a folder, or a file at the
+ * root of `src`.
+ */
 const floors = [
   [
     "model",
@@ -44,7 +47,9 @@ const outside = ["../package.json", "../packages/personalizer/build.ts"];
 const groupOf = (file: string) => file.split("/")[0]?.replace(/\.tsx?$/, "") ?? "";
 const floorOf = (file: string) => floors.findIndex((groups) => groups.includes(groupOf(file)));
 
-/** Why a file of `src` may not have an import, or undefined when it may. Files are named from `src`. */
+/**
+ * Why a file of `src` may not have an import, or undefined when it may. Files are named from `src`.
+ */
 function refusal(file: string, { path, typeOnly }: Import): string | undefined {
   if (path === undefined) return `${file} computes what it imports`;
   if (!path.startsWith(".")) return undefined;
@@ -71,7 +76,10 @@ function importsOf(text: string): Import[] {
   ];
 }
 
-/** An engine's name appears in its own folder, in the list of engines, and in the setting DATABASE_URL. */
+/**
+ * An engine's name appears in its own folder, in the list of engines, and in the setting
+ * DATABASE_URL.
+ */
 const engines = { sqlite: /sqlite/i, postgres: /postgres/i };
 const namesEveryEngine = ["database/engines/index.ts", "config/settings.ts", "config/values.ts"];
 

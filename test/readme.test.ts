@@ -40,7 +40,10 @@ function blocksOf(markdown: string): Block[] {
 /** The commands of a block, one per line unless a line ends with a backslash. */
 const commandsOf = ({ text }: Block) => text.trimEnd().split(/(?<!\\)\n/);
 
-/** What a reader of a page has: a clone with its own store and ports, and the processes that the page starts. */
+/**
+ * What a reader of a page has: a clone with its own store and ports, and the processes that the
+ * page starts.
+ */
 class Reader {
   readonly #clone: string;
   readonly #ports: readonly { readonly documented: number; readonly actual: number }[];

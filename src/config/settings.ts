@@ -24,9 +24,9 @@ export interface Setting<T> {
   /** The description in the documentation. */
   readonly sentence: string;
   /**
-   * How output hides the value. `secret`: prints only whether it is set. `credentials`: omits it from
-   * error messages, because a malformed URL cannot be redacted reliably. Credentials in URLs are
-   * hidden everywhere.
+   * How output hides the value. `secret`: prints only whether it is set. `credentials`: omits it
+   * from error messages, because a malformed URL cannot be redacted reliably. Credentials in URLs
+   * are hidden everywhere.
    */
   readonly hide?: "secret" | "credentials";
 }

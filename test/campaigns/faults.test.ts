@@ -51,7 +51,10 @@ for (const engine of engines) {
       of,
     );
 
-  /** Three generations, the incomplete one of a killed import, and the oldest, which may still be there. */
+  /**
+   * Three generations, the incomplete one of a killed import, and the oldest, which may still be
+   * there.
+   */
   const mostLines = 5 * 5 * size;
   const storedLines = async () => {
     await using sql = new SQL(environment.DATABASE_URL);

@@ -577,7 +577,8 @@ async function ask(wire: Wire, wanted: readonly Wanted[]): Promise<string[]> {
   };
   const { bytes, isClosed } = await wire.received((all) => read(all).length === wanted.length, 5000);
   const answers = read(bytes);
-  // The runtime ends a connection on which a request follows one that still waits: then each is asked alone, as HTTP has it.
+  // The runtime ends a connection on which a request follows one that still waits: then each is
+  // asked alone, as HTTP has it.
   if (isClosed && wanted.length > 1 && answers.length < wanted.length) return await askOneByOne(wanted, wire.url);
   const size = answers.reduce((sum, answer) => sum + answer.size, 0);
   for (const { status } of answers) count("right", status);
@@ -887,7 +888,10 @@ const wrong = fc.record<Wrong>({
 /** Statuses with which the runtime itself turns away what it cannot read. */
 const refusals = new Set([400, 405, 408, 411, 413, 414, 417, 426, 431, 501, 505]);
 
-/** Status lines of failures beyond those with which the runtime turns something away: what follows the first answer counts too. */
+/**
+ * Status lines of failures beyond those with which the runtime turns something away: what follows
+ * the first answer counts too.
+ */
 const laterFailures = (bytes: Buffer) =>
   bytes.toString("latin1").match(/(?<=^|\n)HTTP\/1\.1 5(?!01 |05 )[^\r]*/g) ?? [];
 

@@ -99,7 +99,10 @@ async function ask(service: RunningService, path: string): Promise<Given> {
   return { status, headers, ...response, atMs, ms: performance.now() - atMs };
 }
 
-/** Asks for what is hot, and for names that nobody asked for before, again and again until it is told to stop. */
+/**
+ * Asks for what is hot, and for names that nobody asked for before, again and again until it is
+ * told to stop.
+ */
 function load(service: RunningService, cold: () => string) {
   const given = { hot: [] as Given[], cold: [] as Given[] };
   let isOver = false;
@@ -123,14 +126,19 @@ function load(service: RunningService, cold: () => string) {
   };
 }
 
-/** Most of them, and none by far: a machine that does much else at once stands still now and then. */
+/**
+ * Most of them, and none by far: a machine that does much else at once stands still now and then.
+ */
 function expectAtOnce(given: readonly Given[]): void {
   const times = given.map(({ ms }) => ms).sort((a, b) => a - b);
   expect(times[Math.floor(times.length * 0.95)] ?? 0).toBeLessThan(atOnceMs);
   expect(times.at(-1) ?? 0).toBeLessThan(5 * atOnceMs);
 }
 
-/** Many connections at once, each with one request. @returns status, Retry-After and how long it took, in the order of their ends */
+/**
+ * Many connections at once, each with one request.
+ * @returns status, Retry-After and how long it took, in the order of their ends
+ */
 function crowd(service: RunningService, pathOf: (index: number) => string) {
   const { hostname, port } = new URL(service.url);
   const answers: { status: number; retryAfter: string | undefined; body: string; ms: number }[] = [];

@@ -71,7 +71,10 @@ interface World extends AsyncDisposable {
   readonly folder: string;
   readonly environment: Environment;
   start(also?: Environment): Promise<RunningService>;
-  /** In the order in which they began. One whose process has just ended may still be told why, and what that said last. */
+  /**
+   * In the order in which they began. One whose process has just ended may still be told why, and
+   * what that said last.
+   */
   runs(): Promise<Run[]>;
   /** Stops its services. @returns all runs, to which nothing is added any more */
   stop(): Promise<Run[]>;
@@ -341,7 +344,8 @@ describe("the times of a schedule", () => {
       const all = await world.stop();
       expectOnTime(all.slice(1));
 
-      // Both replicas did some of the work, and their clocks and those of their children were wrong.
+      // Both replicas did some of the work, and their clocks and those of their children were
+      // wrong.
       const runs = new Map(all.map((run) => [run.id, run]));
       for (const [index, replica] of replicas.entries()) {
         const shiftMs = shiftsMs[index] ?? 0;

@@ -8,7 +8,8 @@ import { type LoadRequest, runLoad } from "../support/load.ts";
 import { isCampaign, pds, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { canSeeProcesses, openFiles, residentBytes, startService } from "../support/service-process.ts";
 
-// Hours in small: full load on more than the memory for answers holds, while products change; nothing may grow.
+// Hours in small: full load on more than the memory for answers holds, while products change;
+// nothing may grow.
 
 const seconds = isCampaign ? Number(process.env.SOAK_SECONDS ?? 600) : 3;
 const productCount = isCampaign ? 20_000 : 1200;

@@ -4,7 +4,10 @@ import { createStore, type Environment, pds, type RunningService, serve, tempora
 import { asked, environmentOf, getAnswers, readAnswers, type StandIn, startPlatform } from "../support/platform.ts";
 import { until } from "../support/until.ts";
 
-/** How many products are looked up in the worst storm: enough for each run of the tests; a campaign asks for more. */
+/**
+ * How many products are looked up in the worst storm: enough for each run of the tests; a campaign
+ * asks for more.
+ */
 const lookups = Number(process.env.STORM_LOOKUPS ?? 60);
 const campaign = process.env.STORM_LOOKUPS !== undefined;
 
@@ -29,7 +32,8 @@ const longestMs = 8000 + 4000;
 /** Shoppers who ask at the same time; more would wait in the test's own client. */
 const shoppers = 100;
 
-// The same seed makes the same shop: what the twin says in fair weather is what the other must be understood to have said.
+// The same seed makes the same shop: what the twin says in fair weather is what the other must be
+// understood to have said.
 const shape = { products: Math.max(150, lookups), images: [0, 3], metafields: [0, 4], seed: 7 } as const;
 const platform = startPlatform(shape);
 const twin = startPlatform(shape);
@@ -48,7 +52,10 @@ function storm(at: StandIn, faults: readonly FaultEffect[], probability: number)
   for (const fault of faults) at.faults.add({ ...fault, probability });
 }
 
-/** Looks products up: each is right, or refused as one that cannot be had now. @returns how many were refused */
+/**
+ * Looks products up: each is right, or refused as one that cannot be had now.
+ * @returns how many were refused
+ */
 async function lookUp(service: RunningService, wanted: readonly string[]): Promise<number> {
   let refused = 0;
   const queue = wanted.values();
@@ -145,7 +152,8 @@ describe("in a storm", () => {
     expect(counts).toBeWithin(1, ids.length);
     platform.faults.clear();
 
-    // However young the store may be: a request for one of them is answered at once, and has it read again behind.
+    // However young the store may be: a request for one of them is answered at once, and has it
+    // read again behind.
     await using service = await serve(environmentWith(store));
     const isNew = (answer: string | undefined) => answer?.includes('"title":"After the storm"') === true;
     const old = [...(await getAnswers(service, ids))].filter(([, answer]) => !isNew(answer));

@@ -9,7 +9,9 @@ import { until } from "../support/until.ts";
 /** What must never come out, in whatever it is put. */
 const canary = "c4nary-0123456789";
 
-/** Finds nothing of what it is asked for, as a platform, a bucket, a feed's server, and a monitor. */
+/**
+ * Finds nothing of what it is asked for, as a platform, a bucket, a feed's server, and a monitor.
+ */
 const nowhere = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response("", { status: 404 }) });
 afterAll(() => nowhere.stop(true));
 const host = `127.0.0.1:${nowhere.port}`;

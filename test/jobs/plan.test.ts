@@ -204,7 +204,10 @@ describe("the next run", () => {
     expect(toText(nextRun(plan, last, now, now).at)).toBe("2026-03-08T07:00:00.000Z");
   });
 
-  /** A replica that was down until `now`: the times that it runs, each of which takes so long, until it has to wait. */
+  /**
+   * A replica that was down until `now`: the times that it runs, each of which takes so long, until
+   * it has to wait.
+   */
   function catchUp(missed: PlanOptions["missed"], takesMs: number, now: number): string[] {
     const plan = hourly({ missed });
     const times: string[] = [];

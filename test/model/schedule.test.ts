@@ -19,7 +19,10 @@ function walk(
 /** What a row is about, an expression, from when on, and the next instants. */
 type Row = readonly [about: string, expression: string, from: string, instants: readonly string[]];
 
-/** The clocks of the zone are the subject; every instant is written in UTC, the local time beside it where the clocks change. */
+/**
+ * The clocks of the zone are the subject; every instant is written in UTC, the local time beside it
+ * where the clocks change.
+ */
 function expectNext(timeZone: string, rows: readonly Row[]) {
   test.each(rows.map((row) => [...row]) as [...Row][])("%s: %j after %s", (_about, expression, from, instants) => {
     const schedule = parseSchedule(expression, timeZone);
@@ -70,7 +73,8 @@ describe("a schedule without a change of clocks", () => {
   });
 });
 
-// 01:59 EST (06:59Z) is followed by 03:00 EDT (07:00Z); days are EST = UTC-5 before, EDT = UTC-4 after.
+// 01:59 EST (06:59Z) is followed by 03:00 EDT (07:00Z); days are EST = UTC-5 before, EDT = UTC-4
+// after.
 describe("in America/New_York on 2026-03-08, from 02:00 to 03:00 at once", () => {
   expectNext("America/New_York", [
     // Times of the day.
@@ -142,7 +146,8 @@ describe("in America/New_York on 2026-03-08, from 02:00 to 03:00 at once", () =>
   ]);
 });
 
-// 01:59 EDT (05:59Z) is followed by 01:00 EST (06:00Z): 01:00 to 02:00 is 05:00Z to 06:00Z and again 06:00Z to 07:00Z.
+// 01:59 EDT (05:59Z) is followed by 01:00 EST (06:00Z): 01:00 to 02:00 is 05:00Z to 06:00Z and
+// again 06:00Z to 07:00Z.
 describe("in America/New_York on 2026-11-01, from 02:00 back to 01:00", () => {
   expectNext("America/New_York", [
     // Times of the day.
@@ -241,7 +246,8 @@ describe("in Europe/Berlin on 2026-03-29, from 02:00 to 03:00 at once", () => {
   ]);
 });
 
-// 02:59 CEST (00:59Z) is followed by 02:00 CET (01:00Z): 02:00 to 03:00 is 00:00Z to 01:00Z and again 01:00Z to 02:00Z.
+// 02:59 CEST (00:59Z) is followed by 02:00 CET (01:00Z): 02:00 to 03:00 is 00:00Z to 01:00Z and
+// again 01:00Z to 02:00Z.
 describe("in Europe/Berlin on 2026-10-25, from 03:00 back to 02:00", () => {
   expectNext("Europe/Berlin", [
     ["before what comes twice", "30 1 * * *", "2026-10-24T22:00Z", ["2026-10-24T23:30Z", "2026-10-26T00:30Z"]],
@@ -271,7 +277,8 @@ describe("in Europe/Berlin on 2026-10-25, from 03:00 back to 02:00", () => {
   ]);
 });
 
-// 01:59 at UTC+11 (14:59Z) is followed by 01:30 at UTC+10:30 (15:00Z): 01:30 to 02:00 is 14:30Z to 15:00Z and again 15:00Z to 15:30Z.
+// 01:59 at UTC+11 (14:59Z) is followed by 01:30 at UTC+10:30 (15:00Z): 01:30 to 02:00 is 14:30Z to
+// 15:00Z and again 15:00Z to 15:30Z.
 describe("in Australia/Lord_Howe on 2026-04-05, from 02:00 back to 01:30", () => {
   expectNext("Australia/Lord_Howe", [
     ["before what comes twice", "15 1 * * *", "2026-04-04T13:00Z", ["2026-04-04T14:15Z", "2026-04-05T14:45Z"]],
@@ -337,8 +344,8 @@ describe("in Australia/Lord_Howe on 2026-10-04, from 02:00 to 02:30 at once", ()
   ]);
 });
 
-// 2026-03-07 23:59 CST (03-08 04:59Z) is followed by 2026-03-08 01:00 CDT (05:00Z): that day has no midnight.
-// 2026-11-01 00:59 CDT (04:59Z) is followed by 00:00 CST (05:00Z): that day has two.
+// 2026-03-07 23:59 CST (03-08 04:59Z) is followed by 2026-03-08 01:00 CDT (05:00Z): that day has no
+// midnight. 2026-11-01 00:59 CDT (04:59Z) is followed by 00:00 CST (05:00Z): that day has two.
 describe("in America/Havana, where clocks change at midnight", () => {
   expectNext("America/Havana", [
     ["no midnight", "@daily", "2026-03-07T05:00Z", ["2026-03-08T05:00Z", "2026-03-09T04:00Z"]], // 01:00, 00:00 CDT
@@ -357,7 +364,8 @@ describe("in America/Havana, where clocks change at midnight", () => {
 });
 
 // 2026-03-28 23:59 EET (21:59Z) is followed by 2026-03-29 01:00 EEST (22:00Z).
-// 2026-10-24 23:59 EEST (20:59Z) is followed by 23:00 EET (21:00Z): the last hour of that day comes twice.
+// 2026-10-24 23:59 EEST (20:59Z) is followed by 23:00 EET (21:00Z): the last hour of that day comes
+// twice.
 describe("in Asia/Beirut, where clocks change at the end of a day", () => {
   expectNext("Asia/Beirut", [
     ["no midnight", "@daily", "2026-03-27T22:00Z", ["2026-03-28T22:00Z", "2026-03-29T21:00Z"]], // 01:00, 00:00 EEST
@@ -373,7 +381,8 @@ describe("in Asia/Beirut, where clocks change at the end of a day", () => {
   ]);
 });
 
-// 2011-12-29 23:59 at UTC-10 (12-30 09:59Z) is followed by 2011-12-31 00:00 at UTC+14 (10:00Z): the 30th, a Friday, did not come.
+// 2011-12-29 23:59 at UTC-10 (12-30 09:59Z) is followed by 2011-12-31 00:00 at UTC+14 (10:00Z): the
+// 30th, a Friday, did not come.
 describe("in Pacific/Apia in 2011, where a whole day did not come", () => {
   expectNext("Pacific/Apia", [
     ["two midnights at once", "@daily", "2011-12-29T10:00Z", ["2011-12-30T10:00Z", "2011-12-31T10:00Z"]],
@@ -398,7 +407,10 @@ describe("in Pacific/Apia in 2011, where a whole day did not come", () => {
   ]);
 });
 
-/** Changes of clocks: back and forth, by an hour, half an hour, two hours and a day, at night and at midnight. */
+/**
+ * Changes of clocks: back and forth, by an hour, half an hour, two hours and a day, at night and at
+ * midnight.
+ */
 const changes = [
   { timeZone: "America/New_York", at: instant("2026-03-08T07:00Z") },
   { timeZone: "America/New_York", at: instant("2026-11-01T06:00Z") },
@@ -608,7 +620,8 @@ describe("an expression, whatever it is, around a change of clocks", () => {
     );
   });
 
-  // A replica asks after whatever instant it happens to be: all of them are to name the same instants.
+  // A replica asks after whatever instant it happens to be: all of them are to name the same
+  // instants.
   test.each([
     "30 1 * * *",
     "*/10 0-3 * * *",
@@ -644,7 +657,10 @@ describe("an expression, whatever it is, around a change of clocks", () => {
 });
 
 describe("the latest instant", () => {
-  /** How often the runtime is asked is what it costs; a walk through all of it would not come to an end. */
+  /**
+   * How often the runtime is asked is what it costs; a walk through all of it would not come to an
+   * end.
+   */
   function latestAtLittleCost(expression: string, timeZone: string, after: string, until: string) {
     const schedule = parseSchedule(expression, timeZone);
     const { parse } = Bun.cron;
