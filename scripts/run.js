@@ -2,12 +2,13 @@
 // dependencies once, then starts the Bun from npm. It runs before anything is installed, so it is
 // plain JavaScript without dependencies.
 import { spawn, spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const bun = join(root, "node_modules", "bun", "bin", "bun.exe");
+const installLock = join(root, ".installing");
 
 /** Slow suites that `npm test` runs on one store and the short campaigns on the other. */
 const suitesInTurn = [
@@ -103,6 +104,7 @@ function allInstalled(development = false) {
   );
 }
 
+/** @returns an error message if the installation failed */
 function install(development) {
   process.stderr.write("Installing dependencies; this happens once …\n");
   const manager = process.env.npm_execpath ?? "npm";
@@ -115,17 +117,50 @@ function install(development) {
       ];
   // The output of the installer goes to standard error, so that standard output has only data.
   const { status, error } = spawnSync(command, args, { cwd: root, stdio: ["ignore", 2, 2] });
-  if (status === 0) return;
-  process.stderr.write(`Installation failed${error ? `: ${error.message}` : ""}. Run npm ci to see why.\n`);
+  return status === 0 ? undefined : `Installation failed${error ? `: ${error.message}` : ""}. Run npm ci to see why.\n`;
+}
+
+/** Waits while another process installs: two installations at once remove each other's files. */
+function lockInstallation() {
+  for (;;) {
+    try {
+      writeFileSync(installLock, `${process.pid}`, { flag: "wx" });
+      return;
+    } catch (error) {
+      if (error.code !== "EEXIST") throw error;
+    }
+    if (isInstalling()) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
+    else rmSync(installLock, { force: true });
+  }
+}
+
+/** Whether the process that holds the lock is alive; an interrupted installation leaves the lock. */
+function isInstalling() {
+  try {
+    const pid = Number(readFileSync(installLock, "utf8"));
+    // The lock is empty for the moment between its creation and the writing of the id.
+    return pid === 0 || process.kill(pid, 0);
+  } catch (error) {
+    return error.code === "EPERM";
+  }
+}
+
+function installMissing(development) {
+  if (allInstalled(development)) return;
+  lockInstallation();
+  // A task that needs no development packages does not remove installed ones.
+  const { typescript } = readJson("package.json").devDependencies;
+  const keepDevelopment = development || isInstalled("node_modules/typescript", typescript);
+  const failure = allInstalled(development) ? undefined : install(keepDevelopment);
+  rmSync(installLock, { force: true });
+  if (failure === undefined) return;
+  process.stderr.write(failure);
   process.exit(1);
 }
 
 const [name, ...rest] = process.argv.slice(2);
 const task = tasks[name];
-// A task that needs no development packages does not remove installed ones.
-const keepDevelopment =
-  task.development || isInstalled("node_modules/typescript", readJson("package.json").devDependencies.typescript);
-if (!allInstalled(task.development)) install(keepDevelopment);
+installMissing(task.development);
 
 const child = spawn(bun, [...task.args, ...rest], {
   cwd: root,
