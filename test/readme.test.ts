@@ -109,7 +109,7 @@ class Reader {
     );
   }
 
-  /** Starts the service; a page that starts it again has told its reader to stop it first. */
+  /** Starts the service; a page that starts it again says to stop it first. */
   async #startService(): Promise<string> {
     await this.stopService();
     const { child, printed } = await this.#start("npm start", "Admin");

@@ -294,9 +294,9 @@ describe("a run that hangs", () => {
       const service = await world.start();
       const run = await underWay(world);
       const pid = await processOf(run, [service]);
-      const told = performance.now();
+      const signaledMs = performance.now();
       await service.stop();
-      expect(performance.now() - told).toBeLessThan(6000);
+      expect(performance.now() - signaledMs).toBeLessThan(6000);
       expect(service.process.exitCode).toBe(0);
       expect(isThere(pid)).toBe(false);
       expect(await findRun(world, run)).toMatchObject({ outcome: "failed", reason: "the service was stopped" });
@@ -668,11 +668,11 @@ describe("external monitors", () => {
         ["catalog-import", "personalization-import"].map((job) => pds(["run", job], world.environment)),
       )) as [Finished, Finished];
       expect(callsOf("/broken")).toEqual(Array(3).fill("GET /broken/secret"));
-      const told = ({ stderr }: Finished) => linesOf({ log: () => stderr }).map(({ level, msg }) => [level, msg]);
+      const logOf = ({ stderr }: Finished) => linesOf({ log: () => stderr }).map(({ level, msg }) => [level, msg]);
       expect(works.code).toBe(0);
-      expect(told(works)).toEqual([[40, "cannot notify the monitor: it responded with status 500"]]);
+      expect(logOf(works)).toEqual([[40, "cannot notify the monitor: it responded with status 500"]]);
       expect(fails.code).toBe(1);
-      expect(told(fails)).toEqual([[40, "cannot notify the monitor: it cannot be reached"]]);
+      expect(logOf(fails)).toEqual([[40, "cannot notify the monitor: it cannot be reached"]]);
       expect(works.stderr + fails.stderr).not.toContain("secret");
       const runs = await world.runs();
       expect(runs.map(({ outcome }) => outcome).sort()).toEqual(["failed", "succeeded"]);

@@ -60,7 +60,7 @@ function zipf(count: number, random: () => number): () => number {
   };
 }
 
-/** What a shop's pages ask for, and what strangers do. */
+/** Requests as a shop's pages send them, and some for unknown names. */
 function asking(): (request: number) => LoadRequest {
   const random = sequence(7);
   const pick = zipf(productCount, random);

@@ -471,7 +471,7 @@ describe("a plan", () => {
       "http://user:word@localhost:8000/abc/start",
       "http://user:word@localhost:8000/abc/fail",
     ],
-  ])("that pings %s tells it of a success, and above it of the beginning and of a failure", (ping, start, failure) => {
+  ])("that pings %s sends successes there, and starts and failures to the paths below it", (ping, start, failure) => {
     expect(toPlan(options({ ping })).ping).toEqual({ start, success: ping, failure });
   });
 

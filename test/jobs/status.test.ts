@@ -559,13 +559,13 @@ describe.each([...enginesInTurn])("on %s, /readyz", async (engine) => {
   async function expectReadiness(complaint: string | undefined, ...rows: readonly Row[]): Promise<void> {
     await store.sql`DELETE FROM run`;
     await store.insert(...rows);
-    const [told, failed] = [await ask(telling), await ask(failing)];
+    const [warning, failed] = [await ask(telling), await ask(failing)];
     if (complaint === undefined) {
       const ready = { code: 200, status: "ready", ...fine, jobs: "ok" };
-      expect([told, failed]).toEqual([ready, ready]);
+      expect([warning, failed]).toEqual([ready, ready]);
     } else {
       const jobs = expect.stringMatching(new RegExp(`^${complaint}$`));
-      expect(told).toEqual({ code: 200, status: "degraded", ...fine, jobs });
+      expect(warning).toEqual({ code: 200, status: "degraded", ...fine, jobs });
       expect(failed).toEqual({ code: 503, status: "not ready", ...fine, jobs });
     }
   }
@@ -662,7 +662,7 @@ describe.each([...enginesInTurn])("on %s, history-retention", async (engine) => 
       failure(old + 7, { job: "catalog-sync", counts: 3 }),
       failure(old + 6, { brand: "luckless", counts: 4 }),
       success(400 * day, { brand: "lone", counts: 5 }),
-      // Its last run that has ended is the newest one that tells something.
+      // Its last run that has ended is the newest one with a result.
       failure(old + 6, { brand: "busy", counts: 9 }),
       underWay(old + 5, { brand: "busy", counts: 6 }),
       // Young enough, and nothing else: a newer one follows.

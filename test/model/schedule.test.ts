@@ -68,7 +68,7 @@ describe("a schedule without a change of clocks", () => {
     ["capitals", "@Daily", "2026-06-01T00:00Z", ["2026-06-02T00:00Z"]],
   ]);
 
-  test("tells what it was made from", () => {
+  test("keeps the expression that it was made from", () => {
     expect(parseSchedule("@daily", "Europe/Berlin")).toMatchObject({ expression: "@daily", timeZone: "Europe/Berlin" });
   });
 });
@@ -124,10 +124,10 @@ describe("in America/New_York on 2026-03-08, from 02:00 to 03:00 at once", () =>
       // 03:00:00 EDT for 02:00:30, 03:00:30 EDT
       ["2026-03-08T07:00Z", "2026-03-08T07:00:30Z", "2026-03-09T06:00:30Z"],
     ],
-    // Asked right before, at and right after the change.
-    ["asked right before", "30 2 * * *", "2026-03-08T06:59:59.999Z", ["2026-03-08T07:00Z", "2026-03-09T06:30Z"]],
-    ["asked at the change", "30 2 * * *", "2026-03-08T07:00Z", ["2026-03-09T06:30Z"]],
-    ["asked right after", "30 2 * * *", "2026-03-08T07:00:00.001Z", ["2026-03-09T06:30Z"]],
+    // Computed from right before, at, and right after the change.
+    ["from right before", "30 2 * * *", "2026-03-08T06:59:59.999Z", ["2026-03-08T07:00Z", "2026-03-09T06:30Z"]],
+    ["from at the change", "30 2 * * *", "2026-03-08T07:00Z", ["2026-03-09T06:30Z"]],
+    ["from right after", "30 2 * * *", "2026-03-08T07:00:00.001Z", ["2026-03-09T06:30Z"]],
     // Every hour.
     ["every hour", "0 * * * *", "2026-03-08T05:00Z", ["2026-03-08T06:00Z", "2026-03-08T07:00Z", "2026-03-08T08:00Z"]],
     ["@hourly", "@hourly", "2026-03-08T05:00Z", ["2026-03-08T06:00Z", "2026-03-08T07:00Z", "2026-03-08T08:00Z"]],
@@ -184,13 +184,13 @@ describe("in America/New_York on 2026-11-01, from 02:00 back to 01:00", () => {
       "2026-11-01T05:00Z",
       ["2026-11-01T05:59Z", "2026-11-01T05:59:30Z", "2026-11-02T06:59Z"],
     ],
-    // Asked between, at and within both passes.
-    ["asked between the two", "30 1 * * *", "2026-11-01T05:45Z", ["2026-11-02T06:30Z"]],
-    ["asked right before the change", "0 1 * * *", "2026-11-01T05:59:59.999Z", ["2026-11-02T06:00Z"]],
-    ["asked at the change", "30 1 * * *", "2026-11-01T06:00Z", ["2026-11-02T06:30Z"]],
-    ["asked in the second pass", "30 1 * * *", "2026-11-01T06:10Z", ["2026-11-02T06:30Z"]],
-    ["asked at the second time", "30 1 * * *", "2026-11-01T06:30Z", ["2026-11-02T06:30Z"]],
-    ["asked there for what follows", "30 1,2 * * *", "2026-11-01T06:10Z", ["2026-11-01T07:30Z", "2026-11-02T06:30Z"]],
+    // Computed from between, at and within both passes.
+    ["from between the two", "30 1 * * *", "2026-11-01T05:45Z", ["2026-11-02T06:30Z"]],
+    ["from right before the change", "0 1 * * *", "2026-11-01T05:59:59.999Z", ["2026-11-02T06:00Z"]],
+    ["from at the change", "30 1 * * *", "2026-11-01T06:00Z", ["2026-11-02T06:30Z"]],
+    ["from in the second pass", "30 1 * * *", "2026-11-01T06:10Z", ["2026-11-02T06:30Z"]],
+    ["from at the second time", "30 1 * * *", "2026-11-01T06:30Z", ["2026-11-02T06:30Z"]],
+    ["from there, the next ones", "30 1,2 * * *", "2026-11-01T06:10Z", ["2026-11-01T07:30Z", "2026-11-02T06:30Z"]],
     // Every hour.
     ["every hour", "0 * * * *", "2026-11-01T04:00Z", ["2026-11-01T05:00Z", "2026-11-01T06:00Z", "2026-11-01T07:00Z"]],
     ["in capitals", "@HOURLY", "2026-11-01T05:00Z", ["2026-11-01T06:00Z", "2026-11-01T07:00Z"]],
@@ -204,7 +204,7 @@ describe("in America/New_York on 2026-11-01, from 02:00 back to 01:00", () => {
     ],
     ["every minute", "* * * * *", "2026-11-01T05:58Z", ["2026-11-01T05:59Z", "2026-11-01T06:00Z", "2026-11-01T06:01Z"]],
     ["every second", "* * * * * *", "2026-11-01T05:59:58Z", ["2026-11-01T05:59:59Z", "2026-11-01T06:00Z"]],
-    ["asked in the second pass", "*/30 * * * *", "2026-11-01T06:10Z", ["2026-11-01T06:30Z", "2026-11-01T07:00Z"]],
+    ["from in the second pass", "*/30 * * * *", "2026-11-01T06:10Z", ["2026-11-01T06:30Z", "2026-11-01T07:00Z"]],
     ["that day only", "30 * 1 11 *", "2026-11-02T03:45Z", ["2026-11-02T04:30Z", "2027-11-01T04:30Z"]], // 23:30 EST, 00:30 EDT
   ]);
 });
@@ -266,7 +266,7 @@ describe("in Europe/Berlin on 2026-10-25, from 03:00 back to 02:00", () => {
       "2026-10-24T22:00Z",
       ["2026-10-24T23:00Z", "2026-10-25T02:00Z", "2026-10-26T00:00Z"],
     ],
-    ["asked at the second time", "30 2 * * *", "2026-10-25T01:30Z", ["2026-10-26T01:30Z"]],
+    ["from at the second time", "30 2 * * *", "2026-10-25T01:30Z", ["2026-10-26T01:30Z"]],
     ["every hour", "0 * * * *", "2026-10-24T23:00Z", ["2026-10-25T00:00Z", "2026-10-25T01:00Z", "2026-10-25T02:00Z"]],
     [
       "every second",
@@ -298,7 +298,7 @@ describe("in Australia/Lord_Howe on 2026-04-05, from 02:00 back to 01:30", () =>
       "2026-04-04T13:00Z",
       ["2026-04-04T14:00Z", "2026-04-04T15:30Z", "2026-04-04T16:30Z"],
     ],
-    ["asked in the second pass", "35,55 1 * * *", "2026-04-04T15:10Z", ["2026-04-05T15:05Z", "2026-04-05T15:25Z"]],
+    ["from in the second pass", "35,55 1 * * *", "2026-04-04T15:10Z", ["2026-04-05T15:05Z", "2026-04-05T15:25Z"]],
     // 01:00 is not repeated: an hour and a half until 02:00.
     ["every hour", "0 * * * *", "2026-04-04T13:00Z", ["2026-04-04T14:00Z", "2026-04-04T15:30Z", "2026-04-04T16:30Z"]],
     // 00:45, 01:45, 01:45 again, 02:45
@@ -355,7 +355,7 @@ describe("in America/Havana, where clocks change at midnight", () => {
     ["the day before", "0 0 * * SAT", "2026-03-07T12:00Z", ["2026-03-14T04:00Z"]],
     ["every hour", "@hourly", "2026-03-08T03:00Z", ["2026-03-08T04:00Z", "2026-03-08T05:00Z", "2026-03-08T06:00Z"]],
     ["two midnights", "@daily", "2026-10-31T12:00Z", ["2026-11-01T04:00Z", "2026-11-02T05:00Z"]], // 00:00 CDT, 00:00 CST
-    ["asked between the two", "@midnight", "2026-11-01T04:30Z", ["2026-11-02T05:00Z"]],
+    ["from between the two", "@midnight", "2026-11-01T04:30Z", ["2026-11-02T05:00Z"]],
     ["that month", "@monthly", "2026-10-31T12:00Z", ["2026-11-01T04:00Z", "2026-12-01T05:00Z"]],
     ["after both midnights", "30 0 * * *", "2026-10-31T12:00Z", ["2026-11-01T04:30Z", "2026-11-02T05:30Z"]],
     ["the second before", "59 59 23 * * *", "2026-10-31T12:00Z", ["2026-11-01T03:59:59Z", "2026-11-02T04:59:59Z"]],
@@ -620,8 +620,7 @@ describe("an expression, whatever it is, around a change of clocks", () => {
     );
   });
 
-  // A replica asks after whatever instant it happens to be: all of them are to name the same
-  // instants.
+  // Replicas compute from different instants, and must find the same due times.
   test.each([
     "30 1 * * *",
     "*/10 0-3 * * *",
@@ -632,17 +631,17 @@ describe("an expression, whatever it is, around a change of clocks", () => {
     "*/7 * * * *",
     "20 */30 0,1,2,3,23 * * *",
     "20 */30 * * * *",
-  ])("goes on the same wherever it is asked: %s", (expression) => {
+  ])("has the same due times from every instant: %s", (expression) => {
     for (const { timeZone, at: change } of changes) {
       const schedule = parseSchedule(expression, timeZone);
       const [from, until] = [change - 3 * hourMs, change + 3 * hourMs];
       const walked = walk(schedule, from, { until });
-      const asked = new Set<number>();
+      const instants = new Set<number>();
       for (let after = from; after < until; after += 6 * minuteMs) {
-        for (const beside of [-1, 0, 1]) asked.add(after + beside);
+        for (const beside of [-1, 0, 1]) instants.add(after + beside);
       }
-      for (const at of walked) for (const beside of [-1, 0, 1]) asked.add(at + beside);
-      for (const after of asked) {
+      for (const at of walked) for (const beside of [-1, 0, 1]) instants.add(at + beside);
+      for (const after of instants) {
         const expected = walked.find((at) => at > after);
         if (after >= from && expected !== undefined) {
           expect([timeZone, toText(after), toText(schedule.next(after))]).toEqual([
@@ -657,17 +656,14 @@ describe("an expression, whatever it is, around a change of clocks", () => {
 });
 
 describe("the latest instant", () => {
-  /**
-   * How often the runtime is asked is what it costs; a walk through all of it would not come to an
-   * end.
-   */
+  /** Calls of the runtime are the cost; a walk through every minute would not end. */
   function latestAtLittleCost(expression: string, timeZone: string, after: string, until: string) {
     const schedule = parseSchedule(expression, timeZone);
     const { parse } = Bun.cron;
-    let asked = 0;
+    let calls = 0;
     using spy = spyOn(Bun.cron, "parse");
     spy.mockImplementation((...of: Parameters<typeof parse>) => {
-      if (++asked > 1000) throw new Error("asked too often");
+      if (++calls > 1000) throw new Error("too many calls");
       return parse(...of);
     });
     const latest = schedule.latest(instant(after), instant(until));
@@ -747,7 +743,7 @@ describe("what is no schedule", () => {
     expect(message).toMatch(
       /^expected a cron expression \(minute hour day month weekday, optionally preceded by second\): ./,
     );
-    // It goes to whoever wrote the configuration, who did not choose our runtime.
+    // The author of the configuration reads it, and did not choose our runtime.
     expect(message).not.toMatch(/bun|cron\.|invalid cron|not supported|undefined|object|NaN/i);
   });
 
