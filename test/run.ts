@@ -3,8 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createPostgres } from "./support/postgres.ts";
 
-// Starts one PostgreSQL for all test files; each test creates its own database. Also bundles the program into one file, because the
-// tests start it a thousand times, and the bundle starts twice as fast.
+// Starts one PostgreSQL for all test files; each test creates its own database. Also bundles the
+// program into one file, because the tests start it a thousand times, and the bundle starts twice
+// as fast.
 const asked = process.argv.slice(2);
 /** By default everything but the campaigns, which take long: `npm run test:faults`. */
 const files = asked.length > 0 ? asked : listTests();

@@ -58,7 +58,14 @@ export class ListStatistics {
     return this.#entities.size;
   }
 
-  /** Adds a row. @returns the line of an earlier row with the same key; -1 if there is none */
+  /**
+   * Counts a row's status, records a sequence that is not a number, and adds the row to the
+   * fingerprint of its SKU, style, or choice. A row whose key occurred earlier replaces the earlier
+   * row in the fingerprint.
+   *
+   * @param file the file's name, for the examples of sequences
+   * @returns the line of the earlier row with the same key; -1 if there is none
+   */
   add({ line: rowLine, values }: FeedRow, file: string): number {
     const status = values[this.#status] ?? "";
     const statusCount = this.statuses.get(status);

@@ -499,7 +499,7 @@ describe("the table of fingerprints", () => {
     ],
     ["of few letters", (index) => [index.toString(2).padStart(20, "0")]],
     ["beyond ASCII", (index) => [String.fromCharCode(0x4e00 + (index % 1000), 0x4e00 + Math.floor(index / 1000))]],
-  ])("tells many keys apart that are %s", (_, keyOfIndex) => {
+  ])("distinguishes many keys that are %s", (_, keyOfIndex) => {
     const count = isCampaign ? 1_000_000 : 100_000;
     const table = new HashTable(1);
     const hash = new Hash();

@@ -15,7 +15,7 @@ import {
   temporaryFolder,
   writeFiles,
 } from "../support/pds.ts";
-import { asked, environmentOf, type StandIn, shop, startPlatform } from "../support/platform.ts";
+import { countPlatformRequests, environmentOf, type StandIn, shop, startPlatform } from "../support/platform.ts";
 import { until } from "../support/until.ts";
 
 const folder = await temporaryFolder();
@@ -98,7 +98,7 @@ describe.each([...enginesInTurn])("on %s, a product that changes while the bulk 
     platform.faults.clear();
     expect((await run("catalog-reconcile", environment)).code).toBe(0);
     expect(await statusesOf(service, [changed, ...others])).toEqual([200, 200, 200]);
-    expect(asked(platform, "BulkRun")).toBeGreaterThan(2);
+    expect(countPlatformRequests(platform, "BulkRun")).toBeGreaterThan(2);
   });
 });
 

@@ -11,7 +11,15 @@ import {
   temporaryFolder,
   writeFiles,
 } from "../support/pds.ts";
-import { asked, environmentOf, readAnswers, relay, type StandIn, shop, startPlatform } from "../support/platform.ts";
+import {
+  countPlatformRequests,
+  environmentOf,
+  readAnswers,
+  relay,
+  type StandIn,
+  shop,
+  startPlatform,
+} from "../support/platform.ts";
 import { until } from "../support/until.ts";
 
 const folder = await temporaryFolder();
@@ -170,7 +178,7 @@ describe.each([...enginesInTurn])("on %s, removals", (engine) => {
     const wrong = { ...environment, SHOPIFY_API_URL: other.origin };
     const service = await start(wrong);
     expect(countOf(await statusesOf(service, ids), 200)).toBe(40);
-    await until("all are looked up at the other shop", () => asked(other, "ProductById") >= 40);
+    await until("all are looked up at the other shop", () => countPlatformRequests(other, "ProductById") >= 40);
     await until("the log names the shop", () => service.log().includes("gid://shopify/Shop/2"));
     for (const job of ["catalog-sync", "catalog-reconcile"]) {
       const { code, stderr } = await run(job, wrong);
@@ -203,7 +211,7 @@ describe.each([...enginesInTurn])("on %s, removals", (engine) => {
     await until("the guard stops the removals", () =>
       service.log().includes("too many products were removed one by one"),
     );
-    await until("all have been looked up", () => asked(platform, "ProductById") >= 40);
+    await until("all have been looked up", () => countPlatformRequests(platform, "ProductById") >= 40);
     await until("eight are removed", async () => countOf(await statusesOf(service, ids), 404) === 8);
     const [bold = ""] = await writeFiles(folder, {
       [`bold-${engine}.toml`]: "[jobs.catalog-reconcile]\nmax_removed_share = 1\n",

@@ -6,10 +6,10 @@ import { hideCredentials } from "../../src/credentials.ts";
 import { createStore, type Environment, pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { until } from "../support/until.ts";
 
-/** What must never come out, in whatever it is put. */
+/** A secret that no output may contain. */
 const canary = "c4nary-0123456789";
 
-/** Finds nothing of what it is asked for, as a platform, a bucket, a feed's server, and a monitor. */
+/** A platform, bucket, feed server, and monitor that responds to every request with 404. */
 const nowhere = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response("", { status: 404 }) });
 afterAll(() => nowhere.stop(true));
 const host = `127.0.0.1:${nowhere.port}`;

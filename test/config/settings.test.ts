@@ -475,7 +475,7 @@ describe("a secret", () => {
     test("that goes away is in no response and in no log", async () => {
       await using service = await serve({ DATABASE_URL: withPassword({}), ADMIN_TOKEN: secret, LOG_LEVEL: "trace" });
       const headers = { authorization: `Bearer ${secret}` };
-      // What was asked for before is answered from memory; what was not is refused.
+      // Cached responses are served; other requests are rejected.
       expect((await service.get("/api/v1/products/pz/MUG", { headers })).status).toBe(200);
       await drop();
       const readiness = async () => (await service.get("/readyz", { headers })).text();

@@ -4,7 +4,7 @@ import { toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import { createStore, enginesInTurn, pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
-import { asked, environmentOf, startPlatform } from "../support/platform.ts";
+import { countPlatformRequests, environmentOf, startPlatform } from "../support/platform.ts";
 import { until } from "../support/until.ts";
 
 // A job that has never succeeded runs when the service starts.
@@ -142,7 +142,7 @@ test("the first sync waits for the first reconcile, which reads in bulk", async 
     { job: "catalog-reconcile", outcome: "succeeded" },
     { job: "catalog-sync", outcome: "succeeded" },
   ]);
-  expect(asked(platform, "ProductById")).toBe(0);
+  expect(countPlatformRequests(platform, "ProductById")).toBe(0);
   const [id] = platform.catalog.ids(0, 1);
   expect((await service.get(`/api/v1/products/${id}`)).status).toBe(200);
 });

@@ -17,12 +17,18 @@ export interface Finished {
   readonly stderr: string;
 }
 
-/** Environment of a process; undefined removes a variable. Nothing is inherited from the environment of the test. */
+/**
+ * Environment of a process; undefined removes a variable. Nothing is inherited from the environment
+ * of the test.
+ */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const base: Environment = { PATH: process.env.PATH ?? "", HOME: tmpdir(), PDS_CONFIG: "/dev/null" };
 
-/** Most commands end before JIT compilation pays off, which took a seventh of the CPU, so it starts later than by default (500). */
+/**
+ * Most commands end before JIT compilation pays off, which took a seventh of the CPU, so it starts
+ * later than by default (500).
+ */
 const lateCompilation: Environment = {
   BUN_JSC_thresholdForJITAfterWarmUp: "10000",
   BUN_JSC_thresholdForJITSoon: "2000",
@@ -90,11 +96,15 @@ export async function serve(environment: Environment = {}, cwd = root): Promise<
 
 /** Responses that are the same with and without a cache. */
 export interface SameResponses {
-  /** The body at a path, from the store; waits up to a second until the cached response is the same. */
+  /**
+   * The body at a path, from the store; waits up to a second until the cached response is the same.
+   */
   text(path: string): Promise<string>;
 }
 
-/** Runs two services on a store until the end of the test file: one without a cache and one with it. */
+/**
+ * Runs two services on a store until the end of the test file: one without a cache and one with it.
+ */
 export async function serveWithAndWithoutCache(environment: Environment): Promise<SameResponses> {
   const services = await Promise.all([serve({ ...environment, MEMORY_MEGABYTES: "0" }), serve(environment)]);
   afterAll(() => Promise.all(services.map((service) => service.stop())));
@@ -135,14 +145,17 @@ export type Engine = (typeof engines)[number];
 /** Whether this is a full campaign, which may take long: `npm run test:faults`. */
 export const isCampaign = process.env.TEST_CAMPAIGN !== undefined;
 
-/** The engines for slow suites: `npm test` uses one, the short campaigns of CI the other, full campaigns both. */
+/**
+ * The engines for slow suites: `npm test` uses one, the short campaigns of CI the other, full
+ * campaigns both.
+ */
 export const enginesInTurn: readonly Engine[] = isCampaign
   ? engines
   : [process.env.TEST_SHORT_CAMPAIGN === undefined ? "sqlite" : "postgres"];
 
 /**
- * The cases of a table for an engine, where the result hardly depends on the engine: two thirds run on SQLite and one third on
- * PostgreSQL, so that every case runs; in a campaign all run on both.
+ * The cases of a table for an engine, where the result hardly depends on the engine: two thirds run
+ * on SQLite and one third on PostgreSQL, so that every case runs; in a campaign all run on both.
  */
 export function casesFor<Case>(engine: Engine, cases: readonly Case[]): Case[] {
   return cases.filter((_, index) => isCampaign || (index % 3 === 0) === (engine === "postgres"));

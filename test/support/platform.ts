@@ -74,7 +74,7 @@ export async function getAnswers(
 }
 
 /** Number of requests to the platform, for one operation or in total. */
-export function asked({ counters }: StandIn, operation?: string): number {
+export function countPlatformRequests({ counters }: StandIn, operation?: string): number {
   if (operation !== undefined) return counters.requests.get(operation) ?? 0;
   return [...counters.requests.values()].reduce((sum, requests) => sum + requests, 0);
 }
