@@ -22,7 +22,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 const base: Environment = { PATH: process.env.PATH ?? "", HOME: tmpdir(), PDS_CONFIG: "/dev/null" };
 
-/** Most commands end before JIT compilation pays off, which took a seventh of the CPU, so it starts later than by default (500). */
+/** Most processes end before JIT compilation pays off, which took a seventh of the CPU, so it starts later than by default (500). */
 const lateCompilation: Environment = {
   BUN_JSC_thresholdForJITAfterWarmUp: "10000",
   BUN_JSC_thresholdForJITSoon: "2000",
@@ -54,7 +54,7 @@ export interface RunningService extends AsyncDisposable {
 export async function serve(environment: Environment = {}, cwd = root): Promise<RunningService> {
   const child = Bun.spawn([process.execPath, main, "serve"], {
     cwd,
-    env: { ...base, PORT: "0", ADMIN_PORT: "0", DRAIN_SECONDS: "0", ...environment },
+    env: { ...base, ...lateCompilation, PORT: "0", ADMIN_PORT: "0", DRAIN_SECONDS: "0", ...environment },
     stdio: ["ignore", "pipe", "pipe"],
   });
   killOnExit(child, "TERM");
