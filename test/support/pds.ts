@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SQL } from "bun";
+import { cleanUp } from "./clean-up.ts";
 import { killOnExit } from "./kill-on-exit.ts";
 import { createPostgresDatabase } from "./postgres.ts";
 import { untilEqual } from "./until.ts";
@@ -115,7 +116,7 @@ export async function serveWithAndWithoutCache(environment: Environment): Promis
 /** Creates a folder that is removed after the test file. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "pds-test-"));
-  afterAll(() => rm(folder, { recursive: true, force: true }));
+  cleanUp(() => rm(folder, { recursive: true, force: true }));
   return folder;
 }
 
@@ -152,7 +153,7 @@ export function casesFor<Case>(engine: Engine, cases: readonly Case[]): Case[] {
 export async function createStore(engine: Engine): Promise<string> {
   if (engine === "sqlite") return `sqlite:${join(await temporaryFolder(), "pds.sqlite")}`;
   const { url, drop } = await createPostgresDatabase();
-  afterAll(drop);
+  cleanUp(drop);
   return url;
 }
 
