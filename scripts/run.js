@@ -15,6 +15,7 @@ const suitesInTurn = [
   "test/catalog/borders.test.ts",
   "test/catalog/consistency.test.ts",
   "test/catalog/default-schedules.test.ts",
+  "test/catalog/import.test.ts",
   "test/catalog/lookup.test.ts",
   "test/console/pages.test.ts",
   "test/http/caching.test.ts",

@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SQL } from "bun";
+import { cleanUp } from "./clean-up.ts";
 import { killOnExit } from "./kill-on-exit.ts";
 import { createPostgresDatabase } from "./postgres.ts";
 import { untilEqual } from "./until.ts";
@@ -26,7 +27,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 const base: Environment = { PATH: process.env.PATH ?? "", HOME: tmpdir(), PDS_CONFIG: "/dev/null" };
 
 /**
- * Most commands end before JIT compilation pays off, which took a seventh of the CPU, so it starts
+ * Most processes end before JIT compilation pays off, which took a seventh of the CPU, so it starts
  * later than by default (500).
  */
 const lateCompilation: Environment = {
@@ -60,7 +61,7 @@ export interface RunningService extends AsyncDisposable {
 export async function serve(environment: Environment = {}, cwd = root): Promise<RunningService> {
   const child = Bun.spawn([process.execPath, main, "serve"], {
     cwd,
-    env: { ...base, PORT: "0", ADMIN_PORT: "0", DRAIN_SECONDS: "0", ...environment },
+    env: { ...base, ...lateCompilation, PORT: "0", ADMIN_PORT: "0", DRAIN_SECONDS: "0", ...environment },
     stdio: ["ignore", "pipe", "pipe"],
   });
   killOnExit(child, "TERM");
@@ -125,7 +126,7 @@ export async function serveWithAndWithoutCache(environment: Environment): Promis
 /** Creates a folder that is removed after the test file. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "pds-test-"));
-  afterAll(() => rm(folder, { recursive: true, force: true }));
+  cleanUp(() => rm(folder, { recursive: true, force: true }));
   return folder;
 }
 
@@ -165,7 +166,7 @@ export function casesFor<Case>(engine: Engine, cases: readonly Case[]): Case[] {
 export async function createStore(engine: Engine): Promise<string> {
   if (engine === "sqlite") return `sqlite:${join(await temporaryFolder(), "pds.sqlite")}`;
   const { url, drop } = await createPostgresDatabase();
-  afterAll(drop);
+  cleanUp(drop);
   return url;
 }
 
