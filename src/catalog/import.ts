@@ -22,13 +22,13 @@ export interface CatalogImportOptions {
 export function catalogImport(files: readonly string[], { visible, maxRemovedShare }: CatalogImportOptions): Work {
   const override = "import with --force, or raise max_removed_share of [jobs.catalog-import]";
   const mayRemove = (removed: number, stored: number) => checkRemovals(removed, stored, maxRemovedShare, override);
-  return async ({ database, isDryRun, reporter, signal }) => {
+  return async ({ database, run, reporter, signal }) => {
     const batches = readBatches(files, visible, reporter, signal);
-    if (database === undefined || isDryRun) await checkOnly(batches, database, mayRemove);
+    if (database === undefined || run === undefined) await checkOnly(batches, database, mayRemove);
     else {
       // A transaction keeps other jobs from writing to some stores, so it must not wait for a file.
       await using staged = await stageBatches(batches);
-      await replaceProducts(database, staged.read(), mayRemove);
+      await replaceProducts(database, run, staged.read(), mayRemove);
     }
     reporter.acceptStaged();
   };
