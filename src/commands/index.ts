@@ -125,8 +125,8 @@ export const commands: Readonly<Record<string, Command>> = {
 async function importProducts(files: string[], values: Values): Promise<boolean> {
   const [{ catalogImportJob }, { importNow }] = await Promise.all([import("../service/jobs.ts"), import("./run.ts")]);
   return await importNow(({ visible, ...config }, brand) => {
-    const maxRemovedShare = values.force === true ? 1 : maxImportRemovedShareOf(config);
-    return catalogImportJob(files, { visible, maxRemovedShare }, brand);
+    const maxRemovedShare = maxImportRemovedShareOf(config);
+    return catalogImportJob(files, { visible, maxRemovedShare, isForced: values.force === true }, brand);
   }, values);
 }
 

@@ -130,7 +130,11 @@ describe.each([...enginesInTurn])("on %s, an import of product files", (engine) 
       code: 1,
       stderr: expect.stringContaining("20 of 30 products would be removed"),
     });
-    expect((await pds(["import", "products", few, "--dry-run", "--force"], environment)).code).toBe(0);
+    for (const options of [["--dry-run", "--force"], ["--force"]]) {
+      const forced = await pds(["import", "products", few, ...options, "--json"], environment);
+      expect(forced.code).toBe(0);
+      expect(JSON.parse(forced.stdout).overridden).toEqual(["20 of 30 products would be removed, more than 20%"]);
+    }
   });
 });
 
