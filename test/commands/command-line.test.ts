@@ -61,6 +61,8 @@ describe("help", () => {
     expect(sentence).toEndWith(".");
     const listed = help.match(/(?<=^ {2}--)[\w-]+(?=.*\.$)/gm) ?? [];
     expect([...listed].sort()).toEqual([...(usage.match(/(?<=--)[\w-]+/g) ?? []), "help"].sort());
+    const valuesIn = (text: string) => text.match(/--[\w-]+ [A-Z]+\b/g)?.sort() ?? [];
+    expect(valuesIn(help.slice(usage.length))).toEqual(valuesIn(usage));
   });
 
   test("is printed for -h too, and among other arguments", async () => {
