@@ -16,7 +16,9 @@ const adjectives =
 const nouns =
   "Plate Cup Bowl Platter Goblet Napkin Tray Vase Frame Box Knife Spoon Pitcher Teapot Runner Decanter".split(" ");
 
-/** Small products of the sample with generated titles, so that common words occur in many of them. */
+/**
+ * Small products of the sample with generated titles, so that common words occur in many of them.
+ */
 async function writeCatalog(path: string): Promise<string> {
   const sample = (await Bun.file(new URL("../sample/products.ndjson", import.meta.url)).text()).trim().split("\n");
   const models = sample.filter((line) => line.length < 12_000).map((line) => JSON.parse(line) as Product);

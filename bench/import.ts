@@ -11,8 +11,8 @@ import { readDuring, readsPerSecond } from "./support/reads.ts";
 import { type CommandResult, runCommand, withService } from "./support/service.ts";
 import { compareMedians, median, percentile } from "./support/statistics.ts";
 
-// Compares imports of personalization with the engines' own loaders, in one run. They write each row into indexed tables:
-// `npm run bench:import -- [SKUS]`.
+// Compares imports of personalization with the engines' own loaders, which write each row into
+// indexed tables, in one run: `npm run bench:import -- [SKUS]`.
 const skus = Number(process.argv[2] ?? 1_000_000);
 const fewSkus = Math.min(10_000, skus);
 const tables = {
@@ -116,7 +116,10 @@ async function compareLoaders(
   return times;
 }
 
-/** Reads random SKUs at a steady rate until the work ends. Every response must be from a single feed. */
+/**
+ * Reads random SKUs at a steady rate until the work ends. Every response must be from a single
+ * feed.
+ */
 async function readSkusDuring(
   url: string,
   work: Promise<unknown>,
@@ -217,7 +220,8 @@ async function bench(engine: string, newStore: () => Promise<Store>, feeds: Feed
   await compareReads(few, store);
 }
 
-// Sized for this much data: with the defaults, every reader writes out the pages that the import has changed.
+// Sized for this much data: with the defaults, every reader writes out the pages that the import
+// has changed.
 const postgresSettings = ["shared_buffers=1GB", "min_wal_size=2GB", "max_wal_size=4GB"];
 await withPostgres(postgresSettings, async (folder, serverUrl) => {
   const feeds = {

@@ -9,7 +9,8 @@ import { writeRuns } from "./support/runs.ts";
 import { runCommand, withService } from "./support/service.ts";
 import { compareMedians, median, percentile } from "./support/statistics.ts";
 
-// Measures the history operation with a million runs, and reads beside a job that hangs: `npm run bench:jobs -- [RUNS]`.
+// Measures the history operation with a million runs, and reads beside a job that hangs:
+// `npm run bench:jobs -- [RUNS]`.
 const manyRuns = Number(process.argv[2] ?? 1_000_000);
 const fewRuns = 1000;
 
@@ -46,7 +47,10 @@ function readFor(url: string, skus: number, durationMs: number): Promise<number[
   });
 }
 
-/** Measures reads beside a job that hangs in each run, is ended at its limit of 2 s, and starts again at its next scheduled time. */
+/**
+ * Measures reads beside a job that hangs in each run, is ended at its limit of 2 s, and starts
+ * again at its next scheduled time.
+ */
 async function compareReads(url: string, feed: string, folder: string): Promise<void> {
   const skus = 10_000;
   await using platform = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Promise<Response>(() => {}) });

@@ -6,7 +6,8 @@ import { print, seconds } from "./support/print.ts";
 import { runCommand, withService } from "./support/service.ts";
 import { median } from "./support/statistics.ts";
 
-// Measures the jobs and lookups against the platform stand-in: `npm run bench:platform -- points|reconcile|changes|walk [SIZE]`.
+// Measures the jobs and lookups against the platform stand-in:
+// `npm run bench:platform -- points|reconcile|changes|walk [SIZE]`.
 
 interface Bench {
   readonly platform: StandIn;
@@ -37,7 +38,10 @@ function withBench(options: StandInOptions, work: (bench: Bench) => Promise<void
   });
 }
 
-/** Environment of a service without jobs, which the benchmark runs itself; a configured job would start at once. */
+/**
+ * Environment of a service without jobs, which the benchmark runs itself; a configured job would
+ * start at once.
+ */
 const withoutJobs = ({ environment }: Bench) => ({ ...environment, PDS_CONFIG: "/dev/null" });
 
 const runJob = ({ environment }: Bench, job: string) => runCommand(["run", job], environment);
@@ -49,7 +53,10 @@ async function request(url: string): Promise<{ status: number; elapsedMs: number
   return { status: response.status, elapsedMs: performance.now() - startedMs };
 }
 
-/** Syncs the whole catalog with the points of the smallest plan, while shoppers request products that are not stored yet. */
+/**
+ * Syncs the whole catalog with the points of the smallest plan, while shoppers request products
+ * that are not stored yet.
+ */
 function points(products: number) {
   return withBench({ products }, async (bench) => {
     const { platform } = bench;
@@ -61,7 +68,8 @@ function points(products: number) {
       const syncing = runJob(bench, "catalog-sync").finally(() => {
         done = true;
       });
-      // The sync starts with the products that have not changed for the longest time; any other is not stored yet.
+      // The sync starts with the products that have not changed for the longest time; any other is
+      // not stored yet.
       for (let count = 0; !done; count++) {
         const { status, elapsedMs } = await request(`${url}/products/${ids[(count * 37) % ids.length]}`);
         if (status !== 200) throw new Error(`a lookup returned status ${status}`);

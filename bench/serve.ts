@@ -16,8 +16,9 @@ import { compareAtHalfLoad, compareSizes, type HalfLoad } from "./support/scale.
 import { createStores, type Stores } from "./support/stores.ts";
 import { type Operation, readBodies } from "./support/targets.ts";
 
-// Compares serving with the bare runtime, a static file server, and the same service written by hand, in one run:
-// `npm run bench -- [--quick] [--sizes SKUS,…]`. With --quick it uses small data, and prints the results without writing them.
+// Compares serving with the bare runtime, a static file server, and the same service written by
+// hand, in one run: `npm run bench -- [--quick] [--sizes SKUS,…]`. With --quick it uses small data,
+// and prints the results without writing them.
 const { values } = parseArgs({ options: { quick: { type: "boolean", default: false }, sizes: { type: "string" } } });
 
 const results = join(import.meta.dir, "RESULTS.md");
@@ -30,7 +31,10 @@ const pace: Pace = values.quick
   ? { rounds: 1, seconds: 0.25, warmSeconds: 0.15 }
   : { rounds: 5, seconds: 1.5, warmSeconds: 1 };
 
-/** @returns the sizes in ascending order @throws Error if the text is not a list of positive integers */
+/**
+ * @returns the sizes in ascending order
+ * @throws Error if the text is not a list of positive integers
+ */
 function sizesOf(text: string): number[] {
   const sizes = text.split(",").map(Number);
   if (!sizes.every((size) => Number.isInteger(size) && size > 0)) throw new Error(`--sizes: ${text}`);
@@ -38,7 +42,9 @@ function sizesOf(text: string): number[] {
 }
 
 const sizes = sizesOf(values.sizes ?? (values.quick ? "1000,10000" : "1000,100000,1000000"));
-/** The middle size, for which everything is measured; for the others only what depends on the size. */
+/**
+ * The middle size, for which everything is measured; for the others only what depends on the size.
+ */
 const mainSize = sizes[Math.floor(sizes.length / 2)] ?? 0;
 const [fewest, most] = [sizes[0] ?? 0, sizes.at(-1) ?? 0] as const;
 

@@ -3,8 +3,8 @@ import { withFolder } from "./support/folder.ts";
 import { print } from "./support/print.ts";
 import { main } from "./support/service.ts";
 
-// Measures a start, from the creation of the process to the first 200 response, on a store with the sample brand:
-// `npm run bench:start -- [STARTS]`.
+// Measures a start, from the creation of the process to the first 200 response, on a store with the
+// sample brand: `npm run bench:start -- [STARTS]`.
 const starts = Number(process.argv[2] ?? 20);
 const root = Bun.fileURLToPath(new URL("..", import.meta.url));
 const commands = {

@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { $ } from "bun";
 
-// The checks that need no running program: types, linter and formatter, generated documentation, lock file.
+// The checks that need no running program: types, linter and formatter, generated documentation,
+// lock file.
 $.cwd(Bun.fileURLToPath(new URL("..", import.meta.url)));
 
 const checks: Record<string, () => Promise<boolean>> = {

@@ -41,7 +41,9 @@ async function describeCommands(): Promise<string> {
   return sections.join("\n");
 }
 
-/** Reads the metrics of a service with the sample's personalization, so that each has its labels. */
+/**
+ * Reads the metrics of a service with the sample's personalization, so that each has its labels.
+ */
 async function readMetrics(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "pds-document-"));
   const PDS_CONFIG = join(folder, "pds.toml");

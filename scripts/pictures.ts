@@ -4,7 +4,8 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { launchChromium } from "../test/support/chromium.ts";
 
-// Takes the screenshots for the documentation from a service with the sample: `npm run pictures`. Look at them before you commit them.
+// Takes the screenshots for the documentation from a service with the sample: `npm run pictures`.
+// Look at them before you commit them.
 const root = Bun.fileURLToPath(new URL("..", import.meta.url));
 const images = join(root, "docs", "images");
 const sample = join(root, "sample");

@@ -1,18 +1,21 @@
-// Runs the tasks of package.json on a machine that has only npm (or Bun): installs missing dependencies once, then starts the Bun
-// from npm. It runs before anything is installed, so it is plain JavaScript without dependencies.
+// Runs the tasks of package.json on a machine that has only npm (or Bun): installs missing
+// dependencies once, then starts the Bun from npm. It runs before anything is installed, so it is
+// plain JavaScript without dependencies.
 import { spawn, spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const bun = join(root, "node_modules", "bun", "bin", "bun.exe");
+const installLock = join(root, ".installing");
 
 /** Slow suites that `npm test` runs on one store and the short campaigns on the other. */
 const suitesInTurn = [
   "test/catalog/borders.test.ts",
   "test/catalog/consistency.test.ts",
   "test/catalog/default-schedules.test.ts",
+  "test/catalog/import.test.ts",
   "test/catalog/lookup.test.ts",
   "test/console/pages.test.ts",
   "test/http/caching.test.ts",
@@ -91,7 +94,10 @@ function isInstalled(path, version) {
   }
 }
 
-/** Whether all required packages of the lock file are installed; development packages count only on request. */
+/**
+ * Whether all required packages of the lock file are installed; development packages count only on
+ * request.
+ */
 function allInstalled(development = false) {
   return Object.entries(readJson("package-lock.json").packages).every(
     ([path, { version, dev, devOptional, optional, link }]) =>
@@ -99,6 +105,7 @@ function allInstalled(development = false) {
   );
 }
 
+/** @returns an error message if the installation failed */
 function install(development) {
   process.stderr.write("Installing dependencies; this happens once …\n");
   const manager = process.env.npm_execpath ?? "npm";
@@ -111,17 +118,50 @@ function install(development) {
       ];
   // The output of the installer goes to standard error, so that standard output has only data.
   const { status, error } = spawnSync(command, args, { cwd: root, stdio: ["ignore", 2, 2] });
-  if (status === 0) return;
-  process.stderr.write(`Installation failed${error ? `: ${error.message}` : ""}. Run npm ci to see why.\n`);
+  return status === 0 ? undefined : `Installation failed${error ? `: ${error.message}` : ""}. Run npm ci to see why.\n`;
+}
+
+/** Waits while another process installs: two installations at once remove each other's files. */
+function lockInstallation() {
+  for (;;) {
+    try {
+      writeFileSync(installLock, `${process.pid}`, { flag: "wx" });
+      return;
+    } catch (error) {
+      if (error.code !== "EEXIST") throw error;
+    }
+    if (isInstalling()) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
+    else rmSync(installLock, { force: true });
+  }
+}
+
+/** Whether the process that holds the lock is alive; an interrupted installation leaves the lock. */
+function isInstalling() {
+  try {
+    const pid = Number(readFileSync(installLock, "utf8"));
+    // The lock is empty for the moment between its creation and the writing of the id.
+    return pid === 0 || process.kill(pid, 0);
+  } catch (error) {
+    return error.code === "EPERM";
+  }
+}
+
+function installMissing(development) {
+  if (allInstalled(development)) return;
+  lockInstallation();
+  // A task that needs no development packages does not remove installed ones.
+  const { typescript } = readJson("package.json").devDependencies;
+  const keepDevelopment = development || isInstalled("node_modules/typescript", typescript);
+  const failure = allInstalled(development) ? undefined : install(keepDevelopment);
+  rmSync(installLock, { force: true });
+  if (failure === undefined) return;
+  process.stderr.write(failure);
   process.exit(1);
 }
 
 const [name, ...rest] = process.argv.slice(2);
 const task = tasks[name];
-// A task that needs no development packages does not remove installed ones.
-const keepDevelopment =
-  task.development || isInstalled("node_modules/typescript", readJson("package.json").devDependencies.typescript);
-if (!allInstalled(task.development)) install(keepDevelopment);
+installMissing(task.development);
 
 const child = spawn(bun, [...task.args, ...rest], {
   cwd: root,
@@ -129,7 +169,8 @@ const child = spawn(bun, [...task.args, ...rest], {
   env: { ...process.env, ...task.env },
 });
 for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) process.on(signal, () => child.kill(signal));
-// A shell between npm and this process does not forward signals, and SIGKILL cannot be forwarded: stop when the parent is gone.
+// A shell between npm and this process does not forward signals, and SIGKILL cannot be forwarded:
+// stop when the parent is gone.
 const parent = process.ppid;
 setInterval(() => process.ppid === parent || child.kill("SIGTERM"), 200).unref();
 child.on("exit", (code, signal) => process.exit(code ?? (signal ? 1 : 0)));

@@ -1,4 +1,7 @@
-/** Numbers, durations, and times as text for people. Instants are ISO 8601 in UTC, or epoch milliseconds. */
+/**
+ * Numbers, durations, and times as text for people. Instants are ISO 8601 in UTC, or epoch
+ * milliseconds.
+ */
 
 const numbers = new Intl.NumberFormat("en-US");
 

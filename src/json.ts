@@ -11,7 +11,10 @@ interface SourceContext {
   readonly source?: string;
 }
 
-/** `JSON.rawJSON` and the reviver's third argument are in the runtime, but not yet in TypeScript's library. */
+/**
+ * `JSON.rawJSON` and the reviver's third argument are in the runtime, but not yet in TypeScript's
+ * library.
+ */
 const json = JSON as unknown as {
   parse(text: string, reviver?: (key: string, value: unknown, context: SourceContext) => unknown): unknown;
   stringify(value: unknown, replacer?: (key: string, value: unknown) => unknown, indent?: number): string;

@@ -30,9 +30,9 @@ function overview(): string {
 
 function helpOf(name: string, { usage, summary, options = {} }: Command): string {
   const all: Record<string, CommandOption> = { ...options, help: { type: "boolean", sentence: "Print this help." } };
-  const lines = Object.entries(all).flatMap(([option, { type, sentence }]) => {
+  const lines = Object.entries(all).flatMap(([option, { type, placeholder = "TEXT", sentence }]) => {
     if (sentence === undefined) return [];
-    const syntax = `--${option}${type === "string" ? " TEXT" : ""}`;
+    const syntax = `--${option}${type === "string" ? ` ${placeholder}` : ""}`;
     return `  ${syntax.padEnd(16)}  ${sentence}`;
   });
   return `${`Usage: pds ${name} ${usage}`.trimEnd()}\n\n${summary}\n\n${lines.join("\n")}`;

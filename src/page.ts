@@ -28,7 +28,10 @@ export interface AllowedOrigins {
   readonly connections?: readonly string[];
 }
 
-/** Inline scripts and styles stay blocked. `srcdoc` frames inherit the policy, since they have no URL. */
+/**
+ * Inline scripts and styles stay blocked. `srcdoc` frames inherit the policy, since they have no
+ * URL.
+ */
 function contentSecurityPolicy({ images = [], scripts = [], connections = [] }: AllowedOrigins): string {
   const from = (origins: readonly string[]) => ["'self'", ...origins].join(" ");
   return [

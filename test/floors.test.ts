@@ -9,7 +9,10 @@ interface Import {
   readonly typeOnly: boolean;
 }
 
-/** The floors from the ground up, each a list of its groups; a group is a folder, or a file at the root of `src`. */
+/**
+ * The floors from the ground up, each a list of its groups; a group is a folder, or a file at the
+ * root of `src`.
+ */
 const floors = [
   [
     "model",
@@ -44,7 +47,9 @@ const outside = ["../package.json", "../packages/personalizer/build.ts"];
 const groupOf = (file: string) => file.split("/")[0]?.replace(/\.tsx?$/, "") ?? "";
 const floorOf = (file: string) => floors.findIndex((groups) => groups.includes(groupOf(file)));
 
-/** Why a file of `src` may not have an import, or undefined when it may. Files are named from `src`. */
+/**
+ * Why a file of `src` may not have an import, or undefined when it may. Files are named from `src`.
+ */
 function refusal(file: string, { path, typeOnly }: Import): string | undefined {
   if (path === undefined) return `${file} computes what it imports`;
   if (!path.startsWith(".")) return undefined;
@@ -71,9 +76,16 @@ function importsOf(text: string): Import[] {
   ];
 }
 
-/** An engine's name appears in its own folder, in the list of engines, and in the setting DATABASE_URL. */
+/**
+ * An engine's name appears in its own folder, in the list of engines, and in the setting
+ * DATABASE_URL.
+ */
 const engines = { sqlite: /sqlite/i, postgres: /postgres/i };
 const namesEveryEngine = ["database/engines/index.ts", "config/settings.ts", "config/values.ts"];
+
+/** A platform's name appears in its own folder, in the list of platforms, and in the settings. */
+const platforms = [...new Bun.Glob("*/index.ts").scanSync(`${root}/src/platforms`)].map(posix.dirname);
+const mayNameEveryPlatform = /^(platforms\/index\.ts$|config\/)/;
 
 /** What a source text may not hold, whatever it imports. */
 function faultsOf(file: string, text: string): string[] {
@@ -81,13 +93,18 @@ function faultsOf(file: string, text: string): string[] {
     ([engine, name]) =>
       name.test(text) && !namesEveryEngine.includes(file) && !file.startsWith(`database/engines/${engine}/`),
   );
-  const mayNamePlatforms = /^(platforms\/(index\.ts$|shopify\/)|config\/)/.test(file);
+  const namesPlatform = platforms.some(
+    (platform) =>
+      new RegExp(platform, "i").test(text) &&
+      !mayNameEveryPlatform.test(file) &&
+      !file.startsWith(`platforms/${platform}/`),
+  );
   const withoutComments = text.replace(/\/\*[\s\S]*?\*\/|(?<!:)\/\/.*/g, "");
   const faults = {
     "silences the type checker": /@ts-(ignore|expect-error|nocheck)/.test(text),
     "has the type any": /(?:[:<,|&(=]|=>|\bas|\bkeyof)\s*any\b(?!\s+\w|["'`])/.test(withoutComments),
     "names a database engine": namesEngine,
-    "names a platform": !mayNamePlatforms && /shopify/i.test(text),
+    "names a platform": namesPlatform,
   };
   return Object.entries(faults).flatMap(([fault, found]) => (found ? [`${file} ${fault}`] : []));
 }

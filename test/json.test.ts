@@ -145,7 +145,7 @@ describe("a JSON text of many values", () => {
     ["an element of a list", '[\n1,\n{"a":', 3, "inside the document that starts at line 3"],
     ["a list", "[\n1,\n2\n", 4, "before the array is closed"],
     ["a list that has just begun", "[", 1, "before the array is closed"],
-  ])("is told to be unfinished when it ends within %s", (_, text, line, reason) => {
+  ])("is reported as unfinished when it ends within %s", (_, text, line, reason) => {
     expect(cut([text]).unfinished).toEqual({ line, reason: expect.stringContaining(reason) });
   });
 
@@ -221,7 +221,7 @@ describe("display sequences", () => {
 
 const few = fc.constantFrom("A", "B", "C");
 
-/** Rows as loaded; a text that no order goes by tells equal ones apart. */
+/** Rows as loaded; a text that is not part of the order distinguishes equal ones. */
 const personalization: fc.Arbitrary<Personalization> = fc.record({
   pzlines: fc.array(
     fc.record({ sku_id: fc.uuid(), style_code: few, style_display_seq: sequence, style_sku_status: few }),

@@ -15,7 +15,10 @@ interface Line {
 const [info, error] = [30, 50];
 const environment = { DATABASE_URL: `sqlite:${join(await temporaryFolder(), "pds.sqlite")}` };
 
-/** Runs the service, has it asked, and stops it. @returns all that it said on standard error, line by line */
+/**
+ * Runs the service, has it asked, and stops it.
+ * @returns all that it said on standard error, line by line
+ */
 async function linesOf(
   ask: (get: RunningService["get"]) => Promise<unknown>,
   more: Environment = {},

@@ -40,7 +40,10 @@ function blocksOf(markdown: string): Block[] {
 /** The commands of a block, one per line unless a line ends with a backslash. */
 const commandsOf = ({ text }: Block) => text.trimEnd().split(/(?<!\\)\n/);
 
-/** What a reader of a page has: a clone with its own store and ports, and the processes that the page starts. */
+/**
+ * What a reader of a page has: a clone with its own store and ports, and the processes that the
+ * page starts.
+ */
 class Reader {
   readonly #clone: string;
   readonly #ports: readonly { readonly documented: number; readonly actual: number }[];
@@ -106,7 +109,7 @@ class Reader {
     );
   }
 
-  /** Starts the service; a page that starts it again has told its reader to stop it first. */
+  /** Starts the service; a page that starts it again says to stop it first. */
   async #startService(): Promise<string> {
     await this.stopService();
     const { child, printed } = await this.#start("npm start", "Admin");

@@ -3,11 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createPostgres } from "./support/postgres.ts";
 
-// Starts one PostgreSQL for all test files; each test creates its own database. Also bundles the program into one file, because the
-// tests start it a thousand times, and the bundle starts twice as fast.
+// Starts one PostgreSQL for all test files; each test creates its own database. Also bundles the
+// program into one file, because the tests start it a thousand times, and the bundle starts twice
+// as fast.
 const asked = process.argv.slice(2);
+/** Measures how long each file takes, in `test/timings.json`. */
+const measures = asked.length === 1 && asked[0] === "--update-timings";
 /** By default everything but the campaigns, which take long: `npm run test:faults`. */
-const files = asked.length > 0 ? asked : listTests();
+const files = asked.length > 0 && !measures ? asked : [...listTests(), ...asked];
 const folder = await mkdtemp(join(tmpdir(), "pds-tests-"));
 const postgres = await createPostgres();
 try {
@@ -25,6 +28,8 @@ try {
       "test",
       "--parallel=4",
       "--max-concurrency=4",
+      // The slowest files start first, so that none of them is left running alone at the end.
+      `--timings=${Bun.fileURLToPath(new URL("timings.json", import.meta.url))}`,
       `--timeout=${process.env.TEST_TIMEOUT_MS ?? 30_000}`,
       ...files,
     ],

@@ -1,7 +1,7 @@
 import { basename, dirname } from "node:path";
 
-// The runtime alone, as the upper limit: prepared bytes by key, without anything else that a service must do.
-// `bun bench/peers/bare.ts FOLDER` serves the files of the folder.
+// The runtime alone, as the upper limit: prepared bytes by key, without anything else that a
+// service must do. `bun bench/peers/bare.ts FOLDER` serves the files of the folder.
 const [folder = "."] = process.argv.slice(2);
 
 async function bodiesOf(part: string): Promise<Map<string, Uint8Array<ArrayBuffer>>> {

@@ -3,7 +3,8 @@ import express from "express";
 import pg from "pg";
 import { findHistories, findPersonalization } from "./queries.js";
 
-// The service as it is usually written by hand: Express with its defaults, a connection pool, and queries for each request.
+// The service as it is usually written by hand: Express with its defaults, a connection pool, and
+// queries for each request.
 const shop = process.env.SHOP_DOMAIN;
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL });
 const app = express();

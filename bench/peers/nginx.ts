@@ -1,7 +1,10 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Writes the configuration of a static file server with one worker into its own folder. @returns the command */
+/**
+ * Writes the configuration of a static file server with one worker into its own folder.
+ * @returns the command
+ */
 export async function writeNginx(folder: string, root: string, port: number): Promise<readonly string[]> {
   await mkdir(folder, { recursive: true });
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];

@@ -120,7 +120,10 @@ async function arePeersInstalled(): Promise<boolean> {
   return wanted.every(([, version], index) => found[index] === version);
 }
 
-/** Installs Express and Fastify into bench/peers. @returns their versions, or undefined without Node and npm */
+/**
+ * Installs Express and Fastify into bench/peers.
+ * @returns their versions, or undefined without Node and npm
+ */
 export async function installPeers(logProgress: (line: string) => void): Promise<Record<string, string> | undefined> {
   if (!(await arePeersInstalled())) {
     if (Bun.which("npm") === null || Bun.which("node") === null) return undefined;

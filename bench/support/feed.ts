@@ -1,7 +1,10 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 
-/** A generated feed: every SKU offers three of 2,000 styles; each style has two lines, which use 500 groups of 20 choices by default. */
+/**
+ * A generated feed: every SKU offers three of 2,000 styles; each style has two lines, which use 500
+ * groups of 20 choices by default.
+ */
 const styles = 2000;
 const linesPerStyle = 2;
 const groups = 500;
@@ -50,7 +53,11 @@ function rowsOf(skus: number, status: string, choices = choicesPerGroup): Record
   return { pzlines: linesOf(skus, status), pzstyles: stylesOf(status), pzchoices: choicesOf(status, choices) };
 }
 
-/** Writes the three files of a feed. @param choices number of choices per group @returns the folder */
+/**
+ * Writes the three files of a feed.
+ * @param choices number of choices per group
+ * @returns the folder
+ */
 export async function writeFeed(folder: string, skus: number, status: string, choices?: number): Promise<string> {
   await mkdir(folder, { recursive: true });
   for (const [list, rows] of Object.entries(rowsOf(skus, status, choices))) {
@@ -59,7 +66,10 @@ export async function writeFeed(folder: string, skus: number, status: string, ch
   return folder;
 }
 
-/** Writes the same rows for the engine's own loader: with the columns of the tables, without a header. */
+/**
+ * Writes the same rows for the engine's own loader: with the columns of the tables, without a
+ * header.
+ */
 export async function writeTables(folder: string, skus: number, status: string, generation: number): Promise<string> {
   await mkdir(folder, { recursive: true });
   for (const [list, rows] of Object.entries(rowsOf(skus, status))) {

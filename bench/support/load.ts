@@ -3,9 +3,10 @@ import { LatencyHistogram } from "./latency-histogram.ts";
 import { type Head, readHead } from "./response-head.ts";
 import { createSequence, type Order } from "./sequence.ts";
 
-// A load generator on raw sockets, because `fetch` would use more CPU than the measured servers. For the same reason it does not share
-// the generator of the tests (test/support/load.ts), which parses and checks every response. It can run as a process on its own core:
-// it reads one JSON specification per line and writes one JSON result per line.
+// A load generator on raw sockets, because `fetch` would use more CPU than the measured servers.
+// For the same reason it does not share the generator of the tests (test/support/load.ts), which
+// parses and checks every response. It can run as a process on its own core: it reads one JSON
+// specification per line and writes one JSON result per line.
 
 /** A path with its own headers and the hash of its expected body. */
 export interface Target {
@@ -24,7 +25,9 @@ export interface LoadSpec {
   /** Total number of requests, or duration; with both, whichever ends first. */
   readonly requests?: number;
   readonly seconds?: number;
-  /** Requests per second at a steady rate, independent of responses. Default: as fast as possible. */
+  /**
+   * Requests per second at a steady rate, independent of responses. Default: as fast as possible.
+   */
   readonly rate?: number;
   readonly order?: Order;
   readonly seed?: number;
@@ -38,8 +41,8 @@ export interface LoadSpec {
 }
 
 /**
- * Why a request failed: the connection was refused or reset, the response timed out, had another status or body, or was malformed
- * (chunked bodies count as malformed).
+ * Why a request failed: the connection was refused or reset, the response timed out, had another
+ * status or body, or was malformed (chunked bodies count as malformed).
  */
 const kinds = ["refused", "reset", "timeout", "status", "body", "malformed"] as const;
 export type FailureKind = (typeof kinds)[number];
@@ -59,7 +62,10 @@ export interface LoadResult {
   readonly bodiesChecked: number;
   /** Responses with `Connection: close`. */
   readonly closing: number;
-  /** Latency from sending the request, or with a rate from its scheduled time, to the end of the response. */
+  /**
+   * Latency from sending the request, or with a rate from its scheduled time, to the end of the
+   * response.
+   */
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly maxMs: number;
@@ -89,7 +95,10 @@ interface Connection {
 
 const sweepMs = 250;
 const reconnectMs = 10;
-/** Time before a scheduled request from which the generator polls without timers, which are too coarse. */
+/**
+ * Time before a scheduled request from which the generator polls without timers, which are too
+ * coarse.
+ */
 const pollMs = 3;
 
 class Load {
@@ -202,7 +211,10 @@ class Load {
     connectError: () => {},
   };
 
-  /** A refused connection counts as a failed request, so that a load with a fixed number of requests ends. */
+  /**
+   * A refused connection counts as a failed request, so that a load with a fixed number of requests
+   * ends.
+   */
   #refused(connection: Connection): void {
     const nowMs = performance.now();
     if (this.#spec.rate === undefined && this.#mayBegin(nowMs)) {

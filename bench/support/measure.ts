@@ -20,7 +20,10 @@ export interface Sample {
   readonly postgresS: number;
   readonly perSecond: number;
   readonly p99Ms: number;
-  /** Share of one core that its processes used, 0 to 1. Well below 1, something else was the bottleneck. */
+  /**
+   * Share of one core that its processes used, 0 to 1. Well below 1, something else was the
+   * bottleneck.
+   */
   readonly busy: number;
 }
 
@@ -103,7 +106,8 @@ interface Entry {
 const specOf = ({ kind, paths }: Entry) => ({ connections, paths, expect: kind === "304" ? 304 : 200 });
 
 /**
- * Compares all contenders on one operation, interleaved in rounds so that changes of the machine affect all of them.
+ * Compares all contenders on one operation, interleaved in rounds so that changes of the machine
+ * affect all of them.
  */
 export async function compare(
   bench: Bench,

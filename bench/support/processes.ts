@@ -4,7 +4,10 @@ import { availableParallelism } from "node:os";
 /** Clock tick of Linux process times (USER_HZ) in seconds, the same on every machine. */
 const tickS = 0.01;
 
-/** A process from `/proc/PID/stat`: CPU time in ticks of all its threads, and of its exited children. */
+/**
+ * A process from `/proc/PID/stat`: CPU time in ticks of all its threads, and of its exited
+ * children.
+ */
 interface Stat {
   readonly parent: number;
   readonly own: number;

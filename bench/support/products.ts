@@ -6,7 +6,10 @@ const sample = new URL("../../sample/products.ndjson", import.meta.url);
 const documentBytes = 30_000;
 const firstId = 7_000_000_000_000;
 
-/** Writes products of about 30 KB of JSON, made from the sample's by adding variants. @returns their ids */
+/**
+ * Writes products of about 30 KB of JSON, made from the sample's by adding variants.
+ * @returns their ids
+ */
 export async function writeProducts(file: string, count: number): Promise<string[]> {
   const models = (await Bun.file(sample).text())
     .trim()

@@ -13,7 +13,10 @@ const [tab, lineFeed, carriageReturn, space, zero] = [9, 10, 13, 32, 48];
 const contentLength = Buffer.from("content-length:");
 const connection = Buffer.from("connection:");
 
-/** Parses the head of a response to GET, byte by byte because that is fastest. @returns undefined while it is incomplete */
+/**
+ * Parses the head of a response to GET, byte by byte because that is fastest.
+ * @returns undefined while it is incomplete
+ */
 export function readHead(bytes: Uint8Array): Head | undefined {
   const status = digit(bytes, 9) * 100 + digit(bytes, 10) * 10 + digit(bytes, 11);
   // These have no body, whatever Content-Length says.

@@ -2,14 +2,20 @@ import type { Contender } from "./contenders.ts";
 import { skuOf } from "./feed.ts";
 import { type Bench, interleave, measure, type Sample } from "./measure.ts";
 
-/** The service at two sizes under realistic demand: the nth SKU is requested 1/n as often as the first. */
+/**
+ * The service at two sizes under realistic demand: the nth SKU is requested 1/n as often as the
+ * first.
+ */
 export interface Zipf {
   readonly skus: readonly [number, number];
   readonly samples: readonly [readonly Sample[], readonly Sample[]];
 }
 
 const zipfConnections = 16;
-/** Coprime to all sizes with only the factors 2 and 5, so that SKUs of similar demand are not adjacent in the store. */
+/**
+ * Coprime to all sizes with only the factors 2 and 5, so that SKUs of similar demand are not
+ * adjacent in the store.
+ */
 const stride = 7_368_787;
 
 /** All SKUs of a store, most requested first. */

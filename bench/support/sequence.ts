@@ -9,7 +9,10 @@ export function createRandom(seed: number): () => number {
   };
 }
 
-/** Order of the requests: round robin, uniformly random, or by Zipf, where the nth is requested 1/n as often as the first. */
+/**
+ * Order of the requests: round robin, uniformly random, or by Zipf, where the nth is requested 1/n
+ * as often as the first.
+ */
 export type Order = "turns" | "uniform" | "zipf";
 
 /** @returns a function that returns the next index below `count` */

@@ -13,10 +13,16 @@ export const settings: Readonly<Record<string, string>> = {
   ADMIN_PORT: "0",
 };
 
-/** Output of the service once it listens; captures the URL of the operations and the URL of the admin listener, which comes last. */
+/**
+ * Output of the service once it listens; captures the URL of the operations and the URL of the
+ * admin listener, which comes last.
+ */
 export const ready = /^Public\s+(\S+)$[\s\S]*^Admin\s+(\S+)\n/m;
 
-/** Runs the service on free ports during the work, which gets the URLs of the operations and of the admin listener. */
+/**
+ * Runs the service on free ports during the work, which gets the URLs of the operations and of the
+ * admin listener.
+ */
 export async function withService<T>(
   environment: Readonly<Record<string, string>>,
   work: (url: string, adminUrl: string) => Promise<T>,
@@ -47,7 +53,10 @@ export interface CommandResult {
   readonly maxRssMb: number;
 }
 
-/** Runs a command of the service, such as an import, until it exits. @throws Error with its log if it fails */
+/**
+ * Runs a command of the service, such as an import, until it exits.
+ * @throws Error with its log if it fails
+ */
 export async function runCommand(
   args: readonly string[],
   environment: Readonly<Record<string, string>>,

@@ -8,7 +8,10 @@ export const median = (values: readonly number[]) => percentile(values, 0.5);
 const rounds = 12;
 const warmUpRounds = 2;
 
-/** Interleaves measurements in rounds, each of which returns durations. @returns the median of the round medians of each */
+/**
+ * Interleaves measurements in rounds, each of which returns durations.
+ * @returns the median of the round medians of each
+ */
 export async function compareMedians(measurements: readonly (() => Promise<readonly number[]>)[]): Promise<number[]> {
   const medians: number[][] = measurements.map(() => []);
   for (let round = 0; round < rounds; round++) {

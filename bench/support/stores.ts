@@ -4,7 +4,10 @@ import { type ListName, writeFeed } from "./feed.ts";
 import { createDatabase } from "./postgres.ts";
 import { runCommand } from "./service.ts";
 
-/** The same data for all contenders: in the service's stores, and in plain tables for the servers written by hand. */
+/**
+ * The same data for all contenders: in the service's stores, and in plain tables for the servers
+ * written by hand.
+ */
 export interface Stores {
   readonly skus: number;
   readonly sqlite: string;

@@ -39,12 +39,15 @@ export function checkSameShop({ settings }: Platform, expected: string, shopId: 
  * @throws ServiceError `invalid_input` when there are too many
  */
 export function checkRemovals(removed: number, stored: number, maxShare: number, override: string): void {
-  if (!exceedsShare(removed, stored, maxShare)) return;
-  throw new ServiceError(
-    "invalid_input",
-    `${removed} of ${pluralize(stored, "product")} would be removed, more than ${Math.round(maxShare * 100)}%: ` +
-      `nothing was changed; if this is correct, ${override}`,
-  );
+  const excess = findExcess(removed, stored, maxShare);
+  if (excess === undefined) return;
+  throw new ServiceError("invalid_input", `${excess}: nothing was changed; if this is correct, ${override}`);
+}
+
+/** Says that too many products would be removed. @returns undefined if they are not */
+export function findExcess(removed: number, stored: number, maxShare: number): string | undefined {
+  if (!exceedsShare(removed, stored, maxShare)) return undefined;
+  return `${removed} of ${pluralize(stored, "product")} would be removed, more than ${Math.round(maxShare * 100)}%`;
 }
 
 /** Why a product that the platform no longer has stays in the store; see `removeMissing`. */

@@ -2,7 +2,7 @@ import type { Config } from "../config/index.ts";
 import type { Database } from "../database/database.ts";
 import { listProductIds, replaceProducts, type StoredProduct, toStoredProduct } from "../database/product.ts";
 import type { Reporter, Work } from "../jobs/work.ts";
-import { checkRemovals } from "./guards.ts";
+import { checkRemovals, findExcess } from "./guards.ts";
 import { readProducts } from "./product-files.ts";
 import { stageBatches } from "./staged-batches.ts";
 import { hiddenNotes } from "./visibility.ts";
@@ -16,20 +16,30 @@ export interface CatalogImportOptions {
    * nothing beyond it.
    */
   readonly maxRemovedShare: number;
+  /** Whether a larger removal is only reported. */
+  readonly isForced: boolean;
 }
 
 /** Replaces the stored products with those of the files, which together are the whole catalog. */
-export function catalogImport(files: readonly string[], { visible, maxRemovedShare }: CatalogImportOptions): Work {
+export function catalogImport(files: readonly string[], options: CatalogImportOptions): Work {
+  const { visible, maxRemovedShare, isForced } = options;
   const override = "import with --force, or raise max_removed_share of [jobs.catalog-import]";
-  const mayRemove = (removed: number, stored: number) => checkRemovals(removed, stored, maxRemovedShare, override);
-  return async ({ database, isDryRun, reporter, signal }) => {
+  return async ({ database, run, reporter, signal }) => {
+    // A set, because the store may repeat the transaction.
+    const excesses = new Set<string>();
+    const mayRemove = (removed: number, stored: number) => {
+      if (!isForced) return checkRemovals(removed, stored, maxRemovedShare, override);
+      const excess = findExcess(removed, stored, maxRemovedShare);
+      if (excess !== undefined) excesses.add(excess);
+    };
     const batches = readBatches(files, visible, reporter, signal);
-    if (database === undefined || isDryRun) await checkOnly(batches, database, mayRemove);
+    if (database === undefined || run === undefined) await checkOnly(batches, database, mayRemove);
     else {
       // A transaction keeps other jobs from writing to some stores, so it must not wait for a file.
       await using staged = await stageBatches(batches);
-      await replaceProducts(database, staged.read(), mayRemove);
+      await replaceProducts(database, run, staged.read(), mayRemove);
     }
+    reporter.failUnlessForced([...excesses], isForced);
     reporter.acceptStaged();
   };
 }

@@ -150,7 +150,9 @@ async function removeMissingProducts(
   }
 }
 
-/** Products that are not settled or still changing are skipped here and read one by one afterward. */
+/**
+ * Products that are not settled or still changing are skipped here and read one by one afterward.
+ */
 async function writeChanged(
   snapshot: CatalogSnapshot,
   changing: ReadonlySet<bigint>,

@@ -7,6 +7,8 @@ import { printJson, printMessage, printSafeJson, printTable } from "./output.ts"
 
 export interface CommandOption {
   readonly type: "string" | "boolean";
+  /** What stands for the value in the help, such as `N`; `TEXT` by default. */
+  readonly placeholder?: string;
   /** The description in the help; undefined for an internal option, which the help leaves out. */
   readonly sentence?: string;
 }
@@ -42,7 +44,11 @@ export const commands: Readonly<Record<string, Command>> = {
     usage: "[--workers N]",
     summary: "Run the service until it is stopped.",
     options: {
-      workers: { type: "string", sentence: "Serve from N processes that share the port, to use several cores." },
+      workers: {
+        type: "string",
+        placeholder: "N",
+        sentence: "Serve from N processes that share the port, to use several cores.",
+      },
       // Makes the process one of those N.
       worker: { type: "boolean" },
     },
@@ -119,8 +125,8 @@ export const commands: Readonly<Record<string, Command>> = {
 async function importProducts(files: string[], values: Values): Promise<boolean> {
   const [{ catalogImportJob }, { importNow }] = await Promise.all([import("../service/jobs.ts"), import("./run.ts")]);
   return await importNow(({ visible, ...config }, brand) => {
-    const maxRemovedShare = values.force === true ? 1 : maxImportRemovedShareOf(config);
-    return catalogImportJob(files, { visible, maxRemovedShare }, brand);
+    const maxRemovedShare = maxImportRemovedShareOf(config);
+    return catalogImportJob(files, { visible, maxRemovedShare, isForced: values.force === true }, brand);
   }, values);
 }
 

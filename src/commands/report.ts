@@ -30,7 +30,7 @@ export function describePersonalization(report: PersonalizationReport): string[]
     ...Object.entries({ SKUs: skus, styles, choices }).flatMap(([noun, difference]) =>
       difference === null ? [] : [`${noun}: ${describeDifference(difference)}`],
     ),
-    ...describeOccurrences("lines without their style", orphans.linesWithoutStyle),
+    ...describeOccurrences("lines whose style is not defined", orphans.linesWithoutStyle),
     ...describeOccurrences("styles that no line offers", orphans.stylesWithoutLine),
     ...describeOccurrences("choice groups that no style uses", orphans.unusedChoiceGroups),
     ...describeOccurrences("display sequences that are not numbers", nonNumericSequences),

@@ -24,13 +24,41 @@ export function readSettingsFile(path: string, isRequired: boolean): SettingsFil
     if (isRequired) throw invalidSetting(`PDS_CONFIG is ${path}, but this file does not exist`);
     return { path, text: "", values: {} };
   }
+  const text = readText(path);
   try {
-    const text = readFileSync(path, "utf8");
     return { path, text, values: Bun.TOML.parse(text) as Record<string, unknown> };
   } catch (cause) {
     // The parser quotes the text at the error, which may be a secret.
     const reason = (cause as Error).message.replace(/"[^"]*"/g, "…").replace("TOML Parse error: ", "invalid TOML: ");
-    throw invalidSetting(`${path}: ${reason}`, cause);
+    throw invalidSetting(`${path}:${findSyntaxError(text)}: ${reason}`, cause);
+  }
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (cause) {
+    throw invalidSetting(`${path}: ${(cause as Error).message}`, cause);
+  }
+}
+
+/**
+ * Returns the line, counted from 1, where the first invalid statement starts. The parser does not
+ * report it, so this is the line after the longest valid beginning of the file.
+ */
+function findSyntaxError(text: string): number {
+  const lines = text.split("\n");
+  let valid = lines.length - 1;
+  while (valid > 0 && !isToml(lines.slice(0, valid).join("\n"))) valid--;
+  return valid + 1;
+}
+
+function isToml(text: string): boolean {
+  try {
+    Bun.TOML.parse(text);
+    return true;
+  } catch {
+    return false;
   }
 }
 
@@ -88,23 +116,26 @@ export function suggest(name: string, valid: readonly string[], noun: string): s
     .map((candidate) => ({ candidate, distance: editDistance(name.toLowerCase(), candidate) }))
     .sort((a, b) => a.distance - b.distance);
   const [closest] = byDistance;
-  return closest !== undefined && closest.distance <= name.length / 3
+  return closest !== undefined && closest.distance <= Math.max(1, name.length / 3)
     ? `did you mean ${JSON.stringify(closest.candidate)}?`
     : `the ${noun} are ${valid.join(", ")}`;
 }
 
 /**
- * Returns the number of characters to insert, delete, or replace to turn one text into the other.
+ * Returns the number of characters to insert, delete, or replace, and of neighbors to swap, to turn
+ * one text into the other.
  */
 function editDistance(from: string, to: string): number {
-  let row = Array.from({ length: to.length + 1 }, (_, column) => column);
-  for (const [index, letter] of [...from].entries()) {
-    const next = [index + 1];
+  const rows = [Array.from({ length: to.length + 1 }, (_, column) => column)];
+  const at = (row: number, column: number) => rows[row]?.[column] ?? Number.POSITIVE_INFINITY;
+  for (let row = 1; row <= from.length; row++) {
+    rows.push([row]);
     for (let column = 1; column <= to.length; column++) {
-      const replaced = (row[column - 1] ?? 0) + (to[column - 1] === letter ? 0 : 1);
-      next.push(Math.min(replaced, (row[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1));
+      const replaced = at(row - 1, column - 1) + (from[row - 1] === to[column - 1] ? 0 : 1);
+      const isSwap = from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1];
+      const swapped = isSwap ? at(row - 2, column - 2) + 1 : Number.POSITIVE_INFINITY;
+      rows[row]?.push(Math.min(replaced, swapped, at(row - 1, column) + 1, at(row, column - 1) + 1));
     }
-    row = next;
   }
-  return row[to.length] ?? 0;
+  return at(from.length, to.length);
 }

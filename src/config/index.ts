@@ -1,13 +1,13 @@
 import type { ServiceError } from "../errors.ts";
 import { invalidSetting, type KeyPath, locate, readSettingsFile, type SettingsFile, suggest } from "./file.ts";
 import {
+  innerKeys,
   type JobName,
   type JobOptions,
   jobSchemas,
   jobsSchema,
   noSchedule,
   type PlanOptions,
-  pingSchema,
 } from "./jobs.ts";
 import {
   environmentName,
@@ -53,11 +53,12 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export function readConfig(environment: Environment): Config {
   const file = readSettingsFile(environment.PDS_CONFIG ?? "pds.toml", environment.PDS_CONFIG !== undefined);
   const { jobs: tables = {}, ...scalars } = file.values;
-  const known = settingNames.map(fileKey);
+  const known = [...settingNames.map(fileKey), "jobs"];
   for (const key of Object.keys(scalars)) {
     if (known.includes(key)) continue;
-    const hint = suggest(key, known, "settings, besides the tables [jobs.NAME],");
-    throw invalidSetting(`${locate(file, [key])}: ${JSON.stringify(key)} is not a setting; ${hint}`);
+    throw invalidSetting(
+      `${locate(file, [key])}: ${JSON.stringify(key)} is not a setting; ${suggest(key, known, "settings")}`,
+    );
   }
 
   const from = {} as Record<SettingName, Source>;
@@ -112,13 +113,12 @@ function parseJobs(value: unknown, file: SettingsFile): JobOptions {
 /** @param table the path of the table that the key is in */
 function unknownKey(key: string, table: KeyPath, file: SettingsFile): ServiceError {
   const place = `${locate(file, [...table, key])}: ${JSON.stringify(key)}`;
-  const [, job, ...inner] = table;
+  const [, job, ...rest] = table;
   if (job === undefined) {
     return invalidSetting(`${place} is not a job; ${suggest(key, Object.keys(jobSchemas), "jobs")}`);
   }
-  const isJobTable = inner.every((part) => typeof part === "number");
-  // The only table within that of a job whose keys are fixed is `ping`.
-  const options = Object.keys(isJobTable ? jobSchemas[job as JobName].shape : pingSchema.shape);
+  const [inner] = rest.filter((part) => typeof part === "string");
+  const options = inner === undefined ? Object.keys(jobSchemas[job as JobName].shape) : (innerKeys[inner] ?? []);
   return invalidSetting(`${place} is not a setting of [${table.join(".")}]; ${suggest(key, options, "settings")}`);
 }
 

@@ -27,7 +27,7 @@ const pingUrl = z
   .refine((text) => /^https?:\/\//.test(text) && URL.canParse(text), "expected an http:// or https:// URL");
 
 /** A table of URLs, one for each event of a run. */
-export const pingSchema = z.strictObject({ start: pingUrl, success: pingUrl, failure: pingUrl }).partial();
+const pingSchema = z.strictObject({ start: pingUrl, success: pingUrl, failure: pingUrl }).partial();
 
 /** The options of every job: when and how it runs. */
 const planShape = {
@@ -91,7 +91,15 @@ export type PlanOptions = z.infer<typeof planSchema>;
 const source = z.string().min(1);
 const fileName = z.string().regex(/^[^/]+$/, "expected the name of a file, without its folder");
 const share = (defaultShare: number) => z.number().min(0).max(1).default(defaultShare);
-const column = z.enum(listNames.flatMap((list) => lists[list].columns));
+const columnNames = listNames.flatMap((list) => lists[list].columns);
+const column = z.enum(columnNames);
+
+/** The keys of the tables within that of a job. */
+export const innerKeys: Readonly<Record<string, readonly string[]>> = {
+  ping: Object.keys(pingSchema.shape),
+  files: listNames,
+  aliases: [...new Set(columnNames)],
+};
 
 const personalizationShape = {
   source: source

@@ -24,9 +24,9 @@ export interface Setting<T> {
   /** The description in the documentation. */
   readonly sentence: string;
   /**
-   * How output hides the value. `secret`: prints only whether it is set. `credentials`: omits it from
-   * error messages, because a malformed URL cannot be redacted reliably. Credentials in URLs are
-   * hidden everywhere.
+   * How output hides the value. `secret`: prints only whether it is set. `credentials`: omits it
+   * from error messages, because a malformed URL cannot be redacted reliably. Credentials in URLs
+   * are hidden everywhere.
    */
   readonly hide?: "secret" | "credentials";
 }
@@ -132,7 +132,8 @@ export const settings = {
   lookupsPerMinute: setting({
     default: "60",
     parse: count,
-    sentence: "Maximum number of products per minute that the service looks up at the platform to answer requests.",
+    sentence:
+      "Maximum number of products per minute and process that are looked up at the platform to answer requests.",
   }),
   visible: setting({
     default: "active",
@@ -149,7 +150,8 @@ export const settings = {
   leaseSeconds: setting({
     default: "30",
     parse: secondsBetween(1, 3600),
-    sentence: "Seconds without a heartbeat after which a run is recorded as abandoned and the next run can start.",
+    sentence:
+      "Seconds without a heartbeat after which a run is recorded as abandoned and the next run can start; 1 to 3600.",
   }),
   staleData: setting({
     default: "warn",
@@ -186,7 +188,8 @@ export const settings = {
   rateLimit: setting({
     default: "0",
     parse: count,
-    sentence: "Maximum number of requests per client and minute; further requests get 429. 0 disables the limit.",
+    sentence:
+      "Maximum number of requests per client and minute, counted per process; further requests get 429. 0 disables the limit.",
   }),
   trustedProxies: setting({
     default: "",
@@ -204,12 +207,13 @@ export const settings = {
     default: "1",
     parse: secondsBetween(0, 3600),
     sentence:
-      "Seconds that the service keeps answering after `SIGTERM`. In this time `/readyz` fails and every response closes its connection.",
+      "Seconds that the service keeps answering after `SIGTERM`; 0 to 3600. In this time `/readyz` fails and every response closes its connection.",
   }),
   idleSeconds: setting({
     default: "75",
     parse: secondsBetween(0, 255),
-    sentence: "Idle timeout of a connection in seconds; 0 disables it. Set it higher than that of a proxy in front.",
+    sentence:
+      "Idle timeout of a connection in seconds, 1 to 255; 0 disables it. Set it higher than that of a proxy in front.",
   }),
   serverTiming: setting({
     default: "off",

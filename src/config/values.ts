@@ -49,7 +49,8 @@ const urlTerminator = /[\s"<>`\\]/;
 export function databaseUrl(text: string): string {
   if (/^sqlite:.+/.test(text)) return text;
   if (/^postgres(ql)?:\/\//.test(text) && URL.canParse(text) && !urlTerminator.test(text)) return text;
-  return expected("sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/DATABASE");
+  // Without a password: messages hide whatever is in its place.
+  return expected("sqlite:PATH or postgres://USER@HOST:PORT/DATABASE, optionally with :PASSWORD after USER");
 }
 
 export const httpUrl = (text: string) =>

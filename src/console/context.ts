@@ -20,7 +20,7 @@ export interface ConsoleContext {
   /** Path of the example page on the public listener, if it is served. */
   readonly examplePath?: string;
   /** Whether the public listener draws the sample's images. */
-  readonly drawsSampleImages?: boolean;
+  readonly servesSampleImages?: boolean;
 }
 
 export interface PageContent {
@@ -36,7 +36,10 @@ export interface PageDefinition {
   /** Route template, such as `/runs/:id`. */
   readonly route: string;
   readonly title: string;
-  /** Route of the page that is highlighted in the navigation; a page without is in the navigation itself. */
+  /**
+   * Route of the page that is highlighted in the navigation; a page without is in the navigation
+   * itself.
+   */
   readonly section?: string;
   /** @returns undefined when the requested object does not exist */
   readonly render: (context: ConsoleContext, request: PageRequest) => Promise<PageContent | undefined>;
@@ -53,8 +56,8 @@ export function publicOrigin({ publicUrl }: ConsoleContext, { url }: PageRequest
 }
 
 /**
- * The requested brand; by default the configured one, or the first with data if the configured brand
- * has none.
+ * The requested brand; by default the configured one, or the first with data if the configured
+ * brand has none.
  */
 export function selectBrand(
   { brand: configured }: ConsoleContext,

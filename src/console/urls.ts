@@ -13,7 +13,10 @@ export function urlWithQuery(path: string, parameters: Readonly<Record<string, s
   return defined.length === 0 ? path : `${path}?${new URLSearchParams(defined)}`;
 }
 
-/** Other characters that a URL allows in a host, such as `;` and `*`, have a meaning in a content security policy. */
+/**
+ * Other characters that a URL allows in a host, such as `;` and `*`, have a meaning in a content
+ * security policy.
+ */
 const safeOrigin = /^https?:\/\/([\w.-]{1,100}|\[[\d:a-f]+\])(:\d+)?$/;
 
 /** The origin of a web URL; undefined when it can't be listed in a content security policy. */

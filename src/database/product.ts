@@ -2,6 +2,7 @@ import { toJson } from "../json.ts";
 import { type Product, visibleFromOf } from "../model/product.ts";
 import { findCursor, saveCursor } from "./cursor.ts";
 import { type Database, type Queryable, readNow, type Transaction } from "./database.ts";
+import { requireUnderWay } from "./run.ts";
 import { toWords } from "./search.ts";
 
 /** A product as it is served. */
@@ -55,9 +56,11 @@ export async function findProduct({ read, engine }: Queryable, id: bigint): Prom
  * batch holds. A batch source that throws changes nothing.
  * @param batches no id twice within a batch; the batch that comes last wins
  * @param mayRemove called before a removal with its size and the number stored; throws to refuse
+ * @throws ServiceError `unavailable` when the run's lease expired
  */
 export function replaceProducts(
   database: Database,
+  run: number,
   batches: AsyncIterable<readonly StoredProduct[]>,
   mayRemove: (removed: number, stored: number) => void,
 ): Promise<{ removed: number }> {
@@ -78,6 +81,8 @@ export function replaceProducts(
     const missing = stored.filter(({ id }) => !kept.has(id)).map(({ id }) => BigInt(id));
     mayRemove(missing.length, storedBefore);
     await removeProducts(transaction, missing);
+    // Last, because another run may have replaced the products after this transaction began.
+    await requireUnderWay(transaction, run);
     return { removed: missing.length };
   });
 }

@@ -53,7 +53,10 @@ export function drawnImagesOf({ images, title }: Product): DrawnImage[] {
   });
 }
 
-/** The platform's rule: a variant without stock is still for sale if it may be oversold or its stock is not tracked. */
+/**
+ * The platform's rule: a variant without stock is still for sale if it may be oversold or its stock
+ * is not tracked.
+ */
 export const isForSale = ({ inventory_quantity, inventory_policy, inventory_management }: Variant) =>
   inventory_quantity > 0 || inventory_policy === "continue" || inventory_management === null;
 

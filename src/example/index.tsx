@@ -14,7 +14,10 @@ export { examplePath };
 const recommendationLimit = 8;
 const fileCaching = "public, max-age=300";
 
-/** A demo shop: a product page and a cart, built from the public operations the way a storefront would. */
+/**
+ * A demo shop: a product page and a cart, built from the public operations the way a storefront
+ * would.
+ */
 export function examplePages(context: ExampleContext): Readonly<Record<string, RenderPage>> {
   const { brand, widgetPath } = context;
   const renderProduct = async (product: Product, { url }: PageRequest): Promise<Page> => {

@@ -76,8 +76,8 @@ interface OrderFormProps {
 }
 
 /**
- * Matches the product form of the platform's themes: `novalidate`, the variant ID in `id`, line item
- * properties in `properties[…]`.
+ * Matches the product form of the platform's themes: `novalidate`, the variant ID in `id`, line
+ * item properties in `properties[…]`.
  */
 function OrderForm({ product, variant, images }: OrderFormProps) {
   const isAvailable = isForSale(variant);

@@ -22,8 +22,8 @@ const kinds: readonly (readonly [words: RegExp, shape: keyof typeof shapes])[] =
 ];
 
 /**
- * `GET /sample/images/:name`: a placeholder SVG generated from the name, because the sample shop has
- * no real photos.
+ * `GET /sample/images/:name`: a placeholder SVG generated from the name, because the sample shop
+ * has no real photos.
  */
 export const getSampleImage: Handler = (request) => {
   const name = parameter(request, "name");

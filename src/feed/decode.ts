@@ -73,6 +73,15 @@ export class TextDecoding {
     return text;
   }
 
+  /**
+   * Decodes a chunk and the bytes that are still pending. Holds back the first bytes until there
+   * are enough to detect the encoding, and a character that the chunk cuts in two.
+   *
+   * @param isLast whether the file ends with this chunk, so that nothing more is held back to
+   *   detect the encoding
+   * @throws ServiceError `invalid_input` for binary data, a byte that is not valid in the
+   *   encoding, or mixed encodings
+   */
   #read(chunk: Uint8Array, isLast: boolean): string {
     const bytes = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk]);
     this.#pending = bytes;

@@ -114,7 +114,8 @@ export class FeedReader {
     for (const record of records) {
       if (record.problem !== undefined) batch.reject(record.line, record.problem, record.text);
       else if (record.fields.length !== count) {
-        const reason = `has ${record.fields.length} fields, but the header has ${count}`;
+        const { length } = record.fields;
+        const reason = `has ${length} ${length === 1 ? "field" : "fields"}, but the header has ${count}`;
         batch.reject(record.line, reason, record.fields.join(delimiter));
       } else {
         const { fields } = record;

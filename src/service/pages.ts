@@ -25,7 +25,7 @@ export function createConsole({ config, connections, jobs }: ServiceContext, pub
     compare: (from, to) => comparisons.find(from, to),
     publicUrl,
     widgetPath,
-    ...(isSampleShop(shopDomain) && { examplePath, drawsSampleImages: true }),
+    ...(isSampleShop(shopDomain) && { examplePath, servesSampleImages: true }),
   });
   return { pages, toFailure: errorPage };
 }

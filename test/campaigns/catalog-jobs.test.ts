@@ -16,7 +16,7 @@ import {
   writeFiles,
 } from "../support/pds.ts";
 import {
-  asked,
+  countPlatformRequests,
   environmentOf,
   getAnswers,
   readAnswers,
@@ -142,7 +142,7 @@ for (const engine of engines) {
     test("stores every product as a lookup would", async () => {
       expect((await succeed(world, "catalog-reconcile")).counts).toBe(67);
       expect(await lastRun(world, "catalog-reconcile")).toEqual({ outcome: "succeeded", counts: 67 });
-      expect(asked(platform, "ProductById")).toBe(0);
+      expect(countPlatformRequests(platform, "ProductById")).toBe(0);
       expect(platform.counters.bulkRuns).toBe(2);
       await expectRight(world);
     });
@@ -157,7 +157,7 @@ for (const engine of engines) {
     test("and catalog-sync store the same: the second one finds nothing to do", async () => {
       platform.counters.reset();
       expect((await succeed(world, "catalog-sync")).counts).toBe(0);
-      expect(asked(platform, "ProductById")).toBe(0);
+      expect(countPlatformRequests(platform, "ProductById")).toBe(0);
       expect((await succeed(syncedFirst, "catalog-sync")).counts).toBe(17);
       expect((await succeed(syncedFirst, "catalog-reconcile")).counts).toBe(0);
       await expectRight(syncedFirst);
@@ -336,7 +336,7 @@ for (const engine of engines) {
     test("stores everything at first, page by page", async () => {
       expect((await succeed(many, "catalog-sync")).counts).toBe(260);
       expect(await lastRun(many, "catalog-sync")).toEqual({ outcome: "succeeded", counts: 260 });
-      expect(asked(many.platform, "ProductsUpdatedSince")).toBe(2);
+      expect(countPlatformRequests(many.platform, "ProductsUpdatedSince")).toBe(2);
       expect(many.platform.counters.productReads.size).toBe(260);
       await expectRight(many);
     });
@@ -357,7 +357,7 @@ for (const engine of engines) {
       many.platform.counters.reset();
       expect((await succeed(many, "catalog-sync")).counts).toBe(0);
       expect(many.platform.counters.productReads.size).toBe(0);
-      expect(asked(many.platform, "ProductsUpdatedSince")).toBe(1);
+      expect(countPlatformRequests(many.platform, "ProductsUpdatedSince")).toBe(1);
     });
 
     test("fails when products cannot be read, stores the others, and retries next time", async () => {
@@ -384,7 +384,7 @@ for (const engine of engines) {
       shopOf.counters.reset();
       shopOf.faults.add({ kind: "slow", latencyMs: 300, operation: "ProductById" });
       const running = run(many, "catalog-sync");
-      await until("the first is read", () => asked(shopOf, "ProductById") > 0);
+      await until("the first is read", () => countPlatformRequests(shopOf, "ProductById") > 0);
       shopOf.catalog.remove(last);
       expect(await running).toMatchObject({ code: 0, counts: 29 });
       await expectRightOf(many, [...ids, ...allIds(many).slice(0, 60)]);
@@ -395,13 +395,13 @@ for (const engine of engines) {
       for (const moment of [20, 230]) {
         asking.counters.reset();
         const child = begin("catalog-sync", environment);
-        await until("enough are read", () => asked(asking, "ProductById") >= moment);
+        await until("enough are read", () => countPlatformRequests(asking, "ProductById") >= moment);
         await kill(child, environment);
       }
       asking.counters.reset();
       await succeed(interrupted, "catalog-sync");
       // Stored products are not read again.
-      expect(asked(asking, "ProductById")).toBeWithin(1, 301 - 220);
+      expect(countPlatformRequests(asking, "ProductById")).toBeWithin(1, 301 - 220);
       await expectRight(interrupted);
     });
 
@@ -415,7 +415,7 @@ for (const engine of engines) {
         for (const id of ids) killed.catalog.touch(id, titled(`Round ${round}`));
         killed.counters.reset();
         const child = begin("catalog-sync", many.environment);
-        await until("enough are read", () => asked(killed, "ProductById") >= moment);
+        await until("enough are read", () => countPlatformRequests(killed, "ProductById") >= moment);
         await kill(child, many.environment);
         const after = await getAnswers(many.service, ids);
         const right = await readAnswers(killed, ids);
@@ -425,7 +425,7 @@ for (const engine of engines) {
         expect(brought).toBeWithin(0, 250);
         killed.counters.reset();
         expect((await succeed(many, "catalog-sync")).counts).toBeWithin(1, 251 - brought);
-        expect(asked(killed, "ProductById")).toBeWithin(1, 251 - brought);
+        expect(countPlatformRequests(killed, "ProductById")).toBeWithin(1, 251 - brought);
       }
       await expectRight(many);
     });
@@ -440,11 +440,11 @@ for (const engine of engines) {
       many.platform.bulk.change({ runningMs: 20_000 });
       many.platform.counters.reset();
       const child = begin(job, many.environment);
-      await until("it is at work", () => asked(many.platform, operation) > 0);
-      const told = performance.now();
+      await until("it is at work", () => countPlatformRequests(many.platform, operation) > 0);
+      const signaledMs = performance.now();
       child.kill("SIGTERM");
       expect(await child.exited).toBe(1);
-      expect(performance.now() - told).toBeLessThan(3000);
+      expect(performance.now() - signaledMs).toBeLessThan(3000);
       expect(await child.stderr.text()).toContain("stopped by SIGTERM");
       expect((await lastRun(many, job)).outcome).toBe("failed");
       // Its bulk operations are canceled.
@@ -463,7 +463,7 @@ describe("a list beyond the platform's limit", () => {
     counters.reset();
     expect((await succeed(huge, "catalog-sync")).counts).toBe(1);
     expect([...counters.productReads.keys()]).toEqual([last]);
-    expect(asked(huge.platform, "ProductsUpdatedSince")).toBeGreaterThan(102);
+    expect(countPlatformRequests(huge.platform, "ProductsUpdatedSince")).toBeGreaterThan(102);
   });
 });
 

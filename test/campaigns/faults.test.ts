@@ -52,7 +52,10 @@ for (const engine of engines) {
       of,
     );
 
-  /** Three generations of three tables, the incomplete one of a killed import, and the oldest, which may still be there. */
+  /**
+   * Three generations of three tables, the incomplete one of a killed import, and the oldest, which
+   * may still be there.
+   */
   const mostTables = 5 * 3;
   const countTables = async () => {
     await using sql = new SQL(environment.DATABASE_URL);
@@ -150,11 +153,11 @@ test("a service that is stopped during its first runs stops at once, with its jo
     stdio: ["ignore", "ignore", "pipe"],
   });
   await until("the first run has begun", () => asked > 0);
-  const told = performance.now();
+  const signaledMs = performance.now();
   service.kill("SIGTERM");
   expect(await service.exited).toBe(0);
   // Much less than the ten seconds that it waits for first runs.
-  expect(performance.now() - told).toBeLessThan(6000);
+  expect(performance.now() - signaledMs).toBeLessThan(6000);
   expect(await service.stderr.text()).toContain('"msg":"stopped"');
   const { stdout } = await pds(["jobs", "--json"], environment);
   expect(JSON.parse(stdout)).toMatchObject([{ job: "catalog-reconcile", outcome: "failed" }]);

@@ -17,13 +17,13 @@ import {
 import { until } from "../support/until.ts";
 import { parseResponse, type WireResponse } from "../support/wire.ts";
 
-// Requests as nobody would write them, and as somebody might on purpose.
+// Valid requests with unusual values, and malformed ones as an attacker might send them.
 
-/** How many requests: enough for each run; the full campaign asks for more. */
+/** Number of requests; a full campaign sets more. */
 const requests = Number(process.env.FUZZ_REQUESTS ?? 3000);
 const timeoutMs = 30_000 + requests * 10;
-/** No request makes it keep more; it begins at less than a hundred. */
-const mostMegabytes = 400;
+/** Upper limit of the service's memory, which starts below 100. */
+const maxMegabytes = 400;
 
 const ids = ["9007199254740993", "9223372036854775807", "1", "77"] as const;
 
@@ -49,7 +49,7 @@ let schemas: Schemas = {};
 
 const folder = await temporaryFolder();
 const environment = {
-  // The store that does not take every text.
+  // PostgreSQL, because it does not accept every text.
   DATABASE_URL: await createStore("postgres"),
   SHOP_DOMAIN: "shop.example",
   MEMORY_MEGABYTES: "8",
@@ -72,7 +72,7 @@ beforeAll(async () => {
   }));
 });
 
-// What is asked
+// Valid requests
 
 const chance = (weights: readonly [number, fc.Arbitrary<string>][]) =>
   fc.oneof(...weights.map(([weight, arbitrary]) => ({ weight, arbitrary })));
@@ -160,10 +160,10 @@ const hostile = [
 ];
 const known = ["MUG", ...ids, "asc", "desc", "ASC", "desc%20", "unknown"];
 
-/** A text as it may stand in a request's target. */
+/** Percent-encodes a text for a request's target. */
 const encoded = (text: string) =>
   encodeURIComponent(text.toWellFormed()).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16)}`);
-/** As it is, with every character escaped that cannot be sent. */
+/** Percent-encodes only the characters that cannot be sent. */
 const sendable = (text: string) => text.replace(/[^\x21-\x7e]|[#?]/gu, encoded);
 
 const value = chance([
@@ -232,7 +232,7 @@ const query = chance([
   [1, value.map((text) => `?v=${text}`)],
 ]);
 
-/** The value of a header field as HTTP allows it. */
+/** A valid value of a header field. */
 const fieldValue = fc.stringMatching(/^[\x21-\x7e\x80-\xff]([\x20-\x7e\x80-\xff]{0,40}[\x21-\x7e\x80-\xff])?$/);
 const qvalue = fc.constantFrom("", ";q=1", ";q=0", ";q=0.5", ";q=2", ";q=x", ";q=", "; q=0.001");
 const coding = fc.constantFrom("br", "gzip", "zstd", "deflate", "identity", "*", "x-gzip", "GZIP", "", "compress");
@@ -305,7 +305,7 @@ const headers: Readonly<Record<string, fc.Arbitrary<string>>> = {
 const field = fc
   .constantFrom(...Object.keys(headers))
   .chain((name) => fc.tuple(fc.constant(name), headers[name] as fc.Arbitrary<string>));
-/** As they are, in another case, and some of them twice. */
+/** Header fields as usual, in another case, and some of them twice. */
 const fields = fc
   .array(fc.tuple(field, fc.constantFrom("as is", "as is", "as is", "lower", "upper", "twice")), { maxLength: 5 })
   .map((all) =>
@@ -330,24 +330,24 @@ const methods = [
   "DELETE",
 ] as const;
 
-interface Wanted {
+interface ValidRequest {
   readonly method: string;
   readonly target: string;
   readonly fields: readonly string[];
   readonly body: "none" | "length" | "chunked";
 }
 
-const right = fc
-  .record<Wanted>({
+const validRequest = fc
+  .record<ValidRequest>({
     method: fc.constantFrom(...methods),
     target: fc.tuple(path, query).map((parts) => parts.join("")),
     fields,
     body: fc.constantFrom("none", "none", "none", "length", "chunked"),
   })
   // Beyond 16 KB the runtime refuses to read on.
-  .filter((wanted) => textOf(wanted).length < 14_000);
+  .filter((requested) => textOf(requested).length < 14_000);
 
-function textOf({ method, target, fields: lines, body }: Wanted): string {
+function textOf({ method, target, fields: lines, body }: ValidRequest): string {
   const end = {
     none: "\r\n",
     length: "Content-Length: 11\r\n\r\nhello=world",
@@ -356,14 +356,14 @@ function textOf({ method, target, fields: lines, body }: Wanted): string {
   return `${method} ${target} HTTP/1.1\r\nHost: shop.example\r\n${lines.map((line) => `${line}\r\n`).join("")}${end}`;
 }
 
-// How it is sent
+// Connections
 
 interface Received {
   readonly bytes: Buffer;
   readonly isClosed: boolean;
 }
 
-/** A connection on which something is sent, and whatever comes is taken. */
+/** A connection that sends text and collects all bytes that it receives. */
 class Wire {
   bytes: Buffer = Buffer.alloc(0);
   isClosed = false;
@@ -431,10 +431,10 @@ class Wire {
   }
 }
 
-// What is answered
+// Responses
 
-/** What the runtime, or any answer, carries beside what an operation documents. */
-const everywhere = new Set([
+/** Header fields of the runtime and of every response, which operations do not document. */
+const commonHeaders = new Set([
   "date",
   "content-length",
   "content-type",
@@ -453,10 +453,10 @@ const decoders: Readonly<Record<string, (body: Buffer) => Buffer>> = {
 };
 const undocumented = new Set<string>();
 
-/** @returns what is wrong with an answer of our own code */
-function problemsOfAnswer({ method, target, fields: lines }: Wanted, answer: WireResponse): string[] {
+/** @returns what is wrong with a response of our own code */
+function problemsOfResponse({ method, target, fields: lines }: ValidRequest, response: WireResponse): string[] {
   const problems: string[] = [];
-  const { status, headers: got, body } = answer;
+  const { status, headers: got, body } = response;
   const requestId = got.get("x-request-id");
   if (requestId === undefined) problems.push("no X-Request-Id");
   const given = lines
@@ -465,8 +465,8 @@ function problemsOfAnswer({ method, target, fields: lines }: Wanted, answer: Wir
   if (requestId !== undefined && given.includes(requestId)) problems.push("the caller's X-Request-Id");
   if (requestId !== undefined && !/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(requestId))
     problems.push(`X-Request-Id ${requestId}`);
-  if (answer.repeated.length > 0) problems.push(`repeated ${answer.repeated}`);
-  if (answer.isUnbounded) problems.push("no Content-Length");
+  if (response.repeated.length > 0) problems.push(`repeated ${response.repeated}`);
+  if (response.isUnbounded) problems.push("no Content-Length");
   if (got.has("x-injected")) problems.push("an injected header");
   if (status >= 500) problems.push(`status ${status}`);
   if (status === 204 && method !== "OPTIONS") problems.push("204");
@@ -482,8 +482,8 @@ function problemsOfAnswer({ method, target, fields: lines }: Wanted, answer: Wir
   if (got.has("content-encoding") && (decoder === undefined || got.get("vary") !== "Accept-Encoding"))
     problems.push("coding");
   const [operation] = reads && !target.includes("/.") ? operationsOf(target) : [];
-  if (operation !== undefined) problems.push(...compare(operation, answer));
-  const right = operation && rightStatus(operation, target);
+  if (operation !== undefined) problems.push(...compareHeaders(operation, response));
+  const right = operation && expectedStatus(operation, target);
   if (right !== undefined && status !== right && status !== 429 && !(status === 304 && right === 200)) {
     problems.push(`${status} instead of ${right}`);
   }
@@ -491,14 +491,14 @@ function problemsOfAnswer({ method, target, fields: lines }: Wanted, answer: Wir
   if (method === "HEAD") return /^\d+$/.test(got.get("content-length") ?? "") ? problems : [...problems, "no length"];
   try {
     const plain = decoder === undefined ? body : decoder(body);
-    return [...problems, ...problemsOfBody(plain, operation, answer)];
+    return [...problems, ...problemsOfBody(plain, operation, response)];
   } catch (error) {
     return [...problems, `a body that cannot be read: ${(error as Error).message}`];
   }
 }
 
-/** What an operation answers to a path of this kind. */
-function rightStatus({ template }: Operation, target: string): number {
+/** The expected status for a path. */
+function expectedStatus({ template }: Operation, target: string): number {
   let name: string;
   try {
     name = decodeURIComponent((target.split("?")[0] ?? "").split("/").at(-1) ?? "");
@@ -526,22 +526,22 @@ function problemsOfBody(
     return ["another problem"];
   const documented = operation?.responses[status];
   if (operation === undefined) return problemsOf(parsed, { $ref: "#/components/schemas/Problem" }, schemas);
-  // Of a status that the document does not have at all another test tells.
+  // Another test covers undocumented statuses.
   if (documented === undefined) return [];
   const schema = documented.content?.[type]?.schema;
   return schema === undefined ? [`${operation.template}: ${status} ${type}`] : problemsOf(parsed, schema, schemas);
 }
 
-/** Notes what the document does not say of an answer. @returns what it says and is not there */
-function compare({ template, responses }: Operation, { status, headers: got }: WireResponse): string[] {
+/** Records what is undocumented. @returns the documented header fields that are missing */
+function compareHeaders({ template, responses }: Operation, { status, headers: got }: WireResponse): string[] {
   const documented = new Set(Object.keys(responses[status]?.headers ?? {}).map((name) => name.toLowerCase()));
-  const unsaid = [...got.keys()].filter((name) => !everywhere.has(name) && !documented.has(name));
+  const unlisted = [...got.keys()].filter((name) => !commonHeaders.has(name) && !documented.has(name));
   if (responses[status] === undefined) undocumented.add(`${template}: ${status}`);
-  for (const name of unsaid) undocumented.add(`${template}: ${status} ${name}`);
+  for (const name of unlisted) undocumented.add(`${template}: ${status} ${name}`);
   return [...documented].filter((name) => !optional.has(name) && !got.has(name)).map((name) => `no ${name}`);
 }
 
-/** Said of some answers with that status only. */
+/** Header fields of only some responses with a status. */
 const optional = new Set([
   "age",
   "cache-status",
@@ -561,47 +561,49 @@ function count(kind: string, status: number): void {
   statuses.set(key, (statuses.get(key) ?? 0) + 1);
 }
 
-/** Sends requests at once on one connection. @returns what is wrong, request by request */
-async function ask(wire: Wire, wanted: readonly Wanted[]): Promise<string[]> {
+/** Pipelines requests on one connection. @returns what is wrong with the responses */
+async function sendAll(wire: Wire, requested: readonly ValidRequest[]): Promise<string[]> {
   wire.bytes = Buffer.alloc(0);
-  wire.write(wanted.map(textOf).join(""));
+  wire.write(requested.map(textOf).join(""));
   const read = (bytes: Buffer) => {
-    const answers: WireResponse[] = [];
-    for (let at = 0; answers.length < wanted.length; ) {
-      const answer = parseResponse(bytes.subarray(at), wanted[answers.length]?.method === "HEAD");
-      if (answer === undefined) break;
-      answers.push(answer);
-      at += answer.size;
+    const responses: WireResponse[] = [];
+    for (let at = 0; responses.length < requested.length; ) {
+      const response = parseResponse(bytes.subarray(at), requested[responses.length]?.method === "HEAD");
+      if (response === undefined) break;
+      responses.push(response);
+      at += response.size;
     }
-    return answers;
+    return responses;
   };
-  const { bytes, isClosed } = await wire.received((all) => read(all).length === wanted.length, 5000);
-  const answers = read(bytes);
-  // The runtime ends a connection on which a request follows one that still waits: then each is asked alone, as HTTP has it.
-  if (isClosed && wanted.length > 1 && answers.length < wanted.length) return await askOneByOne(wanted, wire.url);
-  const size = answers.reduce((sum, answer) => sum + answer.size, 0);
-  for (const { status } of answers) count("right", status);
+  const { bytes, isClosed } = await wire.received((all) => read(all).length === requested.length, 5000);
+  const responses = read(bytes);
+  // The runtime closes a connection when a request follows one that still waits: send each alone
+  // then, which HTTP allows.
+  if (isClosed && requested.length > 1 && responses.length < requested.length)
+    return await sendOneByOne(requested, wire.url);
+  const size = responses.reduce((sum, response) => sum + response.size, 0);
+  for (const { status } of responses) count("right", status);
   return [
-    ...answers.flatMap((answer, index) => problemsOfAnswer(wanted[index] as Wanted, answer)),
-    ...(answers.length < wanted.length
-      ? [`${answers.length} answers to ${wanted.length} requests${isClosed ? ", closed" : ""}`]
+    ...responses.flatMap((response, index) => problemsOfResponse(requested[index] as ValidRequest, response)),
+    ...(responses.length < requested.length
+      ? [`${responses.length} responses to ${requested.length} requests${isClosed ? ", closed" : ""}`]
       : []),
     ...(size < bytes.length ? [`${bytes.length - size} bytes too many`] : []),
   ];
 }
 
-async function askOneByOne(wanted: readonly Wanted[], url: string): Promise<string[]> {
+async function sendOneByOne(requested: readonly ValidRequest[], url: string): Promise<string[]> {
   const problems: string[] = [];
-  for (const one of wanted) {
+  for (const one of requested) {
     const wire = await Wire.open(url);
-    problems.push(...(await ask(wire, [one])));
+    problems.push(...(await sendAll(wire, [one])));
     wire.end();
   }
   return problems;
 }
 
-/** That it goes on as if nothing had been. */
-async function expectWell(): Promise<void> {
+/** Expects that the service still works and has logged nothing. */
+async function expectHealthy(): Promise<void> {
   for (const [id, status] of [
     [ids[0], 200],
     [ids[3], 404],
@@ -611,55 +613,58 @@ async function expectWell(): Promise<void> {
     expect(response.status).toBe(status);
     expect(Object.keys((await response.json()) as object)).toEqual(["product", "shop", "error"]);
   }
-  const answer = await (await fetch(`${service.url}/api/v1/products/pz/MUG`)).json();
-  expect(answer).toMatchObject({ pzlines: [{ sku_id: "MUG" }, { sku_id: "MUG" }] });
+  const response = await (await fetch(`${service.url}/api/v1/products/pz/MUG`)).json();
+  expect(response).toMatchObject({ pzlines: [{ sku_id: "MUG" }, { sku_id: "MUG" }] });
   expect(service.process.exitCode).toBeNull();
   expect(service.log()).toBe("");
   if (!canSeeProcesses) return;
-  expect(residentBytes(service.pid) / 2 ** 20).toBeLessThan(mostMegabytes);
-  await until("the connections are gone", () => openFiles(service.pid) < 60);
+  expect(residentBytes(service.pid) / 2 ** 20).toBeLessThan(maxMegabytes);
+  await until("the connections are closed", () => openFiles(service.pid) < 60);
 }
 
 describe("requests that HTTP allows", () => {
-  test("have their right answer with every name that ever did harm, wherever one stands", async () => {
+  test("get the right response for every known hostile name, in every place", async () => {
     const wire = await Wire.open();
     for (const place of ["/api/v1/products/", "/api/v1/products/pz/", "/api/v1/histories/", "/"]) {
       for (const name of [...known, ...edges, ...hostile]) {
         const target = `${place}${sendable(name)}`;
-        expect([target, await ask(wire, [{ method: "GET", target, fields: [], body: "none" }])]).toEqual([target, []]);
+        expect([target, await sendAll(wire, [{ method: "GET", target, fields: [], body: "none" }])]).toEqual([
+          target,
+          [],
+        ]);
       }
     }
     wire.end();
   });
 
   test(
-    "have their right answer, each in its turn",
+    "get the right responses, in their order",
     async () => {
       let wire = await Wire.open();
-      const property = fc.asyncProperty(fc.array(right, { minLength: 1, maxLength: 3 }), async (wanted) => {
+      const property = fc.asyncProperty(fc.array(validRequest, { minLength: 1, maxLength: 3 }), async (requested) => {
         if (wire.isClosed) wire = await Wire.open();
-        const problems = await ask(wire, wanted);
+        const problems = await sendAll(wire, requested);
         if (problems.length > 0) wire.end();
         expect(problems).toEqual([]);
       });
       await fc.assert(property, { numRuns: Math.ceil(requests / 3) });
       wire.end();
-      await expectWell();
+      await expectHealthy();
     },
     timeoutMs,
   );
 
-  test("have only answers that the document has, with all of their header fields", async () => {
+  test("get only documented responses, with all of their header fields", async () => {
     const limited = await startService({ ...environment, RATE_LIMIT: "6", SERVER_TIMING: "on" });
     const targets = operations.map(({ template }) =>
       template.replace("{sku}", "MUG").replace("{order}", "asc").replace("{id}", "1"),
     );
-    const wanted = [["If-None-Match: *"], []].flatMap((lines) =>
-      targets.map((target): Wanted => ({ method: "GET", target, fields: lines, body: "none" })),
+    const requested = [["If-None-Match: *"], []].flatMap((lines) =>
+      targets.map((target): ValidRequest => ({ method: "GET", target, fields: lines, body: "none" })),
     );
     const wire = await Wire.open(limited.url);
     const problems: string[] = [];
-    for (const one of wanted) problems.push(...(await ask(wire, [one])));
+    for (const one of requested) problems.push(...(await sendAll(wire, [one])));
     wire.end();
     await limited.end("SIGTERM");
     expect(problems).toEqual([]);
@@ -669,7 +674,7 @@ describe("requests that HTTP allows", () => {
   });
 });
 
-// What HTTP does not allow, or only just
+// Malformed requests
 
 const wild = fc.string({ unit: "binary", maxLength: 60 }).map((text) => Buffer.from(text).toString("latin1"));
 const octets = fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes).toString("latin1"));
@@ -835,15 +840,15 @@ const body = chance([
   [1, fc.integer({ min: 60_000, max: 70_000 }).map((length) => "b".repeat(length))],
 ]);
 
-interface Wrong {
+interface MalformedRequest {
   readonly text: string;
-  /** Where it is cut into pieces that come one after the other. */
+  /** Where it is cut into pieces, which are sent one after the other. */
   readonly cuts: readonly number[];
-  /** After how much of it the connection is broken off: 1 is never. */
+  /** Share that is sent before the connection is closed; 1 sends everything. */
   readonly part: number;
 }
 
-const wrong = fc.record<Wrong>({
+const malformedRequest = fc.record<MalformedRequest>({
   text: fc
     .tuple(
       first,
@@ -884,15 +889,15 @@ const wrong = fc.record<Wrong>({
   ),
 });
 
-/** Statuses with which the runtime itself turns away what it cannot read. */
-const refusals = new Set([400, 405, 408, 411, 413, 414, 417, 426, 431, 501, 505]);
+/** Statuses with which the runtime rejects a request that it cannot parse. */
+const rejections = new Set([400, 405, 408, 411, 413, 414, 417, 426, 431, 501, 505]);
 
-/** Status lines of failures beyond those with which the runtime turns something away: what follows the first answer counts too. */
+/** Status lines of failures that are not rejections by the runtime, in any of several responses. */
 const laterFailures = (bytes: Buffer) =>
   bytes.toString("latin1").match(/(?<=^|\n)HTTP\/1\.1 5(?!01 |05 )[^\r]*/g) ?? [];
 
-/** @returns what is wrong with what came */
-async function provoke({ text, cuts, part }: Wrong): Promise<string[]> {
+/** @returns what is wrong with the response */
+async function sendMalformed({ text, cuts, part }: MalformedRequest): Promise<string[]> {
   const wire = await Wire.open();
   const sent = text.slice(0, Math.ceil(text.length * part));
   const at = [0, ...cuts.map((cut) => Math.floor(cut * sent.length)).sort((a, b) => a - b), sent.length];
@@ -908,35 +913,41 @@ async function provoke({ text, cuts, part }: Wrong): Promise<string[]> {
   const { bytes } = await wire.received((all) => parseResponse(all, isHead) !== undefined, 40);
   wire.end();
   if (bytes.length === 0) {
-    count("wrong, unanswered:", 0);
+    count("malformed, no response:", 0);
     return [];
   }
-  const answer = parseResponse(bytes, isHead);
-  if (answer === undefined)
+  const response = parseResponse(bytes, isHead);
+  if (response === undefined)
     return bytes.toString("latin1").startsWith("HTTP/1.1 100")
       ? []
-      : [`half an answer: ${bytes.toString("latin1").slice(0, 200)}`];
-  const { status, headers: got } = answer;
-  count(got.has("x-request-id") ? "wrong, answered by us:" : "wrong, answered by the runtime:", status);
+      : [`half a response: ${bytes.toString("latin1").slice(0, 200)}`];
+  const { status, headers: got } = response;
+  count(
+    got.has("x-request-id") ? "malformed, response from the service:" : "malformed, response from the runtime:",
+    status,
+  );
   const isOurs = got.has("x-request-id") || status === 100;
   return [
-    ...(isOurs ? [] : refusals.has(status) ? [] : [`the runtime answers ${status}`]),
+    ...(isOurs ? [] : rejections.has(status) ? [] : [`the runtime responds with ${status}`]),
     ...(isOurs && status >= 500 ? [`status ${status}`] : []),
     ...(got.has("x-injected") ? ["an injected header"] : []),
     ...laterFailures(bytes),
   ];
 }
 
-describe("what HTTP does not allow, comes in pieces or is broken off", () => {
+describe("malformed, split, and interrupted requests", () => {
   test(
-    "is refused or answered, and harms nobody",
+    "are rejected or get a response, and do no harm",
     async () => {
       const together = 20;
-      const property = fc.asyncProperty(fc.array(wrong, { minLength: 1, maxLength: together }), async (all) => {
-        expect((await Promise.all(all.map(provoke))).flat()).toEqual([]);
-      });
+      const property = fc.asyncProperty(
+        fc.array(malformedRequest, { minLength: 1, maxLength: together }),
+        async (all) => {
+          expect((await Promise.all(all.map(sendMalformed))).flat()).toEqual([]);
+        },
+      );
       await fc.assert(property, { numRuns: Math.ceil(requests / together), endOnFailure: !isCampaign });
-      await expectWell();
+      await expectHealthy();
       if (isCampaign)
         process.stderr.write(
           `${[...statuses]

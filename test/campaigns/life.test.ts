@@ -110,7 +110,7 @@ describe("the probes", () => {
     }
   });
 
-  test("report a lost store as a warning: the service is alive and ready", async () => {
+  test("report an unreachable store as a warning: the service is alive and ready", async () => {
     const { url, drop } = await createPostgresDatabase();
     await using service = await serve({ DATABASE_URL: url });
     await drop();

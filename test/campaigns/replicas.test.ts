@@ -7,7 +7,8 @@ import { killOnExit } from "../support/kill-on-exit.ts";
 import { createStore, type Engine, isCampaign, main, root, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { until } from "../support/until.ts";
 
-// Several replicas share a store and a job that is due every second. Every few seconds one of them is killed.
+// Several replicas share a store and a job that is due every second. Every few seconds one of them
+// is killed.
 
 /** Number of scheduled times to observe; the full campaign observes more. */
 const ticks = Number(process.env.FAULT_TICKS ?? 8);

@@ -71,7 +71,10 @@ interface World extends AsyncDisposable {
   readonly folder: string;
   readonly environment: Environment;
   start(also?: Environment): Promise<RunningService>;
-  /** In the order in which they began. One whose process has just ended may still be told why, and what that said last. */
+  /**
+   * In the order in which they began. One whose process has just ended may still be told why, and
+   * what that said last.
+   */
   runs(): Promise<Run[]>;
   /** Stops its services. @returns all runs, to which nothing is added any more */
   stop(): Promise<Run[]>;
@@ -291,9 +294,9 @@ describe("a run that hangs", () => {
       const service = await world.start();
       const run = await underWay(world);
       const pid = await processOf(run, [service]);
-      const told = performance.now();
+      const signaledMs = performance.now();
       await service.stop();
-      expect(performance.now() - told).toBeLessThan(6000);
+      expect(performance.now() - signaledMs).toBeLessThan(6000);
       expect(service.process.exitCode).toBe(0);
       expect(isThere(pid)).toBe(false);
       expect(await findRun(world, run)).toMatchObject({ outcome: "failed", reason: "the service was stopped" });
@@ -341,7 +344,8 @@ describe("the times of a schedule", () => {
       const all = await world.stop();
       expectOnTime(all.slice(1));
 
-      // Both replicas did some of the work, and their clocks and those of their children were wrong.
+      // Both replicas did some of the work, and their clocks and those of their children were
+      // wrong.
       const runs = new Map(all.map((run) => [run.id, run]));
       for (const [index, replica] of replicas.entries()) {
         const shiftMs = shiftsMs[index] ?? 0;
@@ -664,11 +668,11 @@ describe("external monitors", () => {
         ["catalog-import", "personalization-import"].map((job) => pds(["run", job], world.environment)),
       )) as [Finished, Finished];
       expect(callsOf("/broken")).toEqual(Array(3).fill("GET /broken/secret"));
-      const told = ({ stderr }: Finished) => linesOf({ log: () => stderr }).map(({ level, msg }) => [level, msg]);
+      const logOf = ({ stderr }: Finished) => linesOf({ log: () => stderr }).map(({ level, msg }) => [level, msg]);
       expect(works.code).toBe(0);
-      expect(told(works)).toEqual([[40, "cannot notify the monitor: it responded with status 500"]]);
+      expect(logOf(works)).toEqual([[40, "cannot notify the monitor: it responded with status 500"]]);
       expect(fails.code).toBe(1);
-      expect(told(fails)).toEqual([[40, "cannot notify the monitor: it cannot be reached"]]);
+      expect(logOf(fails)).toEqual([[40, "cannot notify the monitor: it cannot be reached"]]);
       expect(works.stderr + fails.stderr).not.toContain("secret");
       const runs = await world.runs();
       expect(runs.map(({ outcome }) => outcome).sort()).toEqual(["failed", "succeeded"]);

@@ -8,7 +8,8 @@ import { type LoadRequest, runLoad } from "../support/load.ts";
 import { isCampaign, pds, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { canSeeProcesses, openFiles, residentBytes, startService } from "../support/service-process.ts";
 
-// Hours in small: full load on more than the memory for answers holds, while products change; nothing may grow.
+// Hours in small: full load on more than the memory for answers holds, while products change;
+// nothing may grow.
 
 const seconds = isCampaign ? Number(process.env.SOAK_SECONDS ?? 600) : 3;
 const productCount = isCampaign ? 20_000 : 1200;
@@ -59,7 +60,7 @@ function zipf(count: number, random: () => number): () => number {
   };
 }
 
-/** What a shop's pages ask for, and what strangers do. */
+/** Requests as a shop's pages send them, and some for unknown names. */
 function asking(): (request: number) => LoadRequest {
   const random = sequence(7);
   const pick = zipf(productCount, random);

@@ -1,10 +1,17 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import type { FaultEffect } from "../../packages/platform-stand-in/src/faults.ts";
 import { createStore, type Environment, pds, type RunningService, serve, temporaryFolder } from "../support/pds.ts";
-import { asked, environmentOf, getAnswers, readAnswers, type StandIn, startPlatform } from "../support/platform.ts";
+import {
+  countPlatformRequests,
+  environmentOf,
+  getAnswers,
+  readAnswers,
+  type StandIn,
+  startPlatform,
+} from "../support/platform.ts";
 import { until } from "../support/until.ts";
 
-/** How many products are looked up in the worst storm: enough for each run of the tests; a campaign asks for more. */
+/** Products to look up in the worst storm; a full campaign sets more. */
 const lookups = Number(process.env.STORM_LOOKUPS ?? 60);
 const campaign = process.env.STORM_LOOKUPS !== undefined;
 
@@ -22,19 +29,20 @@ const weather: readonly FaultEffect[] = [
   { kind: "internalError" },
 ];
 
-/** A request is sent so often at most. */
-const mostAttempts = 10;
-/** A look-up is given up after 8 s; the rest is for a machine that has much else to do. */
-const longestMs = 8000 + 4000;
-/** Shoppers who ask at the same time; more would wait in the test's own client. */
-const shoppers = 100;
+/** Maximum number of attempts of a request. */
+const maxAttempts = 10;
+/** A lookup times out after 8 s; the rest is for a busy machine. */
+const maxLookupMs = 8000 + 4000;
+/** Concurrent lookups; more would wait in the test's own client. */
+const concurrency = 100;
 
-// The same seed makes the same shop: what the twin says in fair weather is what the other must be understood to have said.
+// The same seed makes the same catalog: the responses of the twin, which has no faults, are the
+// expected ones.
 const shape = { products: Math.max(150, lookups), images: [0, 3], metafields: [0, 4], seed: 7 } as const;
 const platform = startPlatform(shape);
 const twin = startPlatform(shape);
 const ids = twin.catalog.ids(0, twin.catalog.count);
-const right = await readAnswers(twin, ids);
+const expected = await readAnswers(twin, ids);
 
 const config = `${await temporaryFolder()}/pds.toml`;
 await Bun.write(config, "[jobs.catalog-sync]\n");
@@ -48,33 +56,33 @@ function storm(at: StandIn, faults: readonly FaultEffect[], probability: number)
   for (const fault of faults) at.faults.add({ ...fault, probability });
 }
 
-/** Looks products up: each is right, or refused as one that cannot be had now. @returns how many were refused */
+/** Looks up products: each is right, or rejected with 503. @returns how many were rejected */
 async function lookUp(service: RunningService, wanted: readonly string[]): Promise<number> {
-  let refused = 0;
+  let rejected = 0;
   const queue = wanted.values();
-  const shop = async () => {
-    for (const id of queue) if (await isRefused(service, id)) refused++;
+  const lookUpNext = async () => {
+    for (const id of queue) if (await isRejected(service, id)) rejected++;
   };
-  await Promise.all(Array.from({ length: shoppers }, shop));
-  return refused;
+  await Promise.all(Array.from({ length: concurrency }, lookUpNext));
+  return rejected;
 }
 
-async function isRefused(service: RunningService, id: string): Promise<boolean> {
+async function isRejected(service: RunningService, id: string): Promise<boolean> {
   const begun = performance.now();
   const response = await service.get(`/api/v1/products/${id}`);
   const text = await response.text();
-  expect(performance.now() - begun).toBeLessThan(longestMs);
+  expect(performance.now() - begun).toBeLessThan(maxLookupMs);
   if (response.status === 503) {
     expect(response.headers.get("retry-after")).toMatch(/^\d+$/);
     expect(JSON.parse(text)).toMatchObject({ product: null, error: expect.stringContaining(`id ${id} could`) });
     return true;
   }
   expect(response.status).toBe(200);
-  expect(text).toBe(right.get(id) ?? "");
+  expect(text).toBe(expected.get(id) ?? "");
   return false;
 }
 
-async function expectSound(service: RunningService): Promise<void> {
+async function expectHealthy(service: RunningService): Promise<void> {
   expect((await service.get("/readyz")).status).toBe(200);
   expect(service.log()).not.toMatch(/"level":60|TypeError|unhandled|shpat_/i);
 }
@@ -82,23 +90,23 @@ async function expectSound(service: RunningService): Promise<void> {
 afterAll(() => platform.faults.clear());
 
 describe("in a storm", () => {
-  test.each(weather)("of one kind, a fifth of all requests, look-ups are right: %j", async (fault) => {
+  test.each(weather)("of one kind, a fifth of all requests, lookups are right: %j", async (fault) => {
     await using service = await serve(environmentWith(nextStore()));
     storm(platform, [fault], 0.2);
     expect(await lookUp(service, ids.slice(0, 15))).toBe(0);
-    expect(asked(platform)).toBeLessThan(15 * 3);
-    await expectSound(service);
+    expect(countPlatformRequests(platform)).toBeLessThan(15 * 3);
+    await expectHealthy(service);
   });
 
-  test("of every kind, each a fifth of all requests, look-ups are right or refused in time", async () => {
+  test("of every kind, each a fifth of all requests, lookups are right or rejected in time", async () => {
     const store = nextStore();
     {
       await using service = await serve(environmentWith(store));
       storm(platform, weather, 0.2);
       const wanted = ids.slice(0, lookups);
       expect(await lookUp(service, wanted)).toBeLessThan(wanted.length);
-      expect(asked(platform)).toBeLessThanOrEqual(mostAttempts * wanted.length);
-      await expectSound(service);
+      expect(countPlatformRequests(platform)).toBeLessThanOrEqual(maxAttempts * wanted.length);
+      await expectHealthy(service);
     }
     platform.faults.clear();
     await using after = await serve(environmentWith(store));
@@ -106,30 +114,30 @@ describe("in a storm", () => {
   });
 
   test.if(campaign).each(weather)(
-    "of one kind, a fifth of all requests, catalog-sync brings in everything: %j",
+    "of one kind, a fifth of all requests, catalog-sync imports everything: %j",
     async (fault) => {
       const environment = { ...environmentWith(nextStore()), PDS_CONFIG: config };
       storm(platform, [fault], 0.2);
       expect(await pds(["run", "catalog-sync"], environment)).toMatchObject({ code: 0 });
       platform.faults.clear();
       await using service = await serve({ ...environment, SHOPIFY_ACCESS_TOKEN: undefined, PDS_CONFIG: "/dev/null" });
-      expect(await getAnswers(service, ids)).toEqual(right);
+      expect(await getAnswers(service, ids)).toEqual(expected);
     },
   );
 
-  test("of every kind, together a third of all requests, catalog-sync brings in everything", async () => {
+  test("of every kind, together a third of all requests, catalog-sync imports everything", async () => {
     const environment = { ...environmentWith(nextStore()), PDS_CONFIG: config };
     storm(platform, weather, 0.04);
     const begun = performance.now();
     expect(await pds(["run", "catalog-sync", "--json"], environment)).toMatchObject({ code: 0 });
     expect(performance.now() - begun).toBeLessThan(100 * ids.length);
-    expect(asked(platform)).toBeLessThan(3 * ids.length);
+    expect(countPlatformRequests(platform)).toBeLessThan(3 * ids.length);
     platform.faults.clear();
     await using service = await serve({ ...environment, SHOPIFY_ACCESS_TOKEN: undefined, PDS_CONFIG: "/dev/null" });
-    expect(await getAnswers(service, ids)).toEqual(right);
+    expect(await getAnswers(service, ids)).toEqual(expected);
   });
 
-  test("that waiting does not calm, catalog-sync fails, and what it could not read is known to be old", async () => {
+  test("with permanent failures, catalog-sync fails, and the products that it could not read are stale", async () => {
     const store = nextStore();
     const environment = { ...environmentWith(store), PDS_CONFIG: config };
     storm(platform, [], 0);
@@ -145,13 +153,13 @@ describe("in a storm", () => {
     expect(counts).toBeWithin(1, ids.length);
     platform.faults.clear();
 
-    // However young the store may be: a request for one of them is answered at once, and has it read again behind.
+    // However recent the sync: a stale product is served at once and refreshed in the background.
     await using service = await serve(environmentWith(store));
     const isNew = (answer: string | undefined) => answer?.includes('"title":"After the storm"') === true;
     const old = [...(await getAnswers(service, ids))].filter(([, answer]) => !isNew(answer));
     expect(old).toHaveLength(ids.length - counts);
     for (const [id] of old) {
-      await until("it is new", async () => isNew((await getAnswers(service, [id])).get(id)));
+      await until("the product is refreshed", async () => isNew((await getAnswers(service, [id])).get(id)));
     }
     expect(await getAnswers(service, ids)).toEqual(await readAnswers(platform, ids));
   });

@@ -6,6 +6,7 @@ import { toProduct } from "../support/catalog.ts";
 import {
   createStore,
   type Environment,
+  endLeases,
   enginesInTurn,
   main,
   pds,
@@ -15,7 +16,7 @@ import {
   temporaryFolder,
   writeFiles,
 } from "../support/pds.ts";
-import { asked, environmentOf, type StandIn, shop, startPlatform } from "../support/platform.ts";
+import { countPlatformRequests, environmentOf, type StandIn, shop, startPlatform } from "../support/platform.ts";
 import { until } from "../support/until.ts";
 
 const folder = await temporaryFolder();
@@ -98,7 +99,7 @@ describe.each([...enginesInTurn])("on %s, a product that changes while the bulk 
     platform.faults.clear();
     expect((await run("catalog-reconcile", environment)).code).toBe(0);
     expect(await statusesOf(service, [changed, ...others])).toEqual([200, 200, 200]);
-    expect(asked(platform, "BulkRun")).toBeGreaterThan(2);
+    expect(countPlatformRequests(platform, "BulkRun")).toBeGreaterThan(2);
   });
 });
 
@@ -129,7 +130,11 @@ describe.each([...enginesInTurn])("on %s, an import of product files", (engine) 
       code: 1,
       stderr: expect.stringContaining("20 of 30 products would be removed"),
     });
-    expect((await pds(["import", "products", few, "--dry-run", "--force"], environment)).code).toBe(0);
+    for (const options of [["--dry-run", "--force"], ["--force"]]) {
+      const forced = await pds(["import", "products", few, ...options, "--json"], environment);
+      expect(forced.code).toBe(0);
+      expect(JSON.parse(forced.stdout).overridden).toEqual(["20 of 30 products would be removed, more than 20%"]);
+    }
   });
 });
 
@@ -155,5 +160,41 @@ describe.each([...enginesInTurn])("on %s, an import of product files that stops 
       importing.kill("SIGKILL");
       await importing.exited;
     }
+  });
+
+  test("changes nothing once another run has started", async () => {
+    const temporary = await temporaryFolder();
+    const lines = Array.from({ length: 4000 }, (_, index) =>
+      toJson(toProduct(index + 1, { title: "Old", body_html: "x".repeat(4000) })),
+    );
+    const [old = "", current = ""] = await writeFiles(folder, {
+      "old.ndjson": lines.join("\n"),
+      "current.ndjson": toJson(toProduct(1, { title: "Current" })),
+    });
+    const DATABASE_URL = await createStore(engine);
+    const environment = { DATABASE_URL, LEASE_SECONDS: "3600" };
+    expect((await pds(["history"], environment)).code).toBe(0);
+    const importing = Bun.spawn([process.execPath, main, "import", "products", old], {
+      env: { PATH: process.env.PATH ?? "", PDS_CONFIG: "/dev/null", ...environment, TMPDIR: temporary },
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    try {
+      await until("it reads the file", () => readdirSync(temporary).some((name) => name.startsWith("pds-import-")));
+      importing.kill("SIGSTOP");
+      await endLeases(DATABASE_URL);
+      expect((await pds(["import", "products", current], environment)).code).toBe(0);
+      importing.kill("SIGCONT");
+      expect(await new Response(importing.stderr).text()).toContain(
+        "its lease expired, so another run may have started",
+      );
+      expect(await importing.exited).toBe(1);
+    } finally {
+      importing.kill("SIGKILL");
+      await importing.exited;
+    }
+    const service = await startStored(environment);
+    const { product } = (await (await service.get("/api/v1/products/1")).json()) as { product: { title: string } };
+    expect(product.title).toBe("Current");
+    expect(await statusesOf(service, ["2", "4000"])).toEqual([404, 404]);
   });
 });

@@ -1,6 +1,7 @@
-import { afterAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import {
   createStore,
   type Environment,
@@ -11,18 +12,29 @@ import {
   temporaryFolder,
   writeFiles,
 } from "../support/pds.ts";
-import { asked, environmentOf, readAnswers, relay, type StandIn, shop, startPlatform } from "../support/platform.ts";
-import { until } from "../support/until.ts";
+import {
+  countPlatformRequests,
+  environmentOf,
+  readAnswers,
+  relay,
+  type StandIn,
+  shop,
+  startPlatform,
+} from "../support/platform.ts";
+import { until as untilWithin } from "../support/until.ts";
 
 const folder = await temporaryFolder();
 const [configPath = ""] = await writeFiles(folder, { "pds.toml": "[jobs.catalog-sync]\n[jobs.catalog-reconcile]\n" });
+
+// Tests run concurrently, because they mostly wait for edits to settle.
+const until = (what: string, isSo: () => boolean | Promise<boolean>) => untilWithin(what, isSo, 20_000);
 
 const path = (id: string) => `/api/v1/products/${id}`;
 const titled = (title: string) => ({ product: { title } });
 
 async function start(environment: Environment): Promise<RunningService> {
   const service = await serve(environment);
-  afterAll(() => service.stop());
+  cleanUp(() => service.stop());
   return service;
 }
 
@@ -62,7 +74,7 @@ function editWhenRead(platform: StandIn, id: string) {
 const livePlatform = (options: Parameters<typeof startPlatform>[0]) => startPlatform({ now: Date.now, ...options });
 
 describe.each([...enginesInTurn])("on %s, two changes within one second of the platform's clock", (engine) => {
-  test("are both stored by catalog-sync, even when it reads the first one alone", async () => {
+  test.concurrent("are both stored by catalog-sync, even when it reads the first one alone", async () => {
     const platform = livePlatform({ products: 3 });
     const environment = { ...environmentOf(platform), DATABASE_URL: await createStore(engine) };
     const service = await start({
@@ -83,7 +95,7 @@ describe.each([...enginesInTurn])("on %s, two changes within one second of the p
     expect(await answerOf(service, id)).toContain("Second edit");
   });
 
-  test("are both stored by a lookup, without any job", async () => {
+  test.concurrent("are both stored by a lookup, without any job", async () => {
     const platform = livePlatform({ products: 3 });
     const [id = ""] = idsOf(platform);
     const { origin, editAgain } = editWhenRead(platform, id);
@@ -93,7 +105,7 @@ describe.each([...enginesInTurn])("on %s, two changes within one second of the p
     await until("the second edit is served", async () => (await answerOf(service, id)).includes("Second edit"));
   });
 
-  test("never mix in one response when the second comes between two pages", async () => {
+  test.concurrent("never mix in one response when the second comes between two pages", async () => {
     const platform = livePlatform({ products: 1, specials: ["manyMetafields"] });
     const id = platform.catalog.idOfSpecial("manyMetafields");
     let at = 0;
@@ -115,7 +127,7 @@ describe.each([...enginesInTurn])("on %s, two changes within one second of the p
     expect(answer).toBe((await readAnswers(platform, [id])).get(id) ?? "");
   });
 
-  test("are both stored by catalog-reconcile during the bulk operations", async () => {
+  test.concurrent("are both stored by catalog-reconcile during the bulk operations", async () => {
     const platform = livePlatform({ products: 3, bulk: { createdMs: 0, runningMs: 500 } });
     const environment = { ...environmentOf(platform), DATABASE_URL: await createStore(engine) };
     const service = await start({
@@ -138,7 +150,7 @@ describe.each([...enginesInTurn])("on %s, two changes within one second of the p
 });
 
 describe("a product that keeps changing", () => {
-  test("is served as last read, with a note that the next run reads it again", async () => {
+  test.concurrent("is served as last read, with a note that the next run reads it again", async () => {
     const platform = livePlatform({ products: 3 });
     const environment = { ...environmentOf(platform), DATABASE_URL: await createStore("sqlite") };
     const [id = ""] = idsOf(platform);
@@ -160,7 +172,7 @@ describe("a product that keeps changing", () => {
 });
 
 describe.each([...enginesInTurn])("on %s, removals", (engine) => {
-  test("are refused by lookups and jobs when another shop answers", async () => {
+  test.concurrent("are refused by lookups and jobs when another shop answers", async () => {
     const platform = startPlatform({ products: 40 });
     const environment = { ...environmentOf(platform), DATABASE_URL: await createStore(engine), PRODUCT_MAX_AGE: "0" };
     expect((await run("catalog-reconcile", environment)).code).toBe(0);
@@ -170,7 +182,7 @@ describe.each([...enginesInTurn])("on %s, removals", (engine) => {
     const wrong = { ...environment, SHOPIFY_API_URL: other.origin };
     const service = await start(wrong);
     expect(countOf(await statusesOf(service, ids), 200)).toBe(40);
-    await until("all are looked up at the other shop", () => asked(other, "ProductById") >= 40);
+    await until("all are looked up at the other shop", () => countPlatformRequests(other, "ProductById") >= 40);
     await until("the log names the shop", () => service.log().includes("gid://shopify/Shop/2"));
     for (const job of ["catalog-sync", "catalog-reconcile"]) {
       const { code, stderr } = await run(job, wrong);
@@ -183,7 +195,7 @@ describe.each([...enginesInTurn])("on %s, removals", (engine) => {
     expect(countOf(await statusesOf(again, ids), 200)).toBe(40);
   });
 
-  test("continue when the shop moves to another domain", async () => {
+  test.concurrent("continue when the shop moves to another domain", async () => {
     const platform = startPlatform({ products: 3 });
     const environment = { ...environmentOf(platform), DATABASE_URL: await createStore(engine) };
     expect((await run("catalog-sync", environment)).code).toBe(0);
@@ -192,7 +204,7 @@ describe.each([...enginesInTurn])("on %s, removals", (engine) => {
     expect((await run("catalog-sync", there)).code).toBe(0);
   });
 
-  test("one by one stop at the allowed share, until the next catalog-reconcile", async () => {
+  test.concurrent("one by one stop at the allowed share, until the next catalog-reconcile", async () => {
     const platform = startPlatform({ products: 40 });
     const environment = { ...environmentOf(platform), DATABASE_URL: await createStore(engine), PRODUCT_MAX_AGE: "0" };
     expect((await run("catalog-reconcile", environment)).code).toBe(0);
@@ -203,7 +215,7 @@ describe.each([...enginesInTurn])("on %s, removals", (engine) => {
     await until("the guard stops the removals", () =>
       service.log().includes("too many products were removed one by one"),
     );
-    await until("all have been looked up", () => asked(platform, "ProductById") >= 40);
+    await until("all have been looked up", () => countPlatformRequests(platform, "ProductById") >= 40);
     await until("eight are removed", async () => countOf(await statusesOf(service, ids), 404) === 8);
     const [bold = ""] = await writeFiles(folder, {
       [`bold-${engine}.toml`]: "[jobs.catalog-reconcile]\nmax_removed_share = 1\n",
@@ -212,7 +224,7 @@ describe.each([...enginesInTurn])("on %s, removals", (engine) => {
     await until("all are removed", async () => countOf(await statusesOf(service, ids), 404) === 40);
   });
 
-  test("of one in four are allowed in a shop of four", async () => {
+  test.concurrent("of one in four are allowed in a shop of four", async () => {
     const platform = startPlatform({ products: 4 });
     const environment = { ...environmentOf(platform), DATABASE_URL: await createStore(engine) };
     expect((await run("catalog-reconcile", environment)).code).toBe(0);
@@ -224,7 +236,7 @@ describe.each([...enginesInTurn])("on %s, removals", (engine) => {
     expect(countOf(await statusesOf(service, idsOf(platform)), 200)).toBe(3);
   });
 
-  test("by an import of files fail beyond the allowed share, unless forced", async () => {
+  test.concurrent("by an import of files fail beyond the allowed share, unless forced", async () => {
     const environment = { DATABASE_URL: await createStore(engine), SHOP_DOMAIN: shop };
     const products = Array.from({ length: 30 }, (_, index) => toProduct(index + 1));
     const toFile = async (name: string, count: number) =>
@@ -244,7 +256,7 @@ describe.each([...enginesInTurn])("on %s, removals", (engine) => {
 describe.each([...enginesInTurn])("on %s, a hidden product", (engine) => {
   const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString().replace(/\.\d+Z$/, "+00:00");
 
-  test("is a 404 unless all are served, and the import counts them", async () => {
+  test.concurrent("is a 404 unless all are served, and the import counts them", async () => {
     const hidden = [
       { ...toProduct(2), status: "draft" },
       { ...toProduct(3), status: "archived" },
@@ -271,7 +283,7 @@ describe.each([...enginesInTurn])("on %s, a hidden product", (engine) => {
     expect(await statusesOf(open, ["1", "2", "3", "4", "5"])).toEqual([200, 200, 200, 200, 200]);
   });
 
-  test("appears when it is published, and disappears when it is unpublished", async () => {
+  test.concurrent("appears when it is published, and disappears when it is unpublished", async () => {
     const platform = startPlatform({ products: 30 });
     const { VISIBLE: _, ...rest } = environmentOf(platform);
     const environment = { ...rest, DATABASE_URL: await createStore(engine) };

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { productAnswerSchema } from "../../src/model/product.ts";
 import { createStore, type Environment, enginesInTurn, pds, type RunningService, serve } from "../support/pds.ts";
-import { asked, environmentOf, readAnswers, shop, startPlatform, token } from "../support/platform.ts";
+import { countPlatformRequests, environmentOf, readAnswers, shop, startPlatform, token } from "../support/platform.ts";
 import { until } from "../support/until.ts";
 
 const path = (id: string) => `/api/v1/products/${id}`;
@@ -72,13 +72,13 @@ for (const engine of enginesInTurn) {
       const responses = await Promise.all(Array.from({ length: 50 }, () => service.get(path(id))));
       const bodies = new Set(await Promise.all(responses.map((response) => response.text())));
       expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]));
-      expect(asked(platform)).toBe(1);
+      expect(countPlatformRequests(platform)).toBe(1);
       const [body = ""] = bodies;
       expect(bodies.size).toBe(1);
       expect(productAnswerSchema.strict().parse(JSON.parse(body))).toMatchObject({ shop, error: null });
 
       for (const each of [service, plain]) expect(await (await each.get(path(id))).text()).toBe(body);
-      expect(asked(platform)).toBe(1);
+      expect(countPlatformRequests(platform)).toBe(1);
       expect((await readAnswers(platform, [id])).get(id)).toBe(body);
     });
 
@@ -94,7 +94,7 @@ for (const engine of enginesInTurn) {
       const id = unknownIds[0] ?? "";
       platform.counters.reset();
       for (let time = 0; time < 5; time++) await expectFailure(await service.get(path(id)), id, 404);
-      expect(asked(platform)).toBe(1);
+      expect(countPlatformRequests(platform)).toBe(1);
     });
 
     test("is not requested when its id is invalid", async () => {
@@ -117,7 +117,7 @@ for (const engine of enginesInTurn) {
       for (const id of [...ids, encodeURIComponent("gid://shopify/Product/1"), "9".repeat(400)]) {
         expect([id, (await service.get(path(id))).status]).toEqual([id, 400]);
       }
-      expect(asked(platform)).toBe(0);
+      expect(countPlatformRequests(platform)).toBe(0);
     });
   });
 }
@@ -137,7 +137,7 @@ describe("a stale product", () => {
     const titles = await Promise.all(Array.from({ length: 20 }, async () => titleOf(await service.get(path(id)))));
     expect(performance.now() - begun).toBeLessThan(1000);
     expect(new Set(titles)).toEqual(new Set([old]));
-    expect(asked(platform)).toBeLessThanOrEqual(1);
+    expect(countPlatformRequests(platform)).toBeLessThanOrEqual(1);
     await until("it is new", async () => (await titleOf(await service.get(path(id)))) === "New");
   });
 
@@ -173,7 +173,7 @@ describe("a stale product", () => {
     await until("it is removed", async () => (await service.get(path(id))).status === 404);
     platform.counters.reset();
     await expectFailure(await service.get(path(id)), id, 404);
-    expect(asked(platform)).toBe(0);
+    expect(countPlatformRequests(platform)).toBe(0);
   });
 
   test("is not refreshed before the configured age", async () => {
@@ -183,17 +183,17 @@ describe("a stale product", () => {
     await other.get(path(id));
     platform.counters.reset();
     for (let time = 0; time < 5; time++) await other.get(path(id));
-    expect(asked(platform)).toBe(0);
+    expect(countPlatformRequests(platform)).toBe(0);
     const ages = new Set<string | null>();
     const isAsked = async () => {
       const { ok, headers } = await other.get(path(id));
       ages.add(headers.get("age"));
-      return ok && asked(platform) > 0;
+      return ok && countPlatformRequests(platform) > 0;
     };
     await until("it is read again", isAsked);
     // Its age on the platform does not count as age in caches.
     expect([...ages]).toEqual([null]);
-    expect(asked(platform)).toBe(1);
+    expect(countPlatformRequests(platform)).toBe(1);
   });
 });
 
@@ -218,15 +218,15 @@ describe("a platform", () => {
       DATABASE_URL: accessStore,
     });
     const [id = ""] = platform.catalog.ids(0, 1);
-    const response = await service.get(path(id), { headers: { "X-Request-Id": "who-asked" } });
+    const response = await service.get(path(id), { headers: { "X-Request-Id": "request-1" } });
     await expectFailure(response, id, 503);
     const lines = () => service.log().split("\n").slice(0, -1);
-    const isOfThis = (line: string) => line.includes("who-asked");
+    const isOfThis = (line: string) => line.includes("request-1");
     await until("it is logged", () => lines().some(isOfThis));
     const line = lines().find(isOfThis);
     expect(line).toMatch(/401.*access token/);
     expect(service.log()).not.toContain("shpat_wrong");
-    expect(asked(platform)).toBeLessThanOrEqual(2);
+    expect(countPlatformRequests(platform)).toBeLessThanOrEqual(2);
   });
 
   test("that uses client credentials instead of a token is read with them", async () => {
@@ -278,7 +278,7 @@ describe("the lookup budget", () => {
     const found = statuses.filter((status) => status === 404).length;
     expect(found).toBeWithin(5, 5 + refilled + 1);
     expect(statuses.filter((status) => status === 503)).toHaveLength(300 - found);
-    expect(asked(platform)).toBe(found);
+    expect(countPlatformRequests(platform)).toBe(found);
     // A cached 404 costs nothing, so it is still served.
     await expectFailure(await service.get(path(unknownIds[0] ?? "")), unknownIds[0] ?? "", 404);
   });
@@ -295,6 +295,6 @@ describe("the lookup budget", () => {
     await expectFailure(await service.get(path("7")), "7", 503);
     const [known = ""] = platform.catalog.ids(0, 1);
     expect((await service.get(path(known))).status).toBe(200);
-    expect(asked(platform)).toBe(0);
+    expect(countPlatformRequests(platform)).toBe(0);
   });
 });

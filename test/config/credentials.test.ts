@@ -1,15 +1,17 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { SQL } from "bun";
+import { readConfig } from "../../src/config/index.ts";
 import { environmentName, settingNames } from "../../src/config/settings.ts";
 import { hideCredentials } from "../../src/credentials.ts";
+import { ServiceError } from "../../src/errors.ts";
 import { createStore, type Environment, pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { until } from "../support/until.ts";
 
-/** What must never come out, in whatever it is put. */
+/** A secret that no output may contain. */
 const canary = "c4nary-0123456789";
 
-/** Finds nothing of what it is asked for, as a platform, a bucket, a feed's server, and a monitor. */
+/** A platform, bucket, feed server, and monitor that responds to every request with 404. */
 const nowhere = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response("", { status: 404 }) });
 afterAll(() => nowhere.stop(true));
 const host = `127.0.0.1:${nowhere.port}`;
@@ -136,10 +138,34 @@ describe("the error about an invalid setting", () => {
   ];
   /** Settings that take any text show one that isn't an address as it is. */
   const takeAnything = ["BRAND", "S3_REGION", "SHOPIFY_CLIENT_ID"];
+  const valuesFor = (name: string) => (takeAnything.includes(name) ? wrong.slice(0, 3) : wrong);
+
+  /** The error that stops every command, which prints only its message; undefined if the settings are valid. */
+  function errorFor(settings: Environment): string | undefined {
+    try {
+      readConfig({ PDS_CONFIG: "/dev/null", ...settings });
+      return undefined;
+    } catch (error) {
+      expect(error).toBeInstanceOf(ServiceError);
+      return (error as Error).message;
+    }
+  }
+
   test.each(settingNames.map((name) => [environmentName(name)]))("does not repeat a URL in %s", async (name) => {
-    for (const value of takeAnything.includes(name) ? wrong.slice(0, 3) : wrong) {
-      const { stdout, stderr } = await pds(["config"], { [name]: value });
-      expect(leaks(stdout + stderr)).toEqual([]);
+    for (const value of valuesFor(name)) {
+      const error = errorFor({ [name]: value });
+      // Accepted settings are printed, which needs the command.
+      const printed = error === undefined ? await pds(["config"], { [name]: value }) : undefined;
+      expect(printed?.code ?? 0).toBe(0);
+      expect(leaks(`${error}${printed?.stdout}${printed?.stderr}`)).toEqual([]);
+    }
+  });
+
+  test("is what a command prints, and nothing else", async () => {
+    for (const name of ["DATABASE_URL", "PORT"]) {
+      const settings = { [name]: wrong[0] };
+      const { code, stdout, stderr } = await pds(["config"], settings);
+      expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: "", stderr: `pds: ${errorFor(settings)}\n` });
     }
   });
 

@@ -326,6 +326,18 @@ describe("an invalid setting stops the start", () => {
       `${feed}settle_seconds = 1\n${feed}settle_second = 1`,
       ':6: "settle_second" is not a setting of [jobs.personalization-import.1]; did you mean "settle_seconds"?',
     ],
+    ["two swapped letters", "prot = 3000", ':1: "prot" is not a setting; did you mean "port"?'],
+    ["the tables of jobs", "[job.catalog-sync]", ':1: "job" is not a setting; did you mean "jobs"?'],
+    [
+      "a column with an alias",
+      `${feed}[jobs.personalization-import.aliases]\nsku = ["Article"]`,
+      ':4: "sku" is not a setting of [jobs.personalization-import.0.aliases]; the settings are sku_id, style_code, ',
+    ],
+    [
+      "a file of a feed",
+      `${feed}files = { pzline = "a.csv" }`,
+      ':3: "pzline" is not a setting of [jobs.personalization-import.0.files]; did you mean "pzlines"?',
+    ],
     [
       "a key in a text of several lines",
       '[jobs.catalog-sync]\nbrand = """\nx = 1"""\nx = 1',
@@ -334,6 +346,22 @@ describe("an invalid setting stops the start", () => {
   ])("a misspelled name is reported with its line and the right name: %s", async (_, text, complaint) => {
     const path = await writeSettings(text);
     expect(errorFor({ PDS_CONFIG: path })).toStartWith(`${path}${complaint}`);
+  });
+
+  test.each([
+    ["a value that is missing", "port = 1\n\nhost =", 3, "Missing value"],
+    ["a key twice", "port = 1\nport = 2\nhost = 'a'", 2, "Cannot redefine key"],
+    ["a list that does not end", "host = 'a'\nx = [\n  1,\n  2,\n", 2, ""],
+    ["a text that does not end, after one of several lines", 'brand = """\na\n"""\nhost = "a\nport = 1', 4, ""],
+    ["nothing that is TOML", "{}", 1, ""],
+  ])("a file that is not TOML is reported with its line: %s", async (_, text, line, reason) => {
+    const path = await writeSettings(text);
+    expect(errorFor({ PDS_CONFIG: path })).toStartWith(`${path}:${line}: invalid TOML: ${reason}`);
+  });
+
+  test("a DATABASE_URL without a scheme: the error shows the whole format", () => {
+    const format = "postgres://USER@HOST:PORT/DATABASE, optionally with :PASSWORD after USER";
+    expectError({ DATABASE_URL: "data.db" }, format);
   });
 
   test.each([["/nonexistent/pds.toml"], [folder], [""]])("PDS_CONFIG=%j, which is not a file", (path) => {
@@ -475,7 +503,7 @@ describe("a secret", () => {
     test("that goes away is in no response and in no log", async () => {
       await using service = await serve({ DATABASE_URL: withPassword({}), ADMIN_TOKEN: secret, LOG_LEVEL: "trace" });
       const headers = { authorization: `Bearer ${secret}` };
-      // What was asked for before is answered from memory; what was not is refused.
+      // Cached responses are served; other requests are rejected.
       expect((await service.get("/api/v1/products/pz/MUG", { headers })).status).toBe(200);
       await drop();
       const readiness = async () => (await service.get("/readyz", { headers })).text();

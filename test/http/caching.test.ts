@@ -92,10 +92,8 @@ async function worldOn(engine: Engine) {
   return { environment, service, replica, otherShop, uncached };
 }
 
-const worlds = { sqlite: worldOn("sqlite"), postgres: worldOn("postgres") };
-
 for (const engine of enginesInTurn) {
-  const { environment, service, replica, otherShop, uncached } = await worlds[engine];
+  const { environment, service, replica, otherShop, uncached } = await worldOn(engine);
 
   describe(`on ${engine}, an entity tag`, () => {
     test.each(casesFor(engine, conditional))(

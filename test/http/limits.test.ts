@@ -175,7 +175,7 @@ describe("an allowance", () => {
 describe("the address of a client", () => {
   const trustedProxies = toBlockList(settings.trustedProxies.parse("127.0.0.1, 10.0.0.0/8 ,::1,2001:db8::/32"));
   test.each<[about: string, connected: string, forwarded: string | null, expected: string]>([
-    ["a stranger's connection", "203.0.113.1", "192.0.2.1", "203.0.113.1"],
+    ["an untrusted connection", "203.0.113.1", "192.0.2.1", "203.0.113.1"],
     ["a proxy that says nothing", "127.0.0.1", null, "127.0.0.1"],
     ["a proxy that says an empty list", "127.0.0.1", "", "127.0.0.1"],
     ["a proxy", "127.0.0.1", "192.0.2.1", "192.0.2.1"],
@@ -185,7 +185,7 @@ describe("the address of a client", () => {
     ["a client dressed as IPv6", "127.0.0.1", "::FFFF:192.0.2.1", "192.0.2.1"],
     ["an IPv6 proxy", "::1", "192.0.2.1", "192.0.2.1"],
     ["an IPv6 proxy of a network", "2001:db8:ffff::1", "2001:4860::8888", "2001:4860::8888"],
-    ["an IPv6 stranger", "2001:db9::1", "192.0.2.1", "2001:db9::1"],
+    ["an untrusted IPv6 client", "2001:db9::1", "192.0.2.1", "2001:db9::1"],
     ["a chain", "::1", "192.0.2.1, 10.0.0.1, 10.0.0.2", "192.0.2.1"],
     ["a forged left part", "::1", "10.0.0.9, 127.0.0.1, 192.0.2.1, 10.0.0.2", "192.0.2.1"],
     ["a forged trusted client", "203.0.113.1", "127.0.0.1", "203.0.113.1"],
@@ -201,16 +201,16 @@ describe("the address of a client", () => {
   });
 
   test("cannot be chosen by an untrusted client", () => {
-    const stranger = fc.ipV4().filter((address) => !/^(10|127)\./.test(address));
+    const untrusted = fc.ipV4().filter((address) => !/^(10|127)\./.test(address));
     const proxy = fc.ipV4().map((address) => address.replace(/^\d+/, "10"));
     const anything = fc.oneof(
-      stranger,
+      untrusted,
       proxy,
       fc.ipV6(),
       fc.string().map((text) => text.replaceAll(",", "")),
     );
     fc.assert(
-      fc.property(fc.array(anything), stranger, fc.array(proxy, { minLength: 1 }), (forged, client, proxies) => {
+      fc.property(fc.array(anything), untrusted, fc.array(proxy, { minLength: 1 }), (forged, client, proxies) => {
         const [last = "", ...others] = proxies.toReversed();
         const forwarded = [...forged, client, ...others.toReversed()].join(", ");
         expect(clientAddress(last, forwarded, trustedProxies)).toBe(client);
@@ -416,8 +416,8 @@ describe("a connection", () => {
   });
 
   test("gets its responses in order, each with its own reference", async () => {
-    const asked = ["/livez", "/nowhere", "/api/v1/histories", "/api/v1/products/1"];
-    const { said } = await talk([asked.map((of) => `GET ${of} HTTP/1.1\r\n${host}\r\n`).join("")]);
+    const paths = ["/livez", "/nowhere", "/api/v1/histories", "/api/v1/products/1"];
+    const { said } = await talk([paths.map((of) => `GET ${of} HTTP/1.1\r\n${host}\r\n`).join("")]);
     expect(statusLines(said)).toEqual([200, 404, 200, 404]);
     const references = [...said.matchAll(/^x-request-id: (\S+)/gim)].map(([, reference]) => reference);
     expect(new Set(references).size).toBe(4);

@@ -4,7 +4,7 @@ import { toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import { createStore, enginesInTurn, main, pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
-import { asked, environmentOf, startPlatform } from "../support/platform.ts";
+import { countPlatformRequests, environmentOf, startPlatform } from "../support/platform.ts";
 import { until } from "../support/until.ts";
 
 // The history's `counts`: what a run changed or confirmed as served.
@@ -120,7 +120,7 @@ describe.each([...enginesInTurn])("on %s, the history counts", async (engine) =>
     await sql`DELETE FROM product`;
     const platform = startPlatform({ products: 250 });
     const environment = { ...environmentOf(platform), PDS_CONFIG: syncing };
-    const isReading = () => asked(platform, "ProductById") >= 40;
+    const isReading = () => countPlatformRequests(platform, "ProductById") >= 40;
     const { code } = await interrupt(["run", "catalog-sync", "--json"], isReading, environment);
     expect(code).toBe(1);
     const counts = await newestCounts("failed");

@@ -2,12 +2,13 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { SQL } from "bun";
 import { toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import { createStore, enginesInTurn, pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
-import { asked, environmentOf, startPlatform } from "../support/platform.ts";
+import { countPlatformRequests, environmentOf, startPlatform } from "../support/platform.ts";
 import { until } from "../support/until.ts";
 
-// A job that has never succeeded runs when the service starts.
+// A job that has never succeeded runs when the service starts. Tests that mostly wait run concurrently.
 const folder = await temporaryFolder();
 
 /** Takes every request and never answers. */
@@ -59,14 +60,36 @@ interface Run {
 
 function openRuns(url: string) {
   const sql = new SQL(url, { max: 1 });
-  afterAll(() => sql.close());
+  cleanUp(() => sql.close());
   return async (): Promise<Run[]> => [
     ...(await sql<Run[]>`SELECT job, brand, scheduled_at AS scheduled, outcome FROM run ORDER BY id`),
   ];
 }
 
 describe.each([...enginesInTurn])("on %s, first runs", (engine) => {
-  test("that hang delay no other job or schedule, and the service listens within ten seconds", async () => {
+  test("of several jobs run side by side and succeed once each", async () => {
+    const store = { DATABASE_URL: await createStore(engine), BRAND: "acme" };
+    await using service = await serve({ ...store, PDS_CONFIG: many });
+    const runs = openRuns(store.DATABASE_URL);
+    const isLoaded = async () => {
+      const { checks } = (await (await service.get("/readyz")).json()) as { checks: { data: string } };
+      return checks.data === "ok";
+    };
+    await until("every first run has ended", isLoaded, 50_000);
+    const succeeded = { scheduled: null, outcome: "succeeded" };
+    const feedJob = { job: "personalization-import", ...succeeded };
+    expect((await runs()).toSorted((a, b) => (a.job + a.brand < b.job + b.brand ? -1 : 1))).toEqual([
+      { job: "catalog-import", brand: "acme", ...succeeded },
+      { job: "history-retention", brand: "acme", ...succeeded },
+      { ...feedJob, brand: "one" },
+      { ...feedJob, brand: "three" },
+      { ...feedJob, brand: "two" },
+    ]);
+    expect((await service.get("/api/v1/products/3000")).status).toBe(200);
+    expect(await (await service.get("/api/v1/products/pz/SKU-19999")).text()).toContain("SCRIPT");
+  }, 60_000);
+
+  test.concurrent("that hang delay no other job or schedule, and the service listens within ten seconds", async () => {
     const store = { DATABASE_URL: await createStore(engine), BRAND: "acme" };
     expect((await pds(["run", "catalog-import"], { ...store, PDS_CONFIG: established })).code).toBe(0);
     const environment = { ...store, PDS_CONFIG: hanging };
@@ -108,46 +131,28 @@ describe.each([...enginesInTurn])("on %s, first runs", (engine) => {
     }
     expect((await runs()).find(({ brand }) => brand === "hangs")).toMatchObject({ outcome: "failed" });
   }, 60_000);
-
-  test("of several jobs run side by side and succeed once each", async () => {
-    const store = { DATABASE_URL: await createStore(engine), BRAND: "acme" };
-    await using service = await serve({ ...store, PDS_CONFIG: many });
-    const runs = openRuns(store.DATABASE_URL);
-    const isLoaded = async () => {
-      const { checks } = (await (await service.get("/readyz")).json()) as { checks: { data: string } };
-      return checks.data === "ok";
-    };
-    await until("every first run has ended", isLoaded, 50_000);
-    const succeeded = { scheduled: null, outcome: "succeeded" };
-    const feedJob = { job: "personalization-import", ...succeeded };
-    expect((await runs()).toSorted((a, b) => (a.job + a.brand < b.job + b.brand ? -1 : 1))).toEqual([
-      { job: "catalog-import", brand: "acme", ...succeeded },
-      { job: "history-retention", brand: "acme", ...succeeded },
-      { ...feedJob, brand: "one" },
-      { ...feedJob, brand: "three" },
-      { ...feedJob, brand: "two" },
-    ]);
-    expect((await service.get("/api/v1/products/3000")).status).toBe(200);
-    expect(await (await service.get("/api/v1/products/pz/SKU-19999")).text()).toContain("SCRIPT");
-  }, 60_000);
 });
 
-test("the first sync waits for the first reconcile, which reads in bulk", async () => {
+test.concurrent("the first sync waits for the first reconcile, which reads in bulk", async () => {
   const platform = startPlatform({ products: 60, bulk: { createdMs: 200, runningMs: 500 } });
   const store = { DATABASE_URL: await createStore("sqlite"), BRAND: "acme" };
   await using service = await serve({ ...store, ...environmentOf(platform), PDS_CONFIG: platformJobs });
   const runs = openRuns(store.DATABASE_URL);
-  await until("both have run", async () => (await runs()).filter(({ outcome }) => outcome !== null).length >= 2);
+  await until(
+    "both have run",
+    async () => (await runs()).filter(({ outcome }) => outcome !== null).length >= 2,
+    30_000,
+  );
   expect((await runs()).slice(0, 2)).toMatchObject([
     { job: "catalog-reconcile", outcome: "succeeded" },
     { job: "catalog-sync", outcome: "succeeded" },
   ]);
-  expect(asked(platform, "ProductById")).toBe(0);
+  expect(countPlatformRequests(platform, "ProductById")).toBe(0);
   const [id] = platform.catalog.ids(0, 1);
   expect((await service.get(`/api/v1/products/${id}`)).status).toBe(200);
-});
+}, 60_000);
 
-test("readiness does not wait for a job that has run on its schedule", async () => {
+test.concurrent("readiness does not wait for a job that has run on its schedule", async () => {
   const platform = startPlatform({ products: 3, bulk: { createdMs: 0, runningMs: 60_000 } });
   const store = { DATABASE_URL: await createStore("sqlite"), BRAND: "acme" };
   await using service = await serve({ ...store, ...environmentOf(platform), PDS_CONFIG: syncing });

@@ -204,7 +204,10 @@ describe("the next run", () => {
     expect(toText(nextRun(plan, last, now, now).at)).toBe("2026-03-08T07:00:00.000Z");
   });
 
-  /** A replica that was down until `now`: the times that it runs, each of which takes so long, until it has to wait. */
+  /**
+   * A replica that was down until `now`: the times that it runs, each of which takes so long, until
+   * it has to wait.
+   */
   function catchUp(missed: PlanOptions["missed"], takesMs: number, now: number): string[] {
     const plan = hourly({ missed });
     const times: string[] = [];
@@ -468,7 +471,7 @@ describe("a plan", () => {
       "http://user:word@localhost:8000/abc/start",
       "http://user:word@localhost:8000/abc/fail",
     ],
-  ])("that pings %s tells it of a success, and above it of the beginning and of a failure", (ping, start, failure) => {
+  ])("that pings %s sends successes there, and starts and failures to the paths below it", (ping, start, failure) => {
     expect(toPlan(options({ ping })).ping).toEqual({ start, success: ping, failure });
   });
 

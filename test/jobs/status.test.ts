@@ -154,7 +154,10 @@ describe.each([...enginesInTurn])("on %s, pds jobs", async (engine) => {
     // What another brand does is not its business.
     success(1, { brand: "other" }),
   );
-  /** The next time at which a clock in Greenwich shows a time of the first of January, or of the last of December. */
+  /**
+   * The next time at which a clock in Greenwich shows a time of the first of January, or of the
+   * last of December.
+   */
   const yearly = (time: string) => {
     const year = new Date().getUTCFullYear();
     return [year, year + 1].map((one) => `${one}-${time}`).find((instant) => Date.parse(instant) > Date.now()) ?? "";
@@ -277,7 +280,10 @@ describe.each([...enginesInTurn])("on %s, pds run", async (engine) => {
     expect([...(await store.sql`SELECT * FROM run ORDER BY id`)]).toEqual(before);
   });
 
-  /** Runs the job manually while another run is in progress. @returns once it waits for a heartbeat */
+  /**
+   * Runs the job manually while another run is in progress.
+   * @returns once it waits for a heartbeat
+   */
   async function begin(brand: string) {
     const child = Bun.spawn([process.execPath, main, "run", feedJob, "--brand", brand], {
       env: { PATH: process.env.PATH, ...environment },
@@ -553,13 +559,13 @@ describe.each([...enginesInTurn])("on %s, /readyz", async (engine) => {
   async function expectReadiness(complaint: string | undefined, ...rows: readonly Row[]): Promise<void> {
     await store.sql`DELETE FROM run`;
     await store.insert(...rows);
-    const [told, failed] = [await ask(telling), await ask(failing)];
+    const [warning, failed] = [await ask(telling), await ask(failing)];
     if (complaint === undefined) {
       const ready = { code: 200, status: "ready", ...fine, jobs: "ok" };
-      expect([told, failed]).toEqual([ready, ready]);
+      expect([warning, failed]).toEqual([ready, ready]);
     } else {
       const jobs = expect.stringMatching(new RegExp(`^${complaint}$`));
-      expect(told).toEqual({ code: 200, status: "degraded", ...fine, jobs });
+      expect(warning).toEqual({ code: 200, status: "degraded", ...fine, jobs });
       expect(failed).toEqual({ code: 503, status: "not ready", ...fine, jobs });
     }
   }
@@ -649,13 +655,14 @@ describe.each([...enginesInTurn])("on %s, history-retention", async (engine) => 
   test("removes and counts old runs, except the latest runs of each job", async () => {
     const old = 30 * day + 60;
     const kept: Row[] = [
-      // Of a job that is not run any more; of a brand whose every run failed; of one that has one run alone.
+      // Of a job that is not run any more; of a brand whose every run failed; of one that has one
+      // run alone.
       success(old + 9, { job: "catalog-sync", counts: 1, scheduled_at: ago(old + 9) }),
       success(old + 8, { job: "catalog-sync", counts: 2 }),
       failure(old + 7, { job: "catalog-sync", counts: 3 }),
       failure(old + 6, { brand: "luckless", counts: 4 }),
       success(400 * day, { brand: "lone", counts: 5 }),
-      // Its last run that has ended is the newest one that tells something.
+      // Its last run that has ended is the newest one with a result.
       failure(old + 6, { brand: "busy", counts: 9 }),
       underWay(old + 5, { brand: "busy", counts: 6 }),
       // Young enough, and nothing else: a newer one follows.
@@ -669,7 +676,8 @@ describe.each([...enginesInTurn])("on %s, history-retention", async (engine) => 
         CASE n % 5 WHEN 0 THEN '2020-01-01T00:00:00.' || n END, '${ago(old + 10)}', '${ago(old + 10)}',
         CASE WHEN n % 3 = 0 OR n % 7 = 0 THEN 'failed' ELSE 'succeeded' END
       FROM number`);
-    // The newest of the others: these tell how the feed's import does for both brands, and the synchronization for one.
+    // The newest of the others: these tell how the feed's import does for both brands, and the
+    // synchronization for one.
     await store.insert(...kept);
     const rows = await store.sql<{ id: number; job: string; brand: string; scheduled_at: string; outcome: string }[]>`
       SELECT id, job, brand, scheduled_at, outcome FROM run WHERE finished_at IS NOT NULL ORDER BY id DESC`;

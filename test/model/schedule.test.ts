@@ -19,7 +19,10 @@ function walk(
 /** What a row is about, an expression, from when on, and the next instants. */
 type Row = readonly [about: string, expression: string, from: string, instants: readonly string[]];
 
-/** The clocks of the zone are the subject; every instant is written in UTC, the local time beside it where the clocks change. */
+/**
+ * The clocks of the zone are the subject; every instant is written in UTC, the local time beside it
+ * where the clocks change.
+ */
 function expectNext(timeZone: string, rows: readonly Row[]) {
   test.each(rows.map((row) => [...row]) as [...Row][])("%s: %j after %s", (_about, expression, from, instants) => {
     const schedule = parseSchedule(expression, timeZone);
@@ -65,12 +68,13 @@ describe("a schedule without a change of clocks", () => {
     ["capitals", "@Daily", "2026-06-01T00:00Z", ["2026-06-02T00:00Z"]],
   ]);
 
-  test("tells what it was made from", () => {
+  test("keeps the expression that it was made from", () => {
     expect(parseSchedule("@daily", "Europe/Berlin")).toMatchObject({ expression: "@daily", timeZone: "Europe/Berlin" });
   });
 });
 
-// 01:59 EST (06:59Z) is followed by 03:00 EDT (07:00Z); days are EST = UTC-5 before, EDT = UTC-4 after.
+// 01:59 EST (06:59Z) is followed by 03:00 EDT (07:00Z); days are EST = UTC-5 before, EDT = UTC-4
+// after.
 describe("in America/New_York on 2026-03-08, from 02:00 to 03:00 at once", () => {
   expectNext("America/New_York", [
     // Times of the day.
@@ -120,10 +124,10 @@ describe("in America/New_York on 2026-03-08, from 02:00 to 03:00 at once", () =>
       // 03:00:00 EDT for 02:00:30, 03:00:30 EDT
       ["2026-03-08T07:00Z", "2026-03-08T07:00:30Z", "2026-03-09T06:00:30Z"],
     ],
-    // Asked right before, at and right after the change.
-    ["asked right before", "30 2 * * *", "2026-03-08T06:59:59.999Z", ["2026-03-08T07:00Z", "2026-03-09T06:30Z"]],
-    ["asked at the change", "30 2 * * *", "2026-03-08T07:00Z", ["2026-03-09T06:30Z"]],
-    ["asked right after", "30 2 * * *", "2026-03-08T07:00:00.001Z", ["2026-03-09T06:30Z"]],
+    // Computed from right before, at, and right after the change.
+    ["from right before", "30 2 * * *", "2026-03-08T06:59:59.999Z", ["2026-03-08T07:00Z", "2026-03-09T06:30Z"]],
+    ["from at the change", "30 2 * * *", "2026-03-08T07:00Z", ["2026-03-09T06:30Z"]],
+    ["from right after", "30 2 * * *", "2026-03-08T07:00:00.001Z", ["2026-03-09T06:30Z"]],
     // Every hour.
     ["every hour", "0 * * * *", "2026-03-08T05:00Z", ["2026-03-08T06:00Z", "2026-03-08T07:00Z", "2026-03-08T08:00Z"]],
     ["@hourly", "@hourly", "2026-03-08T05:00Z", ["2026-03-08T06:00Z", "2026-03-08T07:00Z", "2026-03-08T08:00Z"]],
@@ -142,7 +146,8 @@ describe("in America/New_York on 2026-03-08, from 02:00 to 03:00 at once", () =>
   ]);
 });
 
-// 01:59 EDT (05:59Z) is followed by 01:00 EST (06:00Z): 01:00 to 02:00 is 05:00Z to 06:00Z and again 06:00Z to 07:00Z.
+// 01:59 EDT (05:59Z) is followed by 01:00 EST (06:00Z): 01:00 to 02:00 is 05:00Z to 06:00Z and
+// again 06:00Z to 07:00Z.
 describe("in America/New_York on 2026-11-01, from 02:00 back to 01:00", () => {
   expectNext("America/New_York", [
     // Times of the day.
@@ -179,13 +184,13 @@ describe("in America/New_York on 2026-11-01, from 02:00 back to 01:00", () => {
       "2026-11-01T05:00Z",
       ["2026-11-01T05:59Z", "2026-11-01T05:59:30Z", "2026-11-02T06:59Z"],
     ],
-    // Asked between, at and within both passes.
-    ["asked between the two", "30 1 * * *", "2026-11-01T05:45Z", ["2026-11-02T06:30Z"]],
-    ["asked right before the change", "0 1 * * *", "2026-11-01T05:59:59.999Z", ["2026-11-02T06:00Z"]],
-    ["asked at the change", "30 1 * * *", "2026-11-01T06:00Z", ["2026-11-02T06:30Z"]],
-    ["asked in the second pass", "30 1 * * *", "2026-11-01T06:10Z", ["2026-11-02T06:30Z"]],
-    ["asked at the second time", "30 1 * * *", "2026-11-01T06:30Z", ["2026-11-02T06:30Z"]],
-    ["asked there for what follows", "30 1,2 * * *", "2026-11-01T06:10Z", ["2026-11-01T07:30Z", "2026-11-02T06:30Z"]],
+    // Computed from between, at and within both passes.
+    ["from between the two", "30 1 * * *", "2026-11-01T05:45Z", ["2026-11-02T06:30Z"]],
+    ["from right before the change", "0 1 * * *", "2026-11-01T05:59:59.999Z", ["2026-11-02T06:00Z"]],
+    ["from at the change", "30 1 * * *", "2026-11-01T06:00Z", ["2026-11-02T06:30Z"]],
+    ["from in the second pass", "30 1 * * *", "2026-11-01T06:10Z", ["2026-11-02T06:30Z"]],
+    ["from at the second time", "30 1 * * *", "2026-11-01T06:30Z", ["2026-11-02T06:30Z"]],
+    ["from there, the next ones", "30 1,2 * * *", "2026-11-01T06:10Z", ["2026-11-01T07:30Z", "2026-11-02T06:30Z"]],
     // Every hour.
     ["every hour", "0 * * * *", "2026-11-01T04:00Z", ["2026-11-01T05:00Z", "2026-11-01T06:00Z", "2026-11-01T07:00Z"]],
     ["in capitals", "@HOURLY", "2026-11-01T05:00Z", ["2026-11-01T06:00Z", "2026-11-01T07:00Z"]],
@@ -199,7 +204,7 @@ describe("in America/New_York on 2026-11-01, from 02:00 back to 01:00", () => {
     ],
     ["every minute", "* * * * *", "2026-11-01T05:58Z", ["2026-11-01T05:59Z", "2026-11-01T06:00Z", "2026-11-01T06:01Z"]],
     ["every second", "* * * * * *", "2026-11-01T05:59:58Z", ["2026-11-01T05:59:59Z", "2026-11-01T06:00Z"]],
-    ["asked in the second pass", "*/30 * * * *", "2026-11-01T06:10Z", ["2026-11-01T06:30Z", "2026-11-01T07:00Z"]],
+    ["from in the second pass", "*/30 * * * *", "2026-11-01T06:10Z", ["2026-11-01T06:30Z", "2026-11-01T07:00Z"]],
     ["that day only", "30 * 1 11 *", "2026-11-02T03:45Z", ["2026-11-02T04:30Z", "2027-11-01T04:30Z"]], // 23:30 EST, 00:30 EDT
   ]);
 });
@@ -241,7 +246,8 @@ describe("in Europe/Berlin on 2026-03-29, from 02:00 to 03:00 at once", () => {
   ]);
 });
 
-// 02:59 CEST (00:59Z) is followed by 02:00 CET (01:00Z): 02:00 to 03:00 is 00:00Z to 01:00Z and again 01:00Z to 02:00Z.
+// 02:59 CEST (00:59Z) is followed by 02:00 CET (01:00Z): 02:00 to 03:00 is 00:00Z to 01:00Z and
+// again 01:00Z to 02:00Z.
 describe("in Europe/Berlin on 2026-10-25, from 03:00 back to 02:00", () => {
   expectNext("Europe/Berlin", [
     ["before what comes twice", "30 1 * * *", "2026-10-24T22:00Z", ["2026-10-24T23:30Z", "2026-10-26T00:30Z"]],
@@ -260,7 +266,7 @@ describe("in Europe/Berlin on 2026-10-25, from 03:00 back to 02:00", () => {
       "2026-10-24T22:00Z",
       ["2026-10-24T23:00Z", "2026-10-25T02:00Z", "2026-10-26T00:00Z"],
     ],
-    ["asked at the second time", "30 2 * * *", "2026-10-25T01:30Z", ["2026-10-26T01:30Z"]],
+    ["from at the second time", "30 2 * * *", "2026-10-25T01:30Z", ["2026-10-26T01:30Z"]],
     ["every hour", "0 * * * *", "2026-10-24T23:00Z", ["2026-10-25T00:00Z", "2026-10-25T01:00Z", "2026-10-25T02:00Z"]],
     [
       "every second",
@@ -271,7 +277,8 @@ describe("in Europe/Berlin on 2026-10-25, from 03:00 back to 02:00", () => {
   ]);
 });
 
-// 01:59 at UTC+11 (14:59Z) is followed by 01:30 at UTC+10:30 (15:00Z): 01:30 to 02:00 is 14:30Z to 15:00Z and again 15:00Z to 15:30Z.
+// 01:59 at UTC+11 (14:59Z) is followed by 01:30 at UTC+10:30 (15:00Z): 01:30 to 02:00 is 14:30Z to
+// 15:00Z and again 15:00Z to 15:30Z.
 describe("in Australia/Lord_Howe on 2026-04-05, from 02:00 back to 01:30", () => {
   expectNext("Australia/Lord_Howe", [
     ["before what comes twice", "15 1 * * *", "2026-04-04T13:00Z", ["2026-04-04T14:15Z", "2026-04-05T14:45Z"]],
@@ -291,7 +298,7 @@ describe("in Australia/Lord_Howe on 2026-04-05, from 02:00 back to 01:30", () =>
       "2026-04-04T13:00Z",
       ["2026-04-04T14:00Z", "2026-04-04T15:30Z", "2026-04-04T16:30Z"],
     ],
-    ["asked in the second pass", "35,55 1 * * *", "2026-04-04T15:10Z", ["2026-04-05T15:05Z", "2026-04-05T15:25Z"]],
+    ["from in the second pass", "35,55 1 * * *", "2026-04-04T15:10Z", ["2026-04-05T15:05Z", "2026-04-05T15:25Z"]],
     // 01:00 is not repeated: an hour and a half until 02:00.
     ["every hour", "0 * * * *", "2026-04-04T13:00Z", ["2026-04-04T14:00Z", "2026-04-04T15:30Z", "2026-04-04T16:30Z"]],
     // 00:45, 01:45, 01:45 again, 02:45
@@ -337,8 +344,8 @@ describe("in Australia/Lord_Howe on 2026-10-04, from 02:00 to 02:30 at once", ()
   ]);
 });
 
-// 2026-03-07 23:59 CST (03-08 04:59Z) is followed by 2026-03-08 01:00 CDT (05:00Z): that day has no midnight.
-// 2026-11-01 00:59 CDT (04:59Z) is followed by 00:00 CST (05:00Z): that day has two.
+// 2026-03-07 23:59 CST (03-08 04:59Z) is followed by 2026-03-08 01:00 CDT (05:00Z): that day has no
+// midnight. 2026-11-01 00:59 CDT (04:59Z) is followed by 00:00 CST (05:00Z): that day has two.
 describe("in America/Havana, where clocks change at midnight", () => {
   expectNext("America/Havana", [
     ["no midnight", "@daily", "2026-03-07T05:00Z", ["2026-03-08T05:00Z", "2026-03-09T04:00Z"]], // 01:00, 00:00 CDT
@@ -348,7 +355,7 @@ describe("in America/Havana, where clocks change at midnight", () => {
     ["the day before", "0 0 * * SAT", "2026-03-07T12:00Z", ["2026-03-14T04:00Z"]],
     ["every hour", "@hourly", "2026-03-08T03:00Z", ["2026-03-08T04:00Z", "2026-03-08T05:00Z", "2026-03-08T06:00Z"]],
     ["two midnights", "@daily", "2026-10-31T12:00Z", ["2026-11-01T04:00Z", "2026-11-02T05:00Z"]], // 00:00 CDT, 00:00 CST
-    ["asked between the two", "@midnight", "2026-11-01T04:30Z", ["2026-11-02T05:00Z"]],
+    ["from between the two", "@midnight", "2026-11-01T04:30Z", ["2026-11-02T05:00Z"]],
     ["that month", "@monthly", "2026-10-31T12:00Z", ["2026-11-01T04:00Z", "2026-12-01T05:00Z"]],
     ["after both midnights", "30 0 * * *", "2026-10-31T12:00Z", ["2026-11-01T04:30Z", "2026-11-02T05:30Z"]],
     ["the second before", "59 59 23 * * *", "2026-10-31T12:00Z", ["2026-11-01T03:59:59Z", "2026-11-02T04:59:59Z"]],
@@ -357,7 +364,8 @@ describe("in America/Havana, where clocks change at midnight", () => {
 });
 
 // 2026-03-28 23:59 EET (21:59Z) is followed by 2026-03-29 01:00 EEST (22:00Z).
-// 2026-10-24 23:59 EEST (20:59Z) is followed by 23:00 EET (21:00Z): the last hour of that day comes twice.
+// 2026-10-24 23:59 EEST (20:59Z) is followed by 23:00 EET (21:00Z): the last hour of that day comes
+// twice.
 describe("in Asia/Beirut, where clocks change at the end of a day", () => {
   expectNext("Asia/Beirut", [
     ["no midnight", "@daily", "2026-03-27T22:00Z", ["2026-03-28T22:00Z", "2026-03-29T21:00Z"]], // 01:00, 00:00 EEST
@@ -373,7 +381,8 @@ describe("in Asia/Beirut, where clocks change at the end of a day", () => {
   ]);
 });
 
-// 2011-12-29 23:59 at UTC-10 (12-30 09:59Z) is followed by 2011-12-31 00:00 at UTC+14 (10:00Z): the 30th, a Friday, did not come.
+// 2011-12-29 23:59 at UTC-10 (12-30 09:59Z) is followed by 2011-12-31 00:00 at UTC+14 (10:00Z): the
+// 30th, a Friday, did not come.
 describe("in Pacific/Apia in 2011, where a whole day did not come", () => {
   expectNext("Pacific/Apia", [
     ["two midnights at once", "@daily", "2011-12-29T10:00Z", ["2011-12-30T10:00Z", "2011-12-31T10:00Z"]],
@@ -398,7 +407,10 @@ describe("in Pacific/Apia in 2011, where a whole day did not come", () => {
   ]);
 });
 
-/** Changes of clocks: back and forth, by an hour, half an hour, two hours and a day, at night and at midnight. */
+/**
+ * Changes of clocks: back and forth, by an hour, half an hour, two hours and a day, at night and at
+ * midnight.
+ */
 const changes = [
   { timeZone: "America/New_York", at: instant("2026-03-08T07:00Z") },
   { timeZone: "America/New_York", at: instant("2026-11-01T06:00Z") },
@@ -608,7 +620,7 @@ describe("an expression, whatever it is, around a change of clocks", () => {
     );
   });
 
-  // A replica asks after whatever instant it happens to be: all of them are to name the same instants.
+  // Replicas compute from different instants, and must find the same due times.
   test.each([
     "30 1 * * *",
     "*/10 0-3 * * *",
@@ -619,17 +631,17 @@ describe("an expression, whatever it is, around a change of clocks", () => {
     "*/7 * * * *",
     "20 */30 0,1,2,3,23 * * *",
     "20 */30 * * * *",
-  ])("goes on the same wherever it is asked: %s", (expression) => {
+  ])("has the same due times from every instant: %s", (expression) => {
     for (const { timeZone, at: change } of changes) {
       const schedule = parseSchedule(expression, timeZone);
       const [from, until] = [change - 3 * hourMs, change + 3 * hourMs];
       const walked = walk(schedule, from, { until });
-      const asked = new Set<number>();
+      const instants = new Set<number>();
       for (let after = from; after < until; after += 6 * minuteMs) {
-        for (const beside of [-1, 0, 1]) asked.add(after + beside);
+        for (const beside of [-1, 0, 1]) instants.add(after + beside);
       }
-      for (const at of walked) for (const beside of [-1, 0, 1]) asked.add(at + beside);
-      for (const after of asked) {
+      for (const at of walked) for (const beside of [-1, 0, 1]) instants.add(at + beside);
+      for (const after of instants) {
         const expected = walked.find((at) => at > after);
         if (after >= from && expected !== undefined) {
           expect([timeZone, toText(after), toText(schedule.next(after))]).toEqual([
@@ -644,14 +656,14 @@ describe("an expression, whatever it is, around a change of clocks", () => {
 });
 
 describe("the latest instant", () => {
-  /** How often the runtime is asked is what it costs; a walk through all of it would not come to an end. */
+  /** Calls of the runtime are the cost; a walk through every minute would not end. */
   function latestAtLittleCost(expression: string, timeZone: string, after: string, until: string) {
     const schedule = parseSchedule(expression, timeZone);
     const { parse } = Bun.cron;
-    let asked = 0;
+    let calls = 0;
     using spy = spyOn(Bun.cron, "parse");
     spy.mockImplementation((...of: Parameters<typeof parse>) => {
-      if (++asked > 1000) throw new Error("asked too often");
+      if (++calls > 1000) throw new Error("too many calls");
       return parse(...of);
     });
     const latest = schedule.latest(instant(after), instant(until));
@@ -731,7 +743,7 @@ describe("what is no schedule", () => {
     expect(message).toMatch(
       /^expected a cron expression \(minute hour day month weekday, optionally preceded by second\): ./,
     );
-    // It goes to whoever wrote the configuration, who did not choose our runtime.
+    // The author of the configuration reads it, and did not choose our runtime.
     expect(message).not.toMatch(/bun|cron\.|invalid cron|not supported|undefined|object|NaN/i);
   });
 

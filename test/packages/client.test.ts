@@ -611,7 +611,10 @@ describe("parsing JSON with bigints, with and without source access", () => {
   });
 });
 
-/** Possible responses for one SKU: unique style codes, with any number of lines and choices in any order. */
+/**
+ * Possible responses for one SKU: unique style codes, with any number of lines and choices in any
+ * order.
+ */
 const code = (letters: string) => fc.constantFrom(...letters);
 const sequence = fc.constantFrom("1", "02", "10", "x", "");
 const lists = fc.record({
@@ -710,7 +713,10 @@ describe("the form of a SKU", () => {
   });
 });
 
-/** Exercises the built package in any runtime. It is sent as source text, so it uses only its arguments. */
+/**
+ * Exercises the built package in any runtime. It is sent as source text, so it uses only its
+ * arguments.
+ */
 async function tour(client: typeof source, urls: { service: string; standIn: string; unreachable: string }) {
   const errorOf = (call: Promise<unknown>) =>
     client.toResult(call).then(({ error }) => [error?.code, error?.status, error instanceof client.ProductDataError]);
@@ -782,7 +788,8 @@ describe("the built package", () => {
       },
     },
     Chromium: {
-      // Across origins, the client's If-None-Match needs a preflight request; the browser's own does not.
+      // Across origins, the client's If-None-Match needs a preflight request; the browser's own
+      // does not.
       requests: [...tagged.toSpliced(1, 0, `OPTIONS ${path}/tagged`), ...byDefault],
       run: async () => {
         await using opened = await openPage(browser, server.url.replace("127.0.0.1", "localhost"));
@@ -842,7 +849,10 @@ describe("the built package", () => {
   });
 });
 
-/** Runs a module with Node next to the installed package. @returns its output, or the error output if it failed */
+/**
+ * Runs a module with Node next to the installed package.
+ * @returns its output, or the error output if it failed
+ */
 async function node(name: string, text: string): Promise<string> {
   await writeFile(join(folder, name), text);
   const child = Bun.spawn(["node", name], { cwd: folder, stdio: ["ignore", "pipe", "pipe"] });

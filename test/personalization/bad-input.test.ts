@@ -391,7 +391,7 @@ describe("an import of personalization", () => {
       (csv) => gzipSync(in1252(csv.replaceAll(",", ";"))),
       /\/pzlines\.csv\.gz: read as windows-1252\n(.*\n)*.*\/pzlines\.csv\.gz: read with delimiter ";"\n/,
     ],
-  ])("takes a file with %s as it takes any other, and tells what is special", async (_, ending, write, note) => {
+  ])("imports a file with %s like any other, and reports what is special", async (_, ending, write, note) => {
     const sku = `CASE-${cases++}`;
     const { code, stderr } = await importWith({ [`pzlines.csv${ending}`]: write(`${lines}${sku},NOTE,1,A\n`) });
     expect(code).toBe(0);

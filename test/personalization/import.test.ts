@@ -172,7 +172,7 @@ for (const engine of engines) {
       [
         "a row after a multi-line value",
         { "pzstyles.csv": `${styles.replace("Choose a font", '"Two\nlines"')}x\n` },
-        /pzstyles\.csv:8: has 1 fields/,
+        /pzstyles\.csv:8: has 1 field, but the header has 5/,
       ],
       [
         "a number in NDJSON",

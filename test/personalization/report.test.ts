@@ -391,7 +391,7 @@ for (const engine of enginesInTurn) {
       const at = (name: string) => join(folder, `feed-${feeds - 1}`, name);
       expect(stdout).toContain(`${at("pzlines.csv")}: 3 rows\n`);
       expect(stdout).toMatch(/^SKUs: 2 \(2 added, 0 changed, \d+ removed\)$/m);
-      expect(stdout).toContain(`lines without their style: 1\n  ${at("pzlines.csv")}:2: "LOST"\n`);
+      expect(stdout).toContain(`lines whose style is not defined: 1\n  ${at("pzlines.csv")}:2: "LOST"\n`);
       expect(stdout).toContain(`display sequences that are not numbers: 1\n  ${at("pzlines.csv")}:2: "x"\n`);
       expect(stdout).toContain('style_sku_status: A 1, "" 1\n');
       expect(stdout).toEndWith("personalization-import: 4 imported for acme\n");

@@ -65,20 +65,17 @@ describe("the reference page", () => {
     expect(await section.locator("pre").innerText()).toBe(`GET ${path}`);
   });
 
-  test.each(schemas)(
-    "tells of the object %s, field by field, with what is said of each",
-    async (name, { properties }) => {
-      const rows = await opened.page.locator(`#${name} tbody tr`).all();
-      const told = await Promise.all(rows.map(async (row) => await row.locator("th, td").allInnerTexts()));
-      const fields = Object.entries(properties as Schemas);
-      expect(told.map(([field]) => field)).toEqual(fields.map(([field]) => field));
-      for (const [field = "", type = "", notes] of told) {
-        const schema = (properties as Schemas)[field];
-        expect(type).toMatch(JSON.stringify(schema).includes('"null"') ? /^\w.* or null$/ : /^["\w]/);
-        expect(notes).toBe(`${schema?.description ?? ""}`.replaceAll("`", ""));
-      }
-    },
-  );
+  test.each(schemas)("documents the object %s, field by field", async (name, { properties }) => {
+    const rows = await opened.page.locator(`#${name} tbody tr`).all();
+    const shown = await Promise.all(rows.map(async (row) => await row.locator("th, td").allInnerTexts()));
+    const fields = Object.entries(properties as Schemas);
+    expect(shown.map(([field]) => field)).toEqual(fields.map(([field]) => field));
+    for (const [field = "", type = "", notes] of shown) {
+      const schema = (properties as Schemas)[field];
+      expect(type).toMatch(JSON.stringify(schema).includes('"null"') ? /^\w.* or null$/ : /^["\w]/);
+      expect(notes).toBe(`${schema?.description ?? ""}`.replaceAll("`", ""));
+    }
+  });
 
   test("has no broken links", async () => {
     const nowhere = `[...document.querySelectorAll("a[href^='#']")]

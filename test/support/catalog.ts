@@ -2,7 +2,10 @@ import type { Image, Metafield, Product, Variant } from "../../src/model/product
 
 const at = "2026-03-08T01:30:00-05:00";
 
-/** A valid product with one variant, one image, and a metafield on each; tests override what they are about. */
+/**
+ * A valid product with one variant, one image, and a metafield on each; tests override what they
+ * are about.
+ */
 export function toProduct(id: number | bigint, changes: Partial<Product> = {}): Product {
   const image: Image = {
     id: 501,

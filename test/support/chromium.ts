@@ -21,8 +21,9 @@ export async function launchChromium(): Promise<Browser> {
 }
 
 /**
- * Folder of the Chromium from npm, with libraries and a font for machines without them. It is unpacked once per installation; of
- * several test files that unpack it at the same time, the first to finish wins.
+ * Folder of the Chromium from npm, with libraries and a font for machines without them. It is
+ * unpacked once per installation; of several test files that unpack it at the same time, the first
+ * to finish wins.
  */
 async function unpackedChromium(): Promise<string> {
   const { version } = JSON.parse(await readFile(join(chromiumPackage, "package.json"), "utf8"));

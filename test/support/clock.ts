@@ -1,4 +1,5 @@
-// Preloaded (`--preload`) into a program to simulate a wrong clock: shifts it by TEST_CLOCK_SHIFT_MS.
+// Preloaded (`--preload`) into a program to simulate a wrong clock: shifts it by
+// TEST_CLOCK_SHIFT_MS.
 const shiftMs = Number(process.env.TEST_CLOCK_SHIFT_MS);
 const { Date: RightDate } = globalThis;
 const now = () => RightDate.now() + shiftMs;

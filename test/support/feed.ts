@@ -2,7 +2,10 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { writeFiles } from "./pds.ts";
 
-/** The three files of a small feed, not in display order: SKU "MUG" with two styles, "A/B é+" with free text. */
+/**
+ * The three files of a small feed, not in display order: SKU "MUG" with two styles, "A/B é+" with
+ * free text.
+ */
 export const feedFiles = {
   "pzlines.csv": [
     "sku_id,style_code,style_display_seq,style_sku_status",

@@ -4,7 +4,10 @@ import { toMetafield, toProduct, toVariant } from "./catalog.ts";
 import { writeFeed } from "./feed.ts";
 import { pds, writeFiles } from "./pds.ts";
 
-/** Markup and script that would request `/hit` or set the page title to "run" if anything interpreted it. */
+/**
+ * Markup and script that would request `/hit` or set the page title to "run" if anything
+ * interpreted it.
+ */
 export const attack = (place: string) =>
   `</title></textarea></pre><script src="/hit"></script><script>fetch("/hit");top.document.title="run"</script>` +
   `<img src="/hit" onerror="top.document.title='run'"><svg onload="fetch('/hit')"></svg>"'><b onclick="x" style="color:red">${place}`;
@@ -15,7 +18,10 @@ export const hostileSku = attack("sku").slice(0, 200);
 /** Brand of the hostile data, within the maximum length. */
 export const hostileBrand = `"'></title><img src="/hit" onerror="top.document.title='run'"><script src="/hit"></script>`;
 
-/** Creates a store with product 1 and a generation of personalization, with attacks in every field. @returns settings for serving it */
+/**
+ * Creates a store with product 1 and a generation of personalization, with attacks in every field.
+ * @returns settings for serving it
+ */
 export async function importHostile(folder: string): Promise<Record<string, string>> {
   const product = toProduct(1, {
     title: attack("title"),

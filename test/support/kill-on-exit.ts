@@ -6,8 +6,9 @@ interface StartedProcess {
 }
 
 /**
- * Kills a process when this one exits for any reason: an interrupted or filtered run does not reach `afterAll`, and `bun test`
- * emits no exit event. A shell waits for the end of a pipe that only this process holds open.
+ * Kills a process when this one exits for any reason: an interrupted or filtered run does not reach
+ * `afterAll`, and `bun test` emits no exit event. A shell waits for the end of a pipe that only
+ * this process holds open.
  */
 export function killOnExit({ pid, exited, folder = "" }: StartedProcess, signal: "TERM" | "QUIT"): void {
   const script = `trap "" INT TERM

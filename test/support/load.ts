@@ -61,9 +61,10 @@ const timeoutMs = 20_000;
 const usual = [200, 304];
 
 /**
- * Sends requests on keep-alive connections, one at a time on each, and counts the results. Nothing is retried: a request without
- * the expected response has failed. Only a connection that was closed while idle is reopened.
- * It parses and checks every response; the benchmarks have a cheaper generator (bench/support/load.ts).
+ * Sends requests on keep-alive connections, one at a time on each, and counts the results. Nothing
+ * is retried: a request without the expected response has failed. Only a connection that was closed
+ * while idle is reopened. It parses and checks every response; the benchmarks have a cheaper
+ * generator (bench/support/load.ts).
  */
 export async function runLoad(load: Load): Promise<LoadResult> {
   const urls = [load.url].flat();

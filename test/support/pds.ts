@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SQL } from "bun";
+import { cleanUp } from "./clean-up.ts";
 import { killOnExit } from "./kill-on-exit.ts";
 import { createPostgresDatabase } from "./postgres.ts";
 import { untilEqual } from "./until.ts";
@@ -17,12 +18,18 @@ export interface Finished {
   readonly stderr: string;
 }
 
-/** Environment of a process; undefined removes a variable. Nothing is inherited from the environment of the test. */
+/**
+ * Environment of a process; undefined removes a variable. Nothing is inherited from the environment
+ * of the test.
+ */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const base: Environment = { PATH: process.env.PATH ?? "", HOME: tmpdir(), PDS_CONFIG: "/dev/null" };
 
-/** Most commands end before JIT compilation pays off, which took a seventh of the CPU, so it starts later than by default (500). */
+/**
+ * Most processes end before JIT compilation pays off, which took a seventh of the CPU, so it starts
+ * later than by default (500).
+ */
 const lateCompilation: Environment = {
   BUN_JSC_thresholdForJITAfterWarmUp: "10000",
   BUN_JSC_thresholdForJITSoon: "2000",
@@ -54,7 +61,7 @@ export interface RunningService extends AsyncDisposable {
 export async function serve(environment: Environment = {}, cwd = root): Promise<RunningService> {
   const child = Bun.spawn([process.execPath, main, "serve"], {
     cwd,
-    env: { ...base, PORT: "0", ADMIN_PORT: "0", DRAIN_SECONDS: "0", ...environment },
+    env: { ...base, ...lateCompilation, PORT: "0", ADMIN_PORT: "0", DRAIN_SECONDS: "0", ...environment },
     stdio: ["ignore", "pipe", "pipe"],
   });
   killOnExit(child, "TERM");
@@ -90,11 +97,15 @@ export async function serve(environment: Environment = {}, cwd = root): Promise<
 
 /** Responses that are the same with and without a cache. */
 export interface SameResponses {
-  /** The body at a path, from the store; waits up to a second until the cached response is the same. */
+  /**
+   * The body at a path, from the store; waits up to a second until the cached response is the same.
+   */
   text(path: string): Promise<string>;
 }
 
-/** Runs two services on a store until the end of the test file: one without a cache and one with it. */
+/**
+ * Runs two services on a store until the end of the test file: one without a cache and one with it.
+ */
 export async function serveWithAndWithoutCache(environment: Environment): Promise<SameResponses> {
   const services = await Promise.all([serve({ ...environment, MEMORY_MEGABYTES: "0" }), serve(environment)]);
   afterAll(() => Promise.all(services.map((service) => service.stop())));
@@ -115,7 +126,7 @@ export async function serveWithAndWithoutCache(environment: Environment): Promis
 /** Creates a folder that is removed after the test file. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "pds-test-"));
-  afterAll(() => rm(folder, { recursive: true, force: true }));
+  cleanUp(() => rm(folder, { recursive: true, force: true }));
   return folder;
 }
 
@@ -135,14 +146,17 @@ export type Engine = (typeof engines)[number];
 /** Whether this is a full campaign, which may take long: `npm run test:faults`. */
 export const isCampaign = process.env.TEST_CAMPAIGN !== undefined;
 
-/** The engines for slow suites: `npm test` uses one, the short campaigns of CI the other, full campaigns both. */
+/**
+ * The engines for slow suites: `npm test` uses one, the short campaigns of CI the other, full
+ * campaigns both.
+ */
 export const enginesInTurn: readonly Engine[] = isCampaign
   ? engines
   : [process.env.TEST_SHORT_CAMPAIGN === undefined ? "sqlite" : "postgres"];
 
 /**
- * The cases of a table for an engine, where the result hardly depends on the engine: two thirds run on SQLite and one third on
- * PostgreSQL, so that every case runs; in a campaign all run on both.
+ * The cases of a table for an engine, where the result hardly depends on the engine: two thirds run
+ * on SQLite and one third on PostgreSQL, so that every case runs; in a campaign all run on both.
  */
 export function casesFor<Case>(engine: Engine, cases: readonly Case[]): Case[] {
   return cases.filter((_, index) => isCampaign || (index % 3 === 0) === (engine === "postgres"));
@@ -152,7 +166,7 @@ export function casesFor<Case>(engine: Engine, cases: readonly Case[]): Case[] {
 export async function createStore(engine: Engine): Promise<string> {
   if (engine === "sqlite") return `sqlite:${join(await temporaryFolder(), "pds.sqlite")}`;
   const { url, drop } = await createPostgresDatabase();
-  afterAll(drop);
+  cleanUp(drop);
   return url;
 }
 

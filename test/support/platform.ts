@@ -1,10 +1,10 @@
-import { afterAll } from "bun:test";
 import pino from "pino";
 import { type StandIn, type StandInOptions, startStandIn } from "../../packages/platform-stand-in/src/stand-in.ts";
 import { toJson } from "../../src/json.ts";
 import { createClient } from "../../src/platforms/shopify/client.ts";
 import { readProduct } from "../../src/platforms/shopify/read-product.ts";
 import { staticToken } from "../../src/platforms/shopify/token.ts";
+import { cleanUp } from "./clean-up.ts";
 import type { Environment, RunningService } from "./pds.ts";
 
 export type { ProductChanges, StandIn } from "../../packages/platform-stand-in/src/stand-in.ts";
@@ -29,7 +29,7 @@ export function startPlatform(options: StandInOptions = {}): StandIn {
     now: () => Date.now() - 5000,
     ...options,
   });
-  afterAll(() => platform.stop());
+  cleanUp(() => platform.stop());
   return platform;
 }
 
@@ -74,7 +74,7 @@ export async function getAnswers(
 }
 
 /** Number of requests to the platform, for one operation or in total. */
-export function asked({ counters }: StandIn, operation?: string): number {
+export function countPlatformRequests({ counters }: StandIn, operation?: string): number {
   if (operation !== undefined) return counters.requests.get(operation) ?? 0;
   return [...counters.requests.values()].reduce((sum, requests) => sum + requests, 0);
 }
@@ -95,6 +95,6 @@ export function relay(platform: StandIn, change: (document: string) => string): 
       return fetch(`${platform.origin}${pathname}`, { method: "POST", headers, body });
     },
   });
-  afterAll(() => server.stop(true));
+  cleanUp(() => server.stop(true));
   return { origin: `http://127.0.0.1:${server.port}` };
 }

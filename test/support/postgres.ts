@@ -27,7 +27,9 @@ const asRoot = process.getuid?.() === 0;
 const nobody = 65534;
 const identity = asRoot ? { uid: nobody, gid: nobody } : {};
 
-/** Whether a server can have a small disk. Only root may mount one, in the server's own namespace. */
+/**
+ * Whether a server can have a small disk. Only root may mount one, in the server's own namespace.
+ */
 export const canHaveSmallDisk =
   asRoot &&
   Bun.which("setpriv") !== null &&

@@ -78,7 +78,9 @@ export async function startStore(): Promise<Store> {
 
 const hmac = (key: string | Buffer, text: string) => createHmac("sha256", key).update(text).digest();
 
-/** The error code for a request, or undefined if its signature is valid (AWS signature, version 4). */
+/**
+ * The error code for a request, or undefined if its signature is valid (AWS signature, version 4).
+ */
 function signatureError({ method, url = "", headers }: IncomingMessage): string | undefined {
   const pattern = /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8}\/([^/]+)\/s3\/aws4_request), ?SignedHeaders=([^,]+), ?/;
   const [head = "", keyId, scope = "", inRegion, signed = ""] = headers.authorization?.match(pattern) ?? [];

@@ -7,7 +7,10 @@ export async function until(what: string, isSo: () => boolean | Promise<boolean>
   }
 }
 
-/** Waits until a value equals the expected one; after the timeout the expectation fails and shows the difference. */
+/**
+ * Waits until a value equals the expected one; after the timeout the expectation fails and shows
+ * the difference.
+ */
 export async function untilEqual<T>(read: () => Promise<T>, expected: T, withinMs = 1000): Promise<void> {
   for (const begun = performance.now(); ; await Bun.sleep(10)) {
     const isLast = performance.now() - begun > withinMs;

@@ -8,7 +8,10 @@ export interface ResponseCache {
   save(path: string, response: CachedResponse): void;
 }
 
-/** A cache that evicts the responses saved least recently. The client saves a response again after each revalidation. */
+/**
+ * A cache that evicts the responses saved least recently. The client saves a response again after
+ * each revalidation.
+ */
 export function createResponseCache(size: number): ResponseCache {
   // A map iterates in insertion order, so the first key is the oldest.
   const responses = new Map<string, CachedResponse>();

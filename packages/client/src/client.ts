@@ -17,18 +17,18 @@ export interface ClientOptions<Bigints extends boolean = boolean> {
   /** Timeout of a whole call, including retries. Defaults to 10,000. */
   readonly timeoutMs?: number | undefined;
   /**
-   * Maximum number of retries: after a 503 with a `Retry-After` that fits into the timeout, and once after a network
-   * failure. Defaults to 2.
+   * Maximum number of retries: after a 503 with a `Retry-After` that fits into the timeout, and
+   * once after a network failure. Defaults to 2.
    */
   readonly retries?: number | undefined;
   /**
-   * Number of responses to cache and revalidate by entity tag. Defaults to 100. Defaults to 0 in browsers, whose own cache
-   * does the same without a preflight request to other origins.
+   * Number of responses to cache and revalidate by entity tag. Defaults to 100. Defaults to 0 in
+   * browsers, whose own cache does the same without a preflight request to other origins.
    */
   readonly cacheSize?: number | undefined;
   /**
-   * Whether to return integers beyond 2^53 as `bigint`; the type of every identifier is then `number | bigint`. By default
-   * they are rounded, as `JSON.parse` does.
+   * Whether to return integers beyond 2^53 as `bigint`; the type of every identifier is then
+   * `number | bigint`. By default they are rounded, as `JSON.parse` does.
    */
   readonly bigints?: Bigints | undefined;
   /** Replaces the runtime's `fetch`. It must respect the signal. */
@@ -47,7 +47,10 @@ export interface Client<Id = number> {
 
 type IdOf<Bigints> = Bigints extends true ? number | bigint : number;
 
-/** @param baseUrl URL of the service, without `/api/v1`; in a browser, `""` means the page's origin */
+/**
+ * @param baseUrl URL of the service, without `/api/v1`; in a browser, `""` means the page's
+ *   origin
+ */
 export function createClient<Bigints extends boolean = false>(
   baseUrl: string | URL,
   {
@@ -103,7 +106,10 @@ function toExactText(id: string | number | bigint): string {
   throw new ProductDataError("bad_request", message);
 }
 
-/** @throws ProductDataError `bad_request` for text that a URL path can't hold: empty, `.`, `..`, or a lone surrogate */
+/**
+ * @throws ProductDataError `bad_request` for text that a URL path can't hold: empty, `.`, `..`,
+ *   or a lone surrogate
+ */
 function encodeSegment(text: string): string {
   try {
     if (!/^\.{0,2}$/.test(text)) return encodeURIComponent(text);

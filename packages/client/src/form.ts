@@ -11,8 +11,9 @@ export interface FormStyle extends PersonalizationLine {
 }
 
 /**
- * Converts the three flat lists of a SKU to a tree for a form: styles in the order of `pzlines`, with their lines in the
- * order of `pzstyles`, with their choices in the order of `pzchoices`. Lines that share a choice group each get its choices.
+ * Converts the three flat lists of a SKU to a tree for a form: styles in the order of `pzlines`,
+ * with their lines in the order of `pzstyles`, with their choices in the order of `pzchoices`.
+ * Lines that share a choice group each get its choices.
  */
 export function toForm({ pzlines, pzstyles, pzchoices }: Personalization): FormStyle[] {
   const choices = groupBy(pzchoices, ({ choice_type }) => choice_type);

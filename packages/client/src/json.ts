@@ -3,7 +3,10 @@ const longDigits = /\d{16}/;
 
 const isUnsafeInteger = (source: string) => /^-?\d+$/.test(source) && !Number.isSafeInteger(Number(source));
 
-/** Newer runtimes pass a third argument to the reviver, which TypeScript's library does not declare yet. */
+/**
+ * Newer runtimes pass a third argument to the reviver, which TypeScript's library does not declare
+ * yet.
+ */
 const parse = JSON.parse as (
   text: string,
   reviver: (key: string, value: unknown, context?: { readonly source?: string }) => unknown,
@@ -29,8 +32,9 @@ function parseWithSource(text: string): unknown {
 const token = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?|-?\d[\d.eE+-]*/g;
 
 /**
- * For runtimes whose reviver does not get the source text. Replaces unsafe integers by strings that start with `#`. Strings
- * that could be mistaken for one, because they start with `#` or an escape, get the prefix `##`.
+ * For runtimes whose reviver does not get the source text. Replaces unsafe integers by strings that
+ * start with `#`. Strings that could be mistaken for one, because they start with `#` or an escape,
+ * get the prefix `##`.
  */
 export function parseWithMarkers(text: string): unknown {
   // Rejects invalid JSON first, because the markers could make it valid.

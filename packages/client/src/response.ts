@@ -13,7 +13,8 @@ export interface ServiceResponse {
 }
 
 /**
- * Sends one request. If `cached` is given, the request is conditional, and a 304 becomes the cached response.
+ * Sends one request. If `cached` is given, the request is conditional, and a 304 becomes the cached
+ * response.
  * @throws ProductDataError `network`, or the signal's reason
  */
 export async function sendRequest(
@@ -40,14 +41,18 @@ export async function sendRequest(
   }
 }
 
-/** The operation's fields, or an error: `error` from the operation, `detail` in a problem document (RFC 9457). */
+/**
+ * The operation's fields, or an error: `error` from the operation, `detail` in a problem document
+ * (RFC 9457).
+ */
 type Body = Readonly<Record<string, unknown>> | null;
 
 const codes: Readonly<Record<number, ErrorCode>> = { 400: "bad_request", 404: "not_found", 503: "unavailable" };
 
 /**
  * The body of a successful response.
- * @param field must be present; a body with an error message in its place means "not found", even with status 200
+ * @param field must be present; a body with an error message in its place means "not found", even
+ *   with status 200
  * @throws ProductDataError for any other response
  */
 export function parseBody(response: ServiceResponse, field: string, parse: (text: string) => unknown): object {

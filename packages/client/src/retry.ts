@@ -1,7 +1,8 @@
 import type { ErrorCode, ProductDataError } from "./errors.ts";
 
 /**
- * Parses a `Retry-After` header, in seconds or as an HTTP date, to milliseconds; undefined when it is neither.
+ * Parses a `Retry-After` header, in seconds or as an HTTP date, to milliseconds; undefined when it
+ * is neither.
  * @param nowMs milliseconds since 1970
  */
 export function parseRetryAfter(header: string | null, nowMs: number): number | undefined {
@@ -21,8 +22,9 @@ export interface Attempts {
 }
 
 /**
- * The delay before the next attempt; undefined when the call should fail. A 503 is retried after its `Retry-After`, and a
- * network failure once. There is no retry if the delay would exceed the timeout.
+ * The delay before the next attempt; undefined when the call should fail. A 503 is retried after
+ * its `Retry-After`, and a network failure once. There is no retry if the delay would exceed the
+ * timeout.
  * @param random from 0 to 1
  */
 export function retryDelayMs(

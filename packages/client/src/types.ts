@@ -56,8 +56,8 @@ export interface Histories {
 export type Order = "asc" | "desc";
 
 /**
- * A named value attached to a product or variant. Here and below, `Id` is `number`, or `number | bigint` with the client
- * option `bigints`. Timestamps are ISO 8601 with a numeric UTC offset.
+ * A named value attached to a product or variant. Here and below, `Id` is `number`, or `number |
+ * bigint` with the client option `bigints`. Timestamps are ISO 8601 with a numeric UTC offset.
  */
 export interface Metafield<Id = number> {
   id: Id;

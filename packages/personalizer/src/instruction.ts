@@ -12,7 +12,10 @@ export interface Instruction {
 
 const maxLabelLength = 60;
 
-/** "Family name: up to 20 characters", "Ring size, US; if between two …", "Block letters. Up to 20 …". */
+/**
+ * "Family name: up to 20 characters", "Ring size, US; if between two …", "Block letters. Up to 20
+ * …".
+ */
 const labelAndHint = new RegExp(`^(.{1,${maxLabelLength}}?)(?:[:;]|(?<=\\p{L}{4})\\.(?=\\s+\\p{Lu}))\\s+(.+)$`, "su");
 
 const limitPatterns = [

@@ -58,7 +58,9 @@ export class Access {
     return { access_token: token, scope: [...app.scopes].join(","), expires_in: expiresIn };
   }
 
-  /** Revokes one token, or all of them. Only `restoreTokens` makes a permanent token valid again. */
+  /**
+   * Revokes one token, or all of them. Only `restoreTokens` makes a permanent token valid again.
+   */
   revoke(token?: string): void {
     const permanent = this.apps.flatMap(({ options }) => options.token ?? []);
     for (const revoked of token === undefined ? [...this.#granted.keys(), ...permanent] : [token])

@@ -3,7 +3,10 @@ import { createRandom } from "./catalog/random.ts";
 
 /** When a fault is triggered: once, unless `probability` or `count` is given. */
 export interface FaultTrigger {
-  /** Operation name, where `*` matches anything; also `AccessToken` and `BulkDownload`. Default: every request. */
+  /**
+   * Operation name, where `*` matches anything; also `AccessToken` and `BulkDownload`. Default:
+   * every request.
+   */
   readonly operation?: string;
   /** From 0 to 1. */
   readonly probability?: number;
@@ -14,7 +17,10 @@ export interface FaultTrigger {
 }
 
 export type FaultEffect =
-  /** 402, 403, 423, 429, 430, 500, 502, 503, 504; `retryAfter` as on the wire, "2.0" by default for 429. */
+  /**
+   * 402, 403, 423, 429, 430, 500, 502, 503, 504; `retryAfter` as on the wire, "2.0" by default for
+   * 429.
+   */
   | { readonly kind: "status"; readonly status: number; readonly retryAfter?: string }
   /** Never responds. */
   | { readonly kind: "hang" }
@@ -37,7 +43,10 @@ export type FaultEffect =
   /** Edits the product before responding; by default only for operations named `…Page`. */
   | { readonly kind: "changeBetweenPages" }
   | { readonly kind: "slow"; readonly latencyMs: number }
-  /** The next bulk run ends as FAILED, with the share `part` (0 to 1) of its products in the partial file. */
+  /**
+   * The next bulk run ends as FAILED, with the share `part` (0 to 1) of its products in the partial
+   * file.
+   */
   | { readonly kind: "bulkFailed"; readonly errorCode?: RunErrorCode; readonly part?: number }
   /** The next bulk run stays RUNNING. */
   | { readonly kind: "bulkStuck" };
@@ -73,7 +82,10 @@ interface PendingFault {
   left: number;
 }
 
-/** Faults waiting for a matching request. Probabilities are seeded, so the same requests get the same faults. */
+/**
+ * Faults waiting for a matching request. Probabilities are seeded, so the same requests get the
+ * same faults.
+ */
 export class Faults {
   readonly #random: () => number;
   readonly #onTrigger: (kind: FaultKind) => void;

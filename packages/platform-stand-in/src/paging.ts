@@ -11,7 +11,10 @@ export interface OrderedList<T> {
   readonly length: number;
   at(index: number): T;
   positionAt(index: number): CursorPosition;
-  /** Index of the first element after the position; -1 if the position belongs to another sort order. */
+  /**
+   * Index of the first element after the position; -1 if the position belongs to another sort
+   * order.
+   */
   indexAfter(place: CursorPosition): number;
 }
 

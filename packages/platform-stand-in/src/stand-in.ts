@@ -16,7 +16,10 @@ export type { ProductChanges } from "./catalog/changes.ts";
 export type { Fault } from "./faults.ts";
 export type { StandInOptions } from "./options.ts";
 
-/** A running stand-in for one shop. Control it through its components, or from another process at `/control`. */
+/**
+ * A running stand-in for one shop. Control it through its components, or from another process at
+ * `/control`.
+ */
 export interface StandIn extends Components {
   /** `http://127.0.0.1:…`, without a trailing slash. */
   readonly origin: string;
@@ -25,7 +28,9 @@ export interface StandIn extends Components {
   readonly controlUrl: string;
   /** Returns the named app, or the first. */
   findApp(name?: string): App;
-  /** State and counters; with `allReads`, the number of reads of each product instead of a total. */
+  /**
+   * State and counters; with `allReads`, the number of reads of each product instead of a total.
+   */
   describe(allReads?: boolean): Readonly<Record<string, unknown>>;
   stop(): Promise<void>;
 }

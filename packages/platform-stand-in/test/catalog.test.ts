@@ -172,7 +172,9 @@ async function walkVariants(id: string): Promise<{ ids: unknown[]; positions: un
   return { ids: variants.map((node) => dig(node, "id")), positions: variants.map((node) => dig(node, "position")) };
 }
 
-/** All nodes of one list of a product; `field` takes `$after` and selects its pageInfo with `...P`. */
+/**
+ * All nodes of one list of a product; `field` takes `$after` and selects its pageInfo with `...P`.
+ */
 async function readAll(id: string, field: string, name: string): Promise<unknown[]> {
   const text = `query ($id: ID!, $after: String) { product(id: $id) { ${field} } }
     fragment P on PageInfo { hasNextPage endCursor }`;

@@ -50,7 +50,10 @@ interface PreformattedProps {
   readonly text: string;
 }
 
-/** Preformatted text in a box with its own scroll bars; focusable, so that the keyboard can scroll it. */
+/**
+ * Preformatted text in a box with its own scroll bars; focusable, so that the keyboard can scroll
+ * it.
+ */
 export const Preformatted = ({ label, text }: PreformattedProps) => (
   <section class="preformatted" tabindex={0} aria-label={label}>
     <pre>{text}</pre>

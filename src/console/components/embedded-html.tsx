@@ -11,7 +11,10 @@ interface EmbeddedHtmlProps {
   readonly title: string;
 }
 
-/** Untrusted HTML in a sandboxed frame: no scripts, forms, or navigation. The frame also inherits the page's policy. */
+/**
+ * Untrusted HTML in a sandboxed frame: no scripts, forms, or navigation. The frame also inherits
+ * the page's policy.
+ */
 export const EmbeddedHtml = ({ html, title }: EmbeddedHtmlProps) => (
   <iframe class="embedded-html" sandbox="" srcdoc={`${head}${html}`} title={title} loading="lazy" />
 );

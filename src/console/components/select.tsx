@@ -13,7 +13,10 @@ interface SelectProps {
   readonly selected: string | undefined;
 }
 
-/** A labeled drop-down. A selected value that isn't among the options is added, so that it stays visible. */
+/**
+ * A labeled drop-down. A selected value that isn't among the options is added, so that it stays
+ * visible.
+ */
 export function Select({ name, label, options, selected }: SelectProps) {
   const all = options.map((option) => (typeof option === "string" ? { value: option, text: option } : option));
   if (selected !== undefined && !all.some(({ value }) => value === selected)) {

@@ -15,7 +15,10 @@ interface TableProps {
   readonly children?: Child;
 }
 
-/** A table that scrolls on its own when the page is narrow; focusable, so that the keyboard can scroll it. */
+/**
+ * A table that scrolls on its own when the page is narrow; focusable, so that the keyboard can
+ * scroll it.
+ */
 export function Table({ columns, label, children }: TableProps) {
   return (
     <section class="table" tabindex={0} aria-label={`Table: ${label}`}>

@@ -1,6 +1,6 @@
 /**
- * Refreshes the page's `data-live` sections every few seconds. A section in use, with the focus, a selection, or an open
- * table, keeps its content until it no longer is.
+ * Refreshes the page's `data-live` sections every few seconds. A section in use, with the focus, a
+ * selection, or an open table, keeps its content until it no longer is.
  */
 const intervalMs = 5000;
 const hiddenIntervalMs = 60_000;

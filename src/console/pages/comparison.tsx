@@ -10,7 +10,10 @@ import { Select } from "../components/select.tsx";
 import { type ConsoleContext, type PageContent, selectBrand } from "../context.ts";
 import { queryParameter, urlWithQuery } from "../urls.ts";
 
-/** `GET /personalization/difference?brand=&from=&to=`: the changes between two generations of a brand. */
+/**
+ * `GET /personalization/difference?brand=&from=&to=`: the changes between two generations of a
+ * brand.
+ */
 export async function comparisonPage(context: ConsoleContext, request: PageRequest): Promise<PageContent> {
   const { database, compare } = context;
   const all = await listGenerations(database);

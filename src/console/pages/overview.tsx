@@ -74,7 +74,10 @@ async function readOverview({ database, jobs }: ConsoleContext): Promise<Overvie
 
 const keyOf = ({ job, brand }: RunKind) => JSON.stringify([job, brand]);
 
-/** A job that has runs but isn't configured: it ran from the command line, or in another service on the same store. */
+/**
+ * A job that has runs but isn't configured: it ran from the command line, or in another service on
+ * the same store.
+ */
 async function readUnconfiguredJob(database: Database, { job, brand }: RunKind, now: number): Promise<JobHealth> {
   const [last, lastSuccess, current] = await Promise.all([
     findLastRun(database, job, brand),

@@ -12,7 +12,10 @@ import { BrandStyles, ChoiceGroupUsage, StyleUsage, styleLimit } from "../compon
 import { type ConsoleContext, type PageContent, publicOrigin, selectBrand } from "../context.ts";
 import { originOf, urlWithQuery } from "../urls.ts";
 
-/** `GET /personalization?sku=|style=|group=|choice=&brand=`: a SKU's personalization, or the SKUs that use something. */
+/**
+ * `GET /personalization?sku=|style=|group=|choice=&brand=`: a SKU's personalization, or the SKUs
+ * that use something.
+ */
 export async function personalizationPage(context: ConsoleContext, request: PageRequest): Promise<PageContent> {
   const { database } = context;
   const generations = (await listGenerations(database)).filter(({ isCurrent }) => isCurrent);

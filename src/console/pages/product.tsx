@@ -7,7 +7,7 @@ import { type Metafield, type Product, parseProductId, type Variant } from "../.
 import type { PageRequest } from "../../page.ts";
 import { EmptyState, ExactTime, Facts, Preformatted, Section, SkuLink } from "../components/elements.tsx";
 import { EmbeddedHtml, isHtml } from "../components/embedded-html.tsx";
-import { imageOrigins, ProductImages, withDrawnImages } from "../components/product-images.tsx";
+import { imageOrigins, ProductImages, withSampleImageUrls } from "../components/product-images.tsx";
 import { NumberCell, numeric, Table } from "../components/table.tsx";
 import { type ConsoleContext, type PageContent, publicOrigin } from "../context.ts";
 import { queryParameter } from "../urls.ts";
@@ -20,7 +20,7 @@ export async function productPage(context: ConsoleContext, request: PageRequest)
   if (found === undefined) return undefined;
   const product = parseJson(new TextDecoder().decode(found.document)) as Product;
   const origin = publicOrigin(context, request);
-  const images = context.drawsSampleImages === true ? withDrawnImages(product.images, origin) : product.images;
+  const images = context.servesSampleImages === true ? withSampleImageUrls(product.images, origin) : product.images;
   const origins = imageOrigins(images);
   const now = Date.parse(await readNow(database));
   const variantId = queryParameter(request, "variant");

@@ -143,15 +143,15 @@ describe("a bulk operation", () => {
 
 /** Returns the given responses in order, and fails on any further request. */
 function scripted(answers: { [operation in "BulkRun" | "BulkOperation" | "BulkCancel"]?: readonly object[] }) {
-  const asked: string[] = [];
+  const operations: string[] = [];
   const left = new Map(Object.entries(answers).map(([operation, list]) => [operation, list.values()]));
   const request = (async (operation: string) => {
-    asked.push(operation);
+    operations.push(operation);
     const next = left.get(operation)?.next();
     if (next === undefined || next.done) throw new Error(`${operation} was not expected`);
     return next.value;
   }) as SendRequest;
-  return { request, asked };
+  return { request, operations };
 }
 
 describe("starting and polling a bulk operation", () => {
@@ -183,42 +183,42 @@ describe("starting and polling a bulk operation", () => {
 
   test("retries every ten seconds while other operations are running", async () => {
     jest.useFakeTimers();
-    const { request, asked } = scripted({ BulkRun: [busy, busy, started], BulkOperation: [state("COMPLETED")] });
+    const { request, operations } = scripted({ BulkRun: [busy, busy, started], BulkOperation: [state("COMPLETED")] });
     const result = run(request, "products", never);
     expect(await passTime(result)).toBe(20_250);
     expect(await result).toEqual({ url: "u", bytes: 70, objects: 7 });
-    expect(asked).toEqual(["BulkRun", "BulkRun", "BulkRun", "BulkOperation"]);
+    expect(operations).toEqual(["BulkRun", "BulkRun", "BulkRun", "BulkOperation"]);
   });
 
   test("gives up after ten attempts to start", async () => {
     jest.useFakeTimers();
-    const { request, asked } = scripted({ BulkRun: Array.from({ length: 10 }, () => busy) });
+    const { request, operations } = scripted({ BulkRun: Array.from({ length: 10 }, () => busy) });
     const failure = failureOf(run(request, "products", never));
     expect(await passTime(failure)).toBe(90_000);
     expect(await failure).toBeInstanceOf(BulkReadError);
     expect((await failure).message).toContain("already in progress");
-    expect(asked).toHaveLength(10);
+    expect(operations).toHaveLength(10);
   });
 
   test.each([
     ["INVALID", "Bulk queries cannot contain more than 5 connections."],
     [null, "not now"],
   ])("fails at once for any other user error: %p", async (code, message) => {
-    const { request, asked } = scripted({ BulkRun: [complained(code, message)] });
+    const { request, operations } = scripted({ BulkRun: [complained(code, message)] });
     const error = await failureOf(run(request, "products", never));
     expect(error).toBeInstanceOf(BulkReadError);
     expect(error.message).toBe(`Shopify refused the bulk operation: ${message}`);
-    expect(asked).toEqual(["BulkRun"]);
+    expect(operations).toEqual(["BulkRun"]);
   });
 
   test("polls with increasing delays up to ten seconds", async () => {
     jest.useFakeTimers();
     const states = ["CREATED", "RUNNING", "CANCELING"];
     const running = Array.from({ length: 20 }, (_, poll) => state(states[Math.min(poll, 2)] ?? ""));
-    const { request, asked } = scripted({ BulkRun: [started], BulkOperation: [...running, state("COMPLETED")] });
+    const { request, operations } = scripted({ BulkRun: [started], BulkOperation: [...running, state("COMPLETED")] });
     const result = run(request, "products", never);
     const tookMs = await passTime(result);
-    expect(asked).toHaveLength(22);
+    expect(operations).toHaveLength(22);
     // 250 ms and half as much again each time, for ten polls, then ten seconds eleven times.
     expect(tookMs).toBeGreaterThan(110_000 + 28_000);
     expect(tookMs).toBeLessThan(110_000 + 29_500);
@@ -603,13 +603,13 @@ describe("bulk results", () => {
     });
 
     test("are not downloaded again after the caller aborts", async () => {
-      const gate = Promise.withResolvers<void>();
+      const release = Promise.withResolvers<void>();
       const products = serveFile(
         () =>
           new ReadableStream({
             async start(controller) {
               controller.enqueue(half);
-              await gate.promise;
+              await release.promise;
               controller.close();
             },
           }),
@@ -620,7 +620,7 @@ describe("bulk results", () => {
       await until("the download has begun", () => products.downloads() === 1 && leftOvers().length === 1);
       controller.abort(new Error("left"));
       expect((await failure).message).toBe("left");
-      gate.resolve();
+      release.resolve();
       expect(products.downloads()).toBe(1);
       expect(leftOvers()).toEqual([]);
     });

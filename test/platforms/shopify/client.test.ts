@@ -424,9 +424,9 @@ describe("an access token from client credentials", () => {
   });
 
   test("arrives for other callers after the first one aborts", async () => {
-    const gate = Promise.withResolvers<void>();
+    const release = Promise.withResolvers<void>();
     using server = serve(async () => {
-      await gate.promise;
+      await release.promise;
       return Response.json({ access_token: "granted", expires_in: 60 });
     });
     const token = grantedToken(server.url, "id", "secret");
@@ -435,7 +435,7 @@ describe("an access token from client credentials", () => {
     const waiting = token.get(AbortSignal.timeout(5000));
     controller.abort(new Error("left"));
     expect((await left).message).toBe("left");
-    gate.resolve();
+    release.resolve();
     expect(await waiting).toBe("granted");
     expect(server.asked).toHaveLength(1);
   });
@@ -523,7 +523,7 @@ describe("a secret", () => {
     const { request, lines } = connect(guarded.graphqlUrl(), tokens[name]());
     const error = await failureOf(readShop(request, live()));
     expect(error).toBeInstanceOf(ShopifyError);
-    const told = [
+    const output = [
       error.message,
       error.stack,
       JSON.stringify(error),
@@ -531,9 +531,9 @@ describe("a secret", () => {
       Bun.inspect(error.cause, { depth: 50 }),
       ...lines,
     ].join("\n");
-    expect(told).not.toContain(token);
-    expect(told).not.toContain(clientSecret);
-    expect(told).not.toContain("shpat_granted");
+    expect(output).not.toContain(token);
+    expect(output).not.toContain(clientSecret);
+    expect(output).not.toContain("shpat_granted");
   });
 });
 
@@ -718,10 +718,10 @@ describe("the cost budget", () => {
               later(priced, () => {
                 if (cost > available) refused++;
                 else available -= Math.ceil(cost * spentPart);
-                const told = { maximumAvailable, currentlyAvailable: Math.floor(available), restoreRate: 100 };
+                const status = { maximumAvailable, currentlyAvailable: Math.floor(available), restoreRate: 100 };
                 later(takesMs, () => {
                   answered++;
-                  throttle.settle(cost, told, sentAtMs);
+                  throttle.settle(cost, status, sentAtMs);
                 });
               });
             }, arrivesMs);

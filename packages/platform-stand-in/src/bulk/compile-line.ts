@@ -19,9 +19,10 @@ const plainTypes = new Set(["ID", "UnsignedInt64", "DateTime", "Money"]);
 const bareTypes = new Set(["Int", "Float", "Boolean"]);
 
 /**
- * Compiles a function that writes the selected fields of a record. It generates code with one template literal because a
- * run writes millions of fields, and dynamic property access took most of the time. The code contains only names from the
- * schema and keys that the GraphQL grammar allows.
+ * Compiles a function that writes the selected fields of a record. It generates code with one
+ * template literal because a run writes millions of fields, and dynamic property access took most
+ * of the time. The code contains only names from the schema and keys that the GraphQL grammar
+ * allows.
  */
 export function compileLine(schema: GraphQLSchema, fields: readonly SelectedField[]): WriteLine {
   const code = `return (record) => \`${textOfFields(schema, fields, "record")}\`;`;
@@ -46,7 +47,8 @@ function textOfFields(schema: GraphQLSchema, fields: readonly SelectedField[], r
   const oneType = new Set(fields.map(({ parent }) => parent.name)).size <= 1;
   const texts = fields.map((field) => `"${field.key}":${textOfField(schema, field, record)}`);
   if (oneType) return `{${texts.join(",")}`;
-  // With fields of several types, each field checks the type of the record; any of them may come first.
+  // With fields of several types, each field checks the type of the record; any of them may come
+  // first.
   const asked = fields.map(({ on }, index) => {
     return on.length > 1 ? `,${texts[index]}` : `\${${record}.__typename === "${on[0]}" ? \`,${texts[index]}\` : ""}`;
   });

@@ -24,7 +24,9 @@ export interface FileTask {
   readonly signal: AbortSignal;
 }
 
-/** Writes the lines of a run to its file, one batch in memory at a time. Stops early when aborted. */
+/**
+ * Writes the lines of a run to its file, one batch in memory at a time. Stops early when aborted.
+ */
 export async function writeBulkFile(task: FileTask, progress: FileProgress): Promise<void> {
   const sink = Bun.file(task.path).writer({ highWaterMark: 1 << 20 });
   let sliceEnds = performance.now() + sliceMs;

@@ -1,6 +1,7 @@
 /**
- * `nested`: each parent before its children. `childrenFirst`: the lines of a batch in reverse. `shuffled`: the lines of a
- * batch of products in random order, which exposes readers that rely on the order.
+ * `nested`: each parent before its children. `childrenFirst`: the lines of a batch in reverse.
+ * `shuffled`: the lines of a batch of products in random order, which exposes readers that rely on
+ * the order.
  */
 export const lineOrders = ["nested", "childrenFirst", "shuffled"] as const;
 

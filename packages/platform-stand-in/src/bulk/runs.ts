@@ -51,7 +51,9 @@ export interface BulkRunsOptions {
   readonly seed: number;
   readonly settings: BulkSettings;
   readonly now: () => number;
-  /** Origin of the download URLs; a function because the port is known only once the server listens. */
+  /**
+   * Origin of the download URLs; a function because the port is known only once the server listens.
+   */
   readonly origin: () => string;
 }
 

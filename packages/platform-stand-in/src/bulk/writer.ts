@@ -24,8 +24,8 @@ export interface BulkWriter {
 }
 
 /**
- * Compiles a validated query into functions that write its lines. This is much faster than executing it, and there is a
- * line for each metafield of each variant.
+ * Compiles a validated query into functions that write its lines. This is much faster than
+ * executing it, and there is a line for each metafield of each variant.
  */
 export function createBulkWriter(schema: GraphQLSchema, operation: OperationDefinitionNode): BulkWriter {
   const root = schema.getQueryType();

@@ -20,7 +20,10 @@ export interface CatalogOptions extends Recipe {
 }
 
 export interface TouchOptions {
-  /** True for an edit that does not change `updatedAt` on the platform, such as of a variant's metafield. */
+  /**
+   * True for an edit that does not change `updatedAt` on the platform, such as of a variant's
+   * metafield.
+   */
   readonly keepUpdatedAt?: boolean;
   /** Seconds since 1970. Default: now, but at least a second after the product's last edit. */
   readonly at?: number;

@@ -28,7 +28,9 @@ export interface Shape {
   readonly variantMetafieldsAt?: Readonly<Record<number, number>>;
 }
 
-/** Changes to a product. Positions count from 1, as on the platform; metafields are named by key. */
+/**
+ * Changes to a product. Positions count from 1, as on the platform; metafields are named by key.
+ */
 export interface ProductChanges {
   readonly product?: Partial<ProductFields>;
   readonly shape?: Partial<Shape>;
@@ -47,7 +49,9 @@ export interface ProductEdit extends ProductChanges {
   readonly childrenEditedAt: number;
 }
 
-/** `editedAt`: seconds since 1970; with `movesUpdatedAt` false the product keeps its `updatedAt`. */
+/**
+ * `editedAt`: seconds since 1970; with `movesUpdatedAt` false the product keeps its `updatedAt`.
+ */
 export function mergeChanges(
   earlier: ProductEdit | undefined,
   changes: ProductChanges,

@@ -1,10 +1,16 @@
 const firstProduct = 6_900_000_000_000;
 const productStep = 32_768;
 const firstVariant = 41_000_000_000_000;
-/** Ids reserved for the children of a product in each number space; the platform allows 2,048 variants. */
+/**
+ * Ids reserved for the children of a product in each number space; the platform allows 2,048
+ * variants.
+ */
 const room = 4_096;
 
-/** The ids of a product and its children: decimal text, one number space per kind, as on the platform. */
+/**
+ * The ids of a product and its children: decimal text, one number space per kind, as on the
+ * platform.
+ */
 export interface Ids {
   readonly product: string;
   variant(position: number): string;
@@ -13,7 +19,10 @@ export interface Ids {
   image(position: number): string;
   media(position: number): string;
   imageSource(position: number): string;
-  /** `owner` is 0 for the product, else the position of a variant. Curried because most records are metafields. */
+  /**
+   * `owner` is 0 for the product, else the position of a variant. Curried because most records are
+   * metafields.
+   */
   metafields(owner: number): (index: number) => string;
 }
 

@@ -1,4 +1,7 @@
-/** A list that creates its elements on access, so that a page of 50 variants does not create the other 1,998. */
+/**
+ * A list that creates its elements on access, so that a page of 50 variants does not create the
+ * other 1,998.
+ */
 export interface LazyList<T> {
   readonly length: number;
   at(index: number): T;

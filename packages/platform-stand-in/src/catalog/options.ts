@@ -3,7 +3,10 @@ import type { OptionRecord, VariantRecord } from "./records.ts";
 import type { ProductSource } from "./source.ts";
 import { optionNames, optionValues } from "./words.ts";
 
-/** Number of values of each option, slowest-changing first; empty if there is only the default variant. */
+/**
+ * Number of values of each option, slowest-changing first; empty if there is only the default
+ * variant.
+ */
 function radicesOf(source: ProductSource): number[] {
   const variants = source.originalShape.variants;
   if (variants <= 1) return [];

@@ -1,7 +1,10 @@
 /** From lowest to highest, inclusive; a single number means exactly that. */
 export type Range = number | readonly [lowest: number, highest: number];
 
-/** A 32-bit hash of two numbers. All generated values come from it, so that products need not be stored. */
+/**
+ * A 32-bit hash of two numbers. All generated values come from it, so that products need not be
+ * stored.
+ */
 export function hashPair(a: number, b: number): number {
   let hash = Math.imul(a ^ Math.imul(b, 0x9e3779b1), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13) ^ b, 0xc2b2ae35);

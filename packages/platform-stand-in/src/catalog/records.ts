@@ -1,6 +1,9 @@
 import type { LazyList } from "./list.ts";
 
-/** The records that resolvers and bulk runs read. Properties are named like the schema's fields; lists are connections. */
+/**
+ * The records that resolvers and bulk runs read. Properties are named like the schema's fields;
+ * lists are connections.
+ */
 export interface ProductRecord {
   readonly __typename: "Product";
   readonly id: string;

@@ -19,7 +19,10 @@ export interface ProductSearch {
   readonly tests: readonly ((candidate: Candidate) => boolean)[];
 }
 
-/** A search that the stand-in does not support. The platform ignores such terms with a warning, which clients must not rely on. */
+/**
+ * A search that the stand-in does not support. The platform ignores such terms with a warning,
+ * which clients must not rely on.
+ */
 export class SearchNotSupported extends Error {
   override name = "SearchNotSupported";
 }
@@ -27,7 +30,10 @@ export class SearchNotSupported extends Error {
 const term = /\s*(?:AND\s+)?(\w+):(>=|<=|>|<)?('[^']*'|"[^"]*"|[^\s'"]+)\s*/y;
 const always: Interval = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY };
 
-/** Supports the part of the search syntax that clients of products need: updated_at, created_at, status, id; AND. */
+/**
+ * Supports the part of the search syntax that clients of products need: updated_at, created_at,
+ * status, id; AND.
+ */
 export function parseSearch(query: string | null | undefined): ProductSearch {
   let updated = always;
   const tests: ((candidate: Candidate) => boolean)[] = [];

@@ -1,4 +1,6 @@
-/** Slots in sorted order, with insertion and removal: the index for searches by time and for paging. */
+/**
+ * Slots in sorted order, with insertion and removal: the index for searches by time and for paging.
+ */
 export class SortedSlots {
   readonly #slots: number[];
   readonly #compare: (a: number, b: number) => number;

@@ -3,7 +3,10 @@ import { hashPair, roll } from "./random.ts";
 const day = 86_400;
 const oldest = 5 * 365 * day;
 
-/** Bulk edits give many products the same second: paging by time must handle more equal times than fit on a page. */
+/**
+ * Bulk edits give many products the same second: paging by time must handle more equal times than
+ * fit on a page.
+ */
 const burstsDaysAgo = [3, 40, 200] as const;
 
 export interface Times {

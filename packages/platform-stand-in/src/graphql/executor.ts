@@ -30,7 +30,10 @@ export interface ExecutionRequest {
   readonly throttle?: { readonly available: number | undefined } | undefined;
 }
 
-/** Executes operations as the platform does: checks them, charges their cost, runs them, and refunds the rest. */
+/**
+ * Executes operations as the platform does: checks them, charges their cost, runs them, and refunds
+ * the rest.
+ */
 export class Executor {
   readonly #schema: GraphQLSchema;
   readonly #documents: Documents;

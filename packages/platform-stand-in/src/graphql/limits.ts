@@ -4,7 +4,10 @@ import type { PricedField, PricePlan } from "./price-plan.ts";
 
 const maxPage = 250;
 
-/** The first connection with a missing or too large page size; the platform then rejects the whole query. */
+/**
+ * The first connection with a missing or too large page size; the platform then rejects the whole
+ * query.
+ */
 export function findBadPageSize(plan: PricePlan, variables: Variables): ErrorEntry | undefined {
   return findIn(plan.fields, variables);
 }

@@ -28,7 +28,10 @@ export interface PricedConnection {
   readonly edges: { readonly key: string; readonly node: string } | undefined;
 }
 
-/** Data for computing the cost of an operation, prepared once per document. `@skip` and `@include` count as included. */
+/**
+ * Data for computing the cost of an operation, prepared once per document. `@skip` and `@include`
+ * count as included.
+ */
 export interface PricePlan {
   readonly isMutation: boolean;
   readonly rootFields: number;

@@ -16,7 +16,10 @@ interface CatalogRecord {
   readonly title: string;
 }
 
-/** Publications of a product: the online store if it has a publication date, and maybe point of sale. */
+/**
+ * Publications of a product: the online store if it has a publication date, and maybe point of
+ * sale.
+ */
 export function listPublications(product: ProductRecord): PublicationRecord[] {
   const publications: PublicationRecord[] = [];
   if (product.publishedAt !== null) publications.push(publish(onlineStore, "Online Store", product.publishedAt));

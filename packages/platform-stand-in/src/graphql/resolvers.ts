@@ -66,7 +66,9 @@ export const resolvers: Readonly<Record<string, GraphQLFieldResolver<never, Requ
     pageOf(fromArray([createLevel(item)]), args, []),
 };
 
-/** True for fields that need a resolver, except lists, which are also properties of their records. */
+/**
+ * True for fields that need a resolver, except lists, which are also properties of their records.
+ */
 export function isComputed(typeName: string, fieldName: string): boolean {
   const listed = ["images", "media", "metafields", "variants", "options"].includes(fieldName);
   return `${typeName}.${fieldName}` in resolvers && !listed;

@@ -17,7 +17,8 @@ export function createSchema(): GraphQLSchema {
     for (const field of Object.values(type.getFields())) {
       const resolve = resolvers[`${type.name}.${field.name}`];
       const scope = scopeOf(type.name, field.name);
-      // The table has resolvers of all record types; only the schema knows which type belongs to which.
+      // The table has resolvers of all record types; only the schema knows which type belongs to
+      // which.
       if (resolve !== undefined) field.resolve = resolve as GraphQLFieldResolver<unknown, RequestContext>;
       if (scope !== undefined) field.resolve = requireScope(scope, field.resolve);
     }

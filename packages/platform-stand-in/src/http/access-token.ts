@@ -2,7 +2,10 @@ import type { Components } from "../components.ts";
 import { parseObject } from "../json.ts";
 import { damageBody, earlyResponse, json } from "./responses.ts";
 
-/** The client-credentials grant. Wrong credentials get the status that the platform returns, not 403 or a GraphQL error. */
+/**
+ * The client-credentials grant. Wrong credentials get the status that the platform returns, not 403
+ * or a GraphQL error.
+ */
 export async function handleAccessToken(components: Components, request: Request): Promise<Response> {
   const effect = components.faults.trigger("AccessToken").find(({ kind }) => kind !== "slow");
   const early = earlyResponse(effect, request);

@@ -57,8 +57,9 @@ export async function damageBody(effect: FaultEffect | undefined, response: Resp
 }
 
 /**
- * A body that breaks off with its connection. Bun.serve corrects a wrong Content-Length, so the body is chunked and its
- * end never comes; clients report both cases alike. Failing with null keeps Bun from printing the error.
+ * A body that breaks off with its connection. Bun.serve corrects a wrong Content-Length, so the
+ * body is chunked and its end never comes; clients report both cases alike. Failing with null keeps
+ * Bun from printing the error.
  */
 function truncated(start: Uint8Array): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>({

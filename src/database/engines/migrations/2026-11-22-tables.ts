@@ -61,7 +61,8 @@ export const createTables = ({ counter, key }: ColumnTypes): readonly string[] =
     log TEXT
   )`,
   "CREATE INDEX run_by_finish ON run (finished_at, id) WHERE finished_at IS NOT NULL",
-  // A claim is an insertion, so that one replica gets a scheduled time and a job has one run at once.
+  // A claim is an insertion, so that one replica gets a scheduled time and a job has one run at
+  // once.
   "CREATE UNIQUE INDEX run_by_tick ON run (job, brand, scheduled_at, attempt) WHERE scheduled_at IS NOT NULL",
   "CREATE UNIQUE INDEX run_under_way ON run (job, brand) WHERE finished_at IS NULL",
   "CREATE INDEX run_by_job ON run (job, brand, id)",
