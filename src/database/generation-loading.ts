@@ -96,7 +96,7 @@ async function load<Row>(database: Database, generation: number, rows: NewRows<R
   if (rows.rows.length === 0) return;
   await checkFreeSpace(database);
   await database.inTransaction(async (transaction) => {
-    await holdGeneration(transaction, generation);
+    await holdGeneration(transaction, generation, rows.rows.length);
     await transaction.engine.load(transaction.sql, rows);
   });
 }
@@ -145,10 +145,10 @@ export async function abandonGeneration(database: Database, brand: string, gener
   });
 }
 
-/** Keeps the generation from being removed until the transaction ends. */
-async function holdGeneration({ sql }: Transaction, generation: number): Promise<void> {
+/** Counts loaded rows, and keeps the generation from being removed until the transaction ends. */
+async function holdGeneration({ sql }: Transaction, generation: number, rows = 0): Promise<void> {
   const held = await sql`
-    UPDATE generation SET state = 'loading' WHERE id = ${generation} AND state = 'loading' RETURNING 1`;
+    UPDATE generation SET row_count = row_count + ${rows} WHERE id = ${generation} AND state = 'loading' RETURNING 1`;
   if (held.length > 0) return;
   throw new ServiceError("unavailable", "another import for the same brand began later and replaces this one");
 }

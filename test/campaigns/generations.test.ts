@@ -303,8 +303,15 @@ for (const engine of engines) {
       async () => {
         const { take, feedOf, importing, mark } = newBrand();
         await take("old");
-        const { blocked, release } = await hold("generation_digest");
-        const overtaken = importing(await feedOf("slow"), "/dev/null", unrenewed);
+        const before = await listGenerationTables(sql, engine);
+        const overtaken = importing(await feedOf("slow", 3 * many), "/dev/null", unrenewed);
+        const isNew = (name: string) => !before.includes(name) && name.endsWith("_sku");
+        let table: string | undefined;
+        await until("the import has begun its generation", async () => {
+          table = (await listGenerationTables(sql, engine)).find(isNew);
+          return table !== undefined;
+        });
+        const { blocked, release } = await hold(`${table}`);
         await blocked(1);
         await endLeases(url);
         const next = importing(await feedOf("next"));
@@ -321,15 +328,13 @@ for (const engine of engines) {
         const { brand, take, feedOf, importing, mark, current, complete } = newBrand();
         await take("old");
         await sql`INSERT INTO generation (brand, loaded_at, state) VALUES (${brand}, '', 'removed')`;
-        const [beginning, tidying] = [await hold("generation"), await hold("generation_digest")];
+        const beginning = await hold("generation");
         const first = importing(await feedOf("a", 3000), "/dev/null", unrenewed);
         await beginning.blocked(1);
         await endLeases(url);
         const second = importing(await feedOf("b", 3000));
         await beginning.blocked(2);
         await beginning.release();
-        await tidying.blocked(2);
-        await tidying.release();
         expect([(await first).code, (await second).code]).toEqual([1, 0]);
         expect(await mark()).toBe("b");
         expect(await current()).toBe((await complete()).at(-1) ?? 0);
