@@ -92,7 +92,7 @@ const lastRun = async (world: World) =>
 /** Lists the generations that still have tables or a record. */
 async function generations({ environment }: World): Promise<number[]> {
   await using sql = new SQL(`${environment.DATABASE_URL}`, { max: 1 });
-  const tables = await listGenerationTables(sql, "sqlite");
+  const tables = await listGenerationTables(sql);
   const ids = tables.map((name) => Number(name.split("_")[1]));
   for (const { id } of await sql`SELECT id FROM generation`) ids.push(id);
   return [...new Set(ids)].toSorted((one, other) => one - other);

@@ -118,7 +118,7 @@ for (const engine of engines) {
     const states = await sql`SELECT id, state FROM generation ORDER BY id`;
     expect(states.filter(({ state }: { state: string }) => state !== "complete")).toEqual([]);
     const whole = states.map(({ id }: { id: number }) => id);
-    expect(await listGenerationTables(sql, engine)).toEqual(
+    expect(await listGenerationTables(sql)).toEqual(
       whole.flatMap((id: number) => ["group", "sku", "style"].map((noun) => `generation_${id}_${noun}`)).toSorted(),
     );
   };
@@ -303,12 +303,12 @@ for (const engine of engines) {
       async () => {
         const { take, feedOf, importing, mark } = newBrand();
         await take("old");
-        const before = await listGenerationTables(sql, engine);
+        const before = await listGenerationTables(sql);
         const overtaken = importing(await feedOf("slow", 3 * many), "/dev/null", unrenewed);
         const isNew = (name: string) => !before.includes(name) && name.endsWith("_sku");
         let table: string | undefined;
         await until("the import has begun its generation", async () => {
-          table = (await listGenerationTables(sql, engine)).find(isNew);
+          table = (await listGenerationTables(sql)).find(isNew);
           return table !== undefined;
         });
         const { blocked, release } = await hold(`${table}`);

@@ -171,7 +171,7 @@ async function lockRows() {
   const mayEnd = Promise.withResolvers<void>();
   const isLocked = Promise.withResolvers<void>();
   const locking = sql.begin(async (transaction) => {
-    for (const table of await listGenerationTables(sql, "postgres")) {
+    for (const table of await listGenerationTables(sql)) {
       await transaction.unsafe(`LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`);
     }
     isLocked.resolve();

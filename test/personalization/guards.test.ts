@@ -198,7 +198,7 @@ for (const engine of enginesInTurn) {
     return {
       generations: await store`SELECT id, brand, state FROM generation ORDER BY id`,
       current: await store`SELECT * FROM current_generation ORDER BY brand`,
-      rows: await countGenerationRows(store, engine),
+      rows: await countGenerationRows(store),
     };
   };
   const runs = async () => {

@@ -1,9 +1,9 @@
 import type { SQL } from "bun";
 
 /** The tables that hold the rows of generations, by name. */
-export async function listGenerationTables(sql: SQL, engine: "sqlite" | "postgres"): Promise<string[]> {
+export async function listGenerationTables(sql: SQL): Promise<string[]> {
   const rows: { name: string }[] = await sql.unsafe(
-    engine === "sqlite"
+    sql.options.adapter === "sqlite"
       ? "SELECT name FROM sqlite_master WHERE type = 'table'"
       : "SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()",
   );
@@ -14,9 +14,9 @@ export async function listGenerationTables(sql: SQL, engine: "sqlite" | "postgre
 }
 
 /** The number of rows in each of these tables. */
-export async function countGenerationRows(sql: SQL, engine: "sqlite" | "postgres"): Promise<Record<string, number>> {
+export async function countGenerationRows(sql: SQL): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
-  for (const table of await listGenerationTables(sql, engine)) {
+  for (const table of await listGenerationTables(sql)) {
     const [row] = await sql.unsafe(`SELECT CAST(count(*) AS INTEGER) AS rows FROM ${table}`);
     counts[table] = row.rows;
   }
