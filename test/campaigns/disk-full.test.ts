@@ -269,7 +269,7 @@ describe("with a full store disk", () => {
       await sql.unsafe("CREATE DATABASE tight TABLESPACE small");
       const world = await createWorld(url.href);
       const before = await generations(world);
-      const large = await writeFeed(world.folder, "large", { ...feedFiles, "pzlines.csv": linesOf(200_000) });
+      const large = await writeFeed(world.folder, "large", { ...feedFiles, "pzlines.csv": linesOf(600_000) });
       await using service = await serve({ ...world.environment, MEMORY_MEGABYTES: "0" });
       const answer = await (await service.get("/api/v1/products/pz/MUG")).text();
       const finished = await pds(["import", "personalization", large], world.environment);
