@@ -227,7 +227,7 @@ class GenerationBuilder {
     const sent = await loader.send();
     this.#stored += sent;
     // A batch has as much garbage as all the rows that it was made of.
-    this.#garbage.count(5 * sent);
+    this.#garbage.count(3 * sent);
     this.#context.signal.throwIfAborted();
     this.#context.onProgress(this.#stored, false);
     // Timers run, such as the heartbeat.

@@ -1,5 +1,5 @@
 /** Rows whose texts and objects take a few megabytes. */
-const rowsPerCollection = 50_000;
+const rowsPerCollection = 100_000;
 
 /**
  * Collects garbage after each so many rows. Without it, several times the memory is used, for a
