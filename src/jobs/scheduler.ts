@@ -1,12 +1,6 @@
 import { readNow } from "../database/database.ts";
-import {
-  abandonRuns,
-  type Claim,
-  claimRun,
-  findLastScheduledRun,
-  findLastSuccess,
-  findRunUnderWay,
-} from "../database/run.ts";
+import { abandonRuns, type Claim, claimRun } from "../database/lease.ts";
+import { findLastScheduledRun, findLastSuccess, findRunUnderWay } from "../database/run.ts";
 import type { Log } from "../log.ts";
 import type { PlannedJob } from "./job.ts";
 import { nextRun, type ScheduledPlan } from "./plan.ts";
