@@ -1,4 +1,4 @@
-import type { Database } from "./database.ts";
+import type { Database, Queryable } from "./database.ts";
 import { dropGenerationTables } from "./generation-tables.ts";
 
 /**
@@ -7,15 +7,19 @@ import { dropGenerationTables } from "./generation-tables.ts";
  * @param ownBrand the brand of the run that calls this, which has not begun a generation yet
  */
 export async function removeUnfinishedGenerations(database: Database, job: string, ownBrand?: string): Promise<void> {
-  const unfinished = await database.sql`SELECT 1 FROM generation WHERE state <> 'complete' LIMIT 1`;
-  if (unfinished.length === 0) return;
-  await database.inTransaction(async ({ sql, engine }) => {
-    await engine.lock(sql, "generations");
+  const isLeft = ({ sql, engine }: Queryable) => {
     const isOwn = ownBrand === undefined ? sql`` : sql`brand = ${ownBrand} OR`;
-    await sql`
-      UPDATE generation SET state = 'removed' WHERE state = 'loading' AND (${isOwn} NOT EXISTS (
-        SELECT 1 FROM run WHERE run.job = ${job} AND run.brand = generation.brand AND run.finished_at IS NULL
-          AND run.lease_until >= ${sql.unsafe(engine.now)}))`;
+    return sql`state = 'loading' AND (${isOwn} NOT EXISTS (
+      SELECT 1 FROM run WHERE run.job = ${job} AND run.brand = generation.brand AND run.finished_at IS NULL
+        AND run.lease_until >= ${sql.unsafe(engine.now)}))`;
+  };
+  // Without a transaction, which would wait for an import in progress.
+  const left = await database.sql`SELECT 1 FROM generation WHERE state = 'removed' OR (${isLeft(database)}) LIMIT 1`;
+  if (left.length === 0) return;
+  await database.inTransaction(async (transaction) => {
+    const { sql, engine } = transaction;
+    await engine.lock(sql, "generations");
+    await sql`UPDATE generation SET state = 'removed' WHERE ${isLeft(transaction)}`;
   });
   await removeMarkedGenerations(database);
 }
