@@ -1,6 +1,7 @@
 import type { Config } from "../config/index.ts";
 import type { Database } from "../database/database.ts";
 import { listProductIds, replaceProducts, type StoredProduct, toStoredProduct } from "../database/product.ts";
+import { ServiceError } from "../errors.ts";
 import type { Reporter, Work } from "../jobs/work.ts";
 import { checkRemovals, findExcess } from "./guards.ts";
 import { readProducts } from "./product-files.ts";
@@ -95,7 +96,9 @@ async function* readBatches(
   reporter.finishDuplicates();
   for (const note of hiddenNotes(visible, hidden.size, seen.size)) reporter.note(note);
   const { accepted, duplicates, rejected } = reporter.report;
-  if (rejected > 0)
-    reporter.failUnlessForced([`${rejected} of ${accepted + duplicates + rejected} were rejected`], false);
+  if (rejected > 0) {
+    const read = accepted + duplicates + rejected;
+    throw new ServiceError("invalid_input", `${rejected} of ${read} were rejected, so nothing was changed`);
+  }
   yield [...batch.values()];
 }

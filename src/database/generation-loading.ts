@@ -5,8 +5,8 @@ import type { NewRows } from "./engines/insert-rows.ts";
 import { type GenerationChange, makeCurrent } from "./generation-current.ts";
 import { removeMarkedGenerations } from "./generation-removal.ts";
 import { createGenerationTables, indexGenerationTables, tablesOf } from "./generation-tables.ts";
+import { requireUnderWay } from "./lease.ts";
 import { packNumbers } from "./packed-lines.ts";
-import { requireUnderWay } from "./run.ts";
 
 /**
  * Begins a generation beside the current one, and marks an unfinished one of the brand as removed.

@@ -1,20 +1,25 @@
-import type { Database } from "./database.ts";
+import type { Database, Queryable } from "./database.ts";
 import { dropGenerationTables } from "./generation-tables.ts";
 
 /**
  * Removes unfinished generations that imports left behind, of every brand.
- * @param job the import job: another brand's generation stays while the job has a run for it
+ * @param job the import job: a generation stays while the job has a run for its brand
+ * @param ownBrand the brand of the run that calls this, which has not begun a generation yet
  */
-export async function removeUnfinishedGenerations(database: Database, job: string, brand: string): Promise<void> {
-  const unfinished = await database.sql`SELECT 1 FROM generation WHERE state <> 'complete' LIMIT 1`;
-  if (unfinished.length === 0) return;
-  await database.inTransaction(async ({ sql, engine }) => {
+export async function removeUnfinishedGenerations(database: Database, job: string, ownBrand?: string): Promise<void> {
+  const isLeft = ({ sql, engine }: Queryable) => {
+    const isOwn = ownBrand === undefined ? sql`` : sql`brand = ${ownBrand} OR`;
+    return sql`state = 'loading' AND (${isOwn} NOT EXISTS (
+      SELECT 1 FROM run WHERE run.job = ${job} AND run.brand = generation.brand AND run.finished_at IS NULL
+        AND run.lease_until >= ${sql.unsafe(engine.now)}))`;
+  };
+  // Without a transaction, which would wait for an import in progress.
+  const left = await database.sql`SELECT 1 FROM generation WHERE state = 'removed' OR (${isLeft(database)}) LIMIT 1`;
+  if (left.length === 0) return;
+  await database.inTransaction(async (transaction) => {
+    const { sql, engine } = transaction;
     await engine.lock(sql, "generations");
-    // The brand's own run is the caller, which has not begun a generation yet.
-    await sql`
-      UPDATE generation SET state = 'removed' WHERE state = 'loading' AND (brand = ${brand} OR NOT EXISTS (
-        SELECT 1 FROM run WHERE run.job = ${job} AND run.brand = generation.brand AND run.finished_at IS NULL
-          AND run.lease_until >= ${sql.unsafe(engine.now)}))`;
+    await sql`UPDATE generation SET state = 'removed' WHERE ${isLeft(transaction)}`;
   });
   await removeMarkedGenerations(database);
 }

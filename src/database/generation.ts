@@ -34,6 +34,18 @@ export async function listGenerations({ read }: Queryable): Promise<Generation[]
   return rows.map(({ current, ...generation }) => ({ ...generation, isCurrent: current !== null }));
 }
 
+/** A generation that may be complete, or not. */
+export interface GenerationState {
+  readonly brand: string;
+  readonly state: "loading" | "complete" | "removed";
+}
+
+/** @returns undefined when there is no such generation */
+export async function findGenerationState({ sql }: Queryable, id: number): Promise<GenerationState | undefined> {
+  const [generation] = await sql<GenerationState[]>`SELECT brand, state FROM generation WHERE id = ${id}`;
+  return generation;
+}
+
 /** The current generations, as of one moment. */
 export interface GenerationList {
   /** Changes whenever another generation becomes current. */

@@ -119,7 +119,10 @@ export class Reporter {
    */
   failUnlessForced(failedChecks: readonly string[], isForced: boolean): void {
     if (failedChecks.length === 0) return;
-    if (!isForced) throw new ServiceError("invalid_input", `${failedChecks.join("; ")}, so nothing was changed`);
+    if (!isForced) {
+      const reason = `${failedChecks.join("; ")}, so nothing was changed; use --force to import it anyway`;
+      throw new ServiceError("invalid_input", reason);
+    }
     this.report.overridden.push(...failedChecks);
   }
 }

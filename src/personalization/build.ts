@@ -49,6 +49,8 @@ export interface Built {
   readonly duplicates: Readonly<Record<ListName, FirstInFile<Duplicate>>>;
   readonly stylesWithoutLine: Occurrences;
   readonly unusedChoiceGroups: Occurrences;
+  /** Whether a style names a choice group. */
+  readonly usesChoices: boolean;
   /** Of all that differs from the current generation; undefined if unknown or too many. */
   readonly fingerprints: readonly number[] | undefined;
 }
@@ -81,6 +83,7 @@ class GenerationBuilder {
     pzchoices: new FirstInFile<Duplicate>(reportedNotes),
   };
   readonly #garbage = new GarbageCollector();
+  #usesChoices = false;
   #stored = 0;
 
   constructor(rows: FeedRows, context: BuildContext) {
@@ -110,6 +113,7 @@ class GenerationBuilder {
       duplicates: this.#duplicates,
       stylesWithoutLine: styles.unused,
       unusedChoiceGroups: choices.unused,
+      usesChoices: this.#usesChoices,
       fingerprints: current === undefined ? undefined : this.#changes.found,
     };
   }
@@ -153,6 +157,7 @@ class GenerationBuilder {
       const json = toJsonRows("pzstyles", rows);
       if (comparison !== undefined) while (!comparison.tryAdd(key, json)) await comparison.loadPage();
       const groups = new Set(rows.map(({ values }) => this.#groupNames.add(values[choiceTypeOfStyle] as string)));
+      this.#usesChoices ||= rows.some(({ values }) => values[choiceTypeOfStyle] !== "");
       for (const group of groups) this.#stylesOf.add(group, `${number}`);
       const skus = this.#skusOf.countOf(number);
       if (skus === 0) {

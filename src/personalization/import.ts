@@ -79,7 +79,8 @@ async function importFiles(
   const build = async (generation?: number) => {
     const built = await buildFrom(rows, files, last, generation, context);
     reportBuilt(reporter, read, built);
-    reporter.failUnlessForced(listViolations(toReport(read, built), reporter.report, options), isForced);
+    const violations = listViolations(toReport(read, built), reporter.report, options, built.usesChoices);
+    reporter.failUnlessForced(violations, isForced);
     return built;
   };
   if (database === undefined || run === undefined) {

@@ -1,7 +1,7 @@
 import type { PersonalizationOptions } from "../config/index.ts";
 import { ServiceError } from "../errors.ts";
 import type { DeliveredFile, DeliveredFiles } from "../feed/delivery.ts";
-import type { RunContext } from "../jobs/work.ts";
+import type { Reporter, RunContext } from "../jobs/work.ts";
 import { excerpt, type FileReport, type Occurrences } from "../model/import-report.ts";
 import { type ListName, lists } from "../model/personalization.ts";
 import { FeedReader } from "./feed-reader.ts";
@@ -25,7 +25,8 @@ export interface ReadFeed {
 /**
  * Reads the files of a feed.
  * @param rows receives the accepted rows
- * @throws ServiceError `invalid_input` if a file as a whole cannot be read
+ * @throws ServiceError `invalid_input` if a file as a whole cannot be read, or the feed has too many
+ * rows
  */
 export async function readFeed(
   files: DeliveredFiles<ListName>,
@@ -43,11 +44,25 @@ export async function readFeed(
     },
     linesWithoutStyle: { count: 0, examples: [] },
   };
+  const countRows = createRowLimit(options.max_rows, isForced, context.reporter);
   for (const list of readingOrder) {
     if (list === "pzlines") rows.numberStyles();
-    read.files.push(await readFile(list, files[list], options, isForced, rows, read, context));
+    read.files.push(await readFile(list, files[list], options, isForced, rows, read, countRows, context));
   }
   return read;
+}
+
+type CountRows = (file: string, rows: number) => void;
+
+/** Counts the rows of all files. The first row beyond the limit fails the run, or is reported. */
+function createRowLimit(maxRows: number, isForced: boolean, reporter: Reporter): CountRows {
+  let total = 0;
+  return (file, rows) => {
+    const wasWithin = total <= maxRows;
+    total += rows;
+    if (!wasWithin || total <= maxRows) return;
+    reporter.failUnlessForced([`${file}: the feed has more rows than max_rows allows (${maxRows})`], isForced);
+  };
 }
 
 async function readFile(
@@ -57,6 +72,7 @@ async function readFile(
   isForced: boolean,
   rows: FeedRows,
   { statistics, linesWithoutStyle }: ReadFeed,
+  countRows: CountRows,
   { reporter, signal, onProgress }: RunContext,
 ): Promise<FileReport> {
   const reader = new FeedReader(list, file, options, isForced);
@@ -72,6 +88,7 @@ async function readFile(
   });
   for await (const batch of batches) {
     signal.throwIfAborted();
+    countRows(file.name, batch.rows.length + batch.rejected.length);
     for (const problem of batch.rejected) reporter.reject(problem);
     for (const row of batch.rows) {
       while (!rows.tryAdd(list, row)) await rows.makeRoom(list);

@@ -461,7 +461,7 @@ function toFeed(parts: readonly Island[]): Feed {
 
 describe("after any import", () => {
   test("exactly the SKUs whose responses differ are reloaded, also after a rollback", async () => {
-    const { importFeed, run, warm, changed, seeAll } = await createWorld("sqlite");
+    const { sql, importFeed, run, warm, changed, seeAll } = await createWorld("sqlite");
     let round = 0;
     await fc.assert(
       fc.asyncProperty(fc.array(islands, { minLength: 60, maxLength: 60 }), async (parts) => {
@@ -490,6 +490,9 @@ describe("after any import", () => {
         await judge(from, to);
         await run(["rollback", "personalization", "--brand", "acme"]);
         await judge(to, from);
+        const [{ last }] = await sql`SELECT max(id) AS last FROM generation WHERE brand = 'acme'`;
+        await run(["rollback", "personalization", "--brand", "acme", "--to", `${last}`]);
+        await judge(from, to);
       }),
       { numRuns: isCampaign ? 20 : 1, endOnFailure: true },
     );

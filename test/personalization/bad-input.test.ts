@@ -262,7 +262,7 @@ describe("an import of personalization", () => {
     [
       "only a header",
       { "pzlines.csv": `${header}\n` },
-      /\/pzlines\.csv: the file has a header but no rows, so nothing was changed\n/,
+      /\/pzlines\.csv: the file has a header but no rows, so nothing was changed; use --force to import it anyway\n/,
     ],
     [
       "only a header, of choices",
@@ -317,7 +317,7 @@ describe("an import of personalization", () => {
     [
       "an empty file",
       { "pzchoices.csv": "" },
-      /\/pzchoices\.csv: the file is empty; expected the header choice_type, .*, so nothing was changed\n/,
+      /\/pzchoices\.csv: the file is empty; expected the header choice_type, .*, so nothing was changed; use --force to import it anyway\n/,
     ],
     [
       "a file with only a byte order mark",

@@ -66,8 +66,8 @@ export interface Engine {
 
   /** Expression: the database's clock, as ISO 8601 text in UTC with milliseconds. */
   readonly now: string;
-  /** Expression: that clock some seconds later. */
-  readonly later: (seconds: number) => string;
+  /** Expression: that clock some seconds later; a number, or a column. */
+  readonly later: (seconds: number | string) => string;
   /** Expression: a text as bytes in UTF-8, which skips decoding it into a string. */
   readonly toBytes: (text: string) => string;
   /** Condition: whether bytes contain a text in UTF-8. */

@@ -44,7 +44,8 @@ export const createTables = ({ counter, key }: ColumnTypes): readonly string[] =
   "CREATE TABLE generation_list (version TEXT NOT NULL)",
   "INSERT INTO generation_list (version) VALUES ('')",
   // scheduled_at: null when no schedule started it. attempt: above 1 it is a retry.
-  // log: the last lines that its process printed.
+  // lease_seconds: how long its lease is when it is renewed. log: the last lines that its process
+  // printed.
   `CREATE TABLE run (
     id ${counter},
     job TEXT NOT NULL,
@@ -58,6 +59,7 @@ export const createTables = ({ counter, key }: ColumnTypes): readonly string[] =
     scheduled_at TEXT,
     attempt INTEGER NOT NULL DEFAULT 1,
     lease_until TEXT NOT NULL DEFAULT '',
+    lease_seconds INTEGER,
     log TEXT
   )`,
   "CREATE INDEX run_by_finish ON run (finished_at, id) WHERE finished_at IS NOT NULL",

@@ -30,7 +30,7 @@ export const postgres: Engine = {
   lock: (transaction, name) => transaction.unsafe(`SELECT pg_advisory_xact_lock(${lockKeys[name]})`),
 
   now: toText("clock_timestamp()"),
-  later: (seconds) => toText(`clock_timestamp() + interval '${seconds} seconds'`),
+  later: (seconds) => toText(`clock_timestamp() + ${seconds} * interval '1 second'`),
   toBytes: (text) => `convert_to(${text}, 'UTF8')`,
   contains: (bytes, text) => `position(convert_to(${text}, 'UTF8') IN ${bytes}) > 0`,
   placeholder: (place) => `$${place}`,

@@ -27,7 +27,7 @@ export const sqlite: Engine = {
   lock: async () => {},
 
   now: "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')",
-  later: (seconds) => `strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+${seconds} seconds')`,
+  later: (seconds) => `strftime('%Y-%m-%dT%H:%M:%fZ', 'now', ${seconds} || ' seconds')`,
   toBytes: (text) => `CAST(${text} AS BLOB)`,
   contains: (bytes, text) => `instr(${bytes}, CAST(${text} AS BLOB)) > 0`,
   placeholder,
