@@ -189,7 +189,7 @@ describe("a CSV file", () => {
   });
 
   test.each(["\n", "\r\n", "\r"])("is rejected after a million blank lines that end in %j", (lineEnd) => {
-    const blank = (count: number) => lineEnd.repeat(count).match(/[^]{1,65536}/g) ?? [];
+    const blank = (count: number) => lineEnd.repeat(count).match(/.{1,65536}/gs) ?? [];
     const [header, row] = [`a,b${lineEnd}`, `1,2${lineEnd}`];
     expect(readAll([...blank(1_000_000), header, ...blank(1_000_000), row, ...blank(1_000_000)])).toMatchObject([
       { line: 1_000_001 },

@@ -194,6 +194,11 @@ describe("an import of personalization", () => {
       /\/pzlines\.csv\.gz: truncated or not valid gzip: .+/,
     ],
     [
+      "a gzip file with padding and then data",
+      { "pzlines.csv.gz": Buffer.concat([gzipSync(lines), new Uint8Array(1000), gzipSync(rows.join("\n"))]) },
+      /\/pzlines\.csv\.gz: truncated or not valid gzip: unexpected data after the end\n/,
+    ],
+    [
       "a damaged zstd file",
       { "pzlines.csv.zst": damaged(zstdCompressSync(longLines)) },
       /\/pzlines\.csv\.zst: truncated or not valid zstd: .+/,
@@ -213,11 +218,15 @@ describe("an import of personalization", () => {
       { "pzlines.csv": gzipSync(lines) },
       /\/pzlines\.csv: not a text file: gzip-compressed; .*\.gz\n/,
     ],
-    ["junk", { "pzstyles.csv": junk(1) }, /\/pzstyles\.csv: not a text file: starts with binary data\n/],
+    [
+      "junk",
+      { "pzstyles.csv": junk(1) },
+      /\/pzstyles\.csv: not a text file: starts with binary data; if it is UTF-16, set encoding = .+\n/,
+    ],
     [
       "compressed junk",
       { "pzchoices.csv.gz": gzipSync(junk(2)) },
-      /\/pzchoices\.csv\.gz: not a text file: starts with binary data\n/,
+      /\/pzchoices\.csv\.gz: not a text file: starts with binary data; if it is UTF-16, set encoding = .+\n/,
     ],
     [
       "junk after a valid start",
@@ -247,17 +256,17 @@ describe("an import of personalization", () => {
     [
       "only NUL bytes",
       { "pzlines.csv": new Uint8Array(100_000) },
-      /\/pzlines\.csv: not a text file: starts with binary data\n/,
+      /\/pzlines\.csv: not a text file: starts with binary data; if it is UTF-16, set encoding = .+\n/,
     ],
     [
       "UTF-8 and then Windows-1252",
       { "pzlines.csv": Buffer.concat([Buffer.from(`${lines}É,É,1,Ö\n`), in1252("Café,SCRIPT,1,A\n")]) },
-      /\/pzlines\.csv:6: mixed encodings: UTF-8 up to here, then invalid UTF-8 \(byte 0xe9\)\n/,
+      /\/pzlines\.csv:6: mixed encodings: byte 0xe9 is not UTF-8, but other characters are; fix the file, or set encoding = "windows-1252"\n/,
     ],
     [
       "Windows-1252 and then UTF-8",
       { "pzlines.csv": Buffer.concat([in1252(`${lines}Ö,SCRIPT,1,A\n`), Buffer.from("Café,SCRIPT,1,A\n")]) },
-      /\/pzlines\.csv:6: mixed encodings: mostly Windows-1252, but "Ã©" looks like UTF-8; /,
+      /\/pzlines\.csv:2: mixed encodings: byte 0xe9 is not UTF-8, but line 6 has UTF-8; fix the file, or /,
     ],
     [
       "only a header",
@@ -382,6 +391,12 @@ describe("an import of personalization", () => {
       "gzip with two members",
       ".gz",
       (csv) => Buffer.concat([gzipSync(csv.slice(0, 70)), gzipSync(csv.slice(70))]),
+      undefined,
+    ],
+    [
+      "gzip padded with zeros",
+      ".gz",
+      (csv) => Buffer.concat([gzipSync(csv.slice(0, 70)), gzipSync(csv.slice(70)), new Uint8Array(100_000)]),
       undefined,
     ],
     ["zstd", ".zst", (csv) => zstdCompressSync(csv), undefined],
