@@ -126,10 +126,8 @@ export class TextDecoding {
     if (!this.encoding.startsWith("utf-16")) {
       const controls = head.reduce((count, byte) => count + (isControl(byte) ? 1 : 0), 0);
       if (controls > head.length * maxControlShare && controls > 1) {
-        throw new ServiceError(
-          "invalid_input",
-          `${this.#file}: not a text file: starts with binary data; if it is UTF-16, set encoding = "utf-16le" or "utf-16be"`,
-        );
+        const hint = this.#isGiven ? "" : '; if it is UTF-16, set encoding = "utf-16le" or "utf-16be"';
+        throw new ServiceError("invalid_input", `${this.#file}: not a text file: starts with binary data${hint}`);
       }
     }
     return new TextDecoder(this.encoding, { fatal: true });

@@ -279,6 +279,10 @@ describe("a file, however it is split, is rejected", () => {
     }
   });
 
+  test("as junk, without a hint at the setting if it is set", () => {
+    expect(decode([junk], "utf-8").error).toBe("feed.csv: not a text file: starts with binary data");
+  });
+
   test("for control characters only if there are many", () => {
     const text = `${header}A\0B,\t,\x1b\n${padding}`;
     expectDecoded(Buffer.from(text), { text, encoding: "utf-8" });
