@@ -34,6 +34,8 @@ const rarelyFollowing = "[\\u0081\\u008d\\u008f\\u0090‚ƒ„†‡ˆ‰Š‹Œ
 const utf8InWindows1252 = new RegExp(
   `[ÂÃ]${continuing}|â€[^\\s,;]|ðŸ|[ÄÅ]${rarelyFollowing}|(?:[Æ-ß]${continuing}){2}|(?:[à-ï]${continuing}{2}){2}`,
 );
+/** Part of each match of {@link utf8InWindows1252}, and faster to find. */
+const beyondAsciiTwice = /[Â-ð][\u0080-\uffff]/;
 /** Characters of the longest match, without the last one. */
 const overlap = 5;
 /** The same, cut off by the end of the file. */
@@ -154,7 +156,7 @@ export class TextDecoding {
   #checkMixedEncodings(text: string): void {
     if (!this.#isGuessedWindows1252) return;
     const all = this.#lastText + text;
-    const found = utf8InWindows1252.exec(all);
+    const found = beyondAsciiTwice.test(all) ? utf8InWindows1252.exec(all) : null;
     if (found === null) return;
     const line = this.#lines - countLines(this.#lastText) + countLines(all.slice(0, found.index));
     const { byte, line: invalidLine } = this.#invalid ?? { byte: 0, line };
