@@ -64,8 +64,8 @@ export type Personalization = z.infer<typeof personalizationSchema>;
 export const keyFields: ReadonlySet<string> = new Set(["sku_id", "style_code", "choice_type"]);
 
 /**
- * In UTF-16 units, of the values of {@link keyFields}. Longer ones are rejected in feeds, because
- * PostgreSQL cannot index more than 2,700 bytes.
+ * In UTF-16 units, of the values of {@link keyFields}. Longer ones are rejected in feeds, because not
+ * every engine can index more than 2,700 bytes.
  */
 export const maxKeyLength = 255;
 
