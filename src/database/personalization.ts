@@ -52,7 +52,8 @@ function linesStatement(generations: readonly CurrentGeneration[]): string {
   const columns = generations.map(
     ({ id }, place) => `(SELECT lines FROM ${tablesOf(id).skus} WHERE sku = $1) AS lines${place}`,
   );
-  return `SELECT ${["version", ...columns].join(", ")} FROM generation_list WHERE $1 IS NOT NULL`;
+  // The cast says of what type the value is, also if there is no table to compare it with.
+  return `SELECT ${["version", ...columns].join(", ")} FROM generation_list WHERE CAST($1 AS TEXT) IS NOT NULL`;
 }
 
 /** A style of a generation, as served. */

@@ -60,11 +60,17 @@ export type Style = z.infer<typeof styleSchema>;
 export type Choice = z.infer<typeof choiceSchema>;
 export type Personalization = z.infer<typeof personalizationSchema>;
 
+/** Fields that identify SKUs, styles, and choice groups. The store has indexes of their values. */
+export const keyFields: ReadonlySet<string> = new Set(["sku_id", "style_code", "choice_type"]);
+
 /**
- * In UTF-16 units. Longer SKUs are rejected in feeds, and requests for them do not reach the
- * database.
+ * In UTF-16 units, of the values of {@link keyFields}. Longer ones are rejected in feeds, because not
+ * every engine can index more than 2,700 bytes.
  */
-export const maxSkuLength = 255;
+export const maxKeyLength = 255;
+
+/** In UTF-16 units. Requests for longer SKUs do not reach the database. */
+export const maxSkuLength = maxKeyLength;
 
 /** Names that were added, changed, or removed between two generations. */
 export interface DifferingNames {

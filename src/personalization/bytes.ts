@@ -41,3 +41,14 @@ export function equalBytes(one: Uint8Array, other: Uint8Array): boolean {
 export function decodeText(bytes: Uint8Array, start = 0, end = bytes.length): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString();
 }
+
+/** Reads a little-endian number. */
+export function readUint32(bytes: Uint8Array, at: number): number {
+  return (
+    ((bytes[at] as number) |
+      ((bytes[at + 1] as number) << 8) |
+      ((bytes[at + 2] as number) << 16) |
+      ((bytes[at + 3] as number) << 24)) >>>
+    0
+  );
+}

@@ -1,10 +1,7 @@
 import { LineCursor } from "../database/packed-lines.ts";
 import { compareSequence, type ListName, lists } from "../model/personalization.ts";
-import { decodeText } from "./bytes.ts";
+import { decodeText, readUint32 } from "./bytes.ts";
 import type { FeedRows } from "./feed-rows.ts";
-
-/** Rows with one key value of a SKU, style, or group. More would be a damaged feed. */
-export const maxRowsOfGroup = 100_000;
 
 /** Called for a row that a later row with the same key replaces. */
 export type OnDuplicate = (duplicate: {
@@ -187,14 +184,4 @@ export function toJsonRows(list: ListName, rows: readonly TextRow[]): Uint8Array
     JSON.stringify(Object.fromEntries(columns.map((column, index) => [column, values[index]]))),
   );
   return Buffer.from(objects.join(","));
-}
-
-function readUint32(bytes: Uint8Array, at: number): number {
-  return (
-    ((bytes[at] as number) |
-      ((bytes[at + 1] as number) << 8) |
-      ((bytes[at + 2] as number) << 16) |
-      ((bytes[at + 3] as number) << 24)) >>>
-    0
-  );
 }

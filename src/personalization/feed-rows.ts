@@ -1,10 +1,15 @@
 import { maxLineBytes, writeLine } from "../database/packed-lines.ts";
+import { ServiceError } from "../errors.ts";
+import { excerpt } from "../model/import-report.ts";
 import { type ListName, lists } from "../model/personalization.ts";
-import { encodeInto } from "./bytes.ts";
+import { decodeText, encodeInto } from "./bytes.ts";
 import { NameTable } from "./name-table.ts";
 import { RowSorter } from "./row-sorter.ts";
 import type { FeedRow } from "./rows.ts";
 import type { SortedGroup } from "./sorted-runs.ts";
+
+/** Of a SKU, style, or choice group. More would be a damaged feed, and take much memory. */
+const maxRowsOfGroup = 100_000;
 
 /** Before each row: its line in the file. */
 const lineBytes = 4;
@@ -30,10 +35,19 @@ export class FeedRows implements AsyncDisposable {
     pzstyles: new RowSorter(),
     pzlines: new RowSorter(),
   };
+  readonly #files: Readonly<Record<ListName, { readonly name: string }>>;
 
-  /** To be called before the first line is added. */
+  /** @param files their names, for messages */
+  constructor(files: Readonly<Record<ListName, { readonly name: string }>>) {
+    this.#files = files;
+  }
+
+  /**
+   * To be called before the first line is added.
+   * @throws ServiceError `invalid_input` if a style has too many rows
+   */
   numberStyles(): void {
-    for (const { key } of this.#sorters.pzstyles.groups()) this.styleNames.addBytes(key);
+    for (const { key } of this.groups("pzstyles")) this.styleNames.addBytes(key);
     this.definedStyles = this.styleNames.size;
   }
 
@@ -71,8 +85,16 @@ export class FeedRows implements AsyncDisposable {
     return this.#sorters[list].spill();
   }
 
+  /** @throws ServiceError `invalid_input` if a group has too many rows */
   groups(list: ListName): Generator<SortedGroup> {
-    return this.#sorters[list].groups();
+    return this.#sorters[list].groups((key, rows) => {
+      if (rows <= maxRowsOfGroup) return;
+      const [field] = lists[list].key;
+      throw new ServiceError(
+        "invalid_input",
+        `${this.#files[list].name}: ${field} ${excerpt(decodeText(key))} has more than ${maxRowsOfGroup} rows`,
+      );
+    });
   }
 
   /** Frees the memory and the file of a list that is no longer needed. */

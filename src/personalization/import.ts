@@ -74,7 +74,7 @@ async function importFiles(
   context: RunContext,
 ): Promise<void> {
   const { database, run, brand, reporter } = context;
-  await using rows = new FeedRows();
+  await using rows = new FeedRows(files);
   const read = await readFeed(files, options, isForced, rows, context);
   const build = async (generation?: number) => {
     const built = await buildFrom(rows, files, last, generation, context);

@@ -3,7 +3,18 @@ import { join } from "node:path";
 import { createTemporaryFolder, TemporaryFile, type TemporaryFolder } from "../temporary-folder.ts";
 import { compareBytes, encodeInto } from "./bytes.ts";
 import { radixSort } from "./radix-sort.ts";
-import { FileReader, headBytes, MemoryReader, mergeRuns, type RecordReader, type SortedGroup } from "./sorted-runs.ts";
+import {
+  type CheckRows,
+  FileReader,
+  headBytes,
+  keyBytesOffset,
+  MemoryReader,
+  mergeRuns,
+  type RecordReader,
+  readKeyBytes,
+  rowsOffset,
+  type SortedGroup,
+} from "./sorted-runs.ts";
 
 /** Memory for records; when it is full, they are sorted and written to a file. */
 const defaultMemoryBytes = 16 * 2 ** 20;
@@ -26,6 +37,8 @@ export class RowSorter implements AsyncDisposable {
   #lastStart = 0;
   /** Where the content of the last record begins. */
   #contentStart = 0;
+  /** Of the last record. */
+  #rows = 0;
   #folder: TemporaryFolder | undefined;
   #file: TemporaryFile | undefined;
   /** Where the runs in the file begin and end. */
@@ -54,6 +67,7 @@ export class RowSorter implements AsyncDisposable {
 
   /** @param end offset after the content */
   commit(end: number): void {
+    this.#rows++;
     this.#end = end;
   }
 
@@ -63,8 +77,8 @@ export class RowSorter implements AsyncDisposable {
     const start = this.#end;
     const keyEnd = encodeInto(this.#bytes, start + headBytes, key);
     const keyBytes = keyEnd - start - headBytes;
-    this.#bytes[start + 4] = keyBytes;
-    this.#bytes[start + 5] = keyBytes >>> 8;
+    this.#bytes[start + keyBytesOffset] = keyBytes;
+    this.#bytes[start + keyBytesOffset + 1] = keyBytes >>> 8;
     if (this.#count > 0 && this.#isSorted) {
       this.#isSorted = this.#compare(this.#starts[this.#count - 1] as number, start) < 0;
     }
@@ -72,12 +86,15 @@ export class RowSorter implements AsyncDisposable {
     this.#lastStart = start;
     this.#end = keyEnd;
     this.#contentStart = keyEnd;
+    this.#rows = 0;
     this.#lastKey = key;
   }
 
-  /** Writes the length of the content of the last record. */
+  /** Writes the head of the last record. */
   #finishRecord(): void {
-    if (this.#count > 0) this.#view.setUint32(this.#lastStart, this.#end - this.#contentStart, true);
+    if (this.#count === 0) return;
+    this.#view.setUint32(this.#lastStart, this.#end - this.#contentStart, true);
+    this.#view.setUint32(this.#lastStart + rowsOffset, this.#rows, true);
   }
 
   /** Compares the keys of two records. */
@@ -85,15 +102,11 @@ export class RowSorter implements AsyncDisposable {
     return compareBytes(
       this.#bytes,
       one + headBytes,
-      this.#keyBytes(one),
+      readKeyBytes(this.#bytes, one),
       this.#bytes,
       other + headBytes,
-      this.#keyBytes(other),
+      readKeyBytes(this.#bytes, other),
     );
-  }
-
-  #keyBytes(start: number): number {
-    return (this.#bytes[start + 4] as number) + (this.#bytes[start + 5] as number) * 256;
   }
 
   #sort(): void {
@@ -102,9 +115,7 @@ export class RowSorter implements AsyncDisposable {
     // Records with the same key stay in the order in which they were added.
     const bytes = this.#bytes;
     radixSort(this.#starts.subarray(0, this.#count), (start, depth) =>
-      depth < (bytes[start + 4] as number) + (bytes[start + 5] as number) * 256
-        ? (bytes[start + headBytes + depth] as number)
-        : -1,
+      depth < readKeyBytes(bytes, start) ? (bytes[start + headBytes + depth] as number) : -1,
     );
     this.#isSorted = true;
   }
@@ -148,18 +159,18 @@ export class RowSorter implements AsyncDisposable {
 
   #record(index: number): Uint8Array {
     const start = this.#starts[index] as number;
-    const length = headBytes + this.#keyBytes(start) + this.#view.getUint32(start, true);
+    const length = headBytes + readKeyBytes(this.#bytes, start) + this.#view.getUint32(start, true);
     return this.#bytes.subarray(start, start + length);
   }
 
   /** The groups in the order of their keys. May be called more than once, after everything was added. */
-  *groups(): Generator<SortedGroup> {
+  *groups(check: CheckRows = () => {}): Generator<SortedGroup> {
     this.#sort();
     const descriptor = this.#file === undefined ? undefined : openSync(this.#file.path, "r");
     try {
       const readers: RecordReader[] = this.#runs.map((run) => new FileReader(descriptor as number, run));
       readers.push(new MemoryReader(this.#bytes, this.#starts.subarray(0, this.#count)));
-      yield* mergeRuns(readers);
+      yield* mergeRuns(readers, check);
     } finally {
       if (descriptor !== undefined) closeSync(descriptor);
     }

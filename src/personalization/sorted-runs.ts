@@ -1,8 +1,13 @@
 import { readSync } from "node:fs";
-import { compareBytes } from "./bytes.ts";
+import { compareBytes, readUint32 } from "./bytes.ts";
 
-/** A record: the length of its content (4 bytes), the length of its key (2), the key, the content. */
-export const headBytes = 6;
+/**
+ * A record: the length of its content (4 bytes), the number of its rows (4), the length of its key
+ * (2), the key, the content.
+ */
+export const headBytes = 10;
+export const rowsOffset = 4;
+export const keyBytesOffset = 8;
 
 /** Memory to read each of the sorted runs of a file. */
 const runBufferBytes = 256 * 1024;
@@ -22,6 +27,7 @@ export abstract class RecordReader {
   keyStart = 0;
   keyEnd = 0;
   end = 0;
+  rows = 0;
 
   /** Reads the next record. @returns false after the last */
   abstract next(): boolean;
@@ -30,18 +36,17 @@ export abstract class RecordReader {
   protected readHead(start: number): number {
     const { bytes } = this;
     this.keyStart = start + headBytes;
-    this.keyEnd = this.keyStart + byteAt(bytes, start + 4) + byteAt(bytes, start + 5) * 2 ** 8;
-    const contentBytes =
-      byteAt(bytes, start) +
-      byteAt(bytes, start + 1) * 2 ** 8 +
-      byteAt(bytes, start + 2) * 2 ** 16 +
-      byteAt(bytes, start + 3) * 2 ** 24;
-    this.end = this.keyEnd + contentBytes;
+    this.keyEnd = this.keyStart + readKeyBytes(bytes, start);
+    this.end = this.keyEnd + readUint32(bytes, start);
+    this.rows = readUint32(bytes, start + rowsOffset);
     return this.end - start;
   }
 }
 
-const byteAt = (bytes: Uint8Array, index: number) => bytes[index] as number;
+/** The length of the key of the record at an offset. */
+export function readKeyBytes(bytes: Uint8Array, start: number): number {
+  return (bytes[start + keyBytesOffset] as number) + (bytes[start + keyBytesOffset + 1] as number) * 2 ** 8;
+}
 
 export class MemoryReader extends RecordReader {
   readonly #starts: Uint32Array;
@@ -105,18 +110,28 @@ export class FileReader extends RecordReader {
   }
 }
 
-/** Merges sorted runs. What has the same key is joined, in the order of the runs. */
-export function* mergeRuns(readers: readonly RecordReader[]): Generator<SortedGroup> {
+/** Throws if a group, whose key is in UTF-8, has too many rows. */
+export type CheckRows = (key: Uint8Array, rows: number) => void;
+
+/**
+ * Merges sorted runs. What has the same key is joined, in the order of the runs.
+ * @param check called before rows are joined
+ */
+export function* mergeRuns(readers: readonly RecordReader[], check: CheckRows): Generator<SortedGroup> {
   const heap = new RunHeap(readers.filter((reader) => reader.next()));
   const group = new GroupBuffer();
   for (let { first } = heap; first !== undefined; first = heap.first) {
+    let { rows } = first;
+    check(first.bytes.subarray(first.keyStart, first.keyEnd), rows);
     group.begin(first);
     heap.advance();
     while (heap.first !== undefined && group.hasKeyOf(heap.first)) {
+      rows += heap.first.rows;
+      check(group.key, rows);
       group.append(heap.first);
       heap.advance();
     }
-    yield group.view();
+    yield { key: group.key, content: group.content };
   }
 }
 
@@ -140,8 +155,12 @@ class GroupBuffer {
     this.#add(bytes, keyEnd, end);
   }
 
-  view(): SortedGroup {
-    return { key: this.#bytes.subarray(0, this.#keyEnd), content: this.#bytes.subarray(this.#keyEnd, this.#end) };
+  get key(): Uint8Array {
+    return this.#bytes.subarray(0, this.#keyEnd);
+  }
+
+  get content(): Uint8Array {
+    return this.#bytes.subarray(this.#keyEnd, this.#end);
   }
 
   #add(bytes: Uint8Array, start: number, end: number): void {

@@ -135,6 +135,45 @@ describe("with a full temporary folder", () => {
     expect(await lastRun(world)).toMatchObject({ outcome: "failed", reason: expect.stringMatching(isFull) });
   });
 
+  describe("while an import sorts more rows than fit into its memory", () => {
+    const header = feedFiles["pzlines.csv"].split("\n", 1)[0];
+    /** 27 MB when sorted; 16 MB fit. */
+    const unsorted = Array.from(
+      { length: 120_000 },
+      (_, index) => `${Bun.hash(`${index}`)}${"x".repeat(190)},NOTE,1,A`,
+    );
+    const files = { ...feedFiles, "pzlines.csv": `${[header, ...unsorted].join("\n")}\n` };
+
+    async function expectCleanFailure(world: World, feed: string, finished: Finished, code: RegExp): Promise<void> {
+      expectOneSentence(finished, isFull, code);
+      expect(await lastRun(world)).toMatchObject({ outcome: "failed", reason: expect.stringMatching(isFull) });
+      expect(await litter(world)).toEqual([]);
+      expect(await generations(world)).toHaveLength(1);
+      expect(await pds(["import", "personalization", feed], world.environment)).toMatchObject({ code: 0 });
+      expect(await litter(world)).toEqual([]);
+    }
+
+    test("a file size limit fails it in one sentence, and the next run succeeds", async () => {
+      const world = await createWorld();
+      const feed = await writeFeed(world.folder, "unsorted", files);
+      const finished = await pdsWithLimit(10_000, ["import", "personalization", feed], world.environment);
+      await expectCleanFailure(world, feed, finished, /EFBIG/);
+    }, 120_000);
+
+    test.skipIf(!canMount).each(["8m", "64k"])(
+      "so does a disk of %s",
+      async (size) => {
+        const world = await createWorld();
+        const feed = await writeFeed(world.folder, "unsorted", files);
+        const disk = { folder: world.temporary, size, after: `echo left: $(ls -A ${world.temporary})` };
+        const finished = await pdsOnDisk(disk, ["import", "personalization", feed], world.environment);
+        expect(finished.stdout).toBe("left:\n");
+        await expectCleanFailure(world, feed, finished, /ENOSPC/);
+      },
+      120_000,
+    );
+  });
+
   test("a configured job records one sentence, without source code or a stack in its log", async () => {
     const world = await createWorld();
     const [PDS_CONFIG = ""] = await writeFiles(world.folder, {

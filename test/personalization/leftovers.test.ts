@@ -29,7 +29,7 @@ describe.each([...enginesInTurn])("on %s, the tables of a killed import", (engin
     };
     const tables = async () => {
       await using sql = new SQL(DATABASE_URL, { max: 1 });
-      return await listGenerationTables(sql, engine);
+      return await listGenerationTables(sql);
     };
     const whole = await tables();
     const child = Bun.spawn([process.execPath, main, "import", "personalization", large, "--brand", "killed"], {
