@@ -78,8 +78,8 @@ async function* readBatches(
     const { product, file, line } = document;
     const key = `${product.id}`;
     const earlier = seen.get(key);
-    if (earlier === undefined) reporter.stage();
-    else {
+    reporter.stage();
+    if (earlier !== undefined) {
       reporter.acceptDuplicates(1, [
         `${file}:${line}: duplicate product ${key}, first at ${earlier}; the last one wins`,
       ]);

@@ -98,12 +98,13 @@ export class Reporter {
   }
 
   /**
-   * Counts rows that have the same key as later ones, which win.
+   * Counts staged rows that have the same key as later ones, which win.
    * @param notes describe the first of them
    */
   acceptDuplicates(count: number, notes: readonly string[]): void {
     const room = Math.max(reportedNotes - this.report.duplicates, 0);
     this.report.duplicates += count;
+    this.report.accepted -= count;
     for (const note of notes.slice(0, room)) this.note(note);
   }
 

@@ -126,7 +126,6 @@ function buildFrom(
 }
 
 function reportBuilt(reporter: Reporter, read: ReadFeed, built: Built): void {
-  reporter.stage(built.size.rows);
   for (const { list, file } of read.files) {
     const { count, first } = built.duplicates[list];
     reporter.acceptDuplicates(

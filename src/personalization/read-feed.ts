@@ -97,6 +97,7 @@ async function readFile(
         countOccurrence(linesWithoutStyle, () => `${file.name}:${row.line}: ${excerpt(row.values[styleOfLine] ?? "")}`);
       }
     }
+    reporter.stage(batch.rows.length);
     count += batch.rows.length + batch.rejected.length;
     reportProgress(false);
     garbage.count(batch.rows.length + batch.rejected.length);
