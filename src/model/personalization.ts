@@ -66,6 +66,9 @@ export type Personalization = z.infer<typeof personalizationSchema>;
  */
 export const maxSkuLength = 255;
 
+/** In UTF-8, of a style's code or a choice group's name. PostgreSQL cannot index longer ones. */
+export const maxNameBytes = 2600;
+
 /** Names that were added, changed, or removed between two generations. */
 export interface DifferingNames {
   readonly count: number;

@@ -1,5 +1,5 @@
 import { excerpt, type RejectedRow } from "../model/import-report.ts";
-import { type ListName, lists, maxSkuLength } from "../model/personalization.ts";
+import { type ListName, lists, maxNameBytes, maxSkuLength } from "../model/personalization.ts";
 
 /** A row's values as text, unchanged, in the order of its list's columns. */
 export interface FeedRow {
@@ -56,5 +56,10 @@ function problemOf(value: unknown, field: string, list: ListName): string | unde
   if (value.includes("\0")) return "contains a NUL character";
   if (!value.isWellFormed()) return "contains an unpaired surrogate";
   if (field === "sku_id" && value.length > maxSkuLength) return `is longer than ${maxSkuLength} characters`;
+  if (field === "style_code" || field === "choice_type") {
+    // Few names are long enough to be measured.
+    const isLong = value.length * 3 > maxNameBytes && Buffer.byteLength(value) > maxNameBytes;
+    if (isLong) return `is longer than ${maxNameBytes} bytes in UTF-8`;
+  }
   return undefined;
 }

@@ -26,7 +26,7 @@ describe("packed lines", () => {
   const sequence = fc.oneof(
     fc.nat(30).map(String),
     fc.nat().map(String),
-    fc.constantFrom("01", "", "-1", "1.5", " 2"),
+    fc.constantFrom("01", "", "-1", "1.5", " 2", "\ufeff", "\ufeff2"),
     text,
   );
 
@@ -93,6 +93,20 @@ describe("the row sorter", () => {
       ),
       { numRuns: 60 },
     );
+  });
+
+  test("makes room for a row that takes more memory than it has", async () => {
+    await using sorter = new RowSorter(100);
+    const contents = { a: 10, b: 1000, c: 10 };
+    for (const [name, size] of Object.entries(contents)) {
+      if (sorter.reserve(name, size) < 0) await sorter.spill();
+      const offset = sorter.reserve(name, size);
+      expect(offset).toBePositive();
+      sorter.bytes.fill(1, offset, offset + size);
+      sorter.commit(offset + size);
+    }
+    const sizes = Array.from(sorter.groups(), ({ key, content }) => [Buffer.from(key).toString(), content.length]);
+    expect(Object.fromEntries(sizes)).toEqual(contents);
   });
 
   test("sorts by radix as by comparison, and keeps the order of equal keys", () => {
