@@ -127,6 +127,8 @@ export async function finishGeneration(
     await indexGenerationTables(transaction, generation);
   });
   await database.inTransaction(async (transaction) => {
+    // So that no rollback makes another generation current meanwhile.
+    await transaction.engine.lock(transaction.sql, "generations");
     await holdGeneration(transaction, generation);
     await transaction.sql`
       UPDATE generation SET state = 'complete', feed = ${feed},
