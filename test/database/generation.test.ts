@@ -2,11 +2,12 @@ import { expect, test } from "bun:test";
 import { findLastChange, listChanges } from "../../src/database/change.ts";
 import { findPreviousGeneration } from "../../src/database/generation.ts";
 import { makeCurrent } from "../../src/database/generation-current.ts";
-import { beginGeneration, finishGeneration } from "../../src/database/generation-loading.ts";
+import { beginGeneration, finishGeneration, loadGroups } from "../../src/database/generation-loading.ts";
+import { walkFragments } from "../../src/database/generation-walk.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { claimRun } from "../../src/database/run.ts";
 import { cleanUp } from "../support/clean-up.ts";
-import { createStore } from "../support/pds.ts";
+import { createStore, engines } from "../support/pds.ts";
 import { until } from "../support/until.ts";
 
 const brand = "acme";
@@ -43,3 +44,25 @@ test("an import that ends during a rollback follows the restored generation", as
   const last = await findLastChange(database);
   expect(await listChanges(database, last - 1, last)).toEqual([{ noun: "personalization", fingerprints: undefined }]);
 });
+
+for (const engine of engines) {
+  test(`on ${engine}, large choice groups are read a few at a time`, async () => {
+    const database = await openDatabase(await createStore(engine));
+    cleanUp(() => closeDatabase(database));
+    const run = (await claimRun(database, { job: "personalization-import", brand }, 60)) ?? 0;
+    const generation = await beginGeneration(database, brand, run);
+    const megabytes = [1, 1, 1, 0, 1, 6, 1];
+    const groups = megabytes.map((size, index) => ({
+      number: index + 1,
+      name: `G${index}`,
+      rows: new Uint8Array(size * 2 ** 20),
+      styles: [],
+    }));
+    await loadGroups(database, generation, groups);
+    const pages: number[][] = [];
+    for await (const page of walkFragments(database, generation, "groups")) {
+      pages.push(page.map(({ content }) => content.length / 2 ** 20));
+    }
+    expect(pages).toEqual([[1, 1, 1, 1], [6], [1]]);
+  });
+}

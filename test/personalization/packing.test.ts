@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Walked } from "../../src/database/generation-walk.ts";
 import { LineCursor, maxLineBytes, packNumbers, unpackNumbers, writeLine } from "../../src/database/packed-lines.ts";
+import { BatchLoader } from "../../src/personalization/batch-loader.ts";
 import { OrderedComparison } from "../../src/personalization/difference.ts";
 import { FragmentCache } from "../../src/personalization/fragment-cache.ts";
 import { NameTable } from "../../src/personalization/name-table.ts";
@@ -213,4 +214,22 @@ test("fragments that were used last are kept, and no more than fit", async () =>
   loaded.length = 0;
   await get(8, 100, 399);
   expect(loaded).toEqual([8, 100]);
+});
+
+test("a fragment that is larger than the cache is not kept", async () => {
+  const cache = new FragmentCache<{ number: number; rows: Uint8Array }>(100_000);
+  const load = async () => [{ number: 1, rows: new Uint8Array(200_000) }];
+  expect((await cache.get([1], load)).length).toBe(1);
+  expect(cache.find([1])).toBeUndefined();
+});
+
+test("a batch is full when it has enough rows or bytes", async () => {
+  const sent: number[] = [];
+  await using loader = new BatchLoader<number>(3, async (rows) => {
+    sent.push(rows.length);
+  });
+  for (const bytes of [1, 1, 1, 2 ** 26, 1, 1]) if (loader.add(0, bytes)) await loader.send();
+  await loader.send();
+  await loader.finish();
+  expect(sent).toEqual([3, 1, 2]);
 });
