@@ -66,7 +66,7 @@ export type Personalization = z.infer<typeof personalizationSchema>;
  */
 export const maxSkuLength = 255;
 
-/** In UTF-8, of a style's code or a choice group's name. PostgreSQL cannot index longer ones. */
+/** In UTF-8, of a style's code or a choice group's name. Not every engine can index longer ones. */
 export const maxNameBytes = 2600;
 
 /** Names that were added, changed, or removed between two generations. */
