@@ -3,6 +3,8 @@ import { tablesOf } from "./generation-tables.ts";
 
 const skusPerQuery = 5000;
 const fragmentsPerQuery = 500;
+/** Fragments of one query: a choice group alone may take megabytes. */
+const maxPageBytes = 4 * 2 ** 20;
 
 /** A SKU with its packed lines, or the name of a style or a choice group with the JSON of its rows. */
 export interface Walked {
@@ -33,17 +35,35 @@ export async function* walkFragments(
   kind: "styles" | "groups",
 ): AsyncGenerator<Walked[]> {
   const name = kind === "styles" ? "code" : "name";
+  const table = tablesOf(generation)[kind];
   // Those with rows are numbered in order.
   for (let after = 0; ; ) {
-    const rows = await read<Walked & { number: number }>(
-      `SELECT number, ${engine.toBytes(name)} AS key, rows AS content FROM ${tablesOf(generation)[kind]}
+    const sizes = await read<{ number: number; bytes: number }>(
+      `SELECT number, length(rows) AS bytes FROM ${table}
       WHERE number > $1 AND length(rows) > 0 ORDER BY number LIMIT ${fragmentsPerQuery}`,
       [after],
     );
-    if (rows.length === 0) return;
-    yield rows;
-    after = rows.at(-1)?.number ?? 0;
+    if (sizes.length === 0) return;
+    const last = lastOfPage(sizes);
+    yield await read<Walked>(
+      `SELECT ${engine.toBytes(name)} AS key, rows AS content FROM ${table}
+      WHERE number > $1 AND number <= $2 AND length(rows) > 0 ORDER BY number`,
+      [after, last],
+    );
+    after = last;
   }
+}
+
+/** The last of the fragments that fit a page, which has at least one. */
+function lastOfPage(sizes: readonly { readonly number: number; readonly bytes: number }[]): number {
+  let total = 0;
+  let last = 0;
+  for (const { number, bytes } of sizes) {
+    total += bytes;
+    if (last > 0 && total > maxPageBytes) break;
+    last = number;
+  }
+  return last;
 }
 
 /** The number and code of every style of a generation, also of those without rows. */

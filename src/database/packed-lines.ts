@@ -15,7 +15,8 @@ export interface PackedLine {
 }
 
 const encoder = new TextEncoder();
-const decoder = new TextDecoder();
+// By default, a decoder drops a byte order mark at the beginning of a text.
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 const maxPlainSequence = 2 ** 26;
 const plainSequence = /^(0|[1-9]\d{0,7})$/;

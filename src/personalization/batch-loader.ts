@@ -1,8 +1,12 @@
+/** A batch of more bytes is full, whatever its size: a choice group alone may take megabytes. */
+const maxBatchBytes = 8 * 2 ** 20;
+
 /** Loads rows in batches. While one is loaded, the rows of the next are made. */
 export class BatchLoader<Row> implements AsyncDisposable {
   readonly #size: number;
   readonly #load: (rows: readonly Row[]) => Promise<void>;
   #rows: Row[] = [];
+  #bytes = 0;
   #pending: Promise<void> | undefined;
 
   constructor(size: number, load: (rows: readonly Row[]) => Promise<void>) {
@@ -10,9 +14,14 @@ export class BatchLoader<Row> implements AsyncDisposable {
     this.#load = load;
   }
 
-  /** Adds a row. @returns whether the batch is full, and {@link send} should be called */
-  add(row: Row): boolean {
-    return this.#rows.push(row) >= this.#size;
+  /**
+   * Adds a row.
+   * @param bytes that its content takes
+   * @returns whether the batch is full, and {@link send} should be called
+   */
+  add(row: Row, bytes: number): boolean {
+    this.#bytes += bytes;
+    return this.#rows.push(row) >= this.#size || this.#bytes >= maxBatchBytes;
   }
 
   /** Waits for the previous batch, then starts to load the added rows. @returns how many there are */
@@ -20,6 +29,7 @@ export class BatchLoader<Row> implements AsyncDisposable {
     await this.#pending;
     const rows = this.#rows;
     this.#rows = [];
+    this.#bytes = 0;
     this.#pending = this.#load(rows);
     // The next await throws the error.
     this.#pending.catch(() => {});

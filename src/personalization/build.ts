@@ -136,7 +136,7 @@ class GenerationBuilder {
       const sku = decodeText(key);
       for (const style of styles) this.#skusOf.add(style, sku);
       if (comparison !== undefined) while (!comparison.tryAdd(key, lines)) await comparison.loadPage();
-      if (loader.add({ sku, lines })) await this.#send(loader);
+      if (loader.add({ sku, lines }, lines.length)) await this.#send(loader);
     }
     await this.#finish(loader);
     return { total, rows: count, difference: await toDifference(total, comparison) };
@@ -165,14 +165,15 @@ class GenerationBuilder {
         unused.add(line, () => `${files.pzstyles}:${line}: ${excerpt(name)}`);
       }
       const examples = this.#skusOf.examplesOf(number);
-      if (loader.add({ number, code: name, rows: json, groups: [...groups], skus, examples })) await this.#send(loader);
+      const style = { number, code: name, rows: json, groups: [...groups], skus, examples };
+      if (loader.add(style, json.length)) await this.#send(loader);
     }
     const { styleNames } = this.#rows;
     while (number < styleNames.size) {
       number++;
       const usage = { skus: this.#skusOf.countOf(number), examples: this.#skusOf.examplesOf(number) };
       const style = { number, code: styleNames.nameOf(number), rows: new Uint8Array(), groups: [], ...usage };
-      if (loader.add(style)) await this.#send(loader);
+      if (loader.add(style, 0)) await this.#send(loader);
     }
     await this.#finish(loader);
     const total = this.#rows.definedStyles;
@@ -200,12 +201,12 @@ class GenerationBuilder {
         const line = Math.min(...rows.map((row) => row.line));
         unused.add(line, () => `${files.pzchoices}:${line}: ${excerpt(name)}`);
       }
-      if (loader.add({ number, name, rows: json, styles })) await this.#send(loader);
+      if (loader.add({ number, name, rows: json, styles }, json.length)) await this.#send(loader);
     }
     for (number = defined + 1; number <= this.#groupNames.size; number++) {
       const styles = this.#stylesOf.examplesOf(number).map(Number);
       const group = { number, name: this.#groupNames.nameOf(number), rows: new Uint8Array(), styles };
-      if (loader.add(group)) await this.#send(loader);
+      if (loader.add(group, 0)) await this.#send(loader);
     }
     await this.#finish(loader);
     await comparison?.finish();

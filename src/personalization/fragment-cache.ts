@@ -63,7 +63,8 @@ export class FragmentCache<Kept extends Fragment> {
   }
 
   #keep(fragment: Kept): void {
-    if (this.#recent.has(fragment.number)) return;
+    // One that fills a half would take the place of all others, with many brands a hundredfold.
+    if (fragment.rows.length > this.#maxBytes / 2 || this.#recent.has(fragment.number)) return;
     if (this.#bytes > this.#maxBytes / 2) {
       this.#older = this.#recent;
       this.#recent = new Map();

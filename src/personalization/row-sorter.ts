@@ -60,7 +60,13 @@ export class RowSorter implements AsyncDisposable {
    * @returns the offset of the content; -1 if there is no room: call {@link spill} first
    */
   reserve(key: string, maxBytes: number): number {
-    if (this.#end + headBytes + 3 * key.length + maxBytes > this.#bytes.length) return -1;
+    const needed = this.#end + headBytes + 3 * key.length + maxBytes;
+    if (needed > this.#bytes.length) {
+      if (this.#end > 0) return -1;
+      // A single row that takes more memory than all rows usually may.
+      this.#bytes = new Uint8Array(needed);
+      this.#view = new DataView(this.#bytes.buffer);
+    }
     if (key !== this.#lastKey) this.#begin(key);
     return this.#end;
   }

@@ -166,6 +166,11 @@ for (const engine of engines) {
         { "pzlines.csv": linesOf(line("x".repeat(256))) },
         /pzlines\.csv:2: sku_id: is longer than 255 characters/,
       ],
+      [
+        "a style's code that is too long",
+        { "pzlines.csv": linesOf(`A,${"é".repeat(1301)},1,A`) },
+        /pzlines\.csv:2: style_code: is longer than 255 characters/,
+      ],
       ["a NUL", { "pzlines.csv": linesOf(line("A\0")) }, /pzlines\.csv:2: sku_id: contains a NUL character/],
       ["an unclosed quote", { "pzlines.csv": linesOf(line("A"), '"B,C,1,A') }, /pzlines\.csv:\d+: .*[Qq]uot/],
       ["a stray quote", { "pzlines.csv": linesOf('A"B,C,1,A') }, /pzlines\.csv:2: .*[Qq]uot/],

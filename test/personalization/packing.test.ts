@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Walked } from "../../src/database/generation-walk.ts";
 import { LineCursor, maxLineBytes, packNumbers, unpackNumbers, writeLine } from "../../src/database/packed-lines.ts";
+import { BatchLoader } from "../../src/personalization/batch-loader.ts";
 import { OrderedComparison } from "../../src/personalization/difference.ts";
 import { FragmentCache } from "../../src/personalization/fragment-cache.ts";
 import { NameTable } from "../../src/personalization/name-table.ts";
@@ -26,7 +27,7 @@ describe("packed lines", () => {
   const sequence = fc.oneof(
     fc.nat(30).map(String),
     fc.nat().map(String),
-    fc.constantFrom("01", "", "-1", "1.5", " 2"),
+    fc.constantFrom("01", "", "-1", "1.5", " 2", "\ufeff", "\ufeff2"),
     text,
   );
 
@@ -93,6 +94,20 @@ describe("the row sorter", () => {
       ),
       { numRuns: 60 },
     );
+  });
+
+  test("makes room for a row that takes more memory than it has", async () => {
+    await using sorter = new RowSorter(100);
+    const contents = { a: 10, b: 1000, c: 10 };
+    for (const [name, size] of Object.entries(contents)) {
+      if (sorter.reserve(name, size) < 0) await sorter.spill();
+      const offset = sorter.reserve(name, size);
+      expect(offset).toBePositive();
+      sorter.bytes.fill(1, offset, offset + size);
+      sorter.commit(offset + size);
+    }
+    const sizes = Array.from(sorter.groups(), ({ key, content }) => [Buffer.from(key).toString(), content.length]);
+    expect(Object.fromEntries(sizes)).toEqual(contents);
   });
 
   test("sorts by radix as by comparison, and keeps the order of equal keys", () => {
@@ -199,4 +214,22 @@ test("fragments that were used last are kept, and no more than fit", async () =>
   loaded.length = 0;
   await get(8, 100, 399);
   expect(loaded).toEqual([8, 100]);
+});
+
+test("a fragment that is larger than the cache is not kept", async () => {
+  const cache = new FragmentCache<{ number: number; rows: Uint8Array }>(100_000);
+  const load = async () => [{ number: 1, rows: new Uint8Array(200_000) }];
+  expect((await cache.get([1], load)).length).toBe(1);
+  expect(cache.find([1])).toBeUndefined();
+});
+
+test("a batch is full when it has enough rows or bytes", async () => {
+  const sent: number[] = [];
+  await using loader = new BatchLoader<number>(3, async (rows) => {
+    sent.push(rows.length);
+  });
+  for (const bytes of [1, 1, 1, 2 ** 26, 1, 1]) if (loader.add(0, bytes)) await loader.send();
+  await loader.send();
+  await loader.finish();
+  expect(sent).toEqual([3, 1, 2]);
 });
