@@ -77,7 +77,11 @@ export const commands: Readonly<Record<string, Command>> = {
     usage: "[--to N] [--brand TEXT] [--json]",
     summary: "Restore the personalization that a brand had before its last import, or any stored generation of it.",
     options: {
-      to: { type: "string", sentence: "Generation to make current, also a later one; defaults to the previous one." },
+      to: {
+        type: "string",
+        placeholder: "N",
+        sentence: "Generation to make current, also a later one; defaults to the previous one.",
+      },
       brand: { type: "string", sentence: "Brand to roll back; defaults to BRAND." },
       json,
     },

@@ -217,15 +217,18 @@ function closingQuote(text: string, start: number): number {
 function firstLine(text: string): { unquoted: string; end: string; next: number } {
   let unquoted = "";
   let isQuoted = false;
+  let start = 0;
   for (let position = 0; position < text.length; position++) {
-    const character = text.charAt(position);
-    if (character === '"') isQuoted = !isQuoted;
-    else if (isQuoted) continue;
-    else if (character === "\n") return { unquoted, end: "\n", next: position + 1 };
-    else if (character === "\r") {
-      const end = text.charAt(position + 1) === "\n" ? "\r\n" : "\r";
+    const character = text.charCodeAt(position);
+    if (character === quote) {
+      if (!isQuoted) unquoted += text.slice(start, position);
+      isQuoted = !isQuoted;
+      start = position + 1;
+    } else if (!isQuoted && (character === newline || character === carriageReturn)) {
+      unquoted += text.slice(start, position);
+      const end = character === newline ? "\n" : text.charCodeAt(position + 1) === newline ? "\r\n" : "\r";
       return { unquoted, end, next: position + end.length };
-    } else unquoted += character;
+    }
   }
-  return { unquoted, end: "", next: text.length };
+  return { unquoted: isQuoted ? unquoted : unquoted + text.slice(start), end: "", next: text.length };
 }

@@ -6,7 +6,16 @@ import { toJson } from "../../src/json.ts";
 import type { Personalization } from "../../src/model/personalization.ts";
 import { toProduct } from "../support/catalog.ts";
 import { writeFeed } from "../support/feed.ts";
-import { createStore, type Environment, isCampaign, pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import {
+  createStore,
+  type Environment,
+  enginesInTurn,
+  isCampaign,
+  pds,
+  serve,
+  temporaryFolder,
+  writeFiles,
+} from "../support/pds.ts";
 import { orderPersonalization } from "../support/personalization.ts";
 import { environmentOf, readAnswers, shop, startPlatform } from "../support/platform.ts";
 
@@ -197,10 +206,9 @@ const touched = ["LINE", "STYLE", "CHANGED", "ADDED", "REMOVED", "GONE", "NEW", 
 const untouched = ["KEPT", "UNKNOWN"];
 const skus = [...touched, ...untouched].map((sku) => `pz/${sku}`);
 
-for (const [engine, world] of [
-  ["sqlite", await createWorld("sqlite")],
-  ["postgres", await createWorld("postgres")],
-] as const) {
+for (const [engine, world] of await Promise.all(
+  enginesInTurn.map(async (engine) => [engine, await createWorld(engine)] as const),
+)) {
   const { sql, run, importProducts, importFeed, seeAll, warm, changed, settle, bodyOf, expectSkus } = world;
 
   describe(`on ${engine}, all replicas soon serve a change, and keep everything else cached`, () => {

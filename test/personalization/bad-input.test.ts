@@ -459,11 +459,11 @@ describe("an import of personalization", () => {
       /\/pzlines\.csv: sku_id "BIG" has more than 100000 rows\n/,
     ],
     [
-      "a SKU with three million rows among others",
+      "a SKU with too many rows among others",
       {
         "pzlines.csv": writing(
           repeated(lines, 1),
-          manyRows(3_000_000, (index) => `${index % 2 ? "BIG" : index},S,1,A`),
+          manyRows(isCampaign ? 3_000_000 : 250_000, (index) => `${index % 2 ? "BIG" : index},S,1,A`),
         ),
       },
       /\/pzlines\.csv: sku_id "BIG" has more than 100000 rows\n/,
@@ -473,7 +473,7 @@ describe("an import of personalization", () => {
       {
         "pzstyles.csv": writing(
           repeated(styles, 1),
-          manyRows(1_000_000, (index) => `BIG,A,${index},NONE,Text`),
+          manyRows(isCampaign ? 1_000_000 : 110_000, (index) => `BIG,A,${index},NONE,Text`),
         ),
       },
       /\/pzstyles\.csv: style_code "BIG" has more than 100000 rows\n/,
@@ -483,7 +483,7 @@ describe("an import of personalization", () => {
       {
         "pzchoices.csv": writing(
           repeated(choices, 1),
-          manyRows(1_000_000, (index) => `BIG,A,1,Value ${index}`),
+          manyRows(isCampaign ? 1_000_000 : 110_000, (index) => `BIG,A,1,Value ${index}`),
         ),
       },
       /\/pzchoices\.csv: choice_type "BIG" has more than 100000 rows\n/,
