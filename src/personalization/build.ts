@@ -12,14 +12,13 @@ import { ChoiceCounter } from "./choice-counter.ts";
 import { createLineComparison, OrderedComparison } from "./difference.ts";
 import { type OnDuplicate, readSkus, readTextGroups, toJsonRows } from "./feed-groups.ts";
 import type { FeedRows } from "./feed-rows.ts";
-import { GarbageCollector } from "./garbage.ts";
 import { NameTable } from "./name-table.ts";
 import { FirstInFile } from "./statistics.ts";
 import { UsageCounter } from "./usage.ts";
 
 /** SKUs, styles, or groups of one transaction. More would block other writers longer. */
 const skusPerBatch = 20_000;
-const fragmentsPerBatch = 10_000;
+const fragmentsPerBatch = 5_000;
 
 /** SKUs that are stored with a style as examples. */
 const maxExampleSkus = 20;
@@ -82,7 +81,6 @@ class GenerationBuilder {
     pzstyles: new FirstInFile<Duplicate>(reportedNotes),
     pzchoices: new FirstInFile<Duplicate>(reportedNotes),
   };
-  readonly #garbage = new GarbageCollector();
   #usesChoices = false;
   #stored = 0;
 
@@ -230,14 +228,14 @@ class GenerationBuilder {
   }
 
   async #send<Row>(loader: BatchLoader<Row>): Promise<void> {
-    const sent = await loader.send();
-    this.#stored += sent;
-    // A batch has as much garbage as all the rows that it was made of.
-    this.#garbage.count(3 * sent);
+    this.#stored += await loader.send();
     this.#context.signal.throwIfAborted();
     this.#context.onProgress(this.#stored, false);
     // Timers run, such as the heartbeat.
     await setImmediate();
+    // Without this, what each batch was made of stays in memory: twice the memory for a tenth of the
+    // time.
+    Bun.gc(true);
   }
 
   async #finish<Row>(loader: BatchLoader<Row>): Promise<void> {
