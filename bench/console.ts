@@ -109,7 +109,10 @@ async function importInto(url: string, noun: string, source: string): Promise<st
 
 await withPostgres(["shared_buffers=512MB"], async (folder, serverUrl) => {
   const catalog = await writeCatalog(join(folder, "products.ndjson"));
-  const feeds = [await writeFeed(join(folder, "A"), skus, "A"), await writeFeed(join(folder, "B"), skus, "B")];
+  const feeds = [
+    await writeFeed(join(folder, "A"), skus, { status: "A" }),
+    await writeFeed(join(folder, "B"), skus, { status: "B" }),
+  ];
   for (const url of [`sqlite:${join(folder, "pds.sqlite")}`, serverUrl]) {
     print(`${new URL(url).protocol.slice(0, -1)}, ${skus} SKUs in two generations, ${products} products, ${runs} runs`);
     print(`  import of products: ${await importInto(url, "products", catalog)}`);

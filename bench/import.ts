@@ -1,18 +1,26 @@
 import { Database as Sqlite } from "bun:sqlite";
 import { join } from "node:path";
+import { parseArgs } from "node:util";
 import { SQL } from "bun";
 import { closeDatabase, openDatabase } from "../src/database/index.ts";
-import { findPersonalization } from "../src/database/personalization.ts";
+import { PersonalizationReader } from "../src/personalization/reader.ts";
 import { linesPerSku, skuOf, writeFeed, writeTables } from "./support/feed.ts";
+import { createLoaderTables } from "./support/loader-tables.ts";
 import { createDatabase, withPostgres } from "./support/postgres.ts";
 import { microseconds, print, seconds } from "./support/print.ts";
 import { readDuring, readsPerSecond } from "./support/reads.ts";
 import { type CommandResult, runCommand, withService } from "./support/service.ts";
-import { compareMedians, median, percentile } from "./support/statistics.ts";
+import { compareMedians, interval, median, percentile } from "./support/statistics.ts";
 
-// Compares imports of personalization with the engines' own loaders on the same rows, tables, and
-// indexes, in one run: `npm run bench:import -- [SKUS]`.
-const skus = Number(process.argv[2] ?? 1_000_000);
+// Compares imports of personalization with the engines' own loaders, which write each row into
+// indexed tables, in one run: `npm run bench:import -- [SKUS] [--rounds N] [--no-reads]`. With rounds,
+// loaders and imports into empty stores take turns.
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { rounds: { type: "string", default: "1" }, "no-reads": { type: "boolean", default: false } },
+});
+const skus = Number(positionals[0] ?? 1_000_000);
+const rounds = Number(options.rounds);
 const fewSkus = Math.min(10_000, skus);
 const tables = {
   pzlines: "personalization_line",
@@ -25,12 +33,19 @@ interface Store {
   readonly url: string;
 }
 
-const importFeed = (store: Store, folder: string) =>
-  runCommand(["import", "personalization", folder, "--json"], { DATABASE_URL: store.url });
+const importFeed = (store: Store, folder: string, ...flags: string[]) =>
+  runCommand(["import", "personalization", folder, "--json", ...flags], { DATABASE_URL: store.url });
 
-/** Creates the empty tables and indexes of the service. */
-async function createTables(store: Store): Promise<void> {
-  await closeDatabase(await openDatabase(store.url));
+/** Bytes of the store, without its log. */
+async function sizeOf({ engine, url }: Store): Promise<number> {
+  await using sql = new SQL(url, { max: 1 });
+  if (engine === "sqlite") await sql.unsafe("PRAGMA wal_checkpoint(TRUNCATE)");
+  const query =
+    engine === "sqlite"
+      ? "SELECT page_count * page_size AS bytes FROM pragma_page_count(), pragma_page_size()"
+      : "SELECT pg_database_size(current_database()) AS bytes";
+  const [row] = await sql.unsafe(query);
+  return Number(row.bytes);
 }
 
 async function elapsedMs(work: () => Promise<unknown>): Promise<number> {
@@ -103,21 +118,42 @@ const loaders: Record<string, Record<string, (store: Store, folder: string) => P
 
 const programs: Record<string, string> = { "sqlite3 .import": "sqlite3", "psql \\copy": "psql" };
 
-async function compareLoaders(
-  newStore: () => Promise<Store>,
-  engine: string,
-  folder: string,
-): Promise<Record<string, number>> {
-  const times: Record<string, number> = {};
-  for (const [name, load] of Object.entries(loaders[engine] ?? {})) {
+/** The loaders of an engine whose programs are installed. */
+const loadersOf = (engine: string) =>
+  Object.entries(loaders[engine] ?? {}).filter(([name]) => {
     const program = programs[name];
-    if (program !== undefined && Bun.which(program) === null) continue;
-    const store = await newStore();
-    await createTables(store);
-    times[name] = await elapsedMs(() => load(store, folder));
-    print(`  ${name}: ${seconds(times[name])}`);
+    return program === undefined || Bun.which(program) !== null;
+  });
+
+/** Loads a feed with each loader and with an import, in turns, each into an empty store. */
+async function compareLoaders(
+  engine: string,
+  newStore: () => Promise<Store>,
+  label: string,
+  { feed, tables: rows }: { readonly feed: string; readonly tables: string },
+): Promise<void> {
+  const times = new Map<string, number[]>();
+  const imports: CommandResult[] = [];
+  for (let round = 0; round < rounds; round++) {
+    for (const [name, load] of loadersOf(engine)) {
+      const store = await newStore();
+      await createLoaderTables(store.url);
+      times.set(name, [...(times.get(name) ?? []), await elapsedMs(() => load(store, rows))]);
+    }
+    imports.push(await importFeed(await newStore(), feed));
   }
-  return times;
+  for (const [name, ms] of times) {
+    const ratios = imports.map(({ elapsedMs }, round) => elapsedMs / (ms[round] ?? 0));
+    print(`  ${label}, ${name}: ${seconds(median(ms))}; pds import takes ${interval(ratios)} × as long`);
+  }
+  print(`  ${label}, pds import: ${describe(imports)}`);
+}
+
+/** Medians of time and CPU, and the highest memory. */
+function describe(results: readonly CommandResult[]): string {
+  const [elapsed, cpu] = [results.map(({ elapsedMs }) => elapsedMs), results.map(({ cpuMs }) => cpuMs)];
+  const peak = Math.max(...results.map(({ maxRssMb }) => maxRssMb));
+  return `${seconds(median(elapsed))} (CPU ${seconds(median(cpu))}, peak ${peak.toFixed(0)} MB)`;
 }
 
 /**
@@ -146,13 +182,14 @@ async function readSkusDuring(
 
 /** Durations of 2,000 reads of random SKUs from the store. */
 async function readStore(database: Awaited<ReturnType<typeof openDatabase>>, size: number): Promise<number[]> {
+  const reader = new PersonalizationReader("default");
   const durations: number[] = [];
   for (let read = 0; read < 2000; read++) {
     const sku = skuOf(Math.floor(Math.random() * size));
     const startedMs = performance.now();
-    const { pzchoices } = await findPersonalization(database, "default", sku);
+    const { isEmpty } = await reader.find(database, sku);
     durations.push(performance.now() - startedMs);
-    if (pzchoices.length === 0) throw new Error(`${sku} has no personalization`);
+    if (isEmpty) throw new Error(`${sku} has no personalization`);
   }
   return durations;
 }
@@ -175,32 +212,38 @@ interface Feeds {
   readonly old: string;
   readonly new: string;
   readonly few: string;
+  readonly shuffled: string;
+  /** Each SKU has a style of its own. */
+  readonly unshared: string;
   /** Rows for the engines' own loaders. */
   readonly tables: string;
+  readonly shuffledTables: string;
 }
 
 async function bench(engine: string, newStore: () => Promise<Store>, feeds: Feeds): Promise<void> {
   print(`${engine}, ${skus} SKUs, ${skus * linesPerSku} lines`);
-  const times = await compareLoaders(newStore, engine, feeds.tables);
+  await compareLoaders(engine, newStore, "sorted", { feed: feeds.old, tables: feeds.tables });
+  await compareLoaders(engine, newStore, "shuffled", { feed: feeds.shuffled, tables: feeds.shuffledTables });
+  const unshared = await newStore();
+  print(`  a style for each SKU, pds import: ${describe([await importFeed(unshared, feeds.unshared)])}`);
+  print(`  a style for each SKU, compared: ${describe([await importFeed(unshared, feeds.unshared, "--force")])}`);
+
   const store = await newStore();
-  const ratios = (ms: number) =>
-    Object.entries(times)
-      .map(([name, of]) => `${(ms / of).toFixed(2)} × ${name}`)
-      .join(", ");
-  const summary = ({ elapsedMs, cpuMs, maxRssMb }: CommandResult) =>
-    `${seconds(elapsedMs)} (CPU ${seconds(cpuMs)}, peak ${maxRssMb.toFixed(0)} MB); ${ratios(elapsedMs)}`;
-  print(`  pds import, into the empty store: ${summary(await importFeed(store, feeds.old))}`);
+  await importFeed(store, feeds.old);
+  const bytes = await sizeOf(store);
   const second = await importFeed(store, feeds.new);
-  print(`  pds import, every SKU changed: ${summary(second)}`);
+  print(`  bytes per SKU and generation: ${(((await sizeOf(store)) - bytes) / skus).toFixed(1)}`);
+  print(`  pds import, every SKU changed: ${describe([second])}`);
   const { added, changed, removed } = JSON.parse(second.output).personalization.skus;
   if (added !== 0 || changed !== skus || removed !== 0) throw new Error("the import report is wrong");
   await importFeed(store, feeds.old);
   print(
-    `  pds import, with removal of the oldest of three generations: ${summary(await importFeed(store, feeds.new))}`,
+    `  pds import, with removal of the oldest of three generations: ${describe([await importFeed(store, feeds.new)])}`,
   );
   const same = await importFeed(store, feeds.new);
   if (JSON.parse(same.output).counts !== 0) throw new Error("the unchanged feed was imported again");
   print(`  pds import, unchanged feed: ${seconds(same.elapsedMs)}`);
+  if (options["no-reads"]) return;
 
   await withService({ DATABASE_URL: store.url }, async (url) => {
     await readSkusDuring(url, Bun.sleep(3000));
@@ -228,10 +271,13 @@ async function bench(engine: string, newStore: () => Promise<Store>, feeds: Feed
 const postgresSettings = ["shared_buffers=1GB", "min_wal_size=2GB", "max_wal_size=4GB"];
 await withPostgres(postgresSettings, async (folder, serverUrl) => {
   const feeds = {
-    old: await writeFeed(join(folder, "old"), skus, "A"),
-    new: await writeFeed(join(folder, "new"), skus, "B"),
-    few: await writeFeed(join(folder, "few"), fewSkus, "A"),
-    tables: await writeTables(join(folder, "tables"), skus, "A", 1),
+    shuffled: await writeFeed(join(folder, "shuffled"), skus, { status: "A", isShuffled: true }),
+    unshared: await writeFeed(join(folder, "unshared"), skus, { status: "A", isUnshared: true }),
+    old: await writeFeed(join(folder, "old"), skus, { status: "A" }),
+    new: await writeFeed(join(folder, "new"), skus, { status: "B" }),
+    few: await writeFeed(join(folder, "few"), fewSkus, { status: "A" }),
+    tables: await writeTables(join(folder, "tables"), skus, { status: "A" }),
+    shuffledTables: await writeTables(join(folder, "shuffled-tables"), skus, { status: "A", isShuffled: true }),
   };
   let stores = 0;
   const newFile = async () => ({ engine: "sqlite", url: `sqlite:${join(folder, `${stores++}.sqlite`)}` });

@@ -86,7 +86,7 @@ async function compareReads(url: string, feed: string, folder: string): Promise<
 }
 
 await withPostgres([], async (folder, serverUrl) => {
-  const feed = await writeFeed(join(folder, "feed"), 10_000, "A");
+  const feed = await writeFeed(join(folder, "feed"), 10_000, { status: "A" });
   const newStores: Record<string, (name: string) => Promise<string>> = {
     sqlite: async (name) => `sqlite:${join(folder, `${name}.sqlite`)}`,
     postgres: (name) => createDatabase(serverUrl, name),

@@ -12,6 +12,7 @@ const installLock = join(root, ".installing");
 
 /** Slow suites that `npm test` runs on one store and the short campaigns on the other. */
 const suitesInTurn = [
+  "test/cache/changes.test.ts",
   "test/catalog/borders.test.ts",
   "test/catalog/consistency.test.ts",
   "test/catalog/default-schedules.test.ts",
@@ -23,7 +24,10 @@ const suitesInTurn = [
   "test/jobs/first-runs.test.ts",
   "test/jobs/status.test.ts",
   "test/personalization/guards.test.ts",
+  "test/personalization/import.test.ts",
+  "test/personalization/leftovers.test.ts",
   "test/personalization/report.test.ts",
+  "test/personalization/rollback.test.ts",
 ];
 
 const tasks = {
@@ -48,7 +52,6 @@ const tasks = {
         "storm",
       ].map((name) => `test/campaigns/${name}.test.ts`),
       ...suitesInTurn,
-      "test/cache/changes.test.ts",
       "test/http/limits.test.ts",
       "test/personalization/bad-input.test.ts",
     ],

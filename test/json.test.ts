@@ -1,8 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { type JsonDocument, JsonSplitter } from "../src/feed/json.ts";
+import { type JsonDocument, type JsonLimits, JsonSplitter, rowLimits } from "../src/feed/json.ts";
 import { parseJson, toJson } from "../src/json.ts";
-import { compareSequence, orderPersonalization, type Personalization } from "../src/model/personalization.ts";
+import { compareSequence, type Personalization } from "../src/model/personalization.ts";
+import { orderPersonalization } from "./support/personalization.ts";
 
 /** Any JSON value, integers beyond the exact ones as bigint. */
 const value: fc.Arbitrary<unknown> = fc.letrec((tie) => ({
@@ -47,15 +48,23 @@ describe("JSON with exact integers", () => {
 });
 
 interface Cut {
-  readonly pieces: JsonDocument[];
+  readonly pieces: Pick<JsonDocument, "text" | "line">[];
   readonly unfinished?: { line: number; reason: string };
+  readonly error?: string;
 }
 
-function cut(chunks: readonly string[], depth: 0 | 2 = 0): Cut {
-  const splitter = new JsonSplitter(depth);
-  const pieces = chunks.flatMap((chunk) => [...splitter.push(chunk)]);
-  const { document, unfinished } = splitter.end();
-  return { pieces: document ? [...pieces, document] : pieces, ...(unfinished && { unfinished }) };
+function cut(chunks: readonly string[], depth: 0 | 2 = 0, limits?: JsonLimits): Cut {
+  const splitter = new JsonSplitter(depth, "feed.ndjson", limits);
+  const pieces: Cut["pieces"] = [];
+  const add = ({ text, line }: JsonDocument) => pieces.push({ text, line });
+  try {
+    for (const chunk of chunks) for (const document of splitter.push(chunk)) add(document);
+    const { document, unfinished } = splitter.end();
+    if (document !== undefined) add(document);
+    return { pieces, ...(unfinished && { unfinished }) };
+  } catch (error) {
+    return { pieces, error: (error as Error).message };
+  }
 }
 
 /** A text in chunks: cut at some places, and cut everywhere. */
@@ -75,11 +84,15 @@ describe("a JSON text of many values", () => {
     fc.string({ unit: "binary" }),
   );
 
-  test.each([0, 2] as const)("gives the same pieces whatever way it arrives, at depth %i", (depth) => {
+  test.each([
+    [0, undefined],
+    [0, rowLimits],
+    [2, undefined],
+  ] as const)("gives the same pieces whatever way it arrives, at depth %i with limits %j", (depth, limits) => {
     fc.assert(
       fc.property(inChunks(anyText), ({ whole, some, all }) => {
-        expect(cut(some, depth)).toEqual(cut([whole], depth));
-        expect(cut(all, depth)).toEqual(cut([whole], depth));
+        expect(cut(some, depth, limits)).toEqual(cut([whole], depth, limits));
+        expect(cut(all, depth, limits)).toEqual(cut([whole], depth, limits));
       }),
       { numRuns: 500 },
     );
@@ -155,6 +168,58 @@ describe("a JSON text of many values", () => {
     ["a brace where the list's bracket should be", "[1\n}", "}", 2],
   ])("shows %s as a piece that is no JSON", (_, text, stray, line) => {
     expect(cut([text]).pieces).toContainEqual({ text: stray, line });
+  });
+
+  const fields = (count: number) => Array.from({ length: count }, (_, index) => `"f${index}":""`).join(",");
+  const nested = (levels: number) => `{"a":${"[".repeat(levels - 1)}${"]".repeat(levels - 1)}}`;
+  const long = (length: number) => `{"a":"${"x".repeat(length - 8)}"}`;
+  test.each([
+    ["64 levels", nested(64), undefined],
+    ["65 levels", nested(65), "row nested more than 64 levels deep"],
+    ["65 levels in a list", `[${nested(65)}]`, "row nested more than 64 levels deep"],
+    ["1,000 fields", `{${fields(1000)}}`, undefined],
+    ["1,001 fields", `{${fields(1001)}}`, "row with more than 1000 fields"],
+    ["1,001 fields in nested objects", `{"a":[{${fields(500)}},{${fields(500)}}]}`, "row with more than 1000 fields"],
+    ["1,000 fields and colons in a text", `{${fields(999)},"last":"${":".repeat(1000)}"}`, undefined],
+    ["a million characters", long(1_048_576), undefined],
+    ["more than a million", long(1_048_577), "row longer than 1048576 characters; a closing bracket or quote may be"],
+  ])("as rows of a feed refuses only what exceeds the limits: %s", (_, row, problem) => {
+    const text = `{"a":""}\n\n${row}\n{"b":""}`;
+    const inList = `[{"a":""},\n\n${row},{"b":""}]`;
+    const pieces = text.match(/..?/gs) ?? [];
+    for (const chunks of row.startsWith("[") ? [[text]] : [[text], pieces, [inList]]) {
+      const { pieces: found, error } = cut(chunks, 0, rowLimits);
+      if (problem === undefined) expect(found.map((piece) => piece.text)).toEqual(['{"a":""}', row, '{"b":""}']);
+      else expect(error).toStartWith(`feed.ndjson:3: ${problem}`);
+    }
+    expect(cut([text]).pieces).toHaveLength(3);
+  });
+
+  test.each([
+    ["an object", '[{"a":1}]\n{"b":2}', 2],
+    ["a word", '[{"a":1}]junk', 1],
+    ["a text", '[]\n\n"b"', 3],
+    ["a number", "[1] \n7", 2],
+  ])("is refused with %s after a closed list", (_, text, line) => {
+    for (const limits of [undefined, rowLimits]) {
+      const error = `feed.ndjson:${line}: text after the end of the JSON list`;
+      expect(cut([text], 0, limits).error).toBe(error);
+      expect(cut(text.split(""), 0, limits).error).toBe(error);
+    }
+  });
+
+  test("may be several lists, but not in a feed", () => {
+    expect(cut(["[1]\n[2]"]).pieces.map(({ text }) => text)).toEqual(["1", "2"]);
+    expect(cut(["[1]\n[2]"], 0, rowLimits).error).toBe("feed.ndjson:2: text after the end of the JSON list");
+  });
+
+  test.each(["\n", "\r\n", " ", ","])("is refused after a million of %j between two values", (separator) => {
+    const text = (count: number) => `{"a":1}${separator.repeat(count / separator.length)}{"b":2}`;
+    expect(cut([text(1_000_000)]).pieces).toHaveLength(2);
+    expect(cut([text(1_000_002)]).error).toMatch(
+      /^feed\.ndjson:\d+: more than 1000000 blank lines, spaces, or commas in a row$/,
+    );
+    expect(cut([`{"a":[1${separator.repeat(1_000_002 / separator.length)}]}`]).pieces).toHaveLength(1);
   });
 
   test("of over 64 Mi characters without an end is refused before it fills the memory", () => {

@@ -8,34 +8,59 @@ import { join } from "node:path";
 const styles = 2000;
 const linesPerStyle = 2;
 const groups = 500;
-const choicesPerGroup = 20;
+const defaultChoicesPerGroup = 20;
 export const linesPerSku = 3;
 
 export const skuOf = (index: number) => `SKU${`${index}`.padStart(8, "0")}`;
 const styleOf = (index: number) => `ST${`${index % styles}`.padStart(4, "0")}`;
 const groupOf = (index: number) => `GROUP${`${index % groups}`.padStart(3, "0")}`;
 
-/** @param status status code of every row, which identifies the feed in a response */
-function* linesOf(skus: number, status: string): Generator<string> {
-  for (let sku = 0; sku < skus; sku++) {
-    for (let line = 0; line < linesPerSku; line++) {
-      yield `${skuOf(sku)},${styleOf(sku * 7 + line * 661)},${line + 1},${status}`;
-    }
+/** What varies between feeds. */
+export interface FeedShape {
+  /** Status code of every row, which identifies the feed in a response. */
+  readonly status: string;
+  readonly choicesPerGroup?: number;
+  /** Whether the lines of a SKU lie anywhere in the file; by default it is sorted by SKU. */
+  readonly isShuffled?: boolean;
+  /** Whether each SKU offers one style that no other offers. */
+  readonly isUnshared?: boolean;
+}
+
+function* linesOf(skus: number, { status, isShuffled = false, isUnshared = false }: FeedShape): Generator<string> {
+  const perSku = isUnshared ? 1 : linesPerSku;
+  const count = skus * perSku;
+  // A step that has no divisor in common with the count visits every line once.
+  const step = isShuffled ? coprimeOf(count, Math.floor(count * 0.618)) : 1;
+  for (let index = 0, at = 0; index < count; index++, at = (at + step) % count) {
+    const [sku, line] = [Math.floor(at / perSku), at % perSku];
+    const style = isUnshared ? unsharedStyleOf(sku) : styleOf(sku * 7 + line * 661);
+    yield `${skuOf(sku)},${style},${line + 1},${status}`;
   }
 }
 
-function* stylesOf(status: string): Generator<string> {
-  for (let style = 0; style < styles; style++) {
+function coprimeOf(count: number, from: number): number {
+  const divisor = (one: number, other: number): number => (other === 0 ? one : divisor(other, one % other));
+  let step = Math.max(from, 1);
+  while (divisor(count, step) !== 1) step++;
+  return step;
+}
+
+const unsharedStyleOf = (sku: number) => `ST${`${sku}`.padStart(8, "0")}`;
+
+function* stylesOf(skus: number, { status, isUnshared = false }: FeedShape): Generator<string> {
+  const count = isUnshared ? skus : styles;
+  for (let style = 0; style < count; style++) {
     for (let line = 0; line < linesPerStyle; line++) {
       const group = groupOf(style * linesPerStyle + line);
-      yield `${styleOf(style)},${status},${line + 1},${group},"Line ${line + 1}, up to 20 characters"`;
+      const code = isUnshared ? unsharedStyleOf(style) : styleOf(style);
+      yield `${code},${status},${line + 1},${group},"Line ${line + 1}, up to 20 characters"`;
     }
   }
 }
 
-function* choicesOf(status: string, perGroup: number): Generator<string> {
+function* choicesOf({ status, choicesPerGroup = defaultChoicesPerGroup }: FeedShape): Generator<string> {
   for (let group = 0; group < groups; group++) {
-    for (let choice = 0; choice < perGroup; choice++) {
+    for (let choice = 0; choice < choicesPerGroup; choice++) {
       yield `${groupOf(group)},${status},${choice + 1},Choice ${choice + 1} of ${group + 1}`;
     }
   }
@@ -49,38 +74,34 @@ const headers = {
 
 export type ListName = keyof typeof headers;
 
-function rowsOf(skus: number, status: string, choices = choicesPerGroup): Record<ListName, Generator<string>> {
-  return { pzlines: linesOf(skus, status), pzstyles: stylesOf(status), pzchoices: choicesOf(status, choices) };
+function rowsOf(skus: number, shape: FeedShape): Record<ListName, Generator<string>> {
+  return { pzlines: linesOf(skus, shape), pzstyles: stylesOf(skus, shape), pzchoices: choicesOf(shape) };
 }
 
-/**
- * Writes the three files of a feed.
- * @param choices number of choices per group
- * @returns the folder
- */
-export async function writeFeed(folder: string, skus: number, status: string, choices?: number): Promise<string> {
+/** Writes the three files of a feed. @returns the folder */
+export async function writeFeed(folder: string, skus: number, shape: FeedShape): Promise<string> {
   await mkdir(folder, { recursive: true });
-  for (const [list, rows] of Object.entries(rowsOf(skus, status, choices))) {
+  for (const [list, rows] of Object.entries(rowsOf(skus, shape))) {
     await writeLines(join(folder, `${list}.csv`), headers[list as ListName], rows);
   }
   return folder;
 }
 
 /**
- * Writes the same rows for the engine's own loader: with the columns of the tables, without a
+ * Writes the same rows for the engine's own loader: with the columns of its tables, without a
  * header.
  */
-export async function writeTables(folder: string, skus: number, status: string, generation: number): Promise<string> {
+export async function writeTables(folder: string, skus: number, shape: FeedShape): Promise<string> {
   await mkdir(folder, { recursive: true });
-  for (const [list, rows] of Object.entries(rowsOf(skus, status))) {
-    await writeLines(join(folder, `${list}.csv`), undefined, placed(rows, generation));
+  for (const [list, rows] of Object.entries(rowsOf(skus, shape))) {
+    await writeLines(join(folder, `${list}.csv`), undefined, placed(rows));
   }
   return folder;
 }
 
-function* placed(rows: Iterable<string>, generation: number): Generator<string> {
+function* placed(rows: Iterable<string>): Generator<string> {
   let position = 0;
-  for (const row of rows) yield `${generation},${row},${position++}`;
+  for (const row of rows) yield `1,${row},${position++}`;
 }
 
 async function writeLines(path: string, header: string | undefined, rows: Iterable<string>): Promise<void> {

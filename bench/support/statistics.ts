@@ -5,6 +5,17 @@ export function percentile(values: readonly number[], share: number): number {
 
 export const median = (values: readonly number[]) => percentile(values, 0.5);
 
+/** The median, and from three values on the 95 % interval of it, for a table. */
+export function interval(values: readonly number[]): string {
+  const shown = median(values).toFixed(2);
+  if (values.length < 3) return shown;
+  // Resampled: the distribution of a ratio is not known.
+  const medians = Array.from({ length: 2000 }, () =>
+    median(values.map(() => values[Math.floor(Math.random() * values.length)] as number)),
+  );
+  return `${shown} (${percentile(medians, 0.025).toFixed(2)} to ${percentile(medians, 0.975).toFixed(2)})`;
+}
+
 const rounds = 12;
 const warmUpRounds = 2;
 

@@ -31,7 +31,7 @@ export async function createStores(server: string, folder: string, skus: number,
     postgres: await createDatabase(server, `service_${skus}`),
     plain: await createDatabase(server, `plain_${skus}`),
   };
-  const feed = await writeFeed(join(folder, `feed-${skus}`), skus, "A", choices);
+  const feed = await writeFeed(join(folder, `feed-${skus}`), skus, { status: "A", choicesPerGroup: choices });
   for (const url of [stores.sqlite, stores.postgres]) {
     await runCommand(["import", "personalization", feed], { DATABASE_URL: url });
     await runCommand(["import", "products", products], { DATABASE_URL: url });

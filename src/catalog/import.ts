@@ -1,6 +1,7 @@
 import type { Config } from "../config/index.ts";
 import type { Database } from "../database/database.ts";
 import { listProductIds, replaceProducts, type StoredProduct, toStoredProduct } from "../database/product.ts";
+import { ServiceError } from "../errors.ts";
 import type { Reporter, Work } from "../jobs/work.ts";
 import { checkRemovals, findExcess } from "./guards.ts";
 import { readProducts } from "./product-files.ts";
@@ -77,8 +78,12 @@ async function* readBatches(
     const { product, file, line } = document;
     const key = `${product.id}`;
     const earlier = seen.get(key);
-    if (earlier === undefined) reporter.stage();
-    else reporter.acceptDuplicate(`${file}:${line}`, `product ${key}`, earlier);
+    reporter.stage();
+    if (earlier !== undefined) {
+      reporter.acceptDuplicates(1, [
+        `${file}:${line}: duplicate product ${key}, first at ${earlier}; the last one wins`,
+      ]);
+    }
     seen.set(key, `${file}:${line}`);
     const stored = toStoredProduct(product);
     if (stored.visibleFrom === null || stored.visibleFrom > now) hidden.add(key);
@@ -91,7 +96,9 @@ async function* readBatches(
   reporter.finishDuplicates();
   for (const note of hiddenNotes(visible, hidden.size, seen.size)) reporter.note(note);
   const { accepted, duplicates, rejected } = reporter.report;
-  if (rejected > 0)
-    reporter.failUnlessForced([`${rejected} of ${accepted + duplicates + rejected} were rejected`], false);
+  if (rejected > 0) {
+    const read = accepted + duplicates + rejected;
+    throw new ServiceError("invalid_input", `${rejected} of ${read} were rejected, so nothing was changed`);
+  }
   yield [...batch.values()];
 }

@@ -30,7 +30,7 @@ async function* readFile(file: string): AsyncGenerator<ProductDocument> {
   if (splitter.isEmpty) yield { rejected: [{ file, line: 1, reason: "the file is empty; write an empty list as []" }] };
 }
 
-function* readDocument({ text, line }: JsonDocument, file: string): Generator<ProductDocument> {
+function* readDocument({ text, line }: Pick<JsonDocument, "text" | "line">, file: string): Generator<ProductDocument> {
   let document: unknown;
   try {
     document = parseJson(text);

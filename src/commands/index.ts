@@ -2,6 +2,8 @@ import { type Config, readConfig } from "../config/index.ts";
 import { manualImportOptions, maxImportRemovedShareOf } from "../config/jobs.ts";
 import { formatSetting, withoutSecrets } from "../config/printing.ts";
 import { environmentName, settingNames } from "../config/settings.ts";
+import type { CurrentChange } from "../database/generation-current.ts";
+import { ServiceError } from "../errors.ts";
 import { brandOf, type Values, withDatabase } from "./common.ts";
 import { printJson, printMessage, printSafeJson, printTable } from "./output.ts";
 
@@ -72,9 +74,17 @@ export const commands: Readonly<Record<string, Command>> = {
     run: importPersonalization,
   },
   "rollback personalization": {
-    usage: "[--brand TEXT]",
-    summary: "Restore the personalization that a brand had before its last import.",
-    options: { brand: { type: "string", sentence: "Brand to roll back; defaults to BRAND." } },
+    usage: "[--to N] [--brand TEXT] [--json]",
+    summary: "Restore the personalization that a brand had before its last import, or any stored generation of it.",
+    options: {
+      to: {
+        type: "string",
+        placeholder: "N",
+        sentence: "Generation to make current, also a later one; defaults to the previous one.",
+      },
+      brand: { type: "string", sentence: "Brand to roll back; defaults to BRAND." },
+      json,
+    },
     run: rollback,
   },
   run: {
@@ -141,14 +151,36 @@ async function importPersonalization([source = ""]: string[], values: Values): P
   return await importNow(createJob, values);
 }
 
-function rollback(_: string[], values: Values): Promise<boolean> {
-  return withDatabase(async (database, config) => {
-    const { rollbackPersonalization } = await import("../personalization/rollback.ts");
+async function rollback(_: string[], values: Values): Promise<boolean> {
+  const to = generationOf(values);
+  return await withDatabase(async (database, config) => {
+    const { rollbackPersonalization, selectPersonalization } = await import("../personalization/rollback.ts");
     const brand = brandOf(config, values);
-    const isDone = await rollbackPersonalization(database, brand);
-    printMessage(isDone ? `rolled back the personalization of ${brand}` : `nothing to roll back to for ${brand}`);
-    return isDone;
+    const change =
+      to === undefined
+        ? await rollbackPersonalization(database, brand)
+        : await selectPersonalization(database, brand, to);
+    if (change === undefined) printMessage(`nothing to roll back to for ${brand}`);
+    else if (values.json === true) printJson({ brand, generation: change.to, before: change.from });
+    else printMessage(describeChange(change, brand, to !== undefined));
+    return change !== undefined;
   });
+}
+
+function describeChange({ from, to }: CurrentChange, brand: string, isSelected: boolean): string {
+  if (from === to) return `generation ${to} of ${brand} is already current`;
+  return isSelected
+    ? `made generation ${to} of ${brand} current instead of ${from}`
+    : `rolled back the personalization of ${brand}`;
+}
+
+const maxGeneration = 2 ** 31 - 1;
+
+function generationOf({ to }: Values): number | undefined {
+  if (typeof to !== "string") return undefined;
+  const generation = Number(to);
+  if (/^[1-9]\d*$/.test(to) && generation <= maxGeneration) return generation;
+  throw new ServiceError("bad_request", `--to: expected the number of a generation, got ${JSON.stringify(to)}`);
 }
 
 async function printConfig(_: string[], values: Values): Promise<boolean> {

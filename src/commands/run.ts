@@ -4,7 +4,8 @@ import { type Config, readConfig } from "../config/index.ts";
 import { hideCredentials } from "../credentials.ts";
 import type { Database } from "../database/database.ts";
 import { databaseExists } from "../database/index.ts";
-import { claimRun, findRun, findRunUnderWay } from "../database/run.ts";
+import { claimRun } from "../database/lease.ts";
+import { findRun, findRunUnderWay } from "../database/run.ts";
 import { ServiceError } from "../errors.ts";
 import { pluralize } from "../format.ts";
 import type { Job, PlannedJob } from "../jobs/job.ts";
@@ -117,7 +118,8 @@ async function claim(database: Database, { name, brand }: Job, leaseSeconds: num
     if (other !== undefined) {
       const problem = `${name} is already running for ${brand} since ${other.startedAt}`;
       if (seen === undefined) printMessage(`${problem}; waiting up to ${leaseSeconds} s for its heartbeat`);
-      else if (seen.id === other.id && seen.leaseUntil !== other.leaseUntil) {
+      // A lease is shortened, not renewed, after the clock was set back.
+      else if (seen.id === other.id && seen.leaseUntil < other.leaseUntil) {
         throw new ServiceError("unavailable", `${problem}; try again when it has finished`);
       }
       seen = other;

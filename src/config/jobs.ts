@@ -143,6 +143,18 @@ const personalizationShape = {
   max_removed_share: share(0.2).describe(
     "Maximum share of the SKUs, the styles, or the choices that an import may remove. Sets of fewer than 20 are not checked.",
   ),
+  max_added_share: z
+    .number()
+    .min(0)
+    .default(10)
+    .describe(
+      "Maximum number of SKUs, styles, or choices that an import may add, as a multiple of those before: 10 allows ten times as many. Sets of fewer than 20 are not checked.",
+    ),
+  max_rows: z
+    .int()
+    .min(1)
+    .default(50_000_000)
+    .describe("Maximum number of rows in the three files together. Reading stops at the first row beyond it."),
   max_rejected_share: share(0).describe(
     "Maximum share of rows that may be rejected. Up to it, the import leaves them out and loads the others.",
   ),

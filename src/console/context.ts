@@ -1,7 +1,7 @@
 import type { Child } from "hono/jsx";
 import type { Database } from "../database/database.ts";
 import type { JobHealth } from "../model/job.ts";
-import type { GenerationDifference } from "../model/personalization.ts";
+import type { GenerationDifference, Personalization } from "../model/personalization.ts";
 import type { AllowedOrigins, PageRequest } from "../page.ts";
 import { queryParameter } from "./urls.ts";
 
@@ -10,6 +10,7 @@ export interface ConsoleContext {
   readonly database: Database;
   readonly brand: string;
   readonly jobs: () => Promise<readonly JobHealth[]>;
+  readonly findPersonalization: (brand: string, sku: string) => Promise<Personalization>;
   /** Changes from generation `from` to generation `to`. */
   readonly compare: (from: number, to: number) => Promise<GenerationDifference>;
   /** URL of the public listener, as this process knows it. */

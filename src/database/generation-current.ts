@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { recordPersonalizationChange } from "./change.ts";
 import type { Database, Transaction } from "./database.ts";
 import { findPreviousGeneration } from "./generation.ts";
@@ -21,20 +22,78 @@ export async function makeCurrent(
   await sql`
     INSERT INTO current_generation (brand, generation, since) VALUES (${brand}, ${generation}, ${sql.unsafe(engine.now)})
     ON CONFLICT (brand) DO UPDATE SET generation = excluded.generation, since = excluded.since`;
+  await sql`UPDATE generation_list SET version = ${randomUUID()}`;
   // Another generation may have become current since the two were compared.
   await recordPersonalizationChange(transaction, now?.id === from ? fingerprints : undefined);
 }
 
+/** Another generation became a brand's current one. */
+export interface CurrentChange {
+  /** The generation that was current. */
+  readonly from: number;
+  /** The one that is current now; the same if it was current already. */
+  readonly to: number;
+}
+
+/** The generations that were compared, and the fingerprints of what differs. */
+export type ComparedChange = CurrentChange & Pick<GenerationChange, "fingerprints">;
+
 /**
  * Makes the generation current again that was so before the brand's current one.
- * @returns whether there was one
+ * @returns undefined if there is none
  */
-export function rollbackGeneration(database: Database, brand: string, change: GenerationChange): Promise<boolean> {
+export function rollbackGeneration(
+  database: Database,
+  brand: string,
+  compared: ComparedChange,
+): Promise<CurrentChange | undefined> {
   return database.inTransaction(async (transaction) => {
     await transaction.engine.lock(transaction.sql, "generations");
     const found = await findPreviousGeneration(transaction, brand);
-    if (found === undefined) return false;
-    await makeCurrent(transaction, brand, found.previous, change);
-    return true;
+    if (found === undefined) return undefined;
+    const change = { from: found.current, to: found.previous };
+    await apply(transaction, brand, change, compared);
+    return change;
   });
+}
+
+/**
+ * Makes a complete generation of the brand current. The one that was current becomes its previous
+ * one.
+ * @returns undefined if the brand has no such generation
+ */
+export function selectGeneration(
+  database: Database,
+  brand: string,
+  compared: ComparedChange,
+): Promise<CurrentChange | undefined> {
+  return database.inTransaction(async (transaction) => {
+    const { sql, engine } = transaction;
+    await engine.lock(sql, "generations");
+    const { to } = compared;
+    const [found] = await sql<{ current: number; previous: number | null }[]>`
+      SELECT current_generation.generation AS current, previous FROM generation
+      JOIN current_generation ON current_generation.brand = generation.brand
+      WHERE generation.id = ${to} AND generation.brand = ${brand} AND state = 'complete'`;
+    if (found === undefined) return undefined;
+    const change = { from: found.current, to };
+    if (change.from === to) return change;
+    // Taken out of its place in the chain of previous generations first, so that the chain has no
+    // loop, and rollbacks one after the other reach each generation once.
+    await sql`UPDATE generation SET previous = ${found.previous} WHERE previous = ${to}`;
+    await sql`UPDATE generation SET previous = ${found.current} WHERE id = ${to}`;
+    await apply(transaction, brand, change, compared);
+    return change;
+  });
+}
+
+/** Others may have made another generation current since two were compared. */
+async function apply(
+  transaction: Transaction,
+  brand: string,
+  { from, to }: CurrentChange,
+  compared: ComparedChange,
+): Promise<void> {
+  const isCompared = compared.from === from && compared.to === to;
+  await makeCurrent(transaction, brand, to, { from, fingerprints: isCompared ? compared.fingerprints : undefined });
 }

@@ -1,32 +1,20 @@
 import { ServiceError } from "../errors.ts";
-import type { ListName } from "../model/personalization.ts";
 import type { Database, Transaction } from "./database.ts";
 import { checkFreeSpace, retryWhenDiskFull } from "./disk.ts";
-import { type Cell, insertRows } from "./engines/insert-rows.ts";
+import type { NewRows } from "./engines/insert-rows.ts";
 import { type GenerationChange, makeCurrent } from "./generation-current.ts";
 import { removeMarkedGenerations } from "./generation-removal.ts";
-import { tables } from "./generation-tables.ts";
-import { requireUnderWay } from "./run.ts";
-
-/** A row's values in the contract's order of columns, and its position in the feed. */
-export interface PlacedRow {
-  readonly values: readonly string[];
-  readonly position: number;
-}
-
-/** Rows of a list. Keys of `fresh` are new; keys of `repeated` may exist, and the last row wins. */
-export interface LoadedRows {
-  readonly fresh: readonly PlacedRow[];
-  readonly repeated: readonly PlacedRow[];
-}
+import { createGenerationTables, indexGenerationTables, tablesOf } from "./generation-tables.ts";
+import { requireUnderWay } from "./lease.ts";
+import { packNumbers } from "./packed-lines.ts";
 
 /**
- * Begins a generation beside the current one, and removes an unfinished one of the brand. The run
- * that loads that one was killed, or fails from here on: the run that was claimed last wins.
+ * Begins a generation beside the current one, and marks an unfinished one of the brand as removed.
+ * The run that loads that one was killed, or fails from here on: the run that was claimed last wins.
  * @throws ServiceError `unavailable` when the run's lease expired
  */
 export async function beginGeneration(database: Database, brand: string, run: number): Promise<number> {
-  const created = await database.inTransaction(async (transaction) => {
+  return await database.inTransaction(async (transaction) => {
     const { sql, engine } = transaction;
     await engine.lock(sql, "generations");
     await requireUnderWay(transaction, run);
@@ -34,83 +22,91 @@ export async function beginGeneration(database: Database, brand: string, run: nu
     const [row] = await sql<{ id: number }[]>`
       INSERT INTO generation (brand, loaded_at, state) VALUES (${brand}, ${sql.unsafe(engine.now)}, 'loading')
       RETURNING id`;
-    return row;
-  });
-  if (created === undefined) throw new Error("the database created no generation");
-  return created.id;
-}
-
-/**
- * Adds rows to a generation that is being loaded, all or none.
- * @throws ServiceError `unavailable` when another import of the brand began, or the disk is full
- */
-export async function loadRows(
-  database: Database,
-  generation: number,
-  list: ListName,
-  rows: LoadedRows,
-): Promise<void> {
-  await checkFreeSpace(database);
-  const { table, columns, key } = tables[list];
-  const names = ["generation", ...columns, "position"];
-  const append = (cells: Cell[], { values, position }: PlacedRow) => {
-    cells.push(generation);
-    for (const value of values) cells.push(value);
-    cells.push(position);
-  };
-  const keyPlaces = key.map((column) => (columns as readonly string[]).indexOf(column));
-  const updates = columns.filter((name) => !(key as readonly string[]).includes(name));
-  const update = [...updates, "position"].map((name) => `${name} = excluded.${name}`).join(", ");
-  const conflict = `ON CONFLICT (generation, ${key.join(", ")}) DO UPDATE SET ${update}`;
-  await database.inTransaction(async (transaction) => {
-    const { sql, engine } = transaction;
-    await holdGeneration(transaction, generation, rows.fresh.length + rows.repeated.length);
-    await engine.load(sql, { table, columns: names, rows: rows.fresh, append });
-    const repeated = lastOfEachKey(rows.repeated, keyPlaces);
-    await insertRows(sql, engine.placeholder, { table, columns: names, rows: repeated, append }, conflict);
+    if (row === undefined) throw new Error("the database created no generation");
+    await createGenerationTables(transaction, row.id);
+    return row.id;
   });
 }
 
-/**
- * Adds a part of the digest that later generations are compared with.
- * @throws ServiceError `unavailable` when another import of the brand began
- */
-export function saveDigest(
-  database: Database,
-  generation: number,
-  list: ListName,
-  part: number,
-  data: Uint8Array,
-): Promise<void> {
-  return database.inTransaction(async (transaction) => {
-    await holdGeneration(transaction, generation);
-    await transaction.sql`
-      INSERT INTO generation_digest (generation, list, part, data) VALUES (${generation}, ${list}, ${part}, ${data})`;
-  });
+/** A SKU and its lines, packed. */
+export interface SkuRow {
+  readonly sku: string;
+  readonly lines: Uint8Array;
 }
 
-/** How many SKUs offer a style, and the first of them in the feed. */
-export interface StyleUsers {
-  readonly style: string;
-  readonly count: number;
+/** A style and its rows. */
+export interface StyleRow {
+  readonly number: number;
+  readonly code: string;
+  /** JSON objects, separated by commas; empty if only lines name the style. */
+  readonly rows: Uint8Array;
+  /** Numbers of its choice groups, in the order of its rows. */
+  readonly groups: readonly number[];
+  /** How many SKUs offer it. */
+  readonly skus: number;
+  /** The first of them. */
   readonly examples: readonly string[];
 }
 
+/** A choice group and its choices. */
+export interface GroupRow {
+  readonly number: number;
+  readonly name: string;
+  /** JSON objects, separated by commas; empty if only styles name the group. */
+  readonly rows: Uint8Array;
+  /** Numbers of the first styles that use it. */
+  readonly styles: readonly number[];
+}
+
 /**
- * Adds how many SKUs offer each of some styles. The import counts them, because an index on the
- * lines would make it several times slower.
- * @throws ServiceError `unavailable` when another import of the brand began
+ * Adds SKUs to a generation that is being loaded, all or none. They must be new, and in order.
+ * @throws ServiceError `unavailable` when another import of the brand began, or the disk is full
  */
-export function saveStyleUsers(database: Database, generation: number, users: readonly StyleUsers[]): Promise<void> {
-  return database.inTransaction(async (transaction) => {
-    await holdGeneration(transaction, generation);
-    await transaction.engine.load(transaction.sql, {
-      table: "generation_style",
-      columns: ["generation", "style_code", "skus", "examples"],
-      rows: users,
-      append: (cells, { style, count, examples }) => cells.push(generation, style, count, JSON.stringify(examples)),
-    });
+export function loadSkus(database: Database, generation: number, rows: readonly SkuRow[]): Promise<void> {
+  return load(database, generation, {
+    table: tablesOf(generation).skus,
+    columns: ["sku", "lines"],
+    rows,
+    append: (cells, { sku, lines }) => cells.push(sku, lines),
   });
+}
+
+/** Adds styles, as {@link loadSkus} adds SKUs. */
+export function loadStyles(database: Database, generation: number, rows: readonly StyleRow[]): Promise<void> {
+  return load(database, generation, {
+    table: tablesOf(generation).styles,
+    columns: ["number", "code", "rows", "groups", "skus", "examples"],
+    rows,
+    append: (cells, { number, code, rows, groups, skus, examples }) =>
+      cells.push(number, code, rows, packNumbers(groups), skus, JSON.stringify(examples)),
+  });
+}
+
+/** Adds choice groups, as {@link loadSkus} adds SKUs. */
+export function loadGroups(database: Database, generation: number, rows: readonly GroupRow[]): Promise<void> {
+  return load(database, generation, {
+    table: tablesOf(generation).groups,
+    columns: ["number", "name", "rows", "styles"],
+    rows,
+    append: (cells, { number, name, rows, styles }) => cells.push(number, name, rows, packNumbers(styles)),
+  });
+}
+
+async function load<Row>(database: Database, generation: number, rows: NewRows<Row>): Promise<void> {
+  if (rows.rows.length === 0) return;
+  await checkFreeSpace(database);
+  await database.inTransaction(async (transaction) => {
+    await holdGeneration(transaction, generation, rows.rows.length);
+    await transaction.engine.load(transaction.sql, rows);
+  });
+}
+
+/** Numbers of a generation's rows, SKUs, styles, and single choices. */
+export interface GenerationSize {
+  readonly rows: number;
+  readonly skus: number;
+  readonly styles: number;
+  readonly choices: number;
 }
 
 /**
@@ -121,15 +117,22 @@ export async function finishGeneration(
   database: Database,
   brand: string,
   generation: number,
+  { rows, skus, styles, choices }: GenerationSize,
   feed: string,
   change: GenerationChange,
 ): Promise<void> {
-  // Before any read, because the planner knows nothing of the new rows yet.
-  for (const { table } of Object.values(tables)) await database.sql.unsafe(`ANALYZE ${table}`);
+  await checkFreeSpace(database);
   await database.inTransaction(async (transaction) => {
+    await holdGeneration(transaction, generation);
+    await indexGenerationTables(transaction, generation);
+  });
+  await database.inTransaction(async (transaction) => {
+    // So that no rollback comes between what makeCurrent reads and what it writes.
+    await transaction.engine.lock(transaction.sql, "generations");
     await holdGeneration(transaction, generation);
     await transaction.sql`
       UPDATE generation SET state = 'complete', feed = ${feed},
+        row_count = ${rows}, skus = ${skus}, styles = ${styles}, choices = ${choices},
         previous = (SELECT generation FROM current_generation WHERE brand = ${brand})
       WHERE id = ${generation}`;
     await makeCurrent(transaction, brand, generation, change);
@@ -144,16 +147,10 @@ export async function abandonGeneration(database: Database, brand: string, gener
   });
 }
 
-/** Counts rows, and keeps the generation from being removed until the transaction ends. */
+/** Counts loaded rows, and keeps the generation from being removed until the transaction ends. */
 async function holdGeneration({ sql }: Transaction, generation: number, rows = 0): Promise<void> {
   const held = await sql`
     UPDATE generation SET row_count = row_count + ${rows} WHERE id = ${generation} AND state = 'loading' RETURNING 1`;
   if (held.length > 0) return;
   throw new ServiceError("unavailable", "another import for the same brand began later and replaces this one");
-}
-
-/** One statement may write a key only once. */
-function lastOfEachKey(rows: readonly PlacedRow[], keyPlaces: readonly number[]): PlacedRow[] {
-  const byKey = rows.map((row) => [JSON.stringify(keyPlaces.map((place) => row.values[place])), row] as const);
-  return [...new Map(byKey).values()];
 }

@@ -1,23 +1,25 @@
 import type { Database, Queryable } from "./database.ts";
-import { tables } from "./generation-tables.ts";
-
-/** Rows that one statement deletes. Fewer keep other writers waiting less. */
-const rowsPerDeletion = 20_000;
+import { dropGenerationTables } from "./generation-tables.ts";
 
 /**
  * Removes unfinished generations that imports left behind, of every brand.
- * @param job the import job: another brand's generation stays while the job has a run for it
+ * @param job the import job: a generation stays while the job has a run for its brand
+ * @param ownBrand the brand of the run that calls this, which has not begun a generation yet
  */
-export async function removeUnfinishedGenerations(database: Database, job: string, brand: string): Promise<void> {
-  const unfinished = await database.sql`SELECT 1 FROM generation WHERE state <> 'complete' LIMIT 1`;
-  if (unfinished.length === 0) return;
-  await database.inTransaction(async ({ sql, engine }) => {
+export async function removeUnfinishedGenerations(database: Database, job: string, ownBrand?: string): Promise<void> {
+  const isLeft = ({ sql, engine }: Queryable) => {
+    const isOwn = ownBrand === undefined ? sql`` : sql`brand = ${ownBrand} OR`;
+    return sql`state = 'loading' AND (${isOwn} NOT EXISTS (
+      SELECT 1 FROM run WHERE run.job = ${job} AND run.brand = generation.brand AND run.finished_at IS NULL
+        AND run.lease_until >= ${sql.unsafe(engine.now)}))`;
+  };
+  // Without a transaction, which would wait for an import in progress.
+  const left = await database.sql`SELECT 1 FROM generation WHERE state = 'removed' OR (${isLeft(database)}) LIMIT 1`;
+  if (left.length === 0) return;
+  await database.inTransaction(async (transaction) => {
+    const { sql, engine } = transaction;
     await engine.lock(sql, "generations");
-    // The brand's own run is the caller, which has not begun a generation yet.
-    await sql`
-      UPDATE generation SET state = 'removed' WHERE state = 'loading' AND (brand = ${brand} OR NOT EXISTS (
-        SELECT 1 FROM run WHERE run.job = ${job} AND run.brand = generation.brand AND run.finished_at IS NULL
-          AND run.lease_until >= ${sql.unsafe(engine.now)}))`;
+    await sql`UPDATE generation SET state = 'removed' WHERE ${isLeft(transaction)}`;
   });
   await removeMarkedGenerations(database);
 }
@@ -41,39 +43,19 @@ export async function removeOldGenerations(database: Database, brand: string, ke
 }
 
 /**
- * Deletes the generations that are marked as removed, rows first. The next call continues where one
+ * Drops the tables of the generations that are marked as removed. The next call continues where one
  * was interrupted.
  * @param brand undefined for every brand
  */
 export async function removeMarkedGenerations(database: Database, brand?: string): Promise<void> {
-  const { sql, engine } = database;
+  const { sql } = database;
   const ofBrand = brand === undefined ? sql`` : sql`AND brand = ${brand}`;
   const removed = await sql<{ id: number }[]>`SELECT id FROM generation WHERE state = 'removed' ${ofBrand}`;
   for (const { id } of removed) {
-    for (const { table, key } of Object.values(tables)) await deleteRows(database, table, key[0], id);
-    await sql`DELETE FROM generation_digest WHERE generation = ${id}`;
-    await deleteRows(database, "generation_style", "style_code", id);
-    await sql`DELETE FROM generation WHERE id = ${id}`;
-  }
-  for (const { table } of Object.values(tables)) await engine.vacuum(sql, table);
-}
-
-/** @param column the one that orders the rows of a generation */
-async function deleteRows({ sql }: Queryable, table: string, column: string, generation: number): Promise<void> {
-  // From bound to bound, never from the start again: deleted rows may still lie there.
-  for (let from = ""; ; ) {
-    const rest = `FROM ${table} WHERE generation = $1 AND ${column} >= $2`;
-    const [bound] = await sql.unsafe(
-      `SELECT ${column} AS value ${rest} ORDER BY ${column} LIMIT 1 OFFSET ${rowsPerDeletion}`,
-      [generation, from],
-    );
-    if (bound === undefined) {
-      await sql.unsafe(`DELETE ${rest}`, [generation, from]);
-      return;
-    }
-    // A value with more rows than that takes a statement of its own.
-    const until = bound.value === from ? "<=" : "<";
-    await sql.unsafe(`DELETE ${rest} AND ${column} ${until} $3`, [generation, from, bound.value]);
-    from = bound.value;
+    await database.inTransaction(async (transaction) => {
+      // First, because a loader also locks the row before the tables.
+      const { count } = await transaction.sql`DELETE FROM generation WHERE id = ${id}`;
+      if (count > 0) await dropGenerationTables(transaction, id);
+    });
   }
 }

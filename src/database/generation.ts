@@ -1,6 +1,4 @@
-import type { ListName } from "../model/personalization.ts";
 import type { Queryable } from "./database.ts";
-import { tables } from "./generation-tables.ts";
 
 /** Each brand's current generation. */
 export async function listCurrentGenerations({
@@ -19,28 +17,59 @@ export interface Generation {
   readonly since: string | null;
   /** Rows of the three files. */
   readonly rows: number;
-  /** Counted by its digest; null without one. */
-  readonly skus: number | null;
-  readonly styles: number | null;
-  readonly choices: number | null;
+  readonly skus: number;
+  readonly styles: number;
+  readonly choices: number;
 }
-
-/** Bytes that a digest has for each SKU, style, or choice. */
-const digestEntryBytes = 12;
 
 /** Every brand's complete generations, the newest first. */
 export async function listGenerations({ read }: Queryable): Promise<Generation[]> {
-  const sizeOf = (list: ListName) =>
-    `(SELECT CAST(sum(length(data)) / ${digestEntryBytes} AS INTEGER) FROM generation_digest
-      WHERE generation = generation.id AND list = '${list}')`;
   const rows = await read<Omit<Generation, "isCurrent"> & { readonly current: number | null }>(
-    `SELECT generation.id, generation.brand, loaded_at AS "loadedAt", current_generation.generation AS current, since, row_count AS rows,
-      ${sizeOf("pzlines")} AS skus, ${sizeOf("pzstyles")} AS styles, ${sizeOf("pzchoices")} AS choices
+    `SELECT generation.id, generation.brand, loaded_at AS "loadedAt", current_generation.generation AS current, since,
+      row_count AS rows, skus, styles, choices
     FROM generation LEFT JOIN current_generation ON current_generation.generation = generation.id
     WHERE state = 'complete' ORDER BY generation.brand, generation.id DESC`,
     [],
   );
   return rows.map(({ current, ...generation }) => ({ ...generation, isCurrent: current !== null }));
+}
+
+/** A generation that may be complete, or not. */
+export interface GenerationState {
+  readonly brand: string;
+  readonly state: "loading" | "complete" | "removed";
+}
+
+/** @returns undefined when there is no such generation */
+export async function findGenerationState({ sql }: Queryable, id: number): Promise<GenerationState | undefined> {
+  const [generation] = await sql<GenerationState[]>`SELECT brand, state FROM generation WHERE id = ${id}`;
+  return generation;
+}
+
+/** The current generations, as of one moment. */
+export interface GenerationList {
+  /** Changes whenever another generation becomes current. */
+  readonly version: string;
+  readonly generations: readonly CurrentGeneration[];
+}
+
+export interface CurrentGeneration {
+  readonly id: number;
+  readonly brand: string;
+  readonly loadedAt: string;
+}
+
+/** @param brand the one whose generation comes first; the others are ordered by brand */
+export async function readGenerationList({ read }: Queryable, brand: string): Promise<GenerationList> {
+  type Row = { version: string; id: number | null; brand: string; loadedAt: string };
+  const rows = await read<Row>(
+    `SELECT version, generation.id, generation.brand, loaded_at AS "loadedAt" FROM generation_list
+    LEFT JOIN current_generation ON TRUE LEFT JOIN generation ON generation.id = current_generation.generation
+    ORDER BY CASE generation.brand WHEN $1 THEN 0 ELSE 1 END, generation.brand`,
+    [brand],
+  );
+  const generations = rows.flatMap(({ id, brand, loadedAt }) => (id === null ? [] : [{ id, brand, loadedAt }]));
+  return { version: rows[0]?.version ?? "", generations };
 }
 
 export interface LastGeneration {
@@ -75,61 +104,4 @@ export async function findPreviousGeneration(
     JOIN generation before ON before.id = now.previous AND before.state = 'complete'
     WHERE current_generation.brand = ${brand}`;
   return found;
-}
-
-/** SKUs of a generation after a given one, in order: one page of all of them. */
-export async function listSkusAfter(
-  { read }: Queryable,
-  generation: number,
-  after: string,
-  limit: number,
-): Promise<string[]> {
-  const rows = await read<{ sku: string }>(
-    `SELECT DISTINCT sku_id AS sku FROM personalization_line WHERE generation = $1 AND sku_id > $2 ORDER BY sku_id LIMIT ${limit}`,
-    [generation, after],
-  );
-  return rows.map(({ sku }) => sku);
-}
-
-/** Those of the given styles or choice groups that a generation has. */
-export async function listPresentNames(
-  { sql }: Queryable,
-  list: "pzstyles" | "pzchoices",
-  generation: number,
-  names: readonly string[],
-): Promise<Set<string>> {
-  if (names.length === 0) return new Set();
-  const { table, key } = tables[list];
-  const name = sql.unsafe(key[0]);
-  const rows = await sql<{ name: string }[]>`
-    SELECT DISTINCT ${name} AS name FROM ${sql.unsafe(table)} WHERE generation = ${generation} AND ${name} IN ${sql(names)}`;
-  return new Set(rows.map((row) => row.name));
-}
-
-/** Styles or choice groups that differ between two generations: at most `limit` and one more. */
-export async function listDifferingNames(
-  { sql }: Queryable,
-  list: "pzstyles" | "pzchoices",
-  from: number,
-  to: number,
-  limit: number,
-): Promise<string[]> {
-  const { table, columns, key } = tables[list];
-  const [name] = key;
-  const rowsOf = (generation: number) => `SELECT ${columns.join(", ")} FROM ${table} WHERE generation = ${generation}`;
-  const only = (one: number, other: number) => `SELECT ${name} FROM (${rowsOf(one)} EXCEPT ${rowsOf(other)}) AS rows`;
-  const rows = await sql.unsafe<Record<string, string>[]>(
-    `${only(from, to)} UNION ${only(to, from)} LIMIT ${limit + 1}`,
-  );
-  return rows.map((row) => row[name] ?? "");
-}
-
-/** The parts of a list's digest, in order. */
-export async function* readDigest({ sql }: Queryable, generation: number, list: ListName): AsyncGenerator<Uint8Array> {
-  for (let part = 0; ; part++) {
-    const [row] = await sql<{ data: Uint8Array }[]>`
-      SELECT data FROM generation_digest WHERE generation = ${generation} AND list = ${list} AND part = ${part}`;
-    if (row === undefined) return;
-    yield row.data;
-  }
 }

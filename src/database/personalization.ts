@@ -1,66 +1,127 @@
-import type { Personalization } from "../model/personalization.ts";
 import type { Queryable } from "./database.ts";
+import type { CurrentGeneration, GenerationList } from "./generation.ts";
+import { tablesOf } from "./generation-tables.ts";
+import { unpackNumbers } from "./packed-lines.ts";
 
-/** The current generation that has the SKU: the brand's own, or else another brand's. */
-const generationQuery = `
-  SELECT generation FROM current_generation
-  WHERE EXISTS (
-    SELECT 1 FROM personalization_line line WHERE line.generation = current_generation.generation AND line.sku_id = $1
-  )
-  ORDER BY CASE brand WHEN $2 THEN 0 ELSE 1 END, brand
-  LIMIT 1`;
-
-const styles = "SELECT style_code FROM personalization_line WHERE generation = $1 AND sku_id = $2";
-const groups = `SELECT choice_type FROM personalization_style WHERE generation = $1 AND style_code IN (${styles})`;
-const rowsQuery = `
-  SELECT 0 AS list, position, sku_id AS a, style_code AS b, style_display_seq AS c, style_sku_status AS d, NULL AS e
-  FROM personalization_line WHERE generation = $1 AND sku_id = $2
-  UNION ALL
-  SELECT 1, position, style_code, line_status, line_display_seq, choice_type, instruct_text
-  FROM personalization_style WHERE generation = $1 AND style_code IN (${styles})
-  UNION ALL
-  SELECT 2, position, choice_type, choice_status, choice_display_seq, choice_value, NULL
-  FROM personalization_choice WHERE generation = $1 AND choice_type IN (${groups})`;
-
-interface Row {
-  /** 0 a line, 1 a style, 2 a choice. Numbers, because a string would be created for every row. */
-  readonly list: 0 | 1 | 2;
-  readonly position: number;
-  readonly a: string;
-  readonly b: string;
-  readonly c: string;
-  readonly d: string;
-  readonly e: string | null;
+/** The lines of a SKU, and the generation that has them. */
+export interface FoundLines {
+  readonly generation: CurrentGeneration;
+  /** Packed, in display order. */
+  readonly lines: Uint8Array;
 }
 
-/**
- * The rows of a SKU, each list as loaded, all from one generation: the brand's own, or else the
- * first other brand's that has the SKU. Rows of a generation never change. One statement reads
- * them, so a generation that is being removed, lines first, is seen whole or not at all.
- */
-export async function findPersonalization(database: Queryable, brand: string, sku: string): Promise<Personalization> {
-  const { read } = database;
-  const [current] = await read<{ generation: number }>(generationQuery, [sku, brand]);
-  if (current === undefined) return { pzlines: [], pzstyles: [], pzchoices: [] };
-  const rows = await read<Row>(rowsQuery, [current.generation, sku]);
-  // It was removed since the first query, so another generation is current now.
-  if (rows.length === 0) return await findPersonalization(database, brand, sku);
-  return toPersonalization(rows.sort((one, other) => one.position - other.position));
+/** Tables in one statement. */
+const tablesPerStatement = 400;
+
+/** Finds the lines of SKUs in some generations. The statements are built once. */
+export class LinesQuery {
+  readonly #version: string;
+  readonly #batches: readonly { readonly generations: readonly CurrentGeneration[]; readonly statement: string }[];
+
+  constructor({ version, generations }: GenerationList) {
+    this.#version = version;
+    const batches: CurrentGeneration[][] = [[]];
+    for (const generation of generations) {
+      if (batches.at(-1)?.length === tablesPerStatement) batches.push([]);
+      batches.at(-1)?.push(generation);
+    }
+    this.#batches = batches.map((batch) => ({ generations: batch, statement: linesStatement(batch) }));
+  }
+
+  /**
+   * The lines of a SKU in the first of the generations that has it.
+   * @returns undefined for an unknown SKU; "outdated" when other generations are current by now
+   */
+  async find({ read }: Queryable, sku: string): Promise<FoundLines | "outdated" | undefined> {
+    for (const { generations, statement } of this.#batches) {
+      const [row] = await read<LinesRow>(statement, [sku]);
+      if (row?.version !== this.#version) return "outdated";
+      for (let place = 0; place < generations.length; place++) {
+        const lines = row[`lines${place}`] as Uint8Array | null;
+        if (lines !== null) return { generation: generations[place] as CurrentGeneration, lines };
+      }
+    }
+    return undefined;
+  }
+}
+
+type LinesRow = { readonly version: string } & Readonly<Record<string, unknown>>;
+
+/** Reads the version with the rows, so that it is that of the moment at which they are read. */
+function linesStatement(generations: readonly CurrentGeneration[]): string {
+  const columns = generations.map(
+    ({ id }, place) => `(SELECT lines FROM ${tablesOf(id).skus} WHERE sku = $1) AS lines${place}`,
+  );
+  // The cast says of what type the value is, also if there is no table to compare it with.
+  return `SELECT ${["version", ...columns].join(", ")} FROM generation_list WHERE CAST($1 AS TEXT) IS NOT NULL`;
+}
+
+/** A style of a generation, as served. */
+export interface StyleFragment {
+  readonly number: number;
+  readonly code: string;
+  /** JSON objects, separated by commas; empty if only lines name the style. */
+  readonly rows: Uint8Array;
+  /** Numbers of its choice groups, in the order of its rows. */
+  readonly groups: readonly number[];
+}
+
+/** A choice group of a generation, as served. */
+export interface GroupFragment {
+  readonly number: number;
+  readonly name: string;
+  /** JSON objects, separated by commas; empty if only styles name the group. */
+  readonly rows: Uint8Array;
+}
+
+type Packed<Fragment, Column extends string> = Omit<Fragment, Column> & Readonly<Record<Column, Uint8Array>>;
+
+/** Those of a generation's styles that have one of the numbers. */
+export async function listStyleFragments(
+  database: Queryable,
+  generation: number,
+  numbers: readonly number[],
+): Promise<StyleFragment[]> {
+  const { styles } = tablesOf(generation);
+  const rows = await readByNumber<Packed<StyleFragment, "groups">>(
+    database,
+    `SELECT number, code, rows, groups FROM ${styles}`,
+    numbers,
+  );
+  return rows.map((row) => ({ ...row, groups: unpackNumbers(row.groups) }));
+}
+
+/** Those of a generation's choice groups that have one of the numbers. */
+export function listGroupFragments(
+  database: Queryable,
+  generation: number,
+  numbers: readonly number[],
+): Promise<GroupFragment[]> {
+  return readByNumber(database, `SELECT number, name, rows FROM ${tablesOf(generation).groups}`, numbers);
+}
+
+/** Numbers in one statement. The last is repeated to fill it, so that it stays prepared. */
+const numbersPerStatement = 8;
+const numberPlaceholders = Array.from({ length: numbersPerStatement }, (_, index) => `$${index + 1}`).join(", ");
+
+async function readByNumber<Row>({ read }: Queryable, select: string, numbers: readonly number[]): Promise<Row[]> {
+  const found: Row[] = [];
+  for (let start = 0; start < numbers.length; start += numbersPerStatement) {
+    const values = numbers.slice(start, start + numbersPerStatement);
+    while (values.length < numbersPerStatement) values.push(values.at(-1) as number);
+    found.push(...(await read<Row>(`${select} WHERE number IN (${numberPlaceholders})`, values)));
+  }
+  return found;
 }
 
 /** A style of a generation, and the SKUs that offer it. */
 export interface UsedStyle {
   readonly style: string;
-  /** How many SKUs offer it; null when they were not counted. */
-  readonly skus: number | null;
-  /** The first of them in the feed. */
+  /** How many SKUs offer it. */
+  readonly skus: number;
+  /** The first of them. */
   readonly examples: readonly string[];
 }
-
-const usedStyleQuery = `
-  SELECT DISTINCT style.style_code AS style, skus, examples FROM personalization_style style
-  LEFT JOIN generation_style users ON users.generation = style.generation AND users.style_code = style.style_code
-  WHERE style.generation = $1`;
 
 /** @returns undefined when the generation has no such style */
 export async function findUsedStyle(
@@ -68,64 +129,55 @@ export async function findUsedStyle(
   generation: number,
   style: string,
 ): Promise<UsedStyle | undefined> {
-  const [found] = await listUsedStyles(database, "AND style.style_code = $2", generation, style);
+  const [found] = await listUsedStyles(database, generation, "AND code = $1", [style]);
   return found;
 }
 
-/** The styles of a generation that use a choice group, at most `limit`. */
-export function listStylesOfGroup(
-  database: Queryable,
-  generation: number,
-  group: string,
-  limit: number,
-): Promise<UsedStyle[]> {
-  return listUsedStyles(database, `AND choice_type = $2 ORDER BY style LIMIT ${limit}`, generation, group);
+/** The first styles of a generation that use a choice group, at most {@link maxStylesOfGroup}. */
+export async function listStylesOfGroup(database: Queryable, generation: number, group: string): Promise<UsedStyle[]> {
+  const [found] = await database.read<{ styles: Uint8Array }>(
+    `SELECT styles FROM ${tablesOf(generation).groups} WHERE name = $1`,
+    [group],
+  );
+  const numbers = unpackNumbers(found?.styles ?? new Uint8Array());
+  if (numbers.length === 0) return [];
+  return await listUsedStyles(database, generation, `AND number IN (${numbers.join(", ")}) ORDER BY number`, []);
 }
+
+/** Styles that are stored with a choice group. */
+export const maxStylesOfGroup = 100;
 
 /** The choice groups of a generation that have a choice of this value, at most `limit`. */
 export async function listGroupsOfChoice(
-  { read }: Queryable,
+  { read, engine }: Queryable,
   generation: number,
   choice: string,
   limit: number,
 ): Promise<string[]> {
-  const rows = await read<{ group: string }>(
-    `SELECT choice_type AS "group" FROM personalization_choice
-    WHERE generation = $1 AND choice_value = $2 ORDER BY choice_type LIMIT ${limit}`,
-    [generation, choice],
+  // In JSON, a quote inside a value is escaped, so nothing else contains this text.
+  const text = `"choice_value":${JSON.stringify(choice)}}`;
+  const rows = await read<{ name: string }>(
+    `SELECT name FROM ${tablesOf(generation).groups} WHERE ${engine.contains("rows", "$1")} ORDER BY name LIMIT ${limit}`,
+    [text],
   );
-  return rows.map(({ group }) => group);
+  return rows.map(({ name }) => name);
 }
 
 /** The styles of a generation, ordered by code, at most `limit`. */
 export function listStyles(database: Queryable, generation: number, limit: number): Promise<UsedStyle[]> {
-  return listUsedStyles(database, `ORDER BY style LIMIT ${limit}`, generation);
+  // Styles with rows are numbered by code.
+  return listUsedStyles(database, generation, `ORDER BY number LIMIT ${limit}`, []);
 }
 
 async function listUsedStyles(
   { read }: Queryable,
-  condition: string,
   generation: number,
-  ...names: readonly string[]
+  condition: string,
+  values: string[],
 ): Promise<UsedStyle[]> {
-  type Row = { style: string; skus: number | null; examples: string | null };
-  const rows = await read<Row>(`${usedStyleQuery} ${condition}`, [generation, ...names]);
-  return rows.map(({ examples, ...row }) => ({ ...row, examples: JSON.parse(examples ?? "[]") as string[] }));
-}
-
-function toPersonalization(rows: readonly Row[]): Personalization {
-  const found: Personalization = { pzlines: [], pzstyles: [], pzchoices: [] };
-  for (const { list, a, b, c, d, e } of rows) {
-    if (list === 0) found.pzlines.push({ sku_id: a, style_code: b, style_display_seq: c, style_sku_status: d });
-    else if (list === 1) {
-      found.pzstyles.push({
-        style_code: a,
-        line_status: b,
-        line_display_seq: c,
-        choice_type: d,
-        instruct_text: e ?? "",
-      });
-    } else found.pzchoices.push({ choice_type: a, choice_status: b, choice_display_seq: c, choice_value: d });
-  }
-  return found;
+  const rows = await read<{ style: string; skus: number; examples: string }>(
+    `SELECT code AS style, skus, examples FROM ${tablesOf(generation).styles} WHERE length(rows) > 0 ${condition}`,
+    values,
+  );
+  return rows.map(({ examples, ...row }) => ({ ...row, examples: JSON.parse(examples) as string[] }));
 }

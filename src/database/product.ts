@@ -2,7 +2,7 @@ import { toJson } from "../json.ts";
 import { type Product, visibleFromOf } from "../model/product.ts";
 import { findCursor, saveCursor } from "./cursor.ts";
 import { type Database, type Queryable, readNow, type Transaction } from "./database.ts";
-import { requireUnderWay } from "./run.ts";
+import { requireUnderWay } from "./lease.ts";
 import { toWords } from "./search.ts";
 
 /** A product as it is served. */

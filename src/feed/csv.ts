@@ -4,6 +4,9 @@ import { type Delimiter, delimiters } from "../model/feed-format.ts";
 /** In UTF-16 units. Limits memory if a closing quote is missing or the file is not CSV. */
 export const maxRecordLength = 1024 * 1024;
 
+/** Blank lines in a row; more would be a damaged file, and take minutes. */
+const maxBlankLines = 1_000_000;
+
 /** A record, or a problem with the record's text. `line` is where it starts, counted from 1. */
 export type CsvRecord =
   | { readonly line: number; readonly fields: string[]; readonly problem?: undefined }
@@ -24,6 +27,10 @@ export class CsvReader {
   /** The beginning of a record whose end has not arrived. */
   #pending = "";
   #line = 1;
+  /** Since the last record. */
+  #blankLines = 0;
+  /** Line ends before the first record, by kind; one kind ends lines in this file. */
+  #leading = { newlines: 0, carriageReturns: 0 };
 
   constructor(file: string, delimiter?: Delimiter) {
     this.#file = file;
@@ -48,7 +55,8 @@ export class CsvReader {
     return records;
   }
 
-  #read(text: string, isLast: boolean, records: CsvRecord[]): void {
+  #read(received: string, isLast: boolean, records: CsvRecord[]): void {
+    const text = this.#lineEnd === undefined ? this.#dropLeadingBlankLines(received) : received;
     if (!this.#detectFormat(text, isLast)) {
       this.#keepPending(text);
       return;
@@ -66,7 +74,10 @@ export class CsvReader {
       if (nextQuote >= 0 && nextQuote < start) nextQuote = text.indexOf('"', start);
       if (nextQuote < 0 || nextQuote > end) {
         const stop = text.charCodeAt(end - 1) === carriageReturn && end > start ? end - 1 : end;
-        if (stop > start) records.push({ line: this.#line, fields: text.slice(start, stop).split(delimiter) });
+        if (stop > start) {
+          records.push({ line: this.#line, fields: text.slice(start, stop).split(delimiter) });
+          this.#blankLines = 0;
+        } else this.#countBlankLines(1);
         this.#line++;
         start = end + 1;
         continue;
@@ -74,8 +85,33 @@ export class CsvReader {
       const next = this.#readQuoted(text, start, isLast, records);
       if (next < 0) break;
       start = next;
+      this.#blankLines = 0;
     }
     this.#keepPending(start === 0 ? text : text.slice(start));
+  }
+
+  #dropLeadingBlankLines(text: string): string {
+    let start = 0;
+    for (; start < text.length; start++) {
+      const character = text.charCodeAt(start);
+      if (character === newline) this.#leading.newlines++;
+      else if (character === carriageReturn) this.#leading.carriageReturns++;
+      else break;
+    }
+    const { newlines, carriageReturns } = this.#leading;
+    this.#line = 1 + Math.max(newlines, carriageReturns);
+    this.#blankLines = 0;
+    this.#countBlankLines(this.#line - 1);
+    return start === 0 ? text : text.slice(start);
+  }
+
+  #countBlankLines(count: number): void {
+    this.#blankLines += count;
+    if (this.#blankLines <= maxBlankLines) return;
+    throw new ServiceError(
+      "invalid_input",
+      `${this.#file}:${this.#line}: more than ${maxBlankLines} blank lines in a row`,
+    );
   }
 
   /**
@@ -84,13 +120,14 @@ export class CsvReader {
    */
   #detectFormat(text: string, isLast: boolean): boolean {
     if (this.#lineEnd !== undefined) return true;
-    const { unquoted, end } = firstLine(text);
+    const { unquoted, end, next } = firstLine(text);
     // A final CR may be the first half of a CRLF.
-    const isWhole = end !== "" && !(end === "\r" && text.endsWith("\r"));
+    const isWhole = end !== "" && !(end === "\r" && next === text.length);
     if (!isWhole && !isLast) return false;
     const counts = delimiters.map((delimiter) => unquoted.split(delimiter).length);
     this.#delimiter ??= delimiters[counts.indexOf(Math.max(...counts))] ?? ",";
     this.#lineEnd = end === "\r" ? "\r" : "\n";
+    this.#line = 1 + (end === "\r" ? this.#leading.carriageReturns : this.#leading.newlines);
     return true;
   }
 
@@ -174,18 +211,24 @@ function closingQuote(text: string, start: number): number {
 }
 
 /**
- * The unquoted text of the first non-blank line, and its line end; empty if that has not arrived.
+ * The unquoted text of the first line, its line end, and where the next line begins. The line end is
+ * empty if it has not arrived.
  */
-function firstLine(text: string): { unquoted: string; end: string } {
+function firstLine(text: string): { unquoted: string; end: string; next: number } {
   let unquoted = "";
   let isQuoted = false;
+  let start = 0;
   for (let position = 0; position < text.length; position++) {
-    const character = text.charAt(position);
-    if (character === '"') isQuoted = !isQuoted;
-    else if (isQuoted || (unquoted === "" && /[\r\n]/.test(character))) continue;
-    else if (character === "\n") return { unquoted, end: "\n" };
-    else if (character === "\r") return { unquoted, end: text.charAt(position + 1) === "\n" ? "\r\n" : "\r" };
-    else unquoted += character;
+    const character = text.charCodeAt(position);
+    if (character === quote) {
+      if (!isQuoted) unquoted += text.slice(start, position);
+      isQuoted = !isQuoted;
+      start = position + 1;
+    } else if (!isQuoted && (character === newline || character === carriageReturn)) {
+      unquoted += text.slice(start, position);
+      const end = character === newline ? "\n" : text.charCodeAt(position + 1) === newline ? "\r\n" : "\r";
+      return { unquoted, end, next: position + end.length };
+    }
   }
-  return { unquoted, end: "" };
+  return { unquoted: isQuoted ? unquoted : unquoted + text.slice(start), end: "", next: text.length };
 }

@@ -1,7 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { ServiceError } from "../errors.ts";
 import { compressionExtensions, type Encoding } from "../model/feed-format.ts";
-import { excerpt } from "../model/import-report.ts";
 
 const byteOrderMarks: readonly [Encoding, readonly number[]][] = [
   ["utf-8", [0xef, 0xbb, 0xbf]],
@@ -24,8 +23,21 @@ const headBytes = 4096;
 const maxControlShare = 0.05;
 /** Bytes inspected, from the first non-ASCII byte on, to detect the encoding. */
 const sampleBytes = 4096;
-/** UTF-8 letters, curly quotes, and emoji that were decoded as Windows-1252: "Ã©", "â€™". */
-const utf8InWindows1252 = /[ÂÃ][\u0080-\u00bf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]|â€[^\s,;]|ðŸ/;
+/** Windows-1252 characters of the bytes that continue a UTF-8 character. */
+const continuing = "[\\u0080-\\u00bf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]";
+/** The same, without those that often follow a capital letter, as in “Ä” or Ä™. */
+const rarelyFollowing = "[\\u0081\\u008d\\u008f\\u0090‚ƒ„†‡ˆ‰Š‹ŒŽ•˜š›œžŸ¡-¨ª¬¯-º¼-¿]";
+/**
+ * UTF-8 that was decoded as Windows-1252: Western letters ("Ã©"), curly quotes ("â€™"), emoji,
+ * Central European letters ("Å‚"), and two letters of another script in a row ("Ð´Ð°", "æ—¥æœ¬").
+ */
+const utf8InWindows1252 = new RegExp(
+  `[ÂÃ]${continuing}|â€[^\\s,;]|ðŸ|[ÄÅ]${rarelyFollowing}|(?:[Æ-ß]${continuing}){2}|(?:[à-ï]${continuing}{2}){2}`,
+);
+/** Part of each match of {@link utf8InWindows1252}, and faster to find. */
+const beyondAsciiTwice = /[Â-ð][\u0080-\uffff]/;
+/** Characters of the longest match, without the last one. */
+const overlap = 5;
 /** The same, cut off by the end of the file. */
 const cutUtf8InWindows1252 = /(?:[ÂÃ]|â€)$/;
 
@@ -47,6 +59,8 @@ export class TextDecoding {
   #pending: Uint8Array = noBytes;
   /** The end of the decoded text, to detect mixed encodings across chunks. */
   #lastText = "";
+  /** The first byte that is not UTF-8, if the encoding was guessed to be Windows-1252. */
+  #invalid: { readonly byte: number; readonly line: number } | undefined;
 
   constructor(file: string, encoding?: Encoding) {
     this.#file = file;
@@ -94,7 +108,7 @@ export class TextDecoding {
     const nonAscii = this.#encoding === undefined ? findNonAscii(bytes) : -1;
     if (nonAscii >= 0) {
       if (bytes.length - nonAscii < sampleBytes && !isLast) end = nonAscii;
-      else this.#detectEncoding(bytes.subarray(nonAscii, nonAscii + sampleBytes));
+      else this.#detectEncoding(bytes, nonAscii);
     }
     end -= countIncompleteBytes(bytes.subarray(0, end), this.encoding);
     this.#pending = bytes.subarray(end);
@@ -110,7 +124,7 @@ export class TextDecoding {
     }
     this.#checkMixedEncodings(text);
     this.#lines += countLines(text);
-    this.#lastText = (this.#lastText + text).slice(-2);
+    this.#lastText = (this.#lastText + text).slice(-overlap);
     return text;
   }
 
@@ -123,18 +137,24 @@ export class TextDecoding {
     if (!this.encoding.startsWith("utf-16")) {
       const controls = head.reduce((count, byte) => count + (isControl(byte) ? 1 : 0), 0);
       if (controls > head.length * maxControlShare && controls > 1) {
-        throw new ServiceError("invalid_input", `${this.#file}: not a text file: starts with binary data`);
+        const hint = this.#isGiven ? "" : '; if it is UTF-16, set encoding = "utf-16le" or "utf-16be"';
+        throw new ServiceError("invalid_input", `${this.#file}: not a text file: starts with binary data${hint}`);
       }
     }
     return new TextDecoder(this.encoding, { fatal: true });
   }
 
-  /** @param sample starts with the first non-ASCII byte */
-  #detectEncoding(sample: Uint8Array): void {
+  /** @param start index of the first non-ASCII byte */
+  #detectEncoding(bytes: Uint8Array, start: number): void {
+    const sample = bytes.subarray(start, start + sampleBytes);
     const whole = sample.subarray(0, sample.length - countIncompleteBytes(sample, "utf-8"));
     this.#encoding = isMostlyUtf8(whole) ? "utf-8" : "windows-1252";
     // UTF-8 keeps its decoder: a new one would drop a byte order mark that is part of the text.
-    if (this.#encoding !== "utf-8") this.#decoder = new TextDecoder(this.#encoding, { fatal: true });
+    if (this.#encoding === "utf-8") return;
+    this.#decoder = new TextDecoder(this.#encoding, { fatal: true });
+    const end = start + countValidBytes(whole, "utf-8");
+    const line = this.#lines + countNewlines(bytes.subarray(0, end));
+    this.#invalid = { byte: bytes[end] ?? 0, line };
   }
 
   /** Any byte is valid Windows-1252, so a wrong guess does not fail by itself. */
@@ -145,12 +165,18 @@ export class TextDecoding {
   #checkMixedEncodings(text: string): void {
     if (!this.#isGuessedWindows1252) return;
     const all = this.#lastText + text;
-    const found = utf8InWindows1252.exec(all);
+    const found = beyondAsciiTwice.test(all) ? utf8InWindows1252.exec(all) : null;
     if (found === null) return;
     const line = this.#lines - countLines(this.#lastText) + countLines(all.slice(0, found.index));
-    throw new ServiceError(
+    const { byte, line: invalidLine } = this.#invalid ?? { byte: 0, line };
+    throw this.#toMixed(invalidLine, byte, `line ${line} has UTF-8`);
+  }
+
+  #toMixed(line: number, byte: number, contrast: string, cause?: unknown): ServiceError {
+    return new ServiceError(
       "invalid_input",
-      `${this.#file}:${line}: mixed encodings: mostly Windows-1252, but ${excerpt(found[0])} looks like UTF-8; set "encoding" if this is intended`,
+      `${this.#file}:${line}: mixed encodings: byte 0x${hex(byte)} is not UTF-8, but ${contrast}; fix the file, or set encoding = "windows-1252"`,
+      { cause },
     );
   }
 
@@ -160,17 +186,14 @@ export class TextDecoding {
     const valid = bytes.subarray(0, countValidBytes(bytes, this.encoding));
     const line = this.#lines + countLines(new TextDecoder(this.encoding).decode(valid));
     const byte = this.encoding === "utf-8" ? bytes[valid.length] : undefined;
-    const detail = byte === undefined ? "" : ` (byte 0x${byte.toString(16).padStart(2, "0")})`;
-    const where = `${this.#file}:${line}`;
-    return new ServiceError(
-      "invalid_input",
-      this.#isGiven || this.encoding !== "utf-8"
-        ? `${where}: invalid ${this.encoding.toUpperCase()}${detail}`
-        : `${where}: mixed encodings: UTF-8 up to here, then invalid UTF-8${detail}`,
-      { cause },
-    );
+    if (byte !== undefined && !this.#isGiven) return this.#toMixed(line, byte, "other characters are", cause);
+    const detail = byte === undefined ? "" : ` (byte 0x${hex(byte)})`;
+    const name = this.encoding.toUpperCase();
+    return new ServiceError("invalid_input", `${this.#file}:${line}: invalid ${name}${detail}`, { cause });
   }
 }
+
+const hex = (byte: number) => byte.toString(16).padStart(2, "0");
 
 const isControl = (byte: number) => byte < 0x20 && !(byte >= 0x09 && byte <= 0x0d) && byte !== 0x1b;
 
@@ -178,6 +201,12 @@ function findNonAscii(bytes: Uint8Array): number {
   // An indexed loop: a callback or an iterator takes ten times as long.
   for (let index = 0; index < bytes.length; index++) if ((bytes[index] as number) > 0x7f) return index;
   return -1;
+}
+
+function countNewlines(bytes: Uint8Array): number {
+  let lines = 0;
+  for (const byte of bytes) if (byte === 0x0a) lines++;
+  return lines;
 }
 
 function countLines(text: string): number {
@@ -235,15 +264,34 @@ function countValidBytes(bytes: Uint8Array, encoding: Encoding): number {
   return valid - countIncompleteBytes(bytes.subarray(0, valid), encoding);
 }
 
+/** Bytes of line ends, spaces, quotes, commas, and semicolons. */
+const separators = new Set(Buffer.from('\t\n\r ",;'));
+const minSeparators = 3;
+
 /**
- * Detects UTF-16 without a byte order mark: most characters are ASCII, so every other byte is zero.
+ * Detects UTF-16 without a byte order mark. In text of any script, separators have a zero byte beside
+ * them. In text of few letters beyond ASCII, every other byte is zero.
  */
 function detectUtf16(head: Uint8Array): Encoding | undefined {
-  const zeros = [0, 0];
+  const zeros: [number, number] = [0, 0];
+  // By whether the separator is the second byte of a pair, as in big-endian text.
+  const balances: [number, number] = [0, 0];
+  const paired: [number, number] = [0, 0];
   head.forEach((byte, index) => {
-    if (byte === 0) zeros[index % 2] = (zeros[index % 2] ?? 0) + 1;
+    const second = index % 2 === 1 ? 1 : 0;
+    if (byte === 0) zeros[second]++;
+    if (!separators.has(byte)) return;
+    const other = head[second === 1 ? index - 1 : index + 1] ?? 0xff;
+    if (other === 0) {
+      paired[second]++;
+      balances[second]++;
+      // A smaller byte belongs to a letter of another script: no text in one-byte units has it.
+    } else if (other >= 0x20) balances[second]--;
   });
-  const [even = 0, odd = 0] = zeros;
+  const isLikely = (second: 0 | 1) => paired[second] >= minSeparators && balances[second] >= 0;
+  if (isLikely(0) && paired[0] > paired[1]) return "utf-16le";
+  if (isLikely(1) && paired[1] > paired[0]) return "utf-16be";
+  const [even, odd] = zeros;
   const threshold = Math.max(head.length * 0.2, 4);
   if (odd > threshold && even < odd / 10) return "utf-16le";
   if (even > threshold && odd < even / 10) return "utf-16be";

@@ -1,4 +1,6 @@
 import { stat } from "node:fs/promises";
+import { pipeline, Readable } from "node:stream";
+import { createGunzip } from "node:zlib";
 import { ServiceError } from "../errors.ts";
 import { type Compression, compressionExtensions, type Encoding } from "../model/feed-format.ts";
 import { TextDecoding } from "./decode.ts";
@@ -56,14 +58,39 @@ export async function* readBytes(
     yield* stored;
     return;
   }
-  // The runtime supports zstd, but the type's list of formats lacks it.
-  const decompress = new DecompressionStream(compression as "gzip") as unknown;
   try {
-    yield* stored.pipeThrough(decompress as ReadableWritablePair<Uint8Array, Uint8Array>);
+    if (compression === "gzip") yield* gunzip(stored);
+    // The runtime supports zstd, but the type's list of formats lacks it.
+    else yield* stored.pipeThrough(new DecompressionStream(compression as "gzip") as unknown as Decompression);
   } catch (cause) {
     const reason = (cause as Error).message;
     throw new ServiceError("invalid_input", `${name}: truncated or not valid ${compression}: ${reason}`, { cause });
   }
+}
+
+type Decompression = ReadableWritablePair<Uint8Array, Uint8Array>;
+
+/**
+ * Decompresses gzip. Zero bytes after the end are padding, as for gzip(1); other bytes are an error.
+ */
+async function* gunzip(stored: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let length = 0;
+  /** Offset after the last byte that is not zero. */
+  let end = 0;
+  const watched = async function* () {
+    for await (const bytes of stored) {
+      const last = bytes.findLastIndex((byte) => byte !== 0);
+      if (last >= 0) end = length + last + 1;
+      length += bytes.length;
+      yield bytes;
+    }
+  };
+  const decompress = createGunzip({ chunkSize: 65_536 });
+  // Errors are thrown by the loop over its output.
+  pipeline(Readable.from(watched()), decompress, () => {});
+  yield* decompress;
+  // It stops at the padding, and ignores what follows.
+  if (end > decompress.bytesWritten) throw new Error("unexpected data after the end");
 }
 
 /**

@@ -1,13 +1,48 @@
 import { ServiceError } from "../errors.ts";
+import { maxRecordLength } from "./csv.ts";
 
-/** In UTF-16 units. Fits any page of an export, and limits memory if a bracket is missing. */
-const maxDocumentLength = 64 * 1024 * 1024;
+/** Limits that keep the memory for one document bounded, and what a file may contain. */
+export interface JsonLimits {
+  /** A document in messages. */
+  readonly noun: string;
+  /** In UTF-16 units. */
+  readonly maxLength: number;
+  /** Objects and arrays within each other. */
+  readonly maxDepth: number;
+  /** Fields of all objects of a document. */
+  readonly maxKeys: number;
+  /** Whether another list may follow a top-level list. */
+  readonly allowsSeveralLists: boolean;
+}
+
+/** For documents of any shape. Fits any page of an export. */
+const documentLimits: JsonLimits = {
+  noun: "document",
+  maxLength: 64 * 1024 * 1024,
+  maxDepth: Number.POSITIVE_INFINITY,
+  maxKeys: Number.POSITIVE_INFINITY,
+  allowsSeveralLists: true,
+};
+
+/** For the rows of a feed, which are flat objects of a few fields. */
+export const rowLimits: JsonLimits = {
+  noun: "row",
+  maxLength: maxRecordLength,
+  maxDepth: 64,
+  maxKeys: 1000,
+  allowsSeveralLists: false,
+};
+
+/** Line breaks, spaces, and commas in a row; more would be a damaged file, and take minutes. */
+const maxSeparators = 1_000_000;
 
 /** The text of one JSON value within a longer text. */
 export interface JsonDocument {
   readonly text: string;
   /** The line where it starts, counted from 1. */
   readonly line: number;
+  /** How many fields its text has at its top level, duplicates included. */
+  readonly fields: number;
 }
 
 const code = (character: string) => character.charCodeAt(0);
@@ -24,6 +59,7 @@ const isSpace = (character: number) => character <= 0x20;
 export class JsonSplitter {
   /** For messages. */
   readonly #file: string;
+  readonly #limits: JsonLimits;
   /** Number of containers around a document. */
   #documentDepth: number;
   #depth = 0;
@@ -35,6 +71,13 @@ export class JsonSplitter {
   #startLine = 0;
   #inDocument = false;
   #isEmpty = true;
+  /** Of the current document, at all levels and at the top level. */
+  #keys = 0;
+  #fields = 0;
+  /** Separators since the last other character. */
+  #separators = 0;
+  /** Whether the top-level list is closed. */
+  #isListClosed = false;
   /** The brackets that close the containers around the documents. */
   #closers: number[] = [];
 
@@ -43,11 +86,13 @@ export class JsonSplitter {
     return this.#isEmpty;
   }
 
-  constructor(depth: 0 | 2 = 0, file = "the text") {
+  constructor(depth: 0 | 2 = 0, file = "the text", limits = documentLimits) {
     this.#documentDepth = depth;
     this.#file = file;
+    this.#limits = limits;
   }
 
+  /** @throws ServiceError `invalid_input` if a limit is exceeded, or text follows a list. */
   *push(chunk: string): Generator<JsonDocument> {
     let start = 0;
     for (let index = 0; index < chunk.length; index++) {
@@ -64,37 +109,74 @@ export class JsonSplitter {
       if (this.#inDocument && this.#depth === this.#documentDepth && (separates || closes)) {
         yield this.#end(chunk.slice(start, index));
       }
-      if (separates) continue;
+      if (separates) {
+        if (++this.#separators > maxSeparators && !this.#inDocument) {
+          throw this.#refuse(this.#line, `more than ${maxSeparators} blank lines, spaces, or commas in a row`);
+        }
+        continue;
+      }
+      this.#separators = 0;
       if (!this.#inDocument && !closes) {
+        if (this.#isListClosed) this.#checkAfterList(character);
         if (this.#isEmpty && this.#documentDepth === 0 && character === openBracket) this.#documentDepth = 1;
         this.#isEmpty = false;
         if (this.#depth === this.#documentDepth) {
           this.#inDocument = true;
           this.#startLine = this.#line;
+          this.#keys = 0;
+          this.#fields = 0;
           start = index;
         }
       }
       if (character === quote) this.#inString = true;
+      else if (character === colon) this.#countKey();
       else if (character === openBrace || character === openBracket) {
         if (!this.#inDocument) this.#closers.push(character === openBrace ? closeBrace : closeBracket);
-        this.#depth++;
+        if (++this.#depth - this.#documentDepth > this.#limits.maxDepth) {
+          throw this.#refuseDocument(`nested more than ${this.#limits.maxDepth} levels deep`);
+        }
       } else if (closes) {
         if (!this.#inDocument && character !== this.#closers.at(-1)) {
-          yield { text: chunk.charAt(index), line: this.#line };
+          yield { text: chunk.charAt(index), line: this.#line, fields: 0 };
           continue;
         }
         if (!this.#inDocument) this.#closers.pop();
         this.#depth--;
+        if (!this.#inDocument && this.#documentDepth === 1) this.#isListClosed = true;
         if (this.#inDocument && this.#depth === this.#documentDepth) yield this.#end(chunk.slice(start, index + 1));
       }
     }
-    if (this.#inDocument) this.#text += chunk.slice(start);
-    if (this.#text.length > maxDocumentLength) {
-      throw new ServiceError(
-        "invalid_input",
-        `${this.#file}:${this.#startLine}: document longer than ${maxDocumentLength} characters; a closing bracket or quote may be missing`,
-      );
+    if (!this.#inDocument) return;
+    this.#text += chunk.slice(start);
+    this.#checkLength(this.#text.length);
+  }
+
+  #checkLength(length: number): void {
+    const { maxLength } = this.#limits;
+    if (length <= maxLength) return;
+    throw this.#refuseDocument(`longer than ${maxLength} characters; a closing bracket or quote may be missing`);
+  }
+
+  #countKey(): void {
+    if (this.#depth === this.#documentDepth + 1) this.#fields++;
+    const { maxKeys } = this.#limits;
+    if (++this.#keys > maxKeys) throw this.#refuseDocument(`with more than ${maxKeys} fields`);
+  }
+
+  /** Checks the first character of what follows a top-level list. */
+  #checkAfterList(character: number): void {
+    if (character !== openBracket || !this.#limits.allowsSeveralLists) {
+      throw this.#refuse(this.#line, "text after the end of the JSON list");
     }
+    this.#isListClosed = false;
+  }
+
+  #refuseDocument(problem: string): ServiceError {
+    return this.#refuse(this.#startLine, `${this.#limits.noun} ${problem}`);
+  }
+
+  #refuse(line: number, problem: string): ServiceError {
+    return new ServiceError("invalid_input", `${this.#file}:${line}: ${problem}`);
   }
 
   /**
@@ -117,7 +199,8 @@ export class JsonSplitter {
   }
 
   #end(rest: string): JsonDocument {
-    const document = { text: this.#text + rest, line: this.#startLine };
+    this.#checkLength(this.#text.length + rest.length);
+    const document = { text: this.#text + rest, line: this.#startLine, fields: this.#fields };
     this.#text = "";
     this.#inDocument = false;
     return document;

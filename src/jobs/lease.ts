@@ -1,5 +1,5 @@
 import type { Database } from "../database/database.ts";
-import { renewLease } from "../database/run.ts";
+import { renewLease } from "../database/lease.ts";
 
 /**
  * Renews a run's lease until it is disposed of.

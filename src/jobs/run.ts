@@ -1,6 +1,7 @@
 import type { Database } from "../database/database.ts";
 import { explainDiskFull, retryWhenDiskFull } from "../database/disk.ts";
-import { finishRun, leaseExpired, type RunEnd } from "../database/run.ts";
+import { leaseExpired } from "../database/lease.ts";
+import { finishRun, type RunEnd } from "../database/run.ts";
 import type { ImportReport } from "../model/import-report.ts";
 import type { Outcome } from "../model/job.ts";
 import type { Job } from "./job.ts";

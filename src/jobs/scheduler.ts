@@ -1,18 +1,16 @@
 import { readNow } from "../database/database.ts";
-import {
-  abandonRuns,
-  type Claim,
-  claimRun,
-  findLastScheduledRun,
-  findLastSuccess,
-  findRunUnderWay,
-} from "../database/run.ts";
+import { abandonRuns, type Claim, claimRun } from "../database/lease.ts";
+import { findLastScheduledRun, findLastSuccess, findRunUnderWay } from "../database/run.ts";
 import type { Log } from "../log.ts";
 import type { PlannedJob } from "./job.ts";
 import { nextRun, type ScheduledPlan } from "./plan.ts";
 import { type SupervisorContext, supervise } from "./supervisor.ts";
 
-export type SchedulerContext = SupervisorContext & { readonly log: Log };
+export type SchedulerContext = SupervisorContext & {
+  readonly log: Log;
+  /** Removes the data that runs left behind when their processes were killed. */
+  readonly removeLeftovers: () => Promise<void>;
+};
 
 /** Maximum time between two reads of the database's clock. */
 const maxPauseMs = 60_000;
@@ -70,7 +68,7 @@ export function startScheduler(jobs: readonly PlannedJob[], context: SchedulerCo
   return {
     starting,
     firstRuns: Promise.all(firstRuns.values()).then(() => {}),
-    stopped: Promise.all([...loops, abandonExpiredRuns(context)]).then(() => {}),
+    stopped: Promise.all([...loops, cleanUpAfterLostRuns(context)]).then(() => {}),
   };
 }
 
@@ -154,13 +152,17 @@ async function claimAndRun(job: PlannedJob, claim: Claim, context: SchedulerCont
   return true;
 }
 
-/** Records expired runs as abandoned even if their job is not due for a long time. */
-async function abandonExpiredRuns({ database, signal, log }: SchedulerContext): Promise<void> {
-  while (!signal.aborted) {
+/**
+ * Records expired runs as abandoned, even if their job is not due for a long time, and removes what
+ * they left behind.
+ */
+async function cleanUpAfterLostRuns({ database, signal, log, removeLeftovers }: SchedulerContext): Promise<void> {
+  for (; !signal.aborted; await pause(maxPauseMs, signal)) {
     // After an error the next round tries again.
-    const abandoned = await abandonRuns(database).catch(() => 0);
+    const abandoned = await abandonRuns(database).catch(() => undefined);
+    if (abandoned === undefined) continue;
     if (abandoned > 0) log.warn({ runs: abandoned }, "recorded runs as abandoned: their processes sent no heartbeat");
-    await pause(maxPauseMs, signal);
+    await removeLeftovers().catch((error) => log.warn({ err: error }, "cannot remove what lost runs left; retrying"));
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Database } from "../database/database.ts";
-import { concludeRun, leaseExpired, type ProcessEnd } from "../database/run.ts";
+import { leaseExpired } from "../database/lease.ts";
+import { concludeRun, type ProcessEnd } from "../database/run.ts";
 import type { Run } from "../model/job.ts";
 import { thisProgram } from "../program.ts";
 import type { PlannedJob } from "./job.ts";

@@ -62,11 +62,11 @@ export class Reporter {
   }
 
   /**
-   * Counts a valid row of a set that takes effect as a whole. Until {@link acceptStaged} it only
-   * counts in the report.
+   * Counts valid rows of a set that takes effect as a whole. Until {@link acceptStaged} they only
+   * count in the report.
    */
-  stage(): void {
-    this.report.accepted++;
+  stage(count = 1): void {
+    this.report.accepted += count;
   }
 
   /** The staged rows have taken effect, or would after a dry run. */
@@ -97,12 +97,15 @@ export class Reporter {
     this.report.notes.push(text);
   }
 
-  /** Counts a row whose key occurred before; the last row with a key wins. */
-  acceptDuplicate(where: string, what: string, earlier: string): void {
-    this.report.duplicates++;
-    if (this.report.duplicates <= reportedNotes) {
-      this.note(`${where}: duplicate ${what}, first at ${earlier}; the last one wins`);
-    }
+  /**
+   * Counts staged rows that have the same key as later ones, which win.
+   * @param notes describe the first of them
+   */
+  acceptDuplicates(count: number, notes: readonly string[]): void {
+    const room = Math.max(reportedNotes - this.report.duplicates, 0);
+    this.report.duplicates += count;
+    this.report.accepted -= count;
+    for (const note of notes.slice(0, room)) this.note(note);
   }
 
   /** Notes how many duplicates have no note of their own. */
@@ -117,7 +120,10 @@ export class Reporter {
    */
   failUnlessForced(failedChecks: readonly string[], isForced: boolean): void {
     if (failedChecks.length === 0) return;
-    if (!isForced) throw new ServiceError("invalid_input", `${failedChecks.join("; ")}, so nothing was changed`);
+    if (!isForced) {
+      const reason = `${failedChecks.join("; ")}, so nothing was changed; use --force to import it anyway`;
+      throw new ServiceError("invalid_input", reason);
+    }
     this.report.overridden.push(...failedChecks);
   }
 }

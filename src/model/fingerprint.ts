@@ -48,9 +48,3 @@ const sharedHash = new Hash();
 
 /** Combines the two halves of a hash into a fingerprint. */
 export const toFingerprint = (high: number, low: number) => (high >>> 0) * 2 ** 21 + (low >>> 11);
-
-/**
- * Stands for the order of rows in the feed. It is in no fingerprint of a row, and may change with
- * each import.
- */
-export const rowOrder = 0;

@@ -60,17 +60,21 @@ export type Style = z.infer<typeof styleSchema>;
 export type Choice = z.infer<typeof choiceSchema>;
 export type Personalization = z.infer<typeof personalizationSchema>;
 
+/** Fields that identify SKUs, styles, and choice groups. The store has indexes of their values. */
+export const keyFields: ReadonlySet<string> = new Set(["sku_id", "style_code", "choice_type"]);
+
 /**
- * In UTF-16 units. Longer SKUs are rejected in feeds, and requests for them do not reach the
- * database.
+ * In UTF-16 units, of the values of {@link keyFields}. Longer ones are rejected in feeds, because not
+ * every engine can index more than 2,700 bytes.
  */
-export const maxSkuLength = 255;
+export const maxKeyLength = 255;
+
+/** In UTF-16 units. Requests for longer SKUs do not reach the database. */
+export const maxSkuLength = maxKeyLength;
 
 /** Names that were added, changed, or removed between two generations. */
 export interface DifferingNames {
   readonly count: number;
-  /** Whether there are more than `count`. */
-  readonly isMore: boolean;
   /** The first names, sorted. */
   readonly first: readonly string[];
 }
@@ -83,8 +87,7 @@ export interface NamesDifference {
 }
 
 export interface GenerationDifference {
-  /** Undefined if one of the generations has no digest. */
-  readonly skus: NamesDifference | undefined;
+  readonly skus: NamesDifference;
   readonly styles: NamesDifference;
   readonly groups: NamesDifference;
 }
@@ -98,32 +101,4 @@ export function compareSequence(a: string, b: string): number {
   const y = isNumericSequence(b) ? Number(b) : Number.POSITIVE_INFINITY;
   if (x !== y) return x - y;
   return a < b ? -1 : a > b ? 1 : 0;
-}
-
-/** Numbers the distinct values in the order of their first occurrence. */
-function ranksOf(values: Iterable<string>): Map<string, number> {
-  const ranks = new Map<string, number>();
-  for (const value of values) if (!ranks.has(value)) ranks.set(value, ranks.size);
-  return ranks;
-}
-
-/**
- * Sorts the rows of one SKU, given in the order of the feed, into display order: lines by their
- * sequence, styles in the order of their lines, choices in the order of their styles.
- */
-export function orderPersonalization({ pzlines, pzstyles, pzchoices }: Personalization): Personalization {
-  const lines = pzlines.toSorted((a, b) => compareSequence(a.style_display_seq, b.style_display_seq));
-  const lineRanks = ranksOf(lines.map((line) => line.style_code));
-  const styles = pzstyles.toSorted(
-    (a, b) =>
-      (lineRanks.get(a.style_code) ?? 0) - (lineRanks.get(b.style_code) ?? 0) ||
-      compareSequence(a.line_display_seq, b.line_display_seq),
-  );
-  const styleRanks = ranksOf(styles.map((style) => style.choice_type));
-  const choices = pzchoices.toSorted(
-    (a, b) =>
-      (styleRanks.get(a.choice_type) ?? 0) - (styleRanks.get(b.choice_type) ?? 0) ||
-      compareSequence(a.choice_display_seq, b.choice_display_seq),
-  );
-  return { pzlines: lines, pzstyles: styles, pzchoices: choices };
 }

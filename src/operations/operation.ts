@@ -6,6 +6,7 @@ import type { Database } from "../database/database.ts";
 import type { FoundProduct } from "../database/product.ts";
 import type { FailureResponse } from "../http/endpoint.ts";
 import type { CachePolicy } from "../model/cache-policy.ts";
+import type { FoundPersonalization } from "../personalization/reader.ts";
 
 /**
  * A read-only operation of the public API. The router, cache, purge tags, metrics, OpenAPI
@@ -40,6 +41,8 @@ export interface OperationContext {
   readonly query: <T>(run: (database: Database) => Promise<T>) => Promise<T>;
   /** Finds a visible product in the store or, if it is not stored, on the platform. */
   readonly findProduct: (id: bigint) => Promise<FoundProduct | undefined>;
+  /** The personalization of a SKU, also of an unknown one. */
+  readonly findPersonalization: (sku: string) => Promise<FoundPersonalization>;
 }
 
 export interface OperationResult {

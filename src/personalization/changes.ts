@@ -1,38 +1,39 @@
 import type { Database } from "../database/database.ts";
-import { listDifferingNames, readDigest } from "../database/generation.ts";
-import { fingerprintOf, rowOrder } from "../model/fingerprint.ts";
-import { findDiffering, readTable } from "./fingerprints.ts";
+import { fingerprintOf } from "../model/fingerprint.ts";
+import { decodeText } from "./bytes.ts";
+import { compareGenerations, type DifferenceVisitor } from "./difference.ts";
 
 /** With more changes than this, caches are cleared as a whole. */
 const maxFingerprints = 100_000;
 
-type FindSkus = (max: number) => Promise<number[] | undefined>;
+/** Collects the fingerprints of the SKUs, styles, and choice groups that differ. */
+export class ChangedFingerprints implements Required<DifferenceVisitor> {
+  readonly #found: number[] = [];
+
+  /** Undefined if there are too many. */
+  get found(): readonly number[] | undefined {
+    return this.#found.length > maxFingerprints ? undefined : this.#found;
+  }
+
+  readonly added = (key: Uint8Array): void => this.#add(key);
+  readonly changed = (key: Uint8Array): void => this.#add(key);
+  readonly removed = (key: Uint8Array): void => this.#add(key);
+
+  #add(key: Uint8Array): void {
+    if (this.#found.length <= maxFingerprints) this.#found.push(fingerprintOf(decodeText(key)));
+  }
+}
 
 /**
- * Finds the fingerprints of the SKUs, styles, and choice groups that differ between two
- * generations.
- * @param findSkus finds those of the SKUs; by default the stored digests are compared
- * @returns undefined if there are too many, or if a generation has no digest
+ * Finds the fingerprints of what differs between two generations.
+ * @returns undefined if there are too many
  */
 export async function findChangedFingerprints(
   database: Database,
-  from: number | undefined,
+  from: number,
   to: number,
-  findSkus: FindSkus = () => compareDigests(database, from ?? to, to),
-): Promise<number[] | undefined> {
-  if (from === undefined) return undefined;
-  const changed = await findSkus(maxFingerprints);
-  if (changed === undefined) return undefined;
-  changed.push(rowOrder);
-  for (const list of ["pzstyles", "pzchoices"] as const) {
-    const names = await listDifferingNames(database, list, from, to, maxFingerprints);
-    for (const name of names) changed.push(fingerprintOf(name));
-  }
-  return changed.length > maxFingerprints ? undefined : changed;
-}
-
-async function compareDigests(database: Database, from: number, to: number): Promise<number[] | undefined> {
-  const table = await readTable(readDigest(database, from, "pzlines"));
-  const digest = await Array.fromAsync(readDigest(database, to, "pzlines"));
-  return table.size === 0 || digest.length === 0 ? undefined : await findDiffering(table, digest, maxFingerprints);
+): Promise<readonly number[] | undefined> {
+  const changes = new ChangedFingerprints();
+  for (const kind of ["skus", "styles", "groups"] as const) await compareGenerations(database, kind, from, to, changes);
+  return changes.found;
 }

@@ -4,10 +4,11 @@ import { ServiceError } from "../errors.ts";
 import { CsvReader, type CsvRecord } from "../feed/csv.ts";
 import { TextDecoding } from "../feed/decode.ts";
 import { isNdjson, readBytes } from "../feed/file.ts";
-import { JsonSplitter } from "../feed/json.ts";
+import { JsonSplitter, rowLimits } from "../feed/json.ts";
 import type { Delimiter, Encoding } from "../model/feed-format.ts";
-import { type ListName, lists } from "../model/personalization.ts";
-import { columnOf, formatNames, type Header, readHeader } from "./header.ts";
+import type { ListName } from "../model/personalization.ts";
+import { createHeaderTest, formatNames, type Header, readHeader } from "./header.ts";
+import { addObject, FieldNames } from "./json-rows.ts";
 import { RowBatch } from "./rows.ts";
 
 /** Bytes decoded at once: some thousand rows, a few milliseconds of work. */
@@ -28,6 +29,7 @@ export class FeedReader {
   readonly #allowMissingHeader: boolean;
   readonly #decoding: TextDecoding;
   readonly #isCsv: boolean;
+  readonly #isHeader: (values: readonly string[]) => boolean;
   #delimiter: Delimiter | null = null;
   #accepted = 0;
 
@@ -47,6 +49,7 @@ export class FeedReader {
     this.#allowMissingHeader = allowMissingHeader;
     this.#decoding = new TextDecoding(file.name, format.encoding);
     this.#isCsv = !isNdjson(file.name);
+    this.#isHeader = createHeaderTest(list, format);
   }
 
   get encoding(): Encoding {
@@ -110,6 +113,7 @@ export class FeedReader {
 
   #toBatch(records: readonly CsvRecord[], { indexes, count }: Header, delimiter: Delimiter): RowBatch {
     const batch = this.#startBatch();
+    const isHeader = this.#isHeader;
     const inOrder = indexes.length === count && indexes.every((field, column) => field === column);
     for (const record of records) {
       if (record.problem !== undefined) batch.reject(record.line, record.problem, record.text);
@@ -119,18 +123,20 @@ export class FeedReader {
         batch.reject(record.line, reason, record.fields.join(delimiter));
       } else {
         const { fields } = record;
-        batch.add(record.line, inOrder ? fields : indexes.map((index) => fields[index]), () => fields.join(delimiter));
+        const values = inOrder ? fields : indexes.map((index) => fields[index] ?? "");
+        if (isHeader(values)) batch.reject(record.line, "repeats the header", fields.join(delimiter));
+        else batch.add(record.line, values, () => fields.join(delimiter));
       }
     }
     return batch;
   }
 
   async *#readNdjson(texts: AsyncIterable<string>): AsyncGenerator<RowBatch> {
-    const splitter = new JsonSplitter(0, this.#file.name);
+    const splitter = new JsonSplitter(0, this.#file.name, rowLimits);
     const fieldNames = new FieldNames(this.#list, this.#format);
     for await (const chunk of texts) {
       const batch = this.#startBatch();
-      for (const { text, line } of splitter.push(chunk)) addObject(batch, fieldNames, text, line);
+      for (const document of splitter.push(chunk)) addObject(batch, fieldNames, document);
       yield batch;
       if (fieldNames.size > maxFieldNames) {
         throw new ServiceError("invalid_input", `${this.#file.name}: more than ${maxFieldNames} different field names`);
@@ -138,7 +144,7 @@ export class FeedReader {
     }
     const lastBatch = this.#startBatch();
     const { document, unfinished } = splitter.end();
-    if (document !== undefined) addObject(lastBatch, fieldNames, document.text, document.line);
+    if (document !== undefined) addObject(lastBatch, fieldNames, document);
     if (unfinished !== undefined) lastBatch.reject(unfinished.line, unfinished.reason);
     yield lastBatch;
     this.isBlank = splitter.isEmpty;
@@ -150,59 +156,4 @@ export class FeedReader {
 async function* readRecords(reader: CsvReader, texts: AsyncIterable<string>): AsyncGenerator<readonly CsvRecord[]> {
   for await (const text of texts) yield reader.push(text);
   yield reader.end();
-}
-
-/** Maps the field names of JSON objects to column indexes; looks each name up only once. */
-class FieldNames {
-  readonly columns: readonly string[];
-  readonly #list: ListName;
-  readonly #format: Pick<PersonalizationOptions, "aliases">;
-  /** -1 for an unknown name. */
-  readonly #indexes = new Map<string, number>();
-
-  constructor(list: ListName, format: Pick<PersonalizationOptions, "aliases">) {
-    this.columns = lists[list].columns;
-    this.#list = list;
-    this.#format = format;
-    this.columns.forEach((column, index) => {
-      this.#indexes.set(column, index);
-    });
-  }
-
-  get size(): number {
-    return this.#indexes.size;
-  }
-
-  /** @returns -1 if no column has this name */
-  indexOf(name: string): number {
-    const known = this.#indexes.get(name);
-    if (known !== undefined) return known;
-    const index = this.columns.indexOf(columnOf(this.#list, name, this.#format) ?? "");
-    this.#indexes.set(name, index);
-    return index;
-  }
-
-  listUnknown(): string[] {
-    return [...this.#indexes].flatMap(([name, index]) => (index < 0 ? [name] : []));
-  }
-}
-
-function addObject(batch: RowBatch, fieldNames: FieldNames, text: string, line: number): void {
-  let row: unknown;
-  try {
-    row = JSON.parse(text);
-  } catch {
-    batch.reject(line, "invalid JSON", text);
-    return;
-  }
-  if (typeof row !== "object" || row === null || Array.isArray(row)) {
-    batch.reject(line, "expected a JSON object", text);
-    return;
-  }
-  const values: unknown[] = fieldNames.columns.map(() => undefined);
-  for (const [name, value] of Object.entries(row)) {
-    const index = fieldNames.indexOf(name);
-    if (index >= 0) values[index] = value;
-  }
-  batch.add(line, values, () => text);
 }

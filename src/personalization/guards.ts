@@ -1,48 +1,76 @@
 import type { PersonalizationOptions } from "../config/index.ts";
 import type { Difference, FileReport, ImportReport, PersonalizationReport } from "../model/import-report.ts";
-import { lists } from "../model/personalization.ts";
+import { type ListName, lists } from "../model/personalization.ts";
 
-/** Below this number in the current generation, the share of removals is not checked. */
+/** Below this number in the current generation, the shares of additions and removals are not checked. */
 const minChecked = 20;
 
 /** Formats a share for a message. */
 const percent = (share: number) => `${Number((share * 100).toFixed(2))}%`;
 
-/** Lists the reasons not to make a feed current, each a clause without a period. */
+/**
+ * Lists the reasons not to make a feed current, each a clause without a period.
+ * @param usesChoices whether a style names a choice group
+ */
 export function listViolations(
   { files, skus, styles, choices }: PersonalizationReport,
   { accepted, duplicates, rejected }: ImportReport,
-  options: Pick<PersonalizationOptions, "max_removed_share" | "max_rejected_share">,
+  options: Pick<PersonalizationOptions, "max_added_share" | "max_removed_share" | "max_rejected_share">,
+  usesChoices: boolean,
 ): string[] {
   const read = accepted + duplicates + rejected;
+  const differences = { pzlines: skus, pzstyles: styles, pzchoices: choices };
   return [
     ...(rejected > read * options.max_rejected_share
       ? [`${rejected} of ${read} rows were rejected${limit("max_rejected_share", options.max_rejected_share)}`]
       : []),
-    ...files.flatMap((file) => emptyFile(file, { pzlines: skus, pzstyles: styles, pzchoices: choices }[file.list])),
+    ...files.flatMap((file) => emptyFile(file, differences[file.list], usesChoices)),
     ...Object.entries({ SKUs: skus, styles, choices }).flatMap(([noun, difference]) =>
-      removals(noun, difference, options.max_removed_share),
+      difference === null ? [] : tooManyChanges(noun, difference, options),
     ),
   ];
 }
 
-const limit = (setting: string, share: number) => (share === 0 ? "" : ` (${setting} allows ${percent(share)})`);
+const limit = (setting: string, share: number) => ` (${setting} allows ${percent(share)})`;
 
-function emptyFile({ list, file, rows, isBlank, separator }: FileReport, difference: Difference | null): string[] {
+function emptyFile(
+  { list, file, rows, isBlank, separator }: FileReport,
+  difference: Difference | null,
+  usesChoices: boolean,
+): string[] {
   const isCsv = separator !== null;
   if (isBlank) {
     const expected = isCsv ? `expected the header ${lists[list].columns.join(", ")}` : "write an empty list as []";
     return [`${file}: the file is empty; ${expected}`];
   }
-  // A list without rows may stay empty: some brands have no choices.
-  const needsRows = list === "pzlines" || difference === null || difference.removed > 0;
-  return rows === 0 && isCsv && needsRows ? [`${file}: the file has a header but no rows`] : [];
+  return rows === 0 && isCsv && needsRows(list, difference, usesChoices)
+    ? [`${file}: the file has a header but no rows`]
+    : [];
 }
 
-function removals(noun: string, difference: Difference | null, maxShare: number): string[] {
-  if (difference === null) return [];
-  const { total, added, removed } = difference;
+/** A list without rows may stay empty, and some brands have no choices from the start. */
+function needsRows(list: ListName, difference: Difference | null, usesChoices: boolean): boolean {
+  if (list === "pzlines") return true;
+  if (difference !== null) return difference.removed > 0;
+  return list === "pzstyles" || usesChoices;
+}
+
+function tooManyChanges(
+  noun: string,
+  { total, added, removed }: Difference,
+  {
+    max_added_share: maxAdded,
+    max_removed_share: maxRemoved,
+  }: Pick<PersonalizationOptions, "max_added_share" | "max_removed_share">,
+): string[] {
   const before = total - added + removed;
-  if (before < minChecked || removed <= before * maxShare) return [];
-  return [`${removed} of ${before} ${noun} would be removed${limit("max_removed_share", maxShare)}`];
+  if (before < minChecked) return [];
+  return [
+    ...(removed > before * maxRemoved
+      ? [`${removed} of ${before} ${noun} would be removed${limit("max_removed_share", maxRemoved)}`]
+      : []),
+    ...(added > before * maxAdded
+      ? [`${added} ${noun} would be added to ${before}${limit("max_added_share", maxAdded)}`]
+      : []),
+  ];
 }

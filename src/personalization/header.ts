@@ -75,11 +75,34 @@ function headerless(where: string, columns: readonly string[], names: readonly s
 }
 
 /** The column with this name or alias, ignoring case. */
-export function columnOf(list: ListName, name: string, { aliases }: Aliases): string | undefined {
+export function columnOf(list: ListName, name: string, format: Aliases): string | undefined {
   const lowerCase = name.toLowerCase();
-  return lists[list].columns.find(
-    (column) => column === lowerCase || aliases[column]?.some((alias) => alias.trim().toLowerCase() === lowerCase),
-  );
+  return lists[list].columns.find((column) => namesOf(column, format).includes(lowerCase));
+}
+
+const namesOf = (column: string, { aliases }: Aliases): string[] => [
+  column,
+  ...(aliases[column] ?? []).map((alias) => alias.trim().toLowerCase()),
+];
+
+/**
+ * Returns a function that detects a repeated header, as in files that were put together from
+ * several: each value, in the order of the columns, is a name of its column.
+ */
+export function createHeaderTest(list: ListName, format: Aliases): (values: readonly string[]) => boolean {
+  const columns = lists[list].columns.map((column) => {
+    const names = namesOf(column, format);
+    return { names, shortest: Math.min(...names.map((name) => name.length)) };
+  });
+  // The last columns of each list are the least likely to look like a name, so they come first.
+  const tests = columns.map((column, index) => ({ ...column, index })).reverse();
+  return (values) => {
+    for (const { names, shortest, index } of tests) {
+      const value = values[index] ?? "";
+      if (value.length < shortest || !names.includes(value.trim().toLowerCase())) return false;
+    }
+    return true;
+  };
 }
 
 /** The other list that has all these columns, if any. */

@@ -1,32 +1,19 @@
 import type { Config, PersonalizationOptions } from "../config/index.ts";
 import type { Database } from "../database/database.ts";
 import { explainDiskFull } from "../database/disk.ts";
-import { findLastGeneration, type LastGeneration, readDigest } from "../database/generation.ts";
-import {
-  abandonGeneration,
-  beginGeneration,
-  finishGeneration,
-  type LoadedRows,
-  loadRows,
-  type StyleUsers,
-  saveDigest,
-  saveStyleUsers,
-} from "../database/generation-loading.ts";
+import { findLastGeneration, type LastGeneration } from "../database/generation.ts";
+import { abandonGeneration, beginGeneration, finishGeneration } from "../database/generation-loading.ts";
 import { removeOldGenerations, removeUnfinishedGenerations } from "../database/generation-removal.ts";
 import { ServiceError } from "../errors.ts";
-import { collectFeed, type DeliveredFile, type DeliveredFiles } from "../feed/delivery.ts";
+import { collectFeed, type DeliveredFiles } from "../feed/delivery.ts";
 import type { Reporter, RunContext, Work } from "../jobs/work.ts";
-import type { FileReport } from "../model/import-report.ts";
-import { type ListName, listNames } from "../model/personalization.ts";
-import { findChangedFingerprints } from "./changes.ts";
+import type { listNames } from "../model/personalization.ts";
+import { type Built, buildGeneration } from "./build.ts";
 import { type FeedState, formatOf, toFeedRequest } from "./feed.ts";
-import { FeedReader } from "./feed-reader.ts";
+import { FeedRows } from "./feed-rows.ts";
 import { listViolations } from "./guards.ts";
-import { GenerationLoader } from "./loader.ts";
-import { FeedStatistics } from "./statistics.ts";
-
-/** Choices and styles come first, so that a line without its style is found at once. */
-const readingOrder: readonly ListName[] = ["pzchoices", "pzstyles", "pzlines"];
+import { type ReadFeed, readFeed } from "./read-feed.ts";
+import { toReport } from "./report.ts";
 
 export const personalizationImportName = "personalization-import";
 
@@ -77,47 +64,36 @@ function unchangedNote(source: string, last: LastGeneration | undefined): string
     : `${source}: skipped: the feed has not changed since the last import`;
 }
 
+type Files = DeliveredFiles<(typeof listNames)[number]>;
+
 async function importFiles(
-  files: DeliveredFiles<ListName>,
+  files: Files,
   options: PersonalizationOptions,
   { isForced }: ImportMode,
   last: LastGeneration | undefined,
   context: RunContext,
 ): Promise<void> {
   const { database, run, brand, reporter } = context;
-  const statistics = new FeedStatistics();
-  const check = async (load: Load) => {
-    const read: FileReport[] = [];
-    for (const list of readingOrder) {
-      read.push(await readFile(list, files[list], options, isForced, statistics, load, context));
-    }
-    reporter.finishDuplicates();
-    // A generation without a feed has no digest.
-    const isComparable = last !== undefined && last.currentFeed !== null;
-    const report = await statistics.report(read, (list) =>
-      database !== undefined && isComparable ? readDigest(database, last.current, list) : undefined,
-    );
-    reporter.report.personalization = report;
-    reporter.failUnlessForced(listViolations(report, reporter.report, options), isForced);
+  await using rows = new FeedRows(files);
+  const read = await readFeed(files, options, isForced, rows, context);
+  const build = async (generation?: number) => {
+    const built = await buildFrom(rows, files, last, generation, context);
+    reportBuilt(reporter, read, built);
+    const violations = listViolations(toReport(read, built), reporter.report, options, built.usesChoices);
+    reporter.failUnlessForced(violations, isForced);
+    return built;
   };
   if (database === undefined || run === undefined) {
-    await check(async () => {});
+    await build();
     return reporter.acceptStaged();
   }
 
   const generation = await beginGeneration(database, brand, run);
   try {
-    await check((list, rows) => loadRows(database, generation, list, rows));
-    await saveDigests(database, generation, statistics);
-    await saveAllStyleUsers(database, generation, statistics);
+    const { size, fingerprints } = await build(generation);
     const state: FeedState = { files, format: formatOf(options) };
-    const from = last?.current;
-    const fingerprints = await findChangedFingerprints(database, from, generation, async (max) =>
-      from === undefined || last?.currentFeed === null
-        ? undefined
-        : await statistics.lists.pzlines.findDiffering(readDigest(database, from, "pzlines"), max),
-    );
-    await finishGeneration(database, brand, generation, JSON.stringify(state), { from, fingerprints });
+    const change = { from: last?.current, fingerprints };
+    await finishGeneration(database, brand, generation, size, JSON.stringify(state), change);
     reporter.acceptStaged();
   } catch (error) {
     // If this fails, the next import removes the generation.
@@ -130,79 +106,36 @@ async function importFiles(
   );
 }
 
-type Load = (list: ListName, rows: LoadedRows) => Promise<void>;
-
-async function saveDigests(database: Database, generation: number, statistics: FeedStatistics): Promise<void> {
-  for (const list of listNames) {
-    let part = 0;
-    for (const data of statistics.lists[list].digest()) await saveDigest(database, generation, list, part++, data);
-  }
-}
-
-const stylesPerTransaction = 5000;
-
-async function saveAllStyleUsers(database: Database, generation: number, statistics: FeedStatistics): Promise<void> {
-  let batch: StyleUsers[] = [];
-  for (const users of statistics.styleUsers()) {
-    if (batch.push(users) < stylesPerTransaction) continue;
-    await saveStyleUsers(database, generation, batch);
-    batch = [];
-  }
-  await saveStyleUsers(database, generation, batch);
-}
-
-async function readFile(
-  list: ListName,
-  file: DeliveredFile,
-  options: PersonalizationOptions,
-  isForced: boolean,
-  statistics: FeedStatistics,
-  load: Load,
-  { reporter, signal, onProgress }: RunContext,
-): Promise<FileReport> {
-  const reader = new FeedReader(list, file, options, isForced);
-  const hasher = new Bun.CryptoHasher("sha256");
-  let bytes = 0;
-  let rows = 0;
-  await using loader = new GenerationLoader((loaded) => load(list, loaded));
-  const reportProgress = (isDone: boolean) =>
-    onProgress?.({ file: file.name, rows, bytes, totalBytes: file.bytes, isDone });
-  const batches = reader.read((read) => {
-    hasher.update(read);
-    bytes += read.length;
+/** @param generation the one to load; undefined for a dry run */
+function buildFrom(
+  rows: FeedRows,
+  files: Files,
+  last: LastGeneration | undefined,
+  generation: number | undefined,
+  { database, signal, onProgress }: RunContext,
+): Promise<Built> {
+  return buildGeneration(rows, {
+    database,
+    current: last?.current,
+    generation,
+    files: { pzlines: files.pzlines.name, pzstyles: files.pzstyles.name, pzchoices: files.pzchoices.name },
+    signal,
+    onProgress: (stored, isDone) =>
+      onProgress?.({ file: "storing", rows: stored, bytes: stored, totalBytes: stored, isDone }),
   });
-  for await (const batch of batches) {
-    signal.throwIfAborted();
-    for (const problem of batch.rejected) reporter.reject(problem);
-    for (const row of batch.rows) {
-      const earlier = statistics.add(list, row, file.name);
-      loader.add(row, earlier < 0);
-      if (earlier < 0) reporter.stage();
-      else {
-        const key = statistics.lists[list].keyOf(row);
-        reporter.acceptDuplicate(`${file.name}:${row.line}`, `key ${key}`, `line ${earlier}`);
-      }
-    }
-    rows += batch.rows.length + batch.rejected.length;
-    reportProgress(false);
-    if (!loader.isFull) continue;
-    await loader.send();
-    // Without this, rows of many transactions stay in memory: twice the memory for a tenth of the
-    // time.
-    Bun.gc(true);
+}
+
+function reportBuilt(reporter: Reporter, read: ReadFeed, built: Built): void {
+  for (const { list, file } of read.files) {
+    const { count, first } = built.duplicates[list];
+    reporter.acceptDuplicates(
+      count,
+      first.map(
+        ({ line, earlier, key }) =>
+          `${file}:${line}: duplicate key ${key}, first at line ${earlier}; the last one wins`,
+      ),
+    );
   }
-  await loader.finish();
-  reportProgress(true);
-  for (const note of reader.notes) reporter.note(note);
-  const sha256 = hasher.digest("hex");
-  if (sha256 !== file.sha256) throw new ServiceError("invalid_input", `${file.name}: changed while being read`);
-  return {
-    list,
-    file: file.name,
-    encoding: reader.encoding,
-    separator: reader.delimiter,
-    rows,
-    isBlank: reader.isBlank,
-    sha256,
-  };
+  reporter.finishDuplicates();
+  reporter.report.personalization = toReport(read, built);
 }

@@ -1,12 +1,12 @@
 import type { ConsolePages } from "../admin/routes.ts";
 import { errorPage } from "../console/error-page.tsx";
 import { consolePages } from "../console/index.tsx";
-import { findPersonalization } from "../database/personalization.ts";
 import { listFirstProducts } from "../database/product.ts";
 import { examplePages, examplePath } from "../example/index.tsx";
 import { listJobHealth } from "../jobs/status.ts";
 import type { OperationContext } from "../operations/operation.ts";
 import { GenerationComparer } from "../personalization/comparison.ts";
+import { PersonalizationReader, parsePersonalization } from "../personalization/reader.ts";
 import { isSampleShop } from "../sample.ts";
 import { widgetPath } from "../widget.ts";
 import type { ServiceContext } from "./context.ts";
@@ -20,6 +20,8 @@ export function createConsole({ config, connections, jobs }: ServiceContext, pub
     database,
     brand,
     jobs: () => listJobHealth(database, jobs),
+    findPersonalization: async (ofBrand, sku) =>
+      parsePersonalization(await new PersonalizationReader(ofBrand).find(database, sku)),
     compare: (from, to) => comparisons.find(from, to),
     publicUrl,
     widgetPath,
@@ -32,7 +34,12 @@ export function createConsole({ config, connections, jobs }: ServiceContext, pub
  * Creates the example shop's pages. They read the store through the same concurrency limit as the
  * operations.
  */
-export function createExample({ config, query, findProduct }: OperationContext): PublicContext["pages"] {
+export function createExample({
+  config,
+  query,
+  findProduct,
+  findPersonalization,
+}: OperationContext): PublicContext["pages"] {
   const { brand, shopDomain } = config;
   if (!isSampleShop(shopDomain)) return {};
   return examplePages({
@@ -40,7 +47,7 @@ export function createExample({ config, query, findProduct }: OperationContext):
     widgetPath,
     listProducts: (limit) => query((database) => listFirstProducts(database, limit)),
     findProduct,
-    findPersonalization: (sku) => query((database) => findPersonalization(database, brand, sku)),
+    findPersonalization: async (sku) => parsePersonalization(await findPersonalization(sku)),
   });
 }
 

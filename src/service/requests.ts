@@ -7,6 +7,7 @@ import { FailureLog } from "../http/failure-log.ts";
 import { RateLimiter } from "../http/rate-limiter.ts";
 import { RequestCounter } from "../http/request-counter.ts";
 import type { Log } from "../log.ts";
+import { PersonalizationReader } from "../personalization/reader.ts";
 import type { Connections } from "./connections.ts";
 import { createLimiters } from "./limiters.ts";
 import { createProductFinder } from "./product-finder.ts";
@@ -34,6 +35,7 @@ export async function startRequestHandling(
   const limiters = createLimiters(database.engine.maxConcurrentReads);
   const { stopped } = await invalidator.start({ database: writer, cache, storeLimiter: limiters.store, log }, signal);
 
+  const personalization = new PersonalizationReader(config.brand);
   const findProduct = createProductFinder(config, { database, writer, limiters, log });
   const state = { isDraining: false };
   const requests = new RequestCounter();
@@ -50,7 +52,12 @@ export async function startRequestHandling(
     },
     sources: {
       cache,
-      operationContext: { config, query: (run) => limiters.store.run(() => run(database)), findProduct },
+      operationContext: {
+        config,
+        query: (run) => limiters.store.run(() => run(database)),
+        findProduct,
+        findPersonalization: (sku) => limiters.store.run(() => personalization.find(database, sku)),
+      },
     },
     forListener: (listener) => ({
       failureLog: failures,

@@ -1,9 +1,11 @@
 import type { Config } from "../config/index.ts";
+import { removeUnfinishedGenerations } from "../database/generation-removal.ts";
 import { ServiceError } from "../errors.ts";
 import type { PlannedJob } from "../jobs/job.ts";
 import { Monitors } from "../jobs/monitors.ts";
 import { type Scheduler, startScheduler } from "../jobs/scheduler.ts";
 import type { Log } from "../log.ts";
+import { personalizationImportName } from "../personalization/import.ts";
 import { createPlatform } from "../platforms/index.ts";
 import { type Connections, closeConnections, openConnections } from "./connections.ts";
 import type { Role, ServiceContext } from "./context.ts";
@@ -41,8 +43,9 @@ export async function startService(config: Config, log: Log, signal: AbortSignal
   signal.addEventListener("abort", abort, { once: true });
   if (signal.aborted) abort();
 
-  const isScheduling = role.kind !== "worker" && config.scheduler === "on";
-  const scheduler = startJobs(isScheduling ? jobs : [], connections, config, log, stopping.signal);
+  const scheduledJobs = config.scheduler === "on" ? jobs : [];
+  const scheduler =
+    role.kind === "worker" ? noScheduler : startJobs(scheduledJobs, connections, config, log, stopping.signal);
   const requests = await startRequestHandling(config, connections, log, stopping.signal);
   const context: ServiceContext = { config, log, role, connections, jobs, scheduler, requests };
   const stop = async (listeners: Listeners | undefined, isUrgent: boolean) => {
@@ -67,6 +70,9 @@ export async function startService(config: Config, log: Log, signal: AbortSignal
   }
 }
 
+const noScheduler: Scheduler = { starting: new Set(), firstRuns: Promise.resolve(), stopped: Promise.resolve() };
+
+/** Also cleans up after lost runs, even if there are no jobs. */
 function startJobs(
   jobs: readonly PlannedJob[],
   { writer }: Connections,
@@ -74,9 +80,9 @@ function startJobs(
   log: Log,
   signal: AbortSignal,
 ): Scheduler {
-  if (jobs.length === 0) return { starting: new Set(), firstRuns: Promise.resolve(), stopped: Promise.resolve() };
   const monitors = new Monitors(log);
-  const scheduler = startScheduler(jobs, { database: writer, log, monitors, leaseSeconds, signal });
+  const removeLeftovers = () => removeUnfinishedGenerations(writer, personalizationImportName);
+  const scheduler = startScheduler(jobs, { database: writer, log, monitors, leaseSeconds, signal, removeLeftovers });
   return { ...scheduler, stopped: scheduler.stopped.then(() => monitors.settled()) };
 }
 

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { SQL } from "bun";
 import { canMount, pdsOnDisk, pdsWithLimit } from "../support/disk.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
+import { listGenerationTables } from "../support/generation-tables.ts";
 import {
   createStore,
   type Environment,
@@ -88,16 +89,14 @@ interface Ended {
 const lastRun = async (world: World) =>
   (await look<Ended>(world, "SELECT outcome, reason, log FROM run ORDER BY id DESC LIMIT 1"))[0];
 
-/** Lists the generations that still have rows or a record. */
-const generations = async (world: World) =>
-  (
-    await look<{ id: number }>(
-      world,
-      `SELECT generation AS id FROM personalization_line UNION SELECT generation FROM personalization_style
-      UNION SELECT generation FROM personalization_choice UNION SELECT generation FROM generation_digest
-      UNION SELECT id FROM generation ORDER BY 1`,
-    )
-  ).map(({ id }) => id);
+/** Lists the generations that still have tables or a record. */
+async function generations({ environment }: World): Promise<number[]> {
+  await using sql = new SQL(`${environment.DATABASE_URL}`, { max: 1 });
+  const tables = await listGenerationTables(sql);
+  const ids = tables.map((name) => Number(name.split("_")[1]));
+  for (const { id } of await sql`SELECT id FROM generation`) ids.push(id);
+  return [...new Set(ids)].toSorted((one, other) => one - other);
+}
 
 const litter = async ({ temporary }: World) => await readdir(temporary);
 
@@ -134,6 +133,45 @@ describe("with a full temporary folder", () => {
     expectOneSentence(finished, isFull, /ENOSPC/);
     expect(finished.stdout).toBe("left:\n");
     expect(await lastRun(world)).toMatchObject({ outcome: "failed", reason: expect.stringMatching(isFull) });
+  });
+
+  describe("while an import sorts more rows than fit into its memory", () => {
+    const header = feedFiles["pzlines.csv"].split("\n", 1)[0];
+    /** 27 MB when sorted; 16 MB fit. */
+    const unsorted = Array.from(
+      { length: 120_000 },
+      (_, index) => `${Bun.hash(`${index}`)}${"x".repeat(190)},NOTE,1,A`,
+    );
+    const files = { ...feedFiles, "pzlines.csv": `${[header, ...unsorted].join("\n")}\n` };
+
+    async function expectCleanFailure(world: World, feed: string, finished: Finished, code: RegExp): Promise<void> {
+      expectOneSentence(finished, isFull, code);
+      expect(await lastRun(world)).toMatchObject({ outcome: "failed", reason: expect.stringMatching(isFull) });
+      expect(await litter(world)).toEqual([]);
+      expect(await generations(world)).toHaveLength(1);
+      expect(await pds(["import", "personalization", feed], world.environment)).toMatchObject({ code: 0 });
+      expect(await litter(world)).toEqual([]);
+    }
+
+    test("a file size limit fails it in one sentence, and the next run succeeds", async () => {
+      const world = await createWorld();
+      const feed = await writeFeed(world.folder, "unsorted", files);
+      const finished = await pdsWithLimit(10_000, ["import", "personalization", feed], world.environment);
+      await expectCleanFailure(world, feed, finished, /EFBIG/);
+    }, 120_000);
+
+    test.skipIf(!canMount).each(["8m", "64k"])(
+      "so does a disk of %s",
+      async (size) => {
+        const world = await createWorld();
+        const feed = await writeFeed(world.folder, "unsorted", files);
+        const disk = { folder: world.temporary, size, after: `echo left: $(ls -A ${world.temporary})` };
+        const finished = await pdsOnDisk(disk, ["import", "personalization", feed], world.environment);
+        expect(finished.stdout).toBe("left:\n");
+        await expectCleanFailure(world, feed, finished, /ENOSPC/);
+      },
+      120_000,
+    );
   });
 
   test("a configured job records one sentence, without source code or a stack in its log", async () => {
@@ -270,7 +308,7 @@ describe("with a full store disk", () => {
       await sql.unsafe("CREATE DATABASE tight TABLESPACE small");
       const world = await createWorld(url.href);
       const before = await generations(world);
-      const large = await writeFeed(world.folder, "large", { ...feedFiles, "pzlines.csv": linesOf(200_000) });
+      const large = await writeFeed(world.folder, "large", { ...feedFiles, "pzlines.csv": linesOf(600_000) });
       await using service = await serve({ ...world.environment, MEMORY_MEGABYTES: "0" });
       const answer = await (await service.get("/api/v1/products/pz/MUG")).text();
       const finished = await pds(["import", "personalization", large], world.environment);

@@ -1,18 +1,15 @@
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { SQL } from "bun";
-import fc from "fast-check";
 import { toJson } from "../../src/json.ts";
-import { Hash } from "../../src/model/fingerprint.ts";
-import { forEachEntry, HashTable } from "../../src/personalization/fingerprints.ts";
 import { toProduct } from "../support/catalog.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
+import { listGenerationTables } from "../support/generation-tables.ts";
 import {
   createStore,
   type Environment,
   endLeases,
   engines,
-  isCampaign,
   main,
   pds,
   serve,
@@ -116,20 +113,14 @@ for (const engine of engines) {
     };
   };
 
-  /** Expects rows of each complete generation, and of no other, in every table. */
+  /** Expects the tables of each complete generation, and of no other. */
   const expectNoLeftovers = async () => {
     const states = await sql`SELECT id, state FROM generation ORDER BY id`;
     expect(states.filter(({ state }: { state: string }) => state !== "complete")).toEqual([]);
     const whole = states.map(({ id }: { id: number }) => id);
-    for (const table of [
-      "personalization_line",
-      "personalization_style",
-      "personalization_choice",
-      "generation_digest",
-    ]) {
-      const found = await sql.unsafe(`SELECT DISTINCT generation AS id FROM ${table} ORDER BY generation`);
-      expect([table, ...found.map(({ id }: { id: number }) => id)]).toEqual([table, ...whole]);
-    }
+    expect(await listGenerationTables(sql)).toEqual(
+      whole.flatMap((id: number) => ["group", "sku", "style"].map((noun) => `generation_${id}_${noun}`)).toSorted(),
+    );
   };
 
   /** Suspends a process while it holds no lock that another import needs. */
@@ -312,8 +303,15 @@ for (const engine of engines) {
       async () => {
         const { take, feedOf, importing, mark } = newBrand();
         await take("old");
-        const { blocked, release } = await hold("generation_digest");
-        const overtaken = importing(await feedOf("slow"), "/dev/null", unrenewed);
+        const before = await listGenerationTables(sql);
+        const overtaken = importing(await feedOf("slow", 3 * many), "/dev/null", unrenewed);
+        const isNew = (name: string) => !before.includes(name) && name.endsWith("_sku");
+        let table: string | undefined;
+        await until("the import has begun its generation", async () => {
+          table = (await listGenerationTables(sql)).find(isNew);
+          return table !== undefined;
+        });
+        const { blocked, release } = await hold(`${table}`);
         await blocked(1);
         await endLeases(url);
         const next = importing(await feedOf("next"));
@@ -330,15 +328,13 @@ for (const engine of engines) {
         const { brand, take, feedOf, importing, mark, current, complete } = newBrand();
         await take("old");
         await sql`INSERT INTO generation (brand, loaded_at, state) VALUES (${brand}, '', 'removed')`;
-        const [beginning, tidying] = [await hold("generation"), await hold("generation_digest")];
+        const beginning = await hold("generation");
         const first = importing(await feedOf("a", 3000), "/dev/null", unrenewed);
         await beginning.blocked(1);
         await endLeases(url);
         const second = importing(await feedOf("b", 3000));
         await beginning.blocked(2);
         await beginning.release();
-        await tidying.blocked(2);
-        await tidying.release();
         expect([(await first).code, (await second).code]).toEqual([1, 0]);
         expect(await mark()).toBe("b");
         expect(await current()).toBe((await complete()).at(-1) ?? 0);
@@ -421,94 +417,5 @@ test("a successful import without a terminal prints nothing to standard error", 
   expect(await pds(["import", "personalization", feed], { DATABASE_URL: store })).toMatchObject({
     code: 0,
     stderr: "",
-  });
-});
-
-describe("the table of fingerprints", () => {
-  const edges = fc.constantFrom(0, 1, -1, 2 ** 31 - 1, -(2 ** 31));
-  const small = fc.integer({ min: 0, max: 3 });
-  // Few, similar keys: equal ones, ones that share a slot, and the pair of zeros of a free slot.
-  const half = fc.oneof(
-    small,
-    edges,
-    small.map((number) => number * 1024),
-    fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 }),
-  );
-  const steps = fc.array(fc.tuple(half, half, fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 })), { maxLength: 300 });
-  /** A low half of zero is stored as one, which affects one key in four billion. */
-  const keyOf = (high: number, low: number) => `${high} ${low || 1}`;
-  const exportOf = (table: HashTable, entriesPerPart: number) => {
-    const parts = [...table.export(entriesPerPart)].map((part) => part.slice());
-    const entries: [string, number][] = [];
-    for (const part of parts) forEachEntry(part, (high, low, value) => entries.push([keyOf(high, low), value]));
-    return { parts, entries };
-  };
-
-  test("behaves like a map, and exports all entries", () => {
-    fc.assert(
-      fc.property(steps, fc.integer({ min: 1, max: 50 }), (entries, entriesPerPart) => {
-        const table = new HashTable(2);
-        const model = new Map<string, number>();
-        for (const [high, low, value] of entries) {
-          const key = keyOf(high, low);
-          expect(table.find(high, low) >= 0).toBe(model.has(key));
-          const place = table.add(high, low);
-          expect(place >= 0).toBe(model.has(key));
-          const at = place < 0 ? ~place : place;
-          expect(table.find(high, low)).toBe(at);
-          expect(table.get(at, 0)).toBe(model.get(key) ?? 0);
-          table.set(at, 0, value);
-          table.set(at, 1, ~value);
-          model.set(key, value);
-        }
-        expect(table.size).toBe(model.size);
-        for (const [high, low] of entries) {
-          const place = table.find(high, low);
-          expect([table.get(place, 0), ~table.get(place, 1)]).toEqual([
-            model.get(keyOf(high, low)) ?? 0,
-            table.get(place, 0),
-          ]);
-        }
-        const { parts, entries: exported } = exportOf(table, entriesPerPart);
-        expect(parts).toHaveLength(Math.ceil(model.size / entriesPerPart));
-        expect(exported).toHaveLength(model.size);
-        expect(new Map(exported)).toEqual(model);
-      }),
-    );
-  });
-
-  test("reads a part at any memory alignment", () => {
-    const table = new HashTable(1);
-    table.set(~table.add(7, 8), 0, 9);
-    const [part = new Uint8Array()] = [...table.export(10)];
-    for (const around of [new Uint8Array(part.length + 4), Buffer.alloc(part.length + 4)]) {
-      around.set(part, 3);
-      const seen: number[][] = [];
-      forEachEntry(around.subarray(3, 3 + part.length), (...entry) => seen.push(entry));
-      expect(seen).toEqual([[7, 8, 9]]);
-    }
-  });
-
-  test.each<[string, (index: number) => string[]]>([
-    ["counted", (index) => [`SKU-${index}`]],
-    ["counted with zeros in front", (index) => [`${index}`.padStart(12, "0")]],
-    ["of two parts", (index) => [`${index % 1000}`, `${Math.floor(index / 1000)}`]],
-    [
-      "of two parts without a mark between them",
-      (index) => [`${index}`.slice(0, index % 5), `${index}`.slice(index % 5)],
-    ],
-    ["of few letters", (index) => [index.toString(2).padStart(20, "0")]],
-    ["beyond ASCII", (index) => [String.fromCharCode(0x4e00 + (index % 1000), 0x4e00 + Math.floor(index / 1000))]],
-  ])("distinguishes many keys that are %s", (_, keyOfIndex) => {
-    const count = isCampaign ? 1_000_000 : 100_000;
-    const table = new HashTable(1);
-    const hash = new Hash();
-    for (let index = 0; index < count; index++) {
-      hash.reset();
-      for (const part of keyOfIndex(index)) hash.add(part);
-      hash.take();
-      table.add(hash.high, hash.low);
-    }
-    expect(table.size).toBe(count);
   });
 });

@@ -4,6 +4,7 @@ import { SQL } from "bun";
 import { toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
 import { writeFeed } from "../support/feed.ts";
+import { listGenerationTables } from "../support/generation-tables.ts";
 import {
   createStore,
   isCampaign,
@@ -166,11 +167,13 @@ function sendBurst(service: RunningService, pathOf: (index: number) => string) {
 
 /** Blocks all reads of personalization. @returns a function that ends the lock */
 async function lockRows() {
-  const sql = new SQL(postgres.url, { max: 1 });
+  const sql = new SQL(postgres.url, { max: 2 });
   const mayEnd = Promise.withResolvers<void>();
   const isLocked = Promise.withResolvers<void>();
   const locking = sql.begin(async (transaction) => {
-    await transaction`LOCK TABLE personalization_line IN ACCESS EXCLUSIVE MODE`;
+    for (const table of await listGenerationTables(sql)) {
+      await transaction.unsafe(`LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`);
+    }
     isLocked.resolve();
     await mayEnd.promise;
   });

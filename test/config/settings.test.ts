@@ -152,6 +152,8 @@ describe("the settings", () => {
       aliases: {},
       keep_generations: 3,
       max_removed_share: 0.2,
+      max_added_share: 10,
+      max_rows: 50_000_000,
       max_rejected_share: 0,
       ...plan,
     };
@@ -255,6 +257,16 @@ describe("an invalid setting stops the start", () => {
     ["an empty file name", "[jobs.catalog-import]\nsource = ['']", ["jobs.catalog-import.source.0"]],
     ["a value for the jobs", "jobs = 3", ["jobs"]],
     ["a share over the whole", "[jobs.catalog-reconcile]\nmax_removed_share = 1.5", ["max_removed_share"]],
+    [
+      "no rows at all",
+      "[jobs.personalization-import]\nsource = 'x'\nmax_rows = 0",
+      ["jobs.personalization-import", "max_rows"],
+    ],
+    [
+      "a negative share",
+      "[jobs.personalization-import]\nsource = 'x'\nmax_added_share = -1",
+      ["jobs.personalization-import", "max_added_share"],
+    ],
     ["a job of the platform without a way in", "[jobs.catalog-sync]", ["jobs.catalog-sync", "SHOPIFY_ACCESS_TOKEN"]],
     ["what is no TOML", "port = \n", ["TOML"]],
     ["the same key twice", "port = 1\nport = 2", ["TOML", "port"]],

@@ -7,11 +7,14 @@ import { consolePages } from "../../src/console/index.tsx";
 import { pages } from "../../src/console/pages/index.ts";
 import { listProblems } from "../../src/console/problems.ts";
 import { originOf } from "../../src/console/urls.ts";
+import { createGenerationTables } from "../../src/database/generation-tables.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { saveProducts, toStoredProduct } from "../../src/database/product.ts";
 import { searchProducts } from "../../src/database/search.ts";
 import { durationInWords, formatDuration, relativeTime } from "../../src/format.ts";
 import type { JobHealth, Run } from "../../src/model/job.ts";
+import type { Personalization } from "../../src/model/personalization.ts";
+import { GenerationComparer } from "../../src/personalization/comparison.ts";
 import { toProduct, toVariant } from "../support/catalog.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import {
@@ -322,9 +325,21 @@ test("only the page of a SKU loads the widget", async () => {
   const database = await openDatabase(`sqlite:${join(folder, "widget.sqlite")}`);
   await database.sql`INSERT INTO generation (brand, loaded_at) VALUES ('B', '2026-01-01T00:00:00.000Z')`;
   await database.sql`INSERT INTO current_generation (brand, generation) SELECT 'B', max(id) FROM generation`;
-  await database.sql`INSERT INTO personalization_line SELECT max(id), 'A B', 'S', '1', 'A', 1 FROM generation`;
   const compare = () => Promise.reject(new Error("unexpected call"));
-  const context = { database, brand: "B", jobs: async () => [], compare, publicUrl: "http://0.0.0.0:3000" };
+  await database.inTransaction((transaction) => createGenerationTables(transaction, 1));
+  const findPersonalization = async (_: string, sku: string): Promise<Personalization> => ({
+    pzlines: [{ sku_id: sku, style_code: "S", style_display_seq: "1", style_sku_status: "A" }],
+    pzstyles: [],
+    pzchoices: [],
+  });
+  const context = {
+    database,
+    brand: "B",
+    jobs: async () => [],
+    findPersonalization,
+    compare,
+    publicUrl: "http://0.0.0.0:3000",
+  };
   const routes = consolePages({ ...context, widgetPath: "/personalizer.js", examplePath: "/example" });
   const get = async (path: string) => {
     const url = new URL(path, "http://pds.example:3001");
@@ -338,6 +353,29 @@ test("only the page of a SKU loads the widget", async () => {
   expect(policy).toContain("connect-src 'self' http://pds.example:3000;");
   expect((await get("/personalization"))?.headers["Content-Security-Policy"]).not.toContain("pds.example");
   expect((await get("/"))?.body).toContain('<a href="http://pds.example:3000/example">Example page</a>');
+  await closeDatabase(database);
+});
+
+test("a generation that is removed while it is compared is no error", async () => {
+  const database = await openDatabase(`sqlite:${join(folder, "removed.sqlite")}`);
+  for (let id = 1; id <= 2; id++) {
+    // Without tables, as after the list was read.
+    await database.sql`INSERT INTO generation (brand, loaded_at) VALUES ('B', '2026-01-01T00:00:00.000Z')`;
+  }
+  await database.sql`INSERT INTO current_generation (brand, generation) VALUES ('B', 2)`;
+  const comparer = new GenerationComparer(database);
+  const routes = consolePages({
+    database,
+    brand: "B",
+    jobs: async () => [],
+    findPersonalization: () => Promise.reject(new Error("unexpected call")),
+    compare: (from, to) => comparer.find(from, to),
+    publicUrl: "http://127.0.0.1:3000",
+    widgetPath: "/personalizer.js",
+  });
+  const url = new URL("http://127.0.0.1:3001/personalization/difference?brand=B&from=1&to=2");
+  const shown = await routes[url.pathname]?.({ url, parameter: () => "" });
+  expect(shown?.body).toContain("One of these generations has just been removed.");
   await closeDatabase(database);
 });
 

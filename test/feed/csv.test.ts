@@ -188,6 +188,20 @@ describe("a CSV file", () => {
     );
   });
 
+  test.each(["\n", "\r\n", "\r"])("is rejected after a million blank lines that end in %j", (lineEnd) => {
+    const blank = (count: number) => lineEnd.repeat(count).match(/.{1,65536}/gs) ?? [];
+    const [header, row] = [`a,b${lineEnd}`, `1,2${lineEnd}`];
+    expect(readAll([...blank(1_000_000), header, ...blank(1_000_000), row, ...blank(1_000_000)])).toMatchObject([
+      { line: 1_000_001 },
+      { line: 2_000_002 },
+    ]);
+    const message = /^feed\.csv:\d+: more than 1000000 blank lines in a row$/;
+    expect(() => readAll(blank(1_000_001))).toThrow(message);
+    expect(() => readAll([...blank(1_000_001), header, row])).toThrow(message);
+    expect(() => readAll([header, ...blank(1_000_001), row])).toThrow(message);
+    expect(() => readAll([header, row, ...blank(1_000_001)])).toThrow(message);
+  });
+
   test("can have several long records", () => {
     const fields = ["a,b\n", ...tooLong.slice(2), "\n", ...tooLong.slice(2), ",2\n"];
     expect(readAll(fields).map(({ line }) => line)).toEqual([1, 2, 3]);

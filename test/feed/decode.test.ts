@@ -81,6 +81,21 @@ describe("a file, however it is split,", () => {
     ["Windows-1252 with its only é as the last byte", `${header}Café`, "windows-1252", ""],
     ["Windows-1252 with é” as the last bytes", `${header}“Café”`, "windows-1252", ""],
     ["Windows-1252 with one sequence of valid UTF-8", `${header}“MENÜ”,é,ö\n`, "windows-1252", ""],
+    ...["я", "日", "語", "一", "ج", "א", "ก", "अ", "\u3000", "ਅ", "😀"].flatMap((letter) =>
+      (["utf-16le", "utf-16be"] as const).map((encoding): [string, string, Encoding, string] => [
+        `${encoding} without a byte order mark that is mostly ${letter}`,
+        `${"x,y,z,q\n"}${`${letter.repeat(150)},1,2,A\n`.repeat(40)}`,
+        encoding,
+        "",
+      ]),
+    ),
+    ["UTF-16 of a header alone in another script", "編號,樣式,順序,狀態\n", "utf-16be", ""],
+    [
+      "UTF-8 with NUL bytes at the ends of lines",
+      Array.from({ length: 300 }, (_, index) => `${"x".repeat(20 + (index % 7))},b,c\0\n`).join(""),
+      "utf-8",
+      "",
+    ],
     ["only a byte order mark", "", "utf-8", byteOrderMark],
   ])("is detected as %s", (_, text, encoding, begin) => {
     expectDecoded(encoders[encoding](begin + text), { text, encoding });
@@ -151,12 +166,13 @@ const bytesOf = (...parts: (string | readonly number[])[]) =>
   Buffer.concat(parts.map((part) => (typeof part === "string" ? Buffer.from(part) : Buffer.from(part))));
 const in1252 = (text: string) => [...encoders["windows-1252"](text)];
 const lateLine = paddingLines + 2;
+/** A broken byte in the third line, and much later, text in UTF-8. */
+const broken = (text: string) => bytesOf(header, "\ncaf", [0xe9], "\n", padding, text, "\n");
 
 describe("a file, however it is split, is rejected", () => {
-  const mixed = (line: number, byte: string) =>
-    `feed.csv:${line}: mixed encodings: UTF-8 up to here, then invalid UTF-8 (byte 0x${byte})`;
-  const mixedUtf8 = (line: number, what: string) =>
-    `feed.csv:${line}: mixed encodings: mostly Windows-1252, but ${JSON.stringify(what)} looks like UTF-8; set "encoding" if this is intended`;
+  const mixed = (line: number, byte: string, contrast = "other characters are") =>
+    `feed.csv:${line}: mixed encodings: byte 0x${byte} is not UTF-8, but ${contrast}; fix the file, or set encoding = "windows-1252"`;
+  const mixedUtf8 = (line: number, byte: string, utf8Line: number) => mixed(line, byte, `line ${utf8Line} has UTF-8`);
   test.each<[string, Uint8Array, string]>([
     ["Windows-1252 after UTF-8", bytesOf(header, "é,ü,ö\nü\n", in1252("Café\n")), mixed(4, "e9")],
     ["Windows-1252 long after UTF-8", bytesOf(header, "é,ü,ö\n", padding, in1252("Café\n")), mixed(lateLine + 1, "e9")],
@@ -174,19 +190,30 @@ describe("a file, however it is split, is rejected", () => {
       mixed(4, "e9"),
     ],
     ["an incomplete UTF-8 character", bytesOf(header, "é,日本\n", [0xe6, 0x97], "x\n"), mixed(3, "e6")],
-    ["UTF-8 after Windows-1252", bytesOf(header, in1252("é,ö\nü\n"), "Café\n"), mixedUtf8(4, "Ã©")],
+    ["UTF-8 after Windows-1252", bytesOf(header, in1252("é,ö\nü\n"), "Café\n"), mixedUtf8(2, "e9", 4)],
     [
       "UTF-8 long after Windows-1252",
       bytesOf(header, in1252("é\n"), padding, "\nCafé\n"),
-      mixedUtf8(lateLine + 2, "Ã©"),
+      mixedUtf8(2, "e9", lateLine + 2),
     ],
-    ["curly quotes in UTF-8", bytesOf(header, in1252("é,ö,ü,ß\n"), "\nit’s\n"), mixedUtf8(4, "â€™")],
+    ["curly quotes in UTF-8", bytesOf(header, in1252("é,ö,ü,ß\n"), "\nit’s\n"), mixedUtf8(2, "e9", 4)],
     [
       "curly quotes in UTF-8, much later",
       bytesOf(header, in1252("é\n"), padding, "it’s\n"),
-      mixedUtf8(lateLine + 1, "â€™"),
+      mixedUtf8(2, "e9", lateLine + 1),
     ],
-    ["a degree sign in UTF-8", bytesOf(header, in1252("é,ö\n"), "5°\n"), mixedUtf8(3, "Â°")],
+    ["one broken byte before Western letters", broken("Café"), mixedUtf8(3, "e9", lateLine + 2)],
+    ["one broken byte before curly quotes", broken("it’s"), mixedUtf8(3, "e9", lateLine + 2)],
+    ["one broken byte before Polish", broken("mały"), mixedUtf8(3, "e9", lateLine + 2)],
+    ["one broken byte before Turkish", broken("ışık"), mixedUtf8(3, "e9", lateLine + 2)],
+    ["one broken byte before Russian", broken("да"), mixedUtf8(3, "e9", lateLine + 2)],
+    ["one broken byte before Greek", broken("ναι"), mixedUtf8(3, "e9", lateLine + 2)],
+    ["one broken byte before Arabic", broken("نعم"), mixedUtf8(3, "e9", lateLine + 2)],
+    ["one broken byte before Hindi", broken("हाँ"), mixedUtf8(3, "e9", lateLine + 2)],
+    ["one broken byte before Japanese", broken("日本語"), mixedUtf8(3, "e9", lateLine + 2)],
+    ["one broken byte before an emoji", broken("😀"), mixedUtf8(3, "e9", lateLine + 2)],
+    ["one broken byte near Japanese", bytesOf(header, "\n", [0xff], "\n日本語\n"), mixed(3, "ff")],
+    ["a degree sign in UTF-8", bytesOf(header, in1252("é,ö\n"), "5°\n"), mixedUtf8(2, "e9", 3)],
     ["an end inside a UTF-8 character", bytesOf(header, "é\né").subarray(0, -1), "feed.csv:3: ends inside a character"],
     [
       "an end inside the first UTF-8 character",
@@ -233,15 +260,27 @@ describe("a file, however it is split, is rejected", () => {
     ["a ZIP archive", bytesOf("PK\x03\x04", padding), /: a ZIP archive or an Excel workbook; export it as CSV$/],
     ["an old Excel workbook", bytesOf([0xd0, 0xcf, 0x11, 0xe0], padding), /: an old Excel workbook; export it as CSV$/],
     ["a PDF", bytesOf("%PDF-1.7\n", padding), /: a PDF$/],
-    ["junk", junk, /: starts with binary data$/],
-    ["a few bytes of junk", Uint8Array.of(0, 0xfe, 1, 0x80), /: starts with binary data$/],
-    ["nothing but NUL", new Uint8Array(10_000), /: starts with binary data$/],
+    ["junk", junk, /: starts with binary data; if it is UTF-16, set encoding = "utf-16le" or "utf-16be"$/],
+    [
+      "a few bytes of junk",
+      Uint8Array.of(0, 0xfe, 1, 0x80),
+      /: starts with binary data; if it is UTF-16, set encoding = "utf-16le" or "utf-16be"$/,
+    ],
+    [
+      "nothing but NUL",
+      new Uint8Array(10_000),
+      /: starts with binary data; if it is UTF-16, set encoding = "utf-16le" or "utf-16be"$/,
+    ],
   ])("as %s", (_, bytes, reason) => {
     for (const chunks of splits(bytes)) {
       const { error } = decode(chunks);
       expect(error).toStartWith("feed.csv: not a text file: ");
       expect(error).toMatch(reason);
     }
+  });
+
+  test("as junk, without a hint at the setting if it is set", () => {
+    expect(decode([junk], "utf-8").error).toBe("feed.csv: not a text file: starts with binary data");
   });
 
   test("for control characters only if there are many", () => {

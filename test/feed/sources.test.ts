@@ -17,6 +17,7 @@ import {
   temporaryFolder,
   writeFiles,
 } from "../support/pds.ts";
+import { readPersonalization } from "../support/personalization.ts";
 import { type Store, startStore } from "../support/s3.ts";
 import { until } from "../support/until.ts";
 
@@ -118,14 +119,10 @@ async function show({ environment }: Setup): Promise<Shown> {
   };
 }
 
-/** The status code of a line of the current generation. */
+/** The status code of a line that is served. */
 async function statusOf(setup: Setup): Promise<string | undefined> {
-  const [line] = await query<{ status: string }>(
-    setup,
-    `SELECT style_sku_status AS status FROM personalization_line JOIN current_generation USING (generation)
-    WHERE sku_id = 'MUG' AND style_code = 'BLOCK'`,
-  );
-  return line?.status;
+  const { pzlines } = await readPersonalization(setup.environment.DATABASE_URL, "acme", "MUG");
+  return pzlines.find((line) => line.style_code === "BLOCK")?.style_sku_status;
 }
 
 /** The feed's lines with the status code that `statusOf` reads. */

@@ -100,7 +100,7 @@ describe.each([...enginesInTurn])("on %s, the history counts", async (engine) =>
   test("nothing for an interrupted import, although it read many rows", async () => {
     const { code, report } = await interrupt(["import", "personalization", large, "--json"], isLoading, {});
     expect(code).toBe(1);
-    expect(report.accepted).toBeWithin(10_000, rows);
+    expect(report.accepted).toBeGreaterThanOrEqual(10_000);
     expect(report.counts).toBe(0);
     expect(await newestCounts("failed")).toBe(0);
   });

@@ -35,6 +35,7 @@ interface Row {
   readonly started_at?: string;
   readonly finished_at?: string | null;
   readonly lease_until?: string;
+  readonly lease_seconds?: number;
   readonly outcome?: string | null;
   readonly counts?: number;
   readonly reason?: string | null;
@@ -248,7 +249,7 @@ test("a job for several brands runs for the given brand", async () => {
 describe.each([...enginesInTurn])("on %s, pds run", async (engine) => {
   const store = await openStore(engine);
   afterAll(() => store[Symbol.asyncDispose]());
-  const brands = ["ended", "elsewhere", "alive", "silent", "gone"];
+  const brands = ["ended", "elsewhere", "alive", "silent", "gone", "ahead", "moved"];
   const PDS_CONFIG = await writeSettings(
     `[jobs.catalog-import]\nsource = ["${products}"]\nbrand = "elsewhere"`,
     ...brands.map((brand) => feedTable(brand)),
@@ -323,6 +324,27 @@ describe.each([...enginesInTurn])("on %s, pds run", async (engine) => {
       { id: run?.id, outcome: "abandoned", counts: 1, reason: expect.stringContaining("no heartbeat") },
       { outcome: "succeeded", counts: 12, reason: null },
     ]);
+  });
+
+  test("waits no longer than a lease after the clock was set back", async () => {
+    await store.insert(underWay(60, { brand: "ahead", lease_until: ago(-5 * hour), lease_seconds: 2 }));
+    const ended = await begin("ahead");
+    expect(await ended()).toMatchObject({ code: 0 });
+    expect(await runOf("ahead")).toMatchObject([
+      { outcome: "abandoned", reason: expect.stringContaining("no heartbeat") },
+      { outcome: "succeeded", lease_seconds: 30 },
+    ]);
+  });
+
+  test("does not disturb a run that renews its lease after the clock was set back", async () => {
+    await store.insert(underWay(60, { brand: "moved", lease_until: ago(-5 * hour), lease_seconds: hour }));
+    const ended = await begin("moved");
+    const [run] = await runOf("moved");
+    const shortened = run?.lease_until as string;
+    expect([shortened > ago(0), shortened <= ago(-hour)]).toEqual([true, true]);
+    await store.sql`UPDATE run SET lease_until = ${ago(-hour)} WHERE brand = 'moved'`;
+    expect(await ended()).toMatchObject({ code: 1, stderr: expect.stringContaining("is already running for moved") });
+    expect(await runOf("moved")).toMatchObject([{ id: run?.id, outcome: null }]);
   });
 
   test("does not wait for a run whose lease has expired", async () => {

@@ -11,11 +11,12 @@ import { parseBigints, parseWithMarkers } from "../../packages/client/src/json.t
 import { parseRetryAfter, retryDelayMs } from "../../packages/client/src/retry.ts";
 import { parseJson, toJson } from "../../src/json.ts";
 import type { historiesSchema } from "../../src/model/history.ts";
-import { orderPersonalization, type personalizationSchema } from "../../src/model/personalization.ts";
+import type { personalizationSchema } from "../../src/model/personalization.ts";
 import type { Id, ProductAnswer } from "../../src/model/product.ts";
 import { openPage, startBrowser } from "../support/browser.ts";
 import { toProduct } from "../support/catalog.ts";
 import { pds, root, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { orderPersonalization } from "../support/personalization.ts";
 import { until } from "../support/until.ts";
 
 const { createClient, ProductDataError, toForm, toResult } = source;

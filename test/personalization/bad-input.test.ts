@@ -7,15 +7,18 @@ import { SQL } from "bun";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import {
   createStore,
+  engines,
   type Finished,
   isCampaign,
   main,
+  pds,
   root,
   serveWithAndWithoutCache,
   temporaryFolder,
 } from "../support/pds.ts";
 
 const megabyte = 1024 * 1024;
+const maxRowsOfGroup = 100_000;
 const longLineBytes = 1024 * megabyte;
 /** An uncompressed gigabyte takes disk space and time, so only the campaign uses one. */
 const plainLineBytes = isCampaign ? longLineBytes : 8 * megabyte;
@@ -149,6 +152,37 @@ const junk = (seed: number) =>
 const in1252 = (text: string) => Buffer.from(text, "latin1");
 const inUtf16be = (text: string) => Buffer.from(text, "utf16le").swap16();
 
+/** A list's rows as NDJSON. */
+function toNdjson(csv: string): string {
+  const [names = [], ...records] = csv
+    .trimEnd()
+    .split("\n")
+    .map((row) => row.split(","));
+  const toObject = (record: string[]) => Object.fromEntries(names.map((name, index) => [name, record[index]]));
+  return records.map((record) => `${JSON.stringify(toObject(record))}\n`).join("");
+}
+
+const lineObjects = toNdjson(lines);
+const objectCount = rows.length;
+const tooLongKey = "k".repeat(256);
+
+/** An object with very many fields. */
+async function* objectWithFields(count: number): AsyncGenerator<Uint8Array> {
+  yield Buffer.from("{");
+  for (let start = 0; start < count; start += 10_000) {
+    yield Buffer.from(Array.from({ length: 10_000 }, (_, index) => `"field${start + index}":"",`).join(""));
+  }
+  yield Buffer.from('"last":""}\n');
+}
+
+/** Many rows, each different. */
+async function* manyRows(count: number, toRow: (index: number) => string): AsyncGenerator<Uint8Array> {
+  for (let start = 0; start < count; start += 10_000) {
+    const length = Math.min(10_000, count - start);
+    yield Buffer.from(Array.from({ length }, (_, index) => `${toRow(start + index)}\n`).join(""));
+  }
+}
+
 /** Reverses and renames the columns. */
 const reordered = (csv: string, rename: (name: string) => string) =>
   csv
@@ -194,6 +228,11 @@ describe("an import of personalization", () => {
       /\/pzlines\.csv\.gz: truncated or not valid gzip: .+/,
     ],
     [
+      "a gzip file with padding and then data",
+      { "pzlines.csv.gz": Buffer.concat([gzipSync(lines), new Uint8Array(1000), gzipSync(rows.join("\n"))]) },
+      /\/pzlines\.csv\.gz: truncated or not valid gzip: unexpected data after the end\n/,
+    ],
+    [
       "a damaged zstd file",
       { "pzlines.csv.zst": damaged(zstdCompressSync(longLines)) },
       /\/pzlines\.csv\.zst: truncated or not valid zstd: .+/,
@@ -213,11 +252,15 @@ describe("an import of personalization", () => {
       { "pzlines.csv": gzipSync(lines) },
       /\/pzlines\.csv: not a text file: gzip-compressed; .*\.gz\n/,
     ],
-    ["junk", { "pzstyles.csv": junk(1) }, /\/pzstyles\.csv: not a text file: starts with binary data\n/],
+    [
+      "junk",
+      { "pzstyles.csv": junk(1) },
+      /\/pzstyles\.csv: not a text file: starts with binary data; if it is UTF-16, set encoding = .+\n/,
+    ],
     [
       "compressed junk",
       { "pzchoices.csv.gz": gzipSync(junk(2)) },
-      /\/pzchoices\.csv\.gz: not a text file: starts with binary data\n/,
+      /\/pzchoices\.csv\.gz: not a text file: starts with binary data; if it is UTF-16, set encoding = .+\n/,
     ],
     [
       "junk after a valid start",
@@ -247,22 +290,22 @@ describe("an import of personalization", () => {
     [
       "only NUL bytes",
       { "pzlines.csv": new Uint8Array(100_000) },
-      /\/pzlines\.csv: not a text file: starts with binary data\n/,
+      /\/pzlines\.csv: not a text file: starts with binary data; if it is UTF-16, set encoding = .+\n/,
     ],
     [
       "UTF-8 and then Windows-1252",
       { "pzlines.csv": Buffer.concat([Buffer.from(`${lines}É,É,1,Ö\n`), in1252("Café,SCRIPT,1,A\n")]) },
-      /\/pzlines\.csv:6: mixed encodings: UTF-8 up to here, then invalid UTF-8 \(byte 0xe9\)\n/,
+      /\/pzlines\.csv:6: mixed encodings: byte 0xe9 is not UTF-8, but other characters are; fix the file, or set encoding = "windows-1252"\n/,
     ],
     [
       "Windows-1252 and then UTF-8",
       { "pzlines.csv": Buffer.concat([in1252(`${lines}Ö,SCRIPT,1,A\n`), Buffer.from("Café,SCRIPT,1,A\n")]) },
-      /\/pzlines\.csv:6: mixed encodings: mostly Windows-1252, but "Ã©" looks like UTF-8; /,
+      /\/pzlines\.csv:4: mixed encodings: byte 0xe9 is not UTF-8, but line 6 has UTF-8; fix the file, or /,
     ],
     [
       "only a header",
       { "pzlines.csv": `${header}\n` },
-      /\/pzlines\.csv: the file has a header but no rows, so nothing was changed\n/,
+      /\/pzlines\.csv: the file has a header but no rows, so nothing was changed; use --force to import it anyway\n/,
     ],
     [
       "only a header, of choices",
@@ -317,7 +360,7 @@ describe("an import of personalization", () => {
     [
       "an empty file",
       { "pzchoices.csv": "" },
-      /\/pzchoices\.csv: the file is empty; expected the header choice_type, .*, so nothing was changed\n/,
+      /\/pzchoices\.csv: the file is empty; expected the header choice_type, .*, so nothing was changed; use --force to import it anyway\n/,
     ],
     [
       "a file with only a byte order mark",
@@ -333,6 +376,117 @@ describe("an import of personalization", () => {
       "an empty compressed file",
       { "pzlines.csv.gz": gzipSync("") },
       /\/pzlines\.csv\.gz: the file is empty; expected the header sku_id, /,
+    ],
+    [
+      "a million blank lines",
+      { "pzlines.csv": writing(repeated(lines, 1), repeated("\n".repeat(100_000), 30)) },
+      /\/pzlines\.csv:10000\d\d: more than 1000000 blank lines in a row\n/,
+    ],
+    [
+      "only blank lines, over a million",
+      { "pzlines.csv": writing(repeated("\r\n".repeat(100_000), 30)) },
+      /\/pzlines\.csv:\d+: more than 1000000 blank lines in a row\n/,
+    ],
+    [
+      "a million blank lines in NDJSON",
+      { "pzlines.ndjson": writing(repeated(lineObjects, 1), repeated("\n".repeat(100_000), 30)) },
+      /\/pzlines\.ndjson:10000\d\d: more than 1000000 blank lines, spaces, or commas in a row\n/,
+    ],
+    [
+      "JSON that is nested 20 million levels deep",
+      { "pzlines.ndjson": writing(repeated(`${lineObjects}{"a":`, 1), repeated("[".repeat(1_000_000), 20)) },
+      new RegExp(`/pzlines\\.ndjson:${objectCount + 1}: row nested more than 64 levels deep\n`),
+    ],
+    [
+      "a JSON object of three million fields",
+      { "pzlines.ndjson": writing(repeated(lineObjects, 1), objectWithFields(3_000_000)) },
+      new RegExp(`/pzlines\\.ndjson:${objectCount + 1}: row with more than 1000 fields\n`),
+    ],
+    [
+      `a JSON row of ${plainLineBytes / megabyte} megabytes`,
+      { "pzlines.ndjson": writing(repeated(`${lineObjects}{"a":"`, 1), repeated(x, plainLineBytes / megabyte)) },
+      new RegExp(`/pzlines\\.ndjson:${objectCount + 1}: row longer than 1048576 characters; `),
+    ],
+    [
+      "text after a JSON list",
+      { "pzlines.ndjson": `[${lineObjects.trimEnd().split("\n").join(",\n")}]\njunk\n` },
+      new RegExp(`/pzlines\\.ndjson:${objectCount + 1}: text after the end of the JSON list\n`),
+    ],
+    [
+      "a JSON field that occurs twice",
+      { "pzlines.ndjson": `${lineObjects}{"a":{"b":":"},"sku_id":"A",${lineObjects.slice(1)}` },
+      new RegExp(`/pzlines\\.ndjson:${objectCount + 1}: has the field "sku_id" more than once: `),
+    ],
+    [
+      "an unknown JSON field that occurs twice",
+      { "pzlines.ndjson": `${lineObjects}{"a\\"":1,"a\\u0022":"2",${lineObjects.slice(1)}` },
+      new RegExp(`/pzlines\\.ndjson:${objectCount + 1}: has the field "a\\\\"" more than once: `),
+    ],
+    [
+      "a JSON field that occurs in two spellings",
+      { "pzlines.ndjson": `${lineObjects}{"SKU_ID":"A",${lineObjects.slice(1)}` },
+      new RegExp(`/pzlines\\.ndjson:${objectCount + 1}: has the field sku_id more than once: `),
+    ],
+    ["a repeated header", { "pzlines.csv": `${lines}${lines}` }, /\/pzlines\.csv:5: repeats the header: "sku_id,/],
+    [
+      "a header repeated in another case",
+      { "pzchoices.csv": `${choices}\n${choices.replace(/.*/, (names) => names.toUpperCase())}` },
+      /\/pzchoices\.csv:\d+: repeats the header: "CHOICE_TYPE,/,
+    ],
+    [
+      "a SKU of 256 characters",
+      { "pzlines.csv": `${lines}${tooLongKey},SCRIPT,1,A\n` },
+      /\/pzlines\.csv:5: sku_id: is longer than 255 characters: /,
+    ],
+    [
+      "a style code of 256 characters",
+      { "pzlines.csv": `${lines}MUG,${tooLongKey},1,A\n` },
+      /\/pzlines\.csv:5: style_code: is longer than 255 characters: /,
+    ],
+    [
+      "a choice type of 256 characters",
+      { "pzstyles.csv": `${styles}SCRIPT,A,7,${tooLongKey},Text\n` },
+      /\/pzstyles\.csv:\d+: choice_type: is longer than 255 characters: /,
+    ],
+    [
+      "a SKU with too many rows",
+      {
+        "pzlines.csv": writing(
+          repeated(lines, 1),
+          manyRows(maxRowsOfGroup + 1, (index) => `BIG,S${index},1,A`),
+        ),
+      },
+      /\/pzlines\.csv: sku_id "BIG" has more than 100000 rows\n/,
+    ],
+    [
+      "a SKU with too many rows among others",
+      {
+        "pzlines.csv": writing(
+          repeated(lines, 1),
+          manyRows(isCampaign ? 3_000_000 : 250_000, (index) => `${index % 2 ? "BIG" : index},S,1,A`),
+        ),
+      },
+      /\/pzlines\.csv: sku_id "BIG" has more than 100000 rows\n/,
+    ],
+    [
+      "a style with too many rows",
+      {
+        "pzstyles.csv": writing(
+          repeated(styles, 1),
+          manyRows(isCampaign ? 1_000_000 : 110_000, (index) => `BIG,A,${index},NONE,Text`),
+        ),
+      },
+      /\/pzstyles\.csv: style_code "BIG" has more than 100000 rows\n/,
+    ],
+    [
+      "a choice group with too many rows",
+      {
+        "pzchoices.csv": writing(
+          repeated(choices, 1),
+          manyRows(isCampaign ? 1_000_000 : 110_000, (index) => `BIG,A,1,Value ${index}`),
+        ),
+      },
+      /\/pzchoices\.csv: choice_type "BIG" has more than 100000 rows\n/,
     ],
     [
       "an unclosed quote",
@@ -384,6 +538,12 @@ describe("an import of personalization", () => {
       (csv) => Buffer.concat([gzipSync(csv.slice(0, 70)), gzipSync(csv.slice(70))]),
       undefined,
     ],
+    [
+      "gzip padded with zeros",
+      ".gz",
+      (csv) => Buffer.concat([gzipSync(csv.slice(0, 70)), gzipSync(csv.slice(70)), new Uint8Array(100_000)]),
+      undefined,
+    ],
     ["zstd", ".zst", (csv) => zstdCompressSync(csv), undefined],
     [
       "packed semicolons in Windows-1252",
@@ -401,6 +561,42 @@ describe("an import of personalization", () => {
     expect(JSON.parse(await getPersonalization(sku))).toMatchObject({
       pzlines: [{ sku_id: sku, style_sku_status: "A" }],
     });
+  });
+
+  test("accepts a SKU with as many rows as are allowed", async () => {
+    const most = manyRows(maxRowsOfGroup, (index) => `BIG,S${index},1,A`);
+    const { code, stderr } = await importWith({ "pzlines.csv": writing(repeated(lines, 1), most) }, "--dry-run");
+    expect(stderr).not.toContain("has more than");
+    expect(code).toBe(0);
+  });
+
+  test.each([...engines])("stores keys of 255 characters on %s", async (engine) => {
+    const store = { DATABASE_URL: await createStore(engine), BRAND: "acme" };
+    const key = (letter: string) => letter.repeat(255);
+    const feed = await feedWith({
+      "pzlines.csv": `${lines}${key("語")},${key("字")},1,A\n`,
+      "pzstyles.csv": `${styles}${key("字")},A,1,${key("類")},Text\n`,
+      "pzchoices.csv": `${choices}${key("類")},A,1,Value\n`,
+    });
+    expect(await pds(["import", "personalization", feed], store)).toMatchObject({ code: 0 });
+  });
+
+  test.each([
+    [
+      "a field under its name and its alias",
+      "pzlines.ndjson",
+      `{"Article":"A",${lineObjects.slice(1)}`,
+      "has the field sku_id",
+    ],
+    ["a header with an alias", "pzlines.csv", `${lines}${lines.replace("sku_id", "Article")}`, "repeats the header"],
+  ])("rejects a file that repeats %s", async (_, name, content, reason) => {
+    const feed = await feedWith({ [name]: content });
+    const PDS_CONFIG = join(feed, "pds.toml");
+    const job = `[jobs.personalization-import]\nsource = "${feed}"\n`;
+    await Bun.write(PDS_CONFIG, `${job}[jobs.personalization-import.aliases]\nsku_id = ["Article"]\n`);
+    const finished = await pds(["import", "personalization", feed, "--dry-run"], { ...environment, PDS_CONFIG });
+    expect(finished.stderr).toMatch(new RegExp(`/${name.replace(".", "\\.")}:[15]: ${reason}`));
+    expect(finished.code).toBe(1);
   });
 
   test("reads a file without a header by position if forced", async () => {

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { SQL } from "bun";
 import { writeFeed } from "../support/feed.ts";
+import { countGenerationRows } from "../support/generation-tables.ts";
 import {
   casesFor,
   createStore,
@@ -46,6 +47,9 @@ function toFiles({ skus = 40, styles = 30, choices = 25, rejected = 0, mark = "A
 }
 
 const noChoices = { files: { "pzchoices.csv": `${headers.pzchoices}\n` } };
+const unusedChoices = {
+  files: { ...noChoices.files, "pzstyles.csv": `${headers.pzstyles}\nSTYLE-0,A,1,,Text\nSTYLE-1,A,1,,Text\n` },
+};
 const noStyles = { files: { "pzstyles.csv": `${headers.pzstyles}\n` } };
 const noLines = { files: { "pzlines.csv": headers.pzlines } };
 const blankChoices = { files: { "pzchoices.csv": "\n" } };
@@ -53,11 +57,17 @@ const toml = (text: string) => `[jobs.personalization-import]\nsource = "."\n${t
 
 const folder = await temporaryFolder();
 const settings = await temporaryFolder();
-const [tenth = "", half = "", everything = ""] = await writeFiles(settings, {
+const [tenth = "", half = "", everything = "", fewAdded = "", rows94 = "", rows95 = ""] = await writeFiles(settings, {
   "tenth.toml": toml("max_removed_share = 0.1"),
   "half.toml": toml("max_rejected_share = 0.5"),
   "everything.toml": toml("max_removed_share = 1\nmax_rejected_share = 1"),
+  "few-added.toml": toml("max_added_share = 0.1"),
+  "rows-94.toml": toml("max_rows = 94"),
+  "rows-95.toml": toml("max_rows = 95"),
 });
+
+/** The end of every refusal. */
+const unchanged = ", so nothing was changed; use --force to import it anyway";
 
 let feeds = 0;
 const writtenFeed = (shape: Shape) => writeFeed(folder, `feed-${feeds++}`, toFiles(shape));
@@ -99,7 +109,48 @@ const violationCases: readonly [string, Shape | undefined, Shape, string, string
     "/dev/null",
     ["5 of 20 SKUs would be removed (max_removed_share allows 20%)"],
   ],
-  ["with a rejected row", {}, { rejected: 1 }, "/dev/null", ["1 of 96 rows were rejected"]],
+  [
+    "that adds too many SKUs",
+    { skus: 20 },
+    { skus: 221 },
+    "/dev/null",
+    ["201 SKUs would be added to 20 (max_added_share allows 1000%)"],
+  ],
+  [
+    "that adds too many styles",
+    { styles: 20 },
+    { styles: 221 },
+    "/dev/null",
+    ["201 styles would be added to 20 (max_added_share allows 1000%)"],
+  ],
+  [
+    "that adds too many choices",
+    { choices: 20 },
+    { choices: 221 },
+    "/dev/null",
+    ["201 choices would be added to 20 (max_added_share allows 1000%)"],
+  ],
+  [
+    "that adds more than the configured share",
+    {},
+    { skus: 45 },
+    fewAdded,
+    ["5 SKUs would be added to 40 (max_added_share allows 10%)"],
+  ],
+  [
+    "with more rows than configured",
+    undefined,
+    {},
+    rows94,
+    ["FOLDER/pzlines.csv: the feed has more rows than max_rows allows (94)"],
+  ],
+  [
+    "with a rejected row",
+    {},
+    { rejected: 1 },
+    "/dev/null",
+    ["1 of 96 rows were rejected (max_rejected_share allows 0%)"],
+  ],
   [
     "with more rejected rows than configured",
     undefined,
@@ -113,7 +164,7 @@ const violationCases: readonly [string, Shape | undefined, Shape, string, string
     { skus: 1, choices: 1, rejected: 2 },
     "/dev/null",
     [
-      "2 of 34 rows were rejected",
+      "2 of 34 rows were rejected (max_rejected_share allows 0%)",
       "39 of 40 SKUs would be removed (max_removed_share allows 20%)",
       "24 of 25 choices would be removed (max_removed_share allows 20%)",
     ],
@@ -174,7 +225,15 @@ const validCases: readonly [string, Shape | undefined, Shape, string][] = [
     { skus: 1, styles: 1, choices: 1 },
     "/dev/null",
   ],
-  ["with many additions", { skus: 20 }, { skus: 400 }, "/dev/null"],
+  [
+    "that adds the maximum",
+    { skus: 20, styles: 20, choices: 20 },
+    { skus: 220, styles: 220, choices: 220 },
+    "/dev/null",
+  ],
+  ["that adds many to fewer than 20", { skus: 19 }, { skus: 400 }, "/dev/null"],
+  ["with the maximum of rows", undefined, {}, rows95],
+  ["without choices that a style names, for a new brand", undefined, unusedChoices, "/dev/null"],
   ["with the maximum of rejected rows", {}, { skus: 5, styles: 3, choices: 2, rejected: 10 }, everything],
   ["that is small, for a new brand", undefined, { skus: 1, styles: 1, choices: 1 }, "/dev/null"],
 ];
@@ -194,17 +253,10 @@ for (const engine of enginesInTurn) {
   /** Everything an import may change except the runs. */
   const stored = async () => {
     await using store = new SQL(url, { max: 1 });
-    const count = async (table: string, column = "generation") =>
-      await store.unsafe(
-        `SELECT ${column} AS id, count(*) AS rows FROM ${table} GROUP BY ${column} ORDER BY ${column}`,
-      );
     return {
       generations: await store`SELECT id, brand, state FROM generation ORDER BY id`,
       current: await store`SELECT * FROM current_generation ORDER BY brand`,
-      lines: await count("personalization_line"),
-      styles: await count("personalization_style"),
-      choices: await count("personalization_choice"),
-      digests: await count("generation_digest"),
+      rows: await countGenerationRows(store),
     };
   };
   const runs = async () => {
@@ -228,7 +280,7 @@ for (const engine of enginesInTurn) {
         const brand = await brandWith(before);
         const feed = await writtenFeed({ ...after, mark: "new" });
         const expected = violations.map((violation) => violation.replaceAll("FOLDER", feed));
-        const reason = `${expected.join("; ")}, so nothing was changed`;
+        const reason = `${expected.join("; ")}${unchanged}`;
         const [stateBefore, responsesBefore, runsBefore] = [await stored(), await getResponses(), await runs()];
 
         const dryRun = await importFeed(feed, ["--dry-run"], config, brand);
@@ -286,7 +338,7 @@ for (const engine of enginesInTurn) {
       const feed = await writtenFeed({ ...noLines, mark: "next" });
       expect(await importFeed(feed, [], everything, brand)).toMatchObject({
         code: 1,
-        report: { reason: `${feed}/pzlines.csv: the file has a header but no rows, so nothing was changed` },
+        report: { reason: `${feed}/pzlines.csv: the file has a header but no rows${unchanged}` },
       });
     });
 
@@ -298,9 +350,29 @@ for (const engine of enginesInTurn) {
       expect(await importFeed(feed, [], "/dev/null", await brandWith({ choices: 20 }))).toMatchObject({
         code: 1,
         report: {
-          reason: "20 of 20 choices would be removed (max_removed_share allows 20%), so nothing was changed",
+          reason: `20 of 20 choices would be removed (max_removed_share allows 20%)${unchanged}`,
         },
       });
+    });
+
+    test("without styles and choices succeeds for a new brand if the list of styles is empty", async () => {
+      const { "pzstyles.csv": _, ...others } = toFiles(noChoices);
+      const feed = await writeFeed(folder, `feed-${feeds++}`, { ...others, "pzstyles.ndjson": "[]" });
+      expect(await importFeed(feed, [], "/dev/null", await brandWith(undefined))).toMatchObject({
+        code: 0,
+        report: { overridden: [] },
+      });
+    });
+
+    test("with too many rows is not read to its end", async () => {
+      const lines = Array.from({ length: 20_000 }, (_, index) => `SKU-${index},STYLE-0,1,A`);
+      const pzlines = [headers.pzlines, ...lines, "x".repeat(2_000_000)].join("\n");
+      const feed = await writtenFeed({ files: { "pzlines.csv": pzlines } });
+      const brand = await brandWith(undefined);
+      const { code, report } = await importFeed(feed, [], rows95, brand);
+      expect(code).toBe(1);
+      expect(report.reason).toBe(`${feed}/pzlines.csv: the feed has more rows than max_rows allows (95)${unchanged}`);
+      expect((await importFeed(feed, ["--force"], rows95, brand)).report.reason).toContain("row longer than");
     });
 
     test("changes the responses only if it succeeds", async () => {

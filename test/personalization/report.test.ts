@@ -411,7 +411,10 @@ for (const engine of enginesInTurn) {
       expect(stdout).toBe("");
       expect(stderr).toContain('sku_id: is empty: ",STAMP,1,A"\n');
       expect(stderr).toMatch(/^SKUs: 1 \(0 added, 1 changed, 1 removed\)$/m);
-      expect(stderr).toEndWith("pds: personalization-import: 1 of 4 rows were rejected, so nothing was changed\n");
+      expect(stderr).toEndWith(
+        "pds: personalization-import: 1 of 4 rows were rejected (max_rejected_share allows 0%), " +
+          "so nothing was changed; use --force to import it anyway\n",
+      );
     });
 
     test("is stored with the run, whether the import succeeds or fails", async () => {

@@ -18,10 +18,7 @@ export function StyleUsage({ usage: { style, skus, examples }, brand }: StyleUsa
   return (
     <Section id="usage" title={`Style ${style}`}>
       <p>
-        {skus === null
-          ? "The number of SKUs is unknown, because this generation was imported before SKUs were counted."
-          : `Offered on ${pluralize(skus, "SKU")} of ${brand}.`}{" "}
-        {skus !== null && examples.length < skus ? `The first ${examples.length} in the feed:` : ""}
+        Offered on {pluralize(skus, "SKU")} of {brand}. {examples.length < skus ? `The first ${examples.length}:` : ""}
       </p>
       <ul class="sku-list">
         {examples.map((sku) => (

@@ -1,6 +1,6 @@
 /** @jsxImportSource hono/jsx */
 import type { Child } from "hono/jsx";
-import { readNow } from "../../database/database.ts";
+import { type Database, readNow } from "../../database/database.ts";
 import { type Generation, listGenerations } from "../../database/generation.ts";
 import { formatNumber, relativeTime } from "../../format.ts";
 import type { DifferingNames, GenerationDifference, NamesDifference } from "../../model/personalization.ts";
@@ -21,7 +21,8 @@ export async function comparisonPage(context: ConsoleContext, request: PageReque
   const generations = all.filter((generation) => generation.brand === brand);
   const [from, to] = selectPair(request, generations);
   const now = Date.parse(await readNow(database));
-  const difference = from === undefined || to === undefined || from === to ? undefined : await compare(from.id, to.id);
+  const isPair = from !== undefined && to !== undefined && from !== to;
+  const difference = isPair ? await compare(from.id, to.id).catch(unlessRemoved(database)) : undefined;
   return {
     title: `Generations of ${brand}`,
     body: (
@@ -31,11 +32,31 @@ export async function comparisonPage(context: ConsoleContext, request: PageReque
         ) : (
           <GenerationForm brand={brand} generations={generations} from={from} to={to} now={now} />
         )}
-        {difference === undefined ? "" : <Differences difference={difference} brand={brand} />}
+        {difference === "removed" ? (
+          <NoLongerStored />
+        ) : difference === undefined ? (
+          ""
+        ) : (
+          <Differences difference={difference} brand={brand} />
+        )}
       </>
     ),
   };
 }
+
+/** Another import may remove a generation while it is compared. */
+const unlessRemoved =
+  ({ engine }: Database) =>
+  (error: unknown): "removed" => {
+    if (!engine.isTableMissing(error)) throw error;
+    return "removed";
+  };
+
+const NoLongerStored = () => (
+  <EmptyState title="One of these generations has just been removed.">
+    <p>Load the page again to see which are stored.</p>
+  </EmptyState>
+);
 
 type Pair = readonly [from: Generation | undefined, to: Generation | undefined];
 
@@ -98,20 +119,15 @@ function Differences({ difference: { skus, styles, groups }, brand }: Difference
 interface DifferenceProps {
   readonly id: string;
   readonly title: string;
-  /** Undefined when the generations can't be compared. */
-  readonly difference: NamesDifference | undefined;
+  readonly difference: NamesDifference;
   readonly linkTo: (name: string) => Child;
 }
 
 function Difference({ id, title, difference, linkTo }: DifferenceProps) {
-  const changes = Object.entries(difference ?? {}) as [string, DifferingNames][];
+  const changes = Object.entries(difference) as [string, DifferingNames][];
   return (
     <Section id={id} title={title}>
-      {difference === undefined ? (
-        <p class="muted">
-          Not available: one of these generations was imported before the service recorded the data for this comparison.
-        </p>
-      ) : changes.every(([, { count }]) => count === 0) ? (
+      {changes.every(([, { count }]) => count === 0) ? (
         <p class="muted">No differences.</p>
       ) : (
         <dl class="differences">
@@ -130,11 +146,10 @@ interface ChangedNamesProps extends Pick<DifferenceProps, "linkTo"> {
   readonly names: DifferingNames;
 }
 
-const ChangedNames = ({ change, names: { count, isMore, first }, linkTo }: ChangedNamesProps) => (
+const ChangedNames = ({ change, names: { count, first }, linkTo }: ChangedNamesProps) => (
   <div>
     <dt>
-      {formatNumber(count)}
-      {isMore ? " or more" : ""} {change}
+      {formatNumber(count)} {change}
     </dt>
     <dd>
       <CommaSeparated items={first.map(linkTo)} />

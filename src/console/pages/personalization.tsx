@@ -2,14 +2,8 @@
 import type { Child } from "hono/jsx";
 import type { Database } from "../../database/database.ts";
 import { type Generation, listGenerations } from "../../database/generation.ts";
-import {
-  findPersonalization,
-  findUsedStyle,
-  listGroupsOfChoice,
-  listStyles,
-  listStylesOfGroup,
-} from "../../database/personalization.ts";
-import { maxSkuLength, orderPersonalization } from "../../model/personalization.ts";
+import { findUsedStyle, listGroupsOfChoice, listStyles, listStylesOfGroup } from "../../database/personalization.ts";
+import { maxSkuLength } from "../../model/personalization.ts";
 import type { PageRequest } from "../../page.ts";
 import { EmptyState } from "../components/elements.tsx";
 import { Select } from "../components/select.tsx";
@@ -42,7 +36,7 @@ export async function personalizationPage(context: ConsoleContext, request: Page
                 Compare generations of {lookup.brand}
               </a>
             </p>
-            {await renderResult(database, lookup, generations, `${origin}/api/v1`)}
+            {await renderResult(context, lookup, generations, `${origin}/api/v1`)}
           </>
         )}
       </>
@@ -83,13 +77,13 @@ function parseLookup(context: ConsoleContext, request: PageRequest, generations:
 const groupLimit = 20;
 
 async function renderResult(
-  database: Database,
+  { database, findPersonalization }: ConsoleContext,
   { by, value, brand }: Lookup,
   generations: readonly Generation[],
   endpoint: string,
 ): Promise<Child> {
   if (by === "sku" && value !== undefined) {
-    const personalization = orderPersonalization(await findPersonalization(database, brand, value));
+    const personalization = await findPersonalization(brand, value);
     return <SkuPersonalization sku={value} brand={brand} personalization={personalization} endpoint={endpoint} />;
   }
   const generation = generations.find((current) => current.brand === brand);
@@ -123,7 +117,7 @@ async function renderGroups(
   const names = by === "group" ? [value] : await listGroupsOfChoice(database, id, value, groupLimit);
   if (names.length === 0) return <NotFound message={`No choice group of ${brand} contains the choice ${value}.`} />;
   const groups = await Promise.all(
-    names.map(async (group) => ({ group, styles: await listStylesOfGroup(database, id, group, styleLimit) })),
+    names.map(async (group) => ({ group, styles: await listStylesOfGroup(database, id, group) })),
   );
   if (by === "group" && groups[0]?.styles.length === 0) {
     return <NotFound message={`No style of ${brand} uses the choice group ${value}.`} />;

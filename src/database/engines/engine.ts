@@ -32,6 +32,17 @@ export interface Migration {
   readonly statements: readonly string[];
 }
 
+/** Column types and options whose names differ between engines. */
+export interface ColumnTypes {
+  /** A key that the database counts up. */
+  readonly counter: string;
+  /** Text that is compared byte by byte. */
+  readonly key: string;
+  readonly bytes: string;
+  /** Table option that stores rows in the order of the primary key. */
+  readonly clustered: string;
+}
+
 /** Locks that serialize transactions. */
 export type LockName = "migrations" | "generations" | "changes";
 
@@ -44,6 +55,7 @@ export interface Engine {
   /** Opens connections, and creates the file of an embedded store. */
   readonly open: (url: string, purpose: Purpose) => Promise<Connections>;
   readonly migrations: readonly Migration[];
+  readonly columnTypes: ColumnTypes;
   /** Useful number of concurrent reads. More would only queue inside the engine. */
   readonly maxConcurrentReads: number;
 
@@ -54,10 +66,12 @@ export interface Engine {
 
   /** Expression: the database's clock, as ISO 8601 text in UTC with milliseconds. */
   readonly now: string;
-  /** Expression: that clock some seconds later. */
-  readonly later: (seconds: number) => string;
+  /** Expression: that clock some seconds later; a number, or a column. */
+  readonly later: (seconds: number | string) => string;
   /** Expression: a text as bytes in UTF-8, which skips decoding it into a string. */
   readonly toBytes: (text: string) => string;
+  /** Condition: whether bytes contain a text in UTF-8. */
+  readonly contains: (bytes: string, text: string) => string;
   /** How a statement names its nth value, counted from 1. */
   readonly placeholder: (place: number) => string;
   /** Query: ids of the products that match `$1`, made by `toSearchText`; `$2` at most, in order. */

@@ -1,6 +1,6 @@
 import type { SQL } from "bun";
 
-export type Cell = string | number;
+export type Cell = string | number | Uint8Array;
 
 /** Rows to insert into a table. */
 export interface NewRows<Row> {
@@ -12,7 +12,7 @@ export interface NewRows<Row> {
 }
 
 /** Rows of one INSERT. More make it no faster. */
-const rowsPerStatement = 200;
+const rowsPerStatement = 500;
 
 /**
  * Inserts rows into a table.

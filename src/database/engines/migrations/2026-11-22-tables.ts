@@ -1,16 +1,7 @@
-/** Column types and options whose names differ between engines. */
-export interface ColumnTypes {
-  /** A key that the database counts up. */
-  readonly counter: string;
-  /** Text that is compared byte by byte. */
-  readonly key: string;
-  readonly bytes: string;
-  /** Table option that stores rows in the order of the primary key. */
-  readonly clustered: string;
-}
+import type { ColumnTypes } from "../engine.ts";
 
 /** The tables and indexes that the engines have in common. */
-export const createTables = ({ counter, key, bytes, clustered }: ColumnTypes): readonly string[] => [
+export const createTables = ({ counter, key }: ColumnTypes): readonly string[] => [
   // updated_at: the platform's timestamp of its last change; empty when another source provided it.
   // checked_at: when it last matched the platform; null when it is known to differ.
   // words: what search matches. visible_from: null while shoppers may not see it.
@@ -29,7 +20,7 @@ export const createTables = ({ counter, key, bytes, clustered }: ColumnTypes): r
     name ${key} PRIMARY KEY,
     value TEXT NOT NULL
   )`,
-  // state: "loading", "complete", or "removed" until its rows are deleted.
+  // state: "loading", "complete", or "removed" until its tables are dropped.
   // previous: the generation that was current before. feed: its files as JSON, to recognize them.
   `CREATE TABLE generation (
     id ${counter},
@@ -37,6 +28,9 @@ export const createTables = ({ counter, key, bytes, clustered }: ColumnTypes): r
     loaded_at TEXT NOT NULL,
     state TEXT NOT NULL DEFAULT 'complete',
     row_count INTEGER NOT NULL DEFAULT 0,
+    skus INTEGER NOT NULL DEFAULT 0,
+    styles INTEGER NOT NULL DEFAULT 0,
+    choices INTEGER NOT NULL DEFAULT 0,
     previous INTEGER,
     feed TEXT
   )`,
@@ -46,53 +40,12 @@ export const createTables = ({ counter, key, bytes, clustered }: ColumnTypes): r
     generation INTEGER NOT NULL REFERENCES generation (id),
     since TEXT
   )`,
-  // Fingerprints of a generation's SKUs, styles, and choices, to compare it with the next.
-  `CREATE TABLE generation_digest (
-    generation INTEGER NOT NULL,
-    list ${key} NOT NULL,
-    part INTEGER NOT NULL,
-    data ${bytes} NOT NULL,
-    PRIMARY KEY (generation, list, part)
-  )`,
-  // How many SKUs offer a style, and the first of them as JSON.
-  `CREATE TABLE generation_style (
-    generation INTEGER NOT NULL,
-    style_code ${key} NOT NULL,
-    skus INTEGER NOT NULL,
-    examples TEXT NOT NULL,
-    PRIMARY KEY (generation, style_code)
-  ) ${clustered}`,
-  `CREATE TABLE personalization_line (
-    generation INTEGER NOT NULL,
-    sku_id ${key} NOT NULL,
-    style_code ${key} NOT NULL,
-    style_display_seq TEXT NOT NULL,
-    style_sku_status TEXT NOT NULL,
-    position INTEGER NOT NULL,
-    PRIMARY KEY (generation, sku_id, style_code)
-  ) ${clustered}`,
-  `CREATE TABLE personalization_style (
-    generation INTEGER NOT NULL,
-    style_code ${key} NOT NULL,
-    line_status TEXT NOT NULL,
-    line_display_seq ${key} NOT NULL,
-    choice_type TEXT NOT NULL,
-    instruct_text TEXT NOT NULL,
-    position INTEGER NOT NULL,
-    PRIMARY KEY (generation, style_code, line_display_seq)
-  ) ${clustered}`,
-  "CREATE INDEX personalization_style_by_group ON personalization_style (generation, choice_type, style_code)",
-  `CREATE TABLE personalization_choice (
-    generation INTEGER NOT NULL,
-    choice_type ${key} NOT NULL,
-    choice_status TEXT NOT NULL,
-    choice_display_seq TEXT NOT NULL,
-    choice_value ${key} NOT NULL,
-    position INTEGER NOT NULL,
-    PRIMARY KEY (generation, choice_type, choice_value)
-  ) ${clustered}`,
+  // One row, whose version changes with `current_generation`.
+  "CREATE TABLE generation_list (version TEXT NOT NULL)",
+  "INSERT INTO generation_list (version) VALUES ('')",
   // scheduled_at: null when no schedule started it. attempt: above 1 it is a retry.
-  // log: the last lines that its process printed.
+  // lease_seconds: how long its lease is when it is renewed. log: the last lines that its process
+  // printed.
   `CREATE TABLE run (
     id ${counter},
     job TEXT NOT NULL,
@@ -106,6 +59,7 @@ export const createTables = ({ counter, key, bytes, clustered }: ColumnTypes): r
     scheduled_at TEXT,
     attempt INTEGER NOT NULL DEFAULT 1,
     lease_until TEXT NOT NULL DEFAULT '',
+    lease_seconds INTEGER,
     log TEXT
   )`,
   "CREATE INDEX run_by_finish ON run (finished_at, id) WHERE finished_at IS NOT NULL",

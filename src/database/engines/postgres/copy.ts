@@ -18,9 +18,10 @@ export async function loadByCopy<Row>(sql: SQL, { table, columns, rows, append }
   for (const row of rows) {
     cells.length = 0;
     append(cells, row);
-    // Few cells need escaping, and one test of each is cheaper than replacing in all.
-    const isPlain = !cells.some((cell) => typeof cell === "string" && special.test(cell));
-    chunk += `${(isPlain ? cells : cells.map(escapeCell)).join("\t")}\n`;
+    for (let index = 0; index < cells.length; index++) {
+      chunk += `${index === 0 ? "" : "\t"}${formatCell(cells[index] as Cell)}`;
+    }
+    chunk += "\n";
     if (chunk.length < chunkLength) continue;
     await writer.write(chunk);
     chunk = "";
@@ -29,4 +30,10 @@ export async function loadByCopy<Row>(sql: SQL, { table, columns, rows, append }
   await writer.close();
 }
 
-const escapeCell = (cell: Cell) => `${cell}`.replace(/[\\\t\n\r]/g, (character) => escapes[character] ?? character);
+function formatCell(cell: Cell): string | number {
+  if (typeof cell === "number") return cell;
+  // The backslash of a hexadecimal value is escaped too.
+  if (typeof cell !== "string") return `\\\\x${Buffer.from(cell.buffer, cell.byteOffset, cell.length).toString("hex")}`;
+  // Few cells need escaping, and one test of each is cheaper than replacing in all.
+  return special.test(cell) ? cell.replace(/[\\\t\n\r]/g, (character) => escapes[character] ?? character) : cell;
+}

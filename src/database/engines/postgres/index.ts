@@ -1,5 +1,6 @@
 import { SQL } from "bun";
 import type { Connections, Engine, LockName, Purpose, Value } from "../engine.ts";
+import { columnTypes } from "./column-types.ts";
 import { loadByCopy } from "./copy.ts";
 import { initial } from "./migrations/2026-11-22-initial.ts";
 
@@ -22,14 +23,16 @@ export const postgres: Engine = {
   exists: () => true,
   open: async (url, purpose) => connect(url, purpose),
   migrations: [initial],
+  columnTypes,
   maxConcurrentReads,
 
   writeMode: "READ WRITE",
   lock: (transaction, name) => transaction.unsafe(`SELECT pg_advisory_xact_lock(${lockKeys[name]})`),
 
   now: toText("clock_timestamp()"),
-  later: (seconds) => toText(`clock_timestamp() + interval '${seconds} seconds'`),
+  later: (seconds) => toText(`clock_timestamp() + ${seconds} * interval '1 second'`),
   toBytes: (text) => `convert_to(${text}, 'UTF8')`,
+  contains: (bytes, text) => `position(convert_to(${text}, 'UTF8') IN ${bytes}) > 0`,
   placeholder: (place) => `$${place}`,
   // The expression is that of the index `product_word`. The limit keeps the planner on that index:
   // to sort half of a catalog, it would read every product in order instead.

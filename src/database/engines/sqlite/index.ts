@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import type { Engine } from "../engine.ts";
 import { insertRows } from "../insert-rows.ts";
+import { columnTypes } from "./column-types.ts";
 import { isBusy, isDiskFull, isStoreError, isTableMissing } from "./errors.ts";
 import { initial } from "./migrations/2026-11-22-initial.ts";
 import { openFile } from "./open.ts";
@@ -17,6 +18,7 @@ export const sqlite: Engine = {
   exists: (url) => existsSync(pathOf(url)),
   open: (url, purpose) => openFile(pathOf(url), purpose),
   migrations: [initial],
+  columnTypes,
   // Reads run on the event loop, at about 50 µs each: 32 of them, then other work has its turn.
   maxConcurrentReads: 32,
 
@@ -25,8 +27,9 @@ export const sqlite: Engine = {
   lock: async () => {},
 
   now: "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')",
-  later: (seconds) => `strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+${seconds} seconds')`,
+  later: (seconds) => `strftime('%Y-%m-%dT%H:%M:%fZ', 'now', ${seconds} || ' seconds')`,
   toBytes: (text) => `CAST(${text} AS BLOB)`,
+  contains: (bytes, text) => `instr(${bytes}, CAST(${text} AS BLOB)) > 0`,
   placeholder,
   searchQuery: "SELECT rowid AS id FROM product_word WHERE product_word MATCH $1 ORDER BY rowid LIMIT $2",
   toSearchText: (words, isLastPrefix) => `${words.map((word) => `"${word}"`).join(" AND ")}${isLastPrefix ? " *" : ""}`,

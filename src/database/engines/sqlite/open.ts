@@ -1,4 +1,4 @@
-import { Database as File } from "bun:sqlite";
+import { Database as File, type Statement } from "bun:sqlite";
 import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { SQL } from "bun";
@@ -45,16 +45,31 @@ export async function openFile(path: string, purpose: Purpose): Promise<Connecti
   return { sql, folder, ...createReader(path) };
 }
 
+/** The statements of many brands' generations, which come and go. */
+const maxStatements = 100;
+
 /**
  * The driver compiles each statement again, which takes as long as running it. So reads have a
- * connection that caches them.
+ * connection that keeps the last ones that were compiled.
  */
 function createReader(path: string): Pick<Connections, "read" | "closeReader"> {
   let file: File | undefined;
+  const statements = new Map<string, Statement>();
+  const prepare = (text: string): Statement => {
+    file ??= openReadOnly(path);
+    const statement = file.prepare(text);
+    statements.set(text, statement);
+    for (const [oldest, unused] of statements) {
+      if (statements.size <= maxStatements) break;
+      statements.delete(oldest);
+      unused.finalize();
+    }
+    return statement;
+  };
   return {
-    read: async <Row>(statement: string, values: Value[]) => {
-      file ??= openReadOnly(path);
-      return file.query<Row, Value[]>(statement).all(...values);
+    read: async <Row>(text: string, values: Value[]) => {
+      const statement = statements.get(text) ?? prepare(text);
+      return statement.all(...values) as Row[];
     },
     closeReader: () => file?.close(),
   };

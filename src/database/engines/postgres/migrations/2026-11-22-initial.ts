@@ -1,15 +1,11 @@
 import type { Migration } from "../../engine.ts";
 import { createTables } from "../../migrations/2026-11-22-tables.ts";
+import { columnTypes } from "../column-types.ts";
 
 export const initial: Migration = {
   name: "2026-11-22-initial",
   statements: [
-    ...createTables({
-      counter: "INTEGER GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
-      key: 'TEXT COLLATE "C"',
-      bytes: "BYTEA",
-      clustered: "",
-    }),
+    ...createTables(columnTypes),
     // Each change of a product leaves a row in `change`, which keeps the newest. The lock is that
     // of "changes".
     `CREATE FUNCTION record_product_change() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN

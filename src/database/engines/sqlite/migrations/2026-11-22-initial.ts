@@ -1,15 +1,11 @@
 import type { Migration } from "../../engine.ts";
 import { createTables } from "../../migrations/2026-11-22-tables.ts";
+import { columnTypes } from "../column-types.ts";
 
 export const initial: Migration = {
   name: "2026-11-22-initial",
   statements: [
-    ...createTables({
-      counter: "INTEGER PRIMARY KEY AUTOINCREMENT",
-      key: "TEXT",
-      bytes: "BLOB",
-      clustered: "WITHOUT ROWID",
-    }),
+    ...createTables(columnTypes),
     // Each change of a product leaves a row in `change`, which keeps the newest.
     `CREATE TRIGGER product_inserted AFTER INSERT ON product BEGIN
       INSERT INTO change (noun, scope) VALUES ('product', CAST(NEW.id AS TEXT));

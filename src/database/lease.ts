@@ -1,0 +1,78 @@
+import type { SQL } from "bun";
+import { ServiceError } from "../errors.ts";
+import type { Outcome } from "../model/job.ts";
+import type { Database, Queryable, Transaction } from "./database.ts";
+
+/** The reason of a run whose lease expired while its process was running. */
+export const leaseExpired = "its lease expired, so another run may have started";
+
+/** The right to run a job for a brand; for a schedule, also the scheduled time and the attempt. */
+export interface Claim {
+  readonly job: string;
+  readonly brand: string;
+  /** ISO 8601 in UTC with milliseconds. */
+  readonly scheduledAt?: string;
+  readonly attempt?: number;
+  /** Refuse the claim once the job has succeeded. */
+  readonly isFirst?: boolean;
+}
+
+/**
+ * Begins a run, unless another process claimed the same scheduled time and attempt, or a run of the
+ * job is in progress. A run whose lease has expired is abandoned first.
+ * @returns the run's id; undefined when the claim is refused
+ */
+export function claimRun(database: Database, claim: Claim, leaseSeconds: number): Promise<number | undefined> {
+  const { job, brand, scheduledAt = null, attempt = 1, isFirst = false } = claim;
+  return database.inTransaction(async (transaction) => {
+    const { sql, engine } = transaction;
+    await abandonExpired(transaction, sql`AND job = ${job} AND brand = ${brand}`);
+    const [run] = await sql<{ id: number }[]>`
+      INSERT INTO run (job, brand, scheduled_at, attempt, started_at, lease_until, lease_seconds)
+      VALUES (${job}, ${brand}, ${scheduledAt}, ${attempt}, ${sql.unsafe(engine.now)},
+        ${sql.unsafe(engine.later(leaseSeconds))}, ${leaseSeconds})
+      ON CONFLICT DO NOTHING RETURNING id`;
+    if (run === undefined) return undefined;
+    // The caller decided to claim some time ago. From here on no other run of the job begins or
+    // ends, so the state now decides.
+    const succeeded = isFirst ? sql`OR outcome = 'succeeded'` : sql``;
+    const { count } = await sql`
+      DELETE FROM run WHERE id = ${run.id} AND EXISTS (
+        SELECT 1 FROM run WHERE job = ${job} AND brand = ${brand} AND (
+          scheduled_at > ${scheduledAt} OR (scheduled_at = ${scheduledAt} AND attempt > ${attempt}) ${succeeded}))`;
+    return count === 0 ? run.id : undefined;
+  });
+}
+
+/** Ends the runs whose lease has expired, of every job. @returns how many there were */
+export function abandonRuns(database: Database): Promise<number> {
+  return database.inTransaction((transaction) => abandonExpired(transaction, transaction.sql``));
+}
+
+async function abandonExpired({ sql, engine }: Transaction, condition: SQL.Query<unknown>): Promise<number> {
+  // A lease beyond its length was set before the clock was set back. Shortened, it expires in time
+  // unless its process is alive and renews it.
+  const whole = sql.unsafe(engine.later("lease_seconds"));
+  await sql`UPDATE run SET lease_until = ${whole} WHERE finished_at IS NULL AND lease_until > ${whole} ${condition}`;
+  const reason = "its process sent no heartbeat until its lease expired";
+  const { count } = await sql`
+    UPDATE run SET finished_at = ${sql.unsafe(engine.now)}, outcome = ${"abandoned" satisfies Outcome}, reason = ${reason}
+    WHERE finished_at IS NULL AND lease_until < ${sql.unsafe(engine.now)} ${condition}`;
+  return count;
+}
+
+/** @returns whether the run is still in progress */
+export async function renewLease({ sql, engine }: Queryable, id: number, leaseSeconds: number): Promise<boolean> {
+  const { count } = await sql`
+    UPDATE run SET lease_until = ${sql.unsafe(engine.later(leaseSeconds))} WHERE id = ${id} AND finished_at IS NULL`;
+  return count > 0;
+}
+
+/**
+ * For the transaction of a run that must not proceed once another run may have started.
+ * @throws ServiceError `unavailable` when the run has ended, because its lease expired
+ */
+export async function requireUnderWay({ sql }: Transaction, id: number): Promise<void> {
+  const [run] = await sql`SELECT 1 FROM run WHERE id = ${id} AND finished_at IS NULL`;
+  if (run === undefined) throw new ServiceError("unavailable", leaseExpired);
+}

@@ -1,0 +1,178 @@
+/**
+ * The lines of a SKU as a few bytes: for each line, in display order, the number of its style in
+ * the generation, its display sequence, and its status. Most lines take three bytes.
+ *
+ * - style: a varint (seven bits per byte, the lowest first; the top bit says that more follow).
+ * - sequence: a varint; an even one is twice the number, an odd one is twice the number of bytes of
+ *   a text that follows, and one.
+ * - status: one byte for one ASCII character; a zero byte, a varint, and that many bytes of text
+ *   otherwise.
+ */
+export interface PackedLine {
+  readonly style: number;
+  readonly sequence: string;
+  readonly status: string;
+}
+
+const encoder = new TextEncoder();
+// By default, a decoder drops a byte order mark at the beginning of a text.
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+
+const maxPlainSequence = 2 ** 26;
+const plainSequence = /^(0|[1-9]\d{0,7})$/;
+
+/** A number that is written in one way only, such as `12`, but not `012`; -1 for any other text. */
+function toPlainSequence(text: string): number {
+  // Most are one digit, which is cheaper to recognize.
+  if (text.length === 1) {
+    const digit = text.charCodeAt(0) - 48;
+    return digit >= 0 && digit <= 9 ? digit : -1;
+  }
+  if (!plainSequence.test(text)) return -1;
+  const number = Number(text);
+  return number < maxPlainSequence ? number : -1;
+}
+
+/** Bytes that a line takes at most. */
+export const maxLineBytes = (sequence: string, status: string) => 16 + 3 * (sequence.length + status.length);
+
+/** Writes a line at an offset. There must be {@link maxLineBytes}. @returns the offset after it */
+export function writeLine(bytes: Uint8Array, at: number, style: number, sequence: string, status: string): number {
+  let offset = writeVarint(bytes, at, style);
+  const plain = toPlainSequence(sequence);
+  if (plain >= 0) offset = writeVarint(bytes, offset, plain * 2);
+  else offset = writeText(bytes, offset, sequence, true);
+  const code = status.length === 1 ? status.charCodeAt(0) : 0;
+  if (code > 0 && code < 0x80) bytes[offset++] = code;
+  else {
+    bytes[offset++] = 0;
+    offset = writeText(bytes, offset, status, false);
+  }
+  return offset;
+}
+
+function writeText(bytes: Uint8Array, at: number, text: string, isSequence: boolean): number {
+  const encoded = encoder.encode(text);
+  const offset = writeVarint(bytes, at, isSequence ? encoded.length * 2 + 1 : encoded.length);
+  bytes.set(encoded, offset);
+  return offset + encoded.length;
+}
+
+/** @returns the offset after the number */
+export function writeVarint(bytes: Uint8Array, at: number, number: number): number {
+  let offset = at;
+  let rest = number;
+  while (rest > 0x7f) {
+    bytes[offset++] = (rest & 0x7f) | 0x80;
+    rest >>>= 7;
+  }
+  bytes[offset++] = rest;
+  return offset;
+}
+
+/** Reads packed lines one after the other, without creating objects. */
+export class LineCursor {
+  /** Offset of the line. */
+  start = 0;
+  /** Offset after the line. */
+  end = 0;
+  /** Offset after the style's number, where the sequence begins. */
+  sequenceStart = 0;
+  style = 0;
+  /** The sequence, if it is a plain number; -1 if it is a text. */
+  plainSequence = 0;
+  #bytes: Uint8Array = new Uint8Array();
+  #sequenceText = 0;
+  #sequenceLength = 0;
+  #statusText = 0;
+  #statusLength = 0;
+  #status = 0;
+
+  /** Begins before the first line. */
+  reset(bytes: Uint8Array, start = 0): this {
+    this.#bytes = bytes;
+    this.end = start;
+    return this;
+  }
+
+  get isAtEnd(): boolean {
+    return this.end >= this.#bytes.length;
+  }
+
+  /** Reads the next line. */
+  next(): void {
+    this.start = this.end;
+    this.style = this.#varint();
+    this.sequenceStart = this.end;
+    const sequence = this.#varint();
+    if ((sequence & 1) === 0) this.plainSequence = sequence / 2;
+    else {
+      this.plainSequence = -1;
+      this.#sequenceText = this.end;
+      this.#sequenceLength = sequence >>> 1;
+      this.end += this.#sequenceLength;
+    }
+    this.#status = this.#bytes[this.end++] as number;
+    if (this.#status === 0) {
+      this.#statusLength = this.#varint();
+      this.#statusText = this.end;
+      this.end += this.#statusLength;
+    }
+  }
+
+  get sequence(): string {
+    if (this.plainSequence >= 0) return `${this.plainSequence}`;
+    return this.#text(this.#sequenceText, this.#sequenceLength);
+  }
+
+  get status(): string {
+    return this.#status > 0 ? String.fromCharCode(this.#status) : this.#text(this.#statusText, this.#statusLength);
+  }
+
+  #text(start: number, length: number): string {
+    return decoder.decode(this.#bytes.subarray(start, start + length));
+  }
+
+  #varint(): number {
+    let number = 0;
+    for (let shift = 0; ; shift += 7) {
+      const byte = this.#bytes[this.end++] as number;
+      number |= (byte & 0x7f) << shift;
+      if (byte < 0x80) return number >>> 0;
+    }
+  }
+}
+
+/** The lines as objects. */
+export function unpackLines(bytes: Uint8Array): PackedLine[] {
+  const cursor = new LineCursor().reset(bytes);
+  const lines: PackedLine[] = [];
+  while (!cursor.isAtEnd) {
+    cursor.next();
+    lines.push({ style: cursor.style, sequence: cursor.sequence, status: cursor.status });
+  }
+  return lines;
+}
+
+/** A list of numbers, as varints. */
+export function packNumbers(numbers: readonly number[]): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(numbers.length * 5);
+  let end = 0;
+  for (const number of numbers) end = writeVarint(bytes, end, number);
+  return bytes.slice(0, end);
+}
+
+export function unpackNumbers(bytes: Uint8Array): number[] {
+  const numbers: number[] = [];
+  let number = 0;
+  let shift = 0;
+  for (const byte of bytes) {
+    number |= (byte & 0x7f) << shift;
+    shift += 7;
+    if (byte >= 0x80) continue;
+    numbers.push(number >>> 0);
+    number = 0;
+    shift = 0;
+  }
+  return numbers;
+}

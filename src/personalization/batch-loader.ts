@@ -1,0 +1,48 @@
+/** A batch of more bytes is full, whatever its size: a choice group alone may take megabytes. */
+const maxBatchBytes = 8 * 2 ** 20;
+
+/** Loads rows in batches. While one is loaded, the rows of the next are made. */
+export class BatchLoader<Row> implements AsyncDisposable {
+  readonly #size: number;
+  readonly #load: (rows: readonly Row[]) => Promise<void>;
+  #rows: Row[] = [];
+  #bytes = 0;
+  #pending: Promise<void> | undefined;
+
+  constructor(size: number, load: (rows: readonly Row[]) => Promise<void>) {
+    this.#size = size;
+    this.#load = load;
+  }
+
+  /**
+   * Adds a row.
+   * @param bytes that its content takes
+   * @returns whether the batch is full, and {@link send} should be called
+   */
+  add(row: Row, bytes: number): boolean {
+    this.#bytes += bytes;
+    return this.#rows.push(row) >= this.#size || this.#bytes >= maxBatchBytes;
+  }
+
+  /** Waits for the previous batch, then starts to load the added rows. @returns how many there are */
+  async send(): Promise<number> {
+    await this.#pending;
+    const rows = this.#rows;
+    this.#rows = [];
+    this.#bytes = 0;
+    this.#pending = this.#load(rows);
+    // The next await throws the error.
+    this.#pending.catch(() => {});
+    return rows.length;
+  }
+
+  /** Waits until all that was sent is stored. */
+  async finish(): Promise<void> {
+    await this.#pending;
+  }
+
+  /** Waits for the pending batch, even if it fails, so that the connection is free again. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.allSettled([this.#pending]);
+  }
+}

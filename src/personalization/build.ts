@@ -1,0 +1,254 @@
+import { setImmediate } from "node:timers/promises";
+import type { Database } from "../database/database.ts";
+import { loadGroups, loadSkus, loadStyles, type SkuRow } from "../database/generation-loading.ts";
+import { walkFragments, walkSkus } from "../database/generation-walk.ts";
+import { maxStylesOfGroup } from "../database/personalization.ts";
+import { type Difference, excerpt, type Occurrences, reportedExamples, reportedNotes } from "../model/import-report.ts";
+import { type ListName, lists } from "../model/personalization.ts";
+import { BatchLoader } from "./batch-loader.ts";
+import { decodeText } from "./bytes.ts";
+import { ChangedFingerprints } from "./changes.ts";
+import { ChoiceCounter } from "./choice-counter.ts";
+import { createLineComparison, OrderedComparison } from "./difference.ts";
+import { type OnDuplicate, readSkus, readTextGroups, toJsonRows } from "./feed-groups.ts";
+import type { FeedRows } from "./feed-rows.ts";
+import { NameTable } from "./name-table.ts";
+import { FirstInFile } from "./statistics.ts";
+import { UsageCounter } from "./usage.ts";
+
+/** SKUs, styles, or groups of one transaction. More would block other writers longer. */
+const skusPerBatch = 20_000;
+const fragmentsPerBatch = 5_000;
+
+/** SKUs that are stored with a style as examples. */
+const maxExampleSkus = 20;
+
+export interface BuildContext {
+  /** Undefined if there is no store yet. */
+  readonly database: Database | undefined;
+  /** The generation to compare with; undefined if there is none. */
+  readonly current: number | undefined;
+  /** The generation to load; undefined for a dry run. */
+  readonly generation: number | undefined;
+  /** Names of the files, for messages. */
+  readonly files: Readonly<Record<ListName, string>>;
+  readonly signal: AbortSignal;
+  /** Called for each batch. */
+  readonly onProgress: (stored: number, isDone: boolean) => void;
+}
+
+/** What building a generation found. */
+export interface Built {
+  /** Null if there is no current generation to compare with. */
+  readonly skus: Difference | null;
+  readonly styles: Difference | null;
+  readonly choices: Difference | null;
+  readonly size: { readonly rows: number; readonly skus: number; readonly styles: number; readonly choices: number };
+  /** Rows that a later row with the same key replaced, by list; with the first notes. */
+  readonly duplicates: Readonly<Record<ListName, FirstInFile<Duplicate>>>;
+  readonly stylesWithoutLine: Occurrences;
+  readonly unusedChoiceGroups: Occurrences;
+  /** Whether a style names a choice group. */
+  readonly usesChoices: boolean;
+  /** Of all that differs from the current generation; undefined if unknown or too many. */
+  readonly fingerprints: readonly number[] | undefined;
+}
+
+export interface Duplicate {
+  readonly line: number;
+  readonly earlier: number;
+  readonly key: string;
+}
+
+const choiceTypeOfStyle = lists.pzstyles.columns.indexOf("choice_type");
+
+/** Makes a generation of a feed's rows: merges, orders, compares, and loads them. */
+export async function buildGeneration(rows: FeedRows, context: BuildContext): Promise<Built> {
+  return await new GenerationBuilder(rows, context).build();
+}
+
+class GenerationBuilder {
+  readonly #rows: FeedRows;
+  readonly #context: BuildContext;
+  readonly #changes = new ChangedFingerprints();
+  /** SKUs by style. */
+  readonly #skusOf = new UsageCounter(maxExampleSkus);
+  /** Styles by group: the numbers of the first, as text. */
+  readonly #stylesOf = new UsageCounter(maxStylesOfGroup);
+  readonly #groupNames = new NameTable();
+  readonly #duplicates = {
+    pzlines: new FirstInFile<Duplicate>(reportedNotes),
+    pzstyles: new FirstInFile<Duplicate>(reportedNotes),
+    pzchoices: new FirstInFile<Duplicate>(reportedNotes),
+  };
+  #usesChoices = false;
+  #stored = 0;
+
+  constructor(rows: FeedRows, context: BuildContext) {
+    this.#rows = rows;
+    this.#context = context;
+  }
+
+  async build(): Promise<Built> {
+    const { current } = this.#context;
+    const skus = await this.#buildSkus();
+    await this.#rows.release("pzlines");
+    for (const { key } of this.#rows.groups("pzchoices")) this.#groupNames.addBytes(key);
+    const definedGroups = this.#groupNames.size;
+    const styles = await this.#buildStyles();
+    const choices = await this.#buildGroups(definedGroups);
+    this.#context.onProgress(this.#stored, true);
+    return {
+      skus: skus.difference,
+      styles: styles.difference,
+      choices: choices.difference,
+      size: {
+        rows: skus.rows + styles.rows + choices.rows,
+        skus: skus.total,
+        styles: styles.total,
+        choices: choices.rows,
+      },
+      duplicates: this.#duplicates,
+      stylesWithoutLine: styles.unused,
+      unusedChoiceGroups: choices.unused,
+      usesChoices: this.#usesChoices,
+      fingerprints: current === undefined ? undefined : this.#changes.found,
+    };
+  }
+
+  async #buildSkus() {
+    const { database, current } = this.#context;
+    const comparison =
+      database && current !== undefined
+        ? new OrderedComparison(
+            walkSkus(database, current),
+            this.#changes,
+            await createLineComparison(database, current, this.#rows.styleNames),
+          )
+        : undefined;
+    await using loader = this.#loader<SkuRow>(skusPerBatch, loadSkus);
+    let [total, count] = [0, 0];
+    for (const { key, lines, styles } of readSkus(this.#rows, this.#onDuplicate("pzlines"))) {
+      total++;
+      count += styles.length;
+      const sku = decodeText(key);
+      for (const style of styles) this.#skusOf.add(style, sku);
+      if (comparison !== undefined) while (!comparison.tryAdd(key, lines)) await comparison.loadPage();
+      if (loader.add({ sku, lines }, lines.length)) await this.#send(loader);
+    }
+    await this.#finish(loader);
+    return { total, rows: count, difference: await toDifference(total, comparison) };
+  }
+
+  async #buildStyles() {
+    const { database, current, files } = this.#context;
+    const comparison =
+      database && current !== undefined
+        ? new OrderedComparison(walkFragments(database, current, "styles"), this.#changes)
+        : undefined;
+    const unused = new FirstInFile<string>(reportedExamples);
+    await using loader = this.#loader(fragmentsPerBatch, loadStyles);
+    let [number, count] = [0, 0];
+    for (const { name, key, rows } of readTextGroups(this.#rows, "pzstyles", this.#onDuplicate("pzstyles"))) {
+      number++;
+      count += rows.length;
+      const json = toJsonRows("pzstyles", rows);
+      if (comparison !== undefined) while (!comparison.tryAdd(key, json)) await comparison.loadPage();
+      const groups = new Set(rows.map(({ values }) => this.#groupNames.add(values[choiceTypeOfStyle] as string)));
+      this.#usesChoices ||= rows.some(({ values }) => values[choiceTypeOfStyle] !== "");
+      for (const group of groups) this.#stylesOf.add(group, `${number}`);
+      const skus = this.#skusOf.countOf(number);
+      if (skus === 0) {
+        const line = Math.min(...rows.map((row) => row.line));
+        unused.add(line, () => `${files.pzstyles}:${line}: ${excerpt(name)}`);
+      }
+      const examples = this.#skusOf.examplesOf(number);
+      const style = { number, code: name, rows: json, groups: [...groups], skus, examples };
+      if (loader.add(style, json.length)) await this.#send(loader);
+    }
+    const { styleNames } = this.#rows;
+    while (number < styleNames.size) {
+      number++;
+      const usage = { skus: this.#skusOf.countOf(number), examples: this.#skusOf.examplesOf(number) };
+      const style = { number, code: styleNames.nameOf(number), rows: new Uint8Array(), groups: [], ...usage };
+      if (loader.add(style, 0)) await this.#send(loader);
+    }
+    await this.#finish(loader);
+    const total = this.#rows.definedStyles;
+    return { total, rows: count, unused: toOccurrences(unused), difference: await toDifference(total, comparison) };
+  }
+
+  /** @param defined how many groups have choices */
+  async #buildGroups(defined: number) {
+    const { database, current, files } = this.#context;
+    const choices = new ChoiceCounter(this.#changes);
+    const comparison =
+      database && current !== undefined
+        ? new OrderedComparison(walkFragments(database, current, "groups"), choices)
+        : undefined;
+    const unused = new FirstInFile<string>(reportedExamples);
+    await using loader = this.#loader(fragmentsPerBatch, loadGroups);
+    let [number, count] = [0, 0];
+    for (const { name, key, rows } of readTextGroups(this.#rows, "pzchoices", this.#onDuplicate("pzchoices"))) {
+      number++;
+      count += rows.length;
+      const json = toJsonRows("pzchoices", rows);
+      if (comparison !== undefined) while (!comparison.tryAdd(key, json)) await comparison.loadPage();
+      const styles = this.#stylesOf.examplesOf(number).map(Number);
+      if (styles.length === 0) {
+        const line = Math.min(...rows.map((row) => row.line));
+        unused.add(line, () => `${files.pzchoices}:${line}: ${excerpt(name)}`);
+      }
+      if (loader.add({ number, name, rows: json, styles }, json.length)) await this.#send(loader);
+    }
+    for (number = defined + 1; number <= this.#groupNames.size; number++) {
+      const styles = this.#stylesOf.examplesOf(number).map(Number);
+      const group = { number, name: this.#groupNames.nameOf(number), rows: new Uint8Array(), styles };
+      if (loader.add(group, 0)) await this.#send(loader);
+    }
+    await this.#finish(loader);
+    await comparison?.finish();
+    const difference = comparison === undefined ? null : { total: count, ...choices.counts };
+    return { rows: count, unused: toOccurrences(unused), difference };
+  }
+
+  #onDuplicate(list: ListName): OnDuplicate {
+    const duplicates = this.#duplicates[list];
+    return ({ line, earlier, key }) => duplicates.add(line, () => ({ line, earlier, key: excerpt(key().join(", ")) }));
+  }
+
+  #loader<Row>(
+    size: number,
+    load: (database: Database, generation: number, rows: readonly Row[]) => Promise<void>,
+  ): BatchLoader<Row> {
+    const { database, generation } = this.#context;
+    return new BatchLoader(size, async (rows) => {
+      if (database !== undefined && generation !== undefined) await load(database, generation, rows);
+    });
+  }
+
+  async #send<Row>(loader: BatchLoader<Row>): Promise<void> {
+    this.#stored += await loader.send();
+    this.#context.signal.throwIfAborted();
+    this.#context.onProgress(this.#stored, false);
+    // Timers run, such as the heartbeat.
+    await setImmediate();
+    // Without this, what each batch was made of stays in memory: twice the memory for a tenth of the
+    // time.
+    Bun.gc(true);
+  }
+
+  async #finish<Row>(loader: BatchLoader<Row>): Promise<void> {
+    await this.#send(loader);
+    await loader.finish();
+  }
+}
+
+async function toDifference(total: number, comparison: OrderedComparison | undefined): Promise<Difference | null> {
+  if (comparison === undefined) return null;
+  await comparison.finish();
+  const { added, changed, removed } = comparison;
+  return { total, added, changed, removed };
+}
+
+const toOccurrences = ({ count, first }: FirstInFile<string>): Occurrences => ({ count, examples: first });

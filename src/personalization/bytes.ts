@@ -1,0 +1,54 @@
+const encoder = new TextEncoder();
+
+/**
+ * Writes a text in UTF-8 at an offset. There must be three bytes for each UTF-16 unit.
+ * @returns the offset after it
+ */
+export function encodeInto(bytes: Uint8Array, at: number, text: string): number {
+  // Most names are short and ASCII, for which calling the encoder takes longer.
+  const { length } = text;
+  for (let index = 0; index < length; index++) {
+    const code = text.charCodeAt(index);
+    if (code > 0x7f || index === 64) return at + encoder.encodeInto(text, bytes.subarray(at)).written;
+    bytes[at + index] = code;
+  }
+  return at + length;
+}
+
+/** Compares byte by byte, as both engines order keys. */
+export function compareBytes(
+  one: Uint8Array,
+  oneStart: number,
+  oneLength: number,
+  other: Uint8Array,
+  otherStart: number,
+  otherLength: number,
+): number {
+  const shorter = oneLength < otherLength ? oneLength : otherLength;
+  for (let index = 0; index < shorter; index++) {
+    const difference = (one[oneStart + index] as number) - (other[otherStart + index] as number);
+    if (difference !== 0) return difference;
+  }
+  return oneLength - otherLength;
+}
+
+/** Whether two byte arrays are equal. */
+export function equalBytes(one: Uint8Array, other: Uint8Array): boolean {
+  return one.length === other.length && compareBytes(one, 0, one.length, other, 0, other.length) === 0;
+}
+
+/** Bytes in UTF-8 as text. */
+export function decodeText(bytes: Uint8Array, start = 0, end = bytes.length): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString();
+}
+
+/** Reads a little-endian number. */
+export function readUint32(bytes: Uint8Array, at: number): number {
+  return (
+    ((bytes[at] as number) |
+      ((bytes[at + 1] as number) << 8) |
+      ((bytes[at + 2] as number) << 16) |
+      ((bytes[at + 3] as number) << 24)) >>>
+    0
+  );
+}

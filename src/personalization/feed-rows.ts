@@ -1,0 +1,115 @@
+import { maxLineBytes, writeLine } from "../database/packed-lines.ts";
+import { ServiceError } from "../errors.ts";
+import { excerpt } from "../model/import-report.ts";
+import { type ListName, lists } from "../model/personalization.ts";
+import { decodeText, encodeInto } from "./bytes.ts";
+import { NameTable } from "./name-table.ts";
+import { RowSorter } from "./row-sorter.ts";
+import type { FeedRow } from "./rows.ts";
+import type { SortedGroup } from "./sorted-runs.ts";
+
+/** Of a SKU, style, or choice group. More would be a damaged feed, and take much memory. */
+const maxRowsOfGroup = 100_000;
+
+/** Before each row: its line in the file. */
+const lineBytes = 4;
+
+const skuOfLine = lists.pzlines.columns.indexOf("sku_id");
+const styleOfLine = lists.pzlines.columns.indexOf("style_code");
+const sequenceOfLine = lists.pzlines.columns.indexOf("style_display_seq");
+const statusOfLine = lists.pzlines.columns.indexOf("style_sku_status");
+
+/**
+ * The rows of a feed, grouped: lines by SKU, styles by code, choices by group. Lists must be added
+ * in the order choices, styles, lines.
+ */
+export class FeedRows implements AsyncDisposable {
+  /** Numbers the styles: first those with rows, in order, then those that only lines name. */
+  readonly styleNames = new NameTable();
+  /** How many styles have rows. */
+  definedStyles = 0;
+  /** The number of the style of the line that was added last. */
+  lastStyle = 0;
+  readonly #sorters: Readonly<Record<ListName, RowSorter>> = {
+    pzchoices: new RowSorter(),
+    pzstyles: new RowSorter(),
+    pzlines: new RowSorter(),
+  };
+  readonly #files: Readonly<Record<ListName, { readonly name: string }>>;
+
+  /** @param files their names, for messages */
+  constructor(files: Readonly<Record<ListName, { readonly name: string }>>) {
+    this.#files = files;
+  }
+
+  /**
+   * To be called before the first line is added.
+   * @throws ServiceError `invalid_input` if a style has too many rows
+   */
+  numberStyles(): void {
+    for (const { key } of this.groups("pzstyles")) this.styleNames.addBytes(key);
+    this.definedStyles = this.styleNames.size;
+  }
+
+  /** Adds a row. @returns false if there is no room; then call {@link makeRoom}, and add it again */
+  tryAdd(list: ListName, row: FeedRow): boolean {
+    return list === "pzlines" ? this.#tryAddLine(row) : this.#tryAddText(list, row);
+  }
+
+  #tryAddLine({ line, values }: FeedRow): boolean {
+    const sorter = this.#sorters.pzlines;
+    const [sequence, status] = [values[sequenceOfLine] as string, values[statusOfLine] as string];
+    const offset = sorter.reserve(values[skuOfLine] as string, lineBytes + maxLineBytes(sequence, status));
+    if (offset < 0) return false;
+    this.lastStyle = this.styleNames.add(values[styleOfLine] as string);
+    writeUint32(sorter.bytes, offset, line);
+    sorter.commit(writeLine(sorter.bytes, offset + lineBytes, this.lastStyle, sequence, status));
+    return true;
+  }
+
+  #tryAddText(list: "pzstyles" | "pzchoices", { line, values }: FeedRow): boolean {
+    const sorter = this.#sorters[list];
+    const text = JSON.stringify(values);
+    const offset = sorter.reserve(values[0] as string, 2 * lineBytes + 3 * text.length);
+    if (offset < 0) return false;
+    const start = offset + 2 * lineBytes;
+    const end = encodeInto(sorter.bytes, start, text);
+    writeUint32(sorter.bytes, offset, line);
+    writeUint32(sorter.bytes, offset + lineBytes, end - start);
+    sorter.commit(end);
+    return true;
+  }
+
+  /** @throws ServiceError `unavailable` if the temporary folder is full */
+  makeRoom(list: ListName): Promise<void> {
+    return this.#sorters[list].spill();
+  }
+
+  /** @throws ServiceError `invalid_input` if a group has too many rows */
+  groups(list: ListName): Generator<SortedGroup> {
+    return this.#sorters[list].groups((key, rows) => {
+      if (rows <= maxRowsOfGroup) return;
+      const [field] = lists[list].key;
+      throw new ServiceError(
+        "invalid_input",
+        `${this.#files[list].name}: ${field} ${excerpt(decodeText(key))} has more than ${maxRowsOfGroup} rows`,
+      );
+    });
+  }
+
+  /** Frees the memory and the file of a list that is no longer needed. */
+  release(list: ListName): Promise<void> {
+    return this.#sorters[list][Symbol.asyncDispose]();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const sorter of Object.values(this.#sorters)) await sorter[Symbol.asyncDispose]();
+  }
+}
+
+function writeUint32(bytes: Uint8Array, at: number, number: number): void {
+  bytes[at] = number;
+  bytes[at + 1] = number >>> 8;
+  bytes[at + 2] = number >>> 16;
+  bytes[at + 3] = number >>> 24;
+}

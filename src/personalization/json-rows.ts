@@ -1,0 +1,91 @@
+import type { PersonalizationOptions } from "../config/index.ts";
+import type { JsonDocument } from "../feed/json.ts";
+import { excerpt } from "../model/import-report.ts";
+import { type ListName, lists } from "../model/personalization.ts";
+import { columnOf } from "./header.ts";
+import type { RowBatch } from "./rows.ts";
+
+/** Maps the field names of JSON objects to column indexes; looks each name up only once. */
+export class FieldNames {
+  readonly columns: readonly string[];
+  readonly #list: ListName;
+  readonly #format: Pick<PersonalizationOptions, "aliases">;
+  /** -1 for an unknown name. */
+  readonly #indexes = new Map<string, number>();
+
+  constructor(list: ListName, format: Pick<PersonalizationOptions, "aliases">) {
+    this.columns = lists[list].columns;
+    this.#list = list;
+    this.#format = format;
+    this.columns.forEach((column, index) => {
+      this.#indexes.set(column, index);
+    });
+  }
+
+  get size(): number {
+    return this.#indexes.size;
+  }
+
+  /** @returns -1 if no column has this name */
+  indexOf(name: string): number {
+    const known = this.#indexes.get(name);
+    if (known !== undefined) return known;
+    const index = this.columns.indexOf(columnOf(this.#list, name, this.#format) ?? "");
+    this.#indexes.set(name, index);
+    return index;
+  }
+
+  listUnknown(): string[] {
+    return [...this.#indexes].flatMap(([name, index]) => (index < 0 ? [name] : []));
+  }
+}
+
+/** Adds an object as a row, or rejects it. */
+export function addObject(batch: RowBatch, fieldNames: FieldNames, { text, line, fields }: JsonDocument): void {
+  let row: unknown;
+  try {
+    row = JSON.parse(text);
+  } catch {
+    batch.reject(line, "invalid JSON", text);
+    return;
+  }
+  if (typeof row !== "object" || row === null || Array.isArray(row)) {
+    batch.reject(line, "expected a JSON object", text);
+    return;
+  }
+  const entries = Object.entries(row);
+  // The parser keeps only the last of several fields with the same name.
+  if (entries.length !== fields) {
+    batch.reject(line, `has the field ${excerpt(findRepeatedField(text))} more than once`, text);
+    return;
+  }
+  const values: unknown[] = fieldNames.columns.map(() => undefined);
+  for (const [name, value] of entries) {
+    const index = fieldNames.indexOf(name);
+    if (index < 0) continue;
+    if (values[index] !== undefined) {
+      batch.reject(line, `has the field ${fieldNames.columns[index]} more than once`, text);
+      return;
+    }
+    values[index] = value;
+  }
+  batch.add(line, values, () => text);
+}
+
+/** The name of the first top-level field of a valid JSON object that occurs twice. */
+function findRepeatedField(text: string): string {
+  const names = new Set<string>();
+  let depth = 0;
+  let last = "";
+  for (const [token] of text.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"|[[\]{}:]/g)) {
+    if (token === "{" || token === "[") depth++;
+    else if (token === "}" || token === "]") depth--;
+    else if (token !== ":") last = token;
+    else if (depth === 1) {
+      const name = JSON.parse(last) as string;
+      if (names.has(name)) return name;
+      names.add(name);
+    }
+  }
+  return "";
+}

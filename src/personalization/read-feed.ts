@@ -1,0 +1,118 @@
+import type { PersonalizationOptions } from "../config/index.ts";
+import { ServiceError } from "../errors.ts";
+import type { DeliveredFile, DeliveredFiles } from "../feed/delivery.ts";
+import type { Reporter, RunContext } from "../jobs/work.ts";
+import { excerpt, type FileReport, type Occurrences } from "../model/import-report.ts";
+import { type ListName, lists } from "../model/personalization.ts";
+import { FeedReader } from "./feed-reader.ts";
+import type { FeedRows } from "./feed-rows.ts";
+import { GarbageCollector } from "./garbage.ts";
+import { countOccurrence, ListStatistics } from "./statistics.ts";
+
+/** Styles come before lines, so that a line whose style is not defined is found at once. */
+const readingOrder: readonly ListName[] = ["pzchoices", "pzstyles", "pzlines"];
+
+const styleOfLine = lists.pzlines.columns.indexOf("style_code");
+
+/** What reading the files of a feed found. */
+export interface ReadFeed {
+  /** In the order of reading. */
+  readonly files: readonly FileReport[];
+  readonly statistics: Readonly<Record<ListName, ListStatistics>>;
+  readonly linesWithoutStyle: Occurrences;
+}
+
+/**
+ * Reads the files of a feed.
+ * @param rows receives the accepted rows
+ * @throws ServiceError `invalid_input` if a file as a whole cannot be read, or the feed has too many
+ * rows
+ */
+export async function readFeed(
+  files: DeliveredFiles<ListName>,
+  options: PersonalizationOptions,
+  isForced: boolean,
+  rows: FeedRows,
+  context: RunContext,
+): Promise<ReadFeed> {
+  const read = {
+    files: [] as FileReport[],
+    statistics: {
+      pzlines: new ListStatistics("pzlines"),
+      pzstyles: new ListStatistics("pzstyles"),
+      pzchoices: new ListStatistics("pzchoices"),
+    },
+    linesWithoutStyle: { count: 0, examples: [] },
+  };
+  const countRows = createRowLimit(options.max_rows, isForced, context.reporter);
+  for (const list of readingOrder) {
+    if (list === "pzlines") rows.numberStyles();
+    read.files.push(await readFile(list, files[list], options, isForced, rows, read, countRows, context));
+  }
+  return read;
+}
+
+type CountRows = (file: string, rows: number) => void;
+
+/** Counts the rows of all files. The first row beyond the limit fails the run, or is reported. */
+function createRowLimit(maxRows: number, isForced: boolean, reporter: Reporter): CountRows {
+  let total = 0;
+  return (file, rows) => {
+    const wasWithin = total <= maxRows;
+    total += rows;
+    if (!wasWithin || total <= maxRows) return;
+    reporter.failUnlessForced([`${file}: the feed has more rows than max_rows allows (${maxRows})`], isForced);
+  };
+}
+
+async function readFile(
+  list: ListName,
+  file: DeliveredFile,
+  options: PersonalizationOptions,
+  isForced: boolean,
+  rows: FeedRows,
+  { statistics, linesWithoutStyle }: ReadFeed,
+  countRows: CountRows,
+  { reporter, signal, onProgress }: RunContext,
+): Promise<FileReport> {
+  const reader = new FeedReader(list, file, options, isForced);
+  const hasher = new Bun.CryptoHasher("sha256");
+  let bytes = 0;
+  let count = 0;
+  const garbage = new GarbageCollector();
+  const reportProgress = (isDone: boolean) =>
+    onProgress?.({ file: file.name, rows: count, bytes, totalBytes: file.bytes, isDone });
+  const batches = reader.read((read) => {
+    hasher.update(read);
+    bytes += read.length;
+  });
+  for await (const batch of batches) {
+    signal.throwIfAborted();
+    countRows(file.name, batch.rows.length + batch.rejected.length);
+    for (const problem of batch.rejected) reporter.reject(problem);
+    for (const row of batch.rows) {
+      while (!rows.tryAdd(list, row)) await rows.makeRoom(list);
+      statistics[list].add(row, file.name);
+      if (list === "pzlines" && rows.lastStyle > rows.definedStyles) {
+        countOccurrence(linesWithoutStyle, () => `${file.name}:${row.line}: ${excerpt(row.values[styleOfLine] ?? "")}`);
+      }
+    }
+    reporter.stage(batch.rows.length);
+    count += batch.rows.length + batch.rejected.length;
+    reportProgress(false);
+    garbage.count(batch.rows.length + batch.rejected.length);
+  }
+  reportProgress(true);
+  for (const note of reader.notes) reporter.note(note);
+  const sha256 = hasher.digest("hex");
+  if (sha256 !== file.sha256) throw new ServiceError("invalid_input", `${file.name}: changed while being read`);
+  return {
+    list,
+    file: file.name,
+    encoding: reader.encoding,
+    separator: reader.delimiter,
+    rows: count,
+    isBlank: reader.isBlank,
+    sha256,
+  };
+}

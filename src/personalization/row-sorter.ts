@@ -1,0 +1,197 @@
+import { closeSync, openSync } from "node:fs";
+import { join } from "node:path";
+import { createTemporaryFolder, TemporaryFile, type TemporaryFolder } from "../temporary-folder.ts";
+import { compareBytes, encodeInto } from "./bytes.ts";
+import { radixSort } from "./radix-sort.ts";
+import {
+  type CheckRows,
+  FileReader,
+  headBytes,
+  keyBytesOffset,
+  MemoryReader,
+  mergeRuns,
+  type RecordReader,
+  readKeyBytes,
+  rowsOffset,
+  type SortedGroup,
+} from "./sorted-runs.ts";
+
+/** Memory for records; when it is full, they are sorted and written to a file. */
+const defaultMemoryBytes = 16 * 2 ** 20;
+
+/**
+ * Groups what is added by key, in the order of the keys' bytes, in bounded memory: runs that fill
+ * the memory are sorted, written to a temporary file, and merged. Input that is in order is never
+ * compared more than once.
+ */
+export class RowSorter implements AsyncDisposable {
+  #bytes: Uint8Array<ArrayBuffer>;
+  #view: DataView;
+  #end = 0;
+  /** Where the records begin. */
+  #starts = new Uint32Array(1024);
+  #count = 0;
+  #isSorted = true;
+  #lastKey: string | undefined;
+  /** Where the last record begins. */
+  #lastStart = 0;
+  /** Where the content of the last record begins. */
+  #contentStart = 0;
+  /** Of the last record. */
+  #rows = 0;
+  #folder: TemporaryFolder | undefined;
+  #file: TemporaryFile | undefined;
+  /** Where the runs in the file begin and end. */
+  readonly #runs: { readonly start: number; readonly end: number }[] = [];
+
+  constructor(memoryBytes = defaultMemoryBytes) {
+    this.#bytes = new Uint8Array(memoryBytes);
+    this.#view = new DataView(this.#bytes.buffer);
+  }
+
+  /** Where {@link reserve} lets content be written. */
+  get bytes(): Uint8Array {
+    return this.#bytes;
+  }
+
+  /**
+   * Begins to add content under a key. Write it to {@link bytes}, then call {@link commit}.
+   * @param maxBytes bytes that the content takes at most
+   * @returns the offset of the content; -1 if there is no room: call {@link spill} first
+   */
+  reserve(key: string, maxBytes: number): number {
+    const needed = this.#end + headBytes + 3 * key.length + maxBytes;
+    if (needed > this.#bytes.length) {
+      if (this.#end > 0) return -1;
+      // A single row that takes more memory than all rows usually may.
+      this.#bytes = new Uint8Array(needed);
+      this.#view = new DataView(this.#bytes.buffer);
+    }
+    if (key !== this.#lastKey) this.#begin(key);
+    return this.#end;
+  }
+
+  /** @param end offset after the content */
+  commit(end: number): void {
+    this.#rows++;
+    this.#end = end;
+  }
+
+  #begin(key: string): void {
+    this.#finishRecord();
+    if (this.#count === this.#starts.length) this.#starts = grow(this.#starts);
+    const start = this.#end;
+    const keyEnd = encodeInto(this.#bytes, start + headBytes, key);
+    const keyBytes = keyEnd - start - headBytes;
+    this.#bytes[start + keyBytesOffset] = keyBytes;
+    this.#bytes[start + keyBytesOffset + 1] = keyBytes >>> 8;
+    if (this.#count > 0 && this.#isSorted) {
+      this.#isSorted = this.#compare(this.#starts[this.#count - 1] as number, start) < 0;
+    }
+    this.#starts[this.#count++] = start;
+    this.#lastStart = start;
+    this.#end = keyEnd;
+    this.#contentStart = keyEnd;
+    this.#rows = 0;
+    this.#lastKey = key;
+  }
+
+  /** Writes the head of the last record. */
+  #finishRecord(): void {
+    if (this.#count === 0) return;
+    this.#view.setUint32(this.#lastStart, this.#end - this.#contentStart, true);
+    this.#view.setUint32(this.#lastStart + rowsOffset, this.#rows, true);
+  }
+
+  /** Compares the keys of two records. */
+  #compare(one: number, other: number): number {
+    return compareBytes(
+      this.#bytes,
+      one + headBytes,
+      readKeyBytes(this.#bytes, one),
+      this.#bytes,
+      other + headBytes,
+      readKeyBytes(this.#bytes, other),
+    );
+  }
+
+  #sort(): void {
+    this.#finishRecord();
+    if (this.#isSorted) return;
+    // Records with the same key stay in the order in which they were added.
+    const bytes = this.#bytes;
+    radixSort(this.#starts.subarray(0, this.#count), (start, depth) =>
+      depth < readKeyBytes(bytes, start) ? (bytes[start + headBytes + depth] as number) : -1,
+    );
+    this.#isSorted = true;
+  }
+
+  /**
+   * Writes what is in memory to the file, to make room.
+   * @throws ServiceError `unavailable` if the disk is full
+   */
+  async spill(): Promise<void> {
+    if (this.#count > 0) {
+      this.#sort();
+      this.#folder ??= await createTemporaryFolder("import");
+      this.#file ??= new TemporaryFile(join(this.#folder.path, "rows"));
+      const start = this.#runs.at(-1)?.end ?? 0;
+      this.#runs.push({ start, end: start + this.#end });
+      this.#writeInOrder(this.#file);
+    }
+    this.#end = 0;
+    this.#count = 0;
+    this.#isSorted = true;
+    this.#lastKey = undefined;
+  }
+
+  #writeInOrder(file: TemporaryFile): void {
+    const buffer = new Uint8Array(1024 * 1024);
+    let used = 0;
+    for (let index = 0; index < this.#count; index++) {
+      const record = this.#record(index);
+      if (used + record.length > buffer.length) {
+        file.write(buffer.subarray(0, used));
+        used = 0;
+      }
+      if (record.length > buffer.length) file.write(record);
+      else {
+        buffer.set(record, used);
+        used += record.length;
+      }
+    }
+    file.write(buffer.subarray(0, used));
+  }
+
+  #record(index: number): Uint8Array {
+    const start = this.#starts[index] as number;
+    const length = headBytes + readKeyBytes(this.#bytes, start) + this.#view.getUint32(start, true);
+    return this.#bytes.subarray(start, start + length);
+  }
+
+  /** The groups in the order of their keys. May be called more than once, after everything was added. */
+  *groups(check: CheckRows = () => {}): Generator<SortedGroup> {
+    this.#sort();
+    const descriptor = this.#file === undefined ? undefined : openSync(this.#file.path, "r");
+    try {
+      const readers: RecordReader[] = this.#runs.map((run) => new FileReader(descriptor as number, run));
+      readers.push(new MemoryReader(this.#bytes, this.#starts.subarray(0, this.#count)));
+      yield* mergeRuns(readers, check);
+    } finally {
+      if (descriptor !== undefined) closeSync(descriptor);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#bytes = new Uint8Array();
+    this.#starts = new Uint32Array();
+    this.#file?.[Symbol.dispose]();
+    await this.#folder?.remove();
+  }
+}
+
+function grow(numbers: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
+  const larger = new Uint32Array(numbers.length * 2);
+  larger.set(numbers);
+  return larger;
+}

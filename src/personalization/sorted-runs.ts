@@ -1,0 +1,227 @@
+import { readSync } from "node:fs";
+import { compareBytes, readUint32 } from "./bytes.ts";
+
+/**
+ * A record: the length of its content (4 bytes), the number of its rows (4), the length of its key
+ * (2), the key, the content.
+ */
+export const headBytes = 10;
+export const rowsOffset = 4;
+export const keyBytesOffset = 8;
+
+/** Memory to read each of the sorted runs of a file. */
+const runBufferBytes = 256 * 1024;
+
+/** A key, and what was added under it, in the order in which it was added. */
+export interface SortedGroup {
+  /** In UTF-8. Valid until the next group. */
+  readonly key: Uint8Array;
+  /** Valid until the next group. */
+  readonly content: Uint8Array;
+}
+
+/** Reads the records of a sorted run, one after the other, without creating objects. */
+export abstract class RecordReader {
+  /** Holds the record from {@link keyStart} to {@link end}. */
+  bytes: Uint8Array = new Uint8Array();
+  keyStart = 0;
+  keyEnd = 0;
+  end = 0;
+  rows = 0;
+
+  /** Reads the next record. @returns false after the last */
+  abstract next(): boolean;
+
+  /** @returns the length of the record whose head is at an offset */
+  protected readHead(start: number): number {
+    const { bytes } = this;
+    this.keyStart = start + headBytes;
+    this.keyEnd = this.keyStart + readKeyBytes(bytes, start);
+    this.end = this.keyEnd + readUint32(bytes, start);
+    this.rows = readUint32(bytes, start + rowsOffset);
+    return this.end - start;
+  }
+}
+
+/** The length of the key of the record at an offset. */
+export function readKeyBytes(bytes: Uint8Array, start: number): number {
+  return (bytes[start + keyBytesOffset] as number) + (bytes[start + keyBytesOffset + 1] as number) * 2 ** 8;
+}
+
+export class MemoryReader extends RecordReader {
+  readonly #starts: Uint32Array;
+  #index = 0;
+
+  /** @param starts where the records begin, in order */
+  constructor(bytes: Uint8Array, starts: Uint32Array) {
+    super();
+    this.bytes = bytes;
+    this.#starts = starts;
+  }
+
+  next(): boolean {
+    if (this.#index === this.#starts.length) return false;
+    this.readHead(this.#starts[this.#index++] as number);
+    return true;
+  }
+}
+
+/** Reads a part of a file. */
+export class FileReader extends RecordReader {
+  readonly #descriptor: number;
+  #position: number;
+  readonly #end: number;
+  #start = 0;
+  #filled = 0;
+
+  constructor(descriptor: number, { start, end }: { readonly start: number; readonly end: number }) {
+    super();
+    this.bytes = new Uint8Array(runBufferBytes);
+    this.#descriptor = descriptor;
+    this.#position = start;
+    this.#end = end;
+  }
+
+  next(): boolean {
+    if (!this.#fill(headBytes)) return false;
+    const length = this.readHead(this.#start);
+    this.#fill(length);
+    this.#start += this.readHead(this.#start);
+    return true;
+  }
+
+  /** Makes some bytes available. @returns false at the end of the run */
+  #fill(needed: number): boolean {
+    if (this.#filled - this.#start >= needed) return true;
+    if (this.#position === this.#end && this.#filled === this.#start) return false;
+    const rest = this.bytes.subarray(this.#start, this.#filled);
+    if (needed > this.bytes.length) this.bytes = new Uint8Array(needed);
+    this.bytes.set(rest);
+    this.#filled = rest.length;
+    this.#start = 0;
+    while (this.#filled < needed) {
+      const wanted = Math.min(this.bytes.length - this.#filled, this.#end - this.#position);
+      const read = readSync(this.#descriptor, this.bytes, this.#filled, wanted, this.#position);
+      if (read === 0) throw new Error("a temporary file of the import was cut off");
+      this.#filled += read;
+      this.#position += read;
+    }
+    return true;
+  }
+}
+
+/** Throws if a group, whose key is in UTF-8, has too many rows. */
+export type CheckRows = (key: Uint8Array, rows: number) => void;
+
+/**
+ * Merges sorted runs. What has the same key is joined, in the order of the runs.
+ * @param check called before rows are joined
+ */
+export function* mergeRuns(readers: readonly RecordReader[], check: CheckRows): Generator<SortedGroup> {
+  const heap = new RunHeap(readers.filter((reader) => reader.next()));
+  const group = new GroupBuffer();
+  for (let { first } = heap; first !== undefined; first = heap.first) {
+    let { rows } = first;
+    check(first.bytes.subarray(first.keyStart, first.keyEnd), rows);
+    group.begin(first);
+    heap.advance();
+    while (heap.first !== undefined && group.hasKeyOf(heap.first)) {
+      rows += heap.first.rows;
+      check(group.key, rows);
+      group.append(heap.first);
+      heap.advance();
+    }
+    yield { key: group.key, content: group.content };
+  }
+}
+
+/** The key and the content of the group that is being joined. */
+class GroupBuffer {
+  #bytes = new Uint8Array(4096);
+  #keyEnd = 0;
+  #end = 0;
+
+  begin({ bytes, keyStart, keyEnd, end }: RecordReader): void {
+    this.#end = 0;
+    this.#add(bytes, keyStart, end);
+    this.#keyEnd = keyEnd - keyStart;
+  }
+
+  hasKeyOf({ bytes, keyStart, keyEnd }: RecordReader): boolean {
+    return compareBytes(this.#bytes, 0, this.#keyEnd, bytes, keyStart, keyEnd - keyStart) === 0;
+  }
+
+  append({ bytes, keyEnd, end }: RecordReader): void {
+    this.#add(bytes, keyEnd, end);
+  }
+
+  get key(): Uint8Array {
+    return this.#bytes.subarray(0, this.#keyEnd);
+  }
+
+  get content(): Uint8Array {
+    return this.#bytes.subarray(this.#keyEnd, this.#end);
+  }
+
+  #add(bytes: Uint8Array, start: number, end: number): void {
+    const newEnd = this.#end + end - start;
+    if (newEnd > this.#bytes.length) {
+      const larger = new Uint8Array(newEnd * 2);
+      larger.set(this.#bytes.subarray(0, this.#end));
+      this.#bytes = larger;
+    }
+    for (let index = start; index < end; index++) this.#bytes[this.#end++] = bytes[index] as number;
+  }
+}
+
+/** The runs, each at its next record, with the one whose key comes first in front. */
+class RunHeap {
+  readonly #runs: { readonly reader: RecordReader; readonly order: number }[];
+
+  constructor(readers: readonly RecordReader[]) {
+    this.#runs = readers.map((reader, order) => ({ reader, order }));
+    for (let index = this.#runs.length >> 1; index-- > 0; ) this.#sink(index);
+  }
+
+  get first(): RecordReader | undefined {
+    return this.#runs[0]?.reader;
+  }
+
+  /** Moves the first run to its next record. */
+  advance(): void {
+    if (this.first?.next() === false) {
+      const last = this.#runs.pop();
+      if (last !== undefined && this.#runs.length > 0) this.#runs[0] = last;
+    }
+    this.#sink(0);
+  }
+
+  #sink(from: number): void {
+    const runs = this.#runs;
+    for (let parent = from; ; ) {
+      const left = 2 * parent + 1;
+      if (left >= runs.length) return;
+      const child = left + 1 < runs.length && this.#isBefore(left + 1, left) ? left + 1 : left;
+      if (!this.#isBefore(child, parent)) return;
+      const moved = runs[parent] as (typeof runs)[number];
+      runs[parent] = runs[child] as (typeof runs)[number];
+      runs[child] = moved;
+      parent = child;
+    }
+  }
+
+  #isBefore(one: number, other: number): boolean {
+    const a = this.#runs[one] as { readonly reader: RecordReader; readonly order: number };
+    const b = this.#runs[other] as { readonly reader: RecordReader; readonly order: number };
+    const { bytes, keyStart, keyEnd } = b.reader;
+    const difference = compareBytes(
+      a.reader.bytes,
+      a.reader.keyStart,
+      a.reader.keyEnd - a.reader.keyStart,
+      bytes,
+      keyStart,
+      keyEnd - keyStart,
+    );
+    return difference < 0 || (difference === 0 && a.order < b.order);
+  }
+}

@@ -1,0 +1,235 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import type { Walked } from "../../src/database/generation-walk.ts";
+import { LineCursor, maxLineBytes, packNumbers, unpackNumbers, writeLine } from "../../src/database/packed-lines.ts";
+import { BatchLoader } from "../../src/personalization/batch-loader.ts";
+import { OrderedComparison } from "../../src/personalization/difference.ts";
+import { FragmentCache } from "../../src/personalization/fragment-cache.ts";
+import { NameTable } from "../../src/personalization/name-table.ts";
+import { radixSort } from "../../src/personalization/radix-sort.ts";
+import { RowSorter } from "../../src/personalization/row-sorter.ts";
+import { UsageCounter } from "../../src/personalization/usage.ts";
+
+const text = fc.oneof(
+  fc.string({ maxLength: 8 }),
+  fc.string({ unit: "grapheme", maxLength: 8 }),
+  fc.string({ minLength: 60, maxLength: 90 }),
+);
+/** Few letters, so that many keys are equal or begin alike. */
+const key = fc.oneof(
+  fc.string({ unit: fc.constantFrom("a", "b", "é", "\u{1f600}"), minLength: 1, maxLength: 5 }),
+  text,
+);
+const encode = (value: string) => new Uint8Array(Buffer.from(value));
+const byBytes = (one: string, other: string) => Buffer.compare(Buffer.from(one), Buffer.from(other));
+
+describe("packed lines", () => {
+  const sequence = fc.oneof(
+    fc.nat(30).map(String),
+    fc.nat().map(String),
+    fc.constantFrom("01", "", "-1", "1.5", " 2", "\ufeff", "\ufeff2"),
+    text,
+  );
+
+  test("are unpacked as they were", () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.nat(2 ** 31 - 1), sequence, text)), (lines) => {
+        const bytes = new Uint8Array(lines.reduce((sum, [, one, other]) => sum + maxLineBytes(one, other), 0));
+        let end = 0;
+        for (const line of lines) end = writeLine(bytes, end, ...line);
+        const cursor = new LineCursor().reset(bytes.subarray(0, end));
+        const unpacked: typeof lines = [];
+        while (!cursor.isAtEnd) {
+          cursor.next();
+          unpacked.push([cursor.style, cursor.sequence, cursor.status]);
+        }
+        expect(unpacked).toEqual(lines);
+      }),
+    );
+  });
+
+  test("take three bytes for most lines", () => {
+    expect(writeLine(new Uint8Array(32), 0, 127, "63", "A")).toBe(3);
+  });
+
+  test("and lists of numbers are unpacked as they were", () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(2 ** 32 - 1)), (numbers) =>
+        expect(unpackNumbers(packNumbers(numbers))).toEqual(numbers),
+      ),
+    );
+  });
+});
+
+describe("the row sorter", () => {
+  test("groups by key in the order of the bytes, in memory and through files", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.tuple(key, fc.nat(255)), { maxLength: 200 }),
+        fc.boolean(),
+        async (rows, isSmall) => {
+          await using sorter = new RowSorter(isSmall ? 1200 : 100_000);
+          for (const [name, value] of rows) {
+            let offset = sorter.reserve(name, 1);
+            if (offset < 0) {
+              await sorter.spill();
+              offset = sorter.reserve(name, 1);
+            }
+            sorter.bytes[offset] = value;
+            sorter.commit(offset + 1);
+          }
+          const names = [...new Set(rows.map(([name]) => name))].toSorted(byBytes);
+          const expected = names.map((name) => [
+            name,
+            rows.filter(([other]) => other === name).map(([, value]) => value),
+          ]);
+          for (let reading = 0; reading < 2; reading++) {
+            const groups = Array.from(sorter.groups(), ({ key, content }) => [
+              Buffer.from(key).toString(),
+              [...content],
+            ]);
+            expect(groups).toEqual(expected);
+          }
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  test("makes room for a row that takes more memory than it has", async () => {
+    await using sorter = new RowSorter(100);
+    const contents = { a: 10, b: 1000, c: 10 };
+    for (const [name, size] of Object.entries(contents)) {
+      if (sorter.reserve(name, size) < 0) await sorter.spill();
+      const offset = sorter.reserve(name, size);
+      expect(offset).toBePositive();
+      sorter.bytes.fill(1, offset, offset + size);
+      sorter.commit(offset + size);
+    }
+    const sizes = Array.from(sorter.groups(), ({ key, content }) => [Buffer.from(key).toString(), content.length]);
+    expect(Object.fromEntries(sizes)).toEqual(contents);
+  });
+
+  test("sorts by radix as by comparison, and keeps the order of equal keys", () => {
+    fc.assert(
+      fc.property(fc.array(key, { maxLength: 150 }), (keys) => {
+        const bytes = keys.map(encode);
+        const items = Uint32Array.from(keys.keys());
+        radixSort(items, (item, depth) => bytes[item]?.[depth] ?? -1);
+        const expected = [...keys.keys()].sort(
+          (one, other) => byBytes(keys[one] ?? "", keys[other] ?? "") || one - other,
+        );
+        expect([...items]).toEqual(expected);
+      }),
+    );
+  });
+});
+
+describe("the table of names", () => {
+  test("numbers names as a map would", () => {
+    fc.assert(
+      fc.property(fc.array(key, { maxLength: 100 }), (names) => {
+        const table = new NameTable();
+        const model = new Map<string, number>();
+        for (const name of names) {
+          expect(table.find(name)).toBe(model.get(name) ?? 0);
+          if (!model.has(name)) model.set(name, model.size + 1);
+          expect(table.add(name)).toBe(model.get(name) ?? 0);
+        }
+        for (const [name, number] of model) {
+          expect([table.nameOf(number), table.findBytes(encode(name))]).toEqual([name, number]);
+        }
+        expect(table.size).toBe(model.size);
+      }),
+    );
+  });
+
+  test.each<[string, (index: number) => string]>([
+    ["counted", (index) => `STYLE-${index}`],
+    ["of few letters", (index) => index.toString(2).padStart(20, "0")],
+    ["beyond ASCII", (index) => String.fromCharCode(0x4e00 + (index % 1000), 0x4e00 + Math.floor(index / 1000))],
+  ])("tells many names apart that are %s", (_, nameOf) => {
+    const table = new NameTable();
+    for (let index = 0; index < 50_000; index++) expect(table.add(nameOf(index))).toBe(index + 1);
+    for (let index = 0; index < 50_000; index += 97) expect(table.find(nameOf(index))).toBe(index + 1);
+    expect(table.find("another")).toBe(0);
+  });
+});
+
+test("users are counted, and the first are kept as examples", () => {
+  const usage = new UsageCounter(3);
+  for (let user = 0; user < 5; user++) {
+    usage.add(1, `é${user}`);
+    usage.add(70_000, `b${user}`);
+  }
+  usage.add(2, "only");
+  expect([1, 2, 3, 70_000, 80_000].map((number) => usage.countOf(number))).toEqual([5, 1, 0, 5, 0]);
+  expect([1, 2, 3].map((number) => usage.examplesOf(number))).toEqual([["é0", "é1", "é2"], ["only"], []]);
+});
+
+test("a comparison finds what was added, changed, and removed, whatever the pages", async () => {
+  const entries = fc.dictionary(fc.string({ maxLength: 3 }), fc.nat(3), { maxKeys: 30 });
+  const sorted = (of: Record<string, number>): Walked[] =>
+    Object.keys(of)
+      .toSorted(byBytes)
+      .map((name) => ({ key: encode(name), content: Uint8Array.of(of[name] as number) }));
+  async function* pagesOf(rows: Walked[], size: number) {
+    for (let start = 0; start < rows.length; start += size) yield rows.slice(start, start + size);
+  }
+  await fc.assert(
+    fc.asyncProperty(entries, entries, fc.integer({ min: 1, max: 7 }), async (before, after, size) => {
+      const found: string[] = [];
+      const note = (kind: string) => (name: Uint8Array) => void found.push(`${kind} ${Buffer.from(name)}`);
+      const visitor = { added: note("added"), changed: note("changed"), removed: note("removed") };
+      const comparison = new OrderedComparison(pagesOf(sorted(before), size), visitor);
+      for (const row of sorted(after)) while (!comparison.tryAdd(row.key, row.content)) await comparison.loadPage();
+      await comparison.finish();
+      const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].toSorted(byBytes);
+      const expected = names.flatMap((name) => {
+        if (!Object.hasOwn(before, name)) return [`added ${name}`];
+        if (!Object.hasOwn(after, name)) return [`removed ${name}`];
+        return before[name] === after[name] ? [] : [`changed ${name}`];
+      });
+      expect(found.toSorted()).toEqual(expected.toSorted());
+      expect(comparison.added + comparison.changed + comparison.removed).toBe(expected.length);
+    }),
+  );
+});
+
+test("fragments that were used last are kept, and no more than fit", async () => {
+  const cache = new FragmentCache<{ number: number; rows: Uint8Array }>(100_000);
+  const loaded: number[] = [];
+  const get = async (...numbers: number[]) => {
+    const found = await cache.get(numbers, async (missing) => {
+      loaded.push(...missing);
+      return missing.map((number) => ({ number, rows: new Uint8Array(1000) }));
+    });
+    expect(found.map(({ number }) => number)).toEqual(numbers);
+  };
+  await get(7, 8, 7);
+  expect(loaded).toEqual([7, 8]);
+  for (let number = 100; number < 400; number++) await get(7, number);
+  // 7 was used all the time; 8 and most others made room.
+  expect(loaded.filter((number) => number === 7)).toEqual([7]);
+  loaded.length = 0;
+  await get(8, 100, 399);
+  expect(loaded).toEqual([8, 100]);
+});
+
+test("a fragment that is larger than the cache is not kept", async () => {
+  const cache = new FragmentCache<{ number: number; rows: Uint8Array }>(100_000);
+  const load = async () => [{ number: 1, rows: new Uint8Array(200_000) }];
+  expect((await cache.get([1], load)).length).toBe(1);
+  expect(cache.find([1])).toBeUndefined();
+});
+
+test("a batch is full when it has enough rows or bytes", async () => {
+  const sent: number[] = [];
+  await using loader = new BatchLoader<number>(3, async (rows) => {
+    sent.push(rows.length);
+  });
+  for (const bytes of [1, 1, 1, 2 ** 26, 1, 1]) if (loader.add(0, bytes)) await loader.send();
+  await loader.send();
+  await loader.finish();
+  expect(sent).toEqual([3, 1, 2]);
+});
