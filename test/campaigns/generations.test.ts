@@ -273,7 +273,7 @@ for (const engine of engines) {
       // The second import waits for the first one's heartbeat, and starts if that has ended or
       // stopped.
       for (const [round, { lease, skus }] of [
-        { lease: "30", skus: 3000 },
+        { lease: "30", skus: 10_000 },
         { lease: "1", skus: many },
       ].entries()) {
         const marks = [`a${round}`, `b${round}`];
