@@ -35,8 +35,8 @@ export function adminRoutes({ console, readiness, metrics, token }: AdminContext
   ]);
   return {
     ...Object.fromEntries(pages),
-    "/livez": { get: getLiveness, isProbe: true },
-    "/readyz": { get: readiness, isProbe: true },
+    "/livez": { get: getLiveness, isUnlimited: true },
+    "/readyz": { get: readiness, isUnlimited: true },
     "/metrics": { get: requireAccess(token, metrics) },
     "/*": toPageRoute(getNotFound),
   };

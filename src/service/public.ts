@@ -32,7 +32,7 @@ export function publicRoutes({ cache, operationContext, readiness, pages }: Publ
     "/personalization-options/:file": { get: getWidgetVersion },
     ...(isSampleShop(shopDomain) && { "/sample/images/:name": { get: getSampleImage } }),
     ...Object.fromEntries(Object.entries(pages).map(([path, render]) => [path, { get: pageHandler(render) }])),
-    "/livez": { get: getLiveness, isProbe: true },
-    "/readyz": { get: readiness, isProbe: true },
+    "/livez": { get: getLiveness, isUnlimited: true },
+    "/readyz": { get: readiness, isUnlimited: true },
   };
 }
