@@ -168,6 +168,55 @@ async function findRecentRemovals(transaction: Transaction): Promise<{ since: st
   return isRecent ? removals : { since: now, count: 0 };
 }
 
+/** News of a product from the platform. It may not be stored yet. */
+export interface ProductNews {
+  readonly id: bigint;
+  /** The platform's time of its last change: ISO 8601 in UTC, in whole seconds; if it is known. */
+  readonly updatedAt?: string;
+}
+
+/** A read that began less than this long after a delivery may not show the change yet. */
+const deliverySettleS = 10;
+
+/**
+ * Notes that the platform delivered news of products, so that a stored product counts as settled
+ * only when it was read later. News may come twice and in any order.
+ */
+export function noteDelivery(database: Queryable, products: readonly ProductNews[]): Promise<void> {
+  return noteNews(database, products, database.engine.later(deliverySettleS));
+}
+
+/** Notes when products last changed, as a list or a read says. */
+export function noteUpdates(database: Queryable, products: readonly ProductNews[]): Promise<void> {
+  return noteNews(database, products, "''");
+}
+
+/** @param settlesAt expression for the instant before which no read is settled */
+async function noteNews({ sql, engine }: Queryable, products: readonly ProductNews[], settlesAt: string) {
+  const newest = new Map<bigint, string>();
+  for (const { id, updatedAt = "" } of products) {
+    if (updatedAt >= (newest.get(id) ?? "")) newest.set(id, updatedAt);
+  }
+  if (newest.size === 0) return;
+  // In one order, so that two processes never wait for each other's rows.
+  const rows = [...newest]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([id, updatedAt]) => ({
+      id,
+      updated_at: updatedAt,
+      noted_at: sql.unsafe(engine.now),
+      settles_at: sql.unsafe(settlesAt),
+    }));
+  await sql`
+    INSERT INTO product_news ${sql(rows)}
+    ON CONFLICT (id) DO UPDATE SET
+      updated_at = CASE WHEN product_news.updated_at < excluded.updated_at
+        THEN excluded.updated_at ELSE product_news.updated_at END,
+      noted_at = excluded.noted_at,
+      settles_at = CASE WHEN product_news.settles_at < excluded.settles_at
+        THEN excluded.settles_at ELSE product_news.settles_at END`;
+}
+
 /** Notes that the platform has a later state of the product, which must be read again. */
 export async function markProductStale({ sql }: Queryable, id: bigint): Promise<void> {
   await sql`UPDATE product SET checked_at = NULL WHERE id = ${id}`;

@@ -3,6 +3,7 @@ import type { Connections, Engine, LockName, Purpose, Value } from "../engine.ts
 import { columnTypes } from "./column-types.ts";
 import { loadByCopy } from "./copy.ts";
 import { initial } from "./migrations/2026-11-22-initial.ts";
+import { productTruth } from "./migrations/2026-11-23-product-truth.ts";
 
 const maxConcurrentReads = 5;
 
@@ -22,7 +23,7 @@ export const postgres: Engine = {
   schemes: ["postgres:", "postgresql:"],
   exists: () => true,
   open: async (url, purpose) => connect(url, purpose),
-  migrations: [initial],
+  migrations: [initial, productTruth],
   columnTypes,
   maxConcurrentReads,
 
