@@ -114,7 +114,8 @@ export async function syncProducts(products: readonly ListedProduct[], context: 
   return failed;
 }
 
-async function syncProduct(
+/** Reads a product once, and stores or removes it. */
+export async function syncProduct(
   id: bigint,
   written: Set<bigint>,
   { database, platform, shopId, reporter, signal, maxRemovedShare }: SyncContext,

@@ -27,6 +27,7 @@ export interface Command {
 }
 
 const json: CommandOption = { type: "boolean", sentence: "Print JSON." };
+const url: CommandOption = { type: "string", placeholder: "URL" };
 const force: CommandOption = {
   type: "boolean",
   sentence: "Import even if checks fail; the report lists the overridden checks.",
@@ -114,6 +115,24 @@ export const commands: Readonly<Record<string, Command>> = {
     options: { json },
     positionals: [0, 1],
     run: async ([order = "desc"], values) => (await import("./jobs.ts")).printHistory(order, values),
+  },
+  "platform subscribe": {
+    usage: "[--url URL]",
+    summary: "Let the platform deliver changes of products to this service.",
+    options: { url: { ...url, sentence: "Address to deliver to; defaults to PUBLIC_URL and the service's path." } },
+    run: async (_, values) => (await import("./platform.ts")).subscribe(values),
+  },
+  "platform unsubscribe": {
+    usage: "[--url URL]",
+    summary: "End the deliveries to this service.",
+    options: { url: { ...url, sentence: "Address to end deliveries to; defaults to the subscribed one." } },
+    run: async (_, values) => (await import("./platform.ts")).unsubscribe(values),
+  },
+  "platform subscriptions": {
+    usage: "[--json]",
+    summary: "List the addresses that the platform delivers to, of this app in this shop.",
+    options: { json },
+    run: async (_, values) => (await import("./platform.ts")).printSubscriptions(values),
   },
   config: {
     usage: "[--json]",

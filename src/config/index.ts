@@ -151,6 +151,14 @@ function checkPlatform(config: Config, file: SettingsFile): void {
       `${locate(file, ["jobs", job])}: jobs.${job}: set SHOPIFY_ACCESS_TOKEN, or SHOPIFY_CLIENT_ID and SHOPIFY_CLIENT_SECRET; this job reads the platform`,
     );
   }
+  if (config.shopifyWebhookSecret === "" && config.shopifyWebhookSecretPrevious !== "") {
+    throw invalidSetting("SHOPIFY_WEBHOOK_SECRET_PREVIOUS: set SHOPIFY_WEBHOOK_SECRET too; it is the new secret");
+  }
+  if (config.shopifyWebhookSecret !== "" && !hasCredentials) {
+    throw invalidSetting(
+      "SHOPIFY_WEBHOOK_SECRET: set SHOPIFY_ACCESS_TOKEN, or SHOPIFY_CLIENT_ID and SHOPIFY_CLIENT_SECRET; a delivery only makes the service read the product",
+    );
+  }
   if (hasCredentials && config.shopifyApiUrl === "" && config.from.shopDomain === "default") {
     throw invalidSetting("SHOP_DOMAIN: set the shop's .myshopify.com domain; the access token is only valid there");
   }

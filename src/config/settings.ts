@@ -47,6 +47,12 @@ export type LogLevel = (typeof logLevels)[number];
 export const settings = {
   host: setting({ default: "127.0.0.1", parse: host, sentence: "Address that the public listener binds to." }),
   port: setting({ default: "3000", parse: port, sentence: "Port of the public listener; 0 picks a free port." }),
+  publicUrl: setting({
+    default: "",
+    parse: httpUrl,
+    sentence:
+      "URL at which others reach the public listener, such as `https://products.example.com`. `pds platform subscribe` needs it.",
+  }),
   adminHost: setting({
     default: "127.0.0.1",
     parse: host,
@@ -90,6 +96,19 @@ export const settings = {
     default: "",
     parse: anyText,
     sentence: "Client secret for the client ID.",
+    hide: "secret",
+  }),
+  shopifyWebhookSecret: setting({
+    default: "",
+    parse: anyText,
+    sentence:
+      "Client secret of the shop's app, which signs webhook deliveries. With it, the public listener accepts them at `/webhooks/shopify`.",
+    hide: "secret",
+  }),
+  shopifyWebhookSecretPrevious: setting({
+    default: "",
+    parse: anyText,
+    sentence: "The client secret before its rotation; deliveries that it signed are accepted too.",
     hide: "secret",
   }),
   shopifyApiUrl: setting({

@@ -2,6 +2,10 @@ import type { Queryable } from "./database.ts";
 
 /** How far a job has come, kept from run to run. */
 export type CursorName =
+  /** Where the platform delivers to, and when that was last checked: see `Subscribed`. */
+  | "subscribed"
+  /** When the platform said that the shop removed the app. */
+  | "uninstalled"
   /** The platform's `updatedAt` up to which every product is synced. */
   | "catalog-sync"
   /** When all stored products were last compared with the platform's. */

@@ -30,6 +30,57 @@ export interface Platform {
   readCatalog(shop: Shop, signal: AbortSignal): Promise<CatalogSnapshot>;
 
   readProduct(id: bigint, options: ReadOptions): Promise<ProductReading>;
+
+  /** Understands the platform's deliveries; absent until the settings say how they are signed. */
+  readonly receiver?: DeliveryReceiver | undefined;
+  /** Where the platform delivers to; absent when it cannot notify of changes. */
+  readonly subscriptions?: Subscriptions;
+}
+
+/** Checks the notifications that a platform sends to an address of the service. */
+export interface DeliveryReceiver {
+  /** Path of the address on the public listener. */
+  readonly path: string;
+  /** The topics that it understands. */
+  readonly topics: readonly string[];
+  /** The topic that the headers name; undefined for any that it does not understand. */
+  topicOf(headers: Headers): string | undefined;
+  /**
+   * Checks that the platform sent a delivery for this shop, and reads the news in it.
+   * @throws ServiceError `bad_signature`, `misdirected`, or `bad_request`
+   */
+  receive(headers: Headers, body: Uint8Array): Delivery;
+}
+
+/** News from a platform. A delivery may be late, repeated, or older than the one before. */
+export type Delivery =
+  /** `updatedAt` as in {@link ListedProduct}, if the delivery names it. */
+  | { readonly kind: "product"; readonly id: bigint; readonly updatedAt?: string }
+  /** The shop removed the app: its access and its subscriptions are gone. */
+  | { readonly kind: "uninstalled" }
+  | { readonly kind: "unknown" };
+
+/** An address that the platform delivers a topic to. */
+export interface Subscription {
+  readonly id: string;
+  readonly topic: string;
+  readonly address: string;
+}
+
+export interface Subscriptions {
+  /** The topics that an address needs. */
+  readonly topics: readonly string[];
+  /** Path of the address on the public listener. */
+  readonly path: string;
+  /** Lists the subscriptions of this app in this shop, to any address and any topic. */
+  list(signal: AbortSignal): Promise<Subscription[]>;
+  /**
+   * Subscribes an address to all topics, unless it is already.
+   * @throws ServiceError `invalid_setting` while deliveries would be refused, `bad_request` when the
+   *   platform refuses the address
+   */
+  subscribe(address: string, signal: AbortSignal): Promise<void>;
+  unsubscribe(subscription: Subscription, signal: AbortSignal): Promise<void>;
 }
 
 export interface Shop {

@@ -9,15 +9,19 @@ export interface Connections {
   readonly writer: Database;
   /** For the console and for probes; the same as `serving` in a process that has neither. */
   readonly background: Database;
+  /** For deliveries, whose writes must not delay the others; undefined where none arrive. */
+  readonly push: Database | undefined;
 }
 
-export async function openConnections(url: string, hasAdmin: boolean): Promise<Connections> {
+export async function openConnections(url: string, hasAdmin: boolean, hasPush: boolean): Promise<Connections> {
   const serving = await openDatabase(url);
   const writer = await openDatabase(url, "scheduling");
   const background = hasAdmin ? await openDatabase(url, "background") : serving;
-  return { serving, writer, background };
+  const push = hasPush ? await openDatabase(url, "scheduling") : undefined;
+  return { serving, writer, background, push };
 }
 
-export async function closeConnections({ serving, writer, background }: Connections): Promise<void> {
-  await Promise.all([...new Set([serving, writer, background])].map(closeDatabase));
+export async function closeConnections({ serving, writer, background, push }: Connections): Promise<void> {
+  const open = new Set([serving, writer, background, ...(push === undefined ? [] : [push])]);
+  await Promise.all([...open].map(closeDatabase));
 }

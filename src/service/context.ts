@@ -3,6 +3,7 @@ import type { PlannedJob } from "../jobs/job.ts";
 import type { Scheduler } from "../jobs/scheduler.ts";
 import type { Log } from "../log.ts";
 import type { Connections } from "./connections.ts";
+import type { Push } from "./push.ts";
 import type { RequestHandling } from "./requests.ts";
 
 /**
@@ -22,4 +23,6 @@ export interface ServiceContext {
   readonly jobs: readonly PlannedJob[];
   readonly scheduler: Scheduler;
   readonly requests: RequestHandling;
+  /** Undefined when the platform does not notify this service. */
+  readonly push: Push | undefined;
 }

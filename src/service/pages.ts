@@ -2,6 +2,7 @@ import type { ConsolePages } from "../admin/routes.ts";
 import { errorPage } from "../console/error-page.tsx";
 import { consolePages } from "../console/index.tsx";
 import { listFirstProducts } from "../database/product.ts";
+import { readPushState } from "../database/push-state.ts";
 import { examplePages, examplePath } from "../example/index.tsx";
 import { listJobHealth } from "../jobs/status.ts";
 import type { OperationContext } from "../operations/operation.ts";
@@ -12,7 +13,7 @@ import { widgetPath } from "../widget.ts";
 import type { ServiceContext } from "./context.ts";
 import type { PublicContext } from "./public.ts";
 
-export function createConsole({ config, connections, jobs }: ServiceContext, publicUrl: string): ConsolePages {
+export function createConsole({ config, connections, jobs, push }: ServiceContext, publicUrl: string): ConsolePages {
   const { brand, shopDomain } = config;
   const database = connections.background;
   const comparisons = new GenerationComparer(database);
@@ -20,6 +21,7 @@ export function createConsole({ config, connections, jobs }: ServiceContext, pub
     database,
     brand,
     jobs: () => listJobHealth(database, jobs),
+    push: push && (() => readPushState(database)),
     findPersonalization: async (ofBrand, sku) =>
       parsePersonalization(await new PersonalizationReader(ofBrand).find(database, sku)),
     compare: (from, to) => comparisons.find(from, to),

@@ -17,10 +17,12 @@ export interface PublicContext {
   readonly readiness: Handler;
   /** HTML pages by route template. */
   readonly pages: Readonly<Record<string, RenderPage>>;
+  /** Routes of the platform's deliveries. */
+  readonly webhooks: Routes;
 }
 
 /** All routes of the public listener. */
-export function publicRoutes({ cache, operationContext, readiness, pages }: PublicContext): Routes {
+export function publicRoutes({ cache, operationContext, readiness, pages, webhooks }: PublicContext): Routes {
   const { shopDomain } = operationContext.config;
   const apiRoutes = operations.flatMap((each) => Object.entries(operationRoutes(each, cache, operationContext)));
   return {
@@ -32,6 +34,7 @@ export function publicRoutes({ cache, operationContext, readiness, pages }: Publ
     "/personalization-options/:file": { get: getWidgetVersion },
     ...(isSampleShop(shopDomain) && { "/sample/images/:name": { get: getSampleImage } }),
     ...Object.fromEntries(Object.entries(pages).map(([path, render]) => [path, { get: pageHandler(render) }])),
+    ...webhooks,
     "/livez": { get: getLiveness, isUnlimited: true },
     "/readyz": { get: readiness, isUnlimited: true },
   };

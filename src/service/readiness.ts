@@ -1,6 +1,7 @@
 import { type Check, freshnessCheck, getReadiness } from "../admin/health.ts";
 import type { StoreMeters } from "../admin/metrics.ts";
 import { listCurrentGenerations } from "../database/generation.ts";
+import { readPushState } from "../database/push-state.ts";
 import { ServiceError } from "../errors.ts";
 import type { Handler } from "../http/endpoint.ts";
 import type { PlannedJob } from "../jobs/job.ts";
@@ -13,7 +14,7 @@ const statusTimeoutMs = 500;
 /**
  * Reads the store for probes and metrics, which must respond quickly even if the store does not.
  */
-export function createStatusReader({ connections, jobs, requests }: ServiceContext): StoreMeters {
+export function createStatusReader({ connections, jobs, requests, push }: ServiceContext): StoreMeters {
   const withTimeout = <T>(reading: Promise<T>): Promise<T> =>
     Promise.race([
       reading,
@@ -25,6 +26,7 @@ export function createStatusReader({ connections, jobs, requests }: ServiceConte
       return await withTimeout(listJobStatus(connections.background, jobs));
     },
     generations: () => withTimeout(listCurrentGenerations(connections.background)),
+    push: push && (() => withTimeout(readPushState(connections.background))),
   };
 }
 

@@ -1,6 +1,7 @@
 import type { ProcessMeters } from "../admin/metrics.ts";
 import { CacheInvalidator } from "../cache/invalidator.ts";
 import { ResponseCache } from "../cache/response-cache.ts";
+import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
 import type { Config } from "../config/index.ts";
 import type { ListenerContext } from "../http/endpoint.ts";
 import { FailureLog } from "../http/failure-log.ts";
@@ -16,8 +17,9 @@ import type { PublicContext } from "./public.ts";
 /** Everything that requests pass through: cache, limits, and the store or the platform. */
 export interface RequestHandling {
   readonly state: { isDraining: boolean };
-  readonly meters: Omit<ProcessMeters, "isServing">;
-  readonly sources: Omit<PublicContext, "readiness" | "pages">;
+  readonly meters: Omit<ProcessMeters, "deliveries" | "isServing">;
+  readonly sources: Omit<PublicContext, "readiness" | "pages" | "webhooks">;
+  readonly deliveryLimiter: ConcurrencyLimiter;
   /** Returns what the endpoints of a listener share. */
   forListener(listener: "public" | "admin"): ListenerContext;
   /** Settles when the signal has stopped cache invalidation. */
@@ -44,10 +46,11 @@ export async function startRequestHandling(
   return {
     state,
     stopped,
+    deliveryLimiter: limiters.deliveries,
     meters: {
       requests,
       cache,
-      limiters: [limiters.store, limiters.platform],
+      limiters: Object.values(limiters),
       isStoreUnreachable: () => invalidator.isStoreUnreachable,
     },
     sources: {

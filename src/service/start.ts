@@ -7,11 +7,13 @@ import { type Scheduler, startScheduler } from "../jobs/scheduler.ts";
 import type { Log } from "../log.ts";
 import { personalizationImportName } from "../personalization/import.ts";
 import { createPlatform } from "../platforms/index.ts";
+import type { Platform } from "../platforms/platform.ts";
 import { type Connections, closeConnections, openConnections } from "./connections.ts";
 import type { Role, ServiceContext } from "./context.ts";
 import { listJobs } from "./jobs.ts";
 import { type Listeners, startListeners } from "./listeners.ts";
 import { exampleUrlOf } from "./pages.ts";
+import { hasReceiver, startPush } from "./push.ts";
 import { describeStarting } from "./readiness.ts";
 import { startRequestHandling } from "./requests.ts";
 
@@ -34,9 +36,10 @@ const firstRunsMs = 10_000;
  * @param signal aborts when the service must stop, perhaps while it waits for first runs
  */
 export async function startService(config: Config, log: Log, signal: AbortSignal, role: Role): Promise<Service> {
-  const connections = await openConnections(config.databaseUrl, role.kind !== "worker");
+  const platform = createPlatform(config, log);
+  const connections = await openConnections(config.databaseUrl, role.kind !== "worker", hasReceiver(platform));
   const jobs = listJobs(config, log);
-  if (role.kind !== "worker") noteMissingSync(config, log);
+  if (role.kind !== "worker") noteMissingSync(platform, config, log);
 
   const stopping = new AbortController();
   const abort = () => stopping.abort(new ServiceError("unavailable", "the service was stopped"));
@@ -47,12 +50,21 @@ export async function startService(config: Config, log: Log, signal: AbortSignal
   const scheduler =
     role.kind === "worker" ? noScheduler : startJobs(scheduledJobs, connections, config, log, stopping.signal);
   const requests = await startRequestHandling(config, connections, log, stopping.signal);
-  const context: ServiceContext = { config, log, role, connections, jobs, scheduler, requests };
+  const { push: database } = connections;
+  const push =
+    database !== undefined && hasReceiver(platform)
+      ? startPush(platform, role.kind !== "worker", {
+          ...{ config, database, log },
+          limiter: requests.deliveryLimiter,
+          signal: stopping.signal,
+        })
+      : undefined;
+  const context: ServiceContext = { config, log, role, connections, jobs, scheduler, requests, push };
   const stop = async (listeners: Listeners | undefined, isUrgent: boolean) => {
     requests.state.isDraining = true;
     abort();
     await Promise.all([listeners?.stop(isUrgent), scheduler.stopped]);
-    await requests.stopped;
+    await Promise.all([requests.stopped, push?.stopped]);
     await closeConnections(connections);
   };
 
@@ -87,14 +99,8 @@ function startJobs(
 }
 
 /** A shop without these jobs may be intended or an oversight. */
-function noteMissingSync(config: Config, log: Log): void {
-  const { jobs } = config;
-  if (
-    createPlatform(config, log) === undefined ||
-    jobs["catalog-sync"] !== undefined ||
-    jobs["catalog-reconcile"] !== undefined
-  )
-    return;
+function noteMissingSync(platform: Platform | undefined, { jobs }: Config, log: Log): void {
+  if (platform === undefined || jobs["catalog-sync"] !== undefined || jobs["catalog-reconcile"] !== undefined) return;
   log.info(
     "a shop is connected, but neither [jobs.catalog-sync] nor [jobs.catalog-reconcile] is configured: products are only looked up on request",
   );

@@ -4,6 +4,7 @@ import { type SpecialName, specialNames } from "./catalog/specials.ts";
 import type { Fault } from "./faults.ts";
 import { defaultScopes } from "./graphql/scopes.ts";
 import { type BucketSettings, standardPlan } from "./throttle.ts";
+import type { DeliverySettings } from "./webhooks/deliveries.ts";
 
 export interface ShopDetails {
   readonly id: string;
@@ -44,6 +45,7 @@ export interface StandInOptions {
   /** Lifetime of a token from client credentials, in seconds. */
   readonly expiresIn?: number;
   readonly bulk?: Partial<BulkSettings>;
+  readonly webhooks?: Partial<DeliverySettings>;
   /** Delay of every GraphQL response. */
   readonly latencyMs?: number;
   /** Oldest first; a request for an older version is served by the first. */
@@ -53,10 +55,11 @@ export interface StandInOptions {
   readonly now?: () => number;
 }
 
-export type StandInSettings = Required<Omit<StandInOptions, "shop" | "bucket" | "bulk" | "specials">> & {
+export type StandInSettings = Required<Omit<StandInOptions, "shop" | "bucket" | "bulk" | "specials" | "webhooks">> & {
   readonly shop: ShopDetails;
   readonly bucket: BucketSettings;
   readonly bulk: BulkSettings;
+  readonly webhooks: DeliverySettings;
   readonly specials: readonly SpecialName[];
 };
 
@@ -99,5 +102,6 @@ export function withDefaults(options: StandInOptions): StandInSettings {
     shop: { ...defaultShop, ...options.shop },
     bucket: { ...standardPlan, ...options.bucket },
     bulk: { createdMs: 50, runningMs: 200, cancelingMs: 50, order: "shuffled", ...options.bulk },
+    webhooks: { speedUp: 1, delayMs: 0, duplicates: 0, ...options.webhooks },
   };
 }

@@ -8,7 +8,9 @@ import { listProducts } from "./list-products.ts";
 import { apiVersion } from "./queries.ts";
 import { readProduct, settleMs } from "./read-product.ts";
 import { readShop } from "./shop.ts";
+import { createSubscriptions } from "./subscriptions.ts";
 import { grantedToken, staticToken } from "./token.ts";
+import { createReceiver } from "./webhooks.ts";
 
 /**
  * Creates the Shopify shop that the settings name; undefined without an access token or client
@@ -17,6 +19,7 @@ import { grantedToken, staticToken } from "./token.ts";
 export function createShopify(config: Config, log: Log): Platform | undefined {
   const request = connect(config, log);
   if (request === undefined) return undefined;
+  const receiver = createReceiver(config);
   return {
     source: hideCredentials(config.shopifyApiUrl) || config.shopDomain,
     settings: "SHOP_DOMAIN, SHOPIFY_API_URL, and the access token",
@@ -25,6 +28,8 @@ export function createShopify(config: Config, log: Log): Platform | undefined {
     listProducts: (sinceMs, signal) => listProducts(request, sinceMs, { priority: "sync", signal }),
     readCatalog: (shop, signal) => readCatalog(request, shop, { priority: "sync", signal }, log),
     readProduct: (id, options) => readProduct(request, id, options),
+    receiver,
+    subscriptions: createSubscriptions(request, receiver !== undefined),
   };
 }
 

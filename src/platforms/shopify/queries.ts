@@ -1,3 +1,5 @@
+import { subscriptionDocuments } from "./subscription-queries.ts";
+
 /** Version of the Admin API that the documents are written for. */
 export const apiVersion = "2026-10";
 
@@ -233,6 +235,7 @@ export const documents = {
   BulkRun: bulkRun,
   BulkOperation: bulkOperation,
   BulkCancel: bulkCancel,
+  ...subscriptionDocuments,
 };
 
 export type OperationName = keyof typeof documents;

@@ -24,6 +24,7 @@ import { listProducts } from "../../../src/platforms/shopify/list-products.ts";
 import { bulkQueries, documents, type OperationName } from "../../../src/platforms/shopify/queries.ts";
 import { readProduct } from "../../../src/platforms/shopify/read-product.ts";
 import { readShop } from "../../../src/platforms/shopify/shop.ts";
+import { createSubscriptions } from "../../../src/platforms/shopify/subscriptions.ts";
 import { connect, createMemoryLog, failureOf, live, watch } from "../../support/shopify.ts";
 
 const folder = new URL("../../../packages/platform-stand-in/src/schema/", import.meta.url);
@@ -142,6 +143,10 @@ const prices: Record<OperationName, number> = {
   BulkRun: 10,
   BulkOperation: 1,
   BulkCancel: 10,
+  WebhookSubscriptions: 12,
+  WebhookSubscriptionCreate: 10,
+  WebhookSubscriptionUpdate: 10,
+  WebhookSubscriptionDelete: 10,
 };
 
 describe("reading the whole catalog", () => {
@@ -166,6 +171,18 @@ describe("reading the whole catalog", () => {
     expect(ids.toSorted()).toEqual(catalog.ids(0, 1000).toSorted());
     await readShop(watched, live());
     for (const id of ids) await readProduct(watched, BigInt(id), live());
+    const subscriptions = createSubscriptions(watched, true);
+    const address = "https://products.example.com/webhooks/shopify";
+    await subscriptions.subscribe(address, live().signal);
+    const [subscription] = await subscriptions.list(live().signal);
+    expect(subscription).toMatchObject({ topic: "products/create", address });
+    platform.subscriptions.update("default", subscription?.id ?? "", { includeFields: ["title"] });
+    await subscriptions.subscribe(address, live().signal);
+    expect(platform.subscriptions.list().map(({ includeFields }) => includeFields)).toEqual(
+      subscriptions.topics.map(() => ["id", "updated_at"]),
+    );
+    if (subscription !== undefined) await subscriptions.unsubscribe(subscription, live().signal);
+    expect(await subscriptions.list(live().signal)).toHaveLength(3);
     const { log } = createMemoryLog();
     await Promise.all([
       runBulkOperation(watched, "products", live(), log),

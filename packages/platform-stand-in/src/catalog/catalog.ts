@@ -17,6 +17,8 @@ export interface CatalogOptions extends Recipe {
   readonly specials: readonly SpecialName[];
   /** Milliseconds since 1970. */
   readonly now: () => number;
+  /** Called after each change. */
+  readonly onChange?: (change: "create" | "update" | "delete", id: string, updatedAt: string) => void;
 }
 
 export interface TouchOptions {
@@ -108,13 +110,16 @@ export class Catalog {
     this.#index.remove(slot);
     this.#edits.set(slot, mergeChanges(this.#edits.get(slot), changes, editedAt, !keepUpdatedAt));
     this.#index.insert(slot);
-    return toTimestamp(this.#updatedAt(slot));
+    const updatedAt = toTimestamp(this.#updatedAt(slot));
+    this.#options.onChange?.("update", id, updatedAt);
+    return updatedAt;
   }
 
   remove(id: string): void {
     const slot = this.#getSlot(id);
     this.#index.remove(slot);
     this.#removed.add(slot);
+    this.#options.onChange?.("delete", id, "");
   }
 
   /** Adds a product created now. @returns its id */
@@ -122,6 +127,7 @@ export class Catalog {
     if (id !== undefined && this.#findSlot(id) !== undefined) throw new Error(`there is a product ${id} already`);
     const slot = this.#append({ changes, createdAt: this.#seconds(), ...(id === undefined ? {} : { id }) });
     this.#index.insert(slot);
+    this.#options.onChange?.("create", this.#idOf(slot), toTimestamp(this.#updatedAt(slot)));
     return this.#idOf(slot);
   }
 

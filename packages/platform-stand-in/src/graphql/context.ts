@@ -2,6 +2,7 @@ import type { BulkFault, BulkRuns } from "../bulk/runs.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Counters } from "../counters.ts";
 import type { ShopDetails } from "../options.ts";
+import type { Subscriptions } from "../webhooks/subscriptions.ts";
 
 /** Passed to the resolvers with each request. */
 export interface RequestContext {
@@ -11,6 +12,7 @@ export interface RequestContext {
   readonly catalog: Catalog;
   readonly bulk: BulkRuns;
   readonly counters: Counters;
+  readonly subscriptions: Subscriptions;
   /** Takes the fault for the next bulk run, if any. */
   readonly bulkFault: () => BulkFault | undefined;
 }

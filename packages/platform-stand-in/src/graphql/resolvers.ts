@@ -16,6 +16,13 @@ import { badArgument } from "./errors.ts";
 import { kindOf, readId } from "./global-id.ts";
 import { filterMedia } from "./media.ts";
 import { listPublications } from "./publications.ts";
+import {
+  createSubscription,
+  deleteSubscription,
+  findSubscription,
+  listSubscriptions,
+  updateSubscription,
+} from "./subscription-resolvers.ts";
 
 /** Documented limit of paging. Narrow the search or use a bulk run to read the rest. */
 const pagingEnd = 25_000;
@@ -47,6 +54,11 @@ export const resolvers: Readonly<Record<string, GraphQLFieldResolver<never, Requ
   "QueryRoot.currentBulkOperation": (_source, _args, { bulk, appName }) => bulk.list(appName)[0],
   "Mutation.bulkOperationRunQuery": startBulk,
   "Mutation.bulkOperationCancel": cancelBulk,
+  "QueryRoot.webhookSubscription": findSubscription,
+  "QueryRoot.webhookSubscriptions": listSubscriptions,
+  "Mutation.webhookSubscriptionCreate": createSubscription,
+  "Mutation.webhookSubscriptionUpdate": updateSubscription,
+  "Mutation.webhookSubscriptionDelete": deleteSubscription,
 
   "Product.images": (product: ProductRecord, args: ListArguments) => pageOf(product.images, args, ["POSITION"]),
   "Product.media": listMedia,

@@ -55,6 +55,7 @@ const actions: Readonly<Record<string, Action>> = {
   bulk: ({ bulk }, command) => bulk.change(readBulkSettings(command)),
   revokeTokens: ({ access }, { token }) => access.revoke(readName(token)),
   restoreTokens: ({ access }) => access.restoreTokens(),
+  uninstall: (standIn, { app }) => standIn.uninstall(readName(app)),
   resetCounters: ({ counters }) => counters.reset(),
 };
 

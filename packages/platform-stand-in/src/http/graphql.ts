@@ -59,7 +59,7 @@ function execute(
   { variables }: GraphqlBody,
   effect: FaultEffect | undefined,
 ): Promise<GraphqlResponse> {
-  const { catalog, bulk, counters } = components;
+  const { catalog, bulk, counters, subscriptions } = components;
   if (effect?.kind === "changeBetweenPages") editProductOf(components, variables.id);
   const context: RequestContext = {
     appName: app.name,
@@ -68,6 +68,7 @@ function execute(
     catalog,
     bulk,
     counters,
+    subscriptions,
     bulkFault: () => toBulkFault(components.faults.triggerForBulkRun(operation.name || "anonymous")),
   };
   const throttle = effect?.kind === "throttled" ? { available: effect.available } : undefined;

@@ -4,6 +4,7 @@ import { columnTypes } from "./column-types.ts";
 import { loadByCopy } from "./copy.ts";
 import { initial } from "./migrations/2026-11-22-initial.ts";
 import { productTruth } from "./migrations/2026-11-23-product-truth.ts";
+import { webhooks } from "./migrations/2026-11-23-webhooks.ts";
 
 const maxConcurrentReads = 5;
 
@@ -23,7 +24,7 @@ export const postgres: Engine = {
   schemes: ["postgres:", "postgresql:"],
   exists: () => true,
   open: async (url, purpose) => connect(url, purpose),
-  migrations: [initial, productTruth],
+  migrations: [initial, productTruth, webhooks],
   columnTypes,
   maxConcurrentReads,
 
