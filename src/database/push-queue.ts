@@ -16,7 +16,7 @@ export interface QueueState {
   readonly oldestS: number;
 }
 
-/** SQLite takes 32,766 values in a statement. */
+/** One engine takes 32,766 values in a statement. */
 const rowsPerStatement = 1000;
 
 /**

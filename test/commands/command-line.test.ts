@@ -41,6 +41,9 @@ const commands = [
   "run",
   "jobs",
   "history",
+  "platform subscribe",
+  "platform unsubscribe",
+  "platform subscriptions",
   "config",
   "openapi",
 ];

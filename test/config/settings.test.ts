@@ -56,6 +56,7 @@ describe("the settings", () => {
       settings: [
         { setting: "HOST", value: "127.0.0.1", from },
         { setting: "PORT", value: "3000", from },
+        { setting: "PUBLIC_URL", value: "", from },
         { setting: "ADMIN_HOST", value: "127.0.0.1", from },
         { setting: "ADMIN_PORT", value: "3001", from },
         { setting: "ADMIN_TOKEN", value: "(not set)", from },
@@ -65,6 +66,8 @@ describe("the settings", () => {
         { setting: "SHOPIFY_ACCESS_TOKEN", value: "(not set)", from },
         { setting: "SHOPIFY_CLIENT_ID", value: "", from },
         { setting: "SHOPIFY_CLIENT_SECRET", value: "(not set)", from },
+        { setting: "SHOPIFY_WEBHOOK_SECRET", value: "(not set)", from },
+        { setting: "SHOPIFY_WEBHOOK_SECRET_PREVIOUS", value: "(not set)", from },
         { setting: "SHOPIFY_API_URL", value: "", from },
         { setting: "FEED_AUTHORIZATION", value: "(not set)", from },
         { setting: "S3_ENDPOINT", value: "", from },
@@ -390,6 +393,16 @@ describe("an invalid setting stops the start", () => {
   test.each([
     ["a client id without its secret", { SHOPIFY_CLIENT_ID: "client" }, ["SHOPIFY_CLIENT_ID", "SHOPIFY_CLIENT_SECRET"]],
     ["a client secret without its id", { SHOPIFY_CLIENT_SECRET: "sesame" }, ["SHOPIFY_CLIENT_ID"]],
+    [
+      "a webhook secret without access to the shop",
+      { SHOPIFY_WEBHOOK_SECRET: "sesame", SHOP_DOMAIN: "a.example" },
+      ["SHOPIFY_WEBHOOK_SECRET", "SHOPIFY_ACCESS_TOKEN"],
+    ],
+    [
+      "a previous webhook secret without the new one",
+      { SHOPIFY_WEBHOOK_SECRET_PREVIOUS: "sesame" },
+      ["SHOPIFY_WEBHOOK_SECRET_PREVIOUS"],
+    ],
     ["an access token without the shop that it opens", { SHOPIFY_ACCESS_TOKEN: "sesame" }, ["SHOP_DOMAIN"]],
   ])("%s", (_, environment, words) => {
     expectError(environment, ...words);

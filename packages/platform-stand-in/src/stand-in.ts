@@ -133,6 +133,7 @@ function describe(components: Components, allReads: boolean) {
     bulk: bulk.settings,
     bulkRuns: bulk.list().map(({ id, status, objectCount, url }) => ({ id, status, objectCount, url })),
     subscriptions: subscriptions.list().map(({ topic, uri }) => ({ topic, uri })),
-    counters: { ...counts, webhooks: deliveries.counts, productReads: allReads ? productReads : summary },
+    webhooks: deliveries.counts,
+    counters: { ...counts, productReads: allReads ? productReads : summary },
   };
 }

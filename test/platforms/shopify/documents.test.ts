@@ -143,7 +143,7 @@ const prices: Record<OperationName, number> = {
   BulkRun: 10,
   BulkOperation: 1,
   BulkCancel: 10,
-  WebhookSubscriptions: 12,
+  WebhookSubscriptions: 11,
   WebhookSubscriptionCreate: 10,
   WebhookSubscriptionUpdate: 10,
   WebhookSubscriptionDelete: 10,
