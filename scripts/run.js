@@ -41,6 +41,7 @@ const tasks = {
       "test/run.ts",
       ...[
         "catalog-jobs",
+        "deliveries",
         "disk-full",
         "faults",
         "fuzz",
@@ -56,6 +57,8 @@ const tasks = {
       "test/personalization/bad-input.test.ts",
     ],
     env: {
+      DELIVERIES: "100000",
+      DELIVERY_KILLS: "20",
       FAULT_KILLS: "100",
       FAULT_TICKS: "300",
       FUZZ_REQUESTS: "100000",

@@ -134,9 +134,9 @@ const describePush = ({ queue, subscribed, uninstalledAt }: PushState): Descript
   ],
   [
     "subscriptions_missing",
-    "Topics that the platform no longer delivers here; only after `pds platform subscribe`.",
+    "Topics that `pds platform subscribe` arranged and the platform no longer delivers.",
     [],
-    subscribed === undefined ? [] : [[subscribed.missing.length]],
+    [[subscribed?.missing.length ?? 0]],
   ],
   ["app_removed", "1 after the shop removed the app.", [], [[Number(uninstalledAt !== undefined)]]],
 ];

@@ -164,7 +164,7 @@ export const settings = {
     default: "on",
     parse: oneOf("on", "off"),
     sentence:
-      "`off`: this process only serves. Other replicas run the jobs, or an external scheduler does with `pds run JOB`.",
+      "`off`: this process runs no jobs. Other replicas run them, or an external scheduler does with `pds run JOB`.",
   }),
   leaseSeconds: setting({
     default: "30",

@@ -8,6 +8,8 @@ export interface DueProduct {
   readonly deliveries: number;
   /** Reads in a row that left it queued; a delivery after a successful read ends the row. */
   readonly attempts: number;
+  /** Whether its last delivery is long enough ago that a read shows the change. */
+  readonly canSettle: boolean;
 }
 
 export interface QueueState {
@@ -57,12 +59,15 @@ export function queueReads(database: Database, news: readonly ProductNews[], del
 
 /** The products that have been due longest. */
 export async function listDue({ read, engine }: Queryable, limit: number): Promise<DueProduct[]> {
-  const rows = await read<{ id: string; deliveries: number; attempts: number }>(
-    `SELECT CAST(product AS TEXT) AS id, deliveries, attempts FROM push_queue
+  type Row = { id: string; deliveries: number; attempts: number; isRecent: number };
+  const rows = await read<Row>(
+    `SELECT CAST(product AS TEXT) AS id, deliveries, attempts,
+      CASE WHEN product_news.settles_at > ${engine.now} THEN 1 ELSE 0 END AS "isRecent"
+    FROM push_queue LEFT JOIN product_news ON product_news.id = product
     WHERE due_at <= ${engine.now} ORDER BY due_at LIMIT $1`,
     [limit],
   );
-  return rows.map((row) => ({ ...row, id: BigInt(row.id) }));
+  return rows.map(({ isRecent, ...row }) => ({ ...row, id: BigInt(row.id), canSettle: isRecent === 0 }));
 }
 
 /** How the read of a due product ended. */

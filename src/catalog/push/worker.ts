@@ -72,7 +72,8 @@ export async function workPushQueue(options: PushWorkerOptions): Promise<void> {
 async function readDue(product: DueProduct, { database, read, log, signal }: PushWorkerOptions): Promise<void> {
   try {
     const result = await read(product.id, signal);
-    await finishRead(database, product, toOutcome(result, product.attempts), gapS);
+    const outcome = result === "settled" && !product.canSettle ? "unsettled" : result;
+    await finishRead(database, product, toOutcome(outcome, product.attempts), gapS);
   } catch (error) {
     if (signal.aborted) return;
     log.warn({ product: `${product.id}`, err: error }, "cannot read a delivered product; retrying");
