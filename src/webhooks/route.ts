@@ -62,7 +62,9 @@ async function receive(request: Request, context: WebhookContext): Promise<Deliv
 async function readBody(request: Request): Promise<Uint8Array> {
   // Without a length, the server reads as much as its own limit allows.
   if (Number(request.headers.get("content-length") ?? 0) > maxBytes) throw tooLarge();
-  const body = await request.bytes();
+  const body = await request.bytes().catch((cause) => {
+    throw new ServiceError("bad_request", "The body is incomplete.", { cause });
+  });
   if (body.length > maxBytes) throw tooLarge();
   return body;
 }

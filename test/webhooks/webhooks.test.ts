@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { SQL } from "bun";
 import { cleanUp } from "../support/clean-up.ts";
-import { createStore, engines, pds, type RunningService, serve } from "../support/pds.ts";
+import { createStore, enginesInTurn, pds, type RunningService, serve } from "../support/pds.ts";
 import { getAnswers, readAnswers, startPlatform } from "../support/platform.ts";
 import { startService } from "../support/service-process.ts";
 import { until } from "../support/until.ts";
@@ -25,7 +25,7 @@ interface Queued {
 }
 
 const fixtures = await Promise.all(
-  engines.map(async (engine) => {
+  enginesInTurn.map(async (engine) => {
     const platform = startPlatform({ products: 6, specials: ["hugeId"] });
     const environment = {
       ...webhookEnvironment(platform),
@@ -78,6 +78,19 @@ describe.each(fixtures)("on $engine", ({ engine, platform, environment, service 
 
   test("a body beyond the server's limit is refused", async () => {
     expect((await send({ body: product(1n).padEnd(100_000) })).status).toBe(413);
+  });
+
+  test("a body that ends too soon is refused", async () => {
+    const before = countOf(await metricsOf(service), "products/update", "unreadable");
+    const { hostname, port } = new URL(service.url);
+    const socket = await Bun.connect({ hostname, port: Number(port), socket: { data: () => {} } });
+    const headers = "Host: localhost\r\nX-Shopify-Topic: products/update\r\nContent-Length: 100\r\n";
+    socket.write(`POST ${path} HTTP/1.1\r\n${headers}\r\n{"id":`);
+    await Bun.sleep(50);
+    socket.end();
+    const count = async () => countOf(await metricsOf(service), "products/update", "unreadable");
+    await until("it is counted", async () => (await count()) === before + 1);
+    expect(service.log()).not.toContain('"level":50');
   });
 
   test("other methods are refused, with the one that is allowed", async () => {
@@ -155,6 +168,7 @@ describe.each(fixtures)("on $engine", ({ engine, platform, environment, service 
 });
 
 const subscriptionStore = await createStore("sqlite");
+const workerStore = await createStore("sqlite");
 
 describe("subscriptions", () => {
   const platform = startPlatform({ products: 3, webhooks: { speedUp: 1_000_000, delayMs: [0, 20], duplicates: 0.5 } });
@@ -198,6 +212,7 @@ describe("subscriptions", () => {
 
     const sql = new SQL(subscriptionStore);
     await sql`UPDATE cursor SET value = replace(value, '"checkedAt":"2', '"checkedAt":"1') WHERE name = 'subscribed'`;
+    await sql`INSERT INTO cursor (name, value) VALUES ('uninstalled', '2026-11-01T00:00:00.000Z')`;
     await sql.close();
     await using restarted = await serve(environment);
     const message = "the platform no longer delivers these topics";
@@ -205,6 +220,8 @@ describe("subscriptions", () => {
     await until("the metric shows it", async () =>
       (await metricsOf(restarted)).includes("pds_push_subscriptions_missing 1"),
     );
+    // The app has access again.
+    expect(await metricsOf(restarted)).toContain("pds_push_app_removed 0");
     const overview = await (await fetch(restarted.adminUrl)).text();
     expect(overview).toContain("The platform no longer delivers products/update");
 
@@ -214,4 +231,19 @@ describe("subscriptions", () => {
     expect(topicsOf()).toEqual([]);
     expect(await pds(["platform", "unsubscribe"], withUrl)).toMatchObject({ code: 1 });
   }, 30_000);
+});
+
+test("with several workers, each accepts deliveries, and the products are read", async () => {
+  const platform = startPlatform({ products: 2 });
+  const [id = ""] = platform.catalog.ids(0, 1);
+  const environment = { ...webhookEnvironment(platform), DATABASE_URL: workerStore, LOOKUPS_PER_MINUTE: "0" };
+  await using service = await startService(environment, "--workers", "2");
+  for (let delivery = 0; delivery < 4; delivery++) {
+    expect((await deliver(service.url, { body: product(id), headers: { Connection: "close" } })).status).toBe(200);
+  }
+  const isRead = async () => (await fetch(`${service.url}/api/v1/products/${id}`)).status === 200;
+  await until("the product is read", isRead);
+  expect(countOf(await metricsOf(service), "products/update", "accepted")).toBe(4);
+  expect((await metricsOf(service)).match(/pds_push_queue_products (\d)/)?.[1]).toBe("1");
+  await service.end("SIGTERM");
 });
