@@ -47,6 +47,7 @@ const tasks = {
         "faults",
         "fuzz",
         "generations",
+        "kills",
         "life",
         "overload",
         "replicas",
