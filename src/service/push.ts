@@ -3,15 +3,12 @@ import { DeliveryWriter } from "../catalog/push/delivery-writer.ts";
 import { createPushReader } from "../catalog/push/reader.ts";
 import { watchSubscriptions } from "../catalog/push/subscription-check.ts";
 import { workPushQueue } from "../catalog/push/worker.ts";
-import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
-import type { Config } from "../config/index.ts";
 import { maxRemovedShareOf } from "../config/jobs.ts";
-import type { Database } from "../database/database.ts";
 import { saveUninstalled } from "../database/subscribed.ts";
 import type { Routes } from "../http/endpoint.ts";
-import type { Log } from "../log.ts";
-import type { DeliveryReceiver, Platform } from "../platforms/platform.ts";
+import type { Platform } from "../platforms/platform.ts";
 import { webhookRoute } from "../webhooks/route.ts";
+import type { Role, ServiceContext } from "./context.ts";
 
 /** The notifications of the platform. */
 export interface Push {
@@ -22,23 +19,19 @@ export interface Push {
   readonly stopped: Promise<unknown>;
 }
 
-export interface PushContext {
-  readonly config: Config;
-  readonly database: Database;
-  readonly limiter: ConcurrencyLimiter;
-  readonly log: Log;
+export interface PushContext extends Pick<ServiceContext, "config" | "connections" | "log" | "requests"> {
   readonly signal: AbortSignal;
 }
 
-/** A platform whose settings say how its deliveries are signed. */
-export type PushPlatform = Platform & { readonly receiver: DeliveryReceiver };
-
-export const hasReceiver = (platform: Platform | undefined): platform is PushPlatform =>
-  platform?.receiver !== undefined;
-
-/** @param isWorking whether this process reads the queued products, while no other one does */
-export function startPush(platform: PushPlatform, isWorking: boolean, context: PushContext): Push {
-  const { config, database, limiter, log, signal } = context;
+/**
+ * Accepts deliveries and, except in a worker, reads the delivered products while no other process
+ * does.
+ * @returns undefined unless the settings say how the platform signs its deliveries
+ */
+export function startPush(platform: Platform | undefined, role: Role, context: PushContext): Push | undefined {
+  const { config, connections, requests, log, signal } = context;
+  const { push: database } = connections;
+  if (platform?.receiver === undefined || database === undefined) return undefined;
   const { receiver, subscriptions } = platform;
   const counter = new DeliveryCounter(receiver.topics);
   const writer = new DeliveryWriter(database);
@@ -46,10 +39,12 @@ export function startPush(platform: PushPlatform, isWorking: boolean, context: P
     await database.inTransaction(saveUninstalled);
     log.error("the shop removed the app: products are no longer updated; install it, and set its new credentials");
   };
+  const limiter = requests.deliveryLimiter;
   const route = webhookRoute({ receiver, limiter, counter, queueRead: (news) => writer.save(news), noteUninstalled });
+  const push = { routes: { [receiver.path]: route }, counter };
+  if (role.kind === "worker") return { ...push, stopped: Promise.resolve() };
   const read = createPushReader({ database, platform, log, maxRemovedShare: maxRemovedShareOf(config) });
-  const work = isWorking ? [workPushQueue({ database, read, log, signal })] : [];
-  const watch =
-    isWorking && subscriptions !== undefined ? [watchSubscriptions({ database, subscriptions, log, signal })] : [];
-  return { routes: { [receiver.path]: route }, counter, stopped: Promise.all([...work, ...watch]) };
+  const work = workPushQueue({ database, read, log, signal });
+  const watch = subscriptions && watchSubscriptions({ database, subscriptions, log, signal });
+  return { ...push, stopped: Promise.all([work, watch]) };
 }

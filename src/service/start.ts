@@ -13,7 +13,7 @@ import type { Role, ServiceContext } from "./context.ts";
 import { listJobs } from "./jobs.ts";
 import { type Listeners, startListeners } from "./listeners.ts";
 import { exampleUrlOf } from "./pages.ts";
-import { hasReceiver, startPush } from "./push.ts";
+import { startPush } from "./push.ts";
 import { describeStarting } from "./readiness.ts";
 import { startRequestHandling } from "./requests.ts";
 
@@ -37,7 +37,11 @@ const firstRunsMs = 10_000;
  */
 export async function startService(config: Config, log: Log, signal: AbortSignal, role: Role): Promise<Service> {
   const platform = createPlatform(config, log);
-  const connections = await openConnections(config.databaseUrl, role.kind !== "worker", hasReceiver(platform));
+  const connections = await openConnections(
+    config.databaseUrl,
+    role.kind !== "worker",
+    platform?.receiver !== undefined,
+  );
   const jobs = listJobs(config, log);
   if (role.kind !== "worker") noteMissingSync(platform, config, log);
 
@@ -50,15 +54,7 @@ export async function startService(config: Config, log: Log, signal: AbortSignal
   const scheduler =
     role.kind === "worker" ? noScheduler : startJobs(scheduledJobs, connections, config, log, stopping.signal);
   const requests = await startRequestHandling(config, connections, log, stopping.signal);
-  const { push: database } = connections;
-  const push =
-    database !== undefined && hasReceiver(platform)
-      ? startPush(platform, role.kind !== "worker", {
-          ...{ config, database, log },
-          limiter: requests.deliveryLimiter,
-          signal: stopping.signal,
-        })
-      : undefined;
+  const push = startPush(platform, role, { config, connections, requests, log, signal: stopping.signal });
   const context: ServiceContext = { config, log, role, connections, jobs, scheduler, requests, push };
   const stop = async (listeners: Listeners | undefined, isUrgent: boolean) => {
     requests.state.isDraining = true;
