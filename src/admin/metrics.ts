@@ -3,6 +3,7 @@ import packageJson from "../../package.json" with { type: "json" };
 import { prepareResponse } from "../cache/response.ts";
 import type { ResponseCache } from "../cache/response-cache.ts";
 import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
+import { type CatalogTruth, verifiedAges } from "../database/product-truth.ts";
 import { type Handler, noStore } from "../http/endpoint.ts";
 import { durationBounds, type RequestCounter } from "../http/request-counter.ts";
 import { type JobStatus, outcomes } from "../model/job.ts";
@@ -23,6 +24,7 @@ export interface ProcessMeters {
 export interface StoreMeters {
   readonly jobStatus: () => Promise<JobStatus[]>;
   readonly generations: () => Promise<readonly { readonly brand: string; readonly generation: number }[]>;
+  readonly catalogTruth: () => Promise<CatalogTruth>;
 }
 
 /** Serializable, so that a supervisor can aggregate the metrics of its workers. */
@@ -57,6 +59,10 @@ export function getMetrics(store: StoreMeters, processes: () => Promise<ProcessM
       ["brand"],
       generations.map(({ brand, generation }) => [generation, { brand }]),
     );
+    const truth = await store.catalogTruth().catch(() => undefined);
+    for (const [name, help, labels, samples] of truth === undefined ? [] : describeCatalog(truth)) {
+      gauge(`pds_catalog_${name}`, help, labels, samples);
+    }
     for (const [name, help, labels, samples] of describeJobs(await store.jobStatus().catch(() => []))) {
       gauge(`pds_job_${name}`, help, ["job", "brand", ...labels], samples);
     }
@@ -66,6 +72,32 @@ export function getMetrics(store: StoreMeters, processes: () => Promise<ProcessM
 }
 
 type Description = readonly [name: string, help: string, labels: string[], samples: Samples];
+
+function describeCatalog({ products, verified, unsettled, waiting }: CatalogTruth): Description[] {
+  const ratios = verifiedAges.map(
+    (age, index) => [products === 0 ? 1 : (verified[index] ?? 0) / products, { within: `${age}` }] as const,
+  );
+  return [
+    [
+      "verified_ratio",
+      "Share of the platform's stored products that were known to be current within so many seconds; 1 without a platform.",
+      ["within"],
+      ratios,
+    ],
+    [
+      "unsettled_products",
+      "Stored products that must be read again, because they may have changed.",
+      [],
+      [[unsettled]],
+    ],
+    [
+      "waiting_products",
+      "Products that could not be stored for more than 60 seconds, because they change while they are read.",
+      [],
+      [[waiting]],
+    ],
+  ];
+}
 
 const jobGauges: readonly (readonly [name: string, help: string, value: (status: JobStatus) => number | undefined])[] =
   [

@@ -1,6 +1,7 @@
 import { type Check, freshnessCheck, getReadiness } from "../admin/health.ts";
 import type { StoreMeters } from "../admin/metrics.ts";
 import { listCurrentGenerations } from "../database/generation.ts";
+import { readCatalogTruth } from "../database/product-truth.ts";
 import { ServiceError } from "../errors.ts";
 import type { Handler } from "../http/endpoint.ts";
 import type { PlannedJob } from "../jobs/job.ts";
@@ -25,6 +26,7 @@ export function createStatusReader({ connections, jobs, requests }: ServiceConte
       return await withTimeout(listJobStatus(connections.background, jobs));
     },
     generations: () => withTimeout(listCurrentGenerations(connections.background)),
+    catalogTruth: () => withTimeout(readCatalogTruth(connections.background)),
   };
 }
 

@@ -41,6 +41,7 @@ const commands = [
   "run",
   "jobs",
   "history",
+  "platform shop",
   "config",
   "openapi",
 ];

@@ -10,6 +10,7 @@ import { defaultScopes } from "./graphql/scopes.ts";
 import { handleControl } from "./http/control.ts";
 import { createRequestId } from "./http/responses.ts";
 import { handleRequest } from "./http/router.ts";
+import { Lag } from "./lag.ts";
 import { type StandInOptions, type StandInSettings, withDefaults } from "./options.ts";
 
 export type { ProductChanges } from "./catalog/changes.ts";
@@ -78,7 +79,8 @@ function createComponents(settings: StandInSettings, origin: () => string): Comp
   const catalog = new Catalog({ ...settings, count: settings.products, endsAt });
   const bulk = new BulkRuns({ schema, catalog, seed, settings: settings.bulk, now, origin });
   const access = new Access({ ...settings, scopes: defaultScopes });
-  return { settings, access, bulk, catalog, counters, faults, executor: new Executor(schema) };
+  const lag = new Lag(settings.lag, seed, now);
+  return { settings, access, bulk, catalog, counters, faults, lag, executor: new Executor(schema) };
 }
 
 function findApp({ access }: Components, name: string | undefined): App {

@@ -2,6 +2,7 @@
 import { type Database, readNow } from "../../database/database.ts";
 import { type Generation, listGenerations } from "../../database/generation.ts";
 import { countProducts } from "../../database/product.ts";
+import { type CatalogTruth, readCatalogTruth } from "../../database/product-truth.ts";
 import {
   findLastRun,
   findLastSuccess,
@@ -17,6 +18,7 @@ import { Chart, type Series } from "../components/chart.tsx";
 import { Section } from "../components/elements.tsx";
 import { JobTable, NoJobs } from "../components/job-table.tsx";
 import { CurrentGenerations, Totals } from "../components/stored-data.tsx";
+import { Verification } from "../components/verification.tsx";
 import { type ConsoleContext, type PageContent, publicOrigin } from "../context.ts";
 import { listProblems, type Problem } from "../problems.ts";
 
@@ -34,6 +36,7 @@ export async function overviewPage(context: ConsoleContext, request: PageRequest
 interface OverviewData {
   readonly now: number;
   readonly productCount: number;
+  readonly truth: CatalogTruth;
   readonly generations: readonly Generation[];
   readonly jobs: readonly JobHealth[];
   readonly problems: readonly Problem[];
@@ -47,9 +50,10 @@ interface JobChart {
 }
 
 async function readOverview({ database, jobs }: ConsoleContext): Promise<OverviewData> {
-  const [instant, productCount, generations, configured, kinds] = await Promise.all([
+  const [instant, productCount, truth, generations, configured, kinds] = await Promise.all([
     readNow(database),
     countProducts(database),
+    readCatalogTruth(database),
     listGenerations(database),
     jobs(),
     listRunKinds(database),
@@ -65,6 +69,7 @@ async function readOverview({ database, jobs }: ConsoleContext): Promise<Overvie
   return {
     now,
     productCount,
+    truth,
     generations,
     jobs: [...configured, ...others],
     problems: listProblems(configured, brands, productCount, now),
@@ -132,13 +137,14 @@ function linksOf(context: ConsoleContext, request: PageRequest): Link[] {
 }
 
 function Overview({ links, ...overview }: OverviewData & { readonly links: readonly Link[] }) {
-  const { now, productCount, generations, jobs, problems, charts } = overview;
+  const { now, productCount, truth, generations, jobs, problems, charts } = overview;
   const current = generations.filter(({ isCurrent }) => isCurrent);
   return (
     <>
       <Problems problems={problems} scheduledJobs={jobs.filter(({ schedule }) => schedule !== null).length} />
       <Section id="stored-data" title="Stored data" isLive>
         <Totals productCount={productCount} current={current} />
+        {truth.products === 0 ? "" : <Verification truth={truth} />}
         {current.length === 0 ? "" : <CurrentGenerations generations={generations} now={now} />}
       </Section>
       <Section id="jobs" title="Jobs" isLive>

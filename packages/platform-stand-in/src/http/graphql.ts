@@ -68,6 +68,7 @@ function execute(
     catalog,
     bulk,
     counters,
+    readsAtMs: components.lag.chooseTime(),
     bulkFault: () => toBulkFault(components.faults.triggerForBulkRun(operation.name || "anonymous")),
   };
   const throttle = effect?.kind === "throttled" ? { available: effect.available } : undefined;
