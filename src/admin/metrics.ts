@@ -4,6 +4,7 @@ import { prepareResponse } from "../cache/response.ts";
 import type { ResponseCache } from "../cache/response-cache.ts";
 import type { DeliveryCounter } from "../catalog/push/delivery-counter.ts";
 import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
+import { type CatalogTruth, verifiedAges } from "../database/product-truth.ts";
 import type { PushState } from "../database/push-state.ts";
 import { type Handler, noStore } from "../http/endpoint.ts";
 import { durationBounds, type RequestCounter } from "../http/request-counter.ts";
@@ -29,6 +30,7 @@ export interface StoreMeters {
   readonly generations: () => Promise<readonly { readonly brand: string; readonly generation: number }[]>;
   /** Undefined when the platform does not notify this service. */
   readonly push: (() => Promise<PushState>) | undefined;
+  readonly catalogTruth: () => Promise<CatalogTruth>;
 }
 
 /** Serializable, so that a supervisor can aggregate the metrics of its workers. */
@@ -63,6 +65,10 @@ export function getMetrics(store: StoreMeters, processes: () => Promise<ProcessM
       ["brand"],
       generations.map(({ brand, generation }) => [generation, { brand }]),
     );
+    const truth = await store.catalogTruth().catch(() => undefined);
+    for (const [name, help, labels, samples] of truth === undefined ? [] : describeCatalog(truth)) {
+      gauge(`pds_catalog_${name}`, help, labels, samples);
+    }
     for (const [name, help, labels, samples] of describeJobs(await store.jobStatus().catch(() => []))) {
       gauge(`pds_job_${name}`, help, ["job", "brand", ...labels], samples);
     }
@@ -76,6 +82,32 @@ export function getMetrics(store: StoreMeters, processes: () => Promise<ProcessM
 }
 
 type Description = readonly [name: string, help: string, labels: string[], samples: Samples];
+
+function describeCatalog({ products, verified, unsettled, waiting }: CatalogTruth): Description[] {
+  const ratios = verifiedAges.map(
+    (age, index) => [products === 0 ? 1 : (verified[index] ?? 0) / products, { within: `${age}` }] as const,
+  );
+  return [
+    [
+      "verified_ratio",
+      "Share of the platform's stored products that were known to be current within so many seconds; 1 without a platform.",
+      ["within"],
+      ratios,
+    ],
+    [
+      "unsettled_products",
+      "Stored products that must be read again, because they may have changed.",
+      [],
+      [[unsettled]],
+    ],
+    [
+      "waiting_products",
+      "Products that could not be stored for more than 60 seconds, because they change while they are read.",
+      [],
+      [[waiting]],
+    ],
+  ];
+}
 
 const jobGauges: readonly (readonly [name: string, help: string, value: (status: JobStatus) => number | undefined])[] =
   [

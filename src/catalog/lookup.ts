@@ -1,11 +1,13 @@
 import { LRUCache } from "lru-cache";
 import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
 import type { Database } from "../database/database.ts";
-import { type FoundProduct, removeMissing, saveProducts, toStoredProduct } from "../database/product.ts";
+import { isDatabaseError } from "../database/index.ts";
+import type { FoundProduct } from "../database/product.ts";
 import { ServiceError } from "../errors.ts";
 import type { Log } from "../log.ts";
-import type { Platform, PlatformProduct } from "../platforms/platform.ts";
+import type { Platform } from "../platforms/platform.ts";
 import { checkShop, keptReason } from "./guards.ts";
+import { type Refreshed, refreshProduct } from "./refresh.ts";
 
 export interface ProductLookupOptions {
   /** Finds a product in the store. */
@@ -23,7 +25,7 @@ export interface ProductLookupOptions {
   readonly perMinute: number;
   /** Age in seconds after which a stored product is stale. */
   readonly maxAgeS: number;
-  /** Share of the stored products, from 0 to 1, that may be removed one by one. */
+  /** Share of the stored products, from 0 to 1, that may be removed within 24 hours. */
   readonly maxRemovedShare: number;
 }
 
@@ -32,9 +34,12 @@ const missingTtlMs = 60_000;
 const failedTtlMs = 10_000;
 const maxCachedFailures = 10_000;
 const requestTimeoutMs = 8000;
-/** An unsettled product is read again after it settled, with some margin, and only this often. */
+/**
+ * An unsettled product is read again when it may have settled. The wait doubles each time; after
+ * the last one, catalog-sync reads it.
+ */
 const rereadMarginMs = 500;
-const maxRereads = 3;
+const maxRereads = 5;
 
 /** Finds products in the store, and reads those from the platform that the store does not have. */
 export class ProductLookup {
@@ -80,54 +85,55 @@ export class ProductLookup {
   }
 
   #readInBackground(id: bigint, key: string, rereads: number): void {
-    this.#read(id, key, rereads)
-      .then((found) => (found === undefined ? this.#remove(id, key) : undefined))
-      .catch((error) => this.#options.log.warn({ product: key, err: error }, "product refresh failed"));
-  }
-
-  async #remove(id: bigint, key: string): Promise<void> {
-    const { writer, maxRemovedShare, log } = this.#options;
-    if (await removeMissing(writer, id, maxRemovedShare)) return;
-    log.warn({ product: key }, `the product ${keptReason}`);
+    this.#read(id, key, rereads).catch((error) =>
+      this.#options.log.warn({ product: key, err: error }, "product refresh failed"),
+    );
   }
 
   #read(id: bigint, key: string, rereads = 0): Promise<FoundProduct | undefined> {
-    const read = this.#readAndSave(id, key, rereads).finally(() => this.#reads.delete(key));
+    const read = this.#readAndStore(id, key, rereads).finally(() => this.#reads.delete(key));
     this.#reads.set(key, read);
     return read;
   }
 
-  async #readAndSave(id: bigint, key: string, rereads: number): Promise<FoundProduct | undefined> {
-    const { writer, limiter } = this.#options;
-    const found = await limiter
-      .run(() => this.#readFromPlatform(id))
+  async #readAndStore(id: bigint, key: string, rereads: number): Promise<FoundProduct | undefined> {
+    const { limiter, log, findStored } = this.#options;
+    const { outcome, isSettled } = await limiter
+      .run(() => this.#refreshProduct(id))
       .catch((cause) => {
-        this.#failures.set(key, "failed", { ttl: failedTtlMs });
-        throw new ServiceError("unavailable", "The platform cannot be reached at the moment", { cause });
+        if (isDatabaseError(cause)) throw cause;
+        throw this.#fail(key, "The platform cannot be reached at the moment", cause);
       });
-    if (found === undefined) {
-      this.#failures.set(key, "missing", { ttl: missingTtlMs });
-      return undefined;
-    }
-    const { product, updatedAt, isSettled } = found;
-    const stored = toStoredProduct(product, updatedAt, isSettled);
-    await writer.inTransaction((transaction) => saveProducts(transaction, [stored]));
-    if (!isSettled && rereads < maxRereads) this.#scheduleReread(id, key, rereads + 1);
-    return await this.#options.findStored(id);
+    if (!isSettled && rereads < maxRereads) this.#scheduleReread(id, key, rereads);
+    if (outcome === "kept") log.warn({ product: key }, `the product ${keptReason}`);
+    if (outcome === "changing") log.warn({ product: key }, "the product changes while it is read");
+    if (outcome === "gone") this.#failures.set(key, "missing", { ttl: missingTtlMs });
+    if (outcome === "gone") return undefined;
+    const stored = await findStored(id);
+    if (stored === undefined) throw this.#fail(key, "The product is changing on the platform at the moment");
+    return stored;
   }
 
-  async #readFromPlatform(id: bigint): Promise<PlatformProduct | undefined> {
-    const { platform, writer } = this.#options;
-    const signal = AbortSignal.timeout(requestTimeoutMs);
-    const { shopId, found } = await platform.readProduct(id, { priority: "live", signal });
-    await checkShop(writer, platform, shopId);
-    return found;
+  #fail(key: string, message: string, cause?: unknown): ServiceError {
+    this.#failures.set(key, "failed", { ttl: failedTtlMs });
+    return new ServiceError("unavailable", message, { cause });
+  }
+
+  #refreshProduct(id: bigint): Promise<Refreshed> {
+    const { platform, writer, maxRemovedShare } = this.#options;
+    return refreshProduct(
+      id,
+      "live",
+      { priority: "live", signal: AbortSignal.timeout(requestTimeoutMs) },
+      { database: writer, platform, maxRemovedShare, checkShop: (shopId) => checkShop(writer, platform, shopId) },
+    );
   }
 
   #scheduleReread(id: bigint, key: string, rereads: number): void {
+    const waitMs = (this.#options.platform.settleMs + rereadMarginMs) * 2 ** rereads;
     const timer = setTimeout(() => {
-      if (!this.#reads.has(key)) this.#readInBackground(id, key, rereads);
-    }, this.#options.platform.settleMs + rereadMarginMs);
+      if (!this.#reads.has(key)) this.#readInBackground(id, key, rereads + 1);
+    }, waitMs);
     timer.unref();
   }
 

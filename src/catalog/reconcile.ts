@@ -6,11 +6,14 @@ import {
   countProducts,
   listProductIds,
   listProductStates,
-  removeProducts,
+  markProductStale,
+  type Reading,
   type StoredProduct,
   saveProducts,
   toStoredProduct,
 } from "../database/product.ts";
+import { readRemovalLimit, removeProducts } from "../database/product-removal.ts";
+import { forgetOldNews } from "../database/product-truth.ts";
 import { ServiceError } from "../errors.ts";
 import { pluralize } from "../format.ts";
 import type { Work } from "../jobs/work.ts";
@@ -23,8 +26,9 @@ import {
   type Platform,
   type Shop,
 } from "../platforms/platform.ts";
-import { checkRemovals, checkSameShop, checkShop } from "./guards.ts";
-import { findUnsynced, type SyncContext, syncProducts } from "./sync.ts";
+import { checkSameShop, checkShop, removalRefused } from "./guards.ts";
+import { lagMs } from "./refresh.ts";
+import { findUnsynced, noteListed, type SyncContext, syncProducts } from "./sync.ts";
 import { hiddenNotes } from "./visibility.ts";
 
 export interface ReconcileOptions {
@@ -37,9 +41,11 @@ export interface ReconcileOptions {
 }
 
 type ReconcileContext = SyncContext & {
-  /** By the database's clock. */
+  /** When the run began, by the database's clock. */
   readonly startedAt: string;
-  readonly storedBefore: ReadonlySet<Id>;
+  readonly reading: Reading;
+  /** How many products the platform had when the run began. */
+  readonly announced: number;
   readonly log: Log;
 };
 
@@ -50,18 +56,20 @@ type ReconcileContext = SyncContext & {
 export function catalogReconcile(platform: Platform, { maxRemovedShare, visible }: ReconcileOptions, log: Log): Work {
   return async ({ database, signal, reporter }) => {
     if (database === undefined) return;
+    const beganMs = performance.now();
+    const startedAt = await readNow(database);
     const shop = await platform.readShop(signal);
     await checkShop(database, platform, shop.id);
-    const startedAt = await readNow(database);
-    const storedBefore = new Set((await listProductIds(database)).map(toId));
-    const shopId = shop.id;
-    const context = { database, platform, shopId, reporter, signal, maxRemovedShare, startedAt, storedBefore, log };
+    const reading: Reading = { way: "bulk", beganMs, endedMs: beganMs, platformMs: shop.readAtMs };
+    const announced = await platform.countProducts(signal);
+    const [tried, changing] = [new Set<bigint>(), new Set<bigint>()];
+    const sync = { database, platform, shopId: shop.id, reporter, signal, maxRemovedShare, tried, changing };
+    const context = { ...sync, startedAt, reading, announced, log };
     await using snapshot = await readCatalog(shop, context);
     if (snapshot === undefined) await compareOneByOne(context);
     else await compareWith(snapshot, context);
     await saveCursor(database, "catalog-reconcile", startedAt);
-    // A comparison of the whole catalog resets the count of single removals.
-    await saveCursor(database, "removals", "null");
+    await forgetOldNews(database);
     const [hidden, total] = [await countHiddenProducts(database), await countProducts(database)];
     for (const note of hiddenNotes(visible, hidden, total)) reporter.note(note);
   };
@@ -84,11 +92,13 @@ async function readCatalog(
 async function compareWith(snapshot: CatalogSnapshot, context: ReconcileContext): Promise<void> {
   const { database, platform, shopId, signal, log, reporter } = context;
   checkSameShop(platform, shopId, (await platform.readShop(signal)).id);
-  const missing = await findMissing(snapshot.ids, context);
   const changing = await listChangedSince(snapshot.unsettledSinceMs, context);
+  const received = new Set([...snapshot.ids, ...changing.map(({ id }) => toId(`${id}`))]);
+  await checkReceived(received.size, context);
+  const missing = await findMissing(received, context);
   const startedMs = performance.now();
   await writeChanged(snapshot, new Set(changing.map(({ id }) => id)), context);
-  await removeMissingProducts(missing, context);
+  await removeMissing(missing, context);
   const failed = await syncProducts(await findUnsynced(database, changing), context);
   if (failed > 0) {
     throw new ServiceError(
@@ -113,41 +123,61 @@ async function listChangedSince(sinceMs: number, { platform, signal }: Reconcile
 /** Lists all products before it changes any, so that the removals are known first. */
 async function compareOneByOne(context: ReconcileContext): Promise<void> {
   const { platform, signal } = context;
-  const listed = new Map<Id, ListedProduct>();
+  const listed = new Set<Id>();
   for await (const page of platform.listProducts(undefined, signal)) {
-    for (const product of page) listed.set(toId(`${product.id}`), product);
+    for (const { id } of page) listed.add(toId(`${id}`));
+    await noteListed(context.database, page);
   }
-  const missing = await findMissing(new Set(listed.keys()), context);
-  const failed = await syncProducts([...listed.values()], context);
+  await checkReceived(listed.size, context);
+  const missing = await findMissing(listed, context);
+  const failed = await syncProducts([...listed].map(BigInt), context);
   if (failed > 0) {
     throw new ServiceError("unavailable", `${failed} of ${pluralize(listed.size, "product")} could not be read`);
   }
-  await removeMissingProducts(missing, context);
+  await removeMissing(missing, context);
 }
 
 /**
- * Stored products that the platform no longer has. Products that were stored since the run started
- * are not among them.
+ * Checks that no product is missing because the platform delivered only a part of its catalog.
+ * @throws ServiceError `unavailable` when it delivered fewer products than it announced
+ */
+async function checkReceived(received: number, { platform, announced, signal }: ReconcileContext): Promise<void> {
+  if (received >= announced) return;
+  // Products may have been deleted meanwhile.
+  const remaining = await platform.countProducts(signal);
+  if (received >= remaining) return;
+  throw new ServiceError(
+    "unavailable",
+    `the platform announced ${pluralize(remaining, "product")}, but delivered ${received}: nothing was changed; the next run tries again`,
+  );
+}
+
+/**
+ * Finds stored products that the platform no longer has. One that was read since the run started,
+ * or changed so recently that the platform's lists may lag behind, is not among them.
  * @throws ServiceError `invalid_input` when there are too many
  */
 async function findMissing(
   present: ReadonlySet<Id>,
-  { database, startedAt, maxRemovedShare }: ReconcileContext,
+  { database, startedAt, reading, maxRemovedShare }: ReconcileContext,
 ): Promise<bigint[]> {
-  const stored = await countProducts(database);
-  const missing = (await listProductIds(database, startedAt)).filter((id) => !present.has(toId(id)));
-  checkRemovals(missing.length, stored, maxRemovedShare, "raise max_removed_share of [jobs.catalog-reconcile]");
-  return missing.map(BigInt);
+  const missing = (await listProductIds(database, startedAt)).filter((id) => !present.has(toId(id))).map(BigInt);
+  const limit = await readRemovalLimit(database, maxRemovedShare);
+  if (missing.length > limit.allowed) throw removalRefused(missing.length, limit, maxRemovedShare);
+  const states = await listProductStates(database, missing);
+  const mayLag = (id: bigint) => Date.parse(states.get(`${id}`)?.updatedAt ?? "") + lagMs > reading.platformMs;
+  // The next run of catalog-sync reads these one by one.
+  for (const id of missing.filter(mayLag)) await markProductStale(database, id);
+  return missing.filter((id) => !mayLag(id));
 }
 
-async function removeMissingProducts(
+async function removeMissing(
   missing: readonly bigint[],
-  { database, reporter }: ReconcileContext,
+  { database, reporter, maxRemovedShare, reading }: ReconcileContext,
 ): Promise<void> {
-  await removeProducts(database, missing);
-  if (missing.length > 0) {
-    reporter.note(`removed ${pluralize(missing.length, "product")} that the platform no longer has`);
-  }
+  const removed = await removeProducts(database, missing, maxRemovedShare, reading);
+  if (typeof removed !== "number") throw removalRefused(missing.length, removed, maxRemovedShare);
+  if (removed > 0) reporter.note(`removed ${pluralize(removed, "product")} that the platform no longer has`);
 }
 
 /**
@@ -156,7 +186,7 @@ async function removeMissingProducts(
 async function writeChanged(
   snapshot: CatalogSnapshot,
   changing: ReadonlySet<bigint>,
-  { database, reporter, signal, startedAt, storedBefore }: ReconcileContext,
+  { database, reporter, signal, reading }: ReconcileContext,
 ): Promise<void> {
   for await (const products of snapshot.readProducts()) {
     signal.throwIfAborted();
@@ -164,26 +194,20 @@ async function writeChanged(
     for (const { product, updatedAt, isSettled } of products) {
       if (isSettled && !changing.has(BigInt(product.id))) stored.push(toStoredProduct(product, updatedAt));
     }
-    reporter.accept(await saveProducts(database, await findChanged(database, stored, storedBefore), startedAt));
+    const changed = await findChanged(database, stored);
+    const ended: Reading = { ...reading, endedMs: performance.now() };
+    reporter.accept(await database.inTransaction((transaction) => saveProducts(transaction, changed, ended)));
   }
 }
 
-/**
- * The products that differ from the stored ones. One that was stored before but is not now was
- * removed during the run.
- */
-async function findChanged(
-  database: Database,
-  products: readonly StoredProduct[],
-  storedBefore: ReadonlySet<Id>,
-): Promise<StoredProduct[]> {
+/** The products that differ from the stored ones: in content, not only in their time. */
+async function findChanged(database: Database, products: readonly StoredProduct[]): Promise<StoredProduct[]> {
   const states = await listProductStates(
     database,
     products.map(({ id }) => id),
   );
   return products.filter(({ id, tag, updatedAt }) => {
     const state = states.get(`${id}`);
-    if (state === undefined) return !storedBefore.has(toId(`${id}`));
-    return state.tag !== tag || state.updatedAt !== updatedAt || !state.known;
+    return state?.tag !== tag || state.updatedAt !== updatedAt || !state.isSettled;
   });
 }

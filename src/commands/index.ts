@@ -168,6 +168,19 @@ export const commands: Readonly<Record<string, Command>> = {
     options: { json },
     run: async (_, values) => (await import("./platform.ts")).printSubscriptions(values),
   },
+  "platform shop": {
+    usage: "[--change-to ID] [--json]",
+    summary: "Print the shop that the stored products come from, and the one that answers; fail if they differ.",
+    options: {
+      "change-to": {
+        type: "string",
+        placeholder: "ID",
+        sentence: "Store products of this shop from now on. It must be the one that answers.",
+      },
+      json,
+    },
+    run: async (_, values) => (await import("./platform-shop.ts")).platformShop(values),
+  },
   config: {
     usage: "[--json]",
     summary: "Print the settings in effect and their sources; secrets stay hidden.",

@@ -12,8 +12,8 @@ export type CursorName =
   | "catalog-reconcile"
   /** The platform's id of the shop that the stored products come from. */
   | "shop"
-  /** How many products were removed one by one, and since when: see `removeMissing`. */
-  | "removals";
+  /** When the newest deletion that was read happened, by the platform's clock. */
+  | "catalog-deletions";
 
 export async function findCursor({ sql }: Queryable, name: CursorName): Promise<string | undefined> {
   const [cursor] = await sql<{ value: string }[]>`SELECT value FROM cursor WHERE name = ${name}`;

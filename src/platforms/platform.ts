@@ -29,7 +29,17 @@ export interface Platform {
    */
   readCatalog(shop: Shop, signal: AbortSignal): Promise<CatalogSnapshot>;
 
+  /** @throws ChangingProductError when it takes several responses that do not agree */
   readProduct(id: bigint, options: ReadOptions): Promise<ProductReading>;
+
+  /** Counts the products of the shop; fewer than there are when the platform does not know. */
+  countProducts(signal: AbortSignal): Promise<number>;
+
+  /**
+   * Lists products that were deleted, oldest first, in pages.
+   * @param sinceMs an instant by the platform's clock
+   */
+  listDeletions(sinceMs: number, signal: AbortSignal): AsyncIterable<readonly DeletedProduct[]>;
 
   /** Understands the platform's deliveries; absent until the settings say how they are signed. */
   readonly receiver?: DeliveryReceiver | undefined;
@@ -98,6 +108,12 @@ export interface ListedProduct {
   readonly updatedAt: string;
 }
 
+export interface DeletedProduct {
+  readonly id: bigint;
+  /** ISO 8601 in UTC, in the precision of `updatedAt`. */
+  readonly deletedAt: string;
+}
+
 export interface PlatformProduct {
   readonly product: Product;
   /**
@@ -115,6 +131,8 @@ export interface PlatformProduct {
 export interface ProductReading {
   /** The shop that answered. */
   readonly shopId: string;
+  /** When the first request was sent, by the platform's clock: milliseconds since 1970. */
+  readonly readAtMs: number;
   /** Undefined when the shop has no such product. */
   readonly found: PlatformProduct | undefined;
 }
@@ -144,6 +162,17 @@ export interface ReadOptions {
 export class PlatformError extends ServiceError {
   constructor(message: string, options?: ErrorOptions) {
     super("unavailable", message, options);
+  }
+}
+
+/** A product takes several responses, and they may show different states. */
+export class ChangingProductError extends PlatformError {
+  /** The newest time of its last change in these responses. */
+  readonly updatedAt: string;
+
+  constructor(message: string, updatedAt: string) {
+    super(message);
+    this.updatedAt = updatedAt;
   }
 }
 

@@ -1,6 +1,7 @@
 import { type Check, freshnessCheck, getReadiness } from "../admin/health.ts";
 import type { StoreMeters } from "../admin/metrics.ts";
 import { listCurrentGenerations } from "../database/generation.ts";
+import { readCatalogTruth } from "../database/product-truth.ts";
 import { readPushState } from "../database/push-state.ts";
 import { ServiceError } from "../errors.ts";
 import type { Handler } from "../http/endpoint.ts";
@@ -27,6 +28,7 @@ export function createStatusReader({ connections, jobs, requests, push }: Servic
     },
     generations: () => withTimeout(listCurrentGenerations(connections.background)),
     push: push && (() => withTimeout(readPushState(connections.background))),
+    catalogTruth: () => withTimeout(readCatalogTruth(connections.background)),
   };
 }
 

@@ -35,7 +35,7 @@ function planDeliveries(count: number): PlannedDelivery[] {
   for (let number = 0; planned.length < count; number++) {
     const dice = random();
     const product = 1 + Math.floor(random() * products);
-    const second = new Date(Date.parse("2026-11-22T10:00:00Z") + Math.floor(number / rate) * 1000).toISOString();
+    const second = new Date(Date.parse("2026-11-20T10:00:00Z") + Math.floor(number / rate) * 1000).toISOString();
     const kind = dice < 0.05 ? "forged" : dice < 0.06 ? "oversized" : "valid";
     const body = `{"id":${product},"updated_at":"${second}"}`.padEnd(kind === "oversized" ? 20_000 : 0);
     const signature = sign(body, kind === "forged" ? "another secret" : secret);

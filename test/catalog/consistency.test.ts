@@ -30,6 +30,7 @@ const [configPath = ""] = await writeFiles(folder, { "pds.toml": "[jobs.catalog-
 const until = (what: string, isSo: () => boolean | Promise<boolean>) => untilWithin(what, isSo, 20_000);
 
 const path = (id: string) => `/api/v1/products/${id}`;
+const otherShop = "gid://shopify/Shop/2";
 const titled = (title: string) => ({ product: { title } });
 
 async function start(environment: Environment): Promise<RunningService> {
@@ -178,21 +179,44 @@ describe.each([...enginesInTurn])("on %s, removals", (engine) => {
     expect((await run("catalog-reconcile", environment)).code).toBe(0);
     const ids = idsOf(platform);
 
-    const other = startPlatform({ products: 0, shop: { id: "gid://shopify/Shop/2" } });
+    const other = startPlatform({ products: 0, shop: { id: otherShop } });
     const wrong = { ...environment, SHOPIFY_API_URL: other.origin };
     const service = await start(wrong);
     expect(countOf(await statusesOf(service, ids), 200)).toBe(40);
     await until("all are looked up at the other shop", () => countPlatformRequests(other, "ProductById") >= 40);
-    await until("the log names the shop", () => service.log().includes("gid://shopify/Shop/2"));
+    await until("the log names the shop", () => service.log().includes(otherShop));
     for (const job of ["catalog-sync", "catalog-reconcile"]) {
       const { code, stderr } = await run(job, wrong);
       expect(code).toBe(1);
-      expect(stderr).toContain("the platform answers as shop gid://shopify/Shop/2");
+      expect(stderr).toContain(`the platform answers as shop ${otherShop}`);
       expect(stderr).toContain("nothing was changed");
     }
     expect(await statusOf(service, "42")).toBe(503);
     const again = await start({ ...environment, PRODUCT_MAX_AGE: "86400" });
     expect(countOf(await statusesOf(again, ids), 200)).toBe(40);
+  });
+
+  test.concurrent("need another shop to be accepted on purpose, by its id", async () => {
+    const environment = { DATABASE_URL: await createStore(engine) };
+    const first = { ...environment, ...environmentOf(startPlatform({ products: 3 })) };
+    const other = { ...environment, ...environmentOf(startPlatform({ products: 0, shop: { id: otherShop } })) };
+    expect((await run("catalog-reconcile", first)).code).toBe(0);
+    const stored = "gid://shopify/Shop/53320891";
+    const platformShop = async (...options: string[]) => pds(["platform", "shop", ...options], other);
+    expect(await platformShop("--json")).toMatchObject({
+      code: 1,
+      stdout: `${JSON.stringify({ stored, answering: otherShop }, null, 2)}\n`,
+    });
+    const refused = await platformShop("--change-to", stored);
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain(`answers as shop ${otherShop}, not as ${stored}: nothing was changed`);
+    expect((await run("catalog-reconcile", other)).code).toBe(1);
+    expect((await platformShop("--change-to", otherShop)).code).toBe(0);
+    expect(await run("catalog-reconcile", other)).toMatchObject({
+      code: 0,
+      notes: ["removed 3 products that the platform no longer has"],
+    });
+    expect((await run("catalog-sync", first)).stderr).toContain(`the stored products are from shop ${otherShop}`);
   });
 
   test.concurrent("continue when the shop moves to another domain", async () => {
@@ -204,7 +228,7 @@ describe.each([...enginesInTurn])("on %s, removals", (engine) => {
     expect((await run("catalog-sync", there)).code).toBe(0);
   });
 
-  test.concurrent("one by one stop at the allowed share, until the next catalog-reconcile", async () => {
+  test.concurrent("one by one stop at the allowed share, which counts those of all ways", async () => {
     const platform = startPlatform({ products: 40 });
     const environment = { ...environmentOf(platform), DATABASE_URL: await createStore(engine), PRODUCT_MAX_AGE: "0" };
     expect((await run("catalog-reconcile", environment)).code).toBe(0);
@@ -213,10 +237,21 @@ describe.each([...enginesInTurn])("on %s, removals", (engine) => {
     const service = await start(environment);
     await statusesOf(service, ids);
     await until("the guard stops the removals", () =>
-      service.log().includes("too many products were removed one by one"),
+      service.log().includes("too many products were removed in the last 24 hours"),
     );
     await until("all have been looked up", () => countPlatformRequests(platform, "ProductById") >= 40);
     await until("eight are removed", async () => countOf(await statusesOf(service, ids), 404) === 8);
+    // A new process and other ways count them too.
+    const { code, stderr } = await run("catalog-reconcile", environment);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringContaining(
+        "32 of 32 products would be removed, more than 20% together with the 8 products of the last 24 hours",
+      ),
+    });
+    const synced = await run("catalog-sync", environment);
+    expect(synced.notes.filter((note) => note.includes("no longer exists on the platform"))).toHaveLength(32);
+    expect(countOf(await statusesOf(service, ids), 404)).toBe(8);
     const [bold = ""] = await writeFiles(folder, {
       [`bold-${engine}.toml`]: "[jobs.catalog-reconcile]\nmax_removed_share = 1\n",
     });
@@ -224,13 +259,16 @@ describe.each([...enginesInTurn])("on %s, removals", (engine) => {
     await until("all are removed", async () => countOf(await statusesOf(service, ids), 404) === 40);
   });
 
-  test.concurrent("of one in four are allowed in a shop of four", async () => {
+  test.concurrent.each([
+    ["catalog-reconcile", ["removed 1 product that the platform no longer has"]],
+    ["catalog-sync", []],
+  ])("of one in four are allowed in a shop of four, and happen in the next %s", async (job, notes) => {
     const platform = startPlatform({ products: 4 });
     const environment = { ...environmentOf(platform), DATABASE_URL: await createStore(engine) };
-    expect((await run("catalog-reconcile", environment)).code).toBe(0);
+    for (const first of ["catalog-reconcile", "catalog-sync"]) expect((await run(first, environment)).code).toBe(0);
     const [id = ""] = idsOf(platform);
     platform.catalog.remove(id);
-    expect((await run("catalog-reconcile", environment)).code).toBe(0);
+    expect(await run(job, environment)).toMatchObject({ code: 0, notes });
     const service = await start({ DATABASE_URL: environment.DATABASE_URL, SHOP_DOMAIN: shop, VISIBLE: "all" });
     expect(await statusOf(service, id)).toBe(404);
     expect(countOf(await statusesOf(service, idsOf(platform)), 200)).toBe(3);

@@ -60,6 +60,7 @@ const commands = [
   "platform subscribe",
   "platform unsubscribe",
   "platform subscriptions",
+  "platform shop",
   "config",
   "openapi",
   "init",

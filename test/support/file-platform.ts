@@ -69,9 +69,17 @@ export function createFilePlatform(path: string, { hasBulk = true } = {}): Platf
         [Symbol.asyncDispose]: async () => {},
       };
     },
+    async countProducts(signal) {
+      return (await readAll(signal)).length;
+    },
+    async *listDeletions(_, signal) {
+      await readAll(signal);
+      yield [];
+    },
     async readProduct(id, { signal }) {
+      const readAtMs = Date.now();
       const products = await readAll(signal);
-      return { shopId, found: products.find(({ product }) => BigInt(product.id) === id) };
+      return { shopId, readAtMs, found: products.find(({ product }) => BigInt(product.id) === id) };
     },
   };
 }

@@ -8,7 +8,7 @@ import { until } from "../support/until.ts";
 import { deliver, path, sign, type TestDelivery, webhookEnvironment } from "../support/webhooks.ts";
 
 const previous = "the secret before the rotation";
-const product = (id: string | bigint) => `{"id":${id},"updated_at":"2026-11-22T05:00:00-05:00"}`;
+const product = (id: string | bigint) => `{"id":${id},"updated_at":"2026-11-20T05:00:00-05:00"}`;
 
 async function metricsOf({ adminUrl }: Pick<RunningService, "adminUrl">): Promise<string> {
   return await (await fetch(`${adminUrl}/metrics`)).text();
@@ -181,7 +181,7 @@ describe("subscriptions", () => {
       ...environment,
       SHOPIFY_WEBHOOK_SECRET: undefined,
     });
-    expect(unsigned).toMatchObject({ code: 1, stderr: expect.stringContaining("SHOPIFY_WEBHOOK_SECRET: set it") });
+    expect(unsigned).toMatchObject({ code: 2, stderr: expect.stringContaining("SHOPIFY_WEBHOOK_SECRET: set it") });
     const nowhere = await pds(["platform", "subscribe"], environment);
     expect(nowhere).toMatchObject({ code: 2, stderr: expect.stringContaining("set PUBLIC_URL") });
     const invalid = await pds(["platform", "subscribe", "--url", "ftp://a.example"], environment);

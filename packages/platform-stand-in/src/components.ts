@@ -4,6 +4,7 @@ import type { Catalog } from "./catalog/catalog.ts";
 import type { Counters } from "./counters.ts";
 import type { Faults } from "./faults.ts";
 import type { Executor } from "./graphql/executor.ts";
+import type { Lag } from "./lag.ts";
 import type { StandInSettings } from "./options.ts";
 import type { Deliveries } from "./webhooks/deliveries.ts";
 import type { Subscriptions } from "./webhooks/subscriptions.ts";
@@ -18,5 +19,6 @@ export interface Components {
   readonly deliveries: Deliveries;
   readonly executor: Executor;
   readonly faults: Faults;
+  readonly lag: Lag;
   readonly subscriptions: Subscriptions;
 }

@@ -24,6 +24,14 @@ export interface AppOptions {
   readonly scopes?: readonly string[];
 }
 
+/** Reads of a product that lag behind its edits. Lists and bulk runs never do. */
+export interface LagSettings {
+  /** At most a minute. */
+  readonly lagMs: number;
+  /** Share of the requests that lag, from 0 to 1. */
+  readonly probability: number;
+}
+
 export interface StandInOptions {
   /** 0 picks a free port. */
   readonly port?: number;
@@ -48,6 +56,9 @@ export interface StandInOptions {
   readonly webhooks?: Partial<DeliverySettings>;
   /** Delay of every GraphQL response. */
   readonly latencyMs?: number;
+  /** Whether edits of one product within a second have the same `updatedAt`, as on the platform. */
+  readonly sharesSeconds?: boolean;
+  readonly lag?: LagSettings;
   /** Oldest first; a request for an older version is served by the first. */
   readonly versions?: readonly string[];
   readonly faults?: readonly Fault[];
@@ -94,6 +105,8 @@ export function withDefaults(options: StandInOptions): StandInSettings {
     apps: [defaultApp],
     expiresIn: 86_399,
     latencyMs: 0,
+    sharesSeconds: false,
+    lag: { lagMs: 0, probability: 0 },
     versions: ["2026-01", "2026-04", "2026-07", "2026-10"],
     faults: [],
     now: Date.now,

@@ -10,6 +10,7 @@ import { defaultScopes } from "./graphql/scopes.ts";
 import { handleControl } from "./http/control.ts";
 import { createRequestId } from "./http/responses.ts";
 import { handleRequest } from "./http/router.ts";
+import { Lag } from "./lag.ts";
 import { defaultApp, type StandInOptions, type StandInSettings, withDefaults } from "./options.ts";
 import { Deliveries } from "./webhooks/deliveries.ts";
 import { Subscriptions } from "./webhooks/subscriptions.ts";
@@ -95,8 +96,9 @@ function createComponents(settings: StandInSettings, origin: () => string): Comp
   });
   const bulk = new BulkRuns({ schema, catalog, seed, settings: settings.bulk, now, origin });
   const access = new Access({ ...settings, scopes: defaultScopes });
+  const lag = new Lag(settings.lag, seed, now);
   const executor = new Executor(schema);
-  return { settings, access, bulk, catalog, counters, deliveries, faults, executor, subscriptions };
+  return { settings, access, bulk, catalog, counters, deliveries, faults, executor, lag, subscriptions };
 }
 
 /** The body of a webhook, with timestamps in the shop's zone. A deleted product has only its id. */

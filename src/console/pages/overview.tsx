@@ -2,6 +2,7 @@
 import { type Database, readNow } from "../../database/database.ts";
 import { type Generation, listGenerations } from "../../database/generation.ts";
 import { countProducts } from "../../database/product.ts";
+import { type CatalogTruth, readCatalogTruth } from "../../database/product-truth.ts";
 import type { PushState } from "../../database/push-state.ts";
 import {
   findLastRun,
@@ -19,6 +20,7 @@ import { Section } from "../components/elements.tsx";
 import { JobTable, NoJobs } from "../components/job-table.tsx";
 import { Push } from "../components/push.tsx";
 import { CurrentGenerations, Totals } from "../components/stored-data.tsx";
+import { Verification } from "../components/verification.tsx";
 import { type ConsoleContext, type PageContent, publicOrigin } from "../context.ts";
 import { listProblems, type Problem } from "../problems.ts";
 import { listPushProblems } from "../push-problems.ts";
@@ -37,6 +39,7 @@ export async function overviewPage(context: ConsoleContext, request: PageRequest
 interface OverviewData {
   readonly now: number;
   readonly productCount: number;
+  readonly truth: CatalogTruth;
   readonly generations: readonly Generation[];
   readonly jobs: readonly JobHealth[];
   readonly problems: readonly Problem[];
@@ -51,9 +54,10 @@ interface JobChart {
 }
 
 async function readOverview({ database, jobs, push: readPush }: ConsoleContext): Promise<OverviewData> {
-  const [instant, productCount, generations, configured, kinds, push] = await Promise.all([
+  const [instant, productCount, truth, generations, configured, kinds, push] = await Promise.all([
     readNow(database),
     countProducts(database),
+    readCatalogTruth(database),
     listGenerations(database),
     jobs(),
     listRunKinds(database),
@@ -70,6 +74,7 @@ async function readOverview({ database, jobs, push: readPush }: ConsoleContext):
   return {
     now,
     productCount,
+    truth,
     generations,
     jobs: [...configured, ...others],
     problems: [
@@ -141,13 +146,14 @@ function linksOf(context: ConsoleContext, request: PageRequest): Link[] {
 }
 
 function Overview({ links, ...overview }: OverviewData & { readonly links: readonly Link[] }) {
-  const { now, productCount, generations, jobs, problems, push, charts } = overview;
+  const { now, productCount, truth, generations, jobs, problems, push, charts } = overview;
   const current = generations.filter(({ isCurrent }) => isCurrent);
   return (
     <>
       <Problems problems={problems} scheduledJobs={jobs.filter(({ schedule }) => schedule !== null).length} />
       <Section id="stored-data" title="Stored data" isLive>
         <Totals productCount={productCount} current={current} />
+        {truth.products === 0 ? "" : <Verification truth={truth} />}
         {current.length === 0 ? "" : <CurrentGenerations generations={generations} now={now} />}
       </Section>
       <Section id="jobs" title="Jobs" isLive>

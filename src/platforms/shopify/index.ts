@@ -4,7 +4,8 @@ import type { Log } from "../../log.ts";
 import type { Platform } from "../platform.ts";
 import { readCatalog } from "./bulk/catalog.ts";
 import { createClient, type SendRequest } from "./client.ts";
-import { listProducts } from "./list-products.ts";
+import { listDeletions } from "./list-deletions.ts";
+import { countProducts, listProducts } from "./list-products.ts";
 import { apiVersion } from "./queries.ts";
 import { readProduct, settleMs } from "./read-product.ts";
 import { readShop } from "./shop.ts";
@@ -28,6 +29,8 @@ export function createShopify(config: Config, log: Log): Platform | undefined {
     listProducts: (sinceMs, signal) => listProducts(request, sinceMs, { priority: "sync", signal }),
     readCatalog: (shop, signal) => readCatalog(request, shop, { priority: "sync", signal }, log),
     readProduct: (id, options) => readProduct(request, id, options),
+    countProducts: (signal) => countProducts(request, { priority: "sync", signal }),
+    listDeletions: (sinceMs, signal) => listDeletions(request, sinceMs, { priority: "sync", signal }),
     receiver,
     subscriptions: createSubscriptions(request, receiver !== undefined),
   };

@@ -203,6 +203,25 @@ query ProductsUpdatedSince($query: String, $first: Int!, $after: String) {
 
 const shop = "query Shop { shop { id myshopifyDomain ianaTimezone } }";
 
+// Without a limit, the count ends at 10,000.
+const productsCount = "query ProductsCount { productsCount(limit: null) { count } }";
+
+const deletionsSince = `
+query DeletionsSince($query: String!, $first: Int!, $after: String) {
+  deletionEvents(first: $first, after: $after, query: $query, subjectTypes: [PRODUCT], sortKey: CREATED_AT) {
+    nodes { occurredAt subjectId }
+    ${pageInfo}
+  }
+}`;
+
+const destructionsSince = `
+query DestructionsSince($query: String!, $first: Int!, $after: String) {
+  events(first: $first, after: $after, query: $query, sortKey: CREATED_AT) {
+    nodes { action createdAt ... on BasicEvent { subjectId } }
+    ${pageInfo}
+  }
+}`;
+
 // Grouped, so that siblings keep their order, which is the only position that an image has.
 const bulkRun = `
 mutation BulkRun($query: String!) {
@@ -231,6 +250,9 @@ export const documents = {
   ProductImagesPage: productImagesPage,
   ProductMediaPage: productMediaPage,
   ProductsUpdatedSince: productsUpdatedSince,
+  ProductsCount: productsCount,
+  DeletionsSince: deletionsSince,
+  DestructionsSince: destructionsSince,
   Shop: shop,
   BulkRun: bulkRun,
   BulkOperation: bulkOperation,

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ProductReading } from "../platform.ts";
+import { ChangingProductError, type ProductReading } from "../platform.ts";
 import type { RequestOptions, SendRequest } from "./client.ts";
 import { localTimeFormatter } from "./local-time.ts";
 import { toProduct } from "./mapping.ts";
@@ -14,7 +14,6 @@ import type {
   ShopifyShop,
   ShopifyVariant,
 } from "./queries.ts";
-import { ShopifyError } from "./retry.ts";
 
 /**
  * `updatedAt` has whole seconds, so a product may change again without a later `updatedAt` until
@@ -45,25 +44,36 @@ const nextSizes = { images: 250, variants: 50, variantMetafields: 25, metafields
 const maxReadings = 4;
 
 /** The product changed between two of its pages, so they show different states. */
-class ChangedWhileRead extends Error {}
+class ChangedWhileRead extends Error {
+  /** The newest time of its last change in these pages. */
+  readonly updatedAt: string;
+
+  constructor(...times: (string | undefined)[]) {
+    super();
+    this.updatedAt = times.reduce<string>((newest, time = "") => (time > newest ? time : newest), "");
+  }
+}
 
 /**
  * Reads one product with all of its lists. One that takes several responses is read again until it
  * is settled, because they may show different states; a single response always shows one.
- * @throws ShopifyError when Shopify does not answer, or the product keeps changing
+ * @throws ShopifyError when Shopify does not answer; ChangingProductError when the product keeps
+ *   changing
  */
 export async function readProduct(request: SendRequest, id: bigint, options: RequestOptions): Promise<ProductReading> {
+  let newest = "";
   for (let reading = 1; reading <= maxReadings; reading++) {
     try {
       const { responses, ...read } = await readOnce(request, `gid://shopify/Product/${id}`, options);
       if (read.found === undefined || read.found.isSettled || responses === 1) return read;
-      await sleep(settleMs, undefined, { signal: options.signal });
+      if (read.found.updatedAt > newest) newest = read.found.updatedAt;
+      if (reading < maxReadings) await sleep(settleMs, undefined, { signal: options.signal });
     } catch (error) {
       if (!(error instanceof ChangedWhileRead)) throw error;
+      if (error.updatedAt > newest) newest = error.updatedAt;
     }
   }
-  const message = "the product keeps changing while it is read";
-  throw new ShopifyError("ProductById", { kind: "network", message });
+  throw new ChangingProductError("the product keeps changing while it is read", newest);
 }
 
 async function readOnce(
@@ -78,10 +88,11 @@ async function readOnce(
     startedAtMs = Math.min(startedAtMs, platformMs);
   };
   const { shop, product } = await request<FirstPages>("ProductById", { id, ...firstSizes }, { ...options, onSentAt });
-  if (product === null) return { shopId: shop.id, found: undefined, responses };
+  if (product === null) return { shopId: shop.id, readAtMs: startedAtMs, found: undefined, responses };
   const complete = await completeProduct(request, id, product, { ...options, onSentAt });
   return {
     shopId: shop.id,
+    readAtMs: startedAtMs,
     found: {
       product: toProduct(complete, localTimeFormatter(shop.ianaTimezone)),
       updatedAt: product.updatedAt,
@@ -103,7 +114,7 @@ async function completeProduct(
     readRemaining(page, async (after) => {
       type Response = { product: ({ updatedAt: string } & Record<string, Page<Node>>) | null };
       const { product: next } = await request<Response>(operation, { id, after, ...variables }, options);
-      if (next === null || next.updatedAt !== updatedAt) throw new ChangedWhileRead();
+      if (next?.updatedAt !== updatedAt) throw new ChangedWhileRead(updatedAt, next?.updatedAt);
       return next[field] as Page<Node>;
     });
 
@@ -142,7 +153,9 @@ async function completeVariants(
     const metafields = await readRemaining(variant.metafields, async (after) => {
       const variables = { id: variant.id, productId, first: nextSizes.metafields, after };
       const { product, productVariant } = await request<Response>("VariantMetafieldsPage", variables, options);
-      if (product?.updatedAt !== updatedAt || productVariant === null) throw new ChangedWhileRead();
+      if (product?.updatedAt !== updatedAt || productVariant === null) {
+        throw new ChangedWhileRead(updatedAt, product?.updatedAt);
+      }
       return productVariant.metafields;
     });
     complete.push({ ...variant, metafields });

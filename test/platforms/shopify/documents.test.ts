@@ -20,7 +20,8 @@ import { inlineFragments } from "../../../packages/platform-stand-in/src/graphql
 import { startStandIn } from "../../../packages/platform-stand-in/src/stand-in.ts";
 import { runBulkOperation } from "../../../src/platforms/shopify/bulk/operation.ts";
 import type { SendRequest } from "../../../src/platforms/shopify/client.ts";
-import { listProducts } from "../../../src/platforms/shopify/list-products.ts";
+import { listDeletions } from "../../../src/platforms/shopify/list-deletions.ts";
+import { countProducts, listProducts } from "../../../src/platforms/shopify/list-products.ts";
 import { bulkQueries, documents, type OperationName } from "../../../src/platforms/shopify/queries.ts";
 import { readProduct } from "../../../src/platforms/shopify/read-product.ts";
 import { readShop } from "../../../src/platforms/shopify/shop.ts";
@@ -50,7 +51,7 @@ describe("a document", () => {
     expect(names).toEqual([name]);
   });
 
-  test("uses only deprecated fields that the contract requires", () => {
+  test("uses only deprecated fields that the contract requires, and the list of deletions", () => {
     const warnings = Object.values(texts).flatMap((text) => validate(schema, parse(text), [NoDeprecatedCustomRule]));
     const fields = warnings.map(({ message }) => /^The field (\S+) is deprecated/.exec(message)?.[1] ?? message);
     expect([...new Set(fields)].toSorted()).toEqual([
@@ -58,6 +59,7 @@ describe("a document", () => {
       "Product.images",
       "ProductVariant.image",
       "ProductVariant.taxCode",
+      "QueryRoot.deletionEvents",
     ]);
   });
 });
@@ -139,6 +141,9 @@ const prices: Record<OperationName, number> = {
   ProductImagesPage: 14,
   ProductMediaPage: 25,
   ProductsUpdatedSince: 13,
+  ProductsCount: 1,
+  DeletionsSince: 13,
+  DestructionsSince: 13,
   Shop: 1,
   BulkRun: 10,
   BulkOperation: 1,
@@ -170,6 +175,13 @@ describe("reading the whole catalog", () => {
     for await (const page of listProducts(watched, undefined, live())) ids.push(...page.map(({ id }) => `${id}`));
     expect(ids.toSorted()).toEqual(catalog.ids(0, 1000).toSorted());
     await readShop(watched, live());
+    await countProducts(watched, live());
+    await Array.fromAsync(listDeletions(watched, 0, live()));
+    const app = platform.findApp();
+    const { scopes } = app;
+    app.scopes = new Set();
+    await Array.fromAsync(listDeletions(watched, 0, live()));
+    app.scopes = scopes;
     for (const id of ids) await readProduct(watched, BigInt(id), live());
     const subscriptions = createSubscriptions(watched, true);
     const address = "https://products.example.com/webhooks/shopify";

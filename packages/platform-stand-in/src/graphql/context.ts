@@ -13,6 +13,8 @@ export interface RequestContext {
   readonly bulk: BulkRuns;
   readonly counters: Counters;
   readonly subscriptions: Subscriptions;
+  /** The time that a read which lags behind shows: milliseconds since 1970; undefined for now. */
+  readonly readsAtMs: number | undefined;
   /** Takes the fault for the next bulk run, if any. */
   readonly bulkFault: () => BulkFault | undefined;
 }

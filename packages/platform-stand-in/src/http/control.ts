@@ -33,7 +33,10 @@ const actions: Readonly<Record<string, Action>> = {
   fault: ({ faults }, { fault }) => faults.add(parseFault(fault)),
   clearFaults: ({ faults }) => faults.clear(),
   touch: ({ catalog }, command) => {
-    const options = { keepUpdatedAt: command.keepUpdatedAt === true, ...pickNumbers(command, ["at"]) };
+    const options = {
+      keepUpdatedAt: command.keepUpdatedAt === true,
+      ...pickNumbers(command, ["at", "childrenAfterMs"]),
+    };
     return { updatedAt: catalog.touch(readId(command.id), readChanges(command.changes), options) };
   },
   remove: ({ catalog }, { id }) => catalog.remove(readId(id)),
@@ -52,6 +55,7 @@ const actions: Readonly<Record<string, Action>> = {
     if (!Array.isArray(scopes)) throw new Error('"scopes" must be a list');
     standIn.findApp(readName(app)).scopes = new Set(scopes.map(String));
   },
+  lag: ({ lag }, command) => lag.change(pickNumbers(command, ["lagMs", "probability"])),
   bulk: ({ bulk }, command) => bulk.change(readBulkSettings(command)),
   revokeTokens: ({ access }, { token }) => access.revoke(readName(token)),
   restoreTokens: ({ access }) => access.restoreTokens(),

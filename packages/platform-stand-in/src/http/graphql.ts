@@ -69,6 +69,7 @@ function execute(
     bulk,
     counters,
     subscriptions,
+    readsAtMs: components.lag.chooseTime(),
     bulkFault: () => toBulkFault(components.faults.triggerForBulkRun(operation.name || "anonymous")),
   };
   const throttle = effect?.kind === "throttled" ? { available: effect.available } : undefined;

@@ -7,6 +7,8 @@ export const recordProductTruth = ({ counter }: ColumnTypes): readonly string[] 
   "ALTER TABLE product ADD COLUMN way TEXT NOT NULL DEFAULT ''",
   "ALTER TABLE product ADD COLUMN read_from TEXT NOT NULL DEFAULT ''",
   "ALTER TABLE product ADD COLUMN read_until TEXT NOT NULL DEFAULT ''",
+  // asked_at: when that read began, by the platform's clock.
+  "ALTER TABLE product ADD COLUMN asked_at TEXT NOT NULL DEFAULT ''",
   // What lists, deliveries, and reads said of a product, stored or not, since it was last settled.
   // updated_at: the newest one. noted_at: when the last news came.
   // settles_at: a read that began earlier is not settled. gone_at: when the read began that found
