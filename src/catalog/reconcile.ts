@@ -24,7 +24,9 @@ import {
   type Shop,
 } from "../platforms/platform.ts";
 import { checkRemovals, checkSameShop, checkShop } from "./guards.ts";
-import { findUnsynced, type SyncContext, syncProducts } from "./sync.ts";
+import { keepStoredFields } from "./kept-fields.ts";
+import { forgetProgress, readPageByPage } from "./paging.ts";
+import { findUnsynced, noteUnusable, type SyncContext, syncProducts } from "./sync.ts";
 import { hiddenNotes } from "./visibility.ts";
 
 export interface ReconcileOptions {
@@ -47,9 +49,10 @@ type ReconcileContext = SyncContext & {
  * Compares the whole catalog with the platform: writes products that differ and removes those that
  * no longer exist.
  */
-export function catalogReconcile(platform: Platform, { maxRemovedShare, visible }: ReconcileOptions, log: Log): Work {
+export function catalogReconcile(source: Platform, { maxRemovedShare, visible }: ReconcileOptions, log: Log): Work {
   return async ({ database, signal, reporter }) => {
     if (database === undefined) return;
+    const platform = keepStoredFields(source, database, reporter);
     const shop = await platform.readShop(signal);
     await checkShop(database, platform, shop.id);
     const startedAt = await readNow(database);
@@ -57,9 +60,9 @@ export function catalogReconcile(platform: Platform, { maxRemovedShare, visible 
     const shopId = shop.id;
     const context = { database, platform, shopId, reporter, signal, maxRemovedShare, startedAt, storedBefore, log };
     await using snapshot = await readCatalog(shop, context);
-    if (snapshot === undefined) await compareOneByOne(context);
-    else await compareWith(snapshot, context);
-    await saveCursor(database, "catalog-reconcile", startedAt);
+    const comparedAt = snapshot === undefined ? await comparePageByPage(context) : await compareWith(snapshot, context);
+    await saveCursor(database, "catalog-reconcile", comparedAt);
+    await forgetProgress(database);
     // A comparison of the whole catalog resets the count of single removals.
     await saveCursor(database, "removals", "null");
     const [hidden, total] = [await countHiddenProducts(database), await countProducts(database)];
@@ -76,12 +79,13 @@ async function readCatalog(
     return await platform.readCatalog(shop, signal);
   } catch (error) {
     if (!(error instanceof BulkReadError)) throw error;
-    reporter.note(`${error.message}; reading all products one by one instead`);
+    reporter.note(`${error.message}; reading all products page by page instead`);
     return undefined;
   }
 }
 
-async function compareWith(snapshot: CatalogSnapshot, context: ReconcileContext): Promise<void> {
+/** @returns when the catalog was as it is now stored, by the database's clock */
+async function compareWith(snapshot: CatalogSnapshot, context: ReconcileContext): Promise<string> {
   const { database, platform, shopId, signal, log, reporter } = context;
   checkSameShop(platform, shopId, (await platform.readShop(signal)).id);
   const missing = await findMissing(snapshot.ids, context);
@@ -98,6 +102,7 @@ async function compareWith(snapshot: CatalogSnapshot, context: ReconcileContext)
   }
   const writeMs = Math.round(performance.now() - startedMs);
   log.info({ products: snapshot.ids.size, written: reporter.report.accepted, writeMs }, "catalog compared");
+  return context.startedAt;
 }
 
 /**
@@ -110,19 +115,24 @@ async function listChangedSince(sinceMs: number, { platform, signal }: Reconcile
   return changed;
 }
 
-/** Lists all products before it changes any, so that the removals are known first. */
-async function compareOneByOne(context: ReconcileContext): Promise<void> {
+/**
+ * Lists all products before it changes any, so that the removals are known first.
+ * @returns when the catalog was as it is now stored, by the database's clock
+ */
+async function comparePageByPage(context: ReconcileContext): Promise<string> {
   const { platform, signal } = context;
   const listed = new Map<Id, ListedProduct>();
   for await (const page of platform.listProducts(undefined, signal)) {
     for (const product of page) listed.set(toId(`${product.id}`), product);
   }
   const missing = await findMissing(new Set(listed.keys()), context);
-  const failed = await syncProducts([...listed.values()], context);
+  const byId = new Map([...listed.values()].map((product) => [`${product.id}`, product]));
+  const { failed, comparedAt } = await readPageByPage(byId, context.startedAt, context);
   if (failed > 0) {
     throw new ServiceError("unavailable", `${failed} of ${pluralize(listed.size, "product")} could not be read`);
   }
   await removeMissingProducts(missing, context);
+  return comparedAt;
 }
 
 /**
@@ -161,7 +171,12 @@ async function writeChanged(
   for await (const products of snapshot.readProducts()) {
     signal.throwIfAborted();
     const stored: StoredProduct[] = [];
-    for (const { product, updatedAt, isSettled } of products) {
+    for (const read of products) {
+      if ("unusable" in read) {
+        await noteUnusable(read.id, read.unusable, { database, reporter });
+        continue;
+      }
+      const { product, updatedAt, isSettled } = read;
       if (isSettled && !changing.has(BigInt(product.id))) stored.push(toStoredProduct(product, updatedAt));
     }
     reporter.accept(await saveProducts(database, await findChanged(database, stored, storedBefore), startedAt));

@@ -11,8 +11,9 @@ import {
 import { ServiceError } from "../errors.ts";
 import { pluralize } from "../format.ts";
 import type { Reporter, Work } from "../jobs/work.ts";
-import { type ListedProduct, type Platform, PlatformError } from "../platforms/platform.ts";
+import { type ListedProduct, type Platform, PlatformError, UnusableProductError } from "../platforms/platform.ts";
 import { checkSameShop, checkShop, keptReason } from "./guards.ts";
+import { keepStoredFields } from "./kept-fields.ts";
 
 /** How far before its cursor a run starts, because changes may become visible out of order. */
 const overlapMs = 2 * 60_000;
@@ -36,9 +37,10 @@ export interface SyncContext {
  * Stores the products that changed on the platform since the last run.
  * @param maxRemovedShare share of the stored products, from 0 to 1, that may be removed one by one
  */
-export function catalogSync(platform: Platform, maxRemovedShare: number): Work {
+export function catalogSync(source: Platform, maxRemovedShare: number): Work {
   return async ({ database, reporter, signal }) => {
     if (database === undefined) return;
+    const platform = keepStoredFields(source, database, reporter);
     const { id: shopId } = await platform.readShop(signal);
     await checkShop(database, platform, shopId);
     const cursor = await findCursor(database, "catalog-sync");
@@ -104,7 +106,15 @@ export async function syncProducts(products: readonly ListedProduct[], context: 
         else if (outcome === "unsettled") unsettled.push(id);
       }
     };
-    await Promise.all(Array.from({ length: concurrency }, work));
+    const workers = Array.from({ length: concurrency }, () =>
+      work().catch((error) => {
+        // Without further products, the others end with the one that they are reading.
+        for (const _ of queue);
+        throw error;
+      }),
+    );
+    await Promise.allSettled(workers);
+    await Promise.all(workers);
     if (reading === maxReadings && unsettled.length > 0) {
       reporter.note(`products that keep changing, which the next run reads again: ${unsettled.length}`);
       break;
@@ -134,9 +144,23 @@ async function syncProduct(
     }
     return isSettled ? "done" : "unsettled";
   } catch (error) {
-    if (!(error instanceof PlatformError) || signal.aborted) throw error;
-    reporter.note(`product ${id}: ${error.message}`);
+    if (!(error instanceof PlatformError) || error.isGeneral || signal.aborted) throw error;
+    if (error instanceof UnusableProductError) {
+      await noteUnusable(id, error.message, { database, reporter });
+      return "done";
+    }
+    reporter.noteEach("products that could not be read", `product ${id}: ${error.message}`);
     await markProductStale(database, id);
     return "failed";
   }
+}
+
+/** Names a product that cannot be stored. Its stored version, if any, is served as stale. */
+export async function noteUnusable(
+  id: bigint,
+  reason: string,
+  { database, reporter }: Pick<SyncContext, "database" | "reporter">,
+): Promise<void> {
+  reporter.noteEach("products that cannot be stored", `warning: product ${id} ${reason}`);
+  await markProductStale(database, id);
 }

@@ -1,6 +1,7 @@
 import { parseCachePolicy } from "../model/cache-policy.ts";
 import {
   anyText,
+  apiVersion,
   brand,
   count,
   databaseUrl,
@@ -97,6 +98,12 @@ export const settings = {
     parse: httpUrl,
     sentence: "URL of the platform's API, if it is not `https://SHOP_DOMAIN`; for example the stand-in's.",
     hide: "credentials",
+  }),
+  shopifyApiVersion: setting({
+    default: "2026-10",
+    parse: apiVersion,
+    sentence:
+      "Version of Shopify's Admin API. Each works for a year. Optional fields that a later version no longer has keep their last stored values.",
   }),
   feedAuthorization: setting({
     default: "",

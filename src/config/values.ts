@@ -39,6 +39,9 @@ export const secondsBetween = (min: number, max: number) => (text: string) => {
 export const count = (text: string) =>
   /^\d{1,6}$/.test(text) ? Number(text) : expected("a whole number up to 999999");
 
+export const apiVersion = (text: string) =>
+  /^(\d{4}-(01|04|07|10)|unstable)$/.test(text) ? text : expected("a version of the Admin API, such as 2026-10");
+
 export function oneOf<Word extends string>(...words: readonly Word[]): (text: string) => Word {
   return (text) => words.find((word) => word === text) ?? expected(`one of ${words.join(", ")}`);
 }

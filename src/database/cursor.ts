@@ -6,6 +6,8 @@ export type CursorName =
   | "catalog-sync"
   /** When all stored products were last compared with the platform's. */
   | "catalog-reconcile"
+  /** How far a comparison page by page has come, as JSON; `null` when it is complete. */
+  | "catalog-pages"
   /** The platform's id of the shop that the stored products come from. */
   | "shop"
   /** How many products were removed one by one, and since when: see `removeMissing`. */

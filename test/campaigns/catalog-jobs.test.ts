@@ -189,7 +189,7 @@ for (const engine of engines) {
       const { counts, notes } = await succeed(world, "catalog-reconcile", { SHOPIFY_API_URL: origin });
       expect(counts).toBe(ids.length - 1);
       expect(notes[0]).toMatch(why);
-      expect(notes[0]).toEndWith("; reading all products one by one instead");
+      expect(notes[0]).toEndWith("; reading all products page by page instead");
       expect(notes.slice(1)).toEqual(["removed 1 product that the platform no longer has"]);
       await expectRight(world, ids);
       expect((await succeed(world, "catalog-reconcile")).counts).toBe(0);

@@ -41,7 +41,7 @@ describe.each([
     const found = await findProduct(database, id);
     return found && (JSON.parse(new TextDecoder().decode(found.document)) as { title: string }).title;
   };
-  const fallback = hasBulk ? [] : ["the file is not read at once; reading all products one by one instead"];
+  const fallback = hasBulk ? [] : ["the file is not read at once; reading all products page by page instead"];
 
   test("is synced", async () => {
     await write({ 1: "One", 2: "Two", 3: "Three" });

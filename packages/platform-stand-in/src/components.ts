@@ -4,6 +4,7 @@ import type { Catalog } from "./catalog/catalog.ts";
 import type { Counters } from "./counters.ts";
 import type { Faults } from "./faults.ts";
 import type { Executor } from "./graphql/executor.ts";
+import type { FieldRules } from "./graphql/field-rules.ts";
 import type { StandInSettings } from "./options.ts";
 
 /** The components of a running stand-in, for its endpoints. */
@@ -15,4 +16,5 @@ export interface Components {
   readonly counters: Counters;
   readonly executor: Executor;
   readonly faults: Faults;
+  readonly fields: FieldRules;
 }

@@ -5,6 +5,7 @@ import type { Components } from "./components.ts";
 import { Counters } from "./counters.ts";
 import { Faults } from "./faults.ts";
 import { Executor } from "./graphql/executor.ts";
+import { FieldRules } from "./graphql/field-rules.ts";
 import { createSchema } from "./graphql/schema.ts";
 import { defaultScopes } from "./graphql/scopes.ts";
 import { handleControl } from "./http/control.ts";
@@ -76,9 +77,11 @@ function createComponents(settings: StandInSettings, origin: () => string): Comp
   const schema = createSchema();
   const endsAt = Math.floor(Date.parse(settings.endsAt) / 1000);
   const catalog = new Catalog({ ...settings, count: settings.products, endsAt });
-  const bulk = new BulkRuns({ schema, catalog, seed, settings: settings.bulk, now, origin });
+  const executor = new Executor(schema);
+  const fields = new FieldRules(schema, () => executor.forgetDocuments());
+  const bulk = new BulkRuns({ schema, fields, catalog, seed, settings: settings.bulk, now, origin });
   const access = new Access({ ...settings, scopes: defaultScopes });
-  return { settings, access, bulk, catalog, counters, faults, executor: new Executor(schema) };
+  return { settings, access, bulk, catalog, counters, faults, executor, fields };
 }
 
 function findApp({ access }: Components, name: string | undefined): App {

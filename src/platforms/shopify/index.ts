@@ -4,8 +4,9 @@ import type { Log } from "../../log.ts";
 import type { Platform } from "../platform.ts";
 import { readCatalog } from "./bulk/catalog.ts";
 import { createClient, type SendRequest } from "./client.ts";
+import { Documents } from "./documents.ts";
 import { listProducts } from "./list-products.ts";
-import { apiVersion } from "./queries.ts";
+import { readPages } from "./read-page.ts";
 import { readProduct, settleMs } from "./read-product.ts";
 import { readShop } from "./shop.ts";
 import { grantedToken, staticToken } from "./token.ts";
@@ -15,7 +16,8 @@ import { grantedToken, staticToken } from "./token.ts";
  * credentials.
  */
 export function createShopify(config: Config, log: Log): Platform | undefined {
-  const request = connect(config, log);
+  const documents = new Documents(log);
+  const request = connect(config, documents, log);
   if (request === undefined) return undefined;
   return {
     source: hideCredentials(config.shopifyApiUrl) || config.shopDomain,
@@ -23,17 +25,20 @@ export function createShopify(config: Config, log: Log): Platform | undefined {
     settleMs,
     readShop: (signal) => readShop(request, { priority: "sync", signal }),
     listProducts: (sinceMs, signal) => listProducts(request, sinceMs, { priority: "sync", signal }),
-    readCatalog: (shop, signal) => readCatalog(request, shop, { priority: "sync", signal }, log),
-    readProduct: (id, options) => readProduct(request, id, options),
+    readCatalog: (shop, signal) => readCatalog(request, shop, { priority: "sync", signal }, { documents, log }),
+    readPages: (after, signal) => readPages(request, after, { priority: "sync", signal }, documents),
+    readProduct: (id, options) => readProduct(request, id, options, documents),
   };
 }
 
-function connect(config: Config, log: Log): SendRequest | undefined {
+function connect(config: Config, documents: Documents, log: Log): SendRequest | undefined {
   const { shopifyAccessToken, shopifyClientId, shopifyClientSecret } = config;
   const origin = new URL(config.shopifyApiUrl === "" ? `https://${config.shopDomain}` : config.shopifyApiUrl);
-  const url = new URL(origin.pathname === "/" ? `/admin/api/${apiVersion}/graphql.json` : origin, origin).href;
-  if (shopifyAccessToken !== "") return createClient({ url, token: staticToken(shopifyAccessToken), log });
+  const path = `/admin/api/${config.shopifyApiVersion}/graphql.json`;
+  const url = new URL(origin.pathname === "/" ? path : origin, origin).href;
+  if (shopifyAccessToken !== "") return createClient({ url, token: staticToken(shopifyAccessToken), log, documents });
   if (shopifyClientId === "") return undefined;
   const grantUrl = new URL("/admin/oauth/access_token", origin).href;
-  return createClient({ url, token: grantedToken(grantUrl, shopifyClientId, shopifyClientSecret), log });
+  const token = grantedToken(grantUrl, shopifyClientId, shopifyClientSecret);
+  return createClient({ url, token, log, documents });
 }

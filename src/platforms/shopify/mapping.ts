@@ -8,6 +8,7 @@ import {
   toId,
   type Variant,
 } from "../../model/product.ts";
+import type { KeptFields, PlatformProduct, UnusableProduct } from "../platform.ts";
 import type {
   CompleteProduct,
   CompleteVariant,
@@ -20,8 +21,26 @@ import type {
 type ToLocal = (utc: string) => string;
 
 /**
- * Converts a Shopify product to the contract's product.
+ * Converts a product, unless it cannot be expressed in the contract's shape.
+ * @param kept fields that were not read
+ */
+export function convert(
+  product: CompleteProduct,
+  toLocal: ToLocal,
+  kept: readonly KeptFields[] = [],
+): Omit<PlatformProduct, "isSettled"> | UnusableProduct {
+  try {
+    return { product: toProduct(product, toLocal), updatedAt: product.updatedAt, ...(kept.length > 0 && { kept }) };
+  } catch (error) {
+    return { id: BigInt(product.legacyResourceId), unusable: `cannot be converted: ${(error as Error).message}` };
+  }
+}
+
+/**
+ * Converts a Shopify product to the contract's product. Optional fields that were not read get
+ * defaults, for products that have no stored values yet.
  * @param toLocal converts a timestamp to the shop's time zone, see `localTimeFormatter`
+ * @throws Error when a required value is missing, or not one that the contract can express
  */
 export function toProduct(product: CompleteProduct, toLocal: ToLocal): Product {
   const id = toId(product.legacyResourceId);
@@ -31,17 +50,17 @@ export function toProduct(product: CompleteProduct, toLocal: ToLocal): Product {
   return {
     id,
     title: product.title,
-    body_html: product.descriptionHtml,
+    body_html: product.descriptionHtml ?? "",
     handle: product.handle,
     created_at: toLocal(product.createdAt),
     updated_at: toLocal(product.updatedAt),
     published_at: product.publishedAt === null ? null : toLocal(product.publishedAt),
-    product_type: product.productType,
+    product_type: product.productType ?? "",
     published_scope: "web",
     status: toStatus(product.status),
-    tags: product.tags.join(", "),
-    template_suffix: product.templateSuffix,
-    vendor: product.vendor,
+    tags: product.tags?.join(", ") ?? "",
+    template_suffix: product.templateSuffix ?? null,
+    vendor: product.vendor ?? "",
     admin_graphql_api_id: product.id,
     images,
     image: images[0] ?? null,
@@ -96,7 +115,7 @@ function toImages(product: CompleteProduct, productId: Id, variants: readonly Va
       created_at: toLocal(createdAt),
       updated_at: toLocal(updatedAt),
       variant_ids: variantsOf.get(id)?.map((variant) => variant.id) ?? [],
-      alt: image.altText,
+      alt: image.altText ?? null,
       admin_graphql_api_id: `${imageGid}${id}`,
     });
   }
@@ -153,17 +172,17 @@ function toVariant(
     sku: variant.sku ?? "",
     title: variant.title,
     price: toMoney(variant.price),
-    compare_at_price: variant.compareAtPrice === null ? null : toMoney(variant.compareAtPrice),
+    compare_at_price: variant.compareAtPrice == null ? null : toMoney(variant.compareAtPrice),
     // Reading other fulfillment or tracking services would require access to locations.
     fulfillment_service: "manual",
     inventory_management: inventoryItem.tracked ? "shopify" : null,
-    inventory_policy: variant.inventoryPolicy.toLowerCase(),
+    inventory_policy: variant.inventoryPolicy?.toLowerCase() ?? "deny",
     inventory_quantity: variant.inventoryQuantity ?? 0,
     old_inventory_quantity: variant.inventoryQuantity ?? 0,
-    requires_shipping: inventoryItem.requiresShipping,
-    taxable: variant.taxable,
+    requires_shipping: inventoryItem.requiresShipping ?? true,
+    taxable: variant.taxable ?? true,
     tax_code: variant.taxCode ?? "",
-    ...toWeight(inventoryItem.measurement.weight),
+    ...toWeight(inventoryItem.measurement?.weight ?? null),
     option1,
     option2,
     option3,
@@ -193,7 +212,7 @@ const units: Readonly<Record<string, { readonly name: string; readonly grams: nu
 
 /** @throws Error for an unknown unit, rather than serve a wrong weight */
 function toWeight(
-  weight: CompleteVariant["inventoryItem"]["measurement"]["weight"],
+  weight: { readonly unit: string; readonly value: number } | null,
 ): Pick<Variant, "grams" | "weight" | "weight_unit"> {
   if (weight === null) return { grams: 0, weight: 0, weight_unit: "lb" };
   const unit = units[weight.unit];
@@ -215,7 +234,7 @@ function toMetafields(
     key: metafield.key,
     value: metafield.value,
     type: metafield.type,
-    description: metafield.description,
+    description: metafield.description ?? null,
     created_at: toLocal(metafield.createdAt),
     updated_at: toLocal(metafield.updatedAt),
     admin_graphql_api_id: metafield.id,

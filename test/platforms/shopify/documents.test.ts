@@ -22,6 +22,7 @@ import { runBulkOperation } from "../../../src/platforms/shopify/bulk/operation.
 import type { SendRequest } from "../../../src/platforms/shopify/client.ts";
 import { listProducts } from "../../../src/platforms/shopify/list-products.ts";
 import { bulkQueries, documents, type OperationName } from "../../../src/platforms/shopify/queries.ts";
+import { readPages } from "../../../src/platforms/shopify/read-page.ts";
 import { readProduct } from "../../../src/platforms/shopify/read-product.ts";
 import { readShop } from "../../../src/platforms/shopify/shop.ts";
 import { connect, createMemoryLog, failureOf, live, watch } from "../../support/shopify.ts";
@@ -132,6 +133,7 @@ describe("a bulk query", () => {
  */
 const prices: Record<OperationName, number> = {
   ProductById: 95,
+  ProductsPage: 661,
   ProductVariantsPage: 87,
   ProductMetafieldsPage: 14,
   VariantMetafieldsPage: 15,
@@ -166,6 +168,7 @@ describe("reading the whole catalog", () => {
     expect(ids.toSorted()).toEqual(catalog.ids(0, 1000).toSorted());
     await readShop(watched, live());
     for (const id of ids) await readProduct(watched, BigInt(id), live());
+    for await (const _ of readPages(watched, undefined, live()));
     const { log } = createMemoryLog();
     await Promise.all([
       runBulkOperation(watched, "products", live(), log),

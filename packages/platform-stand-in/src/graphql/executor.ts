@@ -43,6 +43,11 @@ export class Executor {
     this.#documents = new Documents(schema);
   }
 
+  /** The schema changed. */
+  forgetDocuments(): void {
+    this.#documents.forget();
+  }
+
   prepare(text: string, operationName: string | undefined): Prepared {
     return this.#documents.prepare(text, operationName);
   }
@@ -77,7 +82,7 @@ export class Executor {
     });
     const actual = Math.min(requested, priceActual(operation.plan, data));
     bucket.refund(requested - actual);
-    context.counters.pointsSpent += actual;
+    context.counters.countPoints(operation.name || "anonymous", actual);
     const entries = errors === undefined ? {} : { errors: errors.map(toEntry) };
     return { data, ...entries, extensions: costs(requested, actual, bucket.status) };
   }
