@@ -1,6 +1,7 @@
 import type { Config } from "../config/index.ts";
 import { saveCursor } from "../database/cursor.ts";
 import { type Database, readNow } from "../database/database.ts";
+import { knowIdsUpTo } from "../database/known-ids.ts";
 import {
   countHiddenProducts,
   countProducts,
@@ -26,7 +27,7 @@ import {
 import { checkRemovals, checkSameShop, checkShop } from "./guards.ts";
 import { keepStoredFields } from "./kept-fields.ts";
 import { forgetProgress, readPageByPage } from "./paging.ts";
-import { findUnsynced, noteUnusable, type SyncContext, syncProducts } from "./sync.ts";
+import { findUnsynced, highestEarlierId, noteUnusable, type SyncContext, syncProducts } from "./sync.ts";
 import { hiddenNotes } from "./visibility.ts";
 
 export interface ReconcileOptions {
@@ -60,9 +61,11 @@ export function catalogReconcile(source: Platform, { maxRemovedShare, visible }:
     const shopId = shop.id;
     const context = { database, platform, shopId, reporter, signal, maxRemovedShare, startedAt, storedBefore, log };
     await using snapshot = await readCatalog(shop, context);
-    const comparedAt = snapshot === undefined ? await comparePageByPage(context) : await compareWith(snapshot, context);
+    const { comparedAt, highestId } =
+      snapshot === undefined ? await comparePageByPage(shop, context) : await compareWith(snapshot, context);
     await saveCursor(database, "catalog-reconcile", comparedAt);
     await forgetProgress(database);
+    await database.inTransaction((transaction) => knowIdsUpTo(transaction, highestId, true));
     // A comparison of the whole catalog resets the count of single removals.
     await saveCursor(database, "removals", "null");
     const [hidden, total] = [await countHiddenProducts(database), await countProducts(database)];
@@ -84,12 +87,20 @@ async function readCatalog(
   }
 }
 
-/** @returns when the catalog was as it is now stored, by the database's clock */
-async function compareWith(snapshot: CatalogSnapshot, context: ReconcileContext): Promise<string> {
+/** What is known after a comparison. */
+interface Compared {
+  /** When the catalog was as it is now stored, by the database's clock. */
+  readonly comparedAt: string;
+  /** All products up to this id are stored. */
+  readonly highestId: bigint;
+}
+
+async function compareWith(snapshot: CatalogSnapshot, context: ReconcileContext): Promise<Compared> {
   const { database, platform, shopId, signal, log, reporter } = context;
   checkSameShop(platform, shopId, (await platform.readShop(signal)).id);
   const missing = await findMissing(snapshot.ids, context);
   const changing = await listChangedSince(snapshot.unsettledSinceMs, context);
+  const present = new Set(snapshot.ids);
   const startedMs = performance.now();
   await writeChanged(snapshot, new Set(changing.map(({ id }) => id)), context);
   await removeMissingProducts(missing, context);
@@ -102,7 +113,10 @@ async function compareWith(snapshot: CatalogSnapshot, context: ReconcileContext)
   }
   const writeMs = Math.round(performance.now() - startedMs);
   log.info({ products: snapshot.ids.size, written: reporter.report.accepted, writeMs }, "catalog compared");
-  return context.startedAt;
+  // One that is changing may be new.
+  for (const { id } of changing) present.delete(toId(`${id}`));
+  const highestId = present.values().reduce<Id>((highest, id) => (id > highest ? id : highest), 0);
+  return { comparedAt: context.startedAt, highestId: BigInt(highestId) };
 }
 
 /**
@@ -115,11 +129,8 @@ async function listChangedSince(sinceMs: number, { platform, signal }: Reconcile
   return changed;
 }
 
-/**
- * Lists all products before it changes any, so that the removals are known first.
- * @returns when the catalog was as it is now stored, by the database's clock
- */
-async function comparePageByPage(context: ReconcileContext): Promise<string> {
+/** Lists all products before it changes any, so that the removals are known first. */
+async function comparePageByPage(shop: Shop, context: ReconcileContext): Promise<Compared> {
   const { platform, signal } = context;
   const listed = new Map<Id, ListedProduct>();
   for await (const page of platform.listProducts(undefined, signal)) {
@@ -132,7 +143,7 @@ async function comparePageByPage(context: ReconcileContext): Promise<string> {
     throw new ServiceError("unavailable", `${failed} of ${pluralize(listed.size, "product")} could not be read`);
   }
   await removeMissingProducts(missing, context);
-  return comparedAt;
+  return { comparedAt, highestId: highestEarlierId(listed.values(), shop.readAtMs) };
 }
 
 /**

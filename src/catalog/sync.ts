@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { findCursor, saveCursor } from "../database/cursor.ts";
 import type { Database } from "../database/database.ts";
+import { exceptKnownId, knowIdsUpTo } from "../database/known-ids.ts";
 import {
   listProductStates,
   markProductStale,
@@ -41,14 +42,31 @@ export function catalogSync(source: Platform, maxRemovedShare: number): Work {
   return async ({ database, reporter, signal }) => {
     if (database === undefined) return;
     const platform = keepStoredFields(source, database, reporter);
-    const { id: shopId } = await platform.readShop(signal);
+    const { id: shopId, readAtMs } = await platform.readShop(signal);
     await checkShop(database, platform, shopId);
     const cursor = await findCursor(database, "catalog-sync");
     const sinceMs = cursor === undefined ? undefined : Date.parse(cursor) - overlapMs;
-    await syncChangedSince(sinceMs, { database, platform, shopId, reporter, signal, maxRemovedShare }, (updatedAt) =>
-      saveCursor(database, "catalog-sync", updatedAt),
-    );
+    const context = { database, platform, shopId, reporter, signal, maxRemovedShare };
+    let highest = 0n;
+    await syncChangedSince(sinceMs, context, async (page, updatedAt) => {
+      highest = highestEarlierId(page, readAtMs, highest);
+      await saveCursor(database, "catalog-sync", updatedAt);
+    });
+    await database.inTransaction((transaction) => knowIdsUpTo(transaction, highest, sinceMs === undefined));
   };
+}
+
+/**
+ * The highest id of products that changed a while ago: a list may have a product that was just
+ * created, and not yet one with a lower id.
+ * @param listedAtMs by the platform's clock
+ */
+export function highestEarlierId(products: Iterable<ListedProduct>, listedAtMs: number, lowest = 0n): bigint {
+  let highest = lowest;
+  for (const { id, updatedAt } of products) {
+    if (id > highest && Date.parse(updatedAt) < listedAtMs - overlapMs) highest = id;
+  }
+  return highest;
 }
 
 /**
@@ -60,14 +78,14 @@ export function catalogSync(source: Platform, maxRemovedShare: number): Work {
 async function syncChangedSince(
   sinceMs: number | undefined,
   context: SyncContext,
-  onPage: (updatedAt: string) => Promise<void>,
+  onPage: (page: readonly ListedProduct[], updatedAt: string) => Promise<void>,
 ): Promise<void> {
   const { database, platform, signal } = context;
   let failed = 0;
   for await (const page of platform.listProducts(sinceMs, signal)) {
     failed += await syncProducts(await findUnsynced(database, page), context);
     const last = page.at(-1);
-    if (failed === 0 && last !== undefined) await onPage(last.updatedAt);
+    if (failed === 0 && last !== undefined) await onPage(page, last.updatedAt);
   }
   if (failed === 0) return;
   throw new ServiceError("unavailable", `${pluralize(failed, "product")} could not be read; the next run tries again`);
@@ -163,4 +181,5 @@ export async function noteUnusable(
 ): Promise<void> {
   reporter.noteEach("products that cannot be stored", `warning: product ${id} ${reason}`);
   await markProductStale(database, id);
+  await database.inTransaction((transaction) => exceptKnownId(transaction, id));
 }

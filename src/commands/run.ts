@@ -59,7 +59,7 @@ export function runSupervised(name: string, values: Values): Promise<boolean> {
 /** Does the work of a run that the parent process has claimed. Stops if the parent exits. */
 export function runClaimed(name: string, values: Values): Promise<boolean> {
   return withDatabase(async (database, config) => {
-    const job = findJob(name, values, config, await openLog(config));
+    const job = findJob(name, values, config, await openLog(config), database);
     const id = Number(values.claimed);
     const run = Number.isSafeInteger(id) ? await findRun(database, id) : undefined;
     if (run === undefined || run.job !== name || run.brand !== job.brand || run.finishedAt !== null) {
@@ -89,8 +89,9 @@ async function parentExit(): Promise<void> {
   for await (const _ of Bun.stdin.stream());
 }
 
-function findJob(name: string, { brand }: Values, config: Config, log: Log): PlannedJob {
-  const jobs = listJobs(config, log);
+/** @param database for a job that this process does itself */
+function findJob(name: string, { brand }: Values, config: Config, log: Log, database?: Database): PlannedJob {
+  const jobs = listJobs(config, log, database);
   const candidates = jobs.filter((job) => job.name === name);
   const [job, ...others] = candidates.filter((job) => brand === undefined || job.brand === brand);
   if (candidates.length === 0) {

@@ -8,6 +8,10 @@ export type CursorName =
   | "catalog-reconcile"
   /** How far a comparison page by page has come, as JSON; `null` when it is complete. */
   | "catalog-pages"
+  /** The budget of requests to the platform, as JSON: see `Points`. */
+  | "platform-points"
+  /** Which products the platform has, as JSON: see `isKnownMissing`. */
+  | "known-ids"
   /** The platform's id of the shop that the stored products come from. */
   | "shop"
   /** How many products were removed one by one, and since when: see `removeMissing`. */

@@ -9,6 +9,7 @@ import {
 } from "../cache/response.ts";
 import { ServiceError } from "../errors.ts";
 import { type CachePolicy, cacheHeaders } from "../model/cache-policy.ts";
+import type { RequestOrigin } from "./client-network.ts";
 import { allowedMethods, type Failure, toFailure, toProblem } from "./errors.ts";
 import type { FailureLog } from "./failure-log.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
@@ -17,12 +18,14 @@ import type { RequestCounter, RouteCounter } from "./request-counter.ts";
 /**
  * Handles `GET` and `HEAD`.
  * @param nowMs time of the request by `performance.now()`
+ * @param origin the request, and the server that knows its address
  * @returns undefined when the requested object does not exist
  */
 export type Handler = (
   request: BunRequest<string>,
   requestId: string,
   nowMs: number,
+  origin: RequestOrigin,
 ) => PreparedResponse | undefined | Promise<PreparedResponse | undefined>;
 
 /** Creates the response to a failed request. */
@@ -55,7 +58,7 @@ export interface ListenerContext {
 }
 
 /** A request and what is determined once per request. */
-interface RequestState {
+interface RequestState extends RequestOrigin {
   readonly request: BunRequest<string>;
   readonly method: string;
   readonly requestId: string;
@@ -87,6 +90,7 @@ export class Endpoint {
     const requestId = crypto.randomUUID();
     const state: RequestState = {
       request,
+      server,
       method,
       requestId,
       startedMs: performance.now(),
@@ -95,7 +99,7 @@ export class Endpoint {
     let response: ReturnType<Handler>;
     try {
       if (this.#rateLimiter !== undefined) applyRateLimit(this.#rateLimiter, state, server);
-      if (method === "GET" || method === "HEAD") response = this.#route.get(request, requestId, state.startedMs);
+      if (method === "GET" || method === "HEAD") response = this.#route.get(request, requestId, state.startedMs, state);
       else if (method === "OPTIONS") return this.#finish(preflight(requestId), 204, state);
       else throw new ServiceError("method_not_allowed", `${method} is not allowed here. Use ${allowedMethods}.`);
     } catch (error) {

@@ -121,6 +121,24 @@ export interface CatalogSnapshot extends AsyncDisposable {
  */
 export type Priority = "live" | "push" | "sync" | "refresh";
 
+/** A budget of points for requests, which all processes of a shop share. */
+export interface SharedPoints {
+  /**
+   * Takes points, unless fewer than `floor` would be left.
+   * @returns 0, or how many milliseconds to wait before trying again
+   */
+  take(cost: number, floor: number): Promise<number>;
+  /** Ends a request whose points were taken. @param reported what the platform reports, if known */
+  settle(refund: number, reported: PointsReport | undefined): Promise<void>;
+}
+
+export interface PointsReport {
+  readonly maximumAvailable: number;
+  readonly currentlyAvailable: number;
+  /** Points per second. */
+  readonly restoreRate: number;
+}
+
 export interface ReadOptions {
   readonly priority: Priority;
   readonly signal: AbortSignal;

@@ -10,6 +10,7 @@ import {
   type PlanOptions,
 } from "../config/jobs.ts";
 import { hideCredentials } from "../credentials.ts";
+import type { Database } from "../database/database.ts";
 import type { Job, PlannedJob } from "../jobs/job.ts";
 import { toPlan } from "../jobs/plan.ts";
 import { historyRetention } from "../jobs/retention.ts";
@@ -17,6 +18,7 @@ import type { Log } from "../log.ts";
 import { type ImportMode, personalizationImport, personalizationImportName } from "../personalization/import.ts";
 import { createPlatform } from "../platforms/index.ts";
 import type { Platform } from "../platforms/platform.ts";
+import { sharedPoints } from "./points.ts";
 
 interface JobContext {
   readonly config: Config;
@@ -58,9 +60,12 @@ const factories: { readonly [Name in JobName]: JobFactory<JobOptionsOf<Name>> } 
   }),
 };
 
-/** Lists the configured jobs, in the order of their first runs. */
-export function listJobs(config: Config, log: Log): PlannedJob[] {
-  const platform = createPlatform(config, log);
+/**
+ * Lists the configured jobs, in the order of their first runs.
+ * @param database undefined when this process does not run them
+ */
+export function listJobs(config: Config, log: Log, database?: Database): PlannedJob[] {
+  const platform = createPlatform(config, log, database && sharedPoints(database));
   return Object.entries(factories).flatMap(([name, factory]) => {
     const tables: PlanOptions[] = [config.jobs[name as JobName] ?? []].flat();
     return tables.flatMap((options) => {

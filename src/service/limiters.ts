@@ -7,10 +7,15 @@ const platformTimeoutMs = 10_000;
 /** Concurrent requests to the platform; its throttle decides how fast they are sent. */
 const platformConcurrency = 8;
 
+/** A product with thousands of variants takes minutes on the smallest plan. */
+const refreshTimeoutMs = 15 * 60_000;
+const refreshConcurrency = 2;
+
 /** The concurrency limits in front of the store and the platform. */
 export interface Limiters {
   readonly store: ConcurrencyLimiter;
   readonly platform: ConcurrencyLimiter;
+  readonly refresh: ConcurrencyLimiter;
 }
 
 export function createLimiters(storeConcurrency: number): Limiters {
@@ -28,6 +33,13 @@ export function createLimiters(storeConcurrency: number): Limiters {
       maxQueued: platformQueueLength,
       timeoutMs: platformTimeoutMs,
       rejection: "The product is not stored, and the platform is unavailable. Try again later.",
+    }),
+    refresh: new ConcurrencyLimiter({
+      name: "refresh",
+      maxActive: refreshConcurrency,
+      maxQueued: platformQueueLength,
+      timeoutMs: refreshTimeoutMs,
+      rejection: "Too many products are being refreshed.",
     }),
   };
 }

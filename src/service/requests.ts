@@ -47,7 +47,7 @@ export async function startRequestHandling(
     meters: {
       requests,
       cache,
-      limiters: [limiters.store, limiters.platform],
+      limiters: [limiters.store, limiters.platform, limiters.refresh],
       isStoreUnreachable: () => invalidator.isStoreUnreachable,
     },
     sources: {

@@ -6,6 +6,8 @@ export class Counters {
   readonly productReads = new Map<string, number>();
   /** Points spent by operation name. */
   readonly points = new Map<string, number>();
+  /** The fewest points that an operation left in the bucket when it was admitted. */
+  readonly lowest = new Map<string, number>();
   pointsSpent = 0;
   throttled = 0;
   tokenGrants = 0;
@@ -21,6 +23,10 @@ export class Counters {
     increase(this.points, operation, points);
   }
 
+  noteAvailable(operation: string, points: number): void {
+    this.lowest.set(operation, Math.min(points, this.lowest.get(operation) ?? points));
+  }
+
   countFault(kind: string): void {
     increase(this.faults, kind);
   }
@@ -30,7 +36,7 @@ export class Counters {
   }
 
   reset(): void {
-    for (const counts of [this.requests, this.faults, this.productReads, this.points]) counts.clear();
+    for (const counts of [this.requests, this.faults, this.productReads, this.points, this.lowest]) counts.clear();
     this.pointsSpent = 0;
     this.throttled = 0;
     this.tokenGrants = 0;

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Log } from "../../log.ts";
-import type { ReadOptions } from "../platform.ts";
+import type { ReadOptions, SharedPoints } from "../platform.ts";
 import { CircuitBreaker } from "./circuit-breaker.ts";
 import { type DocumentSet, Documents } from "./documents.ts";
 import { type FieldError, findRefusedField } from "./optional-fields.ts";
 import type { OperationName } from "./queries.ts";
 import { describeFailure, type Failure, retryDelayMs, ShopifyError } from "./retry.ts";
-import { Throttle, type ThrottleStatus } from "./throttle.ts";
+import { floors, Throttle, type ThrottleStatus } from "./throttle.ts";
 import type { AccessToken } from "./token.ts";
 
 export interface RequestOptions extends ReadOptions {
@@ -31,6 +31,8 @@ export interface ClientOptions {
   readonly token: AccessToken;
   readonly log: Log;
   readonly documents?: Documents;
+  /** Undefined when no other process shares the budget. */
+  readonly points?: SharedPoints | undefined;
   /** Source of jitter, from 0 to 1. */
   readonly random?: () => number;
 }
@@ -43,6 +45,8 @@ const assumedCost = 150;
 
 interface CostExtension {
   readonly requestedQueryCost: number;
+  /** Null when the request was not executed. */
+  readonly actualQueryCost?: number | null;
   readonly throttleStatus: ThrottleStatus;
 }
 
@@ -96,7 +100,7 @@ export function createClient({ random = Math.random, ...options }: ClientOptions
 }
 
 /** Sends one attempt within the cost budget. */
-function createSender({ url, token, log, documents }: ClientOptions & { readonly documents: Documents }) {
+function createSender({ url, token, log, points, documents }: ClientOptions & { readonly documents: Documents }) {
   const throttle = new Throttle();
   const costs = new Map<string, number>();
   const checkVersion = createVersionCheck(log, apiVersionOf(url));
@@ -106,7 +110,11 @@ function createSender({ url, token, log, documents }: ClientOptions & { readonly
     const cost = costs.get(key) ?? assumedCost;
     const sentAtMs = await throttle.take(cost, options.priority, options.signal);
     let status: ThrottleStatus | undefined;
+    let shared: SharedPoints | undefined;
+    // A failed request may have spent points, but then the next response reports fewer.
+    let refund = cost;
     try {
+      shared = await takeShared(points, cost, options, log);
       const accessToken = await token.get(options.signal);
       const postedAtMs = performance.now();
       const sent = documents.current;
@@ -119,6 +127,7 @@ function createSender({ url, token, log, documents }: ClientOptions & { readonly
       const answer = (await response.json()) as Body;
       const extension = answer.extensions?.cost;
       status = extension?.throttleStatus;
+      if (extension !== undefined) refund = cost - (extension.actualQueryCost ?? 0);
       if (extension !== undefined) costs.set(key, extension.requestedQueryCost);
       const outcome = toOutcome(answer);
       if ("data" in outcome) options.onSentAt?.(platformMs);
@@ -129,8 +138,32 @@ function createSender({ url, token, log, documents }: ClientOptions & { readonly
       return { failure: { kind: "network", message: toMessage(error) } };
     } finally {
       throttle.settle(cost, status, sentAtMs);
+      await shared?.settle(refund, status).catch((error) => log.debug({ err: error }, "points could not be settled"));
     }
   };
+}
+
+const maxPointsPollMs = 1000;
+
+/** Waits for points of the shared budget. Without the store, each process keeps to its own. */
+async function takeShared(
+  points: SharedPoints | undefined,
+  cost: number,
+  { priority, signal }: ReadOptions,
+  log: Log,
+): Promise<SharedPoints | undefined> {
+  if (points === undefined) return undefined;
+  for (;;) {
+    let waitMs: number;
+    try {
+      waitMs = await points.take(cost, floors[priority]);
+    } catch (error) {
+      log.debug({ err: error }, "the shared points cannot be read");
+      return undefined;
+    }
+    if (waitMs === 0) return points;
+    await sleep(Math.min(waitMs, maxPointsPollMs), undefined, { signal });
+  }
 }
 
 /** The page sizes, which are the numeric variables, determine what a document costs. */

@@ -1,7 +1,7 @@
 import type { Config } from "../../config/index.ts";
 import { hideCredentials } from "../../credentials.ts";
 import type { Log } from "../../log.ts";
-import type { Platform } from "../platform.ts";
+import type { Platform, SharedPoints } from "../platform.ts";
 import { readCatalog } from "./bulk/catalog.ts";
 import { createClient, type SendRequest } from "./client.ts";
 import { Documents } from "./documents.ts";
@@ -15,9 +15,9 @@ import { grantedToken, staticToken } from "./token.ts";
  * Creates the Shopify shop that the settings name; undefined without an access token or client
  * credentials.
  */
-export function createShopify(config: Config, log: Log): Platform | undefined {
+export function createShopify(config: Config, log: Log, points?: SharedPoints): Platform | undefined {
   const documents = new Documents(log);
-  const request = connect(config, documents, log);
+  const request = connect(config, documents, log, points);
   if (request === undefined) return undefined;
   return {
     source: hideCredentials(config.shopifyApiUrl) || config.shopDomain,
@@ -31,14 +31,14 @@ export function createShopify(config: Config, log: Log): Platform | undefined {
   };
 }
 
-function connect(config: Config, documents: Documents, log: Log): SendRequest | undefined {
+function connect(config: Config, documents: Documents, log: Log, points?: SharedPoints): SendRequest | undefined {
   const { shopifyAccessToken, shopifyClientId, shopifyClientSecret } = config;
   const origin = new URL(config.shopifyApiUrl === "" ? `https://${config.shopDomain}` : config.shopifyApiUrl);
   const path = `/admin/api/${config.shopifyApiVersion}/graphql.json`;
   const url = new URL(origin.pathname === "/" ? path : origin, origin).href;
-  if (shopifyAccessToken !== "") return createClient({ url, token: staticToken(shopifyAccessToken), log, documents });
+  const context = { url, log, documents, points };
+  if (shopifyAccessToken !== "") return createClient({ ...context, token: staticToken(shopifyAccessToken) });
   if (shopifyClientId === "") return undefined;
   const grantUrl = new URL("/admin/oauth/access_token", origin).href;
-  const token = grantedToken(grantUrl, shopifyClientId, shopifyClientSecret);
-  return createClient({ url, token, log, documents });
+  return createClient({ ...context, token: grantedToken(grantUrl, shopifyClientId, shopifyClientSecret) });
 }

@@ -168,11 +168,11 @@ query ProductById($id: ID!, ${pageSizes}) {
   product(id: $id) { ${firstPages} }
 }`,
 
-    // In the order of their ids, so that reading continues after an id.
+    // In the order of their ids, so that reading can continue after an id.
     ProductsPage: `
-query ProductsPage($query: String, $first: Int!, ${pageSizes}) {
+query ProductsPage($query: String, $first: Int!, $after: String, ${pageSizes}) {
   shop { id myshopifyDomain ianaTimezone }
-  products(first: $first, query: $query, sortKey: ID) { nodes { ${firstPages} } ${pageInfo} }
+  products(first: $first, after: $after, query: $query, sortKey: ID) { nodes { ${firstPages} } ${pageInfo} }
 }`,
 
     ProductVariantsPage: `

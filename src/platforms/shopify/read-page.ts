@@ -14,6 +14,8 @@ interface PageResponse {
 
 /** The most products per request. 50 cost seven times as much as one. */
 const maxPageSize = 50;
+/** Shopify ends a list after 25,000 objects; a new list continues where the last one ended. */
+const maxListed = 25_000;
 
 /** Reads all products in the order of their ids, several per request; see `Platform.readPages`. */
 export async function* readPages(
@@ -22,26 +24,40 @@ export async function* readPages(
   options: RequestOptions,
   documents?: Documents,
 ): AsyncGenerator<CatalogPage> {
-  let size = maxPageSize;
-  for (let last = after; ; ) {
+  let first = maxPageSize;
+  let last = after;
+  let position = startAfter(last);
+  for (let listed = 0; ; ) {
     let startedAtMs = 0;
     const onSentAt = (platformMs: number) => {
       startedAtMs = platformMs;
     };
-    // A search instead of a cursor: a list ends after 25,000 objects.
-    const variables = { query: last === undefined ? null : `id:>${last}`, first: size, ...firstSizes };
+    let page: PageResponse;
     try {
-      const page = await request<PageResponse>("ProductsPage", variables, { ...options, onSentAt });
-      last = lastIdOf(page);
-      if (last === undefined) return;
-      yield toCatalogPage(page, last, startedAtMs, documents);
-      if (!page.products.pageInfo.hasNextPage) return;
+      page = await request("ProductsPage", { ...position, first, ...firstSizes }, { ...options, onSentAt });
     } catch (error) {
-      if (!(error instanceof ShopifyError) || !isTooLarge(error.failure) || size === 1) throw error;
-      size = Math.floor(size / 2);
+      if (!(error instanceof ShopifyError) || !isTooLarge(error.failure) || first === 1) throw error;
+      first = Math.floor(first / 2);
+      continue;
     }
+    last = lastIdOf(page);
+    if (last === undefined) return;
+    yield toCatalogPage(page, last, startedAtMs, documents);
+    listed += page.products.nodes.length;
+    const { hasNextPage, endCursor } = page.products.pageInfo;
+    if (listed + maxPageSize > maxListed) {
+      listed = 0;
+      position = startAfter(last);
+    } else if (hasNextPage) position = { ...position, after: endCursor };
+    else return;
   }
 }
+
+/** Where a list starts: at the first product, or after an id. */
+const startAfter = (id: bigint | undefined): { query: string | null; after: string | null } => ({
+  query: id === undefined ? null : `id:>${id}`,
+  after: null,
+});
 
 function lastIdOf({ products }: PageResponse): bigint | undefined {
   const last = products.nodes.at(-1);
@@ -84,5 +100,5 @@ const probeSizes = { first: 5, images: 1, variants: 1, variantMetafields: 1, met
  * @throws ShopifyError when a required field is refused
  */
 export async function findRefusedFields(request: SendRequest, options: RequestOptions): Promise<void> {
-  await request("ProductsPage", { query: null, ...probeSizes }, options);
+  await request("ProductsPage", { query: null, after: null, ...probeSizes }, options);
 }

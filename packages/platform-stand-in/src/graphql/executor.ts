@@ -73,6 +73,8 @@ export class Executor {
       return { errors: [throttled()], extensions: costs(requested, null, { ...status, currentlyAvailable }) };
     }
 
+    context.counters.noteAvailable(operation.name || "anonymous", bucket.status.currentlyAvailable);
+
     const { data, errors } = await execute({
       schema: this.#schema,
       document: operation.document,
