@@ -72,12 +72,12 @@ function changePoints<Result>(
     const { sql, engine } = transaction;
     // An update locks the row on all engines.
     const [row] = await sql<{ value: string; now: string }[]>`
-      INSERT INTO cursor (name, value) VALUES ('platform-points', '{}')
+      INSERT INTO cursor (name, value) VALUES ('platform-points', 'null')
       ON CONFLICT (name) DO UPDATE SET value = cursor.value
       RETURNING value, ${sql.unsafe(engine.now)} AS now`;
     const now = row?.now ?? "";
-    const stored: Points = { ...assumed, asOf: now, ...JSON.parse(row?.value ?? "{}") };
-    const [changed, result] = change(restorePoints(stored, now));
+    const stored = JSON.parse(row?.value ?? "null") as Points | null;
+    const [changed, result] = change(restorePoints(stored ?? { ...assumed, asOf: now }, now));
     if (changed !== undefined) await saveCursor(transaction, "platform-points", JSON.stringify(changed));
     return result;
   });

@@ -68,7 +68,7 @@ for (const engine of engines) {
 
     test("are never more than reported, and grow by what was not spent", async () => {
       await set(1000);
-      await takePoints(database, 800, 0);
+      expect(await takePoints(database, 800, 0)).toBe(0);
       await settlePoints(database, 700, report(2000));
       expect(await takePoints(other, 901, 0)).toBeGreaterThan(0);
       expect(await takePoints(other, 899, 0)).toBe(0);
