@@ -14,17 +14,33 @@ const refusedMs = 3_600_000;
 
 export type DocumentSet = ReturnType<typeof createDocuments>;
 
+/** What the settings choose of the products. */
+export interface ProductChoice {
+  /** The publication whose products are visible; the online store by default. */
+  readonly publication?: string;
+  /** The namespaces of metafields; all by default. */
+  readonly namespaces?: readonly string[];
+}
+
 /** The documents of a client, without the optional fields that Shopify refuses. */
 export class Documents {
   readonly #log: Log;
   readonly #nowMs: () => number;
   /** Until when each refused field is left out. */
   readonly #refused = new Map<OptionalField, number>();
-  #current = createDocuments();
+  readonly #choice: ProductChoice;
+  #current: DocumentSet;
 
-  constructor(log: Log, nowMs: () => number = () => performance.now()) {
+  constructor(log: Log, choice: ProductChoice = {}, nowMs: () => number = () => performance.now()) {
     this.#log = log;
     this.#nowMs = nowMs;
+    this.#choice = choice;
+    this.#current = createDocuments(choice);
+  }
+
+  /** The namespaces of the metafields to keep; empty for all. */
+  get namespaces(): readonly string[] {
+    return this.#choice.namespaces ?? [];
   }
 
   get current(): DocumentSet {
@@ -57,6 +73,6 @@ export class Documents {
   }
 
   #create(): void {
-    this.#current = createDocuments({ refused: new Set(this.#refused.keys()) });
+    this.#current = createDocuments({ ...this.#choice, refused: new Set(this.#refused.keys()) });
   }
 }

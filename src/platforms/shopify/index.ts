@@ -16,7 +16,8 @@ import { grantedToken, staticToken } from "./token.ts";
  * credentials.
  */
 export function createShopify(config: Config, log: Log, points?: SharedPoints): Platform | undefined {
-  const documents = new Documents(log);
+  const { publication, metafieldNamespaces: namespaces } = config;
+  const documents = new Documents(log, { publication, namespaces });
   const request = connect(config, documents, log, points);
   if (request === undefined) return undefined;
   return {

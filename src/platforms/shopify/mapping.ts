@@ -8,7 +8,8 @@ import {
   toId,
   type Variant,
 } from "../../model/product.ts";
-import type { KeptFields, PlatformProduct, UnusableProduct } from "../platform.ts";
+import type { PlatformProduct, UnusableProduct } from "../platform.ts";
+import type { Documents } from "./documents.ts";
 import type {
   CompleteProduct,
   CompleteVariant,
@@ -22,15 +23,16 @@ type ToLocal = (utc: string) => string;
 
 /**
  * Converts a product, unless it cannot be expressed in the contract's shape.
- * @param kept fields that were not read
+ * @param options fields that were not read, and the namespaces of the metafields to keep
  */
 export function convert(
   product: CompleteProduct,
   toLocal: ToLocal,
-  kept: readonly KeptFields[] = [],
+  { kept, namespaces }: Pick<Documents, "kept" | "namespaces"> = { kept: [], namespaces: [] },
 ): Omit<PlatformProduct, "isSettled"> | UnusableProduct {
   try {
-    return { product: toProduct(product, toLocal), updatedAt: product.updatedAt, ...(kept.length > 0 && { kept }) };
+    const chosen = namespaces.length === 0 ? product : onlyNamespaces(product, namespaces);
+    return { product: toProduct(chosen, toLocal), updatedAt: product.updatedAt, ...(kept.length > 0 && { kept }) };
   } catch (error) {
     return { id: BigInt(product.legacyResourceId), unusable: `cannot be converted: ${(error as Error).message}` };
   }
@@ -47,6 +49,7 @@ export function toProduct(product: CompleteProduct, toLocal: ToLocal): Product {
   const options = product.options.toSorted(byPosition);
   const variants = product.variants.toSorted(byPosition).map((variant) => toVariant(variant, id, options, toLocal));
   const images = toImages(product, id, variants, toLocal);
+  const publishedAt = publicationTime(product);
   return {
     id,
     title: product.title,
@@ -54,7 +57,7 @@ export function toProduct(product: CompleteProduct, toLocal: ToLocal): Product {
     handle: product.handle,
     created_at: toLocal(product.createdAt),
     updated_at: toLocal(product.updatedAt),
-    published_at: product.publishedAt === null ? null : toLocal(product.publishedAt),
+    published_at: publishedAt === null ? null : toLocal(publishedAt),
     product_type: product.productType ?? "",
     published_scope: "web",
     status: toStatus(product.status),
@@ -68,6 +71,22 @@ export function toProduct(product: CompleteProduct, toLocal: ToLocal): Product {
     variants,
     metafields: toMetafields(product.metafields, id, "product", toLocal),
   };
+}
+
+function onlyNamespaces(product: CompleteProduct, namespaces: readonly string[]): CompleteProduct {
+  const choose = (metafields: readonly ShopifyMetafield[] = []) =>
+    metafields.filter(({ namespace }) => namespaces.includes(namespace));
+  const variants = product.variants.map((variant) => ({ ...variant, metafields: choose(variant.metafields) }));
+  return { ...product, metafields: choose(product.metafields), variants };
+}
+
+/**
+ * When a product was published where the settings say. Only the online store has a date: for
+ * another publication it is the product's earliest.
+ */
+function publicationTime({ publishedOnPublication, publishedAt, createdAt }: CompleteProduct): string | null {
+  if (publishedOnPublication === undefined) return publishedAt;
+  return publishedOnPublication ? createdAt : null;
 }
 
 interface Positioned {

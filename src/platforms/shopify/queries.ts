@@ -82,6 +82,8 @@ export interface ShopifyProductCore {
   readonly createdAt: string;
   readonly updatedAt: string;
   readonly publishedAt: string | null;
+  /** Whether it is published where the settings say; absent when that is the online store. */
+  readonly publishedOnPublication?: boolean;
   readonly productType?: string;
   readonly status: string;
   readonly tags?: readonly string[];
@@ -138,22 +140,31 @@ const pageInfo = "pageInfo { hasNextPage endCursor }";
 export interface DocumentOptions {
   /** Optional fields to leave out. */
   readonly refused?: ReadonlySet<OptionalField>;
+  /** Global identifier of the publication whose products are visible; the online store by default. */
+  readonly publication?: string;
+  /** Namespaces of the metafields to read; all by default. */
+  readonly namespaces?: readonly string[];
 }
 
 /** Creates every document, by the name of its operation. */
-export function createDocuments({ refused = new Set() }: DocumentOptions = {}) {
+export function createDocuments({ refused = new Set(), publication = "", namespaces = [] }: DocumentOptions = {}) {
   const select = (type: string, fields: Selection) =>
     fields.filter((field) => !refused.has(`${type}.${/^\w+/.exec(field)}` as OptionalField)).join(" ");
   const [metafieldFields, imageFields] = [select("Metafield", metafield), select("Image", image)];
   const variantFields = `${select("ProductVariant", variantScalars)}
     inventoryItem { ${select("InventoryItem", inventoryItem)} }`;
 
-  const metafieldsPage = (first: string) => `metafields(first: ${first}) { nodes { ${metafieldFields} } ${pageInfo} }`;
+  // The API takes one namespace; of several, the others are dropped after reading.
+  const [namespace, ...others] = namespaces;
+  const ofNamespace = namespace !== undefined && others.length === 0 ? `namespace: ${JSON.stringify(namespace)}` : "";
+  const metafieldsPage = (first: string) =>
+    `metafields(first: ${first} ${ofNamespace}) { nodes { ${metafieldFields} } ${pageInfo} }`;
   const pagedVariant = [variantFields, select("ProductVariant", [metafieldsPage("$variantMetafields")])].join(" ");
 
   /** The first pages of a product. The caller chooses their sizes, which determine the cost. */
+  const own = publication === "" ? core : [...core, `publishedOnPublication(publicationId: "${publication}")`];
   const firstPages = select("Product", [
-    ...core,
+    ...own,
     `images(first: $images, sortKey: POSITION) { nodes { ${imageFields} } ${pageInfo} }`,
     `media(first: $images, sortKey: POSITION, query: "media_type:IMAGE") { nodes { ${mediaFields} } ${pageInfo} }`,
     metafieldsPage("$metafields"),
@@ -187,7 +198,7 @@ query ProductVariantsPage($id: ID!, $first: Int!, $after: String, ${usedSizes(pa
 query ProductMetafieldsPage($id: ID!, $first: Int!, $after: String) {
   product(id: $id) {
     updatedAt
-    metafields(first: $first, after: $after) { nodes { ${metafieldFields} } ${pageInfo} }
+    metafields(first: $first, after: $after ${ofNamespace}) { nodes { ${metafieldFields} } ${pageInfo} }
   }
 }`,
 
@@ -195,7 +206,7 @@ query ProductMetafieldsPage($id: ID!, $first: Int!, $after: String) {
 query VariantMetafieldsPage($id: ID!, $productId: ID!, $first: Int!, $after: String) {
   product(id: $productId) { updatedAt }
   productVariant(id: $id) {
-    metafields(first: $first, after: $after) { nodes { ${metafieldFields} } ${pageInfo} }
+    metafields(first: $first, after: $after ${ofNamespace}) { nodes { ${metafieldFields} } ${pageInfo} }
   }
 }`,
 
@@ -255,14 +266,15 @@ mutation BulkCancel($id: ID!) {
    * `bulk/partitions.ts` expects them.
    */
   const all = (field: string, fields: string) => `${field} { edges { node { __typename ${fields} } } }`;
+  const metafields = ofNamespace === "" ? "metafields" : `metafields(${ofNamespace})`;
   const bulkQueries = {
     products: `{ ${all(
       "products",
       select("Product", [
-        ...core,
+        ...own,
         all("images", imageFields),
-        all("metafields", metafieldFields),
-        all("variants", `${variantFields} ${select("ProductVariant", [all("metafields", metafieldFields)])}`),
+        all(metafields, metafieldFields),
+        all("variants", `${variantFields} ${select("ProductVariant", [all(metafields, metafieldFields)])}`),
       ]),
     )} }`,
     media: `{ ${all("products", `id ${select("Product", [all("media", `id ${mediaFields}`)])}`)} }`,
@@ -273,7 +285,7 @@ mutation BulkCancel($id: ID!) {
 /** Declares the variables for the sizes of optional lists that a selection has. */
 const usedSizes = (selection: string) =>
   ["variantMetafields", "metafields"]
-    .filter((name) => selection.includes(`$${name})`))
+    .filter((name) => new RegExp(`\\$${name}\\b`).test(selection))
     .map((name) => `$${name}: Int!`)
     .join(", ");
 

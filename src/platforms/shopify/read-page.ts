@@ -79,7 +79,7 @@ function toCatalogPage(
       unread.push(BigInt(product.legacyResourceId));
       continue;
     }
-    const read = convert(complete, toLocal, documents?.kept);
+    const read = convert(complete, toLocal, documents);
     const isSettled = startedAtMs >= Date.parse(product.updatedAt) + settleMs;
     converted.push("unusable" in read ? read : { ...read, isSettled });
   }

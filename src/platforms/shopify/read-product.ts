@@ -92,7 +92,7 @@ async function readOnce(
   const { shop, product } = await request<FirstPages>("ProductById", { id, ...firstSizes }, { ...options, onSentAt });
   if (product === null) return { shopId: shop.id, found: undefined, responses };
   const complete = await completeProduct(request, id, product, { ...options, onSentAt });
-  const found = convert(complete, localTimeFormatter(shop.ianaTimezone), documents?.kept);
+  const found = convert(complete, localTimeFormatter(shop.ianaTimezone), documents);
   if ("unusable" in found) throw new UnusableProductError(found.unusable);
   const isSettled = startedAtMs >= Date.parse(product.updatedAt) + settleMs;
   return { shopId: shop.id, found: { ...found, isSettled }, responses };

@@ -21,7 +21,14 @@ import { startStandIn } from "../../../packages/platform-stand-in/src/stand-in.t
 import { runBulkOperation } from "../../../src/platforms/shopify/bulk/operation.ts";
 import type { SendRequest } from "../../../src/platforms/shopify/client.ts";
 import { listProducts } from "../../../src/platforms/shopify/list-products.ts";
-import { bulkQueries, documents, type OperationName } from "../../../src/platforms/shopify/queries.ts";
+import { type OptionalField, optionalFields } from "../../../src/platforms/shopify/optional-fields.ts";
+import {
+  bulkQueries,
+  createDocuments,
+  type DocumentOptions,
+  documents,
+  type OperationName,
+} from "../../../src/platforms/shopify/queries.ts";
 import { readPages } from "../../../src/platforms/shopify/read-page.ts";
 import { readProduct } from "../../../src/platforms/shopify/read-product.ts";
 import { readShop } from "../../../src/platforms/shopify/shop.ts";
@@ -43,6 +50,37 @@ const texts = { ...documents, ...bulkQueries };
 describe("a document", () => {
   test.each(Object.entries(texts))("is valid against Shopify's schema: %s", (_, text) => {
     expect(validate(schema, parse(text), specifiedRules)).toEqual([]);
+  });
+
+  test.each<[string, DocumentOptions]>([
+    ["of another publication", { publication: "gid://shopify/Publication/1" }],
+    ["with metafields of one namespace", { namespaces: ["global"] }],
+    ["with metafields of two namespaces", { namespaces: ["global", "other"] }],
+    ["without any optional field", { refused: new Set(Object.keys(optionalFields) as OptionalField[]) }],
+    ...Object.keys(optionalFields).map((field): [string, DocumentOptions] => [
+      `without ${field}`,
+      { refused: new Set([field as OptionalField]) },
+    ]),
+  ])("is valid %s, and asks for no other field", (_, options) => {
+    const created = createDocuments(options);
+    for (const text of Object.values({ ...created.documents, ...created.bulkQueries })) {
+      expect(validate(schema, parse(text), specifiedRules)).toEqual([]);
+    }
+    for (const field of options.refused ?? []) {
+      const [type = "", name = ""] = field.split(".");
+      const types = new TypeInfo(schema);
+      const Field = (node: { readonly name: { readonly value: string } }) => {
+        // The pages of a list are only sent after its first page.
+        if (types.getParentType()?.name === type && node.name.value === name) expect.unreachable();
+      };
+      for (const text of [
+        created.documents.ProductById,
+        created.documents.ProductsPage,
+        ...Object.values(created.bulkQueries),
+      ]) {
+        visit(parse(text), visitWithTypeInfo(types, { Field }));
+      }
+    }
   });
 
   test.each(Object.entries(documents))("has one operation with the name of the document: %s", (name, text) => {

@@ -15,7 +15,7 @@ import type { RequestContext } from "./context.ts";
 import { badArgument } from "./errors.ts";
 import { kindOf, readId } from "./global-id.ts";
 import { filterMedia } from "./media.ts";
-import { listPublications } from "./publications.ts";
+import { isPublishedOn, listPublications } from "./publications.ts";
 
 /** Documented limit of paging. Narrow the search or use a bulk run to read the rest. */
 const pagingEnd = 25_000;
@@ -57,7 +57,7 @@ export const resolvers: Readonly<Record<string, GraphQLFieldResolver<never, Requ
   "Product.resourcePublications": (product: ProductRecord, args: ListArguments) =>
     pageOf(fromArray(listPublications(product)), args, []),
   "Product.publishedOnPublication": (product: ProductRecord, args: { readonly publicationId: string }) =>
-    listPublications(product).some(({ id }) => id === args.publicationId),
+    isPublishedOn(product, args.publicationId),
   "ProductVariant.metafields": listMetafields,
   "ProductVariant.media": (variant: VariantRecord, args: ListArguments) => pageOf(variant.media, args, []),
   "ProductVariant.product": (variant: VariantRecord, _args, { catalog }) =>

@@ -1,5 +1,5 @@
 import type { Log } from "../../../log.ts";
-import type { CatalogSnapshot, KeptFields, PlatformProduct, Shop, UnusableProduct } from "../../platform.ts";
+import type { CatalogSnapshot, PlatformProduct, Shop, UnusableProduct } from "../../platform.ts";
 import type { RequestOptions, SendRequest } from "../client.ts";
 import type { Documents } from "../documents.ts";
 import { localTimeFormatter } from "../local-time.ts";
@@ -26,7 +26,8 @@ export async function readCatalog(
   { documents, log }: Context,
 ): Promise<CatalogSnapshot> {
   await findRefusedFields(request, options);
-  const { kept } = documents;
+  // As the bulk queries that are sent now.
+  const { kept, namespaces } = documents;
   const [products, media] = await runBulkOperations(request, options, { documents, log });
   const startedMs = performance.now();
   const partitions = await downloadBulkResults(products, media, options.signal);
@@ -40,7 +41,7 @@ export async function readCatalog(
     ids: partitions.ids,
     unsettledSinceMs,
     kept,
-    readProducts: () => readProducts(partitions, timeZone, unsettledSinceMs, kept),
+    readProducts: () => readProducts(partitions, timeZone, unsettledSinceMs, { kept, namespaces }),
     [Symbol.asyncDispose]: () => partitions[Symbol.asyncDispose](),
   };
 }
@@ -81,11 +82,11 @@ async function* readProducts(
   partitions: BulkPartitions,
   timeZone: string,
   unsettledSinceMs: number,
-  kept: readonly KeptFields[],
+  options: Pick<Documents, "kept" | "namespaces">,
 ): AsyncGenerator<Iterable<PlatformProduct | UnusableProduct>> {
   const toLocal = localTimeFormatter(timeZone);
   const toPlatformProduct = (product: CompleteProduct): PlatformProduct | UnusableProduct => {
-    const converted = convert(product, toLocal, kept);
+    const converted = convert(product, toLocal, options);
     const isSettled = Date.parse(product.updatedAt) < unsettledSinceMs;
     return "unusable" in converted ? converted : { ...converted, isSettled };
   };
