@@ -7,6 +7,7 @@ import { type Scheduler, startScheduler } from "../jobs/scheduler.ts";
 import type { Log } from "../log.ts";
 import { personalizationImportName } from "../personalization/import.ts";
 import { createPlatform } from "../platforms/index.ts";
+import { removeOrphanedFolders } from "../temporary-folder.ts";
 import { type Connections, closeConnections, openConnections } from "./connections.ts";
 import type { Role, ServiceContext } from "./context.ts";
 import { listJobs } from "./jobs.ts";
@@ -81,7 +82,10 @@ function startJobs(
   signal: AbortSignal,
 ): Scheduler {
   const monitors = new Monitors(log);
-  const removeLeftovers = () => removeUnfinishedGenerations(writer, personalizationImportName);
+  const removeLeftovers = async () => {
+    await removeOrphanedFolders();
+    await removeUnfinishedGenerations(writer, personalizationImportName);
+  };
   const scheduler = startScheduler(jobs, { database: writer, log, monitors, leaseSeconds, signal, removeLeftovers });
   return { ...scheduler, stopped: scheduler.stopped.then(() => monitors.settled()) };
 }
