@@ -46,7 +46,7 @@ function concernsShop(failure: Failure): boolean {
     case "grant":
       return failure.status < 500;
     case "status":
-      return [301, 302, 303, 307, 308, 401, 402, 403, 404, 423].includes(failure.status);
+      return [401, 402, 423].includes(failure.status);
     case "graphql":
       return failure.codes.some((code) => code === "ACCESS_DENIED" || code === "undefinedField");
     default:

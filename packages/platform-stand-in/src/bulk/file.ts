@@ -37,8 +37,8 @@ export async function writeBulkFile(task: FileTask, progress: FileProgress): Pro
     const lines: string[] = [];
     for (let index = first; index < last; index += 1) task.writer.writeProduct(task.snapshot.at(index), lines);
     const arranged = arrange(lines, task.order, task.random);
-    if (task.repeats) arranged.push(...arranged.filter((_, index) => index % 3 === 0));
-    const text = `${arranged.join("\n")}\n`;
+    const repeated = task.repeats ? arranged.filter((_, index) => index % 3 === 0) : [];
+    const text = `${[...arranged, ...repeated].join("\n")}\n`;
     progress.bytes += await sink.write(text);
     progress.objects += lines.length;
     progress.rootObjects = last;
