@@ -10,11 +10,14 @@ const closeBrace = "}".charCodeAt(0);
 
 /** The delays before each further download: long enough together for an outage of a minute. */
 export const downloadDelaysMs = [100, 200, 400, 800, 1600, 3200, 6400, 12_800, 20_000, 20_000] as const;
+/** Downloads of a result that arrives, but is incomplete. */
+const maxIncomplete = 5;
 /** A download is aborted when no line arrives for this long. */
 const stallMs = 30_000;
 /**
  * Downloads and partitions the results of both bulk operations.
- * @throws BulkReadError when they are still incomplete after several downloads
+ * @throws BulkReadError when they cannot be downloaded for over a minute; Error when they are still
+ *   incomplete after several downloads
  */
 export async function downloadBulkResults(
   products: BulkResult,
@@ -22,7 +25,7 @@ export async function downloadBulkResults(
   signal: AbortSignal,
   delaysMs: readonly number[] = downloadDelaysMs,
 ): Promise<BulkPartitions> {
-  for (const delays = delaysMs.values(); ; ) {
+  for (let download = 1; ; download++) {
     const partitions = await BulkPartitions.create(products.bytes + media.bytes);
     try {
       await partitions.add(readLines(products, signal), "all");
@@ -32,12 +35,18 @@ export async function downloadBulkResults(
       await partitions[Symbol.asyncDispose]();
       // A ServiceError means a full disk, which another download would not help.
       if (signal.aborted || error instanceof ServiceError) throw error;
-      const delayMs = delays.next().value;
-      if (delayMs === undefined) throw new BulkReadError((error as Error).message, { cause: error });
+      const isStorageDown = error instanceof StorageError;
+      const delayMs = delaysMs[download - 1];
+      if (delayMs === undefined || (!isStorageDown && download === maxIncomplete)) {
+        throw isStorageDown ? new BulkReadError(error.message, { cause: error }) : error;
+      }
       await sleep(delayMs, undefined, { signal });
     }
   }
 }
+
+/** The storage of the results does not answer, or has no such file. */
+class StorageError extends Error {}
 
 /** The lines of a result. A line that is repeated counts once. */
 async function* readLines({ url, objects }: BulkResult, signal: AbortSignal): AsyncGenerator<Buffer> {
@@ -51,9 +60,11 @@ async function* readLines({ url, objects }: BulkResult, signal: AbortSignal): As
     receivedBefore = received;
   }, stallMs);
   try {
-    const response = await fetch(url, { signal: AbortSignal.any([signal, stalled.signal]) });
+    const response = await fetch(url, { signal: AbortSignal.any([signal, stalled.signal]) }).catch((error) => {
+      throw new StorageError(`cannot download the bulk result: ${error.message}`, { cause: error });
+    });
     if (!response.ok || response.body === null) {
-      throw new Error(`cannot download the bulk result: status ${response.status}`);
+      throw new StorageError(`cannot download the bulk result: status ${response.status}`);
     }
     for await (const line of splitLines(response.body)) {
       if (line.at(-1) !== closeBrace) throw new Error("the bulk result is incomplete: it ends within a line");
