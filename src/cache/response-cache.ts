@@ -91,12 +91,14 @@ export class ResponseCache {
    * The response for a key: without a promise when it is cached.
    * @returns undefined when the object does not exist
    * @param nowMs by `performance.now()`
+   * @param origin the request, for the namespace's `load`
    * @throws the load's error when nothing is cached that may be served instead
    */
   get(
     namespace: CacheNamespace,
     key: string,
     nowMs = performance.now(),
+    origin?: unknown,
   ): PreparedResponse | undefined | Promise<PreparedResponse | undefined> {
     const unverifiedMs = this.#unverifiedMs(nowMs);
     const hot = this.#hot.get(namespace)?.get(key);
@@ -106,19 +108,20 @@ export class ResponseCache {
     }
     const id = `${namespace.name}/${key}`;
     const stored = this.#entries?.get(id) ?? this.#emptyEntries?.get(id);
-    if (stored === undefined) return this.#load(namespace, key, id, undefined);
-    if (unverifiedMs > 0) return this.#getUnverified(stored, id, nowMs);
+    if (stored === undefined) return this.#load(namespace, key, id, undefined, origin);
+    if (unverifiedMs > 0) return this.#getUnverified(stored, id, nowMs, origin);
     const sinceLoadMs = nowMs - stored.loadedAtMs;
     if (sinceLoadMs < namespace.freshMs) {
       this.counts.hits++;
       if (!stored.entry.isEmpty) this.#markHot(stored, nowMs);
       return stored.response;
     }
-    if (stored.entry.isEmpty) return this.#load(namespace, key, id, undefined);
+    if (stored.entry.isEmpty) return this.#load(namespace, key, id, undefined, origin);
     if (sinceLoadMs > namespace.freshMs + namespace.staleWhileRevalidateMs) {
-      return this.#load(namespace, key, id, stored);
+      return this.#load(namespace, key, id, stored, origin);
     }
-    if (nowMs >= stored.retryAtMs && !this.#pending.has(id)) this.#load(namespace, key, id, stored).catch(() => {});
+    if (nowMs >= stored.retryAtMs && !this.#pending.has(id))
+      this.#load(namespace, key, id, stored, origin).catch(() => {});
     // No change was recorded, so this is as good as any other hit.
     this.counts.hits++;
     return stored.response;
@@ -177,12 +180,12 @@ export class ResponseCache {
   }
 
   /** While the store is unreachable, cached responses are served with their age, up to a limit. */
-  #getUnverified(stored: StoredEntry, id: string, nowMs: number) {
+  #getUnverified(stored: StoredEntry, id: string, nowMs: number, origin: unknown) {
     const { namespace, key, response } = stored;
     // A missing object may exist by now, and a 404 cannot carry its age.
     const isExpired = response === undefined && nowMs - stored.loadedAtMs >= namespace.freshMs;
     if (isExpired || this.#ageMs(stored, nowMs) > namespace.staleIfErrorMs)
-      return this.#load(namespace, key, id, undefined);
+      return this.#load(namespace, key, id, undefined, origin);
     this.counts.stale++;
     return this.#staleResponse(stored, nowMs, "unverified");
   }
@@ -209,6 +212,7 @@ export class ResponseCache {
     key: string,
     id: string,
     stale: StoredEntry | undefined,
+    origin: unknown,
   ): Promise<PreparedResponse | undefined> {
     const pending = this.#pending.get(id);
     if (pending !== undefined) {
@@ -218,14 +222,14 @@ export class ResponseCache {
     this.counts.misses++;
     const load: PendingLoad = { namespace, stale, result: noResult, isInvalidated: false };
     this.#pending.set(id, load);
-    load.result = this.#execute(load, key, id);
+    load.result = this.#execute(load, key, id, origin);
     return load.result;
   }
 
-  async #execute(load: PendingLoad, key: string, id: string): Promise<PreparedResponse | undefined> {
+  async #execute(load: PendingLoad, key: string, id: string, origin: unknown): Promise<PreparedResponse | undefined> {
     const { namespace, stale } = load;
     try {
-      const entry = await namespace.load(key);
+      const entry = await namespace.load(key, origin);
       if (!load.isInvalidated) this.#store(load, key, id, entry);
       const suffix = load.isInvalidated ? "" : "; stored";
       const forward =

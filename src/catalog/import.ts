@@ -1,5 +1,6 @@
 import type { Config } from "../config/index.ts";
 import type { Database } from "../database/database.ts";
+import { forgetKnownIds } from "../database/known-ids.ts";
 import { listProductIds, type StoredProduct, toStoredProduct } from "../database/product.ts";
 import { replaceProducts } from "../database/product-replacement.ts";
 import { ServiceError } from "../errors.ts";
@@ -39,6 +40,7 @@ export function catalogImport(files: readonly string[], options: CatalogImportOp
       // A transaction keeps other jobs from writing to some stores, so it must not wait for a file.
       await using staged = await stageBatches(batches);
       await replaceProducts(database, run, staged.read(), mayRemove);
+      await forgetKnownIds(database);
     }
     reporter.failUnlessForced([...excesses], isForced);
     reporter.acceptStaged();

@@ -1,6 +1,7 @@
 import type { Config } from "../config/index.ts";
 import { saveCursor } from "../database/cursor.ts";
 import { type Database, readNow } from "../database/database.ts";
+import { knowIdsUpTo } from "../database/known-ids.ts";
 import {
   countHiddenProducts,
   countProducts,
@@ -27,8 +28,10 @@ import {
   type Shop,
 } from "../platforms/platform.ts";
 import { checkSameShop, checkShop, removalRefused } from "./guards.ts";
+import { keepStoredFields } from "./kept-fields.ts";
+import { forgetProgress, readPageByPage } from "./paging.ts";
 import { lagMs } from "./refresh.ts";
-import { findUnsynced, noteListed, type SyncContext, syncProducts } from "./sync.ts";
+import { findUnsynced, highestEarlierId, noteListed, noteUnusable, type SyncContext, syncProducts } from "./sync.ts";
 import { hiddenNotes } from "./visibility.ts";
 
 export interface ReconcileOptions {
@@ -53,9 +56,10 @@ type ReconcileContext = SyncContext & {
  * Compares the whole catalog with the platform: writes products that differ and removes those that
  * no longer exist.
  */
-export function catalogReconcile(platform: Platform, { maxRemovedShare, visible }: ReconcileOptions, log: Log): Work {
+export function catalogReconcile(source: Platform, { maxRemovedShare, visible }: ReconcileOptions, log: Log): Work {
   return async ({ database, signal, reporter }) => {
     if (database === undefined) return;
+    const platform = keepStoredFields(source, database, reporter);
     const beganMs = performance.now();
     const startedAt = await readNow(database);
     const shop = await platform.readShop(signal);
@@ -66,9 +70,11 @@ export function catalogReconcile(platform: Platform, { maxRemovedShare, visible 
     const sync = { database, platform, shopId: shop.id, reporter, signal, maxRemovedShare, tried, changing };
     const context = { ...sync, startedAt, reading, announced, log };
     await using snapshot = await readCatalog(shop, context);
-    if (snapshot === undefined) await compareOneByOne(context);
-    else await compareWith(snapshot, context);
-    await saveCursor(database, "catalog-reconcile", startedAt);
+    const { comparedAt, highestId } =
+      snapshot === undefined ? await comparePageByPage(shop, context) : await compareWith(snapshot, context);
+    await saveCursor(database, "catalog-reconcile", comparedAt);
+    await forgetProgress(database);
+    await database.inTransaction((transaction) => knowIdsUpTo(transaction, highestId, true));
     await forgetOldNews(database);
     const [hidden, total] = [await countHiddenProducts(database), await countProducts(database)];
     for (const note of hiddenNotes(visible, hidden, total)) reporter.note(note);
@@ -84,12 +90,20 @@ async function readCatalog(
     return await platform.readCatalog(shop, signal);
   } catch (error) {
     if (!(error instanceof BulkReadError)) throw error;
-    reporter.note(`${error.message}; reading all products one by one instead`);
+    reporter.note(`${error.message}; reading all products page by page instead`);
     return undefined;
   }
 }
 
-async function compareWith(snapshot: CatalogSnapshot, context: ReconcileContext): Promise<void> {
+/** What is known after a comparison. */
+interface Compared {
+  /** When the catalog was as it is now stored, by the database's clock. */
+  readonly comparedAt: string;
+  /** All products up to this id are stored. */
+  readonly highestId: bigint;
+}
+
+async function compareWith(snapshot: CatalogSnapshot, context: ReconcileContext): Promise<Compared> {
   const { database, platform, shopId, signal, log, reporter } = context;
   checkSameShop(platform, shopId, (await platform.readShop(signal)).id);
   const changing = await listChangedSince(snapshot.unsettledSinceMs, context);
@@ -108,6 +122,11 @@ async function compareWith(snapshot: CatalogSnapshot, context: ReconcileContext)
   }
   const writeMs = Math.round(performance.now() - startedMs);
   log.info({ products: snapshot.ids.size, written: reporter.report.accepted, writeMs }, "catalog compared");
+  // One that is changing may be new.
+  const present = new Set(snapshot.ids);
+  for (const { id } of changing) present.delete(toId(`${id}`));
+  const highestId = present.values().reduce<Id>((highest, id) => (id > highest ? id : highest), 0);
+  return { comparedAt: context.startedAt, highestId: BigInt(highestId) };
 }
 
 /**
@@ -121,20 +140,22 @@ async function listChangedSince(sinceMs: number, { platform, signal }: Reconcile
 }
 
 /** Lists all products before it changes any, so that the removals are known first. */
-async function compareOneByOne(context: ReconcileContext): Promise<void> {
+async function comparePageByPage(shop: Shop, context: ReconcileContext): Promise<Compared> {
   const { platform, signal } = context;
-  const listed = new Set<Id>();
+  const listed = new Map<Id, ListedProduct>();
   for await (const page of platform.listProducts(undefined, signal)) {
-    for (const { id } of page) listed.add(toId(`${id}`));
+    for (const product of page) listed.set(toId(`${product.id}`), product);
     await noteListed(context.database, page);
   }
   await checkReceived(listed.size, context);
-  const missing = await findMissing(listed, context);
-  const failed = await syncProducts([...listed].map(BigInt), context);
+  const missing = await findMissing(new Set(listed.keys()), context);
+  const byId = new Map([...listed.values()].map((product) => [`${product.id}`, product]));
+  const { failed, comparedAt } = await readPageByPage(byId, context.startedAt, context);
   if (failed > 0) {
     throw new ServiceError("unavailable", `${failed} of ${pluralize(listed.size, "product")} could not be read`);
   }
   await removeMissing(missing, context);
+  return { comparedAt, highestId: highestEarlierId(listed.values(), shop.readAtMs) };
 }
 
 /**
@@ -191,7 +212,12 @@ async function writeChanged(
   for await (const products of snapshot.readProducts()) {
     signal.throwIfAborted();
     const stored: StoredProduct[] = [];
-    for (const { product, updatedAt, isSettled } of products) {
+    for (const read of products) {
+      if ("unusable" in read) {
+        await noteUnusable(read.id, read.unusable, { database, reporter });
+        continue;
+      }
+      const { product, updatedAt, isSettled } = read;
       if (isSettled && !changing.has(BigInt(product.id))) stored.push(toStoredProduct(product, updatedAt));
     }
     const changed = await findChanged(database, stored);

@@ -1,13 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { findCursor, saveCursor } from "../database/cursor.ts";
 import type { Database } from "../database/database.ts";
+import { exceptKnownId, knowIdsUpTo } from "../database/known-ids.ts";
 import { listProductStates, markProductStale, noteUpdates, type ProductState } from "../database/product.ts";
 import { listUnsettledProducts } from "../database/product-truth.ts";
 import { ServiceError } from "../errors.ts";
 import { pluralize } from "../format.ts";
 import type { Reporter, Work } from "../jobs/work.ts";
-import { type ListedProduct, type Platform, PlatformError } from "../platforms/platform.ts";
+import { type ListedProduct, type Platform, PlatformError, UnusableProductError } from "../platforms/platform.ts";
 import { checkSameShop, checkShop, keptReason } from "./guards.ts";
+import { keepStoredFields } from "./kept-fields.ts";
 import { type Refreshed, refreshProduct } from "./refresh.ts";
 
 /**
@@ -44,15 +46,16 @@ export interface SyncContext {
  * @param maxRemovedShare share of the stored products, from 0 to 1, that may be removed within 24
  *   hours
  */
-export function catalogSync(platform: Platform, maxRemovedShare: number): Work {
+export function catalogSync(source: Platform, maxRemovedShare: number): Work {
   return async ({ database, reporter, signal }) => {
     if (database === undefined) return;
+    const platform = keepStoredFields(source, database, reporter);
     const { id: shopId, readAtMs } = await platform.readShop(signal);
     await checkShop(database, platform, shopId);
     const [tried, changing] = [new Set<bigint>(), new Set<bigint>()];
     const context = { database, platform, shopId, reporter, signal, maxRemovedShare, tried, changing };
     let failed = await syncDeletions(readAtMs, context);
-    failed += await syncChanges(context);
+    failed += await syncChanges(readAtMs, context);
     const unsettled = await listUnsettledProducts(database);
     failed += await syncProducts(
       unsettled.filter((id) => !tried.has(id)),
@@ -98,19 +101,40 @@ async function syncDeletions(nowMs: number, context: SyncContext): Promise<numbe
 }
 
 /**
+/**
+ * The highest id of products that changed a while ago: a list may have a product that was just
+ * created, and not yet one with a lower id.
+ * @param listedAtMs by the platform's clock
+ */
+export function highestEarlierId(products: Iterable<ListedProduct>, listedAtMs: number, lowest = 0n): bigint {
+  let highest = lowest;
+  for (const { id, updatedAt } of products) {
+    if (id > highest && Date.parse(updatedAt) < listedAtMs - overlapMs) highest = id;
+  }
+  return highest;
+}
+
+/**
  * Syncs every product that changed since the cursor and is not stored in that state. After each
  * page the cursor advances to its latest change, unless a product could not be read.
+ * @param startedAtMs when the run started, by the platform's clock
  * @returns how many products could not be read
  */
-async function syncChanges(context: SyncContext): Promise<number> {
+async function syncChanges(startedAtMs: number, context: SyncContext): Promise<number> {
   const { database, platform, signal } = context;
   const cursor = await findCursor(database, "catalog-sync");
   const sinceMs = cursor === undefined ? undefined : Date.parse(cursor) - overlapMs;
   let failed = 0;
+  let highest = 0n;
   for await (const page of platform.listProducts(sinceMs, signal)) {
     failed += await syncProducts(await findUnsynced(database, page), context);
     const last = page.at(-1);
-    if (failed === 0 && last !== undefined) await saveCursor(database, "catalog-sync", last.updatedAt);
+    if (failed > 0 || last === undefined) continue;
+    highest = highestEarlierId(page, startedAtMs, highest);
+    await saveCursor(database, "catalog-sync", last.updatedAt);
+  }
+  if (failed === 0) {
+    await database.inTransaction((transaction) => knowIdsUpTo(transaction, highest, sinceMs === undefined));
   }
   return failed;
 }
@@ -166,14 +190,23 @@ export async function syncProducts(products: readonly bigint[], context: SyncCon
       for (const id of queue) {
         const refreshed = await syncProduct(id, context);
         if (refreshed === "failed") failed++;
-        else if (!refreshed.isSettled) unsettled.push(id);
-        if (refreshed !== "failed" && refreshed.outcome === "stored" && !written.has(id)) {
+        if (refreshed === "failed" || refreshed === "unusable") continue;
+        if (!refreshed.isSettled) unsettled.push(id);
+        if (refreshed.outcome === "stored" && !written.has(id)) {
           written.add(id);
           reporter.accept();
         }
       }
     };
-    await Promise.all(Array.from({ length: concurrency }, work));
+    const workers = Array.from({ length: concurrency }, () =>
+      work().catch((error) => {
+        // Without further products, the others end with the one that they are reading.
+        for (const _ of queue);
+        throw error;
+      }),
+    );
+    await Promise.allSettled(workers);
+    await Promise.all(workers);
     if (reading === maxReadings && unsettled.length > 0) {
       reporter.note(`products that keep changing, which the next run reads again: ${unsettled.length}`);
       break;
@@ -183,7 +216,7 @@ export async function syncProducts(products: readonly bigint[], context: SyncCon
   return failed;
 }
 
-async function syncProduct(id: bigint, context: SyncContext): Promise<Refreshed | "failed"> {
+async function syncProduct(id: bigint, context: SyncContext): Promise<Refreshed | "failed" | "unusable"> {
   const { database, platform, shopId, reporter, signal } = context;
   const checkAnswer = (readFrom: string) => checkSameShop(platform, shopId, readFrom);
   try {
@@ -194,9 +227,29 @@ async function syncProduct(id: bigint, context: SyncContext): Promise<Refreshed 
     else context.changing.delete(id);
     return refreshed;
   } catch (error) {
-    if (!(error instanceof PlatformError) || signal.aborted) throw error;
-    reporter.note(`product ${id}: ${error.message}`);
+    if (!(error instanceof PlatformError) || error.isGeneral || signal.aborted) throw error;
+    if (error instanceof UnusableProductError) {
+      await noteUnusable(id, error.message, { database, reporter });
+      return "unusable";
+    }
+    reporter.noteEach("products that could not be read", `product ${id}: ${error.message}`);
     await markProductStale(database, id);
     return "failed";
   }
+}
+
+/** Names a product that cannot be stored. */
+export async function noteUnusable(
+  id: bigint,
+  reason: string,
+  { database, reporter }: Pick<SyncContext, "database" | "reporter">,
+): Promise<void> {
+  reporter.noteEach("products that cannot be stored", `warning: product ${id} ${reason}`);
+  await markUnusable(id, database);
+}
+
+/** A product that cannot be stored: its stored version, if any, is served as stale. */
+export async function markUnusable(id: bigint, database: Database): Promise<void> {
+  await markProductStale(database, id);
+  await database.inTransaction((transaction) => exceptKnownId(transaction, id));
 }

@@ -1,6 +1,7 @@
 import { parseCachePolicy } from "../model/cache-policy.ts";
 import {
   anyText,
+  apiVersion,
   brand,
   count,
   databaseUrl,
@@ -8,9 +9,11 @@ import {
   header,
   host,
   httpUrl,
+  namespaces,
   networks,
   oneOf,
   port,
+  publication,
   seconds,
   secondsBetween,
   token,
@@ -117,6 +120,12 @@ export const settings = {
     sentence: "URL of the platform's API, if it is not `https://SHOP_DOMAIN`; for example the stand-in's.",
     hide: "credentials",
   }),
+  shopifyApiVersion: setting({
+    default: "2026-10",
+    parse: apiVersion,
+    sentence:
+      "Version of Shopify's Admin API. Each works for a year. Optional fields that a later version no longer has keep their last stored values.",
+  }),
   feedAuthorization: setting({
     default: "",
     parse: header,
@@ -158,7 +167,19 @@ export const settings = {
     default: "active",
     parse: oneOf("active", "all"),
     sentence:
-      "Products to serve. `active`: only published products that are active or unlisted; the others return 404. `all`: drafts, archived, and unpublished products too.",
+      "Products to serve. `active`: only products that are active or unlisted, and published to `PUBLICATION`; the others return 404. `all`: drafts, archived, and unpublished products too.",
+  }),
+  publication: setting({
+    default: "",
+    parse: publication,
+    sentence:
+      "ID of the publication (sales channel) whose products are visible; by default the online store. Another one requires the scope `read_publications`. A change takes effect with the next `catalog-reconcile`.",
+  }),
+  metafieldNamespaces: setting({
+    default: "",
+    parse: namespaces,
+    sentence:
+      "Namespaces of the metafields to read, separated by commas; by default all. A change takes effect with the next `catalog-reconcile`.",
   }),
   scheduler: setting({
     default: "on",

@@ -10,6 +10,12 @@ export type CursorName =
   | "catalog-sync"
   /** When all stored products were last compared with the platform's. */
   | "catalog-reconcile"
+  /** How far a comparison page by page has come, as JSON; `null` when it is complete. */
+  | "catalog-pages"
+  /** The budget of requests to the platform, as JSON: see `Points`. */
+  | "platform-points"
+  /** Which products the platform has, as JSON: see `isKnownMissing`. */
+  | "known-ids"
   /** The platform's id of the shop that the stored products come from. */
   | "shop"
   /** When the newest deletion that was read happened, by the platform's clock. */

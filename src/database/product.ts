@@ -214,6 +214,14 @@ export async function listFirstProducts({ read }: Queryable, limit: number): Pro
   return rows.map(({ document }) => document);
 }
 
+/** The documents of some products, by id. */
+export async function listDocuments({ sql }: Queryable, ids: readonly bigint[]): Promise<Map<string, string>> {
+  if (ids.length === 0) return new Map();
+  const rows = await sql<{ id: string; document: string }[]>`
+    SELECT CAST(id AS TEXT) AS id, document FROM product WHERE id IN ${sql(ids)}`;
+  return new Map(rows.map(({ id, document }) => [id, document]));
+}
+
 /** What is stored of a product, besides its document. */
 export interface ProductState {
   readonly tag: string;

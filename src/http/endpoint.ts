@@ -9,6 +9,7 @@ import {
 } from "../cache/response.ts";
 import { ServiceError } from "../errors.ts";
 import { type CachePolicy, cacheHeaders } from "../model/cache-policy.ts";
+import type { RequestOrigin } from "./client-network.ts";
 import { type Failure, toFailure, toProblem } from "./errors.ts";
 import type { FailureLog } from "./failure-log.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
@@ -17,12 +18,14 @@ import type { RequestCounter, RouteCounter } from "./request-counter.ts";
 /**
  * Handles `GET` and `HEAD`, or `POST`.
  * @param nowMs time of the request by `performance.now()`
+ * @param origin the request, and the server that knows its address
  * @returns undefined when the requested object does not exist
  */
 export type Handler = (
   request: BunRequest<string>,
   requestId: string,
   nowMs: number,
+  origin: RequestOrigin,
 ) => PreparedResponse | undefined | Promise<PreparedResponse | undefined>;
 
 /** Creates the response to a failed request. */
@@ -56,7 +59,7 @@ export interface ListenerContext {
 }
 
 /** A request and what is determined once per request. */
-interface RequestState {
+interface RequestState extends RequestOrigin {
   readonly request: BunRequest<string>;
   readonly method: string;
   readonly requestId: string;
@@ -93,6 +96,7 @@ export class Endpoint {
     const requestId = crypto.randomUUID();
     const state: RequestState = {
       request,
+      server,
       method,
       requestId,
       startedMs: performance.now(),
@@ -102,7 +106,7 @@ export class Endpoint {
     try {
       if (this.#rateLimiter !== undefined) applyRateLimit(this.#rateLimiter, state, server);
       const handler = this.#handlerOf(method);
-      if (handler !== undefined) response = handler(request, requestId, state.startedMs);
+      if (handler !== undefined) response = handler(request, requestId, state.startedMs, state);
       else if (method === "OPTIONS" && this.#route.get !== undefined) {
         return this.#finish(preflight(requestId, this.#allowedMethods), 204, state);
       } else {

@@ -29,7 +29,9 @@ export interface Operation {
    */
   readonly parseKey: (request: BunRequest<string>) => string;
   /** Creates the function that loads the response for a key; undefined means 404. */
-  readonly createLoader: (context: OperationContext) => (key: string) => Promise<OperationResult | undefined>;
+  readonly createLoader: (
+    context: OperationContext,
+  ) => (key: string, network?: () => string) => Promise<OperationResult | undefined>;
   /** By default failures are problem documents. */
   readonly createFailureResponse?: (context: OperationContext) => FailureResponse;
 }
@@ -39,8 +41,11 @@ export interface OperationContext {
   readonly config: Config;
   /** Runs a query within the store's concurrency limit. */
   readonly query: <T>(run: (database: Database) => Promise<T>) => Promise<T>;
-  /** Finds a visible product in the store or, if it is not stored, on the platform. */
-  readonly findProduct: (id: bigint) => Promise<FoundProduct | undefined>;
+  /**
+   * Finds a visible product in the store or, if it is not stored, on the platform.
+   * @param network returns the network of the client, whose lookups are limited
+   */
+  readonly findProduct: (id: bigint, network?: () => string) => Promise<FoundProduct | undefined>;
   /** The personalization of a SKU, also of an unknown one. */
   readonly findPersonalization: (sku: string) => Promise<FoundPersonalization>;
 }

@@ -1,7 +1,9 @@
 import type { CacheEntry, CacheNamespace } from "../cache/namespace.ts";
 import { HeaderTemplate, type PurgeTags, ResponseBody, varyByEncoding } from "../cache/response.ts";
 import type { ResponseCache } from "../cache/response-cache.ts";
+import { clientNetwork, type RequestOrigin } from "../http/client-network.ts";
 import type { Handler, Routes } from "../http/endpoint.ts";
+import { toBlockList } from "../http/rate-limiter.ts";
 import { cacheHeaders } from "../model/cache-policy.ts";
 import type { Operation, OperationContext } from "./operation.ts";
 
@@ -9,7 +11,7 @@ import type { Operation, OperationContext } from "./operation.ts";
 export function operationRoutes(operation: Operation, cache: ResponseCache, context: OperationContext): Routes {
   const namespace = toNamespace(operation, context);
   const { parseKey } = operation;
-  const get: Handler = (request, _, nowMs) => cache.get(namespace, parseKey(request), nowMs);
+  const get: Handler = (request, _, nowMs, origin) => cache.get(namespace, parseKey(request), nowMs, origin);
   const toFailure = operation.createFailureResponse?.(context);
   const route = { get, ...(toFailure !== undefined && { toFailure }) };
   return Object.fromEntries(operation.routes.map(({ path }) => [path, route]));
@@ -25,11 +27,14 @@ function toNamespace(operation: Operation, context: OperationContext): CacheName
     "Cache-Status": "pds; hit",
   });
   const load = operation.createLoader(context);
+  const trusted = toBlockList(context.config.trustedProxies);
   return {
     name,
     ...lifetime,
-    load: async (key): Promise<CacheEntry> => {
-      const result = await load(key);
+    load: async (key, origin): Promise<CacheEntry> => {
+      // The cache passes on what `get` above gave it, which is not always there.
+      const network = origin === undefined ? undefined : () => clientNetwork(origin as RequestOrigin, trusted);
+      const result = await load(key, network);
       if (result === undefined) return { body: undefined, isEmpty: true };
       const { body, tag, isEmpty = false, fingerprints } = result;
       // Only recorded changes say which key to purge.

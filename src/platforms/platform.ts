@@ -29,7 +29,16 @@ export interface Platform {
    */
   readCatalog(shop: Shop, signal: AbortSignal): Promise<CatalogSnapshot>;
 
-  /** @throws ChangingProductError when it takes several responses that do not agree */
+  /**
+   * Reads all products in the order of their ids, in pages.
+   * @param after the id after which to continue; undefined reads from the first product
+   */
+  readPages(after: bigint | undefined, signal: AbortSignal): AsyncIterable<CatalogPage>;
+
+  /**
+   * @throws ChangingProductError when it takes several responses that do not agree;
+   *   UnusableProductError when the product cannot be converted to the contract's shape
+   */
   readProduct(id: bigint, options: ReadOptions): Promise<ProductReading>;
 
   /** Counts the products of the shop; fewer than there are when the platform does not know. */
@@ -126,6 +135,20 @@ export interface PlatformProduct {
    * `settleMs` of a change is not settled: it may change again within the same second.
    */
   readonly isSettled: boolean;
+  /** Fields that the platform did not let us read: their last stored values are kept. */
+  readonly kept?: readonly KeptFields[];
+}
+
+/** Fields of a product in the contract's shape, or of each of its parts of one kind. */
+export interface KeptFields {
+  readonly of: "product" | "image" | "variant" | "metafield";
+  readonly fields: readonly string[];
+}
+
+/** A product that the platform has, but that cannot be converted to the contract's shape. */
+export interface UnusableProduct {
+  readonly id: bigint;
+  readonly unusable: string;
 }
 
 export interface ProductReading {
@@ -137,6 +160,19 @@ export interface ProductReading {
   readonly found: PlatformProduct | undefined;
 }
 
+/** Products with consecutive ids. */
+export interface CatalogPage {
+  /** The shop that answered. */
+  readonly shopId: string;
+  /** When the request was sent, by the platform's clock: milliseconds since 1970. */
+  readonly readAtMs: number;
+  readonly products: readonly (PlatformProduct | UnusableProduct)[];
+  /** Products that do not fit on a page and must be read one by one. */
+  readonly unread: readonly bigint[];
+  /** The highest id, after which reading can continue. */
+  readonly lastId: bigint;
+}
+
 /** The whole catalog at one time. Disposing of it frees its disk space. */
 export interface CatalogSnapshot extends AsyncDisposable {
   /** Every product, known before the first one is read. */
@@ -146,12 +182,35 @@ export interface CatalogSnapshot extends AsyncDisposable {
    * settled.
    */
   readonly unsettledSinceMs: number;
+  /** Fields that all of its products lack. */
+  readonly kept?: readonly KeptFields[];
   /** Every product of `ids`, once, in batches. A batch can be iterated once. */
-  readProducts(): AsyncIterable<Iterable<PlatformProduct>>;
+  readProducts(): AsyncIterable<Iterable<PlatformProduct | UnusableProduct>>;
 }
 
-/** A shopper waits for a `live` reading; a `sync` reading yields to it. */
-export type Priority = "live" | "sync";
+/**
+ * Who waits for a reading, the most urgent first: a shopper, a notification of the platform, a job,
+ * nobody. A reading yields to all that are more urgent.
+ */
+export type Priority = "live" | "push" | "sync" | "refresh";
+
+/** A budget of points for requests, which all processes of a shop share. */
+export interface SharedPoints {
+  /**
+   * Takes points, unless fewer than `floor` would be left.
+   * @returns 0, or how many milliseconds to wait before trying again
+   */
+  take(cost: number, floor: number): Promise<number>;
+  /** Ends a request whose points were taken. @param reported what the platform reports, if known */
+  settle(refund: number, reported: PointsReport | undefined): Promise<void>;
+}
+
+export interface PointsReport {
+  readonly maximumAvailable: number;
+  readonly currentlyAvailable: number;
+  /** Points per second. */
+  readonly restoreRate: number;
+}
 
 export interface ReadOptions {
   readonly priority: Priority;
@@ -160,8 +219,15 @@ export interface ReadOptions {
 
 /** The platform did not answer, or refused the request. */
 export class PlatformError extends ServiceError {
-  constructor(message: string, options?: ErrorOptions) {
+  /** Whether reading other products would fail as well. */
+  readonly isGeneral: boolean;
+
+  constructor(
+    message: string,
+    { isGeneral = false, ...options }: ErrorOptions & { readonly isGeneral?: boolean } = {},
+  ) {
     super("unavailable", message, options);
+    this.isGeneral = isGeneral;
   }
 }
 
@@ -175,6 +241,9 @@ export class ChangingProductError extends PlatformError {
     this.updatedAt = updatedAt;
   }
 }
+
+/** One product cannot be converted to the contract's shape; the others can be read. */
+export class UnusableProductError extends PlatformError {}
 
 /**
  * The platform cannot deliver the whole catalog at once; its products can still be read one by one.

@@ -18,7 +18,6 @@ import { historyRetention } from "../jobs/retention.ts";
 import type { Log } from "../log.ts";
 import { toFeedRequest } from "../personalization/feed.ts";
 import { type ImportMode, personalizationImport, personalizationImportName } from "../personalization/import.ts";
-import { createPlatform } from "../platforms/index.ts";
 import type { Platform } from "../platforms/platform.ts";
 
 interface JobContext {
@@ -64,8 +63,7 @@ const factories: { readonly [Name in JobName]: JobFactory<JobOptionsOf<Name>> } 
 };
 
 /** Lists the configured jobs, in the order of their first runs. */
-export function listJobs(config: Config, log: Log): PlannedJob[] {
-  const platform = createPlatform(config, log);
+export function listJobs(config: Config, log: Log, platform: Platform | undefined): PlannedJob[] {
   return Object.entries(factories).flatMap(([name, factory]) => {
     const tables: PlanOptions[] = [config.jobs[name as JobName] ?? []].flat();
     return tables.flatMap((options) => {

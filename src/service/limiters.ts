@@ -11,11 +11,16 @@ const deliveryTimeoutMs = 4000;
 /** Concurrent requests to the platform; its throttle decides how fast they are sent. */
 const platformConcurrency = 8;
 
+/** A product with thousands of variants takes minutes on the smallest plan. */
+const refreshTimeoutMs = 15 * 60_000;
+const refreshConcurrency = 2;
+
 /** The concurrency limits in front of the store, the platform, and the queue of deliveries. */
 export interface Limiters {
   readonly store: ConcurrencyLimiter;
   readonly platform: ConcurrencyLimiter;
   readonly deliveries: ConcurrencyLimiter;
+  readonly refresh: ConcurrencyLimiter;
 }
 
 export function createLimiters(storeConcurrency: number): Limiters {
@@ -40,6 +45,13 @@ export function createLimiters(storeConcurrency: number): Limiters {
       maxQueued: 0,
       timeoutMs: deliveryTimeoutMs,
       rejection: "The delivery cannot be stored at the moment. Deliver it again later.",
+    }),
+    refresh: new ConcurrencyLimiter({
+      name: "refresh",
+      maxActive: refreshConcurrency,
+      maxQueued: platformQueueLength,
+      timeoutMs: refreshTimeoutMs,
+      rejection: "Too many products are being refreshed.",
     }),
   };
 }

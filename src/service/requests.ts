@@ -9,6 +9,7 @@ import { RateLimiter } from "../http/rate-limiter.ts";
 import { RequestCounter } from "../http/request-counter.ts";
 import type { Log } from "../log.ts";
 import { PersonalizationReader } from "../personalization/reader.ts";
+import type { Platform } from "../platforms/platform.ts";
 import type { Connections } from "./connections.ts";
 import { createLimiters } from "./limiters.ts";
 import { createProductFinder } from "./product-finder.ts";
@@ -29,6 +30,7 @@ export interface RequestHandling {
 export async function startRequestHandling(
   config: Config,
   { serving: database, writer }: Connections,
+  platform: Platform | undefined,
   log: Log,
   signal: AbortSignal,
 ): Promise<RequestHandling> {
@@ -38,7 +40,7 @@ export async function startRequestHandling(
   const { stopped } = await invalidator.start({ database: writer, cache, storeLimiter: limiters.store, log }, signal);
 
   const personalization = new PersonalizationReader(config.brand);
-  const findProduct = createProductFinder(config, { database, writer, limiters, log });
+  const findProduct = createProductFinder(config, { database, writer, platform, limiters, log });
   const state = { isDraining: false };
   const requests = new RequestCounter();
   const rateLimiter = config.rateLimit === 0 ? undefined : new RateLimiter(config.rateLimit, config.trustedProxies);

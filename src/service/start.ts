@@ -8,11 +8,13 @@ import type { Log } from "../log.ts";
 import { personalizationImportName } from "../personalization/import.ts";
 import { createPlatform } from "../platforms/index.ts";
 import type { Platform } from "../platforms/platform.ts";
+import { removeOrphanedFolders } from "../temporary-folder.ts";
 import { type Connections, closeConnections, openConnections } from "./connections.ts";
 import type { Role, ServiceContext } from "./context.ts";
 import { listJobs } from "./jobs.ts";
 import { type Listeners, startListeners } from "./listeners.ts";
 import { exampleUrlOf } from "./pages.ts";
+import { sharedPoints } from "./points.ts";
 import { startPush } from "./push.ts";
 import { describeStarting } from "./readiness.ts";
 import { startRequestHandling } from "./requests.ts";
@@ -36,13 +38,11 @@ const firstRunsMs = 10_000;
  * @param signal aborts when the service must stop, perhaps while it waits for first runs
  */
 export async function startService(config: Config, log: Log, signal: AbortSignal, role: Role): Promise<Service> {
-  const platform = createPlatform(config, log);
-  const connections = await openConnections(
-    config.databaseUrl,
-    role.kind !== "worker",
-    platform?.receiver !== undefined,
-  );
-  const jobs = listJobs(config, log);
+  const acceptsDeliveries = createPlatform(config, log)?.receiver !== undefined;
+  const connections = await openConnections(config.databaseUrl, role.kind !== "worker", acceptsDeliveries);
+  // One for everything in this process, so that it shares a token, its points, and what is refused.
+  const platform = createPlatform(config, log, sharedPoints(connections.writer));
+  const jobs = listJobs(config, log, platform);
   if (role.kind !== "worker") noteMissingSync(platform, config, log);
 
   const stopping = new AbortController();
@@ -53,7 +53,7 @@ export async function startService(config: Config, log: Log, signal: AbortSignal
   const scheduledJobs = config.scheduler === "on" ? jobs : [];
   const scheduler =
     role.kind === "worker" ? noScheduler : startJobs(scheduledJobs, connections, config, log, stopping.signal);
-  const requests = await startRequestHandling(config, connections, log, stopping.signal);
+  const requests = await startRequestHandling(config, connections, platform, log, stopping.signal);
   const push = startPush(platform, role, { config, connections, requests, log, signal: stopping.signal });
   const context: ServiceContext = { config, log, role, connections, jobs, scheduler, requests, push };
   const stop = async (listeners: Listeners | undefined, isUrgent: boolean) => {
@@ -89,7 +89,10 @@ function startJobs(
   signal: AbortSignal,
 ): Scheduler {
   const monitors = new Monitors(log);
-  const removeLeftovers = () => removeUnfinishedGenerations(writer, personalizationImportName);
+  const removeLeftovers = async () => {
+    await removeOrphanedFolders();
+    await removeUnfinishedGenerations(writer, personalizationImportName);
+  };
   const scheduler = startScheduler(jobs, { database: writer, log, monitors, leaseSeconds, signal, removeLeftovers });
   return { ...scheduler, stopped: scheduler.stopped.then(() => monitors.settled()) };
 }

@@ -180,19 +180,30 @@ for (const engine of engines) {
         ["when the bulk operation fails", "fails", /bulk operation for \w+ ended as FAILED/],
         ["when the bulk operation is refused", "refuses", /BulkRun.*colour/],
       ] as const),
-    )("reads products one by one %s", async (_, how, why) => {
+    )("reads products page by page %s", async (_, how, why) => {
       const ids = allIds(world);
       for (const id of ids.slice(10, 14)) catalog.touch(id, titled(`${how} ${id}`));
       catalog.remove(ids[14] ?? "");
-      if (how === "fails") platform.faults.add({ kind: "bulkFailed", part: 0.5 });
+      // Each of the two operations is started twice.
+      if (how === "fails") platform.faults.add({ kind: "bulkFailed", part: 0.5, count: 4 });
       const { origin } = how === "fails" ? platform : relay(platform, refusingBulk);
       const { counts, notes } = await succeed(world, "catalog-reconcile", { SHOPIFY_API_URL: origin });
       expect(counts).toBe(4);
       expect(notes[0]).toMatch(why);
-      expect(notes[0]).toEndWith("; reading all products one by one instead");
+      expect(notes[0]).toEndWith("; reading all products page by page instead");
       expect(notes.slice(1)).toEqual(["removed 1 product that the platform no longer has"]);
       await expectRight(world, ids);
       expect((await succeed(world, "catalog-reconcile")).counts).toBe(0);
+    });
+
+    test("starts a bulk operation again that failed", async () => {
+      const ids = allIds(world);
+      catalog.touch(ids[20] ?? "", titled("After a failure"));
+      platform.faults.add({ kind: "bulkFailed", part: 0.5 });
+      platform.counters.reset();
+      expect(await succeed(world, "catalog-reconcile")).toMatchObject({ counts: 1, notes: [] });
+      expect(platform.counters.bulkRuns).toBe(3);
+      await expectRight(world, ids);
     });
 
     test.each(

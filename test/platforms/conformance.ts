@@ -50,7 +50,10 @@ async function readWhole(platform: Platform) {
   await using _ = snapshot;
   const products = new Map<string, PlatformProduct>();
   for await (const batch of snapshot.readProducts()) {
-    for (const read of batch) products.set(`${read.product.id}`, read);
+    for (const read of batch) {
+      if ("unusable" in read) throw new Error(`product ${read.id} ${read.unusable}`);
+      products.set(`${read.product.id}`, read);
+    }
   }
   return { ids: [...snapshot.ids].map(String), unsettledSinceMs: snapshot.unsettledSinceMs, products };
 }

@@ -4,6 +4,7 @@ import type { Catalog } from "./catalog/catalog.ts";
 import type { Counters } from "./counters.ts";
 import type { Faults } from "./faults.ts";
 import type { Executor } from "./graphql/executor.ts";
+import type { FieldRules } from "./graphql/field-rules.ts";
 import type { Lag } from "./lag.ts";
 import type { StandInSettings } from "./options.ts";
 import type { Deliveries } from "./webhooks/deliveries.ts";
@@ -21,4 +22,5 @@ export interface Components {
   readonly faults: Faults;
   readonly lag: Lag;
   readonly subscriptions: Subscriptions;
+  readonly fields: FieldRules;
 }

@@ -5,6 +5,7 @@ import type { Components } from "./components.ts";
 import { Counters } from "./counters.ts";
 import { Faults } from "./faults.ts";
 import { Executor } from "./graphql/executor.ts";
+import { FieldRules } from "./graphql/field-rules.ts";
 import { createSchema } from "./graphql/schema.ts";
 import { defaultScopes } from "./graphql/scopes.ts";
 import { handleControl } from "./http/control.ts";
@@ -94,11 +95,12 @@ function createComponents(settings: StandInSettings, origin: () => string): Comp
     endsAt,
     onChange: (change, id, updatedAt) => deliveries.send(`products/${change}`, describeChange(id, updatedAt)),
   });
-  const bulk = new BulkRuns({ schema, catalog, seed, settings: settings.bulk, now, origin });
+  const executor = new Executor(schema);
+  const fields = new FieldRules(schema, () => executor.forgetDocuments());
+  const bulk = new BulkRuns({ schema, fields, catalog, seed, settings: settings.bulk, now, origin });
   const access = new Access({ ...settings, scopes: defaultScopes });
   const lag = new Lag(settings.lag, seed, now);
-  const executor = new Executor(schema);
-  return { settings, access, bulk, catalog, counters, deliveries, faults, executor, lag, subscriptions };
+  return { settings, access, bulk, catalog, counters, deliveries, faults, executor, fields, lag, subscriptions };
 }
 
 /** The body of a webhook, with timestamps in the shop's zone. A deleted product has only its id. */

@@ -45,8 +45,8 @@ export const products: Operation = {
     const suffix = `,"shop":${JSON.stringify(shopDomain)},"error":null}`;
     const [before, after] = [encode('{"product":'), encode(suffix)];
     const suffixTag = hashTag(suffix);
-    return async (id) => {
-      const product = await findProduct(BigInt(id));
+    return async (id, network) => {
+      const product = await findProduct(BigInt(id), network);
       return product && { body: concatenate(before, product.document, after), tag: `${product.tag}.${suffixTag}` };
     };
   },

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { ChangingProductError, type ProductReading } from "../platform.ts";
+import { ChangingProductError, type ProductReading, UnusableProductError } from "../platform.ts";
 import type { RequestOptions, SendRequest } from "./client.ts";
+import type { Documents } from "./documents.ts";
 import { localTimeFormatter } from "./local-time.ts";
-import { toProduct } from "./mapping.ts";
+import { convert } from "./mapping.ts";
 import type {
   CompleteProduct,
   CompleteVariant,
@@ -23,20 +24,24 @@ export const settleMs = 2000;
 
 interface FirstPages {
   readonly shop: ShopifyShop;
-  readonly product:
-    | (ShopifyProductCore & {
-        readonly images: Page<ShopifyImage>;
-        readonly media: Page<ShopifyMedia>;
-        readonly metafields: Page<ShopifyMetafield>;
-        readonly variants: Page<PagedVariant>;
-      })
-    | null;
+  readonly product: FirstPage | null;
 }
 
-type PagedVariant = ShopifyVariant & { readonly metafields: Page<ShopifyMetafield> };
+/** A product with the first page of each of its lists. */
+export type FirstPage = ShopifyProductCore & {
+  readonly images: Page<ShopifyImage>;
+  readonly media?: Page<ShopifyMedia>;
+  readonly metafields?: Page<ShopifyMetafield>;
+  readonly variants: Page<PagedVariant>;
+};
+
+type PagedVariant = ShopifyVariant & { readonly metafields?: Page<ShopifyMetafield> };
+
+/** The page of an optional list that was not read. */
+const noPage = { nodes: [], pageInfo: { hasNextPage: false, endCursor: null } };
 
 /** Page sizes of the first request: enough for most products, at a cost of about 100 points. */
-const firstSizes = { images: 25, variants: 25, variantMetafields: 10, metafields: 25 };
+export const firstSizes = { images: 25, variants: 25, variantMetafields: 10, metafields: 25 };
 /** Page sizes of the requests that follow. */
 const nextSizes = { images: 250, variants: 50, variantMetafields: 25, metafields: 250 };
 
@@ -58,13 +63,18 @@ class ChangedWhileRead extends Error {
  * Reads one product with all of its lists. One that takes several responses is read again until it
  * is settled, because they may show different states; a single response always shows one.
  * @throws ShopifyError when Shopify does not answer; ChangingProductError when the product keeps
- *   changing
+ *   changing; UnusableProductError when it cannot be converted
  */
-export async function readProduct(request: SendRequest, id: bigint, options: RequestOptions): Promise<ProductReading> {
+export async function readProduct(
+  request: SendRequest,
+  id: bigint,
+  options: RequestOptions,
+  documents?: Documents,
+): Promise<ProductReading> {
   let newest = "";
   for (let reading = 1; reading <= maxReadings; reading++) {
     try {
-      const { responses, ...read } = await readOnce(request, `gid://shopify/Product/${id}`, options);
+      const { responses, ...read } = await readOnce(request, `gid://shopify/Product/${id}`, options, documents);
       if (read.found === undefined || read.found.isSettled || responses === 1) return read;
       if (read.found.updatedAt > newest) newest = read.found.updatedAt;
       if (reading < maxReadings) await sleep(settleMs, undefined, { signal: options.signal });
@@ -80,6 +90,7 @@ async function readOnce(
   request: SendRequest,
   id: string,
   options: RequestOptions,
+  documents?: Documents,
 ): Promise<ProductReading & { readonly responses: number }> {
   let responses = 0;
   let startedAtMs = Number.POSITIVE_INFINITY;
@@ -90,15 +101,23 @@ async function readOnce(
   const { shop, product } = await request<FirstPages>("ProductById", { id, ...firstSizes }, { ...options, onSentAt });
   if (product === null) return { shopId: shop.id, readAtMs: startedAtMs, found: undefined, responses };
   const complete = await completeProduct(request, id, product, { ...options, onSentAt });
+  const found = convert(complete, localTimeFormatter(shop.ianaTimezone), documents);
+  if ("unusable" in found) throw new UnusableProductError(found.unusable);
+  const isSettled = startedAtMs >= Date.parse(product.updatedAt) + settleMs;
+  return { shopId: shop.id, readAtMs: startedAtMs, found: { ...found, isSettled }, responses };
+}
+
+/** The product if its first pages have everything. */
+export function toComplete(product: FirstPage): CompleteProduct | undefined {
+  const { images, media = noPage, metafields = noPage, variants } = product;
+  const pages = [images, media, metafields, variants, ...variants.nodes.map((variant) => variant.metafields ?? noPage)];
+  if (pages.some(({ pageInfo }) => pageInfo.hasNextPage)) return undefined;
   return {
-    shopId: shop.id,
-    readAtMs: startedAtMs,
-    found: {
-      product: toProduct(complete, localTimeFormatter(shop.ianaTimezone)),
-      updatedAt: product.updatedAt,
-      isSettled: startedAtMs >= Date.parse(product.updatedAt) + settleMs,
-    },
-    responses,
+    ...product,
+    images: images.nodes,
+    media: media.nodes,
+    metafields: metafields.nodes,
+    variants: variants.nodes.map((variant) => ({ ...variant, metafields: (variant.metafields ?? noPage).nodes })),
   };
 }
 
@@ -106,7 +125,7 @@ async function readOnce(
 async function completeProduct(
   request: SendRequest,
   id: string,
-  product: NonNullable<FirstPages["product"]>,
+  product: FirstPage,
   options: RequestOptions,
 ): Promise<CompleteProduct> {
   const { updatedAt } = product;
@@ -119,8 +138,8 @@ async function completeProduct(
     });
 
   const images = await readList("ProductImagesPage", "images", product.images, { first: nextSizes.images });
-  const media = await readList("ProductMediaPage", "media", product.media, { first: nextSizes.images });
-  const metafields = await readList("ProductMetafieldsPage", "metafields", product.metafields, {
+  const media = await readList("ProductMediaPage", "media", product.media ?? noPage, { first: nextSizes.images });
+  const metafields = await readList("ProductMetafieldsPage", "metafields", product.metafields ?? noPage, {
     first: nextSizes.metafields,
   });
   const variants = await readList("ProductVariantsPage", "variants", product.variants, {
@@ -150,7 +169,7 @@ async function completeVariants(
   };
   const complete: CompleteVariant[] = [];
   for (const variant of variants) {
-    const metafields = await readRemaining(variant.metafields, async (after) => {
+    const metafields = await readRemaining(variant.metafields ?? noPage, async (after) => {
       const variables = { id: variant.id, productId, first: nextSizes.metafields, after };
       const { product, productVariant } = await request<Response>("VariantMetafieldsPage", variables, options);
       if (product?.updatedAt !== updatedAt || productVariant === null) {

@@ -22,7 +22,15 @@ import { runBulkOperation } from "../../../src/platforms/shopify/bulk/operation.
 import type { SendRequest } from "../../../src/platforms/shopify/client.ts";
 import { listDeletions } from "../../../src/platforms/shopify/list-deletions.ts";
 import { countProducts, listProducts } from "../../../src/platforms/shopify/list-products.ts";
-import { bulkQueries, documents, type OperationName } from "../../../src/platforms/shopify/queries.ts";
+import { type OptionalField, optionalFields } from "../../../src/platforms/shopify/optional-fields.ts";
+import {
+  bulkQueries,
+  createDocuments,
+  type DocumentOptions,
+  documents,
+  type OperationName,
+} from "../../../src/platforms/shopify/queries.ts";
+import { readPages } from "../../../src/platforms/shopify/read-page.ts";
 import { readProduct } from "../../../src/platforms/shopify/read-product.ts";
 import { readShop } from "../../../src/platforms/shopify/shop.ts";
 import { createSubscriptions } from "../../../src/platforms/shopify/subscriptions.ts";
@@ -44,6 +52,37 @@ const texts = { ...documents, ...bulkQueries };
 describe("a document", () => {
   test.each(Object.entries(texts))("is valid against Shopify's schema: %s", (_, text) => {
     expect(validate(schema, parse(text), specifiedRules)).toEqual([]);
+  });
+
+  test.each<[string, DocumentOptions]>([
+    ["of another publication", { publication: "gid://shopify/Publication/1" }],
+    ["with metafields of one namespace", { namespaces: ["global"] }],
+    ["with metafields of two namespaces", { namespaces: ["global", "other"] }],
+    ["without any optional field", { refused: new Set(Object.keys(optionalFields) as OptionalField[]) }],
+    ...Object.keys(optionalFields).map((field): [string, DocumentOptions] => [
+      `without ${field}`,
+      { refused: new Set([field as OptionalField]) },
+    ]),
+  ])("is valid %s, and asks for no other field", (_, options) => {
+    const created = createDocuments(options);
+    for (const text of Object.values({ ...created.documents, ...created.bulkQueries })) {
+      expect(validate(schema, parse(text), specifiedRules)).toEqual([]);
+    }
+    for (const field of options.refused ?? []) {
+      const [type = "", name = ""] = field.split(".");
+      const types = new TypeInfo(schema);
+      const Field = (node: { readonly name: { readonly value: string } }) => {
+        // The pages of a list are only sent after its first page.
+        if (types.getParentType()?.name === type && node.name.value === name) expect.unreachable();
+      };
+      for (const text of [
+        created.documents.ProductById,
+        created.documents.ProductsPage,
+        ...Object.values(created.bulkQueries),
+      ]) {
+        visit(parse(text), visitWithTypeInfo(types, { Field }));
+      }
+    }
   });
 
   test.each(Object.entries(documents))("has one operation with the name of the document: %s", (name, text) => {
@@ -135,6 +174,7 @@ describe("a bulk query", () => {
  */
 const prices: Record<OperationName, number> = {
   ProductById: 95,
+  ProductsPage: 661,
   ProductVariantsPage: 87,
   ProductMetafieldsPage: 14,
   VariantMetafieldsPage: 15,
@@ -195,6 +235,7 @@ describe("reading the whole catalog", () => {
     );
     if (subscription !== undefined) await subscriptions.unsubscribe(subscription, live().signal);
     expect(await subscriptions.list(live().signal)).toHaveLength(3);
+    for await (const _ of readPages(watched, undefined, live()));
     const { log } = createMemoryLog();
     await Promise.all([
       runBulkOperation(watched, "products", live(), log),

@@ -16,7 +16,7 @@ import type { RequestContext } from "./context.ts";
 import { badArgument } from "./errors.ts";
 import { kindOf, readId } from "./global-id.ts";
 import { filterMedia } from "./media.ts";
-import { listPublications } from "./publications.ts";
+import { isPublishedOn, listPublications } from "./publications.ts";
 import {
   createSubscription,
   deleteSubscription,
@@ -75,7 +75,7 @@ export const resolvers: Readonly<Record<string, GraphQLFieldResolver<never, Requ
   "Product.resourcePublications": (product: ProductRecord, args: ListArguments) =>
     pageOf(fromArray(listPublications(product)), args, []),
   "Product.publishedOnPublication": (product: ProductRecord, args: { readonly publicationId: string }) =>
-    listPublications(product).some(({ id }) => id === args.publicationId),
+    isPublishedOn(product, args.publicationId),
   "ProductVariant.metafields": listMetafields,
   "ProductVariant.media": (variant: VariantRecord, args: ListArguments) => pageOf(variant.media, args, []),
   "ProductVariant.product": (variant: VariantRecord, _args, { catalog }) =>

@@ -56,6 +56,7 @@ const actions: Readonly<Record<string, Action>> = {
     standIn.findApp(readName(app)).scopes = new Set(scopes.map(String));
   },
   lag: ({ lag }, command) => lag.change(pickNumbers(command, ["lagMs", "probability"])),
+  fields: ({ fields }, { denied, removed }) => fields.change({ ...readNames({ denied }), ...readNames({ removed }) }),
   bulk: ({ bulk }, command) => bulk.change(readBulkSettings(command)),
   revokeTokens: ({ access }, { token }) => access.revoke(readName(token)),
   restoreTokens: ({ access }) => access.restoreTokens(),
@@ -69,6 +70,17 @@ function readBulkSettings(command: JsonObject): Partial<BulkSettings> {
     throw new Error(`"order" must be one of ${lineOrders.join(", ")}`);
   const timing = pickNumbers(command, ["createdMs", "runningMs", "cancelingMs"]);
   return order === undefined ? timing : { ...timing, order };
+}
+
+/** Reads an optional list of names. */
+function readNames(command: JsonObject): Record<string, string[]> {
+  return Object.fromEntries(
+    Object.entries(command).flatMap(([name, list]) => {
+      if (list === undefined) return [];
+      if (!Array.isArray(list)) throw new Error(`"${name}" must be a list`);
+      return [[name, list.map(String)]];
+    }),
+  );
 }
 
 function readChanges(value: unknown): ProductChanges {

@@ -78,6 +78,7 @@ function execute(
 
 function toBulkFault(effect: FaultEffect | undefined): BulkFault | undefined {
   if (effect?.kind === "bulkStuck") return { kind: "stick" };
+  if (effect?.kind === "bulkRepeated") return { kind: "repeat" };
   return effect?.kind === "bulkFailed" ? { ...effect, kind: "fail" } : undefined;
 }
 
