@@ -153,8 +153,9 @@ describe.each([...enginesInTurn])("on %s, three replicas of a shop that changes 
     expect(mixed).toEqual([]);
 
     const expected = await readExpected();
-    const served = await getAnswers(replicas[0] as RunningService, ids);
+    // First the states: a request for a stale product refreshes it.
     const states = await listProductStates(database, ids.map(BigInt));
+    const served = await getAnswers(replicas[0] as RunningService, ids);
     const wrong = ids.filter((id) => served.get(id) !== expected.get(id));
     const wrongButSettled = wrong.filter((id) => {
       const state = states.get(id);
