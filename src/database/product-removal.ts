@@ -91,7 +91,9 @@ async function noteGone(
   began: SQL.Query<unknown>,
 ): Promise<void> {
   for (const batch of inBatches(ids)) {
-    await sql`UPDATE product_news SET gone_at = ${began}, waiting_since = NULL WHERE id IN ${sql(batch)}`;
+    await sql`
+      UPDATE product_news SET waiting_since = NULL, gone_at = CASE WHEN gone_at > ${began} THEN gone_at ELSE ${began} END
+      WHERE id IN ${sql(batch)} AND NOT EXISTS (SELECT 1 FROM product WHERE product.id = product_news.id)`;
   }
   for (const batch of inBatches(removed)) {
     const rows = batch.map((id) => ({ id, noted_at: sql.unsafe(engine.now), gone_at: began }));

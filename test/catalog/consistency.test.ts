@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { SQL } from "bun";
 import { toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
 import { cleanUp } from "../support/clean-up.ts";
@@ -147,6 +148,68 @@ describe.each([...enginesInTurn])("on %s, two changes within one second of the p
     expect(await comparing).toMatchObject({ code: 0 });
     expect(await answerOf(service, id)).toBe((await readAnswers(platform, [id])).get(id) ?? "");
     expect(await answerOf(service, id)).toContain("Second edit");
+  });
+});
+
+describe.each([...enginesInTurn])("on %s, catalog-sync", (engine) => {
+  const createWorld = async (options: Parameters<typeof startPlatform>[0]) => {
+    const platform = livePlatform(options);
+    const environment = { ...environmentOf(platform), DATABASE_URL: await createStore(engine) };
+    const service = await start({ ...environment, LOOKUPS_PER_MINUTE: "0", MEMORY_MEGABYTES: "0" });
+    return { platform, environment, service };
+  };
+
+  test.concurrent("reads a change again whose parts became visible after its updatedAt", async () => {
+    const { platform, environment, service } = await createWorld({ products: 2 });
+    const [id = ""] = idsOf(platform);
+    expect((await run("catalog-sync", environment)).code).toBe(0);
+    platform.catalog.touch(id, titled("Parent"));
+    expect((await run("catalog-sync", environment)).code).toBe(0);
+    platform.catalog.touch(id, { variants: { 1: { sku: "LATE-CHILD" } } }, { keepUpdatedAt: true });
+    expect(await answerOf(service, id)).not.toContain("LATE-CHILD");
+    expect(await run("catalog-sync", environment)).toMatchObject({ code: 0, counts: 1 });
+    expect(await answerOf(service, id)).toBe((await readAnswers(platform, [id])).get(id) ?? "");
+    const metrics = await (await fetch(`${service.adminUrl}/metrics`)).text();
+    expect(metrics).toContain('pds_catalog_verified_ratio{within="60"} 1');
+    expect(metrics).toContain("pds_catalog_unsettled_products 0");
+    const page = await (await fetch(`${service.adminUrl}/products/${id}`)).text();
+    expect(page).toMatch(/sync, in [\d,]+ ms/);
+  });
+
+  test.concurrent("keeps a new product while the platform's reads lag behind its lists", async () => {
+    const { platform, environment, service } = await createWorld({ products: 2 });
+    expect((await run("catalog-sync", environment)).code).toBe(0);
+    const id = platform.catalog.add(titled("New"));
+    expect((await run("catalog-sync", environment)).code).toBe(0);
+    expect(await statusOf(service, id)).toBe(200);
+    platform.lag.change({ lagMs: 8000, probability: 1 });
+    platform.catalog.touch(id, titled("Newer"));
+    const statuses = new Set<number>();
+    const syncing = run("catalog-sync", environment);
+    const isDone = syncing.then(() => true);
+    while (!(await Promise.race([isDone, Bun.sleep(50)]))) statuses.add(await statusOf(service, id));
+    expect(await syncing).toMatchObject({ code: 0, counts: 1 });
+    expect([...statuses]).toEqual([200]);
+    expect(await answerOf(service, id)).toContain('"Newer"');
+  });
+
+  test.concurrent("names a product whose pages do not agree, and reports it after a minute", async () => {
+    const { platform, environment, service } = await createWorld({ products: 1, specials: ["manyMetafields"] });
+    const id = platform.catalog.idOfSpecial("manyMetafields");
+    platform.faults.add({ kind: "changeBetweenPages", count: 999 });
+    const { code, notes } = await run("catalog-sync", environment);
+    expect(code).toBe(0);
+    expect(notes).toContain(`product ${id} is not stored, because it changes while it is read`);
+    await using sql = new SQL(environment.DATABASE_URL);
+    const waiting = async () =>
+      (await (await fetch(`${service.adminUrl}/metrics`)).text()).match(/^pds_catalog_waiting_products (\d+)$/m)?.[1];
+    expect(await waiting()).toBe("0");
+    await sql`UPDATE product_news SET waiting_since = '2026-01-01T00:00:00.000Z' WHERE waiting_since IS NOT NULL`;
+    expect(await waiting()).toBe("1");
+    platform.faults.clear();
+    expect((await run("catalog-sync", environment)).code).toBe(0);
+    expect(await waiting()).toBe("0");
+    expect(await answerOf(service, id)).toBe((await readAnswers(platform, [id])).get(id) ?? "");
   });
 });
 

@@ -118,7 +118,7 @@ describe.each([...enginesInTurn])("on %s, a shop connected as the guide says", a
       { job: "catalog-reconcile", schedule: "17,47 * * * *", isStale: true },
       { job: "catalog-sync", schedule: "*/5 * * * *", isStale: true },
     ]);
-    expect(jobs[0].next).toEndWith("T03:17:00.000Z");
+    expect(jobs[0].next).toMatch(/T\d\d:[14]7:00\.000Z$/);
     expect(Date.parse(jobs[1].next) - Date.now()).toBeWithin(-1000, 300_000);
     await using service = await serve({ ...environment, PDS_CONFIG: connected, SCHEDULER: "off" });
     const response = await service.get("/readyz");

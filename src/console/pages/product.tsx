@@ -75,7 +75,7 @@ function ProductFacts({ product, found, truth, now, apiUrl }: ProductFactsProps)
         ["Published", time(published_at, "not published")],
         [
           "Last verified",
-          time(found.checkedAt, truth?.way === "import" ? "imported from a file" : "will be read again"),
+          time(found.checkedAt, truth?.way === "import" ? "never compared with the platform" : "will be read again"),
         ],
         ["Last read", time(truth?.readFrom || null, "unknown")],
         ["Read by", readBy(truth)],

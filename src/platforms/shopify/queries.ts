@@ -1,4 +1,4 @@
-import { deletionDocuments } from "./deletion-queries.ts";
+import { listingDocuments } from "./listing-queries.ts";
 import type { OptionalField } from "./optional-fields.ts";
 import { subscriptionDocuments } from "./subscription-queries.ts";
 
@@ -231,19 +231,7 @@ query ProductMediaPage($id: ID!, $first: Int!, $after: String) {
   }
 }`,
 
-    // Cheap, so that only products that changed are read in full.
-    ProductsUpdatedSince: `
-query ProductsUpdatedSince($query: String, $first: Int!, $after: String) {
-  products(first: $first, after: $after, query: $query, sortKey: UPDATED_AT) {
-    nodes { legacyResourceId updatedAt }
-    ${pageInfo}
-  }
-}`,
-
     Shop: "query Shop { shop { id myshopifyDomain ianaTimezone } }",
-
-    // Without a limit, the count ends at 10,000.
-    ProductsCount: "query ProductsCount { productsCount(limit: null) { count } }",
 
     // Grouped, so that siblings keep their order, which is the only position that an image has.
     BulkRun: `
@@ -264,7 +252,7 @@ mutation BulkCancel($id: ID!) {
   bulkOperationCancel(id: $id) { bulkOperation { id status } userErrors { field message } }
 }`,
 
-    ...deletionDocuments,
+    ...listingDocuments,
     ...subscriptionDocuments,
   };
 
