@@ -2,6 +2,7 @@ import { type Config, readConfig } from "../config/index.ts";
 import { manualImportOptions, maxImportRemovedShareOf } from "../config/jobs.ts";
 import { formatSetting, withoutSecrets } from "../config/printing.ts";
 import { environmentName, settingNames } from "../config/settings.ts";
+import { listSettingsWithoutEffect } from "../config/without-effect.ts";
 import type { CurrentChange } from "../database/generation-current.ts";
 import { ServiceError } from "../errors.ts";
 import { brandOf, type Values, withDatabase } from "./common.ts";
@@ -197,5 +198,6 @@ async function printConfig(_: string[], values: Values): Promise<boolean> {
   }));
   if (values.json === true) printSafeJson({ settings: rows, jobs: withoutSecrets(config.jobs) });
   else printTable([...rows, ...schedules]);
+  for (const sentence of listSettingsWithoutEffect(config)) printMessage(sentence);
   return true;
 }

@@ -45,6 +45,19 @@ const commands = [
   "openapi",
 ];
 
+test("pds --version prints the version", async () => {
+  expect(await dataOf(["--version"])).toMatch(/^\d+\.\d+\.\d+\n$/);
+});
+
+test.each([
+  [["histroy"], 'unknown command "histroy"; did you mean pds history?'],
+  [["imprt", "products"], 'unknown command "imprt"; did you mean pds import products?'],
+  [["jobs", "--jsno"], "jobs: unknown option --jsno; did you mean --json?"],
+  [["jobs", "--claimed"], "jobs: unknown option --claimed; see --help"],
+])("a mistyped word gets a suggestion: pds %j", async (args, message) => {
+  expect(await pds(args)).toEqual({ code: 2, stdout: "", stderr: `pds: ${message}\n` });
+});
+
 describe("help", () => {
   test.each([["--help"], ["-h"], ["help"]])("pds %s lists every command with its summary", async (word) => {
     const overview = await dataOf([word]);
@@ -106,6 +119,12 @@ describe("wrong usage exits with 2 and says what is wrong", () => {
   });
 });
 
+test("an invalid setting exits with 2 and says why", async () => {
+  const { code, stdout, stderr } = await pds(["history"], { PORT: "junk" });
+  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+  expect(stderr).toContain("PORT");
+});
+
 describe("a failure exits with 1 and says why", () => {
   test.each([
     ["a file that is not there", ["import", "products", "/nonexistent.json"], "/nonexistent.json: no such file"],
@@ -117,12 +136,6 @@ describe("a failure exits with 1 and says why", () => {
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toContain(words);
     expect(stderr).not.toContain("    at ");
-  });
-
-  test("an invalid setting", async () => {
-    const { code, stdout, stderr } = await pds(["history"], { PORT: "junk" });
-    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toContain("PORT");
   });
 
   test("a store that cannot be opened", async () => {
