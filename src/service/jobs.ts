@@ -1,6 +1,4 @@
-import { type CatalogImportOptions, catalogImport } from "../catalog/import.ts";
-import { catalogReconcile } from "../catalog/reconcile.ts";
-import { catalogSync } from "../catalog/sync.ts";
+import type { CatalogImportOptions } from "../catalog/import.ts";
 import type { Config } from "../config/index.ts";
 import {
   type JobName,
@@ -8,13 +6,15 @@ import {
   maxRemovedShareOf,
   type PersonalizationOptions,
   type PlanOptions,
+  personalizationImportName,
 } from "../config/jobs.ts";
 import { hideCredentials } from "../credentials.ts";
 import type { Job, PlannedJob } from "../jobs/job.ts";
 import { toPlan } from "../jobs/plan.ts";
 import { historyRetention } from "../jobs/retention.ts";
+import type { Work } from "../jobs/work.ts";
 import type { Log } from "../log.ts";
-import { type ImportMode, personalizationImport, personalizationImportName } from "../personalization/import.ts";
+import type { ImportMode } from "../personalization/import.ts";
 import { createPlatform } from "../platforms/index.ts";
 import type { Platform } from "../platforms/platform.ts";
 
@@ -39,14 +39,21 @@ const factories: { readonly [Name in JobName]: JobFactory<JobOptionsOf<Name>> } 
       name: "catalog-reconcile",
       brand,
       source: platform.source,
-      work: catalogReconcile(platform, { maxRemovedShare: maxRemovedShareOf(config), visible: config.visible }, log),
+      work: onDemand(async () => {
+        const { catalogReconcile } = await import("../catalog/reconcile.ts");
+        const options = { maxRemovedShare: maxRemovedShareOf(config), visible: config.visible };
+        return catalogReconcile(platform, options, log);
+      }),
     },
   "catalog-sync": (_, { config, brand, platform }) =>
     platform && {
       name: "catalog-sync",
       brand,
       source: platform.source,
-      work: catalogSync(platform, maxRemovedShareOf(config)),
+      work: onDemand(async () => {
+        const { catalogSync } = await import("../catalog/sync.ts");
+        return catalogSync(platform, maxRemovedShareOf(config));
+      }),
     },
   "personalization-import": (options, { config, brand }) =>
     personalizationImportJob(options, config, brand, scheduledMode),
@@ -57,6 +64,12 @@ const factories: { readonly [Name in JobName]: JobFactory<JobOptionsOf<Name>> } 
     work: historyRetention(keepDays),
   }),
 };
+
+/** Loads the code of a job when the job runs: the service itself starts without it. */
+const onDemand =
+  (load: () => Promise<Work>): Work =>
+  async (...context) =>
+    (await load())(...context);
 
 /** Lists the configured jobs, in the order of their first runs. */
 export function listJobs(config: Config, log: Log): PlannedJob[] {
@@ -73,7 +86,8 @@ export function listJobs(config: Config, log: Log): PlannedJob[] {
 
 export function catalogImportJob(files: readonly string[], options: CatalogImportOptions, brand: string): Job {
   const source = hideCredentials(files.join(", "));
-  return { name: "catalog-import", brand, source, work: catalogImport(files, options) };
+  const work = onDemand(async () => (await import("../catalog/import.ts")).catalogImport(files, options));
+  return { name: "catalog-import", brand, source, work };
 }
 
 export function personalizationImportJob(
@@ -82,6 +96,9 @@ export function personalizationImportJob(
   brand: string,
   mode: ImportMode,
 ): Job {
-  const work = personalizationImport(options, config, mode);
+  const work = onDemand(async () => {
+    const { personalizationImport } = await import("../personalization/import.ts");
+    return personalizationImport(options, config, mode);
+  });
   return { name: personalizationImportName, brand, source: hideCredentials(options.source), work };
 }
