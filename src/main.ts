@@ -1,6 +1,7 @@
 #!/usr/bin/env bun
 import { parseArgs } from "node:util";
 import packageJson from "../package.json" with { type: "json" };
+import { stoppedBy } from "./commands/common.ts";
 import { type Command, type CommandOption, commands } from "./commands/index.ts";
 import { print, printMessage } from "./commands/output.ts";
 import { readConfig } from "./config/index.ts";
@@ -10,6 +11,8 @@ import { findSimilar } from "./suggest.ts";
 /** Exit statuses. */
 const failed = 1;
 const misused = 2;
+/** As shells report a process that SIGINT ended. */
+const interrupted = 130;
 
 /**
  * Finds the command that the first one or two arguments name, and returns the other arguments with
@@ -50,6 +53,10 @@ async function main(args: string[]): Promise<number> {
   const found = findCommand(args);
   if (found === undefined) return handleUnknown(args);
   const { name, command, rest } = found;
+  if (rest.includes("--help")) {
+    print(helpOf(name, command));
+    return 0;
+  }
   let parsed: ReturnType<typeof parse>;
   try {
     parsed = parse(command, rest);
@@ -66,22 +73,28 @@ async function main(args: string[]): Promise<number> {
     return reportMisuse(`${name}: expected ${command.usage || "no arguments"}; see pds ${name} --help`);
   }
   try {
-    return (await command.run(positionals, values)) ? 0 : failed;
+    return (await command.run(positionals, values)) ? 0 : failureStatus();
   } catch (error) {
     reportFailure(error);
+    if (stoppedBy !== undefined) return failureStatus();
     return error instanceof ServiceError && isMisuse(error) ? misused : failed;
   }
 }
 
+const failureStatus = () => (stoppedBy === "SIGINT" ? interrupted : failed);
+
 const isMisuse = ({ code }: ServiceError) => code === "bad_request" || code === "invalid_setting";
 
 /** Prints the overview, or what may have been meant. */
-function handleUnknown([word, next = ""]: readonly string[]): number {
+function handleUnknown(args: readonly string[]): number {
+  const [word, next = ""] = args;
   if (word === undefined) {
     printMessage(overview());
     return misused;
   }
-  if (word === "--help" || word === "-h" || word === "help") {
+  const names = Object.keys(commands);
+  const longer = names.filter((name) => name.startsWith(`${word} `));
+  if (word === "-h" || word === "help" || word === "--help" || (longer.length > 0 && args.includes("--help"))) {
     print(overview());
     return 0;
   }
@@ -89,8 +102,6 @@ function handleUnknown([word, next = ""]: readonly string[]): number {
     print(packageJson.version);
     return 0;
   }
-  const names = Object.keys(commands);
-  const longer = names.filter((name) => name.startsWith(`${word} `));
   const similar = findSimilar([word, next].join(" "), names) ?? findSimilar(word, names);
   const meant = longer.length > 0 ? longer : similar === undefined ? [] : [similar];
   const hint = meant.length > 0 ? `did you mean ${meant.map((name) => `pds ${name}`).join(" or ")}?` : "see pds --help";

@@ -39,6 +39,7 @@ const factories: { readonly [Name in JobName]: JobFactory<JobOptionsOf<Name>> } 
       name: "catalog-reconcile",
       brand,
       source: platform.source,
+      checkSource: (signal) => platform.readShop(signal),
       work: onDemand(async () => {
         const { catalogReconcile } = await import("../catalog/reconcile.ts");
         const options = { maxRemovedShare: maxRemovedShareOf(config), visible: config.visible };
@@ -50,6 +51,7 @@ const factories: { readonly [Name in JobName]: JobFactory<JobOptionsOf<Name>> } 
       name: "catalog-sync",
       brand,
       source: platform.source,
+      checkSource: (signal) => platform.readShop(signal),
       work: onDemand(async () => {
         const { catalogSync } = await import("../catalog/sync.ts");
         return catalogSync(platform, maxRemovedShareOf(config));
@@ -86,8 +88,12 @@ export function listJobs(config: Config, log: Log): PlannedJob[] {
 
 export function catalogImportJob(files: readonly string[], options: CatalogImportOptions, brand: string): Job {
   const source = hideCredentials(files.join(", "));
+  const checkSource = async () => {
+    const { checkFile } = await import("../feed/file.ts");
+    return await Promise.all(files.map(checkFile));
+  };
   const work = onDemand(async () => (await import("../catalog/import.ts")).catalogImport(files, options));
-  return { name: "catalog-import", brand, source, work };
+  return { name: "catalog-import", brand, source, checkSource, work };
 }
 
 export function personalizationImportJob(
@@ -96,9 +102,15 @@ export function personalizationImportJob(
   brand: string,
   mode: ImportMode,
 ): Job {
+  const source = hideCredentials(options.source);
+  const checkSource = async (signal: AbortSignal) => {
+    const { checkFeed } = await import("../feed/delivery.ts");
+    const { toFeedRequest } = await import("../personalization/feed.ts");
+    return await checkFeed(toFeedRequest(options), config, signal);
+  };
   const work = onDemand(async () => {
     const { personalizationImport } = await import("../personalization/import.ts");
     return personalizationImport(options, config, mode);
   });
-  return { name: personalizationImportName, brand, source: hideCredentials(options.source), work };
+  return { name: personalizationImportName, brand, source, checkSource, work };
 }

@@ -120,7 +120,7 @@ describe("the credentials in URLs", () => {
       `sqlite:${join(PDS_CONFIG, "db")}?key=https://user:${canary}@host/`,
     ];
     for (const DATABASE_URL of unreachable) {
-      const { code, stdout, stderr } = await pds(["jobs"], { DATABASE_URL });
+      const { code, stdout, stderr } = await pds(["import", "products", "/dev/null"], { DATABASE_URL });
       expect(code).toBe(1);
       expect(stderr).toContain("DATABASE_URL");
       expect(leaks(stdout + stderr)).toEqual([]);
