@@ -242,7 +242,7 @@ describe("the address of a client", () => {
     const junk = ["10.0.0.0/33", "::/129", "proxy.example", "10.0.0", "10.0.0.0/-1", "10.0.0.0/", "1.2.3.4 5.6.7.8"];
     for (const text of junk) expect(() => settings.trustedProxies.parse(text)).toThrow(/^expected IP addresses or/);
     const { code, stderr } = await pds(["config"], { TRUSTED_PROXIES: "10.0.0.0/33" });
-    expect(code).toBe(1);
+    expect(code).toBe(2);
     expect(stderr).toContain("TRUSTED_PROXIES: expected IP addresses or networks such as 10.0.0.0/8");
   });
 });
