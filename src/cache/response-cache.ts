@@ -200,8 +200,8 @@ export class ResponseCache {
     const { response } = stored;
     if (response === undefined) return undefined;
     const ageMs = this.#ageMs(stored, nowMs);
-    const age = ageMs > 0 && { Age: `${Math.floor(ageMs / 1000)}` };
-    return new PreparedResponse(response.body, { ...age, "Cache-Status": `pds; hit; detail=${detail}` });
+    const age = ageMs > 0 ? { Age: `${Math.floor(ageMs / 1000)}` } : undefined;
+    return new PreparedResponse(response.body, `pds; hit; detail=${detail}`, age);
   }
 
   #load(
@@ -230,7 +230,7 @@ export class ResponseCache {
       const suffix = load.isInvalidated ? "" : "; stored";
       const forward =
         this.#entries === undefined ? "fwd=bypass" : `fwd=${stale === undefined ? "miss" : "stale"}${suffix}`;
-      return entry.body && new PreparedResponse(entry.body, { "Cache-Status": `pds; ${forward}` });
+      return entry.body && new PreparedResponse(entry.body, `pds; ${forward}`);
     } catch (error) {
       this.counts.failed++;
       if (stale === undefined) throw error;
@@ -252,7 +252,7 @@ export class ResponseCache {
       stale.loadedAtMs = loadedAtMs;
       return;
     }
-    const response = entry.body && new PreparedResponse(entry.body);
+    const response = entry.body && new PreparedResponse(entry.body, "pds; hit");
     const [to, from] = entry.isEmpty ? [this.#emptyEntries, this.#entries] : [this.#entries, this.#emptyEntries];
     from?.delete(id);
     to?.set(id, { namespace, key, entry, response, loadedAtMs, retryAtMs: 0, hotUntilMs: 0 });
