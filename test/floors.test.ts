@@ -25,6 +25,7 @@ const floors = [
     "format",
     "program",
     "sample",
+    "suggest",
     "terminal",
   ],
   ["config", "log"],

@@ -189,8 +189,8 @@ export class ResponseCache {
   ): PreparedResponse | undefined {
     if (stored.body === undefined) return undefined;
     const ageMs = this.#ageMs(namespace, stored, nowMs);
-    const age = ageMs > 0 && { Age: `${Math.floor(ageMs / 1000)}` };
-    return new PreparedResponse(stored.body, { ...age, "Cache-Status": `pds; hit; detail=${detail}` });
+    const age = ageMs > 0 ? { Age: `${Math.floor(ageMs / 1000)}` } : undefined;
+    return new PreparedResponse(stored.body, `pds; hit; detail=${detail}`, age);
   }
 
   #load(namespace: CacheNamespace, key: string, stale: StoredEntry | undefined): Promise<PreparedResponse | undefined> {
@@ -214,7 +214,7 @@ export class ResponseCache {
       if (!load.isInvalidated) this.#store(load, key, entry);
       const suffix = load.isInvalidated ? "" : "; stored";
       const forward = this.maxBytes === 0 ? "fwd=bypass" : `fwd=${stale === undefined ? "miss" : "stale"}${suffix}`;
-      return entry.body && new PreparedResponse(entry.body, { "Cache-Status": `pds; ${forward}` });
+      return entry.body && new PreparedResponse(entry.body, `pds; ${forward}`);
     } catch (error) {
       this.counts.failed++;
       if (stale === undefined) throw error;
@@ -244,4 +244,4 @@ export class ResponseCache {
 
 const toId = (namespace: string, key: string) => `${namespace}/${key}`;
 
-const prepare = ({ body }: StoredEntry) => body && new PreparedResponse(body);
+const prepare = ({ body }: StoredEntry) => body && new PreparedResponse(body, "pds; hit");

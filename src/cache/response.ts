@@ -1,23 +1,21 @@
+import type { PurgeTags } from "../model/cdn.ts";
 import { EncodedBody } from "./encoded-body.ts";
 import { type Encoding, minCompressibleBytes } from "./encoding.ts";
 
 /** HTTP header fields by name. */
 export type HeaderFields = Readonly<Record<string, string>>;
 
-/** Every response has these. Browsers must not execute or frame an API response. */
-const securityHeaders: HeaderFields = {
-  "X-Content-Type-Options": "nosniff",
-  "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
-};
+/** Every response has these. Browsers must not execute an API response. */
+const securityHeaders: HeaderFields = { "X-Content-Type-Options": "nosniff" };
 
-/** Allows pages of any site to read a response. A private listener removes these headers. */
-const corsHeaders: HeaderFields = {
-  "Access-Control-Allow-Origin": "*",
-  "Access-Control-Expose-Headers": "X-Request-Id, Retry-After, ETag, Age, Cache-Status",
-};
+/**
+ * Allows pages of any site to read a response. Browsers reject requests with credentials, for which
+ * `*` would not mean all headers. A private listener removes these headers.
+ */
+const corsHeaders: HeaderFields = { "Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": "*" };
 
 /** Headers of a 304: those that a cache updates, and those that let a page read it. */
-const notModifiedHeaders: RegExp = /^(access-control-|age$|cache-|cdn-|etag$|surrogate-|vary$)/i;
+const notModifiedHeaders: RegExp = /^(access-control-|age$|cache-|(cloudflare-)?cdn-|etag$|surrogate-|vary$|xkey$)/i;
 
 /** For responses with an entity tag, which may be compressed. */
 export const varyByEncoding: HeaderFields = { Vary: "Accept-Encoding" };
@@ -52,14 +50,6 @@ export class HeaderTemplate {
   }
 }
 
-/**
- * The tags by which shared caches purge a response, joined for `Cache-Tag` and for `Surrogate-Key`.
- */
-export interface PurgeTags {
-  readonly commaSeparated: string;
-  readonly spaceSeparated: string;
-}
-
 export interface ResponseBodyOptions {
   readonly template: HeaderTemplate;
   /** Default 200. */
@@ -70,7 +60,7 @@ export interface ResponseBodyOptions {
    * compression.
    */
   readonly tag?: string;
-  readonly purgeTags?: PurgeTags;
+  readonly purgeTags?: PurgeTags | undefined;
 }
 
 /** A body with its headers. */
@@ -94,15 +84,12 @@ export class ResponseBody extends EncodedBody {
 
   /**
    * The template's shared `Headers` with this body's values. Valid until the next call for any
-   * other body.
+   * other body, which must have the same fields.
    */
   headersFor(representation: Representation): Headers {
     const headers = this.#template.headersFor(representation);
     if (this.etag !== undefined) headers.set("ETag", this.etag);
-    if (this.#purgeTags !== undefined) {
-      headers.set("Cache-Tag", this.#purgeTags.commaSeparated);
-      headers.set("Surrogate-Key", this.#purgeTags.spaceSeparated);
-    }
+    if (this.#purgeTags !== undefined) headers.set(this.#purgeTags.field, this.#purgeTags.value);
     return headers;
   }
 }
@@ -112,11 +99,14 @@ export class ResponseBody extends EncodedBody {
  */
 export class PreparedResponse {
   readonly body: ResponseBody;
+  /** `Cache-Status`; undefined for a response that the cache does not know. */
+  readonly cacheStatus: string | undefined;
   readonly #extraHeaders: HeaderFields | undefined;
 
   /** @param extraHeaders override the body's headers */
-  constructor(body: ResponseBody, extraHeaders?: HeaderFields) {
+  constructor(body: ResponseBody, cacheStatus?: string, extraHeaders?: HeaderFields) {
     this.body = body;
+    this.cacheStatus = cacheStatus;
     this.#extraHeaders = extraHeaders;
   }
 

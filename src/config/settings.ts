@@ -1,4 +1,5 @@
 import { parseCachePolicy } from "../model/cache-policy.ts";
+import { type CdnName, cdns } from "../model/cdn.ts";
 import {
   anyText,
   brand,
@@ -185,6 +186,12 @@ export const settings = {
     parse: parseCachePolicy,
     sentence: "How long caches may keep a 404 or 400 response.",
   }),
+  cdn: setting({
+    default: "none",
+    parse: oneOf(...(Object.keys(cdns) as CdnName[])),
+    sentence:
+      "CDN in front of the service: `cloudflare`, `fastly`, `varnish`, `generic` (any other), or `none`. Responses have the headers by which it caches and purges them.",
+  }),
   rateLimit: setting({
     default: "0",
     parse: count,
@@ -218,7 +225,8 @@ export const settings = {
   serverTiming: setting({
     default: "off",
     parse: oneOf("on", "off"),
-    sentence: "`on`: every response reports its duration in `Server-Timing`.",
+    sentence:
+      "`on`: every response reports its duration in `Server-Timing`, and whether it comes from the cache in `Cache-Status`.",
   }),
   logLevel: setting({
     default: "info",

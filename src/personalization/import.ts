@@ -1,4 +1,5 @@
 import type { Config, PersonalizationOptions } from "../config/index.ts";
+import { personalizationImportName } from "../config/jobs.ts";
 import type { Database } from "../database/database.ts";
 import { explainDiskFull } from "../database/disk.ts";
 import { findLastGeneration, type LastGeneration } from "../database/generation.ts";
@@ -14,8 +15,6 @@ import { FeedRows } from "./feed-rows.ts";
 import { listViolations } from "./guards.ts";
 import { type ReadFeed, readFeed } from "./read-feed.ts";
 import { toReport } from "./report.ts";
-
-export const personalizationImportName = "personalization-import";
 
 export interface ImportMode {
   /** Whether a person started the import: an incomplete feed is then an error. */

@@ -3,7 +3,7 @@ import { adminRoutes } from "../admin/routes.ts";
 import type { Routes } from "../http/endpoint.ts";
 import { type Listener, listen } from "../http/server.ts";
 import type { ServiceContext } from "./context.ts";
-import { createConsole, createExample } from "./pages.ts";
+import { createExample } from "./example.ts";
 import { publicRoutes } from "./public.ts";
 import { createReadiness, createStatusReader } from "./readiness.ts";
 import { reportToSupervisor, Workers } from "./workers.ts";
@@ -47,6 +47,8 @@ export async function startListeners(context: ServiceContext): Promise<Listeners
       return { publicUrl, adminUrl: undefined, stop };
     }
     const metrics = getMetrics(status, () => measureAll(measure, workers));
+    // The public listener is open before the console is loaded. Workers never load it.
+    const { createConsole } = await import("./console.ts");
     const console = createConsole(context, publicUrl);
     const adminUrl = open.listener("admin", adminRoutes({ console, readiness, metrics, token: config.adminToken }));
     log.info({ publicUrl, adminUrl }, "listening");

@@ -7,6 +7,8 @@ import { FailureLog } from "../http/failure-log.ts";
 import { RateLimiter } from "../http/rate-limiter.ts";
 import { RequestCounter } from "../http/request-counter.ts";
 import type { Log } from "../log.ts";
+import { cacheHeaders } from "../model/cache-policy.ts";
+import { cdns } from "../model/cdn.ts";
 import { PersonalizationReader } from "../personalization/reader.ts";
 import type { Connections } from "./connections.ts";
 import { createLimiters } from "./limiters.ts";
@@ -66,7 +68,7 @@ export async function startRequestHandling(
       rateLimiter: listener === "public" ? rateLimiter : undefined,
       isPrivate: listener === "admin",
       sendsTiming: config.serverTiming === "on",
-      notFoundPolicy: config.cacheNotFound,
+      notFoundCaching: cacheHeaders(config.cacheNotFound, cdns[config.cdn]),
     }),
   };
 }

@@ -1,17 +1,17 @@
 import type { Config } from "../config/index.ts";
+import { personalizationImportName } from "../config/jobs.ts";
 import { removeUnfinishedGenerations } from "../database/generation-removal.ts";
 import { ServiceError } from "../errors.ts";
 import type { PlannedJob } from "../jobs/job.ts";
 import { Monitors } from "../jobs/monitors.ts";
 import { type Scheduler, startScheduler } from "../jobs/scheduler.ts";
 import type { Log } from "../log.ts";
-import { personalizationImportName } from "../personalization/import.ts";
 import { createPlatform } from "../platforms/index.ts";
 import { type Connections, closeConnections, openConnections } from "./connections.ts";
 import type { Role, ServiceContext } from "./context.ts";
+import { exampleUrlOf } from "./example.ts";
 import { listJobs } from "./jobs.ts";
 import { type Listeners, startListeners } from "./listeners.ts";
-import { exampleUrlOf } from "./pages.ts";
 import { describeStarting } from "./readiness.ts";
 import { startRequestHandling } from "./requests.ts";
 

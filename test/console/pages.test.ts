@@ -340,7 +340,7 @@ test("only the page of a SKU loads the widget", async () => {
     compare,
     publicUrl: "http://0.0.0.0:3000",
   };
-  const routes = consolePages({ ...context, widgetPath: "/personalizer.js", examplePath: "/example" });
+  const routes = consolePages({ ...context, findWidgetPath: async () => "/personalizer.js", examplePath: "/example" });
   const get = async (path: string) => {
     const url = new URL(path, "http://pds.example:3001");
     return await routes[url.pathname]?.({ url, parameter: () => "" });
@@ -371,7 +371,7 @@ test("a generation that is removed while it is compared is no error", async () =
     findPersonalization: () => Promise.reject(new Error("unexpected call")),
     compare: (from, to) => comparer.find(from, to),
     publicUrl: "http://127.0.0.1:3000",
-    widgetPath: "/personalizer.js",
+    findWidgetPath: async () => "/personalizer.js",
   });
   const url = new URL("http://127.0.0.1:3001/personalization/difference?brand=B&from=1&to=2");
   const shown = await routes[url.pathname]?.({ url, parameter: () => "" });

@@ -128,7 +128,7 @@ describe("a lost PostgreSQL", () => {
     // Imported first: the first start's own import would evict the cached responses.
     for (const job of ["catalog-import", "personalization-import"]) await pds(["run", job], environment);
     // The strictest setting. It is about the age of the data, not about the store.
-    const service = await serve({ ...environment, STALE_DATA: "fail" });
+    const service = await serve({ ...environment, STALE_DATA: "fail", SERVER_TIMING: "on" });
     const readiness = async () => {
       const answers = await Promise.all([service.url, service.adminUrl].map((base) => fetch(`${base}/readyz`)));
       return Promise.all(

@@ -181,8 +181,6 @@ for (const engine of engines) {
     ];
 
     test.each(known)("responds to HEAD %s like to GET, without the body", async (path) => {
-      // Fills the cache, because Cache-Status is compared, too.
-      await get(path);
       for (const coding of ["identity", "gzip"]) {
         const headers = { "Accept-Encoding": coding };
         // Not decompressed, so that its length is that of the encoded body.
