@@ -110,6 +110,8 @@ class Background {
     // Not in the turn in which requests wait for their responses.
     Bun.sleep(pauseMs)
       .then(work)
+      // Without a result, the quickly compressed body stays.
+      .catch(() => {})
       .finally(() => {
         this.#isBusy = false;
       });
