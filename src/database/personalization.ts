@@ -1,3 +1,4 @@
+import { chain, type MaybePromise } from "../maybe-promise.ts";
 import type { Queryable } from "./database.ts";
 import type { CurrentGeneration, GenerationList } from "./generation.ts";
 import { tablesOf } from "./generation-tables.ts";
@@ -32,16 +33,21 @@ export class LinesQuery {
    * The lines of a SKU in the first of the generations that has it.
    * @returns undefined for an unknown SKU; "outdated" when other generations are current by now
    */
-  async find({ read }: Queryable, sku: string): Promise<FoundLines | "outdated" | undefined> {
-    for (const { generations, statement } of this.#batches) {
-      const [row] = await read<LinesRow>(statement, [sku]);
+  find(database: Queryable, sku: string): MaybePromise<FoundLines | "outdated" | undefined> {
+    return this.#findFrom(0, database, sku);
+  }
+
+  #findFrom(index: number, database: Queryable, sku: string): MaybePromise<FoundLines | "outdated" | undefined> {
+    const batch = this.#batches[index];
+    if (batch === undefined) return undefined;
+    return chain(database.read<LinesRow>(batch.statement, [sku]), ([row]) => {
       if (row?.version !== this.#version) return "outdated";
-      for (let place = 0; place < generations.length; place++) {
+      for (let place = 0; place < batch.generations.length; place++) {
         const lines = row[`lines${place}`] as Uint8Array | null;
-        if (lines !== null) return { generation: generations[place] as CurrentGeneration, lines };
+        if (lines !== null) return { generation: batch.generations[place] as CurrentGeneration, lines };
       }
-    }
-    return undefined;
+      return this.#findFrom(index + 1, database, sku);
+    });
   }
 }
 

@@ -1,10 +1,14 @@
 import type { SQL } from "bun";
+import type { MaybePromise } from "../../maybe-promise.ts";
 import type { NewRows } from "./insert-rows.ts";
 
 export type Value = string | number | bigint;
 
-/** Runs a query whose statement stays prepared. Its values are `$1`, `$2`, …, in this order. */
-export type Read = <Row>(statement: string, values: Value[]) => Promise<Row[]>;
+/**
+ * Runs a query whose statement stays prepared. Its values are `$1`, `$2`, …, in this order. An
+ * embedded store has the rows at once, and throws at once.
+ */
+export type Read = <Row>(statement: string, values: Value[]) => MaybePromise<Row[]>;
 
 /**
  * Purpose of a set of connections; the engine configures them by it:

@@ -65,6 +65,6 @@ function connect(url: string, purpose: Purpose): Connections {
     // ran, it would scan all runs.
     prepare: purpose !== "background",
   });
-  const read = async <Row>(statement: string, values: Value[]) => await sql.unsafe<Row[]>(statement, values);
+  const read = <Row>(statement: string, values: Value[]) => sql.unsafe<Row[]>(statement, values);
   return { sql, read, closeReader: () => {}, folder: undefined };
 }

@@ -67,7 +67,7 @@ function createReader(path: string): Pick<Connections, "read" | "closeReader"> {
     return statement;
   };
   return {
-    read: async <Row>(text: string, values: Value[]) => {
+    read: <Row>(text: string, values: Value[]) => {
       const statement = statements.get(text) ?? prepare(text);
       return statement.all(...values) as Row[];
     },
