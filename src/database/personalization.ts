@@ -16,17 +16,15 @@ const tablesPerStatement = 400;
 
 /** Finds the lines of SKUs in some generations. The statements are built once. */
 export class LinesQuery {
-  readonly #version: string;
   readonly #batches: readonly { readonly generations: readonly CurrentGeneration[]; readonly statement: string }[];
 
   constructor({ version, generations }: GenerationList) {
-    this.#version = version;
     const batches: CurrentGeneration[][] = [[]];
     for (const generation of generations) {
       if (batches.at(-1)?.length === tablesPerStatement) batches.push([]);
       batches.at(-1)?.push(generation);
     }
-    this.#batches = batches.map((batch) => ({ generations: batch, statement: linesStatement(batch) }));
+    this.#batches = batches.map((batch) => ({ generations: batch, statement: linesStatement(batch, version) }));
   }
 
   /**
@@ -41,7 +39,7 @@ export class LinesQuery {
     const batch = this.#batches[index];
     if (batch === undefined) return undefined;
     return chain(database.read<LinesRow>(batch.statement, [sku]), ([row]) => {
-      if (row?.version !== this.#version) return "outdated";
+      if (row === undefined) return "outdated";
       for (let place = 0; place < batch.generations.length; place++) {
         const lines = row[`lines${place}`] as Uint8Array | null;
         if (lines !== null) return { generation: batch.generations[place] as CurrentGeneration, lines };
@@ -51,15 +49,21 @@ export class LinesQuery {
   }
 }
 
-type LinesRow = { readonly version: string } & Readonly<Record<string, unknown>>;
+/** The columns `lines0`, `lines1`, …: null where a generation does not have the SKU. */
+type LinesRow = Readonly<Record<string, unknown>>;
 
-/** Reads the version with the rows, so that it is that of the moment at which they are read. */
-function linesStatement(generations: readonly CurrentGeneration[]): string {
+/**
+ * Compares the version in the statement that reads the lines, so that it is that of the same moment.
+ * There is no row if it is another one.
+ */
+function linesStatement(generations: readonly CurrentGeneration[], version: string): string {
   const columns = generations.map(
     ({ id }, place) => `(SELECT lines FROM ${tablesOf(id).skus} WHERE sku = $1) AS lines${place}`,
   );
-  // The cast says of what type the value is, also if there is no table to compare it with.
-  return `SELECT ${["version", ...columns].join(", ")} FROM generation_list WHERE CAST($1 AS TEXT) IS NOT NULL`;
+  // The cast says of what type the value is, if there is no table to compare it with.
+  if (columns.length === 0) columns.push("CAST($1 AS TEXT)");
+  // A text that is known in advance costs less than a value.
+  return `SELECT ${columns.join(", ")} FROM generation_list WHERE version = '${version.replaceAll("'", "''")}'`;
 }
 
 /** A style of a generation, as served. */

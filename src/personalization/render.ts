@@ -25,17 +25,19 @@ interface Prepared {
 /** A style, prepared once for all its SKUs. */
 export type Style = StyleFragment &
   Prepared & {
-    /** The beginning of a line in JSON, between the SKU and the display sequence. */
-    readonly line: string;
+    /** The part of a line in JSON between the SKU and the display sequence. */
+    readonly line: Uint8Array;
   };
 
 export type Group = GroupFragment & Prepared;
 
+const encoder = new TextEncoder();
+const encode = (text: string) => encoder.encode(text);
 const hashOf = (bytes: Uint8Array): bigint => Bun.hash.xxHash3(bytes);
 
 export function toStyle(fragment: StyleFragment): Style {
   const { code, rows } = fragment;
-  const line = `${JSON.stringify(code)},"style_display_seq":`;
+  const line = encode(`,"style_code":${JSON.stringify(code)},"style_display_seq":`);
   return { ...fragment, line, hash: hashOf(rows), fingerprint: fingerprintOf(code) };
 }
 
@@ -81,17 +83,16 @@ export function render(
   styles: readonly Style[],
   groups: readonly Group[],
 ): FoundPersonalization {
-  const start = `{"pzlines":[${toLinesJson(sku, lines, styles)}`;
-  const startBytes = Buffer.byteLength(start);
-  const body = Buffer.allocUnsafeSlow(startBytes + bytesOf(styles) + bytesOf(groups) + fixedBytes);
-  body.write(start);
-  const stylesEnd = appendRows(body, append(body, startBytes, stylesStart), styles);
+  const linesJson = writeLines(sku, lines, styles);
+  const body = new Uint8Array(linesJson.length + bytesOf(styles) + bytesOf(groups) + fixedBytes);
+  const linesEnd = append(body, append(body, 0, linesStart), linesJson);
+  const stylesEnd = appendRows(body, append(body, linesEnd, stylesStart), styles);
   append(body, appendRows(body, append(body, stylesEnd, groupsStart), groups), bodyEnd);
 
   // The tag hashes hashes of the same length: that of the lines, one for each line's style, and
   // those of the groups. So different responses never join to the same bytes.
   const hashes = new BigUint64Array(1 + styles.length + groups.length);
-  hashes[0] = hashOf(body.subarray(0, startBytes));
+  hashes[0] = hashOf(linesJson);
   const fingerprints = [fingerprintOf(sku)];
   let place = 1;
   for (const fragments of [styles, groups]) {
@@ -103,27 +104,49 @@ export function render(
   return { body, tag: hashTag(hashes), isEmpty: false, fingerprints };
 }
 
-/** @param styles those of the lines, in the same order */
-function toLinesJson(sku: string, lines: Uint8Array, styles: readonly Style[]): string {
-  const start = `{"sku_id":${JSON.stringify(sku)},"style_code":`;
-  let json = "";
-  let index = 0;
-  for (cursor.reset(lines); !cursor.isAtEnd; index++) {
-    cursor.next();
-    const { plainSequence, status } = cursor;
-    const sequence = plainSequence >= 0 ? `"${plainSequence}"` : JSON.stringify(cursor.sequence);
-    const line = (styles[index] as Style).line;
-    json += `${index === 0 ? "" : ","}${start}${line}${sequence},"style_sku_status":${JSON.stringify(status)}}`;
-  }
-  return json;
-}
-
-const encode = (text: string) => new TextEncoder().encode(text);
-const comma = ",".charCodeAt(0);
+/** Lines are written here first, because their size is not known before. */
+const scratch = new Uint8Array(2 ** 16);
+const [quote, comma, brace, backslash] = encode('",}\\') as unknown as [number, number, number, number];
+const statusStart = encode(',"style_sku_status":');
+const linesStart = encode('{"pzlines":[');
 const stylesStart = encode('],"pzstyles":[');
 const groupsStart = encode('],"pzchoices":[');
 const bodyEnd = encode("]}");
-const fixedBytes = stylesStart.length + groupsStart.length + bodyEnd.length;
+const fixedBytes = linesStart.length + stylesStart.length + groupsStart.length + bodyEnd.length;
+
+/** The lines as JSON, separated by commas. Valid until the next call. */
+function writeLines(sku: string, lines: Uint8Array, styles: readonly Style[]): Uint8Array {
+  const start = encode(`{"sku_id":${JSON.stringify(sku)}`);
+  // Up to six bytes for each packed one, which may be a control character.
+  let maxBytes = lines.length * 6 + styles.length * (start.length + statusStart.length + 16);
+  for (const { line } of styles) maxBytes += line.length;
+  const json = maxBytes > scratch.length ? new Uint8Array(maxBytes) : scratch;
+  let end = 0;
+  let index = 0;
+  for (cursor.reset(lines); !cursor.isAtEnd; index++) {
+    cursor.next();
+    if (index > 0) json[end++] = comma;
+    end = append(json, end, start);
+    end = append(json, end, (styles[index] as Style).line);
+    const { plainSequence, plainStatus } = cursor;
+    if (plainSequence >= 0 && plainSequence < 10) end = appendQuoted(json, end, plainSequence + 0x30);
+    else end = append(json, end, encode(JSON.stringify(cursor.sequence)));
+    end = append(json, end, statusStart);
+    const isPlain = plainStatus >= 0x20 && plainStatus !== quote && plainStatus !== backslash;
+    if (isPlain) end = appendQuoted(json, end, plainStatus);
+    else end = append(json, end, encode(JSON.stringify(cursor.status)));
+    json[end++] = brace;
+  }
+  return json.subarray(0, end);
+}
+
+/** Appends one ASCII character in quotes. @returns the offset after it */
+function appendQuoted(json: Uint8Array, at: number, character: number): number {
+  json[at] = quote;
+  json[at + 1] = character;
+  json[at + 2] = quote;
+  return at + 3;
+}
 
 interface Rows {
   readonly rows: Uint8Array;

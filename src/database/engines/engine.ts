@@ -12,14 +12,15 @@ export type Read = <Row>(statement: string, values: Value[]) => MaybePromise<Row
 
 /**
  * Purpose of a set of connections; the engine configures them by it:
- * - `serving`: a few statements that repeat; also commands and jobs.
+ * - `serving`: requests, which repeat a few statements.
+ * - `working`: commands and jobs.
  * - `scheduling`: the scheduler, cache invalidation, and product lookups of a serving process. Its
  *   event loop never blocks on a lock of another process: a statement fails as busy instead, and
  *   `inTransaction` retries.
  * - `background`: console, health checks, and metrics. Their rare statements vary, and each is
  *   planned for its values.
  */
-export type Purpose = "serving" | "scheduling" | "background";
+export type Purpose = "serving" | "working" | "scheduling" | "background";
 
 export interface Connections {
   readonly sql: SQL;

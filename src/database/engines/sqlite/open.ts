@@ -24,6 +24,7 @@ const pragmas = [
 
 const pragmasOf: Readonly<Record<Purpose, readonly string[]>> = {
   serving: [],
+  working: [],
   background: [],
   // A wait for the lock would block the event loop. So would a checkpoint, which can take as long
   // as an import's: other writers run it.
