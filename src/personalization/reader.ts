@@ -1,6 +1,7 @@
 import type { Database, Queryable } from "../database/database.ts";
 import { type CurrentGeneration, readGenerationList } from "../database/generation.ts";
-import { LinesQuery, listGroupFragments, listStyleFragments } from "../database/personalization.ts";
+import { createLinesQuery, type LinesQuery } from "../database/lines-query.ts";
+import { listGroupFragments, listStyleFragments } from "../database/personalization.ts";
 import { chain, type MaybePromise } from "../maybe-promise.ts";
 import { maxSkuLength, type Personalization } from "../model/personalization.ts";
 import { FragmentCache } from "./fragment-cache.ts";
@@ -52,8 +53,8 @@ export class PersonalizationReader {
 
   /** Needs no promise if the store is embedded and the fragments are in memory. */
   find(database: Database, sku: string): MaybePromise<FoundPersonalization> {
-    // No stored SKU matches, and the database would reject a NUL.
-    if (sku.length > maxSkuLength || sku.includes("\0")) return renderEmpty(sku);
+    // No stored SKU matches, and the database would reject it, with those of other requests.
+    if (sku.length > maxSkuLength || sku.includes("\0") || !sku.isWellFormed()) return renderEmpty(sku);
     const snapshot = this.#snapshot;
     if (snapshot === undefined) return this.#reload(database, sku, undefined);
     return chain(findIn(snapshot, database, sku), (found) => found ?? this.#reload(database, sku, snapshot));
@@ -100,7 +101,10 @@ async function loadSnapshot(
     if (isSame) return known;
     return { generation, styles: new FragmentCache(maxBytes), groups: new FragmentCache(maxBytes) };
   });
-  return { query: new LinesQuery(list), fragments: new Map(fragments.map((each) => [each.generation.id, each])) };
+  return {
+    query: createLinesQuery(database.engine, list),
+    fragments: new Map(fragments.map((each) => [each.generation.id, each])),
+  };
 }
 
 /** @returns undefined when other generations are current by now */

@@ -51,6 +51,13 @@ export interface ColumnTypes {
 /** Locks that serialize transactions. */
 export type LockName = "migrations" | "generations" | "changes";
 
+/** A list of keys as one value. */
+export interface KeyList {
+  /** Condition: whether a column has one of the keys. */
+  readonly contains: (column: string, value: string) => string;
+  readonly toValue: (keys: readonly string[]) => string;
+}
+
 /** Everything that differs between database engines. */
 export interface Engine {
   /** How the URLs of its stores begin, with the colon. */
@@ -83,6 +90,9 @@ export interface Engine {
   readonly searchQuery: string;
   /** Search text that matches all words. The last may be a prefix. */
   readonly toSearchText: (words: readonly string[], isLastPrefix: boolean) => string;
+
+  /** For a server, where one statement for several requests saves round trips. */
+  readonly keyList: KeyList | undefined;
 
   /** Inserts many rows whose keys are new, as fast as the engine can. */
   readonly load: <Row>(sql: SQL, rows: NewRows<Row>) => Promise<void>;

@@ -47,6 +47,11 @@ export const postgres: Engine = {
     ) AS matching ORDER BY id LIMIT $2`,
   toSearchText: (words, isLastPrefix) => `${words.map((word) => `'${word}'`).join(" & ")}${isLastPrefix ? ":*" : ""}`,
 
+  keyList: {
+    contains: (column, value) => `${column} = ANY(${value})`,
+    toValue: (keys) => `{${keys.map((key) => `"${key.replace(/["\\]/g, "\\$&")}"`).join(",")}}`,
+  },
+
   load: loadByCopy,
   vacuum: (sql, table) => sql.unsafe(`VACUUM ${table}`),
   // The server looks after its log.
