@@ -46,6 +46,10 @@ export interface ColumnTypes {
   readonly bytes: string;
   /** Table option that stores rows in the order of the primary key. */
   readonly clustered: string;
+  /**
+   * Table option that builds indexes in one process: several would take the cores from serving.
+   */
+  readonly singleProcess: string;
 }
 
 /** Locks that serialize transactions. */
