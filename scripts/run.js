@@ -45,6 +45,7 @@ const tasks = {
         "faults",
         "fuzz",
         "generations",
+        "kills",
         "life",
         "overload",
         "replicas",

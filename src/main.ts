@@ -1,13 +1,18 @@
 #!/usr/bin/env bun
 import { parseArgs } from "node:util";
+import packageJson from "../package.json" with { type: "json" };
+import { stoppedBy } from "./commands/common.ts";
 import { type Command, type CommandOption, commands } from "./commands/index.ts";
 import { print, printMessage } from "./commands/output.ts";
 import { readConfig } from "./config/index.ts";
 import { ServiceError } from "./errors.ts";
+import { findSimilar } from "./suggest.ts";
 
 /** Exit statuses. */
 const failed = 1;
 const misused = 2;
+/** As shells report a process that SIGINT ended. */
+const interrupted = 130;
 
 /**
  * Finds the command that the first one or two arguments name, and returns the other arguments with
@@ -48,12 +53,15 @@ async function main(args: string[]): Promise<number> {
   const found = findCommand(args);
   if (found === undefined) return handleUnknown(args);
   const { name, command, rest } = found;
+  if (rest.includes("--help")) {
+    print(helpOf(name, command));
+    return 0;
+  }
   let parsed: ReturnType<typeof parse>;
   try {
     parsed = parse(command, rest);
   } catch (error) {
-    // Some messages of the parser have several lines.
-    return reportMisuse(`${name}: ${(error as Error).message.replaceAll("\n", " ")}`);
+    return reportMisuse(`${name}: ${describeParseError(error as Error, command)}`);
   }
   const { values, positionals } = parsed;
   if (values.help === true) {
@@ -65,27 +73,47 @@ async function main(args: string[]): Promise<number> {
     return reportMisuse(`${name}: expected ${command.usage || "no arguments"}; see pds ${name} --help`);
   }
   try {
-    return (await command.run(positionals, values)) ? 0 : failed;
+    return (await command.run(positionals, values)) ? 0 : failureStatus();
   } catch (error) {
     reportFailure(error);
-    return error instanceof ServiceError && error.code === "bad_request" ? misused : failed;
+    if (stoppedBy !== undefined) return failureStatus();
+    return error instanceof ServiceError && isMisuse(error) ? misused : failed;
   }
 }
 
+const failureStatus = () => (stoppedBy === "SIGINT" ? interrupted : failed);
+
+const isMisuse = ({ code }: ServiceError) => code === "bad_request" || code === "invalid_setting";
+
 /** Prints the overview, or what may have been meant. */
-function handleUnknown([word]: readonly string[]): number {
+function handleUnknown(args: readonly string[]): number {
+  const [word, next = ""] = args;
   if (word === undefined) {
     printMessage(overview());
     return misused;
   }
-  if (word === "--help" || word === "-h" || word === "help") {
+  const names = Object.keys(commands);
+  const longer = names.filter((name) => name.startsWith(`${word} `));
+  if (word === "-h" || word === "help" || word === "--help" || (longer.length > 0 && args.includes("--help"))) {
     print(overview());
     return 0;
   }
-  const similar = Object.keys(commands).filter((name) => name.startsWith(`${word} `));
-  const hint =
-    similar.length > 0 ? `did you mean ${similar.map((name) => `pds ${name}`).join(" or ")}?` : "see pds --help";
+  if (word === "--version") {
+    print(packageJson.version);
+    return 0;
+  }
+  const similar = findSimilar([word, next].join(" "), names) ?? findSimilar(word, names);
+  const meant = longer.length > 0 ? longer : similar === undefined ? [] : [similar];
+  const hint = meant.length > 0 ? `did you mean ${meant.map((name) => `pds ${name}`).join(" or ")}?` : "see pds --help";
   return reportMisuse(`unknown command ${JSON.stringify(word)}; ${hint}`);
+}
+
+function describeParseError({ message }: Error, { options = {} }: Command): string {
+  const [, unknown] = message.match(/^Unknown option '--([^']*)'/) ?? [];
+  if (unknown === undefined) return message.replaceAll("\n", " ");
+  const documented = Object.keys(options).filter((name) => options[name]?.sentence !== undefined);
+  const similar = findSimilar(unknown, [...documented, "help"]);
+  return `unknown option --${unknown}; ${similar === undefined ? "see --help" : `did you mean --${similar}?`}`;
 }
 
 /** Prints an error on one line. The log levels `debug` and `trace` add the stack. */

@@ -7,6 +7,9 @@ import type { Log } from "../log.ts";
 /** The parsed options of a command. */
 export type Values = Readonly<Record<string, unknown>>;
 
+/** The signal that stopped the command; undefined if none did. */
+export let stoppedBy: NodeJS.Signals | undefined;
+
 /** Waits for SIGTERM, or for SIGINT from a person at the terminal. */
 export function onSignal(): { received: Promise<NodeJS.Signals>; signal: AbortSignal } {
   const controller = new AbortController();
@@ -15,7 +18,10 @@ export function onSignal(): { received: Promise<NodeJS.Signals>; signal: AbortSi
     // cut the stop short.
     for (const name of ["SIGTERM", "SIGINT"] as const) process.on(name, resolve);
   });
-  received.then((name) => controller.abort(new ServiceError("unavailable", `stopped by ${name}`)));
+  received.then((name) => {
+    stoppedBy = name;
+    controller.abort(new ServiceError("unavailable", `stopped by ${name}`));
+  });
   return { received, signal: controller.signal };
 }
 
@@ -24,7 +30,21 @@ export async function openLog({ logLevel }: Config): Promise<Log> {
   return await createLog(logLevel);
 }
 
-/** Reads the settings, opens the store, and closes it after the work. */
+/**
+ * Works with the store that is there, and does not create one.
+ * @throws ServiceError `unavailable` without one
+ */
+export async function withStore<T>(work: (database: Database, config: Config) => Promise<T>): Promise<T> {
+  const { databaseUrl } = readConfig(process.env);
+  const { databaseExists } = await import("../database/index.ts");
+  if (databaseExists(databaseUrl)) return await withDatabase(work);
+  throw new ServiceError(
+    "unavailable",
+    `DATABASE_URL: ${databaseUrl} does not exist yet; "pds serve" and the imports create it`,
+  );
+}
+
+/** Reads the settings, opens the store or creates it, and closes it after the work. */
 export async function withDatabase<T>(work: (database: Database, config: Config) => Promise<T>): Promise<T> {
   const config = readConfig(process.env);
   const [{ closeDatabase, openDatabase }, { explainDiskFull }] = await Promise.all([

@@ -1,11 +1,4 @@
-import { type Config, readConfig } from "../config/index.ts";
-import { manualImportOptions, maxImportRemovedShareOf } from "../config/jobs.ts";
-import { formatSetting, withoutSecrets } from "../config/printing.ts";
-import { environmentName, settingNames } from "../config/settings.ts";
-import type { CurrentChange } from "../database/generation-current.ts";
-import { ServiceError } from "../errors.ts";
-import { brandOf, type Values, withDatabase } from "./common.ts";
-import { printJson, printMessage, printSafeJson, printTable } from "./output.ts";
+import type { Values } from "./common.ts";
 
 export interface CommandOption {
   readonly type: "string" | "boolean";
@@ -64,14 +57,14 @@ export const commands: Readonly<Record<string, Command>> = {
       force: { type: "boolean", sentence: "Import even if more products would be removed than the settings allow." },
     },
     positionals: [1, Number.POSITIVE_INFINITY],
-    run: importProducts,
+    run: async (files, values) => (await import("./import.ts")).importProducts(files, values),
   },
   "import personalization": {
     usage: "FOLDER|URL [--brand TEXT] [--dry-run] [--force] [--json]",
     summary: "Replace a brand's personalization with the feed in a folder, or at an https:// or s3:// URL.",
     options: { ...importOptions, force },
     positionals: [1, 1],
-    run: importPersonalization,
+    run: async ([source = ""], values) => (await import("./import.ts")).importPersonalization(source, values),
   },
   "rollback personalization": {
     usage: "[--to N] [--brand TEXT] [--json]",
@@ -85,7 +78,7 @@ export const commands: Readonly<Record<string, Command>> = {
       brand: { type: "string", sentence: "Brand to roll back; defaults to BRAND." },
       json,
     },
-    run: rollback,
+    run: async (_, values) => (await import("./rollback.ts")).rollback(values),
   },
   run: {
     usage: "JOB [--brand TEXT] [--json]",
@@ -109,93 +102,86 @@ export const commands: Readonly<Record<string, Command>> = {
     run: async (_, values) => (await import("./jobs.ts")).printJobs(values),
   },
   history: {
-    usage: "[asc|desc] [--json]",
-    summary: "Print the last 10 finished runs and their outcomes, newest first by default.",
-    options: { json },
+    usage: "[asc|desc] [--job JOB] [--brand TEXT] [--outcome OUTCOME] [--since TIME] [--limit N] [--json]",
+    summary: "Print the last finished runs and their outcomes, newest first by default.",
+    options: {
+      job: { type: "string", placeholder: "JOB", sentence: "Only runs of this job." },
+      brand: { type: "string", sentence: "Only runs for this brand." },
+      outcome: {
+        type: "string",
+        placeholder: "OUTCOME",
+        sentence: "Only runs that succeeded, failed, or were abandoned.",
+      },
+      since: {
+        type: "string",
+        placeholder: "TIME",
+        sentence: "Only runs that finished since then: 90m, 24h, 7d, or an ISO 8601 time.",
+      },
+      limit: { type: "string", placeholder: "N", sentence: "Number of runs, 1 to 10000; 10 by default." },
+      json,
+    },
     positionals: [0, 1],
-    run: async ([order = "desc"], values) => (await import("./jobs.ts")).printHistory(order, values),
+    run: async ([order = "desc"], values) => (await import("./history.ts")).printHistory(order, values),
+  },
+  logs: {
+    usage: "RUN [--json]",
+    summary: "Print what a run reported, and the last lines that its process printed.",
+    options: { json },
+    positionals: [1, 1],
+    run: async ([run = ""], values) => (await import("./logs.ts")).printLogs(run, values),
+  },
+  brands: {
+    usage: "[--json]",
+    summary: "List the brands whose personalization is stored.",
+    options: { json },
+    run: async (_, values) => (await import("./brands.ts")).printBrands(values),
+  },
+  "brands remove": {
+    usage: "BRAND [--json]",
+    summary: "Remove a brand's personalization from the store, with all generations.",
+    options: { json },
+    positionals: [1, 1],
+    run: async ([brand = ""], values) => (await import("./brands.ts")).removeBrand(brand, values),
+  },
+  check: {
+    usage: "[--json]",
+    summary: "Check the settings, and whether store, feeds, and platform can be reached; print the next runs.",
+    options: { json },
+    run: async (_, values) => (await import("./check.ts")).check(values),
   },
   config: {
     usage: "[--json]",
     summary: "Print the settings in effect and their sources; secrets stay hidden.",
     options: { json },
-    run: printConfig,
+    run: async (_, values) => (await import("./config.ts")).printConfig(values),
   },
   openapi: {
     usage: "",
     summary: "Print the OpenAPI 3.1 document.",
-    run: async () => {
-      const { openApiDocument } = await import("../reference/openapi.ts");
-      printJson(openApiDocument());
-      return true;
+    run: async () => (await import("./openapi.ts")).printOpenApi(),
+  },
+  init: {
+    usage: "[--brand TEXT] [--shop-domain DOMAIN] [--database-url URL] [--feed SOURCE] [--products FILE] [--platform]",
+    summary: "Write a commented pds.toml from these options, or from questions on a terminal.",
+    options: {
+      brand: { type: "string", sentence: "Name of the brand." },
+      "shop-domain": { type: "string", placeholder: "DOMAIN", sentence: "Domain of the shop." },
+      "database-url": { type: "string", placeholder: "URL", sentence: "The store; an embedded one by default." },
+      feed: { type: "string", placeholder: "SOURCE", sentence: "Folder or URL of the personalization feed." },
+      products: { type: "string", placeholder: "FILE", sentence: "File with all products." },
+      platform: { type: "boolean", sentence: "Read products from the shop's platform." },
     },
+    run: async (_, values) => (await import("./init.ts")).init(values),
+  },
+  completions: {
+    usage: "bash|zsh|fish",
+    summary: "Print a script that completes commands and options in a shell.",
+    positionals: [1, 1],
+    run: async ([shell = ""]) => (await import("./completions.ts")).printCompletions(shell, commands),
+  },
+  manual: {
+    usage: "",
+    summary: "Print the manual page, for man.",
+    run: async () => (await import("./manual.ts")).printManual(commands),
   },
 };
-
-async function importProducts(files: string[], values: Values): Promise<boolean> {
-  const [{ catalogImportJob }, { importNow }] = await Promise.all([import("../service/jobs.ts"), import("./run.ts")]);
-  return await importNow(({ visible, ...config }, brand) => {
-    const maxRemovedShare = maxImportRemovedShareOf(config);
-    return catalogImportJob(files, { visible, maxRemovedShare, isForced: values.force === true }, brand);
-  }, values);
-}
-
-async function importPersonalization([source = ""]: string[], values: Values): Promise<boolean> {
-  const [{ personalizationImportJob }, { importNow }] = await Promise.all([
-    import("../service/jobs.ts"),
-    import("./run.ts"),
-  ]);
-  const mode = { isManual: true, isForced: values.force === true };
-  const createJob = (config: Config, brand: string) =>
-    personalizationImportJob(manualImportOptions(config, source, brand), config, brand, mode);
-  return await importNow(createJob, values);
-}
-
-async function rollback(_: string[], values: Values): Promise<boolean> {
-  const to = generationOf(values);
-  return await withDatabase(async (database, config) => {
-    const { rollbackPersonalization, selectPersonalization } = await import("../personalization/rollback.ts");
-    const brand = brandOf(config, values);
-    const change =
-      to === undefined
-        ? await rollbackPersonalization(database, brand)
-        : await selectPersonalization(database, brand, to);
-    if (change === undefined) printMessage(`nothing to roll back to for ${brand}`);
-    else if (values.json === true) printJson({ brand, generation: change.to, before: change.from });
-    else printMessage(describeChange(change, brand, to !== undefined));
-    return change !== undefined;
-  });
-}
-
-function describeChange({ from, to }: CurrentChange, brand: string, isSelected: boolean): string {
-  if (from === to) return `generation ${to} of ${brand} is already current`;
-  return isSelected
-    ? `made generation ${to} of ${brand} current instead of ${from}`
-    : `rolled back the personalization of ${brand}`;
-}
-
-const maxGeneration = 2 ** 31 - 1;
-
-function generationOf({ to }: Values): number | undefined {
-  if (typeof to !== "string") return undefined;
-  const generation = Number(to);
-  if (/^[1-9]\d*$/.test(to) && generation <= maxGeneration) return generation;
-  throw new ServiceError("bad_request", `--to: expected the number of a generation, got ${JSON.stringify(to)}`);
-}
-
-async function printConfig(_: string[], values: Values): Promise<boolean> {
-  const config = readConfig(process.env);
-  const rows = settingNames.map((name) => ({
-    setting: environmentName(name),
-    value: formatSetting(name, config),
-    from: config.from[name],
-  }));
-  const schedules = config.schedules.map(({ job, schedule, from }) => ({
-    setting: `jobs.${job}.schedule`,
-    value: schedule,
-    from,
-  }));
-  if (values.json === true) printSafeJson({ settings: rows, jobs: withoutSecrets(config.jobs) });
-  else printTable([...rows, ...schedules]);
-  return true;
-}

@@ -1,13 +1,26 @@
 import { writeSync } from "node:fs";
 import { hideCredentials } from "../credentials.ts";
+import { ServiceError } from "../errors.ts";
 
 // Synchronous writes, because creating Node's streams takes as long as the rest of a short
 // command's start.
 
-/** Prints data to standard output. */
+/**
+ * Prints data to standard output.
+ * @throws ServiceError `unavailable` if it is lost, so that the command fails
+ */
 export function print(line: string): void {
-  // biome-ignore lint/suspicious/noConsole: the only place that prints data
-  console.log(line);
+  const bytes = new TextEncoder().encode(`${line}\n`);
+  for (let written = 0; written < bytes.length; ) {
+    try {
+      written += writeSync(1, bytes, written);
+    } catch (cause) {
+      const { code, message } = cause as NodeJS.ErrnoException;
+      // A pipe that does not block is full for a moment.
+      if (code === "EAGAIN") Bun.sleepSync(1);
+      else throw new ServiceError("unavailable", `cannot write to standard output: ${message}`, { cause });
+    }
+  }
 }
 
 /** Prints a message to standard error, without the credentials in URLs. */

@@ -1,4 +1,5 @@
 import { readConfig } from "../config/index.ts";
+import { listSettingsWithoutEffect } from "../config/without-effect.ts";
 import { ServiceError } from "../errors.ts";
 import type { Role } from "../service/context.ts";
 import { onSignal, openLog, type Values } from "./common.ts";
@@ -11,6 +12,8 @@ export async function serve(values: Values): Promise<boolean> {
   const role = parseRole(values);
   const config = readConfig(process.env);
   const [log, { startService }] = await Promise.all([openLog(config), import("../service/start.ts")]);
+  const unused = listSettingsWithoutEffect(config);
+  if (unused.length > 0 && role.kind !== "worker") log.warn({ settings: unused }, "some settings have no effect");
   const { received, signal } = onSignal();
   const service = await startService(config, log, signal, role);
   if (service.adminUrl !== undefined) {

@@ -1,5 +1,6 @@
-import type { ServiceError } from "../errors.ts";
-import { invalidSetting, type KeyPath, locate, readSettingsFile, type SettingsFile, suggest } from "./file.ts";
+import { suggest } from "../suggest.ts";
+import { readSettingsFile, type SettingsFile } from "./file.ts";
+import { describeIssue } from "./issues.ts";
 import {
   innerKeys,
   type JobName,
@@ -9,6 +10,7 @@ import {
   noSchedule,
   type PlanOptions,
 } from "./jobs.ts";
+import { Problems } from "./problems.ts";
 import {
   environmentName,
   fileKey,
@@ -18,6 +20,7 @@ import {
   settingNames,
   settings,
 } from "./settings.ts";
+import type { KeyPath } from "./toml.ts";
 import { isLoopback } from "./values.ts";
 
 export type { PersonalizationOptions } from "./jobs.ts";
@@ -48,18 +51,13 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Reads the settings. The environment takes precedence over the file.
- * @throws ServiceError `invalid_setting`; its message names the setting, the file, and the line
+ * @throws ServiceError `invalid_setting`; its message names each wrong setting with file and line
  */
 export function readConfig(environment: Environment): Config {
   const file = readSettingsFile(environment.PDS_CONFIG ?? "pds.toml", environment.PDS_CONFIG !== undefined);
   const { jobs: tables = {}, ...scalars } = file.values;
-  const known = [...settingNames.map(fileKey), "jobs"];
-  for (const key of Object.keys(scalars)) {
-    if (known.includes(key)) continue;
-    throw invalidSetting(
-      `${locate(file, [key])}: ${JSON.stringify(key)} is not a setting; ${suggest(key, known, "settings")}`,
-    );
-  }
+  const problems = new Problems();
+  findUnknownSettings(Object.keys(scalars), file, problems);
 
   const from = {} as Record<SettingName, Source>;
   const text = {} as Record<SettingName, string>;
@@ -70,56 +68,86 @@ export function readConfig(environment: Environment): Config {
     from[name] = inEnvironment !== undefined ? "environment" : inFile !== undefined ? "file" : "default";
     const given = inEnvironment ?? inFile ?? settings[name].default;
     text[name] = `${given}`;
-    values[name] = parseSetting(name, given, from[name], file);
+    values[name] = parseSetting(name, given, from[name], file, problems);
   }
-  const jobs = parseJobs(tables, file);
+  const jobs = parseJobs(tables, file, problems);
+  problems.throwIfAny();
+
   const schedules = listSchedules(jobs, tables as Record<string, unknown>);
   const config = { ...(values as SettingValues), jobs, schedules, text, from };
-  checkAdmin(config);
-  checkPlatform(config, file);
-  checkBrands(config, file);
+  checkAdmin(config, problems);
+  checkPlatform(config, file, problems);
+  checkBrands(config, file, problems);
+  problems.throwIfAny();
   return config;
 }
 
-function parseSetting(name: SettingName, value: unknown, from: Source, file: SettingsFile): unknown {
+function findUnknownSettings(keys: readonly string[], file: SettingsFile, problems: Problems): void {
+  const known = [...settingNames.map(fileKey), "jobs"];
+  for (const key of keys) {
+    if (known.includes(key)) continue;
+    problems.add(() => `${file.locate([key])}: ${quote(key)} is not a setting; ${suggest(key, known, "settings")}`);
+  }
+}
+
+/** @returns undefined if the value is invalid */
+function parseSetting(
+  name: SettingName,
+  value: unknown,
+  from: Source,
+  file: SettingsFile,
+  problems: Problems,
+): unknown {
   const key = fileKey(name);
-  const place = from === "file" ? `${locate(file, [key])}: ${key}` : `environment variable ${environmentName(name)}`;
-  if (typeof value === "object") throw invalidSetting(`${place}: expected a single value`);
+  const place = () =>
+    from === "file" ? `${file.locate([key])}: ${key}` : `environment variable ${environmentName(name)}`;
+  if (typeof value === "object") {
+    problems.add(() => `${place()}: expected a single value`);
+    return undefined;
+  }
   try {
     return settings[name].parse(`${value}`);
   } catch (cause) {
     // The password in a malformed URL cannot be cut out reliably.
     const mayBeSecret = (settings[name] as Setting<unknown>).hide !== undefined || /@|:\/\//.test(`${value}`);
-    const got = mayBeSecret ? "" : `, not ${JSON.stringify(`${value}`)}`;
-    throw invalidSetting(`${place}: ${(cause as Error).message}${got}`, cause);
+    const got = mayBeSecret ? "" : `, not ${quote(`${value}`)}`;
+    problems.add(() => `${place()}: ${(cause as Error).message}${got}`, cause);
+    return undefined;
   }
 }
 
 /** @param value the table `jobs` of the file */
-function parseJobs(value: unknown, file: SettingsFile): JobOptions {
+function parseJobs(value: unknown, file: SettingsFile, problems: Problems): JobOptions {
   const name = "personalization-import";
   const tables = value as Record<string, unknown>;
   const isSingle = typeof tables?.[name] === "object" && !Array.isArray(tables[name]);
-  const { data, error } = jobsSchema.safeParse(isSingle ? { ...tables, [name]: [tables[name]] } : value);
+  const given = isSingle ? { ...tables, [name]: [tables[name]] } : value;
+  const { data, error } = jobsSchema.safeParse(given);
   if (data) return data;
-  const [issue] = error.issues;
-  const path = (issue?.path ?? []) as KeyPath;
-  // A single table has no index in the file.
-  const inFile = ["jobs", ...(isSingle && path[0] === name ? path.toSpliced(1, 1) : path)];
-  if (issue?.code === "unrecognized_keys") throw unknownKey(issue.keys[0] ?? "", inFile, file);
-  throw invalidSetting(`${locate(file, inFile)}: ${inFile.join(".")}: ${issue?.message}`);
+  for (const issue of error.issues) {
+    const path = issue.path as KeyPath;
+    // A single table has no index in the file.
+    const inFile = ["jobs", ...(isSingle && path[0] === name ? path.toSpliced(1, 1) : path)];
+    if (issue.code === "unrecognized_keys") {
+      for (const key of issue.keys) problems.add(() => describeUnknownKey(key, inFile, file));
+    } else {
+      problems.add(() => `${file.locate(inFile)}: ${inFile.join(".")}: ${describeIssue(issue, valueAt(given, path))}`);
+    }
+  }
+  return {};
 }
 
+const valueAt = (root: unknown, path: KeyPath) =>
+  path.reduce<unknown>((value, key) => (value as Record<string, unknown> | undefined)?.[key], root);
+
 /** @param table the path of the table that the key is in */
-function unknownKey(key: string, table: KeyPath, file: SettingsFile): ServiceError {
-  const place = `${locate(file, [...table, key])}: ${JSON.stringify(key)}`;
+function describeUnknownKey(key: string, table: KeyPath, file: SettingsFile): string {
+  const place = `${file.locate([...table, key])}: ${quote(key)}`;
   const [, job, ...rest] = table;
-  if (job === undefined) {
-    return invalidSetting(`${place} is not a job; ${suggest(key, Object.keys(jobSchemas), "jobs")}`);
-  }
+  if (job === undefined) return `${place} is not a job; ${suggest(key, Object.keys(jobSchemas), "jobs")}`;
   const [inner] = rest.filter((part) => typeof part === "string");
   const options = inner === undefined ? Object.keys(jobSchemas[job as JobName].shape) : (innerKeys[inner] ?? []);
-  return invalidSetting(`${place} is not a setting of [${table.join(".")}]; ${suggest(key, options, "settings")}`);
+  return `${place} is not a setting of [${table.join(".")}]; ${suggest(key, options, "settings")}`;
 }
 
 /** @param given the tables as they are in the file */
@@ -134,34 +162,39 @@ function listSchedules(jobs: JobOptions, given: Readonly<Record<string, unknown>
   });
 }
 
-function checkAdmin({ adminHost, adminToken }: Config): void {
+function checkAdmin({ adminHost, adminToken }: Config, problems: Problems): void {
   if (isLoopback(adminHost) || adminToken !== "") return;
-  throw invalidSetting(`ADMIN_HOST: ${adminHost} is not a loopback address, so ADMIN_TOKEN is required`);
+  problems.add(() => `ADMIN_HOST: ${adminHost} is not a loopback address, so ADMIN_TOKEN is required`);
 }
 
-function checkPlatform(config: Config, file: SettingsFile): void {
+function checkPlatform(config: Config, file: SettingsFile, problems: Problems): void {
   const { shopifyAccessToken, shopifyClientId, shopifyClientSecret, jobs } = config;
   if ((shopifyClientId === "") !== (shopifyClientSecret === "")) {
-    throw invalidSetting("SHOPIFY_CLIENT_ID and SHOPIFY_CLIENT_SECRET: set both or neither");
+    problems.add(() => "SHOPIFY_CLIENT_ID and SHOPIFY_CLIENT_SECRET: set both or neither");
   }
   const hasCredentials = shopifyAccessToken !== "" || shopifyClientId !== "";
   for (const job of ["catalog-sync", "catalog-reconcile"] as const) {
     if (jobs[job] === undefined || hasCredentials) continue;
-    throw invalidSetting(
-      `${locate(file, ["jobs", job])}: jobs.${job}: set SHOPIFY_ACCESS_TOKEN, or SHOPIFY_CLIENT_ID and SHOPIFY_CLIENT_SECRET; this job reads the platform`,
+    problems.add(
+      () =>
+        `${file.locate(["jobs", job])}: jobs.${job}: set SHOPIFY_ACCESS_TOKEN, or SHOPIFY_CLIENT_ID and SHOPIFY_CLIENT_SECRET; this job reads the platform`,
     );
   }
   if (hasCredentials && config.shopifyApiUrl === "" && config.from.shopDomain === "default") {
-    throw invalidSetting("SHOP_DOMAIN: set the shop's .myshopify.com domain; the access token is only valid there");
+    problems.add(() => "SHOP_DOMAIN: set the shop's .myshopify.com domain; the access token is only valid there");
   }
 }
 
-function checkBrands({ jobs, brand }: Config, file: SettingsFile): void {
+function checkBrands({ jobs, brand }: Config, file: SettingsFile, problems: Problems): void {
   const name = "personalization-import";
   const brands = (jobs[name] ?? []).map((options) => options.brand ?? brand);
-  const index = brands.findIndex((candidate, position) => brands.indexOf(candidate) < position);
-  if (index < 0) return;
-  throw invalidSetting(
-    `${locate(file, ["jobs", name, index])}: jobs.${name}: ${JSON.stringify(brands[index])} has two tables; give each its own brand`,
-  );
+  for (const [index, each] of brands.entries()) {
+    if (brands.indexOf(each) === index) continue;
+    problems.add(
+      () =>
+        `${file.locate(["jobs", name, index])}: jobs.${name}: ${quote(each)} has two tables; give each its own brand`,
+    );
+  }
 }
+
+const quote = (text: string) => JSON.stringify(text);

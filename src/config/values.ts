@@ -47,6 +47,8 @@ export function oneOf<Word extends string>(...words: readonly Word[]): (text: st
 const urlTerminator = /[\s"<>`\\]/;
 
 export function databaseUrl(text: string): string {
+  // Each process would have an empty store of its own.
+  if (/^sqlite::memory:/.test(text)) expected("sqlite:PATH with the path of a file: a store in memory is not shared");
   if (/^sqlite:.+/.test(text)) return text;
   if (/^postgres(ql)?:\/\//.test(text) && URL.canParse(text) && !urlTerminator.test(text)) return text;
   // Without a password: messages hide whatever is in its place.

@@ -27,6 +27,15 @@ export async function makeCurrent(
   await recordPersonalizationChange(transaction, now?.id === from ? fingerprints : undefined);
 }
 
+/** Leaves a brand without a current generation. */
+export async function removeCurrent(transaction: Transaction, brand: string): Promise<void> {
+  const { sql } = transaction;
+  const { count } = await sql`DELETE FROM current_generation WHERE brand = ${brand}`;
+  if (count === 0) return;
+  await sql`UPDATE generation_list SET version = ${randomUUID()}`;
+  await recordPersonalizationChange(transaction, undefined);
+}
+
 /** Another generation became a brand's current one. */
 export interface CurrentChange {
   /** The generation that was current. */

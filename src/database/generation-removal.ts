@@ -1,4 +1,5 @@
 import type { Database, Queryable } from "./database.ts";
+import { removeCurrent } from "./generation-current.ts";
 import { dropGenerationTables } from "./generation-tables.ts";
 
 /**
@@ -40,6 +41,22 @@ export async function removeOldGenerations(database: Database, brand: string, ke
       WHERE brand = ${brand} AND state = 'complete' AND id NOT IN (SELECT id FROM kept)`;
   });
   await removeMarkedGenerations(database, brand);
+}
+
+/**
+ * Removes all complete generations of a brand, the current one too.
+ * @returns how many
+ */
+export async function removeBrandGenerations(database: Database, brand: string): Promise<number> {
+  const removed = await database.inTransaction(async (transaction) => {
+    const { sql, engine } = transaction;
+    await engine.lock(sql, "generations");
+    await removeCurrent(transaction, brand);
+    const { count } = await sql`UPDATE generation SET state = 'removed' WHERE brand = ${brand} AND state = 'complete'`;
+    return count as number;
+  });
+  await removeMarkedGenerations(database, brand);
+  return removed;
 }
 
 /**

@@ -168,11 +168,27 @@ export async function listFinishedRuns({ read }: Queryable): Promise<FinishedRun
   );
 }
 
+export interface FinishedRunFilter {
+  readonly job?: string;
+  readonly brand?: string;
+  readonly outcome?: Outcome;
+  /** Only runs that finished at this instant or later, ISO 8601 in UTC. */
+  readonly since?: string;
+}
+
 /** The newest finished runs with all their fields, newest first. */
-export async function listRuns({ sql }: Queryable): Promise<(Run & FinishedRun)[]> {
+export async function listRuns(
+  { sql }: Queryable,
+  { job, brand, outcome, since }: FinishedRunFilter = {},
+  limit: number = historyLimit,
+): Promise<(Run & FinishedRun)[]> {
   return await sql<(Run & FinishedRun)[]>`
-    SELECT ${columnsOf(sql)} FROM run
-    WHERE finished_at IS NOT NULL ORDER BY finished_at DESC, id DESC LIMIT ${historyLimit}`;
+    SELECT ${columnsOf(sql)} FROM run WHERE finished_at IS NOT NULL
+      ${job === undefined ? sql`` : sql`AND job = ${job}`}
+      ${brand === undefined ? sql`` : sql`AND brand = ${brand}`}
+      ${outcome === undefined ? sql`` : sql`AND outcome = ${outcome}`}
+      ${since === undefined ? sql`` : sql`AND finished_at >= ${since}`}
+    ORDER BY finished_at DESC, id DESC LIMIT ${limit}`;
 }
 
 /** The run of a job for a brand that is in progress. */

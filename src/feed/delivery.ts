@@ -69,6 +69,18 @@ export async function collectFeed<Key extends string>(
   }
 }
 
+/**
+ * Looks for the files of a feed without reading them.
+ * @throws ServiceError as {@link collectFeed}
+ */
+export async function checkFeed<Key extends string>(
+  request: FeedRequest<Key>,
+  credentials: Credentials,
+  signal: AbortSignal,
+): Promise<void> {
+  await findFeed(openSource(request.source, credentials, signal), request, undefined);
+}
+
 function openSource(address: string, credentials: Credentials, signal: AbortSignal): FeedSource {
   if (/^https?:\/\//i.test(address)) return webSource(address, credentials, signal);
   if (/^s3:\/\//i.test(address)) return bucketSource(address, credentials, signal);

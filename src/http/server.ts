@@ -20,7 +20,7 @@ export interface ListenOptions {
   readonly idleSeconds: number;
 }
 
-/** @throws ServiceError `invalid_setting` when the address cannot be bound. */
+/** @throws ServiceError `unavailable` when the address cannot be bound. */
 export function listen(
   routes: Routes,
   context: ListenerContext,
@@ -54,7 +54,7 @@ export function listen(
   } catch (cause) {
     const reason = (cause as Error).message;
     throw new ServiceError(
-      "invalid_setting",
+      "unavailable",
       `cannot listen on ${host} port ${port}: ${reason} Set PORT or ADMIN_PORT to use another port.`,
       { cause },
     );

@@ -7,6 +7,8 @@ export interface Job {
   readonly brand: string;
   /** The data that the job reads, for display. */
   readonly source: string;
+  /** Throws if the data cannot be reached. Reads none of it. Undefined if it is in the store. */
+  readonly checkSource?: (signal: AbortSignal) => Promise<unknown>;
   readonly work: Work;
 }
 

@@ -10,10 +10,13 @@ import {
   type PlanOptions,
 } from "../config/jobs.ts";
 import { hideCredentials } from "../credentials.ts";
+import { checkFeed } from "../feed/delivery.ts";
+import { checkFile } from "../feed/file.ts";
 import type { Job, PlannedJob } from "../jobs/job.ts";
 import { toPlan } from "../jobs/plan.ts";
 import { historyRetention } from "../jobs/retention.ts";
 import type { Log } from "../log.ts";
+import { toFeedRequest } from "../personalization/feed.ts";
 import { type ImportMode, personalizationImport, personalizationImportName } from "../personalization/import.ts";
 import { createPlatform } from "../platforms/index.ts";
 import type { Platform } from "../platforms/platform.ts";
@@ -39,6 +42,7 @@ const factories: { readonly [Name in JobName]: JobFactory<JobOptionsOf<Name>> } 
       name: "catalog-reconcile",
       brand,
       source: platform.source,
+      checkSource: (signal) => platform.readShop(signal),
       work: catalogReconcile(platform, { maxRemovedShare: maxRemovedShareOf(config), visible: config.visible }, log),
     },
   "catalog-sync": (_, { config, brand, platform }) =>
@@ -46,6 +50,7 @@ const factories: { readonly [Name in JobName]: JobFactory<JobOptionsOf<Name>> } 
       name: "catalog-sync",
       brand,
       source: platform.source,
+      checkSource: (signal) => platform.readShop(signal),
       work: catalogSync(platform, maxRemovedShareOf(config)),
     },
   "personalization-import": (options, { config, brand }) =>
@@ -73,7 +78,8 @@ export function listJobs(config: Config, log: Log): PlannedJob[] {
 
 export function catalogImportJob(files: readonly string[], options: CatalogImportOptions, brand: string): Job {
   const source = hideCredentials(files.join(", "));
-  return { name: "catalog-import", brand, source, work: catalogImport(files, options) };
+  const checkSource = () => Promise.all(files.map(checkFile));
+  return { name: "catalog-import", brand, source, checkSource, work: catalogImport(files, options) };
 }
 
 export function personalizationImportJob(
@@ -82,6 +88,8 @@ export function personalizationImportJob(
   brand: string,
   mode: ImportMode,
 ): Job {
+  const source = hideCredentials(options.source);
+  const checkSource = (signal: AbortSignal) => checkFeed(toFeedRequest(options), config, signal);
   const work = personalizationImport(options, config, mode);
-  return { name: personalizationImportName, brand, source: hideCredentials(options.source), work };
+  return { name: personalizationImportName, brand, source, checkSource, work };
 }

@@ -325,7 +325,10 @@ describe("with a full store disk", () => {
   test("one sentence names a store that cannot be opened", async () => {
     const world = await createWorld();
     const environment = { ...world.environment, DATABASE_URL: `sqlite:${join(world.folder, "new.sqlite")}` };
-    expectOneSentence(await pdsWithLimit(20, ["history"], environment), /new\.sqlite cannot grow/);
+    expectOneSentence(
+      await pdsWithLimit(20, ["import", "products", "/dev/null"], environment),
+      /new\.sqlite cannot grow/,
+    );
   });
 });
 

@@ -4,6 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SQL } from "bun";
+import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
 import { writeFeed } from "../support/feed.ts";
@@ -103,7 +104,7 @@ async function createWorld(
   const services: RunningService[] = [];
   const sql = new SQL(url, { max: 1 });
   if (past.length > 0) {
-    await pds(["jobs"], environment);
+    await closeDatabase(await openDatabase(url));
     const at = new Date().toISOString();
     for (const run of past) {
       await sql`INSERT INTO run (job, brand, scheduled_at, started_at, finished_at, outcome)

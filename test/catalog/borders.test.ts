@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
 import {
+  createMigratedStore,
   createStore,
   type Environment,
   endLeases,
@@ -145,8 +146,7 @@ describe.each([...enginesInTurn])("on %s, an import of product files that stops 
       toJson(toProduct(index + 1, { body_html: "x".repeat(4000) })),
     );
     const [file = ""] = await writeFiles(folder, { "large.ndjson": lines.join("\n") });
-    const environment = { DATABASE_URL: await createStore(engine) };
-    expect((await pds(["history"], environment)).code).toBe(0);
+    const environment = { DATABASE_URL: await createMigratedStore(engine) };
     const importing = Bun.spawn([process.execPath, main, "import", "products", file], {
       env: { PATH: process.env.PATH ?? "", PDS_CONFIG: "/dev/null", ...environment, TMPDIR: temporary },
       stdio: ["ignore", "ignore", "ignore"],
@@ -171,9 +171,8 @@ describe.each([...enginesInTurn])("on %s, an import of product files that stops 
       "old.ndjson": lines.join("\n"),
       "current.ndjson": toJson(toProduct(1, { title: "Current" })),
     });
-    const DATABASE_URL = await createStore(engine);
+    const DATABASE_URL = await createMigratedStore(engine);
     const environment = { DATABASE_URL, LEASE_SECONDS: "3600" };
-    expect((await pds(["history"], environment)).code).toBe(0);
     const importing = Bun.spawn([process.execPath, main, "import", "products", old], {
       env: { PATH: process.env.PATH ?? "", PDS_CONFIG: "/dev/null", ...environment, TMPDIR: temporary },
       stdio: ["ignore", "ignore", "pipe"],

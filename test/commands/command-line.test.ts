@@ -2,10 +2,19 @@ import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
-import { createStore, type Environment, pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import {
+  createMigratedStore,
+  createStore,
+  type Environment,
+  pds,
+  serve,
+  temporaryFolder,
+  writeFiles,
+} from "../support/pds.ts";
 import { untilEqual } from "../support/until.ts";
 
 const folder = await temporaryFolder();
@@ -17,7 +26,10 @@ const [products = "", oneProduct = "", brokenProducts = ""] = await writeFiles(f
 });
 
 /** A store of its own, empty, and the environment that names it. */
-const newStore = async (): Promise<Environment> => ({ DATABASE_URL: await createStore("sqlite"), BRAND: "acme" });
+const newStore = async (): Promise<Environment> => ({
+  DATABASE_URL: await createMigratedStore("sqlite"),
+  BRAND: "acme",
+});
 
 /** Runs a command that shall succeed without a message. @returns its data */
 async function dataOf(args: readonly string[], environment: Environment = {}, cwd?: string): Promise<string> {
@@ -41,9 +53,29 @@ const commands = [
   "run",
   "jobs",
   "history",
+  "logs",
+  "brands",
+  "brands remove",
+  "check",
   "config",
   "openapi",
+  "init",
+  "completions",
+  "manual",
 ];
+
+test("pds --version prints the version", async () => {
+  expect(await dataOf(["--version"])).toMatch(/^\d+\.\d+\.\d+\n$/);
+});
+
+test.each([
+  [["histroy"], 'unknown command "histroy"; did you mean pds history?'],
+  [["imprt", "products"], 'unknown command "imprt"; did you mean pds import products?'],
+  [["jobs", "--jsno"], "jobs: unknown option --jsno; did you mean --json?"],
+  [["jobs", "--claimed"], "jobs: unknown option --claimed; see --help"],
+])("a mistyped word gets a suggestion: pds %j", async (args, message) => {
+  expect(await pds(args)).toEqual({ code: 2, stdout: "", stderr: `pds: ${message}\n` });
+});
 
 describe("help", () => {
   test.each([["--help"], ["-h"], ["help"]])("pds %s lists every command with its summary", async (word) => {
@@ -106,6 +138,12 @@ describe("wrong usage exits with 2 and says what is wrong", () => {
   });
 });
 
+test("an invalid setting exits with 2 and says why", async () => {
+  const { code, stdout, stderr } = await pds(["history"], { PORT: "junk" });
+  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+  expect(stderr).toContain("PORT");
+});
+
 describe("a failure exits with 1 and says why", () => {
   test.each([
     ["a file that is not there", ["import", "products", "/nonexistent.json"], "/nonexistent.json: no such file"],
@@ -117,12 +155,6 @@ describe("a failure exits with 1 and says why", () => {
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toContain(words);
     expect(stderr).not.toContain("    at ");
-  });
-
-  test("an invalid setting", async () => {
-    const { code, stdout, stderr } = await pds(["history"], { PORT: "junk" });
-    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toContain("PORT");
   });
 
   test("a store that cannot be opened", async () => {
@@ -155,8 +187,8 @@ describe("pds history", async () => {
   ])("prints the 10 newest runs in order: %s", async (_, order, expected) => {
     expect(brandsOf(await jsonOf(["history", ...order], environment))).toEqual(expected);
     const [head, ...lines] = (await dataOf(["history", ...order], environment)).trimEnd().split("\n");
-    expect(head?.split(/ +/)).toEqual(["created_at", "job", "brand", "outcome", "duration", "counts", "reason"]);
-    expect(lines.map((line) => line.split(/ +/).toSpliced(0, 1).toSpliced(3, 2))).toEqual(
+    expect(head?.split(/ +/)).toEqual(["run", "created_at", "job", "brand", "outcome", "duration", "counts", "reason"]);
+    expect(lines.map((line) => line.split(/ +/).toSpliced(0, 2).toSpliced(3, 2))).toEqual(
       expected.map((brand) => ["catalog-import", brand, "succeeded", "1"]),
     );
   });
@@ -206,7 +238,7 @@ describe("jobs", async () => {
       '[jobs.catalog-import]\nsource = ["products.ndjson"]\n' +
       '[jobs.personalization-import]\nsource = "feed"\n',
   });
-  const environment = { PDS_CONFIG: undefined, DATABASE_URL: await createStore("sqlite") };
+  const environment = { PDS_CONFIG: undefined, DATABASE_URL: await createMigratedStore("sqlite") };
 
   test("are listed, run by name, and listed with their outcome", async () => {
     const source = "products.ndjson";
@@ -326,7 +358,7 @@ describe("pds import", () => {
     ["products", products, 2],
     ["personalization", feed, 12],
   ])("%s --dry-run reads and checks without changing or recording anything", async (what, source, counts) => {
-    const environment = await newStore();
+    const environment = { DATABASE_URL: await createStore("sqlite"), BRAND: "acme" };
     const args = ["import", what, source, "--dry-run"];
     expect(await dataOf(args, environment)).toEndWith(`-import: ${counts} would be imported for acme\n`);
     expect(existsSync(`${environment.DATABASE_URL}`.slice("sqlite:".length))).toBe(false);
@@ -391,6 +423,7 @@ describe("an unexpected error", () => {
   test("is reported on one line, with its stack at the log level debug", async () => {
     const store = join(await temporaryFolder(), "pds.sqlite");
     const environment = { DATABASE_URL: `sqlite:${store}` };
+    await closeDatabase(await openDatabase(environment.DATABASE_URL));
     expect(await pds(["history"], environment)).toMatchObject({ code: 0 });
     using database = new Database(store);
     database.run("DROP TABLE run");

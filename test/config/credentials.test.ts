@@ -120,7 +120,7 @@ describe("the credentials in URLs", () => {
       `sqlite:${join(PDS_CONFIG, "db")}?key=https://user:${canary}@host/`,
     ];
     for (const DATABASE_URL of unreachable) {
-      const { code, stdout, stderr } = await pds(["jobs"], { DATABASE_URL });
+      const { code, stdout, stderr } = await pds(["import", "products", "/dev/null"], { DATABASE_URL });
       expect(code).toBe(1);
       expect(stderr).toContain("DATABASE_URL");
       expect(leaks(stdout + stderr)).toEqual([]);
@@ -165,14 +165,14 @@ describe("the error about an invalid setting", () => {
     for (const name of ["DATABASE_URL", "PORT"]) {
       const settings = { [name]: wrong[0] };
       const { code, stdout, stderr } = await pds(["config"], settings);
-      expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: "", stderr: `pds: ${errorFor(settings)}\n` });
+      expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: "", stderr: `pds: ${errorFor(settings)}\n` });
     }
   });
 
   const bare = `user:${canary}@host`;
   test.each(["DATABASE_URL", "SHOPIFY_API_URL", "S3_ENDPOINT"])("does not repeat %s at all", async (name) => {
     const { code, stderr } = await pds(["config"], { [name]: bare });
-    expect(code).toBe(1);
+    expect(code).toBe(2);
     expect(stderr).toContain(name);
     expect(leaks(stderr)).toEqual([]);
   });
@@ -192,7 +192,7 @@ describe("the error about an invalid setting", () => {
   ])("does not repeat %s", async (_, text) => {
     const [path = ""] = await writeFiles(folder, { "wrong.toml": text });
     const { code, stdout, stderr } = await pds(["config"], { PDS_CONFIG: path, SHOPIFY_ACCESS_TOKEN: "token" });
-    expect(code).toBe(1);
+    expect(code).toBe(2);
     expect(leaks(stdout + stderr)).toEqual([]);
   });
 });

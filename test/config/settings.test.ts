@@ -21,6 +21,11 @@ async function writeSettings(text: string): Promise<string> {
   return path;
 }
 
+async function writeBytes(bytes: number[]): Promise<string> {
+  const [path = ""] = await writeFiles(folder, { [`${++written}.toml`]: new Uint8Array(bytes) });
+  return path;
+}
+
 async function showConfig(environment: Environment = {}, cwd?: string): Promise<Shown> {
   const { code, stdout, stderr } = await pds(["config", "--json"], environment, cwd);
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -183,6 +188,33 @@ describe("the settings", () => {
   });
 });
 
+describe("settings that have no effect", () => {
+  const table = "[jobs.personalization-import]\nsource = 'feed'\n";
+  test.each([
+    [
+      "",
+      { FEED_AUTHORIZATION: "Bearer x" },
+      "environment variable FEED_AUTHORIZATION has no effect: no feed is read from an https:// URL",
+    ],
+    [`s3_region = "eu"\n${table}`, {}, "s3_region has no effect: no feed is read from an s3:// URL"],
+    [
+      "",
+      { PRODUCT_MAX_AGE: "60" },
+      "environment variable PRODUCT_MAX_AGE has no effect: no access to the platform is configured",
+    ],
+    ["", { TRUSTED_PROXIES: "10.0.0.1" }, "environment variable TRUSTED_PROXIES has no effect: RATE_LIMIT is 0"],
+    [`${table}retries = 3`, {}, "jobs.personalization-import.retries has no effect: only scheduled runs are retried"],
+    [
+      `${table}schedule = "@daily"`,
+      { SCHEDULER: "off" },
+      "jobs.personalization-import.schedule has no effect: SCHEDULER is off",
+    ],
+  ])("are reported by pds config: %j %j", async (text, environment, sentence) => {
+    const { code, stderr } = await pds(["config"], { PDS_CONFIG: await writeSettings(text), ...environment });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: `${sentence}\n` });
+  });
+});
+
 describe("an invalid setting stops the start", () => {
   test.each(["serve", "config", "jobs", "history"])(
     "with one line, in each command and before it does anything: %s",
@@ -191,7 +223,7 @@ describe("an invalid setting stops the start", () => {
       const junk = await writeSettings("[jobs.catalog-import]\nsource = ['x']\nschedule = 'every day'");
       for (const environment of [{ PORT: "12abc" }, { PDS_CONFIG: junk }, { ADMIN_HOST: "0.0.0.0" }]) {
         const { code, stdout, stderr } = await pds([command], { DATABASE_URL, ...environment });
-        expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+        expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
         expect(stderr).toBe(`pds: ${errorFor(environment)}\n`);
       }
       expect(existsSync(join(folder, "never.sqlite"))).toBe(false);
@@ -237,7 +269,7 @@ describe("an invalid setting stops the start", () => {
   )("%s=%j, in the environment and in the file", async (name, _, value) => {
     expectError({ [name]: value }, `environment variable ${name}: expected `);
     const path = await writeSettings(`${name.toLowerCase()} = ${JSON.stringify(value)}`);
-    expectError({ PDS_CONFIG: path }, `${path}:1: ${name.toLowerCase()}: expected `);
+    expectError({ PDS_CONFIG: path }, `${path}:1:1: ${name.toLowerCase()}: expected `);
   });
 
   test.each([
@@ -269,11 +301,11 @@ describe("an invalid setting stops the start", () => {
     ],
     ["a job of the platform without a way in", "[jobs.catalog-sync]", ["jobs.catalog-sync", "SHOPIFY_ACCESS_TOKEN"]],
     ["what is no TOML", "port = \n", ["TOML"]],
-    ["the same key twice", "port = 1\nport = 2", ["TOML", "port"]],
+    ["the same key twice", "port = 1\nport = 2", [":2:1: invalid TOML", "multiple times"]],
   ])("%s in the file", async (_, text, words) => {
     const path = await writeSettings(text);
     expectError({ PDS_CONFIG: path }, ...words);
-    expect(errorFor({ PDS_CONFIG: path })).toMatch(new RegExp(`^${path}(:\\d)?: `));
+    expect(errorFor({ PDS_CONFIG: path })).toMatch(new RegExp(`^${path}(:\\d+:\\d+)?: `));
   });
 
   const catalog = "[jobs.catalog-import]\nsource = ['x']\n";
@@ -290,18 +322,30 @@ describe("an invalid setting stops the start", () => {
     ["a day that never comes", `${catalog}schedule = '0 0 30 2 *'`, "jobs.catalog-import.schedule: .+ never matches"],
     ["an unknown time zone", `${catalog}time_zone = 'Mars/Olympus'`, 'jobs.catalog-import.time_zone: .+"Mars/Olympus"'],
     ["an empty brand", `${catalog}brand = ' '`, "jobs.catalog-import.brand: expected"],
-    ["no time at all", `${catalog}limit_seconds = 0`, "jobs.catalog-import.limit_seconds: .+>=1"],
-    ["part of a second", `${catalog}limit_seconds = 1.5`, "jobs.catalog-import.limit_seconds: .+int"],
-    ["fewer than no retries", `${catalog}retries = -1`, "jobs.catalog-import.retries: .+>=0"],
-    ["retries at once", `${catalog}retry_seconds = 0`, "jobs.catalog-import.retry_seconds: .+>=1"],
-    ["data that is never fresh", `${catalog}stale_seconds = 0`, "jobs.catalog-import.stale_seconds: .+>=1"],
-    ["another word for missed", `${catalog}missed = 'never'`, 'jobs.catalog-import.missed: .+"once"'],
+    ["no time at all", `${catalog}limit_seconds = 0`, "jobs.catalog-import.limit_seconds: expected at least 1"],
+    ["part of a second", `${catalog}limit_seconds = 1.5`, "jobs.catalog-import.limit_seconds: expected a whole number"],
+    ["fewer than no retries", `${catalog}retries = -1`, "jobs.catalog-import.retries: expected at least 0"],
+    ["retries at once", `${catalog}retry_seconds = 0`, "jobs.catalog-import.retry_seconds: expected at least 1"],
+    [
+      "data that is never fresh",
+      `${catalog}stale_seconds = 0`,
+      "jobs.catalog-import.stale_seconds: expected at least 1",
+    ],
+    [
+      "another word for missed",
+      `${catalog}missed = 'never'`,
+      'jobs.catalog-import.missed: expected "once" or "skip" or "all"',
+    ],
     [
       "an unknown key",
       `${catalog}every = '1 h'`,
       '"every" is not a setting of .jobs.catalog-import.; the settings are source, ',
     ],
-    ["no days to keep", "[jobs.history-retention]\nkeep_days = 0", "jobs.history-retention.keep_days: .+>=1"],
+    [
+      "no days to keep",
+      "[jobs.history-retention]\nkeep_days = 0",
+      "jobs.history-retention.keep_days: expected at least 1",
+    ],
     [
       "an unknown key of a job without any",
       "[jobs.catalog-sync]\nsource = 'x'",
@@ -310,7 +354,7 @@ describe("an invalid setting stops the start", () => {
     [
       "several of a job that is one",
       "[[jobs.catalog-import]]\nsource = ['x']",
-      "jobs.catalog-import: .*expected object",
+      "jobs.catalog-import: expected a table",
     ],
     ["a schedule of the second of two", `${feed}${feed}schedule = '* *'`, "jobs.personalization-import.1.schedule: "],
     ["two without a brand", feed + feed, 'jobs.personalization-import: "default" has two tables; '],
@@ -321,39 +365,39 @@ describe("an invalid setting stops the start", () => {
     ],
   ])("%s of a job: the error has its line and path", async (_, text, complaint) => {
     const path = await writeSettings(text);
-    expect(errorFor({ PDS_CONFIG: path })).toMatch(new RegExp(`^${path}:\\d: ${complaint}.*$`));
+    expect(errorFor({ PDS_CONFIG: path })).toMatch(new RegExp(`^${path}:\\d:\\d+: ${complaint}.*$`));
   });
 
   test.each([
-    ["a setting", "# a comment\nports = 3000", ':2: "ports" is not a setting; did you mean "port"?'],
-    ["a setting in capitals", "\n\nPORT = 3000", ':3: "PORT" is not a setting; did you mean "port"?'],
-    ["a job", "port = 1\n[jobs.catalog-synk]", ':2: "catalog-synk" is not a job; did you mean "catalog-sync"?'],
+    ["a setting", "# a comment\nports = 3000", ':2:1: "ports" is not a setting; did you mean "port"?'],
+    ["a setting in capitals", "\n\nPORT = 3000", ':3:1: "PORT" is not a setting; did you mean "port"?'],
+    ["a job", "port = 1\n[jobs.catalog-synk]", ':2:1: "catalog-synk" is not a job; did you mean "catalog-sync"?'],
     [
       "an option of a job",
       "[jobs.catalog-sync]\nretries = 1\nschedul = 'x'",
-      ':3: "schedul" is not a setting of [jobs.catalog-sync]; did you mean "schedule"?',
+      ':3:1: "schedul" is not a setting of [jobs.catalog-sync]; did you mean "schedule"?',
     ],
     [
       "an option of the second of two",
       `${feed}settle_seconds = 1\n${feed}settle_second = 1`,
-      ':6: "settle_second" is not a setting of [jobs.personalization-import.1]; did you mean "settle_seconds"?',
+      ':6:1: "settle_second" is not a setting of [jobs.personalization-import.1]; did you mean "settle_seconds"?',
     ],
-    ["two swapped letters", "prot = 3000", ':1: "prot" is not a setting; did you mean "port"?'],
-    ["the tables of jobs", "[job.catalog-sync]", ':1: "job" is not a setting; did you mean "jobs"?'],
+    ["two swapped letters", "prot = 3000", ':1:1: "prot" is not a setting; did you mean "port"?'],
+    ["the tables of jobs", "[job.catalog-sync]", ':1:1: "job" is not a setting; did you mean "jobs"?'],
     [
       "a column with an alias",
       `${feed}[jobs.personalization-import.aliases]\nsku = ["Article"]`,
-      ':4: "sku" is not a setting of [jobs.personalization-import.0.aliases]; the settings are sku_id, style_code, ',
+      ':4:1: "sku" is not a setting of [jobs.personalization-import.0.aliases]; the settings are sku_id, style_code, ',
     ],
     [
       "a file of a feed",
       `${feed}files = { pzline = "a.csv" }`,
-      ':3: "pzline" is not a setting of [jobs.personalization-import.0.files]; did you mean "pzlines"?',
+      ':3:11: "pzline" is not a setting of [jobs.personalization-import.0.files]; did you mean "pzlines"?',
     ],
     [
       "a key in a text of several lines",
       '[jobs.catalog-sync]\nbrand = """\nx = 1"""\nx = 1',
-      ': "x" is not a setting of ',
+      ':4:1: "x" is not a setting of ',
     ],
   ])("a misspelled name is reported with its line and the right name: %s", async (_, text, complaint) => {
     const path = await writeSettings(text);
@@ -361,14 +405,47 @@ describe("an invalid setting stops the start", () => {
   });
 
   test.each([
-    ["a value that is missing", "port = 1\n\nhost =", 3, "Missing value"],
-    ["a key twice", "port = 1\nport = 2\nhost = 'a'", 2, "Cannot redefine key"],
-    ["a list that does not end", "host = 'a'\nx = [\n  1,\n  2,\n", 2, ""],
-    ["a text that does not end, after one of several lines", 'brand = """\na\n"""\nhost = "a\nport = 1', 4, ""],
-    ["nothing that is TOML", "{}", 1, ""],
-  ])("a file that is not TOML is reported with its line: %s", async (_, text, line, reason) => {
+    ["a value that is missing", "port = 1\n\nhost =", "3:7", "Unspecified values"],
+    ["a key twice", "port = 1\nport = 2\nhost = 'a'", "2:1", "Defining a key multiple times"],
+    ["a list that does not end", "host = 'a'\nx = [\n  1,\n  2,\n", "5:1", "Unspecified values"],
+    ["a text that does not end, after one of several lines", 'brand = """\na\n"""\nhost = "a\nport = 1', "4:10", ""],
+    ["nothing that is TOML", "{}", "1:1", ""],
+  ])("a file that is not TOML is reported with its position: %s", async (_, text, position, reason) => {
     const path = await writeSettings(text);
-    expect(errorFor({ PDS_CONFIG: path })).toStartWith(`${path}:${line}: invalid TOML: ${reason}`);
+    expect(errorFor({ PDS_CONFIG: path })).toStartWith(`${path}:${position}: invalid TOML: ${reason}`);
+  });
+
+  test("all problems of the file and the environment are reported at once, one per line", async () => {
+    const path = await writeSettings('ports = 1\nhost = "a b"\n[jobs.catalog-sync]\nretries = -1\nlimit_seconds = "x"');
+    expect(errorFor({ PDS_CONFIG: path, PORT: "x" }).split("\n  ")).toEqual([
+      "5 settings are invalid:",
+      `${path}:1:1: "ports" is not a setting; did you mean "port"?`,
+      `${path}:2:1: host: expected a host name or an IP address to bind, not "a b"`,
+      'environment variable PORT: expected a port from 0 to 65535 (0 picks a free port), not "x"',
+      `${path}:5:1: jobs.catalog-sync.limit_seconds: expected a number`,
+      `${path}:4:1: jobs.catalog-sync.retries: expected at least 0`,
+    ]);
+  });
+
+  test("of 100,000 unknown keys the first are reported, and the others are counted", async () => {
+    const unknown = Array.from({ length: 100_000 }, (_, index) => `x${index} = 1`).join("\n");
+    const message = errorFor({ PDS_CONFIG: await writeSettings(unknown) });
+    expect(message).toStartWith("100000 settings are invalid:\n");
+    expect(message).toContain(':20:1: "x19" is not a setting;');
+    expect(message).toEndWith("\n  and 99980 more");
+  });
+
+  test.each([
+    ["is a folder", async () => folder, "expected a file, not a folder"],
+    ["is too large", () => writeSettings(`# ${"x".repeat(4 * 2 ** 20)}`), "expected settings of at most 4 MB"],
+    [
+      "is not UTF-8",
+      () => writeBytes([..."a = 1\nb = '"].map((c) => c.charCodeAt(0)).concat(0xe9)),
+      "2: expected UTF-8",
+    ],
+  ])("a settings file that %s is refused", async (_, prepare, complaint) => {
+    const path = await prepare();
+    expect(errorFor({ PDS_CONFIG: path })).toMatch(new RegExp(`^${path}: ?${complaint}`));
   });
 
   test("a DATABASE_URL without a scheme: the error shows the whole format", () => {
@@ -388,7 +465,11 @@ describe("an invalid setting stops the start", () => {
   );
 
   test.each([
-    ["a client id without its secret", { SHOPIFY_CLIENT_ID: "client" }, ["SHOPIFY_CLIENT_ID", "SHOPIFY_CLIENT_SECRET"]],
+    [
+      "a client id without its secret",
+      { SHOPIFY_CLIENT_ID: "client", SHOP_DOMAIN: "shop.example" },
+      ["SHOPIFY_CLIENT_ID", "SHOPIFY_CLIENT_SECRET"],
+    ],
     ["a client secret without its id", { SHOPIFY_CLIENT_SECRET: "sesame" }, ["SHOPIFY_CLIENT_ID"]],
     ["an access token without the shop that it opens", { SHOPIFY_ACCESS_TOKEN: "sesame" }, ["SHOP_DOMAIN"]],
   ])("%s", (_, environment, words) => {
@@ -457,7 +538,7 @@ describe("a secret", () => {
     ["in a list", `admin_token = ["${secret}"]`],
   ])("is not in the error about a file that has it %s", async (_, text) => {
     const { code, stdout, stderr } = await pds(["config"], { PDS_CONFIG: await writeSettings(text) });
-    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).not.toContain(secret);
     expect(stderr).not.toContain("sesame");
   });
@@ -490,7 +571,7 @@ describe("a secret", () => {
   ])("is not in the error about a monitor's URL that %s", async (_, ping, complaint) => {
     const path = await writeSettings(`[jobs.catalog-import]\nsource = ["x"]\n${ping}`);
     const message = errorFor({ PDS_CONFIG: path });
-    expect(message).toStartWith(`${path}:3: ${complaint}`);
+    expect(message).toMatch(new RegExp(`^${path}:3:\\d+: ${RegExp.escape(complaint)}`));
     expect(message).not.toContain(secret);
   });
 

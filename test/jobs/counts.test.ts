@@ -99,7 +99,7 @@ describe.each([...enginesInTurn])("on %s, the history counts", async (engine) =>
 
   test("nothing for an interrupted import, although it read many rows", async () => {
     const { code, report } = await interrupt(["import", "personalization", large, "--json"], isLoading, {});
-    expect(code).toBe(1);
+    expect(code).toBe(130);
     expect(report.accepted).toBeGreaterThanOrEqual(10_000);
     expect(report.counts).toBe(0);
     expect(await newestCounts("failed")).toBe(0);
@@ -122,7 +122,7 @@ describe.each([...enginesInTurn])("on %s, the history counts", async (engine) =>
     const environment = { ...environmentOf(platform), PDS_CONFIG: syncing };
     const isReading = () => countPlatformRequests(platform, "ProductById") >= 40;
     const { code } = await interrupt(["run", "catalog-sync", "--json"], isReading, environment);
-    expect(code).toBe(1);
+    expect(code).toBe(130);
     const counts = await newestCounts("failed");
     const [row] = await sql<{ stored: number }[]>`SELECT CAST(count(*) AS INTEGER) AS stored FROM product`;
     expect(counts).toBeGreaterThan(0);

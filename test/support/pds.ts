@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SQL } from "bun";
+import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { cleanUp } from "./clean-up.ts";
 import { killOnExit } from "./kill-on-exit.ts";
 import { createPostgresDatabase } from "./postgres.ts";
@@ -168,6 +169,13 @@ export async function createStore(engine: Engine): Promise<string> {
   const { url, drop } = await createPostgresDatabase();
   cleanUp(drop);
   return url;
+}
+
+/** URL of a new store with its tables. @param url of the store if it has been chosen already */
+export async function createMigratedStore(engine: Engine, url?: string): Promise<string> {
+  const chosen = url ?? (await createStore(engine));
+  await closeDatabase(await openDatabase(chosen));
+  return chosen;
 }
 
 /** Ends the leases of killed runs, so that the next run need not wait for them to expire. */

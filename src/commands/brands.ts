@@ -1,0 +1,45 @@
+import { listGenerations } from "../database/generation.ts";
+import { ServiceError } from "../errors.ts";
+import { pluralize } from "../format.ts";
+import { removePersonalization } from "../personalization/remove.ts";
+import { type Values, withStore } from "./common.ts";
+import { print, printMessage, printSafeJson, printTable } from "./output.ts";
+
+export function printBrands(values: Values): Promise<boolean> {
+  return withStore(async (database) => {
+    const generations = await listGenerations(database);
+    const rows = generations
+      .filter(({ isCurrent }) => isCurrent)
+      .map(({ brand, id, loadedAt, skus, styles, choices }) => ({
+        brand,
+        generation: id,
+        loaded: loadedAt,
+        skus,
+        styles,
+        choices,
+        generations: generations.filter((generation) => generation.brand === brand).length,
+      }));
+    if (values.json === true) printSafeJson({ brands: rows });
+    else if (rows.length === 0) printMessage("no personalization is stored");
+    else printTable(rows);
+    return true;
+  });
+}
+
+export function removeBrand(brand: string, values: Values): Promise<boolean> {
+  return withStore(async (database, { jobs, brand: defaultBrand }) => {
+    const removed = await removePersonalization(database, brand);
+    if (removed === 0) {
+      const stored = (await listGenerations(database)).filter(({ isCurrent }) => isCurrent).map((each) => each.brand);
+      throw new ServiceError(
+        "not_found",
+        `no personalization of ${JSON.stringify(brand)} is stored; stored brands: ${stored.map((each) => JSON.stringify(each)).join(", ") || "none"}`,
+      );
+    }
+    if (values.json === true) printSafeJson({ brand, generations: removed });
+    else print(`removed the personalization of ${brand}: ${pluralize(removed, "generation")}`);
+    const configured = (jobs["personalization-import"] ?? []).some((job) => (job.brand ?? defaultBrand) === brand);
+    if (configured) printMessage(`its next import stores it again: remove its table from pds.toml`);
+    return true;
+  });
+}

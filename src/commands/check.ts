@@ -1,0 +1,71 @@
+import { type Config, readConfig } from "../config/index.ts";
+import { listSettingsWithoutEffect } from "../config/without-effect.ts";
+import { closeDatabase, databaseExists, openDatabase } from "../database/index.ts";
+import type { PlannedJob } from "../jobs/job.ts";
+import { listJobs } from "../service/jobs.ts";
+import { openLog, type Values } from "./common.ts";
+import { printMessage, printSafeJson, printTable } from "./output.ts";
+
+/** Seconds to wait for a source. */
+const maxSeconds = 20;
+const shownTimes = 5;
+
+interface Check {
+  /** What was checked: "store", or the job and brand whose source it is. */
+  readonly checked: string;
+  readonly at: string;
+  /** Undefined if it is fine. */
+  readonly problem: string | undefined;
+}
+
+/** Checks what the settings name. Settings that are wrong end the command before, with all of them. */
+export async function check(values: Values): Promise<boolean> {
+  const config = readConfig(process.env);
+  const jobs = listJobs(config, await openLog(config));
+  const checks = await Promise.all([checkStore(config), ...jobs.map(checkSource)]);
+  const schedules = jobs.flatMap(listTimes);
+  const unused = listSettingsWithoutEffect(config);
+  if (values.json === true) {
+    const results = checks.map(({ problem, ...rest }) => ({ ...rest, problem: problem ?? null }));
+    printSafeJson({ checks: results, schedules, settings_without_effect: unused });
+  } else {
+    printTable(checks.map(({ problem, ...rest }) => ({ ...rest, result: problem ?? "ok" })));
+    if (schedules.length > 0) printTable(schedules.map(({ next, ...rest }) => ({ ...rest, next: next.join(", ") })));
+    for (const sentence of unused) printMessage(sentence);
+  }
+  return checks.every(({ problem }) => problem === undefined);
+}
+
+async function checkStore({ databaseUrl }: Config): Promise<Check> {
+  const at = databaseUrl;
+  if (!databaseExists(databaseUrl)) return { checked: "store", at: `${at} (not created yet)`, problem: undefined };
+  const problem = await findProblem(async () => closeDatabase(await openDatabase(databaseUrl)));
+  return { checked: "store", at, problem };
+}
+
+async function checkSource({ name, brand, source, checkSource: checkJob }: PlannedJob): Promise<Check> {
+  const signal = AbortSignal.timeout(maxSeconds * 1000);
+  const problem = checkJob && (await findProblem(() => checkJob(signal)));
+  return { checked: `${name} of ${brand}`, at: source, problem };
+}
+
+async function findProblem(work: () => Promise<unknown>): Promise<string | undefined> {
+  try {
+    await work();
+    return undefined;
+  } catch (error) {
+    const { name, message } = error as Error;
+    return name === "TimeoutError" ? `no answer within ${maxSeconds} s` : message.replace(/\s+/g, " ");
+  }
+}
+
+/** The next times of a job's schedule, in its time zone and in UTC. */
+function listTimes({ name, brand, plan: { schedule } }: PlannedJob) {
+  if (schedule === undefined) return [];
+  const next: string[] = [];
+  for (let at = Date.now(); next.length < shownTimes; ) {
+    at = schedule.next(at);
+    next.push(new Date(at).toISOString().replace(".000Z", "Z"));
+  }
+  return [{ job: name, brand, schedule: `${schedule.expression} ${schedule.timeZone}`, next }];
+}

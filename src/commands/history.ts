@@ -1,0 +1,86 @@
+import { type FinishedRunFilter, listRuns } from "../database/run.ts";
+import { ServiceError } from "../errors.ts";
+import { formatDuration } from "../format.ts";
+import { historyLimit, parseOrder, toHistories } from "../model/history.ts";
+import { outcomes, type Run } from "../model/job.ts";
+import { type Values, withStore } from "./common.ts";
+import { printMessage, printSafeJson, printTable } from "./output.ts";
+
+export async function printHistory(text: string, values: Values): Promise<boolean> {
+  const order = parseOrder(text);
+  if (order === undefined) throw new ServiceError("bad_request", "history: expected the order asc or desc");
+  const filter = toFilter(values);
+  const limit = toLimit(values);
+  return await withStore(async (database) => {
+    const runs = await listRuns(database, filter, limit);
+    const { histories } = toHistories(runs, order);
+    const details = runs.map(toDetails);
+    if (order === "asc") details.reverse();
+    const records = histories.map((record, index) => ({ ...record, ...(details[index] as (typeof details)[number]) }));
+    if (values.json === true) printSafeJson({ histories: records });
+    else if (records.length > 0) printTable(records.map(toRow));
+    else printMessage(Object.keys(filter).length === 0 ? "no job has finished yet" : "no finished run matches");
+    return true;
+  });
+}
+
+function toFilter({ job, brand, outcome, since }: Values): FinishedRunFilter {
+  return {
+    ...(typeof job === "string" && { job }),
+    ...(typeof brand === "string" && { brand }),
+    ...(typeof outcome === "string" && { outcome: toOutcome(outcome) }),
+    ...(typeof since === "string" && { since: toInstant(since) }),
+  };
+}
+
+function toOutcome(text: string) {
+  const outcome = outcomes.find((each) => each === text);
+  if (outcome !== undefined) return outcome;
+  throw new ServiceError("bad_request", `--outcome: expected one of ${outcomes.join(", ")}`);
+}
+
+const unitMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** Accepts an age such as `24h`, or a time. */
+function toInstant(text: string): string {
+  const [, number, unit] = text.match(/^(\d{1,6})([smhd])$/) ?? [];
+  const time = unit === undefined ? Date.parse(text) : Date.now() - Number(number) * (unitMs[unit] ?? 0);
+  if (/^\d/.test(text) && !Number.isNaN(time)) return new Date(time).toISOString();
+  throw new ServiceError(
+    "bad_request",
+    "--since: expected an age such as 90m, 24h or 7d, or a time such as 2026-01-31T12:00Z",
+  );
+}
+
+function toLimit({ limit }: Values): number {
+  if (typeof limit !== "string") return historyLimit;
+  if (/^[1-9]\d{0,4}$/.test(limit) && Number(limit) <= 10_000) return Number(limit);
+  throw new ServiceError("bad_request", "--limit: expected a number from 1 to 10000");
+}
+
+function toDetails({ id, job, outcome, startedAt, finishedAt, scheduledAt, attempt, reason, log }: Run) {
+  const seconds = (Date.parse(finishedAt ?? startedAt) - Date.parse(startedAt)) / 1000;
+  return { run: id, job, outcome, seconds, scheduled_at: scheduledAt, attempt, reason, log };
+}
+
+function toRow({
+  run,
+  created_at,
+  job,
+  brand,
+  outcome,
+  seconds,
+  counts,
+  reason,
+}: ReturnType<typeof toDetails> & ReturnType<typeof toHistories>["histories"][number]) {
+  return {
+    run,
+    created_at,
+    job,
+    brand,
+    outcome: outcome ?? "",
+    duration: formatDuration(seconds),
+    counts,
+    reason: reason?.replace(/\s+/g, " ") ?? "",
+  };
+}

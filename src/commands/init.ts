@@ -1,0 +1,133 @@
+import { existsSync, writeFileSync } from "node:fs";
+import { settings } from "../config/settings.ts";
+import { findSourceProblem } from "../config/values.ts";
+import { ServiceError } from "../errors.ts";
+import { isTerminal } from "../terminal.ts";
+import type { Values } from "./common.ts";
+import { printMessage } from "./output.ts";
+
+const path = "pds.toml";
+
+/** What a first pds.toml needs to know. */
+interface Answers {
+  readonly brand: string;
+  readonly shopDomain: string;
+  readonly databaseUrl: string;
+  /** Empty without a feed. */
+  readonly feed: string;
+  /** Empty without a file of products. */
+  readonly products: string;
+  readonly hasPlatform: boolean;
+}
+
+/** Writes `pds.toml`. Never replaces one. */
+export function init(values: Values): boolean {
+  if (existsSync(path)) throw new ServiceError("unavailable", `${path} exists already, and is not changed`);
+  const isAsking = Object.keys(values).length === 0 && isTerminal() && process.stdin.isTTY === true;
+  const answers = isAsking ? ask() : toAnswers(values);
+  writeFileSync(path, toToml(answers), { flag: "wx" });
+  printMessage(`wrote ${path}; "pds check" checks it, "pds serve" starts the service`);
+  return true;
+}
+
+const textOf = (values: Values, name: string) => (typeof values[name] === "string" ? values[name] : undefined);
+
+function toAnswers(values: Values): Answers {
+  const parse = (option: string, text: string, parser: (text: string) => unknown) => {
+    try {
+      parser(text);
+      return text;
+    } catch (cause) {
+      throw new ServiceError("bad_request", `--${option}: ${(cause as Error).message}`, { cause });
+    }
+  };
+  return {
+    brand: parse("brand", textOf(values, "brand") ?? settings.brand.default, settings.brand.parse),
+    shopDomain: parse(
+      "shop-domain",
+      textOf(values, "shop-domain") ?? settings.shopDomain.default,
+      settings.shopDomain.parse,
+    ),
+    databaseUrl: parse(
+      "database-url",
+      textOf(values, "database-url") ?? settings.databaseUrl.default,
+      settings.databaseUrl.parse,
+    ),
+    feed: parse("feed", textOf(values, "feed") ?? "", checkSource),
+    products: textOf(values, "products") ?? "",
+    hasPlatform: values.platform === true,
+  };
+}
+
+function checkSource(text: string): void {
+  const problem = findSourceProblem(text);
+  if (problem !== undefined) throw new Error(problem);
+}
+
+function ask(): Answers {
+  const answer = (question: string, fallback: string, check: (text: string) => unknown): string => {
+    for (;;) {
+      const text = prompt(question, fallback)?.trim() ?? fallback;
+      try {
+        check(text);
+        return text;
+      } catch (error) {
+        printMessage((error as Error).message);
+      }
+    }
+  };
+  return {
+    brand: answer("Name of the brand:", settings.brand.default, settings.brand.parse),
+    shopDomain: answer("Domain of the shop:", settings.shopDomain.default, settings.shopDomain.parse),
+    databaseUrl: answer("Store:", settings.databaseUrl.default, settings.databaseUrl.parse),
+    feed: answer("Folder or URL of the personalization feed (empty for none):", "", checkSource),
+    products: answer("File with all products (empty for none):", "", () => {}),
+    hasPlatform: confirm("Read products from the shop's platform?"),
+  };
+}
+
+function toToml({ brand, shopDomain, databaseUrl, feed, products, hasPlatform }: Answers): string {
+  const table = (isUsed: boolean, lines: readonly string[]) =>
+    lines.map((line) => (isUsed || line.startsWith("#") || line === "" ? line : `# ${line}`));
+  return [
+    "# Settings of the product data service. Each can also be set in the environment: BRAND=…",
+    "# All settings: docs/reference/settings.md. All options of jobs: docs/reference/jobs.md.",
+    "",
+    "# The brand whose personalization takes precedence.",
+    `brand = ${quote(brand)}`,
+    "# The shop's domain, such as example.myshopify.com.",
+    `shop_domain = ${quote(shopDomain)}`,
+    "# sqlite:PATH is an embedded store; postgres://USER@HOST/DATABASE is shared by several replicas.",
+    `database_url = ${quote(databaseUrl)}`,
+    "# Secrets belong into the environment: ADMIN_TOKEN, SHOPIFY_ACCESS_TOKEN, FEED_AUTHORIZATION.",
+    "",
+    ...table(feed !== "", [
+      "# Engraving styles, lines, and choices from the ERP, every 15 minutes if they changed.",
+      "[jobs.personalization-import]",
+      `source = ${quote(feed === "" ? "feed" : feed)}`,
+      'schedule = "*/15 * * * *"',
+      "",
+    ]),
+    ...table(products !== "", [
+      "# All products from a file, every night.",
+      "[jobs.catalog-import]",
+      `source = [${quote(products === "" ? "products.ndjson" : products)}]`,
+      'schedule = "0 3 * * *"',
+      "",
+    ]),
+    ...table(hasPlatform, [
+      "# Products from the platform: changes every five minutes, and a comparison of all every night.",
+      "# Set SHOPIFY_ACCESS_TOKEN, or SHOPIFY_CLIENT_ID and SHOPIFY_CLIENT_SECRET.",
+      "[jobs.catalog-sync]",
+      "[jobs.catalog-reconcile]",
+      "",
+    ]),
+    "# Runs older than 90 days are removed every night.",
+    "[jobs.history-retention]",
+    'schedule = "30 4 * * *"',
+    "",
+  ].join("\n");
+}
+
+/** A basic string of TOML; JSON escapes the same characters. */
+const quote = (text: string) => JSON.stringify(text).replaceAll("\u007f", "\\u007F");

@@ -1,0 +1,39 @@
+import { findReport, findRun } from "../database/run.ts";
+import { ServiceError } from "../errors.ts";
+import type { Run } from "../model/job.ts";
+import { type Values, withStore } from "./common.ts";
+import { print, printSafeJson } from "./output.ts";
+import { describePersonalization, describeProblems } from "./report.ts";
+
+export async function printLogs(text: string, values: Values): Promise<boolean> {
+  const id = /^[1-9]\d{0,9}$/.test(text) ? Number(text) : 0;
+  if (id < 1 || id > maxId) {
+    throw new ServiceError("bad_request", `logs: expected the number of a run, as "pds history" prints it`);
+  }
+  return await withStore(async (database) => {
+    const run = await findRun(database, id);
+    if (run === undefined) throw new ServiceError("not_found", `there is no run ${id}; "pds history" lists the runs`);
+    const report = await findReport(database, id);
+    if (values.json === true) printSafeJson({ ...run, report: report ?? null });
+    else {
+      for (const line of describeRun(run)) print(line);
+      if (report !== undefined) {
+        const { personalization } = report;
+        const content = personalization === undefined ? [] : describePersonalization(personalization);
+        for (const line of [...describeProblems(report), ...content]) print(line);
+      }
+      if (run.log !== null) print(run.log.trimEnd());
+    }
+    return true;
+  });
+}
+
+const maxId = 2 ** 31 - 1;
+
+function describeRun({ id, job, brand, startedAt, finishedAt, outcome, counts, reason }: Run): string[] {
+  const end = finishedAt === null ? "still running" : `${outcome} at ${finishedAt}`;
+  return [
+    `run ${id}: ${job} for ${brand}, started at ${startedAt}, ${end}, counts ${counts}`,
+    ...(reason === null ? [] : [reason]),
+  ];
+}

@@ -1,0 +1,7 @@
+import { openApiDocument } from "../reference/openapi.ts";
+import { printJson } from "./output.ts";
+
+export function printOpenApi(): boolean {
+  printJson(openApiDocument());
+  return true;
+}

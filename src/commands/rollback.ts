@@ -1,0 +1,36 @@
+import type { CurrentChange } from "../database/generation-current.ts";
+import { ServiceError } from "../errors.ts";
+import { rollbackPersonalization, selectPersonalization } from "../personalization/rollback.ts";
+import { brandOf, type Values, withStore } from "./common.ts";
+import { printJson, printMessage } from "./output.ts";
+
+export async function rollback(values: Values): Promise<boolean> {
+  const to = generationOf(values);
+  return await withStore(async (database, config) => {
+    const brand = brandOf(config, values);
+    const change =
+      to === undefined
+        ? await rollbackPersonalization(database, brand)
+        : await selectPersonalization(database, brand, to);
+    if (change === undefined) printMessage(`nothing to roll back to for ${brand}`);
+    else if (values.json === true) printJson({ brand, generation: change.to, before: change.from });
+    else printMessage(describeChange(change, brand, to !== undefined));
+    return change !== undefined;
+  });
+}
+
+function describeChange({ from, to }: CurrentChange, brand: string, isSelected: boolean): string {
+  if (from === to) return `generation ${to} of ${brand} is already current`;
+  return isSelected
+    ? `made generation ${to} of ${brand} current instead of ${from}`
+    : `rolled back the personalization of ${brand}`;
+}
+
+const maxGeneration = 2 ** 31 - 1;
+
+function generationOf({ to }: Values): number | undefined {
+  if (typeof to !== "string") return undefined;
+  const generation = Number(to);
+  if (/^[1-9]\d*$/.test(to) && generation <= maxGeneration) return generation;
+  throw new ServiceError("bad_request", `--to: expected the number of a generation, got ${JSON.stringify(to)}`);
+}

@@ -1,0 +1,32 @@
+import { hideCredentials } from "../credentials.ts";
+import { ServiceError } from "../errors.ts";
+
+/** More problems are only counted. */
+const maxShown = 20;
+
+/** Collects what is wrong with the settings, so that one error names all of it. */
+export class Problems {
+  readonly #descriptions: (() => string)[] = [];
+  #cause: unknown;
+
+  /** @param describe called only if the problem is shown: a suggestion takes time */
+  add(describe: () => string, cause?: unknown): void {
+    this.#descriptions.push(describe);
+    this.#cause ??= cause;
+  }
+
+  /** @throws ServiceError `invalid_setting` if there are any; its message has a line for each */
+  throwIfAny(): void {
+    const count = this.#descriptions.length;
+    if (count === 0) return;
+    const lines = this.#descriptions.slice(0, maxShown).map((describe) => hideCredentials(describe()));
+    if (count > maxShown) lines.push(`and ${count - maxShown} more`);
+    const message = count === 1 ? `${lines[0]}` : `${count} settings are invalid:\n  ${lines.join("\n  ")}`;
+    throw new ServiceError("invalid_setting", message, { cause: this.#cause });
+  }
+}
+
+/** The error for a problem that leaves nothing else to check. */
+export function invalidSetting(message: string, cause?: unknown): ServiceError {
+  return new ServiceError("invalid_setting", hideCredentials(message), { cause });
+}

@@ -1,0 +1,111 @@
+import type { AST } from "toml-eslint-parser";
+
+/**
+ * The keys that lead to a value in the file, such as `["jobs", "personalization-import", 1,
+ * "source"]`.
+ */
+export type KeyPath = readonly (string | number)[];
+
+/** Counted from 1. */
+export interface Position {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** Why a text is not TOML. */
+export interface SyntaxProblem {
+  readonly position: Position;
+  /** Without any of the text, which may hold a secret. */
+  readonly reason: string;
+}
+
+/** In UTF-16 units. The runtime's parser takes seconds beyond it: its time grows with the square. */
+const maxFastLength = 32_768;
+
+/**
+ * Parses TOML.
+ * @throws Error if the text is not valid; `findSyntaxProblem` says where
+ */
+export function parseToml(text: string): Readonly<Record<string, unknown>> {
+  if (text.length <= maxFastLength) return Bun.TOML.parse(text) as Record<string, unknown>;
+  const { getStaticTOMLValue } = loadParser();
+  return getStaticTOMLValue(parseTree(text));
+}
+
+/** Loaded only to report problems and for large files, because that takes as long as a whole start. */
+const loadParser = (): typeof import("toml-eslint-parser") => require("toml-eslint-parser");
+
+function parseTree(text: string): AST.TOMLProgram {
+  return loadParser().parseTOML(text, { tomlVersion: "1.0" });
+}
+
+/** @returns undefined if this parser finds the text valid */
+export function findSyntaxProblem(text: string): SyntaxProblem | undefined {
+  try {
+    parseTree(text);
+    return undefined;
+  } catch (error) {
+    const { lineNumber, column, message } = error as { lineNumber: number; column: number; message: string };
+    return { position: { line: lineNumber, column: column + 1 }, reason: message.replace(/"[^"]*"|'[^']*'/g, "…") };
+  }
+}
+
+type Place = { readonly path: KeyPath; readonly position: Position };
+
+/** Finds where the values of a valid text are. */
+export class TomlPositions {
+  readonly #text: string;
+  #places: Map<string, Position> | undefined;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  /** The position of a value's key, or else of the closest table or list around it. */
+  find(path: KeyPath): Position | undefined {
+    this.#places ??= new Map(listPlaces(this.#text).map((place) => [toKey(place.path), place.position]));
+    for (let length = path.length; length > 0; length--) {
+      const position = this.#places.get(toKey(path.slice(0, length)));
+      if (position !== undefined) return position;
+    }
+    return undefined;
+  }
+}
+
+const toKey = (path: KeyPath) => JSON.stringify(path);
+
+/** The position of each key, and of each table and list that a key or a header creates. */
+function listPlaces(text: string): Place[] {
+  const places = new Map<string, Place>();
+  const add = (path: KeyPath, { loc }: AST.TOMLNode) => {
+    const { line, column } = loc.start;
+    // Dotted keys and headers also create the tables around theirs. The first mention counts.
+    for (let length = 1; length <= path.length; length++) {
+      const part = path.slice(0, length);
+      const key = toKey(part);
+      if (!places.has(key)) places.set(key, { path: part, position: { line, column: column + 1 } });
+    }
+  };
+  const addContent = (value: AST.TOMLContentNode, path: KeyPath): void => {
+    if (value.type === "TOMLInlineTable") for (const pair of value.body) addPair(pair, path);
+    if (value.type === "TOMLArray") {
+      for (const [index, element] of value.elements.entries()) {
+        add([...path, index], element);
+        addContent(element, [...path, index]);
+      }
+    }
+  };
+  const addPair = (pair: AST.TOMLKeyValue, table: KeyPath): void => {
+    const path = [...table, ...pair.key.keys.map((key) => (key.type === "TOMLBare" ? key.name : key.value))];
+    add(path, pair);
+    addContent(pair.value, path);
+  };
+  for (const node of parseTree(text).body[0].body) {
+    if (node.type === "TOMLKeyValue") addPair(node, []);
+    else {
+      add(node.resolvedKey, node);
+      for (const pair of node.body) addPair(pair, node.resolvedKey);
+    }
+  }
+  return [...places.values()];
+}

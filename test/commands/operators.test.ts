@@ -1,0 +1,246 @@
+import { describe, expect, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { SQL } from "bun";
+import { writeFeed } from "../support/feed.ts";
+import {
+  createStore,
+  type Environment,
+  engines,
+  main,
+  pds,
+  serve,
+  temporaryFolder,
+  writeFiles,
+} from "../support/pds.ts";
+import { until, untilEqual } from "../support/until.ts";
+
+// The commands by which people look after a running service.
+
+const folder = await temporaryFolder();
+const feed = await writeFeed(folder, "feed");
+
+async function dataOf(args: readonly string[], environment: Environment = {}, cwd?: string): Promise<string> {
+  const { code, stdout, stderr } = await pds(args, environment, cwd);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  return stdout;
+}
+
+const jsonOf = async (args: readonly string[], environment: Environment) =>
+  JSON.parse(await dataOf([...args, "--json"], environment));
+
+describe.each([...engines])("on %s", async (engine) => {
+  const environment = { DATABASE_URL: await createStore(engine), BRAND: "acme" };
+  for (const brand of ["acme", "a/b `$x` é", "acme"]) {
+    await pds(["import", "personalization", feed, "--brand", brand, "--force"], environment);
+  }
+  await pds(["import", "personalization", "/nonexistent"], environment);
+  const runs: { run: number; brand: string; outcome: string }[] = (await jsonOf(["history"], environment)).histories;
+
+  test.each([
+    [["--brand", "a/b `$x` é"], [2]],
+    [["--outcome", "failed"], [4]],
+    [
+      ["--outcome", "succeeded", "--limit", "2"],
+      [3, 2],
+    ],
+    [["--job", "catalog-sync"], []],
+    [["--since", "1h", "--limit", "1"], [4]],
+    [["--since", "2999-01-01"], []],
+    [
+      ["asc", "--limit", "2"],
+      [3, 4],
+    ],
+  ])("pds history %j", async (options, numbers) => {
+    const { histories } = await jsonOf(["history", ...options], environment);
+    expect(histories.map(({ run }: { run: number }) => run)).toEqual(numbers);
+  });
+
+  test("pds logs prints a run with its report, and why it failed", async () => {
+    expect(runs.map(({ run }) => run)).toEqual([4, 3, 2, 1]);
+    expect(await dataOf(["logs", "4"], environment)).toMatch(
+      /^run 4: personalization-import .+failed.+\n\/nonexistent/,
+    );
+    expect(await dataOf(["logs", "1"], environment)).toContain("pzlines.csv: 3 rows");
+    expect(await jsonOf(["logs", "2"], environment)).toMatchObject({
+      id: 2,
+      brand: "a/b `$x` é",
+      report: { notes: [] },
+    });
+    const { code, stderr } = await pds(["logs", "99"], environment);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: 'pds: there is no run 99; "pds history" lists the runs\n' });
+  });
+
+  test("pds brands remove removes what a running service answers", async () => {
+    await using service = await serve(environment);
+    const styles = async () => {
+      const { pzstyles } = (await (await service.get("/api/v1/products/pz/MUG")).json()) as { pzstyles: unknown[] };
+      return pzstyles.length;
+    };
+    expect(await styles()).toBe(3);
+    const names = async () =>
+      (await jsonOf(["brands"], environment)).brands.map(({ brand }: { brand: string }) => brand);
+    expect(await names()).toEqual(["a/b `$x` é", "acme"]);
+    expect(await dataOf(["brands", "remove", "acme"], environment)).toContain("2 generations");
+    // The other brand has the SKU too.
+    await untilEqual(styles, 3);
+    expect(await dataOf(["brands", "remove", "a/b `$x` é"], environment)).toContain("1 generation");
+    await untilEqual(styles, 0);
+    expect(await names()).toEqual([]);
+    const again = await pds(["brands", "remove", "acme"], environment);
+    expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('no personalization of "acme" is stored') });
+
+    await using sql = new SQL(environment.DATABASE_URL, { max: 1 });
+    expect(await sql`SELECT id FROM generation`).toHaveLength(0);
+    expect((await pds(["import", "personalization", feed], environment)).code).toBe(0);
+    await untilEqual(styles, 3);
+  });
+
+  test("a brand is not removed while it is imported", async () => {
+    await using sql = new SQL(environment.DATABASE_URL, { max: 1 });
+    await sql`INSERT INTO run (job, brand, started_at, lease_until)
+      VALUES ('personalization-import', 'busy', '2026-01-01T00:00:00.000Z', '9999-01-01T00:00:00.000Z')`;
+    const { code, stderr } = await pds(["brands", "remove", "busy"], environment);
+    expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringMatching(/run \d+ is importing/) });
+    await sql`DELETE FROM run WHERE brand = 'busy'`;
+  });
+});
+
+describe("a command that only reads", () => {
+  test.each([
+    [["jobs"]],
+    [["history"]],
+    [["logs", "1"]],
+    [["brands"]],
+    [["brands", "remove", "x"]],
+    [["rollback", "personalization"]],
+  ])("does not create a store: pds %j", async (words) => {
+    const DATABASE_URL = `sqlite:${join(folder, "never.sqlite")}`;
+    const { code, stderr } = await pds(words, { DATABASE_URL });
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: `pds: DATABASE_URL: ${DATABASE_URL} does not exist yet; "pds serve" and the imports create it\n`,
+    });
+    expect(existsSync(join(folder, "never.sqlite"))).toBe(false);
+  });
+
+  test("fails when its output is lost", async () => {
+    const child = Bun.spawn(["sh", "-c", '"$0" "$@" > /dev/full', process.execPath, main, "config"], {
+      env: { PATH: process.env.PATH ?? "", PDS_CONFIG: "/dev/null" },
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    expect(await child.stderr.text()).toMatch(/^pds: cannot write to standard output: .+\n$/);
+    expect(await child.exited).toBe(1);
+  });
+});
+
+test("a store in memory is refused", async () => {
+  const { code, stderr } = await pds(["history"], { DATABASE_URL: "sqlite::memory:" });
+  expect(code).toBe(2);
+  expect(stderr).toContain("a store in memory is not shared");
+});
+
+test("an interrupted import exits with 130", async () => {
+  const pending = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Promise<Response>(() => {}) });
+  try {
+    const child = Bun.spawn([process.execPath, main, "import", "personalization", pending.url.href], {
+      env: { PATH: process.env.PATH ?? "", PDS_CONFIG: "/dev/null", DATABASE_URL: await createStore("sqlite") },
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    await until("it waits for the feed", () => pending.pendingRequests > 0);
+    child.kill("SIGINT");
+    expect(await child.exited).toBe(130);
+    expect(await child.stderr.text()).toContain("stopped by SIGINT");
+  } finally {
+    await pending.stop(true);
+  }
+});
+
+describe("pds check", () => {
+  test("says what can be reached, and when jobs run next", async () => {
+    const [config = ""] = await writeFiles(folder, {
+      "check.toml": `[jobs.personalization-import]\nsource = "${feed}"\nschedule = "@daily"\n[jobs.catalog-import]\nsource = ["/nonexistent.json"]`,
+    });
+    const DATABASE_URL = `sqlite:${join(folder, "unchecked.sqlite")}`;
+    const { code, stdout } = await pds(["check", "--json"], { PDS_CONFIG: config, DATABASE_URL, SCHEDULER: "off" });
+    expect(code).toBe(1);
+    const { checks, schedules, settings_without_effect } = JSON.parse(stdout);
+    expect(
+      checks.map(({ checked, problem }: { checked: string; problem: string | null }) => [checked, problem]),
+    ).toEqual([
+      ["store", null],
+      ["catalog-import of default", expect.stringContaining("/nonexistent.json")],
+      ["personalization-import of default", null],
+    ]);
+    expect(schedules).toEqual([
+      { job: "personalization-import", brand: "default", schedule: "@daily UTC", next: expect.any(Array) },
+    ]);
+    expect(schedules[0].next).toHaveLength(5);
+    expect(settings_without_effect).toHaveLength(1);
+    expect(existsSync(join(folder, "unchecked.sqlite"))).toBe(false);
+  });
+});
+
+describe("pds init", () => {
+  test("writes a file that pds check accepts, and never replaces one", async () => {
+    const cwd = await temporaryFolder();
+    const environment = { PDS_CONFIG: undefined };
+    const { code } = await pds(["init", "--brand", 'A "B" \\ é', "--feed", feed], environment, cwd);
+    expect(code).toBe(0);
+    expect((await pds(["check"], environment, cwd)).code).toBe(0);
+    const { settings } = JSON.parse((await pds(["config", "--json"], environment, cwd)).stdout);
+    expect(settings).toContainEqual({ setting: "BRAND", value: 'A "B" \\ é', from: "file" });
+    const written = await Bun.file(join(cwd, "pds.toml")).text();
+    const again = await pds(["init"], environment, cwd);
+    expect(again).toMatchObject({ code: 1, stderr: "pds: pds.toml exists already, and is not changed\n" });
+    expect(await Bun.file(join(cwd, "pds.toml")).text()).toBe(written);
+  });
+
+  test("refuses a wrong answer", async () => {
+    const { code, stderr } = await pds(["init", "--feed", "ftp://host/"], {}, await temporaryFolder());
+    expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringMatching(/^pds: --feed: expected https/) });
+  });
+});
+
+describe("for the shell", () => {
+  /** What bash offers for the last of some words. */
+  async function complete(...words: string[]): Promise<string[]> {
+    const [script = ""] = await writeFiles(folder, { "pds.bash": await dataOf(["completions", "bash"]) });
+    const program =
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: bash's
+      'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _pds; printf "%s\\n" "${COMPREPLY[@]}"';
+    const child = Bun.spawn(["bash", "-c", program, "bash", script, "pds", ...words], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    return (await child.stdout.text()).trim().split("\n").toSorted();
+  }
+
+  test.each([
+    [["ro"], ["rollback"]],
+    [
+      ["import", ""],
+      ["personalization", "products"],
+    ],
+    [["import", "personalization", "--f"], ["--force"]],
+    [["history", "--l"], ["--limit"]],
+    [
+      ["brands", "remove", "--"],
+      ["--help", "--json"],
+    ],
+    [["jobs", "--claimed"], [""]],
+  ])("bash completes pds %j", async (words, offered) => {
+    expect(await complete(...words)).toEqual(offered);
+  });
+
+  test.each(["zsh", "fish"])("the script for %s names every command and option", async (shell) => {
+    const script = await dataOf(["completions", shell]);
+    for (const word of ["personalization", "history", "remove", "dry-run", "limit"]) expect(script).toContain(word);
+    expect(script).not.toContain("claimed");
+  });
+
+  test("the manual page describes every command", async () => {
+    const manual = await dataOf(["manual"]);
+    expect(manual).toStartWith(".TH PDS 1 ");
+    expect(manual).toContain(".SS pds brands remove BRAND [\\-\\-json]");
+  });
+});
