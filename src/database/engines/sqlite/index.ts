@@ -19,7 +19,7 @@ export const sqlite: Engine = {
   open: (url, purpose) => openFile(pathOf(url), purpose),
   migrations: [initial],
   columnTypes,
-  // Reads run on the event loop, at about 50 µs each: 32 of them, then other work has its turn.
+  // Reads run on the event loop, at about 20 µs each: 32 of them, then other work has its turn.
   maxConcurrentReads: 32,
 
   writeMode: "IMMEDIATE",
