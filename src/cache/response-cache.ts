@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import { attempt, type MaybePromise } from "../maybe-promise.ts";
 import type { CacheEntry, CacheNamespace } from "./namespace.ts";
 import { PreparedResponse } from "./response.ts";
 
@@ -88,16 +89,12 @@ export class ResponseCache {
   }
 
   /**
-   * The response for a key: without a promise when it is cached.
+   * The response for a key: without a promise when it is cached, or loaded without one.
    * @returns undefined when the object does not exist
    * @param nowMs by `performance.now()`
    * @throws the load's error when nothing is cached that may be served instead
    */
-  get(
-    namespace: CacheNamespace,
-    key: string,
-    nowMs = performance.now(),
-  ): PreparedResponse | undefined | Promise<PreparedResponse | undefined> {
+  get(namespace: CacheNamespace, key: string, nowMs = performance.now()): MaybePromise<PreparedResponse | undefined> {
     const unverifiedMs = this.#unverifiedMs(nowMs);
     const hot = this.#hot.get(namespace)?.get(key);
     if (hot !== undefined && nowMs < hot.hotUntilMs && unverifiedMs === 0) {
@@ -118,7 +115,7 @@ export class ResponseCache {
     if (sinceLoadMs > namespace.freshMs + namespace.staleWhileRevalidateMs) {
       return this.#load(namespace, key, id, stored);
     }
-    if (nowMs >= stored.retryAtMs && !this.#pending.has(id)) this.#load(namespace, key, id, stored).catch(() => {});
+    if (nowMs >= stored.retryAtMs && !this.#pending.has(id)) this.#revalidate(stored, id);
     // No change was recorded, so this is as good as any other hit.
     this.counts.hits++;
     return stored.response;
@@ -209,7 +206,7 @@ export class ResponseCache {
     key: string,
     id: string,
     stale: StoredEntry | undefined,
-  ): Promise<PreparedResponse | undefined> {
+  ): MaybePromise<PreparedResponse | undefined> {
     const pending = this.#pending.get(id);
     if (pending !== undefined) {
       this.counts.collapsed++;
@@ -217,20 +214,35 @@ export class ResponseCache {
     }
     this.counts.misses++;
     const load: PendingLoad = { namespace, stale, result: noResult, isInvalidated: false };
+    const entry = attempt(() => namespace.load(key));
+    if (!(entry instanceof Promise)) return this.#finish(load, key, id, entry);
     this.#pending.set(id, load);
-    load.result = this.#execute(load, key, id);
+    load.result = this.#wait(load, key, id, entry);
     return load.result;
   }
 
-  async #execute(load: PendingLoad, key: string, id: string): Promise<PreparedResponse | undefined> {
+  #revalidate(stored: StoredEntry, id: string): void {
+    const result = this.#load(stored.namespace, stored.key, id, stored);
+    if (result instanceof Promise) result.catch(() => {});
+  }
+
+  #finish(load: PendingLoad, key: string, id: string, entry: CacheEntry): PreparedResponse | undefined {
+    if (!load.isInvalidated) this.#store(load, key, id, entry);
+    const suffix = load.isInvalidated ? "" : "; stored";
+    const forward =
+      this.#entries === undefined ? "fwd=bypass" : `fwd=${load.stale === undefined ? "miss" : "stale"}${suffix}`;
+    return entry.body && new PreparedResponse(entry.body, `pds; ${forward}`);
+  }
+
+  async #wait(
+    load: PendingLoad,
+    key: string,
+    id: string,
+    entry: Promise<CacheEntry>,
+  ): Promise<PreparedResponse | undefined> {
     const { namespace, stale } = load;
     try {
-      const entry = await namespace.load(key);
-      if (!load.isInvalidated) this.#store(load, key, id, entry);
-      const suffix = load.isInvalidated ? "" : "; stored";
-      const forward =
-        this.#entries === undefined ? "fwd=bypass" : `fwd=${stale === undefined ? "miss" : "stale"}${suffix}`;
-      return entry.body && new PreparedResponse(entry.body, `pds; ${forward}`);
+      return this.#finish(load, key, id, await entry);
     } catch (error) {
       this.counts.failed++;
       if (stale === undefined) throw error;
