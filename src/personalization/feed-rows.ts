@@ -2,14 +2,15 @@ import { maxLineBytes, writeLine } from "../database/packed-lines.ts";
 import { ServiceError } from "../errors.ts";
 import { excerpt } from "../model/import-report.ts";
 import { type ListName, lists } from "../model/personalization.ts";
-import { decodeText, encodeInto } from "./bytes.ts";
+import { decodeText, encodeInto, readUint32 } from "./bytes.ts";
 import { NameTable } from "./name-table.ts";
 import { RowSorter } from "./row-sorter.ts";
 import type { FeedRow } from "./rows.ts";
 import type { SortedGroup } from "./sorted-runs.ts";
 
-/** Of a SKU, style, or choice group. More would be a damaged feed, and take much memory. */
+/** Of a SKU, style, or choice group, which is in memory as a whole. More would be a damaged feed. */
 const maxRowsOfGroup = 100_000;
+const maxMegabytesOfGroup = 4;
 
 /** Before each row: its line in the file. */
 const lineBytes = 4;
@@ -80,6 +81,11 @@ export class FeedRows implements AsyncDisposable {
     return true;
   }
 
+  /** To be called after the last row of a list was added. @throws ServiceError as {@link makeRoom} */
+  finish(list: ListName): Promise<void> {
+    return this.#sorters[list].finish();
+  }
+
   /** @throws ServiceError `unavailable` if the temporary folder is full */
   makeRoom(list: ListName): Promise<void> {
     return this.#sorters[list].spill();
@@ -87,13 +93,17 @@ export class FeedRows implements AsyncDisposable {
 
   /** @throws ServiceError `invalid_input` if a group has too many rows */
   groups(list: ListName): Generator<SortedGroup> {
-    return this.#sorters[list].groups((key, rows) => {
-      if (rows <= maxRowsOfGroup) return;
-      const [field] = lists[list].key;
-      throw new ServiceError(
-        "invalid_input",
-        `${this.#files[list].name}: ${field} ${excerpt(decodeText(key))} has more than ${maxRowsOfGroup} rows`,
-      );
+    return this.#sorters[list].groups({
+      rows: maxRowsOfGroup,
+      bytes: maxMegabytesOfGroup * 2 ** 20,
+      refuse: (key, content) => {
+        const [field] = lists[list].key;
+        const line = readUint32(content, 0);
+        throw new ServiceError(
+          "invalid_input",
+          `${this.#files[list].name}:${line}: ${field} ${excerpt(decodeText(key))} begins here, and has more than ${maxRowsOfGroup} rows or ${maxMegabytesOfGroup} MB`,
+        );
+      },
     });
   }
 

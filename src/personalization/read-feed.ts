@@ -102,6 +102,7 @@ async function readFile(
     reportProgress(false);
     garbage.count(batch.rows.length + batch.rejected.length);
   }
+  await rows.finish(list);
   reportProgress(true);
   for (const note of reader.notes) reporter.note(note);
   const sha256 = hasher.digest("hex");

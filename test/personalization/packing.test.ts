@@ -3,10 +3,11 @@ import fc from "fast-check";
 import type { Walked } from "../../src/database/generation-walk.ts";
 import { LineCursor, maxLineBytes, packNumbers, unpackNumbers, writeLine } from "../../src/database/packed-lines.ts";
 import { BatchLoader } from "../../src/personalization/batch-loader.ts";
+import { readWord } from "../../src/personalization/bytes.ts";
 import { OrderedComparison } from "../../src/personalization/difference.ts";
 import { FragmentCache } from "../../src/personalization/fragment-cache.ts";
+import { sortByKey } from "../../src/personalization/key-sort.ts";
 import { NameTable } from "../../src/personalization/name-table.ts";
-import { radixSort } from "../../src/personalization/radix-sort.ts";
 import { RowSorter } from "../../src/personalization/row-sorter.ts";
 import { UsageCounter } from "../../src/personalization/usage.ts";
 
@@ -110,12 +111,15 @@ describe("the row sorter", () => {
     expect(Object.fromEntries(sizes)).toEqual(contents);
   });
 
-  test("sorts by radix as by comparison, and keeps the order of equal keys", () => {
+  test("sorts by words as by comparison, and keeps the order of equal keys", () => {
     fc.assert(
       fc.property(fc.array(key, { maxLength: 150 }), (keys) => {
         const bytes = keys.map(encode);
         const items = Uint32Array.from(keys.keys());
-        radixSort(items, (item, depth) => bytes[item]?.[depth] ?? -1);
+        sortByKey(items, (item, depth) => {
+          const of = bytes[item] as Uint8Array;
+          return readWord(of, depth, of.length - depth);
+        });
         const expected = [...keys.keys()].sort(
           (one, other) => byBytes(keys[one] ?? "", keys[other] ?? "") || one - other,
         );
