@@ -1,6 +1,9 @@
 /** A batch of more bytes is full, whatever its size: a choice group alone may take megabytes. */
 const maxBatchBytes = 8 * 2 ** 20;
 
+/** What a row takes besides its content. */
+const rowBytes = 64;
+
 /** Loads rows in batches. While one is loaded, the rows of the next are made. */
 export class BatchLoader<Row> implements AsyncDisposable {
   readonly #size: number;
@@ -20,20 +23,20 @@ export class BatchLoader<Row> implements AsyncDisposable {
    * @returns whether the batch is full, and {@link send} should be called
    */
   add(row: Row, bytes: number): boolean {
-    this.#bytes += bytes;
+    this.#bytes += bytes + rowBytes;
     return this.#rows.push(row) >= this.#size || this.#bytes >= maxBatchBytes;
   }
 
-  /** Waits for the previous batch, then starts to load the added rows. @returns how many there are */
+  /** Waits for the previous batch, then starts to load the added rows. @returns bytes of their content */
   async send(): Promise<number> {
     await this.#pending;
-    const rows = this.#rows;
+    const [rows, bytes] = [this.#rows, this.#bytes];
     this.#rows = [];
     this.#bytes = 0;
     this.#pending = this.#load(rows);
     // The next await throws the error.
     this.#pending.catch(() => {});
-    return rows.length;
+    return bytes;
   }
 
   /** Waits until all that was sent is stored. */

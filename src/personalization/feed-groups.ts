@@ -15,6 +15,8 @@ export type OnDuplicate = (duplicate: {
 
 /** A SKU with its lines, packed, in display order. */
 export interface SkuGroup {
+  /** Rows of the feed, with those that a later one replaces. */
+  readonly read: number;
   /** In UTF-8. Valid until the next group. */
   readonly key: Uint8Array;
   readonly lines: Uint8Array;
@@ -25,11 +27,11 @@ export interface SkuGroup {
 /** The SKUs of a feed, in order. Of lines with the same style, the last one counts. */
 export function* readSkus(rows: FeedRows, onDuplicate: OnDuplicate): Generator<SkuGroup> {
   const packer = new LinePacker();
-  for (const { key, content } of rows.groups("pzlines")) {
+  for (const { rows: read, key, content } of rows.groups("pzlines")) {
     const lines = packer.pack(content, (line, earlier, style) =>
       onDuplicate({ line, earlier, key: () => [decodeText(key), rows.styleNames.nameOf(style)] }),
     );
-    yield { key, lines, styles: packer.styles };
+    yield { read, key, lines, styles: packer.styles };
   }
 }
 
@@ -131,6 +133,8 @@ class LinePacker {
 
 /** A style or a choice group with its rows, in display order. */
 export interface TextGroup {
+  /** Rows of the feed, with those that a later one replaces. */
+  readonly read: number;
   readonly name: string;
   /** In UTF-8. Valid until the next group. */
   readonly key: Uint8Array;
@@ -153,7 +157,7 @@ export function* readTextGroups(
   const { columns, key: keyColumns } = lists[list];
   const second = columns.indexOf(keyColumns[1]);
   const sequence = columns.findIndex((column) => column.endsWith("_seq"));
-  for (const { key, content } of rows.groups(list)) {
+  for (const { rows: read, key, content } of rows.groups(list)) {
     const last = new Map<string, TextRow>();
     let name = "";
     for (let at = 0; at < content.length; ) {
@@ -173,7 +177,7 @@ export function* readTextGroups(
     const inOrder = [...last.values()].sort((one, other) =>
       compareSequence(one.values[sequence] as string, other.values[sequence] as string),
     );
-    yield { name, key, rows: inOrder };
+    yield { read, name, key, rows: inOrder };
   }
 }
 

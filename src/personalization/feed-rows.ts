@@ -2,8 +2,8 @@ import { maxLineBytes, writeLine } from "../database/packed-lines.ts";
 import { ServiceError } from "../errors.ts";
 import { excerpt } from "../model/import-report.ts";
 import { type ListName, lists } from "../model/personalization.ts";
-import { decodeText, encodeInto, readUint32 } from "./bytes.ts";
-import { NameTable } from "./name-table.ts";
+import { decodeText, encodeInto, readUint32, writeUint32 } from "./bytes.ts";
+import { NameTable, tooManyNames } from "./name-table.ts";
 import { RowSorter } from "./row-sorter.ts";
 import type { FeedRow } from "./rows.ts";
 import type { SortedGroup } from "./sorted-runs.ts";
@@ -31,6 +31,8 @@ export class FeedRows implements AsyncDisposable {
   definedStyles = 0;
   /** The number of the style of the line that was added last. */
   lastStyle = 0;
+  /** Rows that were added. */
+  count = 0;
   readonly #sorters: Readonly<Record<ListName, RowSorter>> = {
     pzchoices: new RowSorter(),
     pzstyles: new RowSorter(),
@@ -45,16 +47,29 @@ export class FeedRows implements AsyncDisposable {
 
   /**
    * To be called before the first line is added.
-   * @throws ServiceError `invalid_input` if a style has too many rows
+   * @throws ServiceError `invalid_input` if a style has too many rows, or there are too many styles
    */
   numberStyles(): void {
-    for (const { key } of this.groups("pzstyles")) this.styleNames.addBytes(key);
+    for (const { key, content } of this.groups("pzstyles")) {
+      this.styleNames.addBytes(key);
+      if (this.styleNames.isFull) throw this.#tooManyStyles("pzstyles", readUint32(content, 0));
+    }
     this.definedStyles = this.styleNames.size;
   }
 
-  /** Adds a row. @returns false if there is no room; then call {@link makeRoom}, and add it again */
+  /**
+   * Adds a row.
+   * @returns false if there is no room; then call {@link makeRoom}, and add it again
+   * @throws ServiceError `invalid_input` if there are too many styles
+   */
   tryAdd(list: ListName, row: FeedRow): boolean {
-    return list === "pzlines" ? this.#tryAddLine(row) : this.#tryAddText(list, row);
+    const isAdded = list === "pzlines" ? this.#tryAddLine(row) : this.#tryAddText(list, row);
+    if (isAdded) this.count++;
+    return isAdded;
+  }
+
+  #tooManyStyles(list: ListName, line: number): ServiceError {
+    return tooManyNames(this.styleNames, `${this.#files[list].name}:${line}`, "style codes");
   }
 
   #tryAddLine({ line, values }: FeedRow): boolean {
@@ -63,6 +78,7 @@ export class FeedRows implements AsyncDisposable {
     const offset = sorter.reserve(values[skuOfLine] as string, lineBytes + maxLineBytes(sequence, status));
     if (offset < 0) return false;
     this.lastStyle = this.styleNames.add(values[styleOfLine] as string);
+    if (this.styleNames.isFull) throw this.#tooManyStyles("pzlines", line);
     writeUint32(sorter.bytes, offset, line);
     sorter.commit(writeLine(sorter.bytes, offset + lineBytes, this.lastStyle, sequence, status));
     return true;
@@ -115,11 +131,4 @@ export class FeedRows implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const sorter of Object.values(this.#sorters)) await sorter[Symbol.asyncDispose]();
   }
-}
-
-function writeUint32(bytes: Uint8Array, at: number, number: number): void {
-  bytes[at] = number;
-  bytes[at + 1] = number >>> 8;
-  bytes[at + 2] = number >>> 16;
-  bytes[at + 3] = number >>> 24;
 }

@@ -4,7 +4,7 @@ import type { DeliveredFile, DeliveredFiles } from "../feed/delivery.ts";
 import type { Reporter, RunContext } from "../jobs/work.ts";
 import { excerpt, type FileReport, type Occurrences } from "../model/import-report.ts";
 import { type ListName, lists } from "../model/personalization.ts";
-import { FeedReader } from "./feed-reader.ts";
+import { chunkBytes, FeedReader } from "./feed-reader.ts";
 import type { FeedRows } from "./feed-rows.ts";
 import { GarbageCollector } from "./garbage.ts";
 import { countOccurrence, ListStatistics } from "./statistics.ts";
@@ -13,6 +13,9 @@ import { countOccurrence, ListStatistics } from "./statistics.ts";
 const readingOrder: readonly ListName[] = ["pzchoices", "pzstyles", "pzlines"];
 
 const styleOfLine = lists.pzlines.columns.indexOf("style_code");
+
+/** Text of the files between two collections of garbage. */
+const textBytesPerCollection = 3 * 2 ** 20;
 
 /** What reading the files of a feed found. */
 export interface ReadFeed {
@@ -79,9 +82,9 @@ async function readFile(
   const hasher = new Bun.CryptoHasher("sha256");
   let bytes = 0;
   let count = 0;
-  const garbage = new GarbageCollector();
+  const garbage = new GarbageCollector(textBytesPerCollection);
   const reportProgress = (isDone: boolean) =>
-    onProgress?.({ file: file.name, rows: count, bytes, totalBytes: file.bytes, isDone });
+    onProgress?.({ file: file.name, rows: count, done: bytes, total: file.bytes, isDone });
   const batches = reader.read((read) => {
     hasher.update(read);
     bytes += read.length;
@@ -100,7 +103,7 @@ async function readFile(
     reporter.stage(batch.rows.length);
     count += batch.rows.length + batch.rejected.length;
     reportProgress(false);
-    garbage.count(batch.rows.length + batch.rejected.length);
+    garbage.count(chunkBytes);
   }
   await rows.finish(list);
   reportProgress(true);

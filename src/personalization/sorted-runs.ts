@@ -16,6 +16,7 @@ const maxRunBufferBytes = 256 * 1024;
 
 /** A key, and what was added under it, in the order in which it was added. */
 export interface SortedGroup {
+  readonly rows: number;
   /** In UTF-8. Valid until the next group. */
   readonly key: Uint8Array;
   /** Valid until the next group. */
@@ -138,7 +139,7 @@ export function* mergeRuns(readers: readonly RecordReader[], limit?: GroupLimit)
 
 /** The key and the content of the group that is being joined. */
 class GroupBuffer implements SortedGroup {
-  #rows = 0;
+  rows = 0;
   #bytes = new Uint8Array(4096);
   #keyEnd = 0;
   #end = 0;
@@ -147,7 +148,7 @@ class GroupBuffer implements SortedGroup {
     if (limit !== undefined && (rows > limit.rows || end - keyEnd > limit.bytes)) {
       limit.refuse(bytes.subarray(keyStart, keyEnd), bytes.subarray(keyEnd, end));
     }
-    this.#rows = rows;
+    this.rows = rows;
     this.#end = 0;
     this.#add(bytes, keyStart, end);
     this.#keyEnd = keyEnd - keyStart;
@@ -158,9 +159,9 @@ class GroupBuffer implements SortedGroup {
   }
 
   append({ bytes, keyEnd, end, rows }: RecordReader, limit: GroupLimit | undefined): void {
-    this.#rows += rows;
+    this.rows += rows;
     const length = this.#end - this.#keyEnd + end - keyEnd;
-    if (limit !== undefined && (this.#rows > limit.rows || length > limit.bytes)) limit.refuse(this.key, this.content);
+    if (limit !== undefined && (this.rows > limit.rows || length > limit.bytes)) limit.refuse(this.key, this.content);
     this.#add(bytes, keyEnd, end);
   }
 

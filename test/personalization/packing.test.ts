@@ -160,15 +160,22 @@ describe("the table of names", () => {
   });
 });
 
-test("users are counted, and the first are kept as examples", () => {
-  const usage = new UsageCounter(3);
-  for (let user = 0; user < 5; user++) {
-    usage.add(1, `é${user}`);
-    usage.add(70_000, `b${user}`);
+test("users are counted, and the first are kept as examples, in memory and through files", async () => {
+  for (const memoryBytes of [4096, 120]) {
+    await using usage = new UsageCounter(3, memoryBytes);
+    const add = async (number: number, user: string) => {
+      while (!usage.tryAdd(number, user)) await usage.makeRoom();
+    };
+    for (let user = 0; user < 5; user++) {
+      await add(70_000, `b${user}`);
+      await add(1, `é${user}`);
+    }
+    await add(2, "only");
+    await usage.finish();
+    expect([1, 2, 3, 70_000, 80_000].map((number) => usage.countOf(number))).toEqual([5, 1, 0, 5, 0]);
+    const examples = [1, 2, 3, 70_000, 80_000].map((number) => usage.takeExamplesOf(number));
+    expect(examples).toEqual([["é0", "é1", "é2"], ["only"], [], ["b0", "b1", "b2"], []]);
   }
-  usage.add(2, "only");
-  expect([1, 2, 3, 70_000, 80_000].map((number) => usage.countOf(number))).toEqual([5, 1, 0, 5, 0]);
-  expect([1, 2, 3].map((number) => usage.examplesOf(number))).toEqual([["é0", "é1", "é2"], ["only"], []]);
 });
 
 test("a comparison finds what was added, changed, and removed, whatever the pages", async () => {
