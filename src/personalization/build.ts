@@ -22,9 +22,6 @@ import { UsageCounter } from "./usage.ts";
 const skusPerBatch = 20_000;
 const fragmentsPerBatch = 2_500;
 
-/** Content of batches between two collections of garbage. */
-const batchBytesPerCollection = 3 * 2 ** 20;
-
 /** SKUs that are stored with a style as examples. */
 const maxExampleSkus = 20;
 
@@ -87,7 +84,7 @@ class GenerationBuilder implements AsyncDisposable {
     pzstyles: new FirstInFile<Duplicate>(reportedNotes),
     pzchoices: new FirstInFile<Duplicate>(reportedNotes),
   };
-  readonly #garbage = new GarbageCollector(batchBytesPerCollection);
+  readonly #garbage = new GarbageCollector();
   #usesChoices = false;
   #merged = 0;
 

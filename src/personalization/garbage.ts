@@ -1,18 +1,16 @@
+/** Handling this much content leaves twenty times as much garbage behind. */
+const bytesPerCollection = 2 * 2 ** 20;
+
 /**
- * Collects garbage after so many bytes of content. What its handling leaves behind takes ten times
- * as much, and the engine alone collects too late for a small process.
+ * Collects garbage after so many bytes of content. The runtime alone collects too late for a small
+ * process; more often would take more time.
  */
 export class GarbageCollector {
-  readonly #maxBytes: number;
   #bytes = 0;
-
-  constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes;
-  }
 
   count(bytes: number): void {
     this.#bytes += bytes;
-    if (this.#bytes < this.#maxBytes) return;
+    if (this.#bytes < bytesPerCollection) return;
     this.#bytes = 0;
     Bun.gc(true);
   }

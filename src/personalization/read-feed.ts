@@ -14,9 +14,6 @@ const readingOrder: readonly ListName[] = ["pzchoices", "pzstyles", "pzlines"];
 
 const styleOfLine = lists.pzlines.columns.indexOf("style_code");
 
-/** Text of the files between two collections of garbage. */
-const textBytesPerCollection = 3 * 2 ** 20;
-
 /** What reading the files of a feed found. */
 export interface ReadFeed {
   /** In the order of reading. */
@@ -82,7 +79,7 @@ async function readFile(
   const hasher = new Bun.CryptoHasher("sha256");
   let bytes = 0;
   let count = 0;
-  const garbage = new GarbageCollector(textBytesPerCollection);
+  const garbage = new GarbageCollector();
   const reportProgress = (isDone: boolean) =>
     onProgress?.({ file: file.name, rows: count, done: bytes, total: file.bytes, isDone });
   const batches = reader.read((read) => {
