@@ -1,8 +1,5 @@
 /** A batch of more bytes is full, whatever its size: a choice group alone may take megabytes. */
-const maxBatchBytes = 8 * 2 ** 20;
-
-/** What a row takes besides its content. */
-const rowBytes = 64;
+const maxBatchBytes = 2 * 2 ** 20;
 
 /** Loads rows in batches. While one is loaded, the rows of the next are made. */
 export class BatchLoader<Row> implements AsyncDisposable {
@@ -23,20 +20,19 @@ export class BatchLoader<Row> implements AsyncDisposable {
    * @returns whether the batch is full, and {@link send} should be called
    */
   add(row: Row, bytes: number): boolean {
-    this.#bytes += bytes + rowBytes;
+    this.#bytes += bytes;
     return this.#rows.push(row) >= this.#size || this.#bytes >= maxBatchBytes;
   }
 
-  /** Waits for the previous batch, then starts to load the added rows. @returns bytes of their content */
-  async send(): Promise<number> {
+  /** Waits for the previous batch, then starts to load the added rows. */
+  async send(): Promise<void> {
     await this.#pending;
-    const [rows, bytes] = [this.#rows, this.#bytes];
+    const rows = this.#rows;
     this.#rows = [];
     this.#bytes = 0;
     this.#pending = this.#load(rows);
     // The next await throws the error.
     this.#pending.catch(() => {});
-    return bytes;
   }
 
   /** Waits until all that was sent is stored. */

@@ -22,6 +22,9 @@ import { UsageCounter } from "./usage.ts";
 const skusPerBatch = 20_000;
 const fragmentsPerBatch = 2_500;
 
+/** What a row takes besides its content. */
+const rowBytes = 64;
+
 /** SKUs that are stored with a style as examples. */
 const maxExampleSkus = 20;
 
@@ -146,7 +149,7 @@ class GenerationBuilder implements AsyncDisposable {
       const sku = decodeText(key);
       for (const style of styles) while (!this.#skusOf.tryAdd(style, sku)) await this.#skusOf.makeRoom();
       if (comparison !== undefined) while (!comparison.tryAdd(key, lines)) await comparison.loadPage();
-      if (loader.add({ sku, lines }, lines.length)) await this.#send(loader);
+      if (this.#add(loader, { sku, lines }, lines.length)) await this.#send(loader);
     }
     await this.#finish(loader);
     return { total, rows: count, difference: await toDifference(total, comparison) };
@@ -180,14 +183,14 @@ class GenerationBuilder implements AsyncDisposable {
       }
       const examples = this.#skusOf.takeExamplesOf(number);
       const style = { number, code: name, rows: json, groups: [...groups], skus, examples };
-      if (loader.add(style, json.length)) await this.#send(loader);
+      if (this.#add(loader, style, json.length)) await this.#send(loader);
     }
     const { styleNames } = this.#rows;
     while (number < styleNames.size) {
       number++;
       const usage = { skus: this.#skusOf.countOf(number), examples: this.#skusOf.takeExamplesOf(number) };
       const style = { number, code: styleNames.nameOf(number), rows: new Uint8Array(), groups: [], ...usage };
-      if (loader.add(style, 0)) await this.#send(loader);
+      if (this.#add(loader, style, 0)) await this.#send(loader);
     }
     await this.#finish(loader);
     const total = this.#rows.definedStyles;
@@ -216,12 +219,12 @@ class GenerationBuilder implements AsyncDisposable {
         const line = Math.min(...rows.map((row) => row.line));
         unused.add(line, () => `${files.pzchoices}:${line}: ${excerpt(name)}`);
       }
-      if (loader.add({ number, name, rows: json, styles }, json.length)) await this.#send(loader);
+      if (this.#add(loader, { number, name, rows: json, styles }, json.length)) await this.#send(loader);
     }
     for (number = defined + 1; number <= this.#groupNames.size; number++) {
       const styles = this.#stylesOf.takeExamplesOf(number).map(Number);
       const group = { number, name: this.#groupNames.nameOf(number), rows: new Uint8Array(), styles };
-      if (loader.add(group, 0)) await this.#send(loader);
+      if (this.#add(loader, group, 0)) await this.#send(loader);
     }
     await this.#finish(loader);
     await comparison?.finish();
@@ -248,13 +251,18 @@ class GenerationBuilder implements AsyncDisposable {
     });
   }
 
+  /** @returns whether the batch is full */
+  #add<Row>(loader: BatchLoader<Row>, row: Row, bytes: number): boolean {
+    this.#garbage.count(rowBytes + bytes);
+    return loader.add(row, bytes);
+  }
+
   async #send<Row>(loader: BatchLoader<Row>): Promise<void> {
-    const bytes = await loader.send();
+    await loader.send();
     this.#context.signal.throwIfAborted();
     this.#context.onProgress(this.#merged, false);
     // Timers run, such as the heartbeat.
     await setImmediate();
-    this.#garbage.count(bytes);
   }
 
   async #finish<Row>(loader: BatchLoader<Row>): Promise<void> {

@@ -1,6 +1,6 @@
 import { LineCursor } from "../database/packed-lines.ts";
 import { compareSequence, type ListName, lists } from "../model/personalization.ts";
-import { decodeText, readUint32 } from "./bytes.ts";
+import { decodeText, encodeInto, readUint32 } from "./bytes.ts";
 import type { FeedRows } from "./feed-rows.ts";
 
 /** Called for a row that a later row with the same key replaces. */
@@ -181,11 +181,25 @@ export function* readTextGroups(
   }
 }
 
+/** What comes before each value of a JSON object. */
+const prefixesOf = (list: ListName) =>
+  lists[list].columns.map((column, index) => `${index === 0 ? "{" : ","}${JSON.stringify(column)}:`);
+const prefixes = { pzstyles: prefixesOf("pzstyles"), pzchoices: prefixesOf("pzchoices") };
+
 /** Rows as JSON objects, separated by commas. */
-export function toJsonRows(list: ListName, rows: readonly TextRow[]): Uint8Array {
-  const { columns } = lists[list];
-  const objects = rows.map(({ values }) =>
-    JSON.stringify(Object.fromEntries(columns.map((column, index) => [column, values[index]]))),
-  );
-  return Buffer.from(objects.join(","));
+export function toJsonRows(list: "pzstyles" | "pzchoices", rows: readonly TextRow[]): Uint8Array {
+  let bytes = new Uint8Array(256 * rows.length);
+  let end = 0;
+  for (const { values } of rows) {
+    let text = end === 0 ? "" : ",";
+    for (let index = 0; index < values.length; index++) text += prefixes[list][index] + JSON.stringify(values[index]);
+    text += "}";
+    if (end + 3 * text.length > bytes.length) {
+      const larger = new Uint8Array(2 * bytes.length + 3 * text.length);
+      larger.set(bytes);
+      bytes = larger;
+    }
+    end = encodeInto(bytes, end, text);
+  }
+  return bytes.slice(0, end);
 }
