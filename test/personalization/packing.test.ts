@@ -144,6 +144,9 @@ describe("the table of names", () => {
           expect([table.nameOf(number), table.findBytes(encode(name))]).toEqual([name, number]);
         }
         expect(table.size).toBe(model.size);
+        const dropped = Math.floor(model.size / 2);
+        table.drop(dropped);
+        for (const [name, number] of model) if (number > dropped) expect(table.nameOf(number)).toBe(name);
       }),
     );
   });
