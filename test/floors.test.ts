@@ -21,6 +21,7 @@ const floors = [
     "credentials",
     "temporary-folder",
     "concurrency-limiter",
+    "maybe-promise",
     "page",
     "format",
     "program",

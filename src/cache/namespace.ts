@@ -1,3 +1,4 @@
+import type { MaybePromise } from "../maybe-promise.ts";
 import type { CachePolicy } from "../model/cache-policy.ts";
 import type { ResponseBody } from "./response.ts";
 
@@ -32,7 +33,7 @@ export interface CacheLifetime {
 export interface CacheNamespace extends CacheLifetime {
   readonly name: string;
   /** @throws any error when the key cannot be loaded */
-  readonly load: (key: string) => Promise<CacheEntry>;
+  readonly load: (key: string) => MaybePromise<CacheEntry>;
 }
 
 /** Invalidated entries need reloading only now and then, in case a change was not recorded. */

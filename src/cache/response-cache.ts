@@ -1,3 +1,4 @@
+import { attempt, type MaybePromise } from "../maybe-promise.ts";
 import type { SizeListener } from "./encoded-body.ts";
 import { EntryTable, type TableEntry } from "./entry-table.ts";
 import type { CacheEntry, CacheNamespace } from "./namespace.ts";
@@ -91,16 +92,12 @@ export class ResponseCache {
   }
 
   /**
-   * The response for a key: without a promise when it is cached.
+   * The response for a key: without a promise when it is cached, or loaded without one.
    * @returns undefined when the object does not exist
    * @param nowMs by `performance.now()`
    * @throws the load's error when nothing is cached that may be served instead
    */
-  get(
-    namespace: CacheNamespace,
-    key: string,
-    nowMs = performance.now(),
-  ): PreparedResponse | undefined | Promise<PreparedResponse | undefined> {
+  get(namespace: CacheNamespace, key: string, nowMs = performance.now()): MaybePromise<PreparedResponse | undefined> {
     const unverifiedMs = this.#unverifiedMs(nowMs);
     const stored = this.#entries.get(namespace.name, key) ?? this.#emptyEntries.get(namespace.name, key);
     if (stored === undefined) return this.#load(namespace, key, undefined);
@@ -115,7 +112,7 @@ export class ResponseCache {
       return this.#load(namespace, key, stored);
     }
     if (nowMs >= stored.retryAtMs && !this.#pending.has(toId(namespace.name, key))) {
-      this.#load(namespace, key, stored).catch(() => {});
+      this.#revalidate(namespace, key, stored);
     }
     // No change was recorded, so this is as good as any other hit.
     this.counts.hits++;
@@ -193,7 +190,11 @@ export class ResponseCache {
     return new PreparedResponse(stored.body, `pds; hit; detail=${detail}`, age);
   }
 
-  #load(namespace: CacheNamespace, key: string, stale: StoredEntry | undefined): Promise<PreparedResponse | undefined> {
+  #load(
+    namespace: CacheNamespace,
+    key: string,
+    stale: StoredEntry | undefined,
+  ): MaybePromise<PreparedResponse | undefined> {
     const id = toId(namespace.name, key);
     const pending = this.#pending.get(id);
     if (pending !== undefined) {
@@ -202,19 +203,34 @@ export class ResponseCache {
     }
     this.counts.misses++;
     const load: PendingLoad = { namespace, stale, result: noResult, isInvalidated: false };
+    const entry = attempt(() => namespace.load(key));
+    if (!(entry instanceof Promise)) return this.#finish(load, key, entry);
     this.#pending.set(id, load);
-    load.result = this.#execute(load, key, id);
+    load.result = this.#wait(load, key, id, entry);
     return load.result;
   }
 
-  async #execute(load: PendingLoad, key: string, id: string): Promise<PreparedResponse | undefined> {
+  #revalidate(namespace: CacheNamespace, key: string, stored: StoredEntry): void {
+    const result = this.#load(namespace, key, stored);
+    if (result instanceof Promise) result.catch(() => {});
+  }
+
+  #finish(load: PendingLoad, key: string, entry: CacheEntry): PreparedResponse | undefined {
+    if (!load.isInvalidated) this.#store(load, key, entry);
+    const suffix = load.isInvalidated ? "" : "; stored";
+    const forward = this.maxBytes === 0 ? "fwd=bypass" : `fwd=${load.stale === undefined ? "miss" : "stale"}${suffix}`;
+    return entry.body && new PreparedResponse(entry.body, `pds; ${forward}`);
+  }
+
+  async #wait(
+    load: PendingLoad,
+    key: string,
+    id: string,
+    entry: Promise<CacheEntry>,
+  ): Promise<PreparedResponse | undefined> {
     const { namespace, stale } = load;
     try {
-      const entry = await namespace.load(key);
-      if (!load.isInvalidated) this.#store(load, key, entry);
-      const suffix = load.isInvalidated ? "" : "; stored";
-      const forward = this.maxBytes === 0 ? "fwd=bypass" : `fwd=${stale === undefined ? "miss" : "stale"}${suffix}`;
-      return entry.body && new PreparedResponse(entry.body, `pds; ${forward}`);
+      return this.#finish(load, key, await entry);
     } catch (error) {
       this.counts.failed++;
       if (stale === undefined) throw error;

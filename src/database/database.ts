@@ -25,7 +25,7 @@ export class Transaction extends Queryable {
   declare protected readonly kind: "Transaction";
 
   constructor(engine: Engine, sql: SQL) {
-    super(engine, sql, async <Row>(...query: Parameters<Read>) => await sql.unsafe<Row[]>(...query));
+    super(engine, sql, <Row>(...query: Parameters<Read>) => sql.unsafe<Row[]>(...query));
   }
 }
 

@@ -12,7 +12,7 @@ import { migrate } from "./migrate.ts";
  * @param url of a scheme that one of the engines has; an embedded store is created when absent
  * @throws ServiceError `unavailable` when the store cannot be reached, or another version made it
  */
-export async function openDatabase(url: string, purpose: Purpose = "serving"): Promise<Database> {
+export async function openDatabase(url: string, purpose: Purpose = "working"): Promise<Database> {
   const engine = engineOf(url);
   const name = hideCredentials(url);
   let connections: Connections | undefined;

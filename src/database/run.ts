@@ -83,10 +83,10 @@ export interface RunKind {
  * Every job and brand that have runs. Each may have a million, so the query steps through the
  * index: from a brand to the job's next one, and after the last, which is null, to the next job.
  */
-export function listRunKinds({ read }: Queryable): Promise<RunKind[]> {
+export async function listRunKinds({ read }: Queryable): Promise<RunKind[]> {
   const next = "(SELECT min(run.brand) FROM run WHERE run.job = kind.job AND run.brand > coalesce(kind.brand, ''))";
   const nextJob = "(SELECT min(run.job) FROM run WHERE run.job > kind.job)";
-  return read<RunKind>(
+  return await read<RunKind>(
     `WITH RECURSIVE kind (job, brand) AS (
       SELECT (SELECT min(job) FROM run), CAST(NULL AS TEXT)
       UNION ALL
@@ -160,8 +160,8 @@ export async function listCounts(
 }
 
 /** The newest finished runs, newest first. */
-export function listFinishedRuns({ read }: Queryable): Promise<FinishedRun[]> {
-  return read<FinishedRun>(
+export async function listFinishedRuns({ read }: Queryable): Promise<FinishedRun[]> {
+  return await read<FinishedRun>(
     `SELECT brand, counts, finished_at AS "finishedAt" FROM run
     WHERE finished_at IS NOT NULL ORDER BY finished_at DESC, id DESC LIMIT ${historyLimit}`,
     [],

@@ -5,8 +5,9 @@ import type { Config } from "../config/index.ts";
 import type { Database } from "../database/database.ts";
 import type { FoundProduct } from "../database/product.ts";
 import type { FailureResponse } from "../http/endpoint.ts";
+import type { MaybePromise } from "../maybe-promise.ts";
 import type { CachePolicy } from "../model/cache-policy.ts";
-import type { FoundPersonalization } from "../personalization/reader.ts";
+import type { FoundPersonalization } from "../personalization/render.ts";
 
 /**
  * A read-only operation of the public API. The router, cache, purge tags, metrics, OpenAPI
@@ -29,7 +30,7 @@ export interface Operation {
    */
   readonly parseKey: (request: BunRequest<string>) => string;
   /** Creates the function that loads the response for a key; undefined means 404. */
-  readonly createLoader: (context: OperationContext) => (key: string) => Promise<OperationResult | undefined>;
+  readonly createLoader: (context: OperationContext) => (key: string) => MaybePromise<OperationResult | undefined>;
   /** By default failures are problem documents. */
   readonly createFailureResponse?: (context: OperationContext) => FailureResponse;
 }
@@ -42,7 +43,7 @@ export interface OperationContext {
   /** Finds a visible product in the store or, if it is not stored, on the platform. */
   readonly findProduct: (id: bigint) => Promise<FoundProduct | undefined>;
   /** The personalization of a SKU, also of an unknown one. */
-  readonly findPersonalization: (sku: string) => Promise<FoundPersonalization>;
+  readonly findPersonalization: (sku: string) => MaybePromise<FoundPersonalization>;
 }
 
 export interface OperationResult {

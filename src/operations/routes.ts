@@ -2,9 +2,10 @@ import type { CacheEntry, CacheNamespace } from "../cache/namespace.ts";
 import { HeaderTemplate, ResponseBody, varyByEncoding } from "../cache/response.ts";
 import type { ResponseCache } from "../cache/response-cache.ts";
 import type { Handler, Routes } from "../http/endpoint.ts";
+import { chain } from "../maybe-promise.ts";
 import { cacheHeaders } from "../model/cache-policy.ts";
 import { type Cdn, cdns, toPurgeTags } from "../model/cdn.ts";
-import type { Operation, OperationContext } from "./operation.ts";
+import type { Operation, OperationContext, OperationResult } from "./operation.ts";
 
 /** An operation's routes, served through the cache. */
 export function operationRoutes(operation: Operation, cache: ResponseCache, context: OperationContext): Routes {
@@ -25,19 +26,15 @@ function toNamespace(operation: Operation, context: OperationContext): CacheName
     new HeaderTemplate("application/json", { ...cacheHeaders(policy, cdn, isPurgeable), ...varyByEncoding });
   const [purgeable, unpurgeable] = [toTemplate(true), toTemplate(false)];
   const load = operation.createLoader(context);
-  return {
-    name,
-    ...lifetime,
-    load: async (key): Promise<CacheEntry> => {
-      const result = await load(key);
-      if (result === undefined) return { body: undefined, isEmpty: true };
-      const { body, tag, isEmpty = false, fingerprints } = result;
-      // Only recorded changes say which key to purge.
-      const tags = lifetime.isInvalidated ? [name, `${name}-${encodeURIComponent(key.toWellFormed())}`] : [name];
-      const purgeTags = cdn && toPurgeTags(tags, cdn);
-      const template = cdn === undefined || purgeTags !== undefined ? purgeable : unpurgeable;
-      const responseBody = new ResponseBody({ template, body, tag, purgeTags });
-      return { body: responseBody, isEmpty, ...(fingerprints !== undefined && { fingerprints }) };
-    },
+  const toEntry = (key: string, result: OperationResult | undefined): CacheEntry => {
+    if (result === undefined) return { body: undefined, isEmpty: true };
+    const { body, tag, isEmpty = false, fingerprints } = result;
+    // Only recorded changes say which key to purge.
+    const tags = lifetime.isInvalidated ? [name, `${name}-${encodeURIComponent(key.toWellFormed())}`] : [name];
+    const purgeTags = cdn && toPurgeTags(tags, cdn);
+    const template = cdn === undefined || purgeTags !== undefined ? purgeable : unpurgeable;
+    const responseBody = new ResponseBody({ template, body, tag, purgeTags });
+    return { body: responseBody, isEmpty, ...(fingerprints !== undefined && { fingerprints }) };
   };
+  return { name, ...lifetime, load: (key) => chain(load(key), (result) => toEntry(key, result)) };
 }

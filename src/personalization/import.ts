@@ -119,8 +119,8 @@ function buildFrom(
     generation,
     files: { pzlines: files.pzlines.name, pzstyles: files.pzstyles.name, pzchoices: files.pzchoices.name },
     signal,
-    onProgress: (stored, isDone) =>
-      onProgress?.({ file: "storing", rows: stored, bytes: stored, totalBytes: stored, isDone }),
+    onProgress: (merged, isDone) =>
+      onProgress?.({ file: "storing", rows: merged, done: merged, total: rows.count, isDone }),
   });
 }
 

@@ -12,7 +12,7 @@ export interface Connections {
 }
 
 export async function openConnections(url: string, hasAdmin: boolean): Promise<Connections> {
-  const serving = await openDatabase(url);
+  const serving = await openDatabase(url, "serving");
   const writer = await openDatabase(url, "scheduling");
   const background = hasAdmin ? await openDatabase(url, "background") : serving;
   return { serving, writer, background };

@@ -406,6 +406,13 @@ describe("the response cache", () => {
     expect(bodyOf(await again)).toBe("A");
   });
 
+  test("returns and stores a load that needs no promise without one", () => {
+    const cache = new ResponseCache(megabyte, never);
+    const { namespace } = createNamespace({ load: (key) => ({ body: toBody(key.toUpperCase()), isEmpty: false }) });
+    for (let time = 0; time < 2; time++) expect(bodyOf(cached(cache.get(namespace, "a")))).toBe("A");
+    expect(cache.counts).toMatchObject({ misses: 1, hits: 1, collapsed: 0, failed: 0 });
+  });
+
   test("treats a load that throws synchronously as failed", async () => {
     const cache = new ResponseCache(megabyte, never);
     const { namespace } = createNamespace({

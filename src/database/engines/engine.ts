@@ -1,21 +1,26 @@
 import type { SQL } from "bun";
+import type { MaybePromise } from "../../maybe-promise.ts";
 import type { NewRows } from "./insert-rows.ts";
 
 export type Value = string | number | bigint;
 
-/** Runs a query whose statement stays prepared. Its values are `$1`, `$2`, …, in this order. */
-export type Read = <Row>(statement: string, values: Value[]) => Promise<Row[]>;
+/**
+ * Runs a query whose statement stays prepared. Its values are `$1`, `$2`, …, in this order. An
+ * embedded store has the rows at once, and throws at once.
+ */
+export type Read = <Row>(statement: string, values: Value[]) => MaybePromise<Row[]>;
 
 /**
  * Purpose of a set of connections; the engine configures them by it:
- * - `serving`: a few statements that repeat; also commands and jobs.
+ * - `serving`: requests, which repeat a few statements.
+ * - `working`: commands and jobs.
  * - `scheduling`: the scheduler, cache invalidation, and product lookups of a serving process. Its
  *   event loop never blocks on a lock of another process: a statement fails as busy instead, and
  *   `inTransaction` retries.
  * - `background`: console, health checks, and metrics. Their rare statements vary, and each is
  *   planned for its values.
  */
-export type Purpose = "serving" | "scheduling" | "background";
+export type Purpose = "serving" | "working" | "scheduling" | "background";
 
 export interface Connections {
   readonly sql: SQL;
@@ -41,10 +46,21 @@ export interface ColumnTypes {
   readonly bytes: string;
   /** Table option that stores rows in the order of the primary key. */
   readonly clustered: string;
+  /**
+   * Table option that builds indexes in one process: several would take the cores from serving.
+   */
+  readonly singleProcess: string;
 }
 
 /** Locks that serialize transactions. */
 export type LockName = "migrations" | "generations" | "changes";
+
+/** A list of keys as one value. */
+export interface KeyList {
+  /** Condition: whether a column has one of the keys. */
+  readonly contains: (column: string, value: string) => string;
+  readonly toValue: (keys: readonly string[]) => string;
+}
 
 /** Everything that differs between database engines. */
 export interface Engine {
@@ -78,6 +94,9 @@ export interface Engine {
   readonly searchQuery: string;
   /** Search text that matches all words. The last may be a prefix. */
   readonly toSearchText: (words: readonly string[], isLastPrefix: boolean) => string;
+
+  /** For a server, where one statement for several requests saves round trips. */
+  readonly keyList: KeyList | undefined;
 
   /** Inserts many rows whose keys are new, as fast as the engine can. */
   readonly load: <Row>(sql: SQL, rows: NewRows<Row>) => Promise<void>;

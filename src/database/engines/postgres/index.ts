@@ -4,7 +4,12 @@ import { columnTypes } from "./column-types.ts";
 import { loadByCopy } from "./copy.ts";
 import { initial } from "./migrations/2026-11-22-initial.ts";
 
-const maxConcurrentReads = 5;
+/**
+ * The driver opens a whole pool at once, and the server counts those of all replicas and runs. The
+ * driver also sends statements without waiting for the last one's rows: with few connections, each
+ * wake-up of a server process or of ours handles several of them.
+ */
+const maxConnections: Readonly<Record<Purpose, number>> = { serving: 2, working: 5, scheduling: 2, background: 2 };
 
 /** Arbitrary keys that nothing else in the database uses. */
 const lockKeys: Readonly<Record<LockName, number>> = {
@@ -24,7 +29,7 @@ export const postgres: Engine = {
   open: async (url, purpose) => connect(url, purpose),
   migrations: [initial],
   columnTypes,
-  maxConcurrentReads,
+  maxConcurrentReads: 16,
 
   writeMode: "READ WRITE",
   lock: (transaction, name) => transaction.unsafe(`SELECT pg_advisory_xact_lock(${lockKeys[name]})`),
@@ -41,6 +46,11 @@ export const postgres: Engine = {
       WHERE array_to_tsvector(string_to_array(words, ' ')) @@ CAST(CAST($1 AS TEXT) AS tsquery) LIMIT 1000
     ) AS matching ORDER BY id LIMIT $2`,
   toSearchText: (words, isLastPrefix) => `${words.map((word) => `'${word}'`).join(" & ")}${isLastPrefix ? ":*" : ""}`,
+
+  keyList: {
+    contains: (column, value) => `${column} = ANY(${value})`,
+    toValue: (keys) => `{${keys.map((key) => `"${key.replace(/["\\]/g, "\\$&")}"`).join(",")}}`,
+  },
 
   load: loadByCopy,
   vacuum: (sql, table) => sql.unsafe(`VACUUM ${table}`),
@@ -59,12 +69,11 @@ export const postgres: Engine = {
 function connect(url: string, purpose: Purpose): Connections {
   const sql = new SQL(url, {
     connectionTimeout: 5,
-    // The driver opens a whole pool at once, and the server counts those of all replicas and runs.
-    max: purpose === "serving" ? maxConcurrentReads : 2,
+    max: maxConnections[purpose],
     // A prepared statement's plan ignores the values: to find the newest run of a job that rarely
     // ran, it would scan all runs.
     prepare: purpose !== "background",
   });
-  const read = async <Row>(statement: string, values: Value[]) => await sql.unsafe<Row[]>(statement, values);
+  const read = <Row>(statement: string, values: Value[]) => sql.unsafe<Row[]>(statement, values);
   return { sql, read, closeReader: () => {}, folder: undefined };
 }

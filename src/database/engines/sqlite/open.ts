@@ -24,6 +24,7 @@ const pragmas = [
 
 const pragmasOf: Readonly<Record<Purpose, readonly string[]>> = {
   serving: [],
+  working: [],
   background: [],
   // A wait for the lock would block the event loop. So would a checkpoint, which can take as long
   // as an import's: other writers run it.
@@ -67,7 +68,7 @@ function createReader(path: string): Pick<Connections, "read" | "closeReader"> {
     return statement;
   };
   return {
-    read: async <Row>(text: string, values: Value[]) => {
+    read: <Row>(text: string, values: Value[]) => {
       const statement = statements.get(text) ?? prepare(text);
       return statement.all(...values) as Row[];
     },
