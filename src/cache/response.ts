@@ -1,5 +1,6 @@
 import type { PurgeTags } from "../model/cdn.ts";
-import { type Compression, compress, type Encoding, minCompressibleBytes } from "./encoding.ts";
+import { EncodedBody } from "./encoded-body.ts";
+import { type Encoding, minCompressibleBytes } from "./encoding.ts";
 
 /** HTTP header fields by name. */
 export type HeaderFields = Readonly<Record<string, string>>;
@@ -62,32 +63,23 @@ export interface ResponseBodyOptions {
   readonly purgeTags?: PurgeTags | undefined;
 }
 
-/** A body with its headers. Each compressed form is created on first use and kept. */
-export class ResponseBody {
+/** A body with its headers. */
+export class ResponseBody extends EncodedBody {
   readonly status: number;
-  /** The uncompressed body. Responses share a blob, but would copy bytes. */
-  readonly body: Blob;
   /** Entity tag as sent. It is weak because all encodings of the body share it. */
   readonly etag: string | undefined;
   readonly isCompressible: boolean;
   readonly #template: HeaderTemplate;
   readonly #purgeTags: PurgeTags | undefined;
-  #compressed: Map<Encoding, Blob | Promise<Blob>> | undefined;
 
   constructor({ template, status = 200, body, tag, purgeTags }: ResponseBodyOptions) {
+    const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
+    super(bytes);
     this.status = status;
-    this.body = new Blob([body]);
     this.etag = tag === undefined ? undefined : `W/"${tag}"`;
-    this.isCompressible = tag !== undefined && this.body.size >= minCompressibleBytes;
+    this.isCompressible = tag !== undefined && bytes.length >= minCompressibleBytes;
     this.#template = template;
     this.#purgeTags = purgeTags;
-  }
-
-  /**
-   * Upper bound in bytes, including all compressed forms, which together are smaller than the body.
-   */
-  get size(): number {
-    return this.body.size * (this.isCompressible ? 2 : 1);
   }
 
   /**
@@ -99,23 +91,6 @@ export class ResponseBody {
     if (this.etag !== undefined) headers.set("ETag", this.etag);
     if (this.#purgeTags !== undefined) headers.set(this.#purgeTags.field, this.#purgeTags.value);
     return headers;
-  }
-
-  /** The body in an encoding; a promise only while it is compressed for the first time. */
-  encode(encoding: Encoding): Blob | Promise<Blob> {
-    if (encoding === "identity") return this.body;
-    this.#compressed ??= new Map();
-    const known = this.#compressed.get(encoding);
-    if (known !== undefined) return known;
-    const pending = this.#compress(encoding, this.#compressed);
-    this.#compressed.set(encoding, pending);
-    return pending;
-  }
-
-  async #compress(compression: Compression, compressed: Map<Encoding, Blob | Promise<Blob>>): Promise<Blob> {
-    const blob = new Blob([await compress(await this.body.bytes(), compression)]);
-    compressed.set(compression, blob);
-    return blob;
   }
 }
 

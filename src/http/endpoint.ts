@@ -1,4 +1,5 @@
 import type { BunRequest, Server } from "bun";
+import type { SendableBody } from "../cache/encoded-body.ts";
 import { chooseEncoding } from "../cache/encoding.ts";
 import {
   type HeaderFields,
@@ -131,12 +132,12 @@ export class Endpoint {
       return this.#finish(toResponse(304, null, prepared.headersFor("not-modified"), state), 304, state);
     }
     const encoding = body.isCompressible ? chooseEncoding(headers.get("accept-encoding")) : "identity";
-    const blob = body.encode(encoding);
-    if (!(blob instanceof Promise)) {
-      return this.#finish(toResponse(status, blob, prepared.headersFor(encoding), state), status, state);
+    const encoded = body.encode(encoding);
+    if (!(encoded instanceof Promise)) {
+      return this.#finish(toResponse(status, encoded, prepared.headersFor(encoding), state), status, state);
     }
-    return blob.then((encoded) =>
-      this.#finish(toResponse(status, encoded, prepared.headersFor(encoding), state), status, state),
+    return encoded.then((late) =>
+      this.#finish(toResponse(status, late, prepared.headersFor(encoding), state), status, state),
     );
   }
 
@@ -172,7 +173,7 @@ const precedesHandler = new Set<Failure["code"]>(["method_not_allowed", "too_man
 /** The server adds `Content-Length` and omits the body for `HEAD`. */
 function toResponse(
   status: number,
-  body: Blob | null,
+  body: SendableBody | null,
   headers: Headers,
   { requestId, method }: RequestState,
 ): Response {
