@@ -1,7 +1,10 @@
 import { brotliCompress, brotliCompressSync, brotliDecompressSync, constants, gzip, zstdCompress } from "node:zlib";
 
-/** Supported content codings, preferred first. */
-const compressions = ["br", "zstd", "gzip"] as const;
+/**
+ * Supported content codings, preferred first. Quick zstd takes half the time of quick Brotli, and
+ * is smaller.
+ */
+const compressions = ["zstd", "br", "gzip"] as const;
 export type Compression = (typeof compressions)[number];
 export type Encoding = Compression | "identity";
 
