@@ -31,7 +31,7 @@ export async function withDatabase<T>(work: (database: Database, config: Config)
     import("../database/index.ts"),
     import("../database/disk.ts"),
   ]);
-  const database = await openDatabase(config.databaseUrl);
+  const database = await openDatabase(config.databaseDirectUrl || config.databaseUrl, "job");
   try {
     return await work(database, config);
   } catch (error) {

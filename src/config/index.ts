@@ -18,7 +18,7 @@ import {
   settingNames,
   settings,
 } from "./settings.ts";
-import { isLoopback } from "./values.ts";
+import { isLoopback, isServerUrl } from "./values.ts";
 
 export type { PersonalizationOptions } from "./jobs.ts";
 
@@ -75,6 +75,7 @@ export function readConfig(environment: Environment): Config {
   const jobs = parseJobs(tables, file);
   const schedules = listSchedules(jobs, tables as Record<string, unknown>);
   const config = { ...(values as SettingValues), jobs, schedules, text, from };
+  checkStore(config);
   checkAdmin(config);
   checkPlatform(config, file);
   checkBrands(config, file);
@@ -132,6 +133,11 @@ function listSchedules(jobs: JobOptions, given: Readonly<Record<string, unknown>
       return { job, schedule: schedule === noSchedule ? schedule : `${schedule} ${time_zone}`, from };
     });
   });
+}
+
+function checkStore({ databaseUrl, databaseDirectUrl }: Config): void {
+  if (databaseDirectUrl === "" || isServerUrl(databaseUrl)) return;
+  throw invalidSetting("DATABASE_DIRECT_URL: DATABASE_URL is an embedded store, which has no pooler in front of it");
 }
 
 function checkAdmin({ adminHost, adminToken }: Config): void {

@@ -11,6 +11,7 @@ import {
   networks,
   oneOf,
   port,
+  postgresUrl,
   seconds,
   secondsBetween,
   token,
@@ -63,6 +64,13 @@ export const settings = {
     default: "sqlite:data/pds.sqlite",
     parse: databaseUrl,
     sentence: "The store: `sqlite:PATH` (embedded) or `postgres://…` (shared by several replicas).",
+    hide: "credentials",
+  }),
+  databaseDirectUrl: setting({
+    default: "",
+    parse: (text) => (text === "" ? text : postgresUrl(text)),
+    sentence:
+      "The same store without a connection pooler, when `DATABASE_URL` leads to one such as PgBouncer. Jobs and all writes use it.",
     hide: "credentials",
   }),
   shopDomain: setting({

@@ -46,12 +46,17 @@ export function oneOf<Word extends string>(...words: readonly Word[]): (text: st
 /** Characters that end a URL within a longer text. A password in a URL has them percent-encoded. */
 const urlTerminator = /[\s"<>`\\]/;
 
+export const isServerUrl = (text: string) =>
+  /^postgres(ql)?:\/\//.test(text) && URL.canParse(text) && !urlTerminator.test(text);
+
 export function databaseUrl(text: string): string {
-  if (/^sqlite:.+/.test(text)) return text;
-  if (/^postgres(ql)?:\/\//.test(text) && URL.canParse(text) && !urlTerminator.test(text)) return text;
+  if (/^sqlite:.+/.test(text) || isServerUrl(text)) return text;
   // Without a password: messages hide whatever is in its place.
   return expected("sqlite:PATH or postgres://USER@HOST:PORT/DATABASE, optionally with :PASSWORD after USER");
 }
+
+export const postgresUrl = (text: string) =>
+  isServerUrl(text) ? text : expected("postgres://USER@HOST:PORT/DATABASE, optionally with :PASSWORD after USER");
 
 export const httpUrl = (text: string) =>
   text === "" || (/^https?:\/\//.test(text) && URL.canParse(text) && !urlTerminator.test(text))

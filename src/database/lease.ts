@@ -19,7 +19,8 @@ export interface Claim {
 
 /**
  * Begins a run, unless another process claimed the same scheduled time and attempt, or a run of the
- * job is in progress. A run whose lease has expired is abandoned first.
+ * job is in progress. A run whose lease has expired is abandoned first; its transactions end with
+ * the next {@link abandonRuns}.
  * @returns the run's id; undefined when the claim is refused
  */
 export function claimRun(database: Database, claim: Claim, leaseSeconds: number): Promise<number | undefined> {
@@ -44,9 +45,24 @@ export function claimRun(database: Database, claim: Claim, leaseSeconds: number)
   });
 }
 
-/** Ends the runs whose lease has expired, of every job. @returns how many there were */
-export function abandonRuns(database: Database): Promise<number> {
-  return database.inTransaction((transaction) => abandonExpired(transaction, transaction.sql``));
+export interface Abandoned {
+  readonly runs: number;
+  /** Transactions of abandoned runs that this process may not end. */
+  readonly problems: readonly string[];
+}
+
+/** Ends the runs whose lease has expired, of every job, and their transactions. */
+export async function abandonRuns(database: Database): Promise<Abandoned> {
+  const { sql, engine } = database;
+  // Without a transaction, which would wait for an import in progress.
+  const expired = await sql`
+    SELECT 1 FROM run WHERE finished_at IS NULL AND (lease_until < ${sql.unsafe(engine.now)}
+      OR lease_until > ${sql.unsafe(engine.later("lease_seconds"))}) LIMIT 1`;
+  const runs =
+    expired.length === 0
+      ? 0
+      : await database.inTransaction((transaction) => abandonExpired(transaction, transaction.sql``));
+  return { runs, problems: await engine.endAbandoned(sql) };
 }
 
 async function abandonExpired({ sql, engine }: Transaction, condition: SQL.Query<unknown>): Promise<number> {

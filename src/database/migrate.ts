@@ -10,6 +10,7 @@ export async function migrate(database: Database): Promise<void> {
   if (applied === undefined) await refusePreRelease(database);
   if (applied?.length === engine.migrations.length && findUnknown(database, applied) === undefined) return;
   await database.inTransaction(async (transaction) => {
+    await engine.withoutTimeouts(transaction.sql);
     await engine.lock(transaction.sql, "migrations");
     await transaction.sql`CREATE TABLE IF NOT EXISTS schema_migration (name TEXT PRIMARY KEY)`;
     const done = (await listApplied(transaction)) ?? [];

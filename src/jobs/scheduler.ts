@@ -14,6 +14,8 @@ export type SchedulerContext = SupervisorContext & {
 
 /** Maximum time between two reads of the database's clock. */
 const maxPauseMs = 60_000;
+/** Pause between two checks for lost runs, whose locks hold up others. */
+const lostPauseMs = 2000;
 /** Pause before checking again whether another run of the job has finished. */
 const runningPauseMs = 250;
 /** Pause before retrying after an error of the store. */
@@ -153,15 +155,24 @@ async function claimAndRun(job: PlannedJob, claim: Claim, context: SchedulerCont
 }
 
 /**
- * Records expired runs as abandoned, even if their job is not due for a long time, and removes what
- * they left behind.
+ * Records expired runs as abandoned, even if their job is not due for a long time, ends their
+ * transactions, which would hold up other runs, and removes what they left behind.
  */
 async function cleanUpAfterLostRuns({ database, signal, log, removeLeftovers }: SchedulerContext): Promise<void> {
-  for (; !signal.aborted; await pause(maxPauseMs, signal)) {
+  let known = "";
+  let leftoversCheckedAt = Number.NEGATIVE_INFINITY;
+  for (; !signal.aborted; await pause(lostPauseMs, signal)) {
     // After an error the next round tries again.
     const abandoned = await abandonRuns(database).catch(() => undefined);
     if (abandoned === undefined) continue;
-    if (abandoned > 0) log.warn({ runs: abandoned }, "recorded runs as abandoned: their processes sent no heartbeat");
+    const { runs, problems } = abandoned;
+    if (runs > 0) log.warn({ runs }, "recorded runs as abandoned: their processes sent no heartbeat");
+    const text = problems.join("; ");
+    if (text !== "" && text !== known) log.error({ reason: text }, "cannot end the transactions of abandoned runs");
+    known = text;
+    const now = performance.now();
+    if (runs === 0 && now - leftoversCheckedAt < maxPauseMs) continue;
+    leftoversCheckedAt = now;
     await removeLeftovers().catch((error) => log.warn({ err: error }, "cannot remove what lost runs left; retrying"));
   }
 }

@@ -136,7 +136,9 @@ async function conclude(
 ): Promise<Run | undefined> {
   const giveUpAt = performance.now() + leaseSeconds * 1000;
   for (; performance.now() < giveUpAt; await Bun.sleep(retryPauseMs)) {
-    const run = await concludeRun(database, id, end).catch(() => undefined);
+    const concluded = concludeRun(database, id, end).catch(() => undefined);
+    // A store that is cut off may never respond.
+    const run = await Promise.race([concluded, Bun.sleep(giveUpAt - performance.now()).then(() => undefined)]);
     if (run !== undefined) return run;
   }
   return undefined;

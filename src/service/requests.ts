@@ -8,7 +8,7 @@ import { RateLimiter } from "../http/rate-limiter.ts";
 import { RequestCounter } from "../http/request-counter.ts";
 import type { Log } from "../log.ts";
 import { PersonalizationReader } from "../personalization/reader.ts";
-import type { Connections } from "./connections.ts";
+import { type Connections, reconnectAll } from "./connections.ts";
 import { createLimiters } from "./limiters.ts";
 import { createProductFinder } from "./product-finder.ts";
 import type { PublicContext } from "./public.ts";
@@ -26,14 +26,18 @@ export interface RequestHandling {
 
 export async function startRequestHandling(
   config: Config,
-  { serving: database, writer }: Connections,
+  connections: Connections,
   log: Log,
   signal: AbortSignal,
 ): Promise<RequestHandling> {
+  const { serving: database, writer } = connections;
   const invalidator = new CacheInvalidator();
   const cache = new ResponseCache(config.memoryMegabytes * 2 ** 20, (nowMs) => invalidator.unverifiedMs(nowMs));
   const limiters = createLimiters(database.engine.maxConcurrentReads);
-  const { stopped } = await invalidator.start({ database: writer, cache, storeLimiter: limiters.store, log }, signal);
+  const { stopped } = await invalidator.start(
+    { database: writer, cache, storeLimiter: limiters.store, log, onSilence: () => reconnectAll(connections) },
+    signal,
+  );
 
   const personalization = new PersonalizationReader(config.brand);
   const findProduct = createProductFinder(config, { database, writer, limiters, log });

@@ -34,7 +34,7 @@ const firstRunsMs = 10_000;
  * @param signal aborts when the service must stop, perhaps while it waits for first runs
  */
 export async function startService(config: Config, log: Log, signal: AbortSignal, role: Role): Promise<Service> {
-  const connections = await openConnections(config.databaseUrl, role.kind !== "worker");
+  const connections = await openConnections(config, role.kind !== "worker");
   const jobs = listJobs(config, log);
   if (role.kind !== "worker") noteMissingSync(config, log);
 

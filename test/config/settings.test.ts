@@ -60,6 +60,7 @@ describe("the settings", () => {
         { setting: "ADMIN_PORT", value: "3001", from },
         { setting: "ADMIN_TOKEN", value: "(not set)", from },
         { setting: "DATABASE_URL", value: "sqlite:data/pds.sqlite", from },
+        { setting: "DATABASE_DIRECT_URL", value: "", from },
         { setting: "SHOP_DOMAIN", value: "localhost", from },
         { setting: "BRAND", value: "default", from },
         { setting: "SHOPIFY_ACCESS_TOKEN", value: "(not set)", from },
@@ -212,6 +213,7 @@ describe("an invalid setting stops the start", () => {
       ["DATABASE_URL", "sqlite:"],
       ["DATABASE_URL", "postgres://user@host:99999/db"],
       ["DATABASE_URL", ""],
+      ["DATABASE_DIRECT_URL", "sqlite:data/pds.sqlite"],
       ["SHOP_DOMAIN", "a b"],
       ["SHOP_DOMAIN", "https://shop.example"],
       ["SHOP_DOMAIN", ""],
@@ -369,6 +371,10 @@ describe("an invalid setting stops the start", () => {
   ])("a file that is not TOML is reported with its line: %s", async (_, text, line, reason) => {
     const path = await writeSettings(text);
     expect(errorFor({ PDS_CONFIG: path })).toStartWith(`${path}:${line}: invalid TOML: ${reason}`);
+  });
+
+  test("a DATABASE_DIRECT_URL next to an embedded store", () => {
+    expectError({ DATABASE_DIRECT_URL: "postgres://pds@host/pds" }, "DATABASE_URL is an embedded store");
   });
 
   test("a DATABASE_URL without a scheme: the error shows the whole format", () => {
