@@ -21,9 +21,13 @@ export function getReadiness(required: Checks, advisory: Checks): Handler {
     const [problems, warnings] = await Promise.all([run(required), run(advisory)]);
     const isReady = problems.every(([, problem]) => problem === undefined);
     const isDegraded = warnings.some(([, warning]) => warning !== undefined);
-    const checks = [...problems, ...warnings].map(([name, problem]) => [name, problem ?? "ok"]);
+    const checks: Record<string, string> = {};
+    for (const [name, problem] of [...problems, ...warnings]) {
+      // A check of both kinds shows the problem of the first one that has any.
+      if (checks[name] === undefined || checks[name] === "ok") checks[name] = problem ?? "ok";
+    }
     const status = !isReady ? "not ready" : isDegraded ? "degraded" : "ready";
-    const body = JSON.stringify({ status, checks: Object.fromEntries(checks) });
+    const body = JSON.stringify({ status, checks });
     return prepareResponse({ status: isReady ? 200 : 503, type: "application/json", body, headers: noStore });
   };
 }
@@ -34,12 +38,15 @@ function run(checks: Checks): Promise<[string, string | undefined][]> {
   );
 }
 
-/** Whether the last success of every job is recent enough. */
-export function freshnessCheck(jobStatus: () => Promise<JobStatus[]>): Check {
+/**
+ * Whether the last success of every job is recent enough.
+ * @param countsNew whether a job that has never succeeded counts
+ */
+export function freshnessCheck(jobStatus: () => Promise<JobStatus[]>, countsNew: boolean): Check {
   return async () => {
     // Any failure counts as ok, because the database check reports an unreachable store.
     const statuses = await jobStatus().catch(() => []);
-    const stale = statuses.filter(({ isStale }) => isStale);
+    const stale = statuses.filter(({ isStale, age }) => isStale && (countsNew || age !== null));
     return stale.length === 0 ? undefined : stale.map(describeAge).join("; ");
   };
 }

@@ -165,7 +165,7 @@ export const settings = {
     default: "warn",
     parse: oneOf("warn", "fail"),
     sentence:
-      "What `/readyz` reports when data is stale: a job has not succeeded for too long, or its first run has not finished. `warn`: 200 `degraded`. `fail`: 503, so that load balancers send no requests here.",
+      "What `/readyz` reports when data is stale: a job has not succeeded for too long, or a new store has no data yet. `warn`: 200 `degraded`. `fail`: 503, so that load balancers send no requests here.",
   }),
   memoryMegabytes: setting({
     default: "128",

@@ -15,6 +15,8 @@ export interface Claim {
   readonly attempt?: number;
   /** Refuse the claim once the job has succeeded. */
   readonly isFirst?: boolean;
+  /** The newest run of the job that the caller knows; refuse the claim if there is a newer one. */
+  readonly newest?: number;
 }
 
 /**
@@ -24,7 +26,7 @@ export interface Claim {
  * @returns the run's id; undefined when the claim is refused
  */
 export function claimRun(database: Database, claim: Claim, leaseSeconds: number): Promise<number | undefined> {
-  const { job, brand, scheduledAt = null, attempt = 1, isFirst = false } = claim;
+  const { job, brand, scheduledAt = null, attempt = 1, isFirst = false, newest } = claim;
   return database.inTransaction(async (transaction) => {
     const { sql, engine } = transaction;
     await abandonExpired(transaction, sql`AND job = ${job} AND brand = ${brand}`);
@@ -37,10 +39,12 @@ export function claimRun(database: Database, claim: Claim, leaseSeconds: number)
     // The caller decided to claim some time ago. From here on no other run of the job begins or
     // ends, so the state now decides.
     const succeeded = isFirst ? sql`OR outcome = 'succeeded'` : sql``;
+    // A run that was abandoned just now is the one that the caller saw in progress.
+    const newer = newest === undefined ? sql`` : sql`OR (id > ${newest} AND id < ${run.id})`;
     const { count } = await sql`
       DELETE FROM run WHERE id = ${run.id} AND EXISTS (
         SELECT 1 FROM run WHERE job = ${job} AND brand = ${brand} AND (
-          scheduled_at > ${scheduledAt} OR (scheduled_at = ${scheduledAt} AND attempt > ${attempt}) ${succeeded}))`;
+          scheduled_at > ${scheduledAt} OR (scheduled_at = ${scheduledAt} AND attempt > ${attempt}) ${succeeded} ${newer}))`;
     return count === 0 ? run.id : undefined;
   });
 }

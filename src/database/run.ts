@@ -195,6 +195,18 @@ export async function findLastRun({ sql }: Queryable, job: string, brand: string
   return run;
 }
 
+/** The newest run of a job for a brand, which may be in progress. */
+export async function findNewestRun({ sql }: Queryable, job: string, brand: string): Promise<Run | undefined> {
+  const [run] = await sql<Run[]>`
+    SELECT ${columnsOf(sql)} FROM run WHERE job = ${job} AND brand = ${brand} ORDER BY id DESC LIMIT 1`;
+  return run;
+}
+
+/** Whether any run has ever succeeded: a store without one has no data yet. */
+export async function hasSucceeded({ sql }: Queryable): Promise<boolean> {
+  return (await sql`SELECT 1 FROM run WHERE outcome = 'succeeded' LIMIT 1`).length > 0;
+}
+
 /** The newest run that a schedule started. */
 export async function findLastScheduledRun({ sql }: Queryable, job: string, brand: string): Promise<Run | undefined> {
   const [run] = await sql<Run[]>`

@@ -74,6 +74,24 @@ export function nextRun(plan: ScheduledPlan, last: Run | undefined, since: numbe
     : { at: next, scheduledAt: next, attempt: 1 };
 }
 
+/**
+ * Decides when a job that has never succeeded runs, without its schedule.
+ * @param newest the newest run of the job, which may still be in progress
+ * @param since ISO 8601; when this process began. What failed before then does not count.
+ * @returns undefined when the schedule has taken over, or no retry is left
+ */
+export function nextFirstRun(
+  plan: Plan,
+  newest: Run | undefined,
+  since: string,
+): Pick<DueRun, "at" | "attempt"> | undefined {
+  if (newest === undefined || (newest.finishedAt ?? since) < since) return { at: 0, attempt: 1 };
+  // Its machine was lost, or may have been: the claim is refused while it is alive.
+  if (newest.finishedAt === null || newest.outcome === "abandoned") return { at: 0, attempt: newest.attempt };
+  const at = newest.scheduledAt === null ? retryTime(plan, newest) : undefined;
+  return at === undefined ? undefined : { at, attempt: newest.attempt + 1 };
+}
+
 function nextTime({ schedule, missed }: ScheduledPlan, last: Run | undefined, since: number, now: number): number {
   const lastTime = last === undefined ? since : Date.parse(last.scheduledAt ?? "");
   if (missed === "skip") {

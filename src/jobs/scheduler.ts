@@ -1,9 +1,9 @@
 import { readNow } from "../database/database.ts";
 import { abandonRuns, type Claim, claimRun } from "../database/lease.ts";
-import { findLastScheduledRun, findLastSuccess, findRunUnderWay } from "../database/run.ts";
+import { findLastScheduledRun, findLastSuccess, findNewestRun, findRunUnderWay } from "../database/run.ts";
 import type { Log } from "../log.ts";
 import type { PlannedJob } from "./job.ts";
-import { nextRun, type ScheduledPlan } from "./plan.ts";
+import { nextFirstRun, nextRun, type ScheduledPlan } from "./plan.ts";
 import { type SupervisorContext, supervise } from "./supervisor.ts";
 
 export type SchedulerContext = SupervisorContext & {
@@ -60,12 +60,9 @@ export function startScheduler(jobs: readonly PlannedJob[], context: SchedulerCo
       job.name,
       Promise.all([firstRuns.get(job.name), first]).then(() => {}),
     );
-    if (!isScheduled(job)) return first;
-    // A run on schedule may finish while the first run still waits for another job.
+    // A run on schedule may finish while the first run still waits for another job or for a retry.
     const onRun = () => starting.delete(job);
-    return earlier === undefined
-      ? first.then(() => followSchedule(job, context, onRun))
-      : Promise.all([first, followSchedule(job, context, onRun)]);
+    return isScheduled(job) ? Promise.all([first, followSchedule(job, context, onRun)]) : first;
   });
   return {
     starting,
@@ -86,14 +83,28 @@ function createStartQueue(signal: AbortSignal): Enqueue {
   };
 }
 
-/** Runs a job once if it has never succeeded. If another replica runs it, waits for that run. */
+/**
+ * Runs a job that has never succeeded, and retries it as configured, until the schedule takes over.
+ * If another replica runs it, waits for that run.
+ */
 async function runFirst(job: PlannedJob, enqueue: Enqueue, context: SchedulerContext): Promise<void> {
-  const { name, brand } = job;
+  const { name, brand, plan } = job;
   const { database, signal, log } = context;
+  let since: string | undefined;
   while (!signal.aborted) {
     try {
+      const now = await readNow(database);
+      since ??= now;
       if ((await findLastSuccess(database, name, brand)) !== undefined) return;
-      if (await enqueue(() => claimAndRun(job, { job: name, brand, isFirst: true }, context))) return;
+      const newest = await findNewestRun(database, name, brand);
+      const next = nextFirstRun(plan, newest, since);
+      if (next === undefined) return;
+      if (next.at > Date.parse(now)) {
+        await pause(Math.min(next.at - Date.parse(now), maxPauseMs), signal);
+        continue;
+      }
+      const claim = { job: name, brand, attempt: next.attempt, isFirst: true, newest: newest?.id ?? 0 };
+      if (await enqueue(() => claimAndRun(job, claim, context))) continue;
       log.debug({ job: name, brand }, "another replica runs the job");
       await pause(runningPauseMs, signal);
     } catch (error) {

@@ -22,4 +22,6 @@ export interface ServiceContext {
   readonly jobs: readonly PlannedJob[];
   readonly scheduler: Scheduler;
   readonly requests: RequestHandling;
+  /** Whether no job had ever succeeded when this process began. */
+  readonly isNewStore: boolean;
 }

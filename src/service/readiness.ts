@@ -33,22 +33,24 @@ export function createStatusReader({ connections, jobs, requests }: ServiceConte
  * @param workers undefined unless this process supervises some
  */
 export function createReadiness(context: ServiceContext, status: StoreMeters, workers: Workers | undefined): Handler {
-  const { config, scheduler, requests } = context;
-  const freshness = {
-    data: () => describeStarting(scheduler.starting),
-    jobs: freshnessCheck(status.jobStatus),
-  };
+  const { config, scheduler, requests, isNewStore } = context;
+  const data = () => describeStarting(scheduler.starting);
   const required: Record<string, Check> = {
     service: () => (requests.state.isDraining ? "is about to stop" : undefined),
     ...(workers !== undefined && { workers: () => workers.problem() }),
-    ...(config.staleData === "fail" && freshness),
+    // A new job must not take the replicas of a store with data out of rotation.
+    ...(config.staleData === "fail" && {
+      ...(isNewStore && { data }),
+      jobs: freshnessCheck(status.jobStatus, isNewStore),
+    }),
   };
   const advisory: Record<string, Check> = {
     // All replicas share the store. Without them even the responses in their caches would be
     // unavailable.
     database: () =>
       requests.meters.isStoreUnreachable() ? "cannot be reached; only cached responses are served" : undefined,
-    ...(config.staleData === "warn" && freshness),
+    data,
+    jobs: freshnessCheck(status.jobStatus, true),
   };
   return getReadiness(required, advisory);
 }

@@ -1,5 +1,6 @@
 import type { Config } from "../config/index.ts";
 import { removeUnfinishedGenerations } from "../database/generation-removal.ts";
+import { hasSucceeded } from "../database/run.ts";
 import { ServiceError } from "../errors.ts";
 import type { PlannedJob } from "../jobs/job.ts";
 import { Monitors } from "../jobs/monitors.ts";
@@ -43,11 +44,12 @@ export async function startService(config: Config, log: Log, signal: AbortSignal
   signal.addEventListener("abort", abort, { once: true });
   if (signal.aborted) abort();
 
+  const isNewStore = !(await hasSucceeded(connections.writer));
   const scheduledJobs = config.scheduler === "on" ? jobs : [];
   const scheduler =
     role.kind === "worker" ? noScheduler : startJobs(scheduledJobs, connections, config, log, stopping.signal);
   const requests = await startRequestHandling(config, connections, log, stopping.signal);
-  const context: ServiceContext = { config, log, role, connections, jobs, scheduler, requests };
+  const context: ServiceContext = { config, log, role, connections, jobs, scheduler, requests, isNewStore };
   const stop = async (listeners: Listeners | undefined, isUrgent: boolean) => {
     requests.state.isDraining = true;
     abort();

@@ -315,8 +315,10 @@ describe("the times of a schedule", () => {
       await ended(world, 5);
       const all = await world.stop();
       expectInTurn(all);
-      const [first, ...scheduled] = all;
-      expect(first).toMatchObject({ scheduledAt: null, outcome: "succeeded" });
+      // The first time of the schedule may come before the first run, which is then not needed.
+      const scheduled = all.filter(({ scheduledAt }) => scheduledAt !== null);
+      expect(all.length - scheduled.length).toBeLessThanOrEqual(1);
+      expect(all[0]).toMatchObject({ outcome: "succeeded" });
       expectOnTime(scheduled);
       expect(scheduled.slice(0, 4)).toEqual(
         Array(4).fill(expect.objectContaining({ attempt: 1, outcome: "succeeded", reason: null, log: null })),
@@ -342,7 +344,7 @@ describe("the times of a schedule", () => {
       );
       await ended(world, 5);
       const all = await world.stop();
-      expectOnTime(all.slice(1));
+      expectOnTime(all.filter(({ scheduledAt }) => scheduledAt !== null));
 
       // Both replicas did some of the work, and their clocks and those of their children were
       // wrong.
