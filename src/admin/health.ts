@@ -54,3 +54,14 @@ export function freshnessCheck(jobStatus: () => Promise<JobStatus[]>, countsNew:
 function describeAge({ job, brand, age }: JobStatus): string {
   return `${job} for ${brand} ${age === null ? "has never succeeded" : `last succeeded ${Math.round(age)} s ago`}`;
 }
+
+/** Whether the newest run of every job is in the past by the database's clock. */
+export function clockCheck(jobStatus: () => Promise<JobStatus[]>): Check {
+  return async () => {
+    const statuses = await jobStatus().catch(() => []);
+    const ahead = statuses.filter(({ isAhead }) => isAhead);
+    if (ahead.length === 0) return undefined;
+    const runs = ahead.map(({ job, brand, last }) => `${job} for ${brand} last ran at ${last?.finishedAt}`);
+    return `${runs.join("; ")}, which is in the future: the clock of the database was set back`;
+  };
+}

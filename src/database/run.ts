@@ -2,7 +2,7 @@ import type { SQL } from "bun";
 import { hideCredentials } from "../credentials.ts";
 import { historyLimit } from "../model/history.ts";
 import type { ImportReport } from "../model/import-report.ts";
-import type { FinishedRun, Outcome, Run, RunStatus } from "../model/job.ts";
+import { awaitedStepSeconds, type FinishedRun, type Outcome, type Run, type RunStatus } from "../model/job.ts";
 import type { Database, Queryable } from "./database.ts";
 
 /** How a run ended, by its own account. */
@@ -207,20 +207,38 @@ export async function hasSucceeded({ sql }: Queryable): Promise<boolean> {
   return (await sql`SELECT 1 FROM run WHERE outcome = 'succeeded' LIMIT 1`).length > 0;
 }
 
-/** The newest run that a schedule started. */
+/** The run that a schedule started last, whatever the clock has done since. */
 export async function findLastScheduledRun({ sql }: Queryable, job: string, brand: string): Promise<Run | undefined> {
   const [run] = await sql<Run[]>`
     SELECT ${columnsOf(sql)} FROM run WHERE job = ${job} AND brand = ${brand} AND scheduled_at IS NOT NULL
-    ORDER BY scheduled_at DESC, attempt DESC LIMIT 1`;
+    ORDER BY id DESC LIMIT 1`;
   return run;
 }
 
-/** When a job last succeeded for a brand. */
-export async function findLastSuccess({ sql }: Queryable, job: string, brand: string): Promise<string | undefined> {
+/** The last attempt for a scheduled time. */
+export async function findRunOf(
+  { sql }: Queryable,
+  job: string,
+  brand: string,
+  scheduledAt: string,
+): Promise<Run | undefined> {
+  const [run] = await sql<Run[]>`
+    SELECT ${columnsOf(sql)} FROM run WHERE job = ${job} AND brand = ${brand} AND scheduled_at = ${scheduledAt}
+    ORDER BY attempt DESC LIMIT 1`;
+  return run;
+}
+
+/** When a job last succeeded for a brand. A time that a wrong clock stored far in the future does not count. */
+export async function findLastSuccess(
+  { sql, engine }: Queryable,
+  job: string,
+  brand: string,
+): Promise<string | undefined> {
   // A literal, like the conditions above.
   const [run] = await sql<{ finishedAt: string }[]>`
     SELECT finished_at AS "finishedAt" FROM run
-    WHERE job = ${job} AND brand = ${brand} AND outcome = 'succeeded' ORDER BY id DESC LIMIT 1`;
+    WHERE job = ${job} AND brand = ${brand} AND outcome = 'succeeded'
+      AND finished_at <= ${sql.unsafe(engine.later(awaitedStepSeconds))} ORDER BY id DESC LIMIT 1`;
   return run?.finishedAt;
 }
 

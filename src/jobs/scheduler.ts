@@ -1,9 +1,10 @@
 import { readNow } from "../database/database.ts";
 import { abandonRuns, type Claim, claimRun } from "../database/lease.ts";
-import { findLastScheduledRun, findLastSuccess, findNewestRun, findRunUnderWay } from "../database/run.ts";
+import { findLastScheduledRun, findLastSuccess, findNewestRun, findRunOf, findRunUnderWay } from "../database/run.ts";
 import type { Log } from "../log.ts";
+import type { Run } from "../model/job.ts";
 import type { PlannedJob } from "./job.ts";
-import { nextFirstRun, nextRun, type ScheduledPlan } from "./plan.ts";
+import { isAhead, isWrong, nextFirstRun, nextRun, type ScheduledPlan } from "./plan.ts";
 import { type SupervisorContext, supervise } from "./supervisor.ts";
 
 export type SchedulerContext = SupervisorContext & {
@@ -103,7 +104,8 @@ async function runFirst(job: PlannedJob, enqueue: Enqueue, context: SchedulerCon
         await pause(Math.min(next.at - Date.parse(now), maxPauseMs), signal);
         continue;
       }
-      const claim = { job: name, brand, attempt: next.attempt, isFirst: true, newest: newest?.id ?? 0 };
+      const basis = { newest: newest?.id ?? 0, isFirst: true };
+      const claim = { job: name, brand, attempt: next.attempt, basis };
       if (await enqueue(() => claimAndRun(job, claim, context))) continue;
       log.debug({ job: name, brand }, "another replica runs the job");
       await pause(runningPauseMs, signal);
@@ -126,22 +128,41 @@ async function followSchedule(job: ScheduledJob, context: SchedulerContext, onRu
   const { name, brand, plan } = job;
   const { database, signal, log } = context;
   let since: number | undefined;
+  /** A run from before the clock was set back, whose time has come again. */
+  let repeated: Run | undefined;
+  let reportedAhead = 0;
   while (!signal.aborted) {
     try {
       const now = Date.parse(await readNow(database));
-      since ??= now;
-      const due = nextRun(plan, await findLastScheduledRun(database, name, brand), since, now);
+      // Not later than now, in case the clock was set back.
+      since = Math.min(since ?? now, now);
+      const newest = await findLastScheduledRun(database, name, brand);
+      if (newest !== undefined && newest.id !== reportedAhead && isAhead(newest.startedAt, now)) {
+        reportedAhead = newest.id;
+        const { startedAt } = newest;
+        log.warn(
+          { job: name, brand, run: newest.id, startedAt },
+          "the last run is in the future: the clock was set back",
+        );
+        // Times before the wrong ones have had their runs.
+        if (isWrong(newest, now)) since = now;
+      }
+      const due = nextRun(plan, isLater(repeated, newest, now) ? repeated : newest, since, now);
       if (due.at > now) {
         await pause(Math.min(due.at - now, maxPauseMs), signal);
         continue;
       }
       const scheduledAt = new Date(due.scheduledAt).toISOString();
-      const claim = { job: name, brand, scheduledAt, attempt: due.attempt };
+      const basis = { newest: newest?.id ?? 0, isFirst: false };
+      const claim = { job: name, brand, scheduledAt, attempt: due.attempt, basis };
       const isFree = (await findRunUnderWay(database, name, brand)) === undefined;
       // Times that pass during a manual run are missed too.
       if (!isFree && plan.missed === "skip") since = undefined;
       if (isFree && (await claimAndRun(job, claim, context))) onRun();
-      else await pause(runningPauseMs, signal);
+      else {
+        repeated = await findRunOf(database, name, brand, scheduledAt);
+        await pause(runningPauseMs, signal);
+      }
     } catch (error) {
       log.error({ job: name, brand, err: error }, "cannot follow the schedule; retrying");
       // Times that pass until the retry are missed.
@@ -151,12 +172,19 @@ async function followSchedule(job: ScheduledJob, context: SchedulerContext, onRu
   }
 }
 
+/** Whether a run has a later scheduled time than the newest, whose time may be wrong. */
+function isLater(run: Run | undefined, newest: Run | undefined, now: number): boolean {
+  if (run === undefined || newest === undefined) return run !== undefined;
+  return isWrong(newest, now) || (run.scheduledAt ?? "") > (newest.scheduledAt ?? "");
+}
+
 /** @returns whether the claim was granted; the run has then finished */
 async function claimAndRun(job: PlannedJob, claim: Claim, context: SchedulerContext): Promise<boolean> {
   const { database, leaseSeconds, log } = context;
   const id = await claimRun(database, claim, leaseSeconds);
   if (id === undefined) return false;
-  const fields = { ...claim, run: id };
+  const { basis: _, ...shown } = claim;
+  const fields = { ...shown, run: id };
   log.info(fields, "run started");
   const run = await supervise(job, id, context);
   if (run === undefined) log.error(fields, "cannot record the run: the store is unreachable");

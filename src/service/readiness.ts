@@ -1,4 +1,4 @@
-import { type Check, freshnessCheck, getReadiness } from "../admin/health.ts";
+import { type Check, clockCheck, freshnessCheck, getReadiness } from "../admin/health.ts";
 import type { StoreMeters } from "../admin/metrics.ts";
 import { listCurrentGenerations } from "../database/generation.ts";
 import { ServiceError } from "../errors.ts";
@@ -51,6 +51,7 @@ export function createReadiness(context: ServiceContext, status: StoreMeters, wo
       requests.meters.isStoreUnreachable() ? "cannot be reached; only cached responses are served" : undefined,
     data,
     jobs: freshnessCheck(status.jobStatus, true),
+    clock: clockCheck(status.jobStatus),
   };
   return getReadiness(required, advisory);
 }

@@ -5,5 +5,8 @@ export const jobs: Migration = {
   statements: [
     // The server process of the run's transactions; null on an embedded store.
     "ALTER TABLE run ADD COLUMN backend TEXT",
+    // The run that a schedule started last. Its time may be later than that of newer runs, after the
+    // clock was set back.
+    "CREATE INDEX run_by_schedule ON run (job, brand, id) WHERE scheduled_at IS NOT NULL",
   ],
 };
