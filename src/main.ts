@@ -4,6 +4,7 @@ import { type Command, type CommandOption, commands } from "./commands/index.ts"
 import { print, printMessage } from "./commands/output.ts";
 import { readConfig } from "./config/index.ts";
 import { ServiceError } from "./errors.ts";
+import { tooOld } from "./program.ts";
 
 /** Exit statuses. */
 const failed = 1;
@@ -68,6 +69,8 @@ async function main(args: string[]): Promise<number> {
     return (await command.run(positionals, values)) ? 0 : failed;
   } catch (error) {
     reportFailure(error);
+    const { isTooOld } = await import("./database/index.ts");
+    if (isTooOld(error)) return tooOld;
     return error instanceof ServiceError && error.code === "bad_request" ? misused : failed;
   }
 }

@@ -52,6 +52,8 @@ export function runSupervised(name: string, values: Values): Promise<boolean> {
       stderr: isTerminal() ? "inherit" : "pipe",
     });
     await monitors.settled();
+    if (run === "released")
+      throw new ServiceError("unavailable", `${name}: the store or this program was upgraded; try again`);
     return run?.outcome === "succeeded";
   });
 }

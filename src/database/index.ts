@@ -5,7 +5,7 @@ import { explainDiskFull } from "./disk.ts";
 import type { Connections, Purpose } from "./engines/engine.ts";
 import { engineOf, engines } from "./engines/index.ts";
 import { retryWhileBusy } from "./engines/retry-while-busy.ts";
-import { migrate } from "./migrate.ts";
+import { migrate, NewerStoreError } from "./migrate.ts";
 
 /**
  * Opens the store and brings its schema up to date.
@@ -31,6 +31,9 @@ export async function openDatabase(url: string, purpose: Purpose = "serving", is
 }
 
 export const closeDatabase = (database: Database) => database.close(5);
+
+/** Whether opening the store failed because this program is too old for it. */
+export const isTooOld = (error: unknown) => (error as Error).cause instanceof NewerStoreError;
 
 /** Whether the store failed. Its statements are fixed and tested, so it cannot be reached. */
 export const isDatabaseError = (error: unknown) => engines.some(({ isStoreError }) => isStoreError(error));

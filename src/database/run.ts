@@ -55,6 +55,11 @@ export async function concludeRun(database: Database, id: number, end: ProcessEn
   return await findRun(database, id);
 }
 
+/** Takes back a claim, so that another replica can run the job at its scheduled time. */
+export async function releaseRun({ sql }: Queryable, id: number): Promise<void> {
+  await sql`DELETE FROM run WHERE id = ${id} AND finished_at IS NULL`;
+}
+
 const columns = `
   id, job, brand, scheduled_at AS "scheduledAt", attempt, started_at AS "startedAt",
   finished_at AS "finishedAt", lease_until AS "leaseUntil", outcome, counts, reason, log`;

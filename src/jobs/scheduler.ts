@@ -6,6 +6,7 @@ import type { Run } from "../model/job.ts";
 import type { PlannedJob } from "./job.ts";
 import { isAhead, isWrong, nextFirstRun, nextRun, type ScheduledPlan } from "./plan.ts";
 import { type SupervisorContext, supervise } from "./supervisor.ts";
+import { createUpgradeCheck, type UpgradeCheck } from "./upgrade.ts";
 
 export type SchedulerContext = SupervisorContext & {
   readonly log: Log;
@@ -36,6 +37,8 @@ const startDelayMs = 2000;
 const precededBy: Readonly<Record<string, string>> = { "catalog-sync": "catalog-reconcile" };
 
 export interface Scheduler {
+  /** Why it no longer starts runs, although it was not stopped; undefined while it does. */
+  readonly suspension: () => string | undefined;
   /** The jobs whose first run has not finished. */
   readonly starting: ReadonlySet<PlannedJob>;
   /** Settles when every job that had never succeeded has finished its first run. */
@@ -48,7 +51,9 @@ export interface Scheduler {
  * Runs each job on its schedule until the signal aborts. A job that has never succeeded runs at
  * once. A first run that hangs delays no other job.
  */
-export function startScheduler(jobs: readonly PlannedJob[], context: SchedulerContext): Scheduler {
+export function startScheduler(jobs: readonly PlannedJob[], given: SchedulerContext): Scheduler {
+  const upgrade = createUpgradeCheck(given);
+  const context: SchedulingContext = { ...given, upgrade };
   const starting = new Set(jobs);
   const enqueue = createStartQueue(context.signal);
   const firstRuns = new Map<string, Promise<void>>();
@@ -66,11 +71,14 @@ export function startScheduler(jobs: readonly PlannedJob[], context: SchedulerCo
     return isScheduled(job) ? Promise.all([first, followSchedule(job, context, onRun)]) : first;
   });
   return {
+    suspension: () => upgrade.reason,
     starting,
     firstRuns: Promise.all(firstRuns.values()).then(() => {}),
     stopped: Promise.all([...loops, cleanUpAfterLostRuns(context)]).then(() => {}),
   };
 }
+
+type SchedulingContext = SchedulerContext & { readonly upgrade: UpgradeCheck };
 
 type Enqueue = (start: () => Promise<boolean>) => Promise<boolean>;
 
@@ -88,12 +96,13 @@ function createStartQueue(signal: AbortSignal): Enqueue {
  * Runs a job that has never succeeded, and retries it as configured, until the schedule takes over.
  * If another replica runs it, waits for that run.
  */
-async function runFirst(job: PlannedJob, enqueue: Enqueue, context: SchedulerContext): Promise<void> {
+async function runFirst(job: PlannedJob, enqueue: Enqueue, context: SchedulingContext): Promise<void> {
   const { name, brand, plan } = job;
   const { database, signal, log } = context;
   let since: string | undefined;
   while (!signal.aborted) {
     try {
+      if (await context.upgrade.hasHappened()) return;
       const now = await readNow(database);
       since ??= now;
       if ((await findLastSuccess(database, name, brand)) !== undefined) return;
@@ -124,7 +133,7 @@ const isScheduled = (job: PlannedJob): job is ScheduledJob => job.plan.schedule 
  * Waits for each due run and tries to claim it, as every other replica does. Due times come from
  * the stored runs and the database's clock; the local clock only measures pauses.
  */
-async function followSchedule(job: ScheduledJob, context: SchedulerContext, onRun: () => void): Promise<void> {
+async function followSchedule(job: ScheduledJob, context: SchedulingContext, onRun: () => void): Promise<void> {
   const { name, brand, plan } = job;
   const { database, signal, log } = context;
   let since: number | undefined;
@@ -152,6 +161,7 @@ async function followSchedule(job: ScheduledJob, context: SchedulerContext, onRu
         await pause(Math.min(due.at - now, maxPauseMs), signal);
         continue;
       }
+      if (await context.upgrade.hasHappened()) return;
       const scheduledAt = new Date(due.scheduledAt).toISOString();
       const basis = { newest: newest?.id ?? 0, isFirst: false };
       const claim = { job: name, brand, scheduledAt, attempt: due.attempt, basis };
@@ -187,6 +197,10 @@ async function claimAndRun(job: PlannedJob, claim: Claim, context: SchedulerCont
   const fields = { ...shown, run: id };
   log.info(fields, "run started");
   const run = await supervise(job, id, context);
+  if (run === "released") {
+    log.warn(fields, "claim taken back: the store or the program was upgraded");
+    return false;
+  }
   if (run === undefined) log.error(fields, "cannot record the run: the store is unreachable");
   else if (run.outcome === "succeeded") log.info({ ...fields, counts: run.counts }, "run succeeded");
   else log.error({ ...fields, reason: run.reason }, `run ${run.outcome}`);
@@ -197,11 +211,18 @@ async function claimAndRun(job: PlannedJob, claim: Claim, context: SchedulerCont
  * Records expired runs as abandoned, even if their job is not due for a long time, ends their
  * transactions, which would hold up other runs, and removes what they left behind.
  */
-async function cleanUpAfterLostRuns({ database, signal, log, removeLeftovers }: SchedulerContext): Promise<void> {
+async function cleanUpAfterLostRuns({
+  database,
+  signal,
+  log,
+  removeLeftovers,
+  upgrade,
+}: SchedulingContext): Promise<void> {
   let known = "";
   let leftoversCheckedAt = Number.NEGATIVE_INFINITY;
   for (; !signal.aborted; await pause(lostPauseMs, signal)) {
     // After an error the next round tries again.
+    if (await upgrade.hasHappened().catch(() => false)) return;
     const abandoned = await abandonRuns(database).catch(() => undefined);
     if (abandoned === undefined) continue;
     const { runs, problems } = abandoned;

@@ -52,6 +52,10 @@ export function createReadiness(context: ServiceContext, status: StoreMeters, wo
     data,
     jobs: freshnessCheck(status.jobStatus, true),
     clock: clockCheck(status.jobStatus),
+    scheduler: () => {
+      const reason = scheduler.suspension();
+      return reason === undefined ? undefined : `no further runs are started here: ${reason}`;
+    },
   };
   return getReadiness(required, advisory);
 }

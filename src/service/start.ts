@@ -72,7 +72,12 @@ export async function startService(config: Config, log: Log, signal: AbortSignal
   }
 }
 
-const noScheduler: Scheduler = { starting: new Set(), firstRuns: Promise.resolve(), stopped: Promise.resolve() };
+const noScheduler: Scheduler = {
+  suspension: () => undefined,
+  starting: new Set(),
+  firstRuns: Promise.resolve(),
+  stopped: Promise.resolve(),
+};
 
 /** Also cleans up after lost runs, even if there are no jobs. */
 function startJobs(

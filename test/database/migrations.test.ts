@@ -25,14 +25,18 @@ describe.each([...engines])("on %s, a store", (engine) => {
     }
   });
 
-  test("of a newer version is refused", async () => {
+  test("of a newer version is used if that only added to it, and refused otherwise", async () => {
     const url = await createStore(engine);
     await pds(["history"], { DATABASE_URL: url });
     await using sql = new SQL(url);
     await sql`INSERT INTO schema_migration (name) VALUES ('2999-01-01-later')`;
+    expect(await pds(["history"], { DATABASE_URL: url })).toMatchObject({ code: 0 });
+    await sql`INSERT INTO schema_minimum (migration, version) VALUES ('2999-01-01-later', '9.1.0')`;
     const { code, stderr } = await pds(["history"], { DATABASE_URL: url });
-    expect(code).toBe(1);
-    expect(stderr).toMatch(/DATABASE_URL: .*it has the migration 2999-01-01-later, .*use a newer version/);
+    expect(code).toBe(3);
+    expect(stderr).toMatch(
+      /DATABASE_URL: .* it needs version 9\.1\.0 or newer because of the migration 2999-01-01-later; this/,
+    );
   });
 
   test("of a version before the first release is refused with the commands that import its data again", async () => {

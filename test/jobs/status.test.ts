@@ -577,7 +577,7 @@ describe.each([...enginesInTurn])("on %s, /readyz", async (engine) => {
     expect(one).toEqual(other as typeof one);
     return one;
   }
-  const fine = { service: "ok", database: "ok", data: "ok", clock: "ok" };
+  const fine = { service: "ok", database: "ok", data: "ok", clock: "ok", scheduler: "ok" };
 
   /** Checks what both say of a history. @param complaint undefined when all is fresh */
   async function expectReadiness(complaint: string | undefined, ...rows: readonly Row[]): Promise<void> {

@@ -31,7 +31,14 @@ export interface Connections {
   readonly folder: string | undefined;
 }
 
-/** One dated step of the schema, complete in itself. Never edit a released one: add another. */
+/**
+ * One dated step of the schema, complete in itself. Never edit a released one: add another.
+ *
+ * Older programs keep using the store while replicas are upgraded. So a step only adds (a table, a
+ * column that may be null, an index), or it inserts itself into `schema_minimum` with the first
+ * version that knows it. Release such a step only after a version that no longer needs what it takes
+ * away.
+ */
 export interface Migration {
   /** Date and subject, such as `2026-11-22-initial`. All engines have the same names. */
   readonly name: string;

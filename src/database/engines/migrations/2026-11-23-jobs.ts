@@ -8,5 +8,8 @@ export const jobs: Migration = {
     // The run that a schedule started last. Its time may be later than that of newer runs, after the
     // clock was set back.
     "CREATE INDEX run_by_schedule ON run (job, brand, id) WHERE scheduled_at IS NOT NULL",
+    // Programs that do not know one of these migrations are older than the version, and must not use
+    // the store. A migration that takes something away from older programs inserts itself.
+    "CREATE TABLE schema_minimum (migration TEXT PRIMARY KEY, version TEXT NOT NULL)",
   ],
 };
