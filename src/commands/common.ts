@@ -7,13 +7,26 @@ import type { Log } from "../log.ts";
 /** The parsed options of a command. */
 export type Values = Readonly<Record<string, unknown>>;
 
-/** Waits for SIGTERM, or for SIGINT from a person at the terminal. */
+/** Exit status after SIGINT, by convention. */
+const interrupted = 130;
+/** The terminal signals the whole group, and npm signals again, so that one Ctrl+C is two signals. */
+const sameKeyMs = 1000;
+
+/**
+ * Waits for SIGTERM, or for SIGINT from a person at the terminal. A second SIGINT, at least a second
+ * later, ends the process at once.
+ */
 export function onSignal(): { received: Promise<NodeJS.Signals>; signal: AbortSignal } {
   const controller = new AbortController();
   const received = new Promise<NodeJS.Signals>((resolve) => {
-    // The handlers stay: the terminal signals the whole group and npm signals again, which must not
-    // cut the stop short.
-    for (const name of ["SIGTERM", "SIGINT"] as const) process.on(name, resolve);
+    let interruptedAt: number | undefined;
+    process.on("SIGTERM", resolve);
+    process.on("SIGINT", (name) => {
+      const now = performance.now();
+      interruptedAt ??= now;
+      if (now - interruptedAt >= sameKeyMs) process.exit(interrupted);
+      resolve(name);
+    });
   });
   received.then((name) => controller.abort(new ServiceError("unavailable", `stopped by ${name}`)));
   return { received, signal: controller.signal };

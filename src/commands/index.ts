@@ -1,7 +1,9 @@
+import { statSync } from "node:fs";
 import { type Config, readConfig } from "../config/index.ts";
 import { manualImportOptions, maxImportRemovedShareOf } from "../config/jobs.ts";
 import { formatSetting, withoutSecrets } from "../config/printing.ts";
 import { environmentName, settingNames } from "../config/settings.ts";
+import { isUrl } from "../config/values.ts";
 import type { CurrentChange } from "../database/generation-current.ts";
 import { ServiceError } from "../errors.ts";
 import { brandOf, type Values, withDatabase } from "./common.ts";
@@ -132,7 +134,16 @@ export const commands: Readonly<Record<string, Command>> = {
   },
 };
 
+/** A mistyped path is a mistake of the command line, so that it leaves no run in the history. */
+function requirePath(path: string, what: "file" | "folder"): void {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined) throw new ServiceError("bad_request", `${path}: no such ${what}`);
+  // Neither need be a regular file: a shell passes the output of a command as a pipe.
+  if (found.isDirectory() !== (what === "folder")) throw new ServiceError("bad_request", `${path}: not a ${what}`);
+}
+
 async function importProducts(files: string[], values: Values): Promise<boolean> {
+  for (const file of files) requirePath(file, "file");
   const [{ catalogImportJob }, { importNow }] = await Promise.all([import("../service/jobs.ts"), import("./run.ts")]);
   return await importNow(({ visible, ...config }, brand) => {
     const maxRemovedShare = maxImportRemovedShareOf(config);
@@ -141,6 +152,7 @@ async function importProducts(files: string[], values: Values): Promise<boolean>
 }
 
 async function importPersonalization([source = ""]: string[], values: Values): Promise<boolean> {
+  if (!isUrl(source)) requirePath(source, "folder");
   const [{ personalizationImportJob }, { importNow }] = await Promise.all([
     import("../service/jobs.ts"),
     import("./run.ts"),

@@ -45,13 +45,14 @@ export function runSupervised(name: string, values: Values): Promise<boolean> {
     const job = findJob(name, values, config, log);
     const id = await claim(database, job, config.leaseSeconds);
     const monitors = new Monitors(log);
-    const context = { database, monitors, leaseSeconds: config.leaseSeconds, signal: onSignal().signal };
+    const { signal } = onSignal();
+    const context = { database, monitors, leaseSeconds: config.leaseSeconds, signal };
     const run = await supervise(job, id, context, {
       arguments: values.json === true ? ["--json"] : [],
       stdout: "inherit",
       stderr: isTerminal() ? "inherit" : "pipe",
     });
-    await monitors.settled();
+    await monitors.settled(signal);
     if (run === "released")
       throw new ServiceError("unavailable", `${name}: the store or this program was upgraded; try again`);
     return run?.outcome === "succeeded";

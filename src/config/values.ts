@@ -77,9 +77,12 @@ export function networks(text: string): readonly string[] {
 
 export const isLoopback = (address: string) => /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/.test(address);
 
+/** Whether a source is a URL and not a folder. */
+export const isUrl = (text: string) => /^[a-z][a-z\d+.-]*:\/\//i.test(text);
+
 /** Returns what is wrong with the source of a feed, or undefined if it is valid. */
 export function findSourceProblem(text: string): string | undefined {
-  if (!/^[a-z][a-z\d+.-]*:\/\//i.test(text)) return undefined;
+  if (!isUrl(text)) return undefined;
   if (!URL.canParse(text)) return "expected a folder, https://HOST/PATH/ or s3://BUCKET/PREFIX/";
   const { protocol, hostname, username, password, search, hash } = new URL(text);
   if (hostname === "") return "expected a folder, https://HOST/PATH/ or s3://BUCKET/PREFIX/";

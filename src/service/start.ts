@@ -90,7 +90,7 @@ function startJobs(
   const monitors = new Monitors(log);
   const removeLeftovers = () => removeUnfinishedGenerations(writer, personalizationImportName);
   const scheduler = startScheduler(jobs, { database: writer, log, monitors, leaseSeconds, signal, removeLeftovers });
-  return { ...scheduler, stopped: scheduler.stopped.then(() => monitors.settled()) };
+  return { ...scheduler, stopped: scheduler.stopped.then(() => monitors.settled(signal)) };
 }
 
 /** A shop without these jobs may be intended or an oversight. */

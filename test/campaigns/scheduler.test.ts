@@ -648,6 +648,29 @@ describe("external monitors", () => {
     longMs,
   );
 
+  concurrent.each([
+    ["within seconds of SIGTERM", ["SIGTERM"], 0],
+    ["at once after a second Ctrl+C", ["SIGINT", "SIGINT"], 130],
+  ] as const)(
+    "that hang do not keep the service from ending %s",
+    async (_, signals, code) => {
+      const settings = `[jobs.history-retention]\nping = { start = "${silence.url.origin}/start" }`;
+      await using world = await createWorld("sqlite", settings);
+      const service = await world.start();
+      await ended(world, 1);
+      const signaledMs = performance.now();
+      for (const [index, signal] of signals.entries()) {
+        // Less than a second apart, they would count as one.
+        if (index > 0) await Bun.sleep(1100);
+        service.process.kill(signal);
+      }
+      expect(await service.process.exited).toBe(code);
+      // Three attempts would take half a minute, and more with a notification after that.
+      expect(performance.now() - signaledMs).toBeLessThan(15_000);
+    },
+    longMs,
+  );
+
   concurrent(
     "that are unreachable are called three times, also by pds run, and do not affect the run",
     async () => {

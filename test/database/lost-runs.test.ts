@@ -95,7 +95,7 @@ describe("the transaction of a lost run", () => {
     ]);
     expect(await isHeld(run)).toBe(true);
     // An import on the command line says the same.
-    const { stderr } = await pds(["import", "personalization", "/nowhere"], { DATABASE_URL: lesser.href });
+    const { stderr } = await pds(["import", "personalization", "/tmp"], { DATABASE_URL: lesser.href });
     expect(stderr).toContain(problems[0] ?? "");
     await admin.unsafe(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
   });
