@@ -246,21 +246,3 @@ export async function findLastSuccess(
       AND finished_at <= ${sql.unsafe(engine.later(awaitedStepSeconds))} ORDER BY id DESC LIMIT 1`;
   return run?.finishedAt;
 }
-
-/**
- * Removes runs that finished before an instant, oldest first. The latest runs of each job and brand
- * stay: the newest, the newest that succeeded, and the newest that a schedule started.
- * @returns how many were removed, at most `limit`
- */
-export function removeRunsBefore(database: Database, instant: string, limit: number): Promise<number> {
-  return database.inTransaction(async ({ sql }) => {
-    const { count } = await sql`
-      DELETE FROM run WHERE id IN (
-        SELECT id FROM run WHERE finished_at < ${instant} AND id NOT IN (
-          SELECT max(id) FROM run WHERE finished_at IS NOT NULL GROUP BY job, brand
-          UNION ALL SELECT max(id) FROM run WHERE outcome = 'succeeded' GROUP BY job, brand
-          UNION ALL SELECT max(id) FROM run WHERE scheduled_at IS NOT NULL GROUP BY job, brand)
-        ORDER BY finished_at, id LIMIT ${limit})`;
-    return count;
-  });
-}
