@@ -1,6 +1,7 @@
 import { readConfig } from "../config/index.ts";
 import { ServiceError } from "../errors.ts";
 import type { Role } from "../service/context.ts";
+import type { Service } from "../service/start.ts";
 import { onSignal, openLog, type Values } from "./common.ts";
 import { print } from "./output.ts";
 
@@ -12,7 +13,10 @@ export async function serve(values: Values): Promise<boolean> {
   const config = readConfig(process.env);
   const [log, { startService }] = await Promise.all([openLog(config), import("../service/start.ts")]);
   const { received, signal } = onSignal();
-  const service = await startService(config, log, signal, role);
+  let service: Service | undefined;
+  // A signal during the start needs no reload, but must not end the process.
+  process.on("SIGHUP", () => service?.reload());
+  service = await startService(config, log, signal, role);
   if (service.adminUrl !== undefined) {
     print(`Public   ${service.publicUrl}/api/v1`);
     print(`Docs     ${service.publicUrl}/docs`);

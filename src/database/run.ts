@@ -55,9 +55,13 @@ export async function concludeRun(database: Database, id: number, end: ProcessEn
   return await findRun(database, id);
 }
 
-/** Takes back a claim, so that another replica can run the job at its scheduled time. */
-export async function releaseRun({ sql }: Queryable, id: number): Promise<void> {
-  await sql`DELETE FROM run WHERE id = ${id} AND finished_at IS NULL`;
+/**
+ * Takes back a claim, so that another replica can run the job at its scheduled time.
+ * @returns whether the run had not ended
+ */
+export async function releaseRun({ sql }: Queryable, id: number): Promise<boolean> {
+  const { count } = await sql`DELETE FROM run WHERE id = ${id} AND finished_at IS NULL`;
+  return count > 0;
 }
 
 const columns = `

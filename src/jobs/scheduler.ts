@@ -10,6 +10,8 @@ import { createUpgradeCheck, type UpgradeCheck } from "./upgrade.ts";
 
 export type SchedulerContext = SupervisorContext & {
   readonly log: Log;
+  /** Ends the schedules; runs in progress finish. */
+  readonly retired: AbortSignal;
   /** Removes the data that runs left behind when their processes were killed. */
   readonly removeLeftovers: () => Promise<void>;
 };
@@ -53,7 +55,8 @@ export interface Scheduler {
  */
 export function startScheduler(jobs: readonly PlannedJob[], given: SchedulerContext): Scheduler {
   const upgrade = createUpgradeCheck(given);
-  const context: SchedulingContext = { ...given, upgrade };
+  const signal = AbortSignal.any([given.signal, given.retired]);
+  const context: SchedulingContext = { ...given, signal, runSignal: given.signal, upgrade };
   const starting = new Set(jobs);
   const enqueue = createStartQueue(context.signal);
   const firstRuns = new Map<string, Promise<void>>();
@@ -78,7 +81,7 @@ export function startScheduler(jobs: readonly PlannedJob[], given: SchedulerCont
   };
 }
 
-type SchedulingContext = SchedulerContext & { readonly upgrade: UpgradeCheck };
+type SchedulingContext = SchedulerContext & { readonly upgrade: UpgradeCheck; readonly runSignal: AbortSignal };
 
 type Enqueue = (start: () => Promise<boolean>) => Promise<boolean>;
 
@@ -189,14 +192,14 @@ function isLater(run: Run | undefined, newest: Run | undefined, now: number): bo
 }
 
 /** @returns whether the claim was granted; the run has then finished */
-async function claimAndRun(job: PlannedJob, claim: Claim, context: SchedulerContext): Promise<boolean> {
+async function claimAndRun(job: PlannedJob, claim: Claim, context: SchedulingContext): Promise<boolean> {
   const { database, leaseSeconds, log } = context;
   const id = await claimRun(database, claim, leaseSeconds);
   if (id === undefined) return false;
   const { basis: _, ...shown } = claim;
   const fields = { ...shown, run: id };
   log.info(fields, "run started");
-  const run = await supervise(job, id, context);
+  const run = await supervise(job, id, { ...context, signal: context.runSignal });
   if (run === "released") {
     log.warn(fields, "claim taken back: the store or the program was upgraded");
     return false;

@@ -50,10 +50,11 @@ export async function supervise(
   const end = await runProcess(job, id, context, output).catch(
     ({ message }: Error): ProcessEnd => ({ exit: `its process could not be started: ${message}`, log: null }),
   );
-  if (end === "refused") {
+  // The files may have been replaced just before the process read them: it was of another version.
+  if (end === "refused" || findReplacement() !== undefined) {
     // If this fails, the run is abandoned at the end of its lease.
-    await releaseRun(database, id).catch(() => {});
-    return "released";
+    const isReleased = await releaseRun(database, id).catch(() => false);
+    if (end === "refused" || isReleased) return "released";
   }
   const run = await conclude(database, id, end, leaseSeconds);
   // In order: if the start arrived last, the job would seem to be running.

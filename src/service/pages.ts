@@ -12,14 +12,15 @@ import { widgetPath } from "../widget.ts";
 import type { ServiceContext } from "./context.ts";
 import type { PublicContext } from "./public.ts";
 
-export function createConsole({ config, connections, jobs }: ServiceContext, publicUrl: string): ConsolePages {
+export function createConsole(context: ServiceContext, publicUrl: string): ConsolePages {
+  const { config, connections } = context;
   const { brand, shopDomain } = config;
   const database = connections.background;
   const comparisons = new GenerationComparer(database);
   const pages = consolePages({
     database,
     brand,
-    jobs: () => listJobHealth(database, jobs),
+    jobs: () => listJobHealth(database, context.jobs),
     findPersonalization: async (ofBrand, sku) =>
       parsePersonalization(await new PersonalizationReader(ofBrand).find(database, sku)),
     compare: (from, to) => comparisons.find(from, to),

@@ -13,7 +13,8 @@ const statusTimeoutMs = 500;
 /**
  * Reads the store for probes and metrics, which must respond quickly even if the store does not.
  */
-export function createStatusReader({ connections, jobs, requests }: ServiceContext): StoreMeters {
+export function createStatusReader(context: ServiceContext): StoreMeters {
+  const { connections, requests } = context;
   const withTimeout = <T>(reading: Promise<T>): Promise<T> =>
     Promise.race([
       reading,
@@ -22,7 +23,7 @@ export function createStatusReader({ connections, jobs, requests }: ServiceConte
   return {
     jobStatus: async () => {
       if (requests.meters.isStoreUnreachable()) throw new ServiceError("unavailable", "the store is unreachable");
-      return await withTimeout(listJobStatus(connections.background, jobs));
+      return await withTimeout(listJobStatus(connections.background, context.jobs));
     },
     generations: () => withTimeout(listCurrentGenerations(connections.background)),
   };
@@ -33,8 +34,8 @@ export function createStatusReader({ connections, jobs, requests }: ServiceConte
  * @param workers undefined unless this process supervises some
  */
 export function createReadiness(context: ServiceContext, status: StoreMeters, workers: Workers | undefined): Handler {
-  const { config, scheduler, requests, isNewStore } = context;
-  const data = () => describeStarting(scheduler.starting);
+  const { config, requests, isNewStore } = context;
+  const data = () => describeStarting(context.scheduler.starting);
   const required: Record<string, Check> = {
     service: () => (requests.state.isDraining ? "is about to stop" : undefined),
     ...(workers !== undefined && { workers: () => workers.problem() }),
@@ -53,7 +54,7 @@ export function createReadiness(context: ServiceContext, status: StoreMeters, wo
     jobs: freshnessCheck(status.jobStatus, true),
     clock: clockCheck(status.jobStatus),
     scheduler: () => {
-      const reason = scheduler.suspension();
+      const reason = context.scheduler.suspension();
       return reason === undefined ? undefined : `no further runs are started here: ${reason}`;
     },
   };

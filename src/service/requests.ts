@@ -17,6 +17,7 @@ import type { PublicContext } from "./public.ts";
 export interface RequestHandling {
   readonly state: { isDraining: boolean };
   readonly meters: Omit<ProcessMeters, "isServing">;
+  readonly rateLimiter: RateLimiter;
   readonly sources: Omit<PublicContext, "readiness" | "pages">;
   /** Returns what the endpoints of a listener share. */
   forListener(listener: "public" | "admin"): ListenerContext;
@@ -43,11 +44,12 @@ export async function startRequestHandling(
   const findProduct = createProductFinder(config, { database, writer, limiters, log });
   const state = { isDraining: false };
   const requests = new RequestCounter();
-  const rateLimiter = config.rateLimit === 0 ? undefined : new RateLimiter(config.rateLimit, config.trustedProxies);
+  const rateLimiter = new RateLimiter(config.rateLimit, config.trustedProxies);
   const failures = new FailureLog(log);
   return {
     state,
     stopped,
+    rateLimiter,
     meters: {
       requests,
       cache,

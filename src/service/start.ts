@@ -14,6 +14,7 @@ import { listJobs } from "./jobs.ts";
 import { type Listeners, startListeners } from "./listeners.ts";
 import { exampleUrlOf } from "./pages.ts";
 import { describeStarting } from "./readiness.ts";
+import { reloadConfig } from "./reload.ts";
 import { startRequestHandling } from "./requests.ts";
 
 export interface Service {
@@ -22,6 +23,8 @@ export interface Service {
   readonly exampleUrl: string | undefined;
   /** Undefined for a worker. */
   readonly adminUrl: string | undefined;
+  /** Reads the settings again, and applies those that need no restart. */
+  reload(): void;
   /** @param isUrgent whether to skip the time that load balancers get to send requests elsewhere */
   stop(isUrgent: boolean): Promise<void>;
 }
@@ -45,15 +48,14 @@ export async function startService(config: Config, log: Log, signal: AbortSignal
   if (signal.aborted) abort();
 
   const isNewStore = !(await hasSucceeded(connections.writer));
-  const scheduledJobs = config.scheduler === "on" ? jobs : [];
-  const scheduler =
-    role.kind === "worker" ? noScheduler : startJobs(scheduledJobs, connections, config, log, stopping.signal);
+  const startSchedules = createJobStarter(role, connections, log, stopping.signal);
+  const scheduler = startSchedules(config, jobs);
   const requests = await startRequestHandling(config, connections, log, stopping.signal);
   const context: ServiceContext = { config, log, role, connections, jobs, scheduler, requests, isNewStore };
   const stop = async (listeners: Listeners | undefined, isUrgent: boolean) => {
     requests.state.isDraining = true;
     abort();
-    await Promise.all([listeners?.stop(isUrgent), scheduler.stopped]);
+    await Promise.all([listeners?.stop(isUrgent), context.scheduler.stopped]);
     await requests.stopped;
     await closeConnections(connections);
   };
@@ -65,7 +67,15 @@ export async function startService(config: Config, log: Log, signal: AbortSignal
     const listeners = await startListeners(context);
     const { publicUrl, adminUrl } = listeners;
     const exampleUrl = exampleUrlOf(config.shopDomain, publicUrl);
-    return { publicUrl, exampleUrl, adminUrl, stop: (isUrgent) => stop(listeners, isUrgent) };
+    const reload = () => {
+      const reloaded = reloadConfig(context, log);
+      if (reloaded !== undefined) {
+        context.jobs = listJobs(reloaded, log);
+        context.scheduler = startSchedules(reloaded, context.jobs);
+      }
+      listeners.reload();
+    };
+    return { publicUrl, exampleUrl, adminUrl, reload, stop: (isUrgent) => stop(listeners, isUrgent) };
   } catch (error) {
     await stop(undefined, true);
     throw error;
@@ -79,18 +89,28 @@ const noScheduler: Scheduler = {
   stopped: Promise.resolve(),
 };
 
-/** Also cleans up after lost runs, even if there are no jobs. */
-function startJobs(
-  jobs: readonly PlannedJob[],
-  { writer }: Connections,
-  { leaseSeconds }: Config,
-  log: Log,
-  signal: AbortSignal,
-): Scheduler {
+/** Starts the schedules of jobs. Each call ends those of the one before, whose runs finish. */
+function createJobStarter({ kind }: Role, { writer }: Connections, log: Log, signal: AbortSignal) {
   const monitors = new Monitors(log);
-  const removeLeftovers = () => removeUnfinishedGenerations(writer, personalizationImportName);
-  const scheduler = startScheduler(jobs, { database: writer, log, monitors, leaseSeconds, signal, removeLeftovers });
-  return { ...scheduler, stopped: scheduler.stopped.then(() => monitors.settled(signal)) };
+  let retire = new AbortController();
+  let previous: Promise<unknown> = Promise.resolve();
+  return ({ scheduler: isOn, leaseSeconds }: Config, jobs: readonly PlannedJob[]): Scheduler => {
+    if (kind === "worker") return noScheduler;
+    retire.abort();
+    retire = new AbortController();
+    // Also cleans up after lost runs, even if there are no jobs.
+    const scheduler = startScheduler(isOn === "on" ? jobs : [], {
+      database: writer,
+      log,
+      monitors,
+      leaseSeconds,
+      signal,
+      retired: retire.signal,
+      removeLeftovers: () => removeUnfinishedGenerations(writer, personalizationImportName),
+    });
+    previous = Promise.all([previous, scheduler.stopped]);
+    return { ...scheduler, stopped: previous.then(() => monitors.settled(signal)) };
+  };
 }
 
 /** A shop without these jobs may be intended or an oversight. */

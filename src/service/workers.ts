@@ -82,6 +82,11 @@ export class Workers {
     clearTimeout(killTimer);
   }
 
+  /** Lets the workers read the settings again. */
+  reload(): void {
+    for (const child of this.#listening) child.kill("SIGHUP");
+  }
+
   #startOne(): Promise<string> {
     return new Promise((resolve, reject) => {
       const replacement = findReplacement();
