@@ -54,6 +54,7 @@ const tasks = {
         "retention",
         "scheduler",
         "storm",
+        "upgrade",
       ].map((name) => `test/campaigns/${name}.test.ts`),
       ...suitesInTurn,
       "test/http/limits.test.ts",
