@@ -12,6 +12,7 @@ import {
   networks,
   oneOf,
   port,
+  postgresUrl,
   seconds,
   secondsBetween,
   token,
@@ -64,6 +65,13 @@ export const settings = {
     default: "sqlite:data/pds.sqlite",
     parse: databaseUrl,
     sentence: "The store: `sqlite:PATH` (embedded) or `postgres://…` (shared by several replicas).",
+    hide: "credentials",
+  }),
+  databaseDirectUrl: setting({
+    default: "",
+    parse: (text) => (text === "" ? text : postgresUrl(text)),
+    sentence:
+      "The same store without a connection pooler, when `DATABASE_URL` leads to one such as PgBouncer. Jobs and all writes use it.",
     hide: "credentials",
   }),
   shopDomain: setting({
@@ -158,7 +166,7 @@ export const settings = {
     default: "warn",
     parse: oneOf("warn", "fail"),
     sentence:
-      "What `/readyz` reports when data is stale: a job has not succeeded for too long, or its first run has not finished. `warn`: 200 `degraded`. `fail`: 503, so that load balancers send no requests here.",
+      "What `/readyz` reports when data is stale: a job has not succeeded for too long, or a new store has no data yet. `warn`: 200 `degraded`. `fail`: 503, so that load balancers send no requests here.",
   }),
   memoryMegabytes: setting({
     default: "128",

@@ -95,7 +95,8 @@ export class Endpoint {
     };
     let response: ReturnType<Handler>;
     try {
-      if (this.#rateLimiter !== undefined) applyRateLimit(this.#rateLimiter, state, server);
+      if (this.#rateLimiter !== undefined && this.#rateLimiter.perMinute > 0)
+        applyRateLimit(this.#rateLimiter, state, server);
       if (method === "GET" || method === "HEAD") response = this.#route.get(request, requestId, state.startedMs);
       else if (method === "OPTIONS") return this.#finish(preflight(requestId), 204, state);
       else throw new ServiceError("method_not_allowed", `${method} is not allowed here. Use ${allowedMethods}.`);

@@ -1,3 +1,4 @@
+import type { Config } from "../config/index.ts";
 import type { Database } from "../database/database.ts";
 import { closeDatabase, openDatabase } from "../database/index.ts";
 
@@ -11,13 +12,24 @@ export interface Connections {
   readonly background: Database;
 }
 
-export async function openConnections(url: string, hasAdmin: boolean): Promise<Connections> {
-  const serving = await openDatabase(url, "serving");
-  const writer = await openDatabase(url, "scheduling");
-  const background = hasAdmin ? await openDatabase(url, "background") : serving;
+export async function openConnections(
+  { databaseUrl, databaseDirectUrl }: Config,
+  hasAdmin: boolean,
+): Promise<Connections> {
+  const isPooled = databaseDirectUrl !== "";
+  const serving = await openDatabase(databaseUrl, "serving", isPooled);
+  const writer = await openDatabase(databaseDirectUrl || databaseUrl, "scheduling");
+  const background = hasAdmin ? await openDatabase(databaseUrl, "background", isPooled) : serving;
   return { serving, writer, background };
 }
 
-export async function closeConnections({ serving, writer, background }: Connections): Promise<void> {
-  await Promise.all([...new Set([serving, writer, background])].map(closeDatabase));
+const listAll = ({ serving, writer, background }: Connections) => [...new Set([serving, writer, background])];
+
+/** Gives up connections that may never respond. */
+export function reconnectAll(connections: Connections): void {
+  for (const database of listAll(connections)) database.reconnect();
+}
+
+export async function closeConnections(connections: Connections): Promise<void> {
+  await Promise.all(listAll(connections).map(closeDatabase));
 }

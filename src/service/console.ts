@@ -8,14 +8,15 @@ import { examplePath, isSampleShop } from "../sample.ts";
 import type { ServiceContext } from "./context.ts";
 import { findWidgetPath } from "./example.ts";
 
-export function createConsole({ config, connections, jobs }: ServiceContext, publicUrl: string): ConsolePages {
+export function createConsole(context: ServiceContext, publicUrl: string): ConsolePages {
+  const { config, connections } = context;
   const { brand, shopDomain } = config;
   const database = connections.background;
   const comparisons = new GenerationComparer(database);
   const pages = consolePages({
     database,
     brand,
-    jobs: () => listJobHealth(database, jobs),
+    jobs: () => listJobHealth(database, context.jobs),
     findPersonalization: async (ofBrand, sku) =>
       parsePersonalization(await new PersonalizationReader(ofBrand).find(database, sku)),
     compare: (from, to) => comparisons.find(from, to),

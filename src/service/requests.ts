@@ -10,7 +10,7 @@ import type { Log } from "../log.ts";
 import { cacheHeaders } from "../model/cache-policy.ts";
 import { cdns } from "../model/cdn.ts";
 import { PersonalizationReader } from "../personalization/reader.ts";
-import type { Connections } from "./connections.ts";
+import { type Connections, reconnectAll } from "./connections.ts";
 import { createLimiters } from "./limiters.ts";
 import { createProductFinder } from "./product-finder.ts";
 import type { PublicContext } from "./public.ts";
@@ -19,6 +19,7 @@ import type { PublicContext } from "./public.ts";
 export interface RequestHandling {
   readonly state: { isDraining: boolean };
   readonly meters: Omit<ProcessMeters, "isServing">;
+  readonly rateLimiter: RateLimiter;
   readonly sources: Omit<PublicContext, "readiness" | "pages">;
   /** Returns what the endpoints of a listener share. */
   forListener(listener: "public" | "admin"): ListenerContext;
@@ -28,24 +29,29 @@ export interface RequestHandling {
 
 export async function startRequestHandling(
   config: Config,
-  { serving: database, writer }: Connections,
+  connections: Connections,
   log: Log,
   signal: AbortSignal,
 ): Promise<RequestHandling> {
+  const { serving: database, writer } = connections;
   const invalidator = new CacheInvalidator();
   const cache = new ResponseCache(config.memoryMegabytes * 2 ** 20, (nowMs) => invalidator.unverifiedMs(nowMs));
   const limiters = createLimiters(database.engine.maxConcurrentReads);
-  const { stopped } = await invalidator.start({ database: writer, cache, storeLimiter: limiters.store, log }, signal);
+  const { stopped } = await invalidator.start(
+    { database: writer, cache, storeLimiter: limiters.store, log, onSilence: () => reconnectAll(connections) },
+    signal,
+  );
 
   const personalization = new PersonalizationReader(config.brand);
   const findProduct = createProductFinder(config, { database, writer, limiters, log });
   const state = { isDraining: false };
   const requests = new RequestCounter();
-  const rateLimiter = config.rateLimit === 0 ? undefined : new RateLimiter(config.rateLimit, config.trustedProxies);
+  const rateLimiter = new RateLimiter(config.rateLimit, config.trustedProxies);
   const failures = new FailureLog(log);
   return {
     state,
     stopped,
+    rateLimiter,
     meters: {
       requests,
       cache,

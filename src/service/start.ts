@@ -1,6 +1,7 @@
 import type { Config } from "../config/index.ts";
 import { personalizationImportName } from "../config/jobs.ts";
 import { removeUnfinishedGenerations } from "../database/generation-removal.ts";
+import { hasSucceeded } from "../database/run.ts";
 import { ServiceError } from "../errors.ts";
 import type { PlannedJob } from "../jobs/job.ts";
 import { Monitors } from "../jobs/monitors.ts";
@@ -13,6 +14,7 @@ import { exampleUrlOf } from "./example.ts";
 import { listJobs } from "./jobs.ts";
 import { type Listeners, startListeners } from "./listeners.ts";
 import { describeStarting } from "./readiness.ts";
+import { reloadConfig } from "./reload.ts";
 import { startRequestHandling } from "./requests.ts";
 
 export interface Service {
@@ -21,6 +23,8 @@ export interface Service {
   readonly exampleUrl: string | undefined;
   /** Undefined for a worker. */
   readonly adminUrl: string | undefined;
+  /** Reads the settings again, and applies those that need no restart. */
+  reload(): void;
   /** @param isUrgent whether to skip the time that load balancers get to send requests elsewhere */
   stop(isUrgent: boolean): Promise<void>;
 }
@@ -34,7 +38,7 @@ const firstRunsMs = 10_000;
  * @param signal aborts when the service must stop, perhaps while it waits for first runs
  */
 export async function startService(config: Config, log: Log, signal: AbortSignal, role: Role): Promise<Service> {
-  const connections = await openConnections(config.databaseUrl, role.kind !== "worker");
+  const connections = await openConnections(config, role.kind !== "worker");
   const jobs = listJobs(config, log);
   if (role.kind !== "worker") noteMissingSync(config, log);
 
@@ -43,15 +47,15 @@ export async function startService(config: Config, log: Log, signal: AbortSignal
   signal.addEventListener("abort", abort, { once: true });
   if (signal.aborted) abort();
 
-  const scheduledJobs = config.scheduler === "on" ? jobs : [];
-  const scheduler =
-    role.kind === "worker" ? noScheduler : startJobs(scheduledJobs, connections, config, log, stopping.signal);
+  const isNewStore = !(await hasSucceeded(connections.writer));
+  const startSchedules = createJobStarter(role, connections, log, stopping.signal);
+  const scheduler = startSchedules(config, jobs);
   const requests = await startRequestHandling(config, connections, log, stopping.signal);
-  const context: ServiceContext = { config, log, role, connections, jobs, scheduler, requests };
+  const context: ServiceContext = { config, log, role, connections, jobs, scheduler, requests, isNewStore };
   const stop = async (listeners: Listeners | undefined, isUrgent: boolean) => {
     requests.state.isDraining = true;
     abort();
-    await Promise.all([listeners?.stop(isUrgent), scheduler.stopped]);
+    await Promise.all([listeners?.stop(isUrgent), context.scheduler.stopped]);
     await requests.stopped;
     await closeConnections(connections);
   };
@@ -63,27 +67,50 @@ export async function startService(config: Config, log: Log, signal: AbortSignal
     const listeners = await startListeners(context);
     const { publicUrl, adminUrl } = listeners;
     const exampleUrl = exampleUrlOf(config.shopDomain, publicUrl);
-    return { publicUrl, exampleUrl, adminUrl, stop: (isUrgent) => stop(listeners, isUrgent) };
+    const reload = () => {
+      const reloaded = reloadConfig(context, log);
+      if (reloaded !== undefined) {
+        context.jobs = listJobs(reloaded, log);
+        context.scheduler = startSchedules(reloaded, context.jobs);
+      }
+      listeners.reload();
+    };
+    return { publicUrl, exampleUrl, adminUrl, reload, stop: (isUrgent) => stop(listeners, isUrgent) };
   } catch (error) {
     await stop(undefined, true);
     throw error;
   }
 }
 
-const noScheduler: Scheduler = { starting: new Set(), firstRuns: Promise.resolve(), stopped: Promise.resolve() };
+const noScheduler: Scheduler = {
+  suspension: () => undefined,
+  starting: new Set(),
+  firstRuns: Promise.resolve(),
+  stopped: Promise.resolve(),
+};
 
-/** Also cleans up after lost runs, even if there are no jobs. */
-function startJobs(
-  jobs: readonly PlannedJob[],
-  { writer }: Connections,
-  { leaseSeconds }: Config,
-  log: Log,
-  signal: AbortSignal,
-): Scheduler {
+/** Starts the schedules of jobs. Each call ends those of the one before, whose runs finish. */
+function createJobStarter({ kind }: Role, { writer }: Connections, log: Log, signal: AbortSignal) {
   const monitors = new Monitors(log);
-  const removeLeftovers = () => removeUnfinishedGenerations(writer, personalizationImportName);
-  const scheduler = startScheduler(jobs, { database: writer, log, monitors, leaseSeconds, signal, removeLeftovers });
-  return { ...scheduler, stopped: scheduler.stopped.then(() => monitors.settled()) };
+  let retire = new AbortController();
+  let previous: Promise<unknown> = Promise.resolve();
+  return ({ scheduler: isOn, leaseSeconds }: Config, jobs: readonly PlannedJob[]): Scheduler => {
+    if (kind === "worker") return noScheduler;
+    retire.abort();
+    retire = new AbortController();
+    // Also cleans up after lost runs, even if there are no jobs.
+    const scheduler = startScheduler(isOn === "on" ? jobs : [], {
+      database: writer,
+      log,
+      monitors,
+      leaseSeconds,
+      signal,
+      retired: retire.signal,
+      removeLeftovers: () => removeUnfinishedGenerations(writer, personalizationImportName),
+    });
+    previous = Promise.all([previous, scheduler.stopped]);
+    return { ...scheduler, stopped: previous.then(() => monitors.settled(signal)) };
+  };
 }
 
 /** A shop without these jobs may be intended or an oversight. */

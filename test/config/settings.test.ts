@@ -65,6 +65,7 @@ describe("the settings", () => {
         { setting: "ADMIN_PORT", value: "3001", from },
         { setting: "ADMIN_TOKEN", value: "(not set)", from },
         { setting: "DATABASE_URL", value: "sqlite:data/pds.sqlite", from },
+        { setting: "DATABASE_DIRECT_URL", value: "", from },
         { setting: "SHOP_DOMAIN", value: "localhost", from },
         { setting: "BRAND", value: "default", from },
         { setting: "SHOPIFY_ACCESS_TOKEN", value: "(not set)", from },
@@ -245,6 +246,7 @@ describe("an invalid setting stops the start", () => {
       ["DATABASE_URL", "sqlite:"],
       ["DATABASE_URL", "postgres://user@host:99999/db"],
       ["DATABASE_URL", ""],
+      ["DATABASE_DIRECT_URL", "sqlite:data/pds.sqlite"],
       ["SHOP_DOMAIN", "a b"],
       ["SHOP_DOMAIN", "https://shop.example"],
       ["SHOP_DOMAIN", ""],
@@ -448,6 +450,10 @@ describe("an invalid setting stops the start", () => {
   ])("a settings file that %s is refused", async (_, prepare, complaint) => {
     const path = await prepare();
     expect(errorFor({ PDS_CONFIG: path })).toMatch(new RegExp(`^${path}: ?${complaint}`));
+  });
+
+  test("a DATABASE_DIRECT_URL next to an embedded store", () => {
+    expectError({ DATABASE_DIRECT_URL: "postgres://pds@host/pds" }, "DATABASE_URL is an embedded store");
   });
 
   test("a DATABASE_URL without a scheme: the error shows the whole format", () => {

@@ -475,6 +475,7 @@ const health = (changes: Partial<JobHealth>): JobHealth => ({
   lastSuccess: ago(9),
   age: 540,
   isStale: false,
+  isAhead: false,
   source: "folder",
   schedule: "0 * * * * UTC",
   dueSince: 0,
@@ -492,6 +493,11 @@ test.each([
     "that was due 20 times since its last success",
     { isStale: true, lastSuccess: ago(180), dueSince: 20 },
     "feed for B last succeeded 3 hours ago and has been due at least 20 times since.",
+  ],
+  [
+    "whose last run is in the future",
+    { isAhead: true, last: run({ finishedAt: "2036-01-01T00:00:00.000Z" }) },
+    "feed for B last ran at 2036-01-01T00:00:00.000Z, which is in the future: the clock of the database was set back. The next run is in 30 minutes.",
   ],
   [
     "that failed",

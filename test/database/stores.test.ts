@@ -137,7 +137,11 @@ describe("a lost PostgreSQL", () => {
     };
     const storeLost = async () =>
       (await (await fetch(`${service.adminUrl}/metrics`)).text()).match(/^pds_store_unreachable (\d)$/m)?.[1];
-    const ready = { code: 200, status: "ready", checks: { service: "ok", data: "ok", database: "ok", jobs: "ok" } };
+    const ready = {
+      code: 200,
+      status: "ready",
+      checks: { service: "ok", data: "ok", database: "ok", jobs: "ok", clock: "ok", scheduler: "ok" },
+    };
     const paths = ["/api/v1/histories", "/api/v1/products/pz/OV.810794", `/api/v1/products/${ids[0]}`];
     const statuses = async () => Promise.all(paths.map(async (path) => (await service.get(path)).status));
     const cached = [`/api/v1/products/${ids[1]}`, "/api/v1/products/pz/OV.810795", "/api/v1/products/pz/unknown"];

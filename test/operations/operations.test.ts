@@ -273,7 +273,7 @@ for (const engine of engines) {
         expect((await fetch(`${base}/livez`)).status).toBe(200);
         const ready = await fetch(`${base}/readyz`);
         expect(ready.status).toBe(200);
-        const checks = { service: "ok", database: "ok", data: "ok", jobs: "ok" };
+        const checks = { service: "ok", database: "ok", data: "ok", jobs: "ok", clock: "ok", scheduler: "ok" };
         expect(await ready.json()).toEqual({ status: "ready", checks });
       }
     });

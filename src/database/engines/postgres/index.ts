@@ -1,22 +1,19 @@
 import { SQL } from "bun";
-import type { Connections, Engine, LockName, Purpose, Value } from "../engine.ts";
+import type { Engine, LockName } from "../engine.ts";
+import { jobs } from "../migrations/2026-11-23-jobs.ts";
 import { columnTypes } from "./column-types.ts";
+import { connect, maxConcurrentReads } from "./connect.ts";
 import { loadByCopy } from "./copy.ts";
 import { initial } from "./migrations/2026-11-22-initial.ts";
-
-/**
- * The driver opens a whole pool at once, and the server counts those of all replicas and runs. The
- * driver also sends statements without waiting for the last one's rows: with few connections, each
- * wake-up of a server process or of ours handles several of them.
- */
-const maxConnections: Readonly<Record<Purpose, number>> = { serving: 2, working: 5, scheduling: 2, background: 2 };
+import { endAbandoned, holdRun } from "./run-lock.ts";
 
 /** Arbitrary keys that nothing else in the database uses. */
 const lockKeys: Readonly<Record<LockName, number>> = {
   migrations: 7365747301,
-  generations: 7365747302,
   changes: 7365747303,
 };
+/** The first key of the locks of brands; the second is a hash, which two brands may share. */
+const brandLocks = 736574730;
 
 const toText = (instant: string) => `to_char((${instant}) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
@@ -26,13 +23,18 @@ const sqlStateOf = (error: unknown) => (error as { errno?: unknown }).errno;
 export const postgres: Engine = {
   schemes: ["postgres:", "postgresql:"],
   exists: () => true,
-  open: async (url, purpose) => connect(url, purpose),
-  migrations: [initial],
+  open: async (url, purpose, isPooled) => connect(url, purpose, isPooled),
+  migrations: [initial, jobs],
   columnTypes,
-  maxConcurrentReads: 16,
+  maxConcurrentReads,
 
   writeMode: "READ WRITE",
   lock: (transaction, name) => transaction.unsafe(`SELECT pg_advisory_xact_lock(${lockKeys[name]})`),
+  lockBrand: (transaction, brand) =>
+    transaction`SELECT CAST(pg_advisory_xact_lock(${brandLocks}, hashtext(${brand})) AS TEXT)`,
+  withoutTimeouts: (transaction) => transaction.unsafe("SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0"),
+  holdRun,
+  endAbandoned,
 
   now: toText("clock_timestamp()"),
   later: (seconds) => toText(`clock_timestamp() + ${seconds} * interval '1 second'`),
@@ -65,15 +67,3 @@ export const postgres: Engine = {
   // undefined_table
   isTableMissing: (error) => sqlStateOf(error) === "42P01",
 };
-
-function connect(url: string, purpose: Purpose): Connections {
-  const sql = new SQL(url, {
-    connectionTimeout: 5,
-    max: maxConnections[purpose],
-    // A prepared statement's plan ignores the values: to find the newest run of a job that rarely
-    // ran, it would scan all runs.
-    prepare: purpose !== "background",
-  });
-  const read = <Row>(statement: string, values: Value[]) => sql.unsafe<Row[]>(statement, values);
-  return { sql, read, closeReader: () => {}, folder: undefined };
-}

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import type { Engine } from "../engine.ts";
 import { insertRows } from "../insert-rows.ts";
+import { jobs } from "../migrations/2026-11-23-jobs.ts";
 import { columnTypes } from "./column-types.ts";
 import { isBusy, isDiskFull, isStoreError, isTableMissing } from "./errors.ts";
 import { initial } from "./migrations/2026-11-22-initial.ts";
@@ -17,7 +18,7 @@ export const sqlite: Engine = {
   schemes: [scheme],
   exists: (url) => existsSync(pathOf(url)),
   open: (url, purpose) => openFile(pathOf(url), purpose),
-  migrations: [initial],
+  migrations: [initial, jobs],
   columnTypes,
   // Reads run on the event loop, at about 20 µs each: 32 of them, then other work has its turn.
   maxConcurrentReads: 32,
@@ -25,6 +26,11 @@ export const sqlite: Engine = {
   writeMode: "IMMEDIATE",
   // A transaction that writes holds the only write lock already.
   lock: async () => {},
+  lockBrand: async () => {},
+  withoutTimeouts: async () => {},
+  // The lock of a process ends with it.
+  holdRun: async () => {},
+  endAbandoned: async () => [],
 
   now: "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')",
   later: (seconds) => `strftime('%Y-%m-%dT%H:%M:%fZ', 'now', ${seconds} || ' seconds')`,
