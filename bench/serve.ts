@@ -5,21 +5,32 @@ import { parseArgs } from "node:util";
 import { SQL } from "bun";
 import { toSvg } from "./support/chart.ts";
 import { Contenders, installPeers } from "./support/contenders.ts";
-import { skuOf } from "./support/feed.ts";
 import { type Bench, compare, LoadProcess, type Pace, type Row } from "./support/measure.ts";
 import { withPostgres } from "./support/postgres.ts";
 import { onCore, parentOf } from "./support/processes.ts";
 import { writeProducts } from "./support/products.ts";
 import { type Environment, replaceSection, toMarkdown } from "./support/report.ts";
 import type { Measured } from "./support/requirements.ts";
-import { compareAtHalfLoad, compareSizes, type HalfLoad } from "./support/scale.ts";
+import { compareAtHalfLoad, compareSizes, type HalfLoad, pathsByDemand, type Zipf } from "./support/scale.ts";
 import { createStores, type Stores } from "./support/stores.ts";
 import { type Operation, readBodies } from "./support/targets.ts";
+import { compareWorkloads, type Paths, verifyBodies, type Workload, type WorkloadRow } from "./support/workloads.ts";
 
 // Compares serving with the bare runtime, a static file server, and the same service written by
-// hand, in one run: `npm run bench -- [--quick] [--sizes SKUS,…]`. With --quick it uses small data,
-// and prints the results without writing them.
-const { values } = parseArgs({ options: { quick: { type: "boolean", default: false }, sizes: { type: "string" } } });
+// hand, in one run: `npm run bench -- [--quick] [--only PART,…]`. With --quick it uses small data and
+// few rounds. With one of the two it prints the results without writing them.
+const { values } = parseArgs({ options: { quick: { type: "boolean", default: false }, only: { type: "string" } } });
+const isComplete = !values.quick && values.only === undefined;
+
+/**
+ * All operations beside each other; by number of addresses; other kinds of requests and other
+ * servers; few and many SKUs; latency at half load.
+ */
+const parts = ["together", "addresses", "operations", "sizes", "half-load"] as const;
+type Part = (typeof parts)[number];
+const selected = (values.only?.split(",") ?? parts) as readonly Part[];
+const unknown = selected.filter((part) => !parts.includes(part));
+if (unknown.length > 0) throw new Error(`--only: ${unknown.join(", ")}; the parts are ${parts.join(", ")}`);
 
 const results = join(import.meta.dir, "RESULTS.md");
 const plot = "serving.svg";
@@ -28,33 +39,36 @@ const logProgress = (line: string) =>
   void process.stderr.write(`${((performance.now() - startedMs) / 1000).toFixed(0).padStart(4)} s  ${line}\n`);
 
 const pace: Pace = values.quick
-  ? { rounds: 1, seconds: 0.25, warmSeconds: 0.15 }
-  : { rounds: 5, seconds: 1.5, warmSeconds: 1 };
+  ? { rounds: 3, seconds: 0.25, warmSeconds: 0.15 }
+  : { rounds: 5, seconds: 1, warmSeconds: 1 };
+/** Where ratios are close to their targets. */
+const exactPace: Pace = values.quick ? pace : { ...pace, rounds: 15 };
 
-/**
- * @returns the sizes in ascending order
- * @throws Error if the text is not a list of positive integers
- */
-function sizesOf(text: string): number[] {
-  const sizes = text.split(",").map(Number);
-  if (!sizes.every((size) => Number.isInteger(size) && size > 0)) throw new Error(`--sizes: ${text}`);
-  return [...new Set(sizes)].toSorted((a, b) => a - b);
+/** Numbers of SKUs: all but the part `sizes` use the middle one. */
+const [fewest, mainSize, most] = values.quick ? [1000, 10_000, 100_000] : [1000, 100_000, 1_000_000];
+const productCount = values.quick ? 200 : 2000;
+/** Number of hot addresses where their number doesn't matter. */
+const hotCount = 100;
+
+const together: readonly Workload[] = [false, true].flatMap((isBrowser) => [
+  { operation: "personalization", addresses: 10_000, order: "uniform", isBrowser },
+  { operation: "product", addresses: productCount, order: "zipf", isBrowser },
+  { operation: "histories", addresses: 2, order: "uniform", isBrowser },
+]);
+
+/** Evenly and by Zipf, with and without a browser's `Accept-Encoding`. */
+function workloadsOf(operation: Operation["name"], addresses: number): Workload[] {
+  return (["uniform", "zipf"] as const).flatMap((order) =>
+    [false, true].map((isBrowser) => ({ operation, addresses, order, isBrowser })),
+  );
 }
 
-const sizes = sizesOf(values.sizes ?? (values.quick ? "1000,10000" : "1000,100000,1000000"));
-/**
- * The middle size, for which everything is measured; for the others only what depends on the size.
- */
-const mainSize = sizes[Math.floor(sizes.length / 2)] ?? 0;
-const [fewest, most] = [sizes[0] ?? 0, sizes.at(-1) ?? 0] as const;
-
-/** Number of hot paths: few enough for every cache, and for the caches of the processor. */
-const keys = 100;
-
-const skuPaths = (skus: number) =>
-  Array.from({ length: Math.min(keys, skus) }, (_, index) => {
-    return `/products/pz/${skuOf(Math.floor((index * skus) / Math.min(keys, skus)))}`;
-  });
+const byAddresses: readonly Workload[] = [
+  ...[100, 1000, 10_000, 100_000]
+    .filter((count) => count <= mainSize)
+    .map((count) => ["personalization", count] as const),
+  ...[100, productCount].map((count) => ["product", count] as const),
+].flatMap(([operation, count]) => workloadsOf(operation, count));
 
 /** Writes the responses of the service as files, for the static file servers. */
 async function writeBodies(root: string, operations: readonly Operation[]): Promise<void> {
@@ -73,57 +87,67 @@ interface Data {
   readonly products: readonly string[];
 }
 
-/** All operations and kinds of requests at the main size; personalization at the others. */
-async function compareAt(
+/** The parts that compare with other servers, at the main size. */
+async function compareServers(
   bench: Bench,
   { folder, stores, products }: Data,
   hasPeers: boolean,
-): Promise<{ rows: Row[]; halfLoad: HalfLoad | undefined }> {
+): Promise<Omit<Measured, "zipf">> {
   const { skus } = stores;
-  const isMain = skus === mainSize;
   logProgress(`${skus} SKUs: starting the servers`);
   await using contenders = new Contenders();
   await contenders.startService("ours", stores);
   const ours = contenders.get("ours");
-  const read = async (name: Operation["name"], paths: readonly string[]): Promise<Operation> => ({
-    name,
-    bodies: await readBodies(ours.url, paths),
-  });
-  const operations = [
-    await read("personalization", skuPaths(skus)),
-    ...(isMain
-      ? [
-          await read(
-            "product",
-            products.map((id) => `/products/${id}`),
-          ),
-          await read("histories", ["/histories/desc", "/histories/asc"]),
-        ]
-      : []),
-  ];
+  const paths: Paths = {
+    personalization: pathsByDemand(skus, selected.includes("addresses") ? skus : 10_000),
+    product: products.map((id) => `/products/${id}`),
+    histories: ["/histories/desc", "/histories/asc"],
+  };
+  const names = Object.keys(paths) as Operation["name"][];
+  const operations = await Promise.all(
+    names.map(async (name) => ({ name, bodies: await readBodies(ours.url, paths[name]) })),
+  );
   const root = join(folder, `files-${skus}`);
   await writeBodies(root, operations);
   await contenders.startBare(root);
   if (Bun.which("nginx") !== null) await contenders.startNginx(root, join(folder, `nginx-${skus}`));
-  if (hasPeers) {
-    await contenders.startHandwritten("fastify", stores);
-    await contenders.startHandwritten("express", stores);
+  if (hasPeers) await contenders.startHandwritten("fastify", stores);
+  for (const contender of contenders.all) {
+    for (const { bodies } of operations) await verifyBodies(contender, bodies);
   }
-  await contenders.startService("coldSqlite", stores);
-  await contenders.startService("coldPostgres", stores);
 
-  const rows: Row[] = [];
-  for (const operation of operations) {
-    const kinds = isMain ? (["200", "304", "gzip", "br"] as const) : (["200"] as const);
-    rows.push(...(await compare(bench, contenders.all, operation, skus, kinds)));
+  const compareBeside = async (part: Part, workloads: readonly Workload[], of: Pace) => {
+    if (!selected.includes(part)) return [];
+    logProgress(`${part}: ${workloads.length} workloads`);
+    return await compareWorkloads({ ...bench, pace: of }, contenders.all, paths, workloads);
+  };
+  const beside = [
+    ...(await compareBeside("together", together.slice(0, 3), exactPace)),
+    ...(await compareBeside("together", together.slice(3), exactPace)),
+  ];
+  const workloads: WorkloadRow[] = [];
+  for (const workload of byAddresses) workloads.push(...(await compareBeside("addresses", [workload], pace)));
+  let halfLoad: HalfLoad | undefined;
+  if (selected.includes("half-load")) {
+    logProgress("half load");
+    const hot = paths.personalization.slice(0, hotCount);
+    halfLoad = await compareAtHalfLoad(bench, ours, contenders.get("bare"), hot);
   }
-  if (!isMain) return { rows, halfLoad: undefined };
-  logProgress("half load");
-  return { rows, halfLoad: await compareAtHalfLoad(bench, ours, contenders.get("bare"), skuPaths(skus)) };
+  const rows: Row[] = [];
+  if (selected.includes("operations")) {
+    if (hasPeers) await contenders.startHandwritten("express", stores);
+    await contenders.startService("coldSqlite", stores);
+    await contenders.startService("coldPostgres", stores);
+    for (const { name, bodies } of operations) {
+      const hot = { name, bodies: new Map([...bodies].slice(0, hotCount)) };
+      rows.push(...(await compare(bench, contenders.all, hot, skus, ["200", "304", "gzip", "br"])));
+    }
+  }
+  return { skus, together: beside, workloads, rows, halfLoad };
 }
 
 /** The service at the smallest and the largest size. */
-async function compareFewAndMany(bench: Bench, few: Stores, many: Stores) {
+async function compareFewAndMany(bench: Bench, few: Stores, many: Stores): Promise<Zipf> {
   logProgress(`${few.skus} and ${many.skus} SKUs`);
   await using contenders = new Contenders();
   await contenders.startService("ours", few);
@@ -143,23 +167,18 @@ async function run(folder: string, server: string, hasPeers: boolean, postgresPi
   await using load = new LoadProcess();
   const bench: Bench = { load, postgresPid, pace, logProgress };
   const documents = join(folder, "products.ndjson");
-  const products = await writeProducts(documents, keys);
-  const allStores: Stores[] = [];
-  for (const skus of sizes) {
+  const products = await writeProducts(documents, productCount);
+  const create = async (skus: number) => {
     logProgress(`${skus} SKUs: filling the stores`);
-    allStores.push(await createStores(server, folder, skus, documents));
+    return await createStores(server, folder, skus, documents);
+  };
+  let measured: Omit<Measured, "zipf"> = { skus: mainSize, together: [], workloads: [], rows: [], halfLoad: undefined };
+  if (selected.some((part) => part !== "sizes")) {
+    measured = await compareServers(bench, { folder, stores: await create(mainSize), products }, hasPeers);
   }
-  const rows: Row[] = [];
-  let halfLoad: HalfLoad | undefined;
-  for (const stores of allStores) {
-    const measured = await compareAt(bench, { folder, stores, products }, hasPeers);
-    rows.push(...measured.rows);
-    halfLoad ??= measured.halfLoad;
-  }
-  const storesOf = (skus: number) => allStores.find((stores) => stores.skus === skus) as Stores;
-  const zipf = await compareFewAndMany(bench, storesOf(fewest), storesOf(most));
-  if (halfLoad === undefined) throw new Error("the main size was not measured");
-  return { rows, zipf, halfLoad };
+  if (!selected.includes("sizes")) return { ...measured, zipf: undefined };
+  const exact = { ...bench, pace: exactPace };
+  return { ...measured, zipf: await compareFewAndMany(exact, await create(fewest), await create(most)) };
 }
 
 /** @returns the version of a program */
@@ -190,6 +209,7 @@ async function describeEnvironment(peers: Record<string, string> | undefined, po
     },
     isPinned: onCore(0).length > 0,
     rounds: pace.rounds,
+    exactRounds: exactPace.rounds,
     seconds: pace.seconds,
   };
 }
@@ -198,11 +218,11 @@ const peers = await installPeers(logProgress);
 await withPostgres(["shared_buffers=1GB", "min_wal_size=2GB", "max_wal_size=4GB"], async (folder, serverUrl) => {
   const { pid, version } = await describePostgres(serverUrl);
   const measured = await run(folder, serverUrl, peers !== undefined, pid);
-  const markdown = toMarkdown(measured, await describeEnvironment(peers, version), plot);
+  const markdown = toMarkdown(measured, await describeEnvironment(peers, version), isComplete ? plot : undefined);
   process.stdout.write(`${markdown}\n`);
-  if (!values.quick) {
+  if (isComplete) {
     await writeFile(results, replaceSection(await Bun.file(results).text(), markdown));
-    await writeFile(join(import.meta.dir, plot), toSvg(measured.rows.filter(({ skus }) => skus === mainSize)));
+    await writeFile(join(import.meta.dir, plot), toSvg(measured.rows));
   }
   logProgress("done");
 });

@@ -1,4 +1,5 @@
 import { ServiceError } from "./errors.ts";
+import { attempt, type MaybePromise } from "./maybe-promise.ts";
 
 export interface ConcurrencyLimiterOptions {
   readonly name: string;
@@ -20,13 +21,9 @@ export interface ConcurrencyCounts {
   busyS: number;
 }
 
-interface QueuedCall {
-  readonly sinceMs: number;
-  readonly start: () => void;
-}
-
 interface PendingCall {
   readonly sinceMs: number;
+  readonly start: () => void;
   readonly reject: (error: ServiceError) => void;
 }
 
@@ -42,8 +39,8 @@ export class ConcurrencyLimiter {
   readonly counts: ConcurrencyCounts = { calls: 0, failed: 0, rejected: 0, queuedS: 0, busyS: 0 };
   readonly #options: ConcurrencyLimiterOptions;
   /** Queued calls, oldest first. */
-  readonly #queue = new Set<QueuedCall>();
-  /** All queued and active calls, oldest first. */
+  readonly #queue = new Set<PendingCall>();
+  /** All queued and active calls that have not been settled, oldest first. */
   readonly #pending = new Set<PendingCall>();
   #active = 0;
   /** Active calls that have ended in this turn of the event loop. */
@@ -67,8 +64,7 @@ export class ConcurrencyLimiter {
   /** Rejects all calls, including queued and active ones, until `open` is called. */
   close(): void {
     this.#isClosed = true;
-    this.#queue.clear();
-    for (const { reject } of this.#pending) reject(this.rejection());
+    for (const pending of this.#pending) this.#reject(pending);
   }
 
   open(): void {
@@ -76,25 +72,29 @@ export class ConcurrencyLimiter {
   }
 
   /**
-   * @throws ServiceError `unavailable` when the limiter is closed, its queue is full, or the call
-   * times out
+   * A call whose result is there at once needs no promise.
+   * @throws ServiceError `unavailable`, always by a promise, when the limiter is closed, its queue is
+   * full, or the call times out
    */
-  async run<T>(call: () => Promise<T>): Promise<T> {
+  run<T>(call: () => Promise<T>): Promise<T>;
+  run<T>(call: () => MaybePromise<T>): MaybePromise<T>;
+  run<T>(call: () => MaybePromise<T>): MaybePromise<T> {
     const { maxActive, maxQueued } = this.#options;
-    if (this.#isClosed || (this.#active >= maxActive && this.#queue.size >= maxQueued)) throw this.rejection();
-    const { promise: rejected, reject } = Promise.withResolvers<never>();
-    const pending: PendingCall = { sinceMs: performance.now(), reject };
-    this.#pending.add(pending);
-    try {
-      if (this.#active < maxActive) this.#active++;
-      else await this.#enqueue(rejected);
-      return await Promise.race([this.#execute(call), rejected]).catch((error) => {
-        this.counts.failed++;
-        throw error;
+    const isFull = this.#active >= maxActive;
+    if (this.#isClosed || (isFull && this.#queue.size >= maxQueued)) return Promise.reject(this.rejection());
+    const nowMs = performance.now();
+    if (isFull) return this.#enqueue(call, nowMs);
+    this.#active++;
+    const result = this.#start(call);
+    if (result instanceof Promise) {
+      return new Promise((resolve, reject) => {
+        const pending: PendingCall = { sinceMs: nowMs, start: () => {}, reject };
+        this.#pending.add(pending);
+        this.#settle(pending, result, nowMs, resolve, reject);
       });
-    } finally {
-      this.#pending.delete(pending);
     }
+    this.#end(nowMs);
+    return result;
   }
 
   /** Counts a rejected call and creates its error. */
@@ -103,41 +103,57 @@ export class ConcurrencyLimiter {
     return new ServiceError("unavailable", this.#options.rejection);
   }
 
-  async #enqueue(rejected: Promise<never>): Promise<void> {
-    const startedMs = performance.now();
-    const { promise: turn, resolve } = Promise.withResolvers<void>();
-    let hasSlot = false;
-    const queued: QueuedCall = {
-      sinceMs: startedMs,
-      start: () => {
-        hasSlot = true;
-        resolve();
-      },
-    };
-    this.#queue.add(queued);
-    try {
-      await Promise.race([turn, rejected]);
-    } catch (error) {
-      this.#queue.delete(queued);
-      // The call may have received a slot in the same moment.
-      if (hasSlot) this.#release();
-      throw error;
-    } finally {
-      this.counts.queuedS += (performance.now() - startedMs) / 1000;
-    }
+  #enqueue<T>(call: () => MaybePromise<T>, sinceMs: number): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const start = () => {
+        const startedMs = this.#leaveQueue(pending);
+        this.#settle(pending, Promise.resolve(this.#start(call)), startedMs, resolve, reject);
+      };
+      const pending: PendingCall = { sinceMs, start, reject };
+      this.#queue.add(pending);
+      this.#pending.add(pending);
+    });
+  }
+
+  /** @returns the current time */
+  #leaveQueue(pending: PendingCall): number {
+    const nowMs = performance.now();
+    this.#queue.delete(pending);
+    this.counts.queuedS += (nowMs - pending.sinceMs) / 1000;
+    return nowMs;
+  }
+
+  #start<T>(call: () => MaybePromise<T>): MaybePromise<T> {
+    this.counts.calls++;
+    return attempt(call);
   }
 
   /** Holds a slot until the call has ended, even if its caller has already timed out. */
-  async #execute<T>(call: () => Promise<T>): Promise<T> {
-    const startedMs = performance.now();
-    this.counts.calls++;
-    try {
-      return await call();
-    } finally {
-      this.counts.busyS += (performance.now() - startedMs) / 1000;
-      // Calls that never really wait would otherwise starve the event loop.
-      if (this.#ended++ === 0) setImmediate(() => this.#releaseEnded());
-    }
+  #settle<T>(
+    pending: PendingCall,
+    result: Promise<T>,
+    startedMs: number,
+    resolve: (value: T) => void,
+    reject: (error: unknown) => void,
+  ): void {
+    result.then(
+      (value) => {
+        this.#end(startedMs);
+        this.#pending.delete(pending);
+        resolve(value);
+      },
+      (error) => {
+        this.#end(startedMs);
+        if (this.#pending.delete(pending)) this.counts.failed++;
+        reject(error);
+      },
+    );
+  }
+
+  #end(startedMs: number): void {
+    this.counts.busyS += (performance.now() - startedMs) / 1000;
+    // Calls that never really wait would otherwise starve the event loop.
+    if (this.#ended++ === 0) setImmediate(() => this.#releaseEnded());
   }
 
   #releaseEnded(): void {
@@ -148,20 +164,28 @@ export class ConcurrencyLimiter {
 
   #rejectTimedOut(): void {
     const latestMs = performance.now() - this.#options.timeoutMs;
-    for (const { sinceMs, reject } of this.#pending) {
-      if (sinceMs > latestMs) return;
-      reject(this.rejection());
+    for (const pending of this.#pending) {
+      if (pending.sinceMs > latestMs) return;
+      this.#reject(pending);
     }
+  }
+
+  #reject(pending: PendingCall): void {
+    this.#pending.delete(pending);
+    if (this.#queue.has(pending)) this.#leaveQueue(pending);
+    else this.counts.failed++;
+    pending.reject(this.rejection());
   }
 
   /** Passes a slot on to the next queued call, or frees it. */
   #release(): void {
     const latestMs = performance.now() - this.#options.timeoutMs;
     for (const queued of this.#queue) {
-      this.#queue.delete(queued);
-      if (queued.sinceMs <= latestMs) continue;
-      queued.start();
-      return;
+      if (queued.sinceMs > latestMs) {
+        queued.start();
+        return;
+      }
+      this.#reject(queued);
     }
     this.#active--;
   }

@@ -1,18 +1,17 @@
 #!/usr/bin/env bun
 import { parseArgs } from "node:util";
 import packageJson from "../package.json" with { type: "json" };
-import { stoppedBy } from "./commands/common.ts";
+import { interrupted, stoppedBy } from "./commands/common.ts";
 import { type Command, type CommandOption, commands } from "./commands/index.ts";
 import { print, printMessage } from "./commands/output.ts";
 import { readConfig } from "./config/index.ts";
 import { ServiceError } from "./errors.ts";
+import { tooOld } from "./program.ts";
 import { findSimilar } from "./suggest.ts";
 
 /** Exit statuses. */
 const failed = 1;
 const misused = 2;
-/** As shells report a process that SIGINT ended. */
-const interrupted = 130;
 
 /**
  * Finds the command that the first one or two arguments name, and returns the other arguments with
@@ -77,6 +76,8 @@ async function main(args: string[]): Promise<number> {
   } catch (error) {
     reportFailure(error);
     if (stoppedBy !== undefined) return failureStatus();
+    const { isTooOld } = await import("./database/index.ts");
+    if (isTooOld(error)) return tooOld;
     return error instanceof ServiceError && isMisuse(error) ? misused : failed;
   }
 }

@@ -1,9 +1,34 @@
+import { statSync } from "node:fs";
+import { join } from "node:path";
+
+/** Exit status of a program that is too old for its store. */
+export const tooOld = 3;
+
+const isExecutable = Bun.embeddedFiles.length > 0 || Bun.main.startsWith("/$bunfs/");
+
 /**
  * Returns the command that started this program: the runtime with its script, or the executable
  * that holds both.
  */
 export function thisProgram(): string[] {
-  return Bun.embeddedFiles.length > 0 || Bun.main.startsWith("/$bunfs/")
-    ? [process.execPath]
-    : [process.execPath, Bun.main];
+  return isExecutable ? [process.execPath] : [process.execPath, Bun.main];
+}
+
+/** The files that an upgrade in place replaces. */
+const files = isExecutable
+  ? [process.execPath]
+  : [process.execPath, Bun.main, join(import.meta.dirname, "..", "package.json")];
+
+function sign(path: string): string {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found === undefined ? "" : `${found.ino} ${found.size} ${found.mtimeMs}`;
+}
+
+const signatures = files.map(sign);
+
+/** Why this program must not start another process of itself; undefined if it may. */
+export function findReplacement(): string | undefined {
+  const index = files.findIndex((path, position) => sign(path) !== signatures[position]);
+  if (index < 0) return undefined;
+  return `${files[index]} was replaced while this process runs; restart the service to run the new version`;
 }

@@ -1,6 +1,9 @@
 /** Whether a shop is fictitious: real domains never end in `.example`. */
 export const isSampleShop = (shop: string) => shop.endsWith(".example");
 
+/** Path of the example page on the public listener of a sample shop. */
+export const examplePath = "/example";
+
 const imagePath = /^\/sample\/images\/[\w-]{1,200}\.svg$/;
 
 /**

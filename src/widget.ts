@@ -6,7 +6,7 @@ import { fileHandler } from "./http/static-file.ts";
 import { hashTag } from "./model/entity-tag.ts";
 
 /**
- * Bundled at compile time: when the program starts from source, or when its executable is built.
+ * Bundled at compile time: when this file is loaded from source, or when the executable is built.
  */
 const script = buildPersonalizer();
 const version = hashTag(script);

@@ -141,6 +141,22 @@ describe("a concurrency limiter", () => {
     expect(begun()).toEqual([0]);
   });
 
+  test("returns a result that is there without a promise, and holds its slot until the next turn", async () => {
+    const limiter = createLimiter({ maxActive: 2, maxQueued: 1 });
+    expect([limiter.run(() => "one"), limiter.run(() => "two")]).toEqual(["one", "two"]);
+    expect(limiter.active).toBe(2);
+    const queued = limiter.run(() => "three");
+    expect(limiter.run(() => "four")).rejects.toMatchObject(unavailable);
+    expect(limiter.queued).toBe(1);
+    expect(await queued).toBe("three");
+    await turn();
+    await turn();
+    expect([limiter.active, limiter.queued]).toEqual([0, 0]);
+    expect(limiter.counts).toMatchObject({ calls: 3, failed: 0, rejected: 1 });
+    limiter.close();
+    expect(limiter.run(() => "five")).rejects.toMatchObject(unavailable);
+  });
+
   test("yields to the event loop between calls that never wait", async () => {
     const limiter = createLimiter({ maxActive: 1, maxQueued: 1000 });
     let turns = 0;

@@ -11,6 +11,7 @@ export async function writeNginx(folder: string, root: string, port: number): Pr
   const configuration = `
 ${process.getuid?.() === 0 ? "user root;" : ""}
 worker_processes 1;
+worker_rlimit_nofile 200000;
 daemon off;
 pid ${join(folder, "nginx.pid")};
 error_log ${join(folder, "error.log")} warn;
@@ -22,7 +23,7 @@ http {
   tcp_nopush on;
   keepalive_timeout 1h;
   keepalive_requests 1000000000;
-  open_file_cache max=10000 inactive=1h;
+  open_file_cache max=150000 inactive=1h;
   open_file_cache_valid 1h;
   default_type application/json;
   server {

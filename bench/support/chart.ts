@@ -49,7 +49,7 @@ function panel(title: string, bars: readonly Bar[], top: number): string {
 /** A bar chart of CPU seconds per 10,000 responses. @param rows all of one size */
 export function toSvg(rows: readonly Row[]): string {
   const panels = [
-    ["Personalization, about 2 KB", barsOf(rows, "personalization")],
+    ["Personalization, about 3 KB", barsOf(rows, "personalization")],
     ["Product, about 30 KB", barsOf(rows, "product")],
   ] as const;
   const heights = panels.map(([, bars]) => titleHeight + bars.length * rowHeight);

@@ -147,11 +147,11 @@ export async function compare(
   return [...plain, ...ours, ...theirs.map(({ contender, kind }) => rowOf(contender.name, kind))];
 }
 
-/** Pairs of contenders and kinds of requests; with the cache off only plain requests matter. */
+/** Pairs of contenders and kinds of requests; with the cache off, a 304 costs as much as a body. */
 function pairs(contenders: readonly Contender[], kinds: readonly RequestKind[]): (readonly [Contender, RequestKind])[] {
   return kinds.flatMap((kind) =>
     contenders
-      .filter(({ name }) => kind === "200" || !name.startsWith("cold"))
+      .filter(({ name }) => kind !== "304" || !name.startsWith("cold"))
       .map((contender) => [contender, kind] as const),
   );
 }
@@ -174,11 +174,13 @@ export async function interleave(rounds: number, things: readonly (() => Promise
   return samples;
 }
 
-/** Median of the ratios within each round. */
-export function ratioOf(
+/** Ratios within each round. */
+export function ratiosOf(
   some: readonly Sample[],
   others: readonly Sample[],
   field: "cpuS" | "perSecond" | "p99Ms",
-): number {
-  return median(some.map((sample, round) => sample[field] / (others[round]?.[field] ?? Number.NaN)));
+): number[] {
+  return some.map((sample, round) => sample[field] / (others[round]?.[field] ?? Number.NaN));
 }
+
+export const ratioOf = (...of: Parameters<typeof ratiosOf>) => median(ratiosOf(...of));

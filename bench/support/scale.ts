@@ -18,9 +18,9 @@ const zipfConnections = 16;
  */
 const stride = 7_368_787;
 
-/** All SKUs of a store, most requested first. */
-const pathsByDemand = (skus: number) =>
-  Array.from({ length: skus }, (_, rank) => `/products/pz/${skuOf((rank * stride) % skus)}`);
+/** Some or all SKUs of a store, most requested first. */
+export const pathsByDemand = (skus: number, count = skus) =>
+  Array.from({ length: Math.min(count, skus) }, (_, rank) => `/products/pz/${skuOf((rank * stride) % skus)}`);
 
 export async function compareSizes(
   bench: Bench,

@@ -17,8 +17,8 @@ export interface Stores {
 
 export const shop = "bench.example";
 
-/** Choices per group that give responses of about 2 KB. */
-const choices = 2;
+/** Choices per group that give responses of about 3.2 KB. */
+const choices = 3;
 
 /**
  * @param server URL of a PostgreSQL server, in which the databases are created

@@ -52,22 +52,29 @@ export async function findTargets(
   { bodies }: Operation,
   kind: RequestKind,
 ): Promise<Target[] | undefined> {
-  const paths = [...bodies.keys()];
   // This first pass also fills the caches.
-  const responses = await mapAll(paths, (path) => send(contender.url, path));
-  const targets = await mapAll(
-    responses.map((response, index) => ({ response, path: paths[index] ?? "" })),
-    async ({ response, path }) => {
-      const expected = bodies.get(path) ?? new Uint8Array();
-      if (response.status !== 200 || !isSame(contender, response.body, expected)) {
-        throw new Error(`${contender.name} returns other bytes for ${path}`);
-      }
-      return kind === "200"
-        ? { path, hash: hashOf(response.body) }
-        : await variantTarget(contender, path, kind, response);
-    },
+  const responses = await verify(contender, bodies);
+  const targets = await mapAll(responses, async ({ response, path }) =>
+    kind === "200" ? { path, hash: hashOf(response.body) } : await variantTarget(contender, path, kind, response),
   );
   return targets.includes(undefined) ? undefined : targets.filter((target) => target !== undefined);
+}
+
+/**
+ * Requests every path of a contender.
+ * @throws Error if a response is wrong
+ */
+export function verify(
+  contender: Contender,
+  bodies: Operation["bodies"],
+): Promise<{ response: BufferedResponse; path: string }[]> {
+  return mapAll([...bodies], async ([path, expected]) => {
+    const response = await send(contender.url, path);
+    if (response.status !== 200 || !isSame(contender, response.body, expected)) {
+      throw new Error(`${contender.name} returns other bytes for ${path}`);
+    }
+    return { response, path };
+  });
 }
 
 /** Express serializes parsed JSON again, so its bytes may differ. */

@@ -118,6 +118,11 @@ const jobGauges: readonly (readonly [name: string, help: string, value: (status:
     ],
     ["last_success_age_seconds", "Time since the last success.", ({ age }) => age ?? undefined],
     ["stale", "1 if the last success is too long ago.", ({ isStale }) => Number(isStale)],
+    [
+      "from_future",
+      "1 if the newest run is in the future, because the database's clock was set back.",
+      ({ isAhead }) => Number(isAhead),
+    ],
     ["running", "1 while a run is in progress.", ({ runningSince }) => Number(runningSince !== null)],
     [
       "next_run_timestamp_seconds",

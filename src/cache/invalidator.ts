@@ -7,6 +7,8 @@ import type { ResponseCache } from "./response-cache.ts";
 const pollIntervalMs = 200;
 /** The store counts as unreachable if a poll takes longer. */
 const pollTimeoutMs = 1000;
+/** After that long without a response, the connections to the store are given up. */
+const silenceMs = 10_000;
 /** Limits the queries that pile up when the store hangs. */
 const maxPendingPolls = 2;
 
@@ -16,6 +18,8 @@ export interface CacheInvalidatorOptions {
   /** Closed while the store is unreachable. */
   readonly storeLimiter: ConcurrencyLimiter;
   readonly log: Log;
+  /** Called when the store has not responded for long; a lost connection may never do. */
+  readonly onSilence: () => void;
 }
 
 /**
@@ -28,6 +32,7 @@ export class CacheInvalidator {
   /** Number of the last change that was applied to the cache. */
   #lastChange = 0;
   #pendingPolls = 0;
+  #respondedAtMs = performance.now();
 
   /** Time since the cache was last verified against the change log; 0 while polling works. */
   unverifiedMs(nowMs: number): number {
@@ -56,6 +61,10 @@ export class CacheInvalidator {
       if (signal.aborted) return;
       if (problem === undefined) this.#verifiedAtMs = startedMs;
       if (this.#isStoreUnreachable !== (problem !== undefined)) this.#setStoreProblem(options, problem);
+      if (this.#pendingPolls > 0 && performance.now() - this.#respondedAtMs > silenceMs) {
+        this.#respondedAtMs = performance.now();
+        options.onSilence();
+      }
       await Bun.sleep(pollIntervalMs);
     }
   }
@@ -67,7 +76,10 @@ export class CacheInvalidator {
     const polling = this.#poll(options)
       .then(() => undefined)
       .catch((error: Error) => error)
-      .finally(() => this.#pendingPolls--);
+      .finally(() => {
+        this.#pendingPolls--;
+        this.#respondedAtMs = performance.now();
+      });
     return await Promise.race([polling, Bun.sleep(pollTimeoutMs).then(() => new Error("the store does not respond"))]);
   }
 

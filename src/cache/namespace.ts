@@ -1,3 +1,4 @@
+import type { MaybePromise } from "../maybe-promise.ts";
 import type { CachePolicy } from "../model/cache-policy.ts";
 import type { ResponseBody } from "./response.ts";
 
@@ -35,7 +36,7 @@ export interface CacheNamespace extends CacheLifetime {
    * @param origin the request that the key is loaded for
    * @throws any error when the key cannot be loaded
    */
-  readonly load: (key: string, origin?: unknown) => Promise<CacheEntry>;
+  readonly load: (key: string, origin?: unknown) => MaybePromise<CacheEntry>;
 }
 
 /** Invalidated entries need reloading only now and then, in case a change was not recorded. */

@@ -1,18 +1,33 @@
-import { LRUCache } from "lru-cache";
+import { attempt, type MaybePromise } from "../maybe-promise.ts";
+import type { SizeListener } from "./encoded-body.ts";
+import { EntryTable, type TableEntry } from "./entry-table.ts";
 import type { CacheEntry, CacheNamespace } from "./namespace.ts";
-import { PreparedResponse } from "./response.ts";
+import { PreparedResponse, type ResponseBody } from "./response.ts";
 
-interface StoredEntry {
-  readonly namespace: CacheNamespace;
-  readonly key: string;
-  readonly entry: CacheEntry;
-  readonly response: PreparedResponse | undefined;
+class StoredEntry implements TableEntry, SizeListener {
+  size = 0;
+  wasUsed = false;
+  readonly isEmpty: boolean;
+  readonly body: ResponseBody | undefined;
+  readonly fingerprints: readonly number[] | undefined;
   /** When it was loaded, or reloaded without a difference. */
   loadedAtMs: number;
   /** It is not reloaded before this time. */
-  retryAtMs: number;
-  /** It is served without an LRU lookup until this time. */
-  hotUntilMs: number;
+  retryAtMs = 0;
+  readonly #table: EntryTable<StoredEntry>;
+
+  constructor(table: EntryTable<StoredEntry>, { body, isEmpty, fingerprints }: CacheEntry, loadedAtMs: number) {
+    this.#table = table;
+    this.isEmpty = isEmpty;
+    this.body = body;
+    this.fingerprints = fingerprints;
+    this.loadedAtMs = loadedAtMs;
+    if (body !== undefined) body.sizeListener = this;
+  }
+
+  resized(): void {
+    this.#table.resize(this);
+  }
 }
 
 interface PendingLoad {
@@ -34,8 +49,11 @@ export interface CacheCounts {
   invalidated: number;
 }
 
-/** Estimated overhead of an entry: keys, headers, and tables. */
-const bytesPerEntry = 2048;
+/**
+ * Memory of an entry besides its body, as measured: keys, entity tag, fingerprints, objects, and what
+ * the allocator rounds up.
+ */
+const bytesPerEntry = 1200;
 const maxEmptyEntries = 10_000;
 /** How long an empty result is served, and how long after a failure the next load may start. */
 const emptyFreshMs = 10_000;
@@ -43,19 +61,13 @@ const retryDelayMs = 1000;
 /** Invalidation yields to the event loop after this many entries. */
 const entriesPerTurn = 5000;
 
-/**
- * Hot entries skip the LRU lookup for this long: it would take as long as the rest of a cache hit.
- */
-const hotMs = 1000;
-
 const noResult = Promise.resolve(undefined);
 
 /** Caches prepared responses, and collapses concurrent loads of the same key into one. */
 export class ResponseCache {
   readonly counts: CacheCounts = { hits: 0, stale: 0, misses: 0, collapsed: 0, failed: 0, evicted: 0, invalidated: 0 };
-  readonly #entries: LRUCache<string, StoredEntry> | undefined;
-  readonly #emptyEntries: LRUCache<string, StoredEntry> | undefined;
-  readonly #hot = new Map<CacheNamespace, Map<string, StoredEntry>>();
+  readonly #entries: EntryTable<StoredEntry>;
+  readonly #emptyEntries: EntryTable<StoredEntry>;
   readonly #pending = new Map<string, PendingLoad>();
   readonly #unverifiedMs: (nowMs: number) => number;
   readonly maxBytes: number;
@@ -67,28 +79,20 @@ export class ResponseCache {
   constructor(maxBytes: number, unverifiedMs: (nowMs: number) => number) {
     this.#unverifiedMs = unverifiedMs;
     this.maxBytes = maxBytes;
-    if (maxBytes === 0) return;
-    this.#entries = new LRUCache({
-      maxSize: maxBytes,
-      sizeCalculation: ({ entry }) => (entry.body?.size ?? 0) + bytesPerEntry,
-      dispose: (stored, _id, reason) => {
-        this.#hot.get(stored.namespace)?.delete(stored.key);
-        if (reason === "evict") this.counts.evicted++;
-      },
-    });
-    this.#emptyEntries = new LRUCache({ max: maxEmptyEntries });
+    this.#entries = new EntryTable(maxBytes, ({ body }) => (body?.size ?? 0) + bytesPerEntry, this.counts);
+    this.#emptyEntries = new EntryTable(maxBytes === 0 ? 0 : maxEmptyEntries, () => 1);
   }
 
   get bytes(): number {
-    return this.#entries?.calculatedSize ?? 0;
+    return this.#entries.size;
   }
 
   get size(): number {
-    return (this.#entries?.size ?? 0) + (this.#emptyEntries?.size ?? 0);
+    return this.#entries.count + this.#emptyEntries.count;
   }
 
   /**
-   * The response for a key: without a promise when it is cached.
+   * The response for a key: without a promise when it is cached, or loaded without one.
    * @returns undefined when the object does not exist
    * @param nowMs by `performance.now()`
    * @param origin the request, for the namespace's `load`
@@ -99,40 +103,34 @@ export class ResponseCache {
     key: string,
     nowMs = performance.now(),
     origin?: unknown,
-  ): PreparedResponse | undefined | Promise<PreparedResponse | undefined> {
+  ): MaybePromise<PreparedResponse | undefined> {
     const unverifiedMs = this.#unverifiedMs(nowMs);
-    const hot = this.#hot.get(namespace)?.get(key);
-    if (hot !== undefined && nowMs < hot.hotUntilMs && unverifiedMs === 0) {
-      this.counts.hits++;
-      return hot.response;
-    }
-    const id = `${namespace.name}/${key}`;
-    const stored = this.#entries?.get(id) ?? this.#emptyEntries?.get(id);
-    if (stored === undefined) return this.#load(namespace, key, id, undefined, origin);
-    if (unverifiedMs > 0) return this.#getUnverified(stored, id, nowMs, origin);
+    const stored = this.#entries.get(namespace.name, key) ?? this.#emptyEntries.get(namespace.name, key);
+    if (stored === undefined) return this.#load(namespace, key, undefined, origin);
+    if (unverifiedMs > 0) return this.#getUnverified(namespace, key, stored, nowMs, origin);
     const sinceLoadMs = nowMs - stored.loadedAtMs;
     if (sinceLoadMs < namespace.freshMs) {
       this.counts.hits++;
-      if (!stored.entry.isEmpty) this.#markHot(stored, nowMs);
-      return stored.response;
+      return prepare(stored);
     }
-    if (stored.entry.isEmpty) return this.#load(namespace, key, id, undefined, origin);
+    if (stored.isEmpty) return this.#load(namespace, key, undefined, origin);
     if (sinceLoadMs > namespace.freshMs + namespace.staleWhileRevalidateMs) {
-      return this.#load(namespace, key, id, stored, origin);
+      return this.#load(namespace, key, stored, origin);
     }
-    if (nowMs >= stored.retryAtMs && !this.#pending.has(id))
-      this.#load(namespace, key, id, stored, origin).catch(() => {});
+    if (nowMs >= stored.retryAtMs && !this.#pending.has(toId(namespace.name, key))) {
+      this.#revalidate(namespace, key, stored, origin);
+    }
     // No change was recorded, so this is as good as any other hit.
     this.counts.hits++;
-    return stored.response;
+    return prepare(stored);
   }
 
   /** Removes one key after its data has changed. */
   invalidate(namespace: string, key: string): void {
-    const id = `${namespace}/${key}`;
+    const id = toId(namespace, key);
     const pending = this.#pending.get(id);
     if (pending !== undefined) this.#discardResult(id, pending);
-    if (this.#entries?.delete(id) || this.#emptyEntries?.delete(id)) this.counts.invalidated++;
+    if (this.#entries.delete(namespace, key) || this.#emptyEntries.delete(namespace, key)) this.counts.invalidated++;
   }
 
   /**
@@ -143,14 +141,12 @@ export class ResponseCache {
     for (const [id, pending] of this.#pending) {
       if (pending.namespace.name === namespace) this.#discardResult(id, pending);
     }
-    for (const entries of [this.#entries, this.#emptyEntries]) {
-      if (entries === undefined) continue;
+    for (const table of [this.#entries, this.#emptyEntries]) {
       let seen = 0;
-      for (const [id, stored] of [...entries.entries()]) {
+      for (const [key, stored] of table.list(namespace)) {
         if (++seen % entriesPerTurn === 0) await new Promise(setImmediate);
-        if (stored.namespace.name !== namespace) continue;
-        const isChanged = fingerprints === undefined || stored.entry.fingerprints?.some((one) => fingerprints.has(one));
-        if (isChanged && entries.peek(id) === stored && entries.delete(id)) this.counts.invalidated++;
+        const isChanged = fingerprints === undefined || stored.fingerprints?.some((one) => fingerprints.has(one));
+        if (isChanged && table.has(namespace, key, stored) && table.delete(namespace, key)) this.counts.invalidated++;
       }
     }
   }
@@ -158,19 +154,8 @@ export class ResponseCache {
   clear(): void {
     this.counts.invalidated += this.size;
     for (const [id, pending] of this.#pending) this.#discardResult(id, pending);
-    this.#entries?.clear();
-    this.#emptyEntries?.clear();
-  }
-
-  #markHot(stored: StoredEntry, nowMs: number): void {
-    const { namespace, key, loadedAtMs } = stored;
-    stored.hotUntilMs = Math.min(loadedAtMs + namespace.freshMs, nowMs + hotMs);
-    let entries = this.#hot.get(namespace);
-    if (entries === undefined) {
-      entries = new Map();
-      this.#hot.set(namespace, entries);
-    }
-    entries.set(key, stored);
+    this.#entries.clear();
+    this.#emptyEntries.clear();
   }
 
   /** Later requests start a new load instead of joining this one. */
@@ -180,40 +165,44 @@ export class ResponseCache {
   }
 
   /** While the store is unreachable, cached responses are served with their age, up to a limit. */
-  #getUnverified(stored: StoredEntry, id: string, nowMs: number, origin: unknown) {
-    const { namespace, key, response } = stored;
+  #getUnverified(namespace: CacheNamespace, key: string, stored: StoredEntry, nowMs: number, origin: unknown) {
     // A missing object may exist by now, and a 404 cannot carry its age.
-    const isExpired = response === undefined && nowMs - stored.loadedAtMs >= namespace.freshMs;
-    if (isExpired || this.#ageMs(stored, nowMs) > namespace.staleIfErrorMs)
-      return this.#load(namespace, key, id, undefined, origin);
+    const isExpired = stored.body === undefined && nowMs - stored.loadedAtMs >= namespace.freshMs;
+    if (isExpired || this.#ageMs(namespace, stored, nowMs) > namespace.staleIfErrorMs) {
+      return this.#load(namespace, key, undefined, origin);
+    }
     this.counts.stale++;
-    return this.#staleResponse(stored, nowMs, "unverified");
+    return this.#staleResponse(namespace, stored, nowMs, "unverified");
   }
 
   /**
    * Time since the entry was last known to be current: at its load, or at the last poll for
    * changes.
    */
-  #ageMs({ namespace, loadedAtMs }: StoredEntry, nowMs: number): number {
+  #ageMs(namespace: CacheNamespace, { loadedAtMs }: StoredEntry, nowMs: number): number {
     const sinceLoadMs = nowMs - loadedAtMs;
     return namespace.isInvalidated ? Math.min(sinceLoadMs, this.#unverifiedMs(nowMs)) : sinceLoadMs;
   }
 
-  #staleResponse(stored: StoredEntry, nowMs: number, detail: string): PreparedResponse | undefined {
-    const { response } = stored;
-    if (response === undefined) return undefined;
-    const ageMs = this.#ageMs(stored, nowMs);
-    const age = ageMs > 0 && { Age: `${Math.floor(ageMs / 1000)}` };
-    return new PreparedResponse(response.body, { ...age, "Cache-Status": `pds; hit; detail=${detail}` });
+  #staleResponse(
+    namespace: CacheNamespace,
+    stored: StoredEntry,
+    nowMs: number,
+    detail: string,
+  ): PreparedResponse | undefined {
+    if (stored.body === undefined) return undefined;
+    const ageMs = this.#ageMs(namespace, stored, nowMs);
+    const age = ageMs > 0 ? { Age: `${Math.floor(ageMs / 1000)}` } : undefined;
+    return new PreparedResponse(stored.body, `pds; hit; detail=${detail}`, age);
   }
 
   #load(
     namespace: CacheNamespace,
     key: string,
-    id: string,
     stale: StoredEntry | undefined,
     origin: unknown,
-  ): Promise<PreparedResponse | undefined> {
+  ): MaybePromise<PreparedResponse | undefined> {
+    const id = toId(namespace.name, key);
     const pending = this.#pending.get(id);
     if (pending !== undefined) {
       this.counts.collapsed++;
@@ -221,20 +210,34 @@ export class ResponseCache {
     }
     this.counts.misses++;
     const load: PendingLoad = { namespace, stale, result: noResult, isInvalidated: false };
+    const entry = attempt(() => namespace.load(key, origin));
+    if (!(entry instanceof Promise)) return this.#finish(load, key, entry);
     this.#pending.set(id, load);
-    load.result = this.#execute(load, key, id, origin);
+    load.result = this.#wait(load, key, id, entry);
     return load.result;
   }
 
-  async #execute(load: PendingLoad, key: string, id: string, origin: unknown): Promise<PreparedResponse | undefined> {
+  #revalidate(namespace: CacheNamespace, key: string, stored: StoredEntry, origin: unknown): void {
+    const result = this.#load(namespace, key, stored, origin);
+    if (result instanceof Promise) result.catch(() => {});
+  }
+
+  #finish(load: PendingLoad, key: string, entry: CacheEntry): PreparedResponse | undefined {
+    if (!load.isInvalidated) this.#store(load, key, entry);
+    const suffix = load.isInvalidated ? "" : "; stored";
+    const forward = this.maxBytes === 0 ? "fwd=bypass" : `fwd=${load.stale === undefined ? "miss" : "stale"}${suffix}`;
+    return entry.body && new PreparedResponse(entry.body, `pds; ${forward}`);
+  }
+
+  async #wait(
+    load: PendingLoad,
+    key: string,
+    id: string,
+    entry: Promise<CacheEntry>,
+  ): Promise<PreparedResponse | undefined> {
     const { namespace, stale } = load;
     try {
-      const entry = await namespace.load(key, origin);
-      if (!load.isInvalidated) this.#store(load, key, id, entry);
-      const suffix = load.isInvalidated ? "" : "; stored";
-      const forward =
-        this.#entries === undefined ? "fwd=bypass" : `fwd=${stale === undefined ? "miss" : "stale"}${suffix}`;
-      return entry.body && new PreparedResponse(entry.body, { "Cache-Status": `pds; ${forward}` });
+      return this.#finish(load, key, await entry);
     } catch (error) {
       this.counts.failed++;
       if (stale === undefined) throw error;
@@ -242,23 +245,26 @@ export class ResponseCache {
       const overdueMs = nowMs - stale.loadedAtMs - namespace.freshMs - namespace.staleWhileRevalidateMs;
       if (overdueMs > namespace.staleIfErrorMs) throw error;
       stale.retryAtMs = nowMs + retryDelayMs;
-      return this.#staleResponse(stale, nowMs, "stale-if-error");
+      return this.#staleResponse(namespace, stale, nowMs, "stale-if-error");
     } finally {
       if (this.#pending.get(id) === load) this.#pending.delete(id);
     }
   }
 
-  #store({ namespace, stale }: PendingLoad, key: string, id: string, entry: CacheEntry): void {
+  #store({ namespace, stale }: PendingLoad, key: string, entry: CacheEntry): void {
     const nowMs = performance.now();
     const loadedAtMs = entry.isEmpty ? nowMs - Math.max(0, namespace.freshMs - emptyFreshMs) : nowMs;
     // An unchanged response keeps its compressed forms.
-    if (stale !== undefined && entry.body !== undefined && stale.response?.body.etag === entry.body.etag) {
+    if (stale !== undefined && entry.body !== undefined && stale.body?.etag === entry.body.etag) {
       stale.loadedAtMs = loadedAtMs;
       return;
     }
-    const response = entry.body && new PreparedResponse(entry.body);
     const [to, from] = entry.isEmpty ? [this.#emptyEntries, this.#entries] : [this.#entries, this.#emptyEntries];
-    from?.delete(id);
-    to?.set(id, { namespace, key, entry, response, loadedAtMs, retryAtMs: 0, hotUntilMs: 0 });
+    from.delete(namespace.name, key);
+    to.set(namespace.name, key, new StoredEntry(to, entry, loadedAtMs));
   }
 }
+
+const toId = (namespace: string, key: string) => `${namespace}/${key}`;
+
+const prepare = ({ body }: StoredEntry) => body && new PreparedResponse(body, "pds; hit");

@@ -1,22 +1,21 @@
-import { type Compression, compress, type Encoding, minCompressibleBytes } from "./encoding.ts";
+import type { PurgeTags } from "../model/cdn.ts";
+import { EncodedBody } from "./encoded-body.ts";
+import { type Encoding, minCompressibleBytes } from "./encoding.ts";
 
 /** HTTP header fields by name. */
 export type HeaderFields = Readonly<Record<string, string>>;
 
-/** Every response has these. Browsers must not execute or frame an API response. */
-const securityHeaders: HeaderFields = {
-  "X-Content-Type-Options": "nosniff",
-  "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
-};
+/** Every response has these. Browsers must not execute an API response. */
+const securityHeaders: HeaderFields = { "X-Content-Type-Options": "nosniff" };
 
-/** Allows pages of any site to read a response. A private listener removes these headers. */
-const corsHeaders: HeaderFields = {
-  "Access-Control-Allow-Origin": "*",
-  "Access-Control-Expose-Headers": "X-Request-Id, Retry-After, ETag, Age, Cache-Status",
-};
+/**
+ * Allows pages of any site to read a response. Browsers reject requests with credentials, for which
+ * `*` would not mean all headers. A private listener removes these headers.
+ */
+const corsHeaders: HeaderFields = { "Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": "*" };
 
 /** Headers of a 304: those that a cache updates, and those that let a page read it. */
-const notModifiedHeaders: RegExp = /^(access-control-|age$|cache-|cdn-|etag$|surrogate-|vary$)/i;
+const notModifiedHeaders: RegExp = /^(access-control-|age$|cache-|(cloudflare-)?cdn-|etag$|surrogate-|vary$|xkey$)/i;
 
 /** For responses with an entity tag, which may be compressed. */
 export const varyByEncoding: HeaderFields = { Vary: "Accept-Encoding" };
@@ -51,14 +50,6 @@ export class HeaderTemplate {
   }
 }
 
-/**
- * The tags by which shared caches purge a response, joined for `Cache-Tag` and for `Surrogate-Key`.
- */
-export interface PurgeTags {
-  readonly commaSeparated: string;
-  readonly spaceSeparated: string;
-}
-
 export interface ResponseBodyOptions {
   readonly template: HeaderTemplate;
   /** Default 200. */
@@ -69,66 +60,37 @@ export interface ResponseBodyOptions {
    * compression.
    */
   readonly tag?: string;
-  readonly purgeTags?: PurgeTags;
+  readonly purgeTags?: PurgeTags | undefined;
 }
 
-/** A body with its headers. Each compressed form is created on first use and kept. */
-export class ResponseBody {
+/** A body with its headers. */
+export class ResponseBody extends EncodedBody {
   readonly status: number;
-  /** The uncompressed body. Responses share a blob, but would copy bytes. */
-  readonly body: Blob;
   /** Entity tag as sent. It is weak because all encodings of the body share it. */
   readonly etag: string | undefined;
   readonly isCompressible: boolean;
   readonly #template: HeaderTemplate;
   readonly #purgeTags: PurgeTags | undefined;
-  #compressed: Map<Encoding, Blob | Promise<Blob>> | undefined;
 
   constructor({ template, status = 200, body, tag, purgeTags }: ResponseBodyOptions) {
+    const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
+    super(bytes);
     this.status = status;
-    this.body = new Blob([body]);
     this.etag = tag === undefined ? undefined : `W/"${tag}"`;
-    this.isCompressible = tag !== undefined && this.body.size >= minCompressibleBytes;
+    this.isCompressible = tag !== undefined && bytes.length >= minCompressibleBytes;
     this.#template = template;
     this.#purgeTags = purgeTags;
   }
 
   /**
-   * Upper bound in bytes, including all compressed forms, which together are smaller than the body.
-   */
-  get size(): number {
-    return this.body.size * (this.isCompressible ? 2 : 1);
-  }
-
-  /**
    * The template's shared `Headers` with this body's values. Valid until the next call for any
-   * other body.
+   * other body, which must have the same fields.
    */
   headersFor(representation: Representation): Headers {
     const headers = this.#template.headersFor(representation);
     if (this.etag !== undefined) headers.set("ETag", this.etag);
-    if (this.#purgeTags !== undefined) {
-      headers.set("Cache-Tag", this.#purgeTags.commaSeparated);
-      headers.set("Surrogate-Key", this.#purgeTags.spaceSeparated);
-    }
+    if (this.#purgeTags !== undefined) headers.set(this.#purgeTags.field, this.#purgeTags.value);
     return headers;
-  }
-
-  /** The body in an encoding; a promise only while it is compressed for the first time. */
-  encode(encoding: Encoding): Blob | Promise<Blob> {
-    if (encoding === "identity") return this.body;
-    this.#compressed ??= new Map();
-    const known = this.#compressed.get(encoding);
-    if (known !== undefined) return known;
-    const pending = this.#compress(encoding, this.#compressed);
-    this.#compressed.set(encoding, pending);
-    return pending;
-  }
-
-  async #compress(compression: Compression, compressed: Map<Encoding, Blob | Promise<Blob>>): Promise<Blob> {
-    const blob = new Blob([await compress(await this.body.bytes(), compression)]);
-    compressed.set(compression, blob);
-    return blob;
   }
 }
 
@@ -137,11 +99,14 @@ export class ResponseBody {
  */
 export class PreparedResponse {
   readonly body: ResponseBody;
+  /** `Cache-Status`; undefined for a response that the cache does not know. */
+  readonly cacheStatus: string | undefined;
   readonly #extraHeaders: HeaderFields | undefined;
 
   /** @param extraHeaders override the body's headers */
-  constructor(body: ResponseBody, extraHeaders?: HeaderFields) {
+  constructor(body: ResponseBody, cacheStatus?: string, extraHeaders?: HeaderFields) {
     this.body = body;
+    this.cacheStatus = cacheStatus;
     this.#extraHeaders = extraHeaders;
   }
 

@@ -10,13 +10,26 @@ export type Values = Readonly<Record<string, unknown>>;
 /** The signal that stopped the command; undefined if none did. */
 export let stoppedBy: NodeJS.Signals | undefined;
 
-/** Waits for SIGTERM, or for SIGINT from a person at the terminal. */
+/** Exit status after SIGINT, by convention. */
+export const interrupted = 130;
+/** The terminal signals the whole group, and npm signals again, so that one Ctrl+C is two signals. */
+const sameKeyMs = 1000;
+
+/**
+ * Waits for SIGTERM, or for SIGINT from a person at the terminal. A second SIGINT, at least a second
+ * later, ends the process at once.
+ */
 export function onSignal(): { received: Promise<NodeJS.Signals>; signal: AbortSignal } {
   const controller = new AbortController();
   const received = new Promise<NodeJS.Signals>((resolve) => {
-    // The handlers stay: the terminal signals the whole group and npm signals again, which must not
-    // cut the stop short.
-    for (const name of ["SIGTERM", "SIGINT"] as const) process.on(name, resolve);
+    let interruptedAt: number | undefined;
+    process.on("SIGTERM", resolve);
+    process.on("SIGINT", (name) => {
+      const now = performance.now();
+      interruptedAt ??= now;
+      if (now - interruptedAt >= sameKeyMs) process.exit(interrupted);
+      resolve(name);
+    });
   });
   received.then((name) => {
     stoppedBy = name;
@@ -51,7 +64,7 @@ export async function withDatabase<T>(work: (database: Database, config: Config)
     import("../database/index.ts"),
     import("../database/disk.ts"),
   ]);
-  const database = await openDatabase(config.databaseUrl);
+  const database = await openDatabase(config.databaseDirectUrl || config.databaseUrl, "job");
   try {
     return await work(database, config);
   } catch (error) {

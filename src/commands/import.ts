@@ -1,19 +1,32 @@
+import { statSync } from "node:fs";
 import type { Config } from "../config/index.ts";
 import { manualImportOptions, maxImportRemovedShareOf } from "../config/jobs.ts";
+import { isUrl } from "../config/values.ts";
+import { ServiceError } from "../errors.ts";
 import { catalogImportJob, personalizationImportJob } from "../service/jobs.ts";
 import type { Values } from "./common.ts";
 import { importNow } from "./run.ts";
 
-export function importProducts(files: string[], values: Values): Promise<boolean> {
-  return importNow(({ visible, ...config }, brand) => {
+export async function importProducts(files: string[], values: Values): Promise<boolean> {
+  for (const file of files) requirePath(file, "file");
+  return await importNow(({ visible, ...config }, brand) => {
     const maxRemovedShare = maxImportRemovedShareOf(config);
     return catalogImportJob(files, { visible, maxRemovedShare, isForced: values.force === true }, brand);
   }, values);
 }
 
-export function importPersonalization(source: string, values: Values): Promise<boolean> {
+export async function importPersonalization(source: string, values: Values): Promise<boolean> {
+  if (!isUrl(source)) requirePath(source, "folder");
   const mode = { isManual: true, isForced: values.force === true };
   const createJob = (config: Config, brand: string) =>
     personalizationImportJob(manualImportOptions(config, source, brand), config, brand, mode);
-  return importNow(createJob, values);
+  return await importNow(createJob, values);
+}
+
+/** A mistyped path is a mistake of the command line, so that it leaves no run in the history. */
+function requirePath(path: string, what: "file" | "folder"): void {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined) throw new ServiceError("bad_request", `${path}: no such ${what}`);
+  // Neither need be a regular file: a shell passes the output of a command as a pipe.
+  if (found.isDirectory() !== (what === "folder")) throw new ServiceError("bad_request", `${path}: not a ${what}`);
 }

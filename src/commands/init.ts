@@ -1,5 +1,5 @@
 import { existsSync, writeFileSync } from "node:fs";
-import { settings } from "../config/settings.ts";
+import { environmentName, type Setting, settingNames, settings } from "../config/settings.ts";
 import { findSourceProblem } from "../config/values.ts";
 import { ServiceError } from "../errors.ts";
 import { isTerminal } from "../terminal.ts";
@@ -95,11 +95,12 @@ function toToml({ brand, shopDomain, databaseUrl, feed, products, hasPlatform }:
     "",
     "# The brand whose personalization takes precedence.",
     `brand = ${quote(brand)}`,
-    "# The shop's domain, such as example.myshopify.com.",
+    "# The shop's domain.",
     `shop_domain = ${quote(shopDomain)}`,
-    "# sqlite:PATH is an embedded store; postgres://USER@HOST/DATABASE is shared by several replicas.",
+    `# ${settings.databaseUrl.sentence.replaceAll("`", "")}`,
     `database_url = ${quote(databaseUrl)}`,
-    "# Secrets belong into the environment: ADMIN_TOKEN, SHOPIFY_ACCESS_TOKEN, FEED_AUTHORIZATION.",
+    "# Secrets belong into the environment:",
+    ...secretNames().map((name) => `# ${name}`),
     "",
     ...table(feed !== "", [
       "# Engraving styles, lines, and choices from the ERP, every 15 minutes if they changed.",
@@ -117,7 +118,7 @@ function toToml({ brand, shopDomain, databaseUrl, feed, products, hasPlatform }:
     ]),
     ...table(hasPlatform, [
       "# Products from the platform: changes every five minutes, and a comparison of all every night.",
-      "# Set SHOPIFY_ACCESS_TOKEN, or SHOPIFY_CLIENT_ID and SHOPIFY_CLIENT_SECRET.",
+      "# They need the shop's domain and access to its platform.",
       "[jobs.catalog-sync]",
       "[jobs.catalog-reconcile]",
       "",
@@ -128,6 +129,9 @@ function toToml({ brand, shopDomain, databaseUrl, feed, products, hasPlatform }:
     "",
   ].join("\n");
 }
+
+const secretNames = () =>
+  settingNames.filter((name) => (settings[name] as Setting<unknown>).hide === "secret").map(environmentName);
 
 /** A basic string of TOML; JSON escapes the same characters. */
 const quote = (text: string) => JSON.stringify(text).replaceAll("\u007f", "\\u007F");

@@ -42,7 +42,7 @@ function toJobJson({ job: { source, plan }, status: { job, brand, last, ...statu
 }
 
 function toJobRow({ job: { source, plan }, status }: JobWithStatus) {
-  const { job, brand, next, runningSince, last, age, isStale } = status;
+  const { job, brand, next, runningSince, last, age, isStale, isAhead } = status;
   return {
     job,
     brand,
@@ -50,7 +50,7 @@ function toJobRow({ job: { source, plan }, status }: JobWithStatus) {
     next: next === null ? "" : next.slice(0, -".000Z".length).concat("Z"),
     outcome: runningSince === null ? (last?.outcome ?? neverRun) : "running",
     finished: last?.finishedAt ?? "",
-    success: `${age === null ? "never" : `${durationInWords(age)} ago`}${isStale ? " (stale)" : ""}`,
+    success: `${age === null ? "never" : `${durationInWords(age)} ago`}${isStale ? " (stale)" : ""}${isAhead ? " (in the future)" : ""}`,
     counts: last?.counts ?? 0,
     source,
   };

@@ -21,14 +21,14 @@ export function createProgressLine(): ProgressLine {
   let file: string | undefined;
   let startedAt = 0;
   let shownAt = 0;
-  const show: OnProgress = ({ rows, bytes, totalBytes, isDone, ...progress }) => {
+  const show: OnProgress = ({ rows, done, total, isDone, ...progress }) => {
     const now = performance.now();
     if (progress.file !== file) [file, startedAt] = [progress.file, now];
     if (now - shownAt < updateIntervalMs && !isDone) return;
     shownAt = now;
     const seconds = Math.max(now - startedAt, 1) / 1000;
     const perSecond = formatNumber(Math.round(rows / seconds));
-    const secondsLeft = Math.ceil((seconds * (totalBytes - bytes)) / bytes);
+    const secondsLeft = Math.ceil((seconds * (total - done)) / done);
     const numbers = `${pluralize(rows, "row")}, ${perSecond} per second, ${isDone ? "done" : `${secondsLeft} s left`}`;
     const room = terminal.columns - 1 - numbers.length - ": ".length;
     // The end of a long path says more than its beginning.

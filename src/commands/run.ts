@@ -4,7 +4,7 @@ import { type Config, readConfig } from "../config/index.ts";
 import { hideCredentials } from "../credentials.ts";
 import type { Database } from "../database/database.ts";
 import { databaseExists } from "../database/index.ts";
-import { claimRun } from "../database/lease.ts";
+import { abandonRuns, claimRun } from "../database/lease.ts";
 import { findRun, findRunUnderWay } from "../database/run.ts";
 import { ServiceError } from "../errors.ts";
 import { pluralize } from "../format.ts";
@@ -47,13 +47,16 @@ export function runSupervised(name: string, values: Values): Promise<boolean> {
     const job = findJob(name, values, config, log);
     const id = await claim(database, job, config.leaseSeconds);
     const monitors = new Monitors(log);
-    const context = { database, monitors, leaseSeconds: config.leaseSeconds, signal: onSignal().signal };
+    const { signal } = onSignal();
+    const context = { database, monitors, leaseSeconds: config.leaseSeconds, signal };
     const run = await supervise(job, id, context, {
       arguments: values.json === true ? ["--json"] : [],
       stdout: "inherit",
       stderr: isTerminal() ? "inherit" : "pipe",
     });
-    await monitors.settled();
+    await monitors.settled(signal);
+    if (run === "released")
+      throw new ServiceError("unavailable", `${name}: the store or this program was upgraded; try again`);
     return run?.outcome === "succeeded";
   });
 }
@@ -115,6 +118,9 @@ const heartbeatPollMs = 250;
 async function claim(database: Database, { name, brand }: Job, leaseSeconds: number): Promise<number> {
   let seen: Run | undefined;
   for (;;) {
+    // The locks of any lost run may hold up this one.
+    const { problems } = await abandonRuns(database);
+    if (seen === undefined) for (const problem of problems) printMessage(problem);
     const id = await claimRun(database, { job: name, brand }, leaseSeconds);
     if (id !== undefined) return id;
     const other = await findRunUnderWay(database, name, brand);

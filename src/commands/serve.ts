@@ -2,6 +2,7 @@ import { readConfig } from "../config/index.ts";
 import { listSettingsWithoutEffect } from "../config/without-effect.ts";
 import { ServiceError } from "../errors.ts";
 import type { Role } from "../service/context.ts";
+import type { Service } from "../service/start.ts";
 import { onSignal, openLog, type Values } from "./common.ts";
 import { print } from "./output.ts";
 
@@ -15,7 +16,10 @@ export async function serve(values: Values): Promise<boolean> {
   const unused = listSettingsWithoutEffect(config);
   if (unused.length > 0 && role.kind !== "worker") log.warn({ settings: unused }, "some settings have no effect");
   const { received, signal } = onSignal();
-  const service = await startService(config, log, signal, role);
+  let service: Service | undefined;
+  // A signal during the start needs no reload, but must not end the process.
+  process.on("SIGHUP", () => service?.reload());
+  service = await startService(config, log, signal, role);
   if (service.adminUrl !== undefined) {
     print(`Public   ${service.publicUrl}/api/v1`);
     print(`Docs     ${service.publicUrl}/docs`);

@@ -21,7 +21,7 @@ import {
   settings,
 } from "./settings.ts";
 import type { KeyPath } from "./toml.ts";
-import { isLoopback } from "./values.ts";
+import { isLoopback, isServerUrl } from "./values.ts";
 
 export type { PersonalizationOptions } from "./jobs.ts";
 
@@ -75,6 +75,7 @@ export function readConfig(environment: Environment): Config {
 
   const schedules = listSchedules(jobs, tables as Record<string, unknown>);
   const config = { ...(values as SettingValues), jobs, schedules, text, from };
+  checkStore(config, problems);
   checkAdmin(config, problems);
   checkPlatform(config, file, problems);
   checkBrands(config, file, problems);
@@ -160,6 +161,11 @@ function listSchedules(jobs: JobOptions, given: Readonly<Record<string, unknown>
       return { job, schedule: schedule === noSchedule ? schedule : `${schedule} ${time_zone}`, from };
     });
   });
+}
+
+function checkStore({ databaseUrl, databaseDirectUrl }: Config, problems: Problems): void {
+  if (databaseDirectUrl === "" || isServerUrl(databaseUrl)) return;
+  problems.add(() => "DATABASE_DIRECT_URL: DATABASE_URL is an embedded store, which has no pooler in front of it");
 }
 
 function checkAdmin({ adminHost, adminToken }: Config, problems: Problems): void {

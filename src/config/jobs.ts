@@ -194,6 +194,8 @@ export const jobSchemas = {
 
 export type JobName = keyof typeof jobSchemas;
 
+export const personalizationImportName = "personalization-import" satisfies JobName;
+
 /** The options in one table of a job. */
 export type JobOptionsOf<Name extends JobName> = z.infer<(typeof jobSchemas)[Name]>;
 

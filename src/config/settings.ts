@@ -1,4 +1,5 @@
 import { parseCachePolicy } from "../model/cache-policy.ts";
+import { type CdnName, cdns } from "../model/cdn.ts";
 import {
   anyText,
   apiVersion,
@@ -13,6 +14,7 @@ import {
   networks,
   oneOf,
   port,
+  postgresUrl,
   publication,
   seconds,
   secondsBetween,
@@ -72,6 +74,13 @@ export const settings = {
     default: "sqlite:data/pds.sqlite",
     parse: databaseUrl,
     sentence: "The store: `sqlite:PATH` (embedded) or `postgres://…` (shared by several replicas).",
+    hide: "credentials",
+  }),
+  databaseDirectUrl: setting({
+    default: "",
+    parse: (text) => (text === "" ? text : postgresUrl(text)),
+    sentence:
+      "The same store without a connection pooler, when `DATABASE_URL` leads to one such as PgBouncer. Jobs and all writes use it.",
     hide: "credentials",
   }),
   shopDomain: setting({
@@ -197,7 +206,7 @@ export const settings = {
     default: "warn",
     parse: oneOf("warn", "fail"),
     sentence:
-      "What `/readyz` reports when data is stale: a job has not succeeded for too long, or its first run has not finished. `warn`: 200 `degraded`. `fail`: 503, so that load balancers send no requests here.",
+      "What `/readyz` reports when data is stale: a job has not succeeded for too long, or a new store has no data yet. `warn`: 200 `degraded`. `fail`: 503, so that load balancers send no requests here.",
   }),
   memoryMegabytes: setting({
     default: "128",
@@ -224,6 +233,12 @@ export const settings = {
     default: "max-age=10, s-maxage=10",
     parse: parseCachePolicy,
     sentence: "How long caches may keep a 404 or 400 response.",
+  }),
+  cdn: setting({
+    default: "none",
+    parse: oneOf(...(Object.keys(cdns) as CdnName[])),
+    sentence:
+      "CDN in front of the service: `cloudflare`, `fastly`, `varnish`, `generic` (any other), or `none`. Responses have the headers by which it caches and purges them.",
   }),
   rateLimit: setting({
     default: "0",
@@ -258,7 +273,8 @@ export const settings = {
   serverTiming: setting({
     default: "off",
     parse: oneOf("on", "off"),
-    sentence: "`on`: every response reports its duration in `Server-Timing`.",
+    sentence:
+      "`on`: every response reports its duration in `Server-Timing`, and whether it comes from the cache in `Cache-Status`.",
   }),
   logLevel: setting({
     default: "info",

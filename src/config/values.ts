@@ -64,14 +64,19 @@ export function oneOf<Word extends string>(...words: readonly Word[]): (text: st
 /** Characters that end a URL within a longer text. A password in a URL has them percent-encoded. */
 const urlTerminator = /[\s"<>`\\]/;
 
+export const isServerUrl = (text: string) =>
+  /^postgres(ql)?:\/\//.test(text) && URL.canParse(text) && !urlTerminator.test(text);
+
 export function databaseUrl(text: string): string {
   // Each process would have an empty store of its own.
   if (/^sqlite::memory:/.test(text)) expected("sqlite:PATH with the path of a file: a store in memory is not shared");
-  if (/^sqlite:.+/.test(text)) return text;
-  if (/^postgres(ql)?:\/\//.test(text) && URL.canParse(text) && !urlTerminator.test(text)) return text;
+  if (/^sqlite:.+/.test(text) || isServerUrl(text)) return text;
   // Without a password: messages hide whatever is in its place.
   return expected("sqlite:PATH or postgres://USER@HOST:PORT/DATABASE, optionally with :PASSWORD after USER");
 }
+
+export const postgresUrl = (text: string) =>
+  isServerUrl(text) ? text : expected("postgres://USER@HOST:PORT/DATABASE, optionally with :PASSWORD after USER");
 
 export const httpUrl = (text: string) =>
   text === "" || (/^https?:\/\//.test(text) && URL.canParse(text) && !urlTerminator.test(text))
@@ -92,9 +97,12 @@ export function networks(text: string): readonly string[] {
 
 export const isLoopback = (address: string) => /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/.test(address);
 
+/** Whether a source is a URL and not a folder. */
+export const isUrl = (text: string) => /^[a-z][a-z\d+.-]*:\/\//i.test(text);
+
 /** Returns what is wrong with the source of a feed, or undefined if it is valid. */
 export function findSourceProblem(text: string): string | undefined {
-  if (!/^[a-z][a-z\d+.-]*:\/\//i.test(text)) return undefined;
+  if (!isUrl(text)) return undefined;
   if (!URL.canParse(text)) return "expected a folder, https://HOST/PATH/ or s3://BUCKET/PREFIX/";
   const { protocol, hostname, username, password, search, hash } = new URL(text);
   if (hostname === "") return "expected a folder, https://HOST/PATH/ or s3://BUCKET/PREFIX/";

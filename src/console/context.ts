@@ -19,7 +19,7 @@ export interface ConsoleContext {
   /** URL of the public listener, as this process knows it. */
   readonly publicUrl: string;
   /** Path of the widget's script on the public listener. */
-  readonly widgetPath: string;
+  readonly findWidgetPath: () => Promise<string>;
   /** Path of the example page on the public listener, if it is served. */
   readonly examplePath?: string;
   /** Whether the public listener draws the sample's images. */

@@ -33,14 +33,19 @@ export function listProblems(
 }
 
 function problemsOf(health: JobHealth, now: number): Problem[] {
-  const { job, brand, last, isStale } = health;
+  const { job, brand, last, isStale, isAhead } = health;
+  const url = urlWithQuery("/runs", { job, brand });
+  if (isAhead && last !== null) {
+    const text = `${job} for ${brand} last ran at ${last.finishedAt}, which is in the future: the clock of the database was set back. ${nextRunOf(health, now)}`;
+    return [{ text, url }];
+  }
   if (last !== null && last.outcome !== "succeeded") {
     const verb = last.outcome === "abandoned" ? "was abandoned" : "failed";
     const reason = last.reason === null ? "" : `: ${shorten(last.reason)}`;
     const failure = `The last run ${verb} ${relativeTime(Date.parse(last.finishedAt ?? last.startedAt), now)}${reason}.`;
     return [{ text: `${lastSuccessOf(health, now)} ${failure} ${nextRunOf(health, now)}`, url: `/runs/${last.id}` }];
   }
-  return isStale ? [{ text: lastSuccessOf(health, now), url: urlWithQuery("/runs", { job, brand }) }] : [];
+  return isStale ? [{ text: lastSuccessOf(health, now), url }] : [];
 }
 
 function lastSuccessOf({ job, brand, lastSuccess, dueSince }: JobHealth, now: number): string {

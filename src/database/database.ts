@@ -8,14 +8,13 @@ import { retryWhileBusy } from "./engines/retry-while-busy.ts";
  */
 export abstract class Queryable {
   readonly engine: Engine;
-  readonly sql: SQL;
+  abstract readonly sql: SQL;
   /** Runs a query that repeats. */
   readonly read: Read;
   declare protected readonly nominal: "Queryable";
 
-  constructor(engine: Engine, sql: SQL, read: Read) {
+  constructor(engine: Engine, read: Read) {
     this.engine = engine;
-    this.sql = sql;
     this.read = read;
   }
 }
@@ -23,9 +22,11 @@ export abstract class Queryable {
 /** A transaction that may write. Its reads see its own writes. */
 export class Transaction extends Queryable {
   declare protected readonly kind: "Transaction";
+  readonly sql: SQL;
 
   constructor(engine: Engine, sql: SQL) {
-    super(engine, sql, async <Row>(...query: Parameters<Read>) => await sql.unsafe<Row[]>(...query));
+    super(engine, <Row>(...query: Parameters<Read>) => sql.unsafe<Row[]>(...query));
+    this.sql = sql;
   }
 }
 
@@ -33,23 +34,52 @@ export class Transaction extends Queryable {
 export class Database extends Queryable {
   /** Its URL without credentials, for messages. */
   readonly name: string;
-  /** The folder of an embedded store's file; undefined for a server. */
-  readonly folder: string | undefined;
-  readonly closeReader: () => void;
+  readonly #connections: Connections;
+  /** The run whose transactions these are. */
+  readonly #run: number | undefined;
 
-  constructor(engine: Engine, name: string, { sql, read, closeReader, folder }: Connections) {
-    super(engine, sql, read);
+  constructor(engine: Engine, name: string, connections: Connections, run?: number) {
+    super(engine, connections.read);
     this.name = name;
-    this.folder = folder;
-    this.closeReader = closeReader;
+    this.#connections = connections;
+    this.#run = run;
+  }
+
+  get sql(): SQL {
+    return this.#connections.sql;
+  }
+
+  /** The folder of an embedded store's file; undefined for a server. */
+  get folder(): string | undefined {
+    return this.#connections.folder;
+  }
+
+  /** The same store for a run: others can end its transactions when they abandon the run. */
+  forRun(run: number): Database {
+    return new Database(this.engine, this.name, this.#connections, run);
+  }
+
+  /** Gives up connections that may never respond: what waits for one fails, the next query opens one. */
+  reconnect(): void {
+    this.#connections.replace();
+  }
+
+  /** @param timeout seconds that queries in progress may take */
+  close(timeout: number): Promise<void> {
+    return this.#connections.close(timeout);
   }
 
   /** Runs `work` in one transaction: waits for its turn, then commits all of it or nothing. */
   inTransaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
-    const { engine, sql } = this;
+    const { engine } = this;
+    const run = this.#run;
+    const workIn = async (own: SQL) => {
+      if (run !== undefined) await engine.holdRun(own, this.sql, run);
+      return await work(new Transaction(engine, own));
+    };
     return retryWhileBusy(
       engine,
-      async () => (await sql.begin(engine.writeMode, (own) => work(new Transaction(engine, own)))) as T,
+      async () => (await this.#connections.transactions.begin(engine.writeMode, workIn)) as T,
     );
   }
 }

@@ -57,7 +57,7 @@ export function rollbackGeneration(
   compared: ComparedChange,
 ): Promise<CurrentChange | undefined> {
   return database.inTransaction(async (transaction) => {
-    await transaction.engine.lock(transaction.sql, "generations");
+    await transaction.engine.lockBrand(transaction.sql, brand);
     const found = await findPreviousGeneration(transaction, brand);
     if (found === undefined) return undefined;
     const change = { from: found.current, to: found.previous };
@@ -78,7 +78,7 @@ export function selectGeneration(
 ): Promise<CurrentChange | undefined> {
   return database.inTransaction(async (transaction) => {
     const { sql, engine } = transaction;
-    await engine.lock(sql, "generations");
+    await engine.lockBrand(sql, brand);
     const { to } = compared;
     const [found] = await sql<{ current: number; previous: number | null }[]>`
       SELECT current_generation.generation AS current, previous FROM generation

@@ -16,7 +16,7 @@ import { packNumbers } from "./packed-lines.ts";
 export async function beginGeneration(database: Database, brand: string, run: number): Promise<number> {
   return await database.inTransaction(async (transaction) => {
     const { sql, engine } = transaction;
-    await engine.lock(sql, "generations");
+    await engine.lockBrand(sql, brand);
     await requireUnderWay(transaction, run);
     await sql`UPDATE generation SET state = 'removed' WHERE brand = ${brand} AND state = 'loading'`;
     const [row] = await sql<{ id: number }[]>`
@@ -128,7 +128,7 @@ export async function finishGeneration(
   });
   await database.inTransaction(async (transaction) => {
     // So that no rollback comes between what makeCurrent reads and what it writes.
-    await transaction.engine.lock(transaction.sql, "generations");
+    await transaction.engine.lockBrand(transaction.sql, brand);
     await holdGeneration(transaction, generation);
     await transaction.sql`
       UPDATE generation SET state = 'complete', feed = ${feed},

@@ -3,33 +3,43 @@ import { removeCurrent } from "./generation-current.ts";
 import { dropGenerationTables } from "./generation-tables.ts";
 
 /**
- * Removes unfinished generations that imports left behind, of every brand.
+ * Removes unfinished generations that imports left behind: those of one brand, before its run has
+ * begun a generation, or those of every brand.
  * @param job the import job: a generation stays while the job has a run for its brand
- * @param ownBrand the brand of the run that calls this, which has not begun a generation yet
  */
 export async function removeUnfinishedGenerations(database: Database, job: string, ownBrand?: string): Promise<void> {
-  const isLeft = ({ sql, engine }: Queryable) => {
-    const isOwn = ownBrand === undefined ? sql`` : sql`brand = ${ownBrand} OR`;
-    return sql`state = 'loading' AND (${isOwn} NOT EXISTS (
-      SELECT 1 FROM run WHERE run.job = ${job} AND run.brand = generation.brand AND run.finished_at IS NULL
-        AND run.lease_until >= ${sql.unsafe(engine.now)}))`;
-  };
+  const isLeft = ({ sql, engine }: Queryable) =>
+    ownBrand === undefined
+      ? sql`state = 'loading' AND NOT EXISTS (
+        SELECT 1 FROM run WHERE run.job = ${job} AND run.brand = generation.brand AND run.finished_at IS NULL
+          AND run.lease_until >= ${sql.unsafe(engine.now)})`
+      : sql`state = 'loading' AND brand = ${ownBrand}`;
   // Without a transaction, which would wait for an import in progress.
-  const left = await database.sql`SELECT 1 FROM generation WHERE state = 'removed' OR (${isLeft(database)}) LIMIT 1`;
-  if (left.length === 0) return;
-  await database.inTransaction(async (transaction) => {
-    const { sql, engine } = transaction;
-    await engine.lock(sql, "generations");
-    await sql`UPDATE generation SET state = 'removed' WHERE ${isLeft(transaction)}`;
-  });
-  await removeMarkedGenerations(database);
+  const left = await database.sql<{ brand: string }[]>`
+    SELECT DISTINCT brand FROM generation WHERE ${isLeft(database)}
+      OR (state = 'removed' AND ${ownBrand === undefined ? database.sql`TRUE` : database.sql`brand = ${ownBrand}`})`;
+  let problem: unknown;
+  for (const { brand } of left) {
+    try {
+      await database.inTransaction(async (transaction) => {
+        const { sql, engine } = transaction;
+        await engine.lockBrand(sql, brand);
+        await sql`UPDATE generation SET state = 'removed' WHERE brand = ${brand} AND ${isLeft(transaction)}`;
+      });
+      await removeMarkedGenerations(database, brand);
+    } catch (error) {
+      // One brand whose locks are held must not keep the leftovers of the others.
+      problem ??= error;
+    }
+  }
+  if (problem !== undefined) throw problem;
 }
 
 /** Keeps a brand's current generation and the `kept - 1` before it, and removes the others. */
 export async function removeOldGenerations(database: Database, brand: string, kept: number): Promise<void> {
   await database.inTransaction(async ({ sql, engine }) => {
     // So that no rollback makes one of them current meanwhile.
-    await engine.lock(sql, "generations");
+    await engine.lockBrand(sql, brand);
     await sql`
       WITH RECURSIVE kept (id, place) AS (
         SELECT generation, 1 FROM current_generation WHERE brand = ${brand}
@@ -50,7 +60,7 @@ export async function removeOldGenerations(database: Database, brand: string, ke
 export async function removeBrandGenerations(database: Database, brand: string): Promise<number> {
   const removed = await database.inTransaction(async (transaction) => {
     const { sql, engine } = transaction;
-    await engine.lock(sql, "generations");
+    await engine.lockBrand(sql, brand);
     await removeCurrent(transaction, brand);
     const { count } = await sql`UPDATE generation SET state = 'removed' WHERE brand = ${brand} AND state = 'complete'`;
     return count as number;
@@ -60,14 +70,12 @@ export async function removeBrandGenerations(database: Database, brand: string):
 }
 
 /**
- * Drops the tables of the generations that are marked as removed. The next call continues where one
- * was interrupted.
- * @param brand undefined for every brand
+ * Drops the tables of the brand's generations that are marked as removed. The next call continues
+ * where one was interrupted.
  */
-export async function removeMarkedGenerations(database: Database, brand?: string): Promise<void> {
-  const { sql } = database;
-  const ofBrand = brand === undefined ? sql`` : sql`AND brand = ${brand}`;
-  const removed = await sql<{ id: number }[]>`SELECT id FROM generation WHERE state = 'removed' ${ofBrand}`;
+export async function removeMarkedGenerations(database: Database, brand: string): Promise<void> {
+  const removed = await database.sql<{ id: number }[]>`
+    SELECT id FROM generation WHERE state = 'removed' AND brand = ${brand}`;
   for (const { id } of removed) {
     await database.inTransaction(async (transaction) => {
       // First, because a loader also locks the row before the tables.

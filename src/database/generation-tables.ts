@@ -13,20 +13,20 @@ export const tablesOf = (generation: number) => ({
 
 export async function createGenerationTables({ sql, engine }: Transaction, generation: number): Promise<void> {
   const { skus, styles, groups } = tablesOf(generation);
-  const { key, bytes, clustered } = engine.columnTypes;
+  const { key, bytes, clustered, singleProcess } = engine.columnTypes;
   await sql.unsafe(
-    `CREATE TABLE ${skus} (sku ${key} NOT NULL ${clustered === "" ? "" : "PRIMARY KEY"}, lines ${bytes} NOT NULL) ${clustered}`,
+    `CREATE TABLE ${skus} (sku ${key} NOT NULL ${clustered === "" ? "" : "PRIMARY KEY"}, lines ${bytes} NOT NULL) ${clustered} ${singleProcess}`,
   );
   // rows: the JSON of its rows, separated by commas; empty when lines name a style that has none.
   // groups: numbers of the choice groups. skus: how many SKUs offer it. examples: the first, as JSON.
   await sql.unsafe(
     `CREATE TABLE ${styles} (number INTEGER PRIMARY KEY, code ${key} NOT NULL, rows ${bytes} NOT NULL,
-      groups ${bytes} NOT NULL, skus INTEGER NOT NULL, examples TEXT NOT NULL)`,
+      groups ${bytes} NOT NULL, skus INTEGER NOT NULL, examples TEXT NOT NULL) ${singleProcess}`,
   );
   // rows: the JSON of its choices; empty when styles name a group that has none.
   // styles: the numbers of the first styles that use it.
   await sql.unsafe(
-    `CREATE TABLE ${groups} (number INTEGER PRIMARY KEY, name ${key} NOT NULL, rows ${bytes} NOT NULL, styles ${bytes} NOT NULL)`,
+    `CREATE TABLE ${groups} (number INTEGER PRIMARY KEY, name ${key} NOT NULL, rows ${bytes} NOT NULL, styles ${bytes} NOT NULL) ${singleProcess}`,
   );
 }
 

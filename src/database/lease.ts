@@ -1,6 +1,6 @@
 import type { SQL } from "bun";
 import { ServiceError } from "../errors.ts";
-import type { Outcome } from "../model/job.ts";
+import { awaitedStepSeconds, type Outcome } from "../model/job.ts";
 import type { Database, Queryable, Transaction } from "./database.ts";
 
 /** The reason of a run whose lease expired while its process was running. */
@@ -13,17 +13,26 @@ export interface Claim {
   /** ISO 8601 in UTC with milliseconds. */
   readonly scheduledAt?: string;
   readonly attempt?: number;
-  /** Refuse the claim once the job has succeeded. */
-  readonly isFirst?: boolean;
+  /** The state of the job that the caller based its decision on; undefined for a manual run. */
+  readonly basis?: ClaimBasis;
+}
+
+/** The claim is refused if the job has had another run in the meantime. */
+export interface ClaimBasis {
+  /** The newest run of the job, or the newest scheduled run for a schedule; 0 if there was none. */
+  readonly newest: number;
+  /** Whether the job has never succeeded. */
+  readonly isFirst: boolean;
 }
 
 /**
  * Begins a run, unless another process claimed the same scheduled time and attempt, or a run of the
- * job is in progress. A run whose lease has expired is abandoned first.
+ * job is in progress. A run whose lease has expired is abandoned first; its transactions end with
+ * the next {@link abandonRuns}.
  * @returns the run's id; undefined when the claim is refused
  */
 export function claimRun(database: Database, claim: Claim, leaseSeconds: number): Promise<number | undefined> {
-  const { job, brand, scheduledAt = null, attempt = 1, isFirst = false } = claim;
+  const { job, brand, scheduledAt = null, attempt = 1, basis } = claim;
   return database.inTransaction(async (transaction) => {
     const { sql, engine } = transaction;
     await abandonExpired(transaction, sql`AND job = ${job} AND brand = ${brand}`);
@@ -33,20 +42,40 @@ export function claimRun(database: Database, claim: Claim, leaseSeconds: number)
         ${sql.unsafe(engine.later(leaseSeconds))}, ${leaseSeconds})
       ON CONFLICT DO NOTHING RETURNING id`;
     if (run === undefined) return undefined;
+    if (basis === undefined) return run.id;
     // The caller decided to claim some time ago. From here on no other run of the job begins or
     // ends, so the state now decides.
-    const succeeded = isFirst ? sql`OR outcome = 'succeeded'` : sql``;
+    const { isFirst, newest } = basis;
+    const succeeded = isFirst
+      ? sql`OR (outcome = 'succeeded' AND finished_at <= ${sql.unsafe(engine.later(awaitedStepSeconds))})`
+      : sql``;
+    const counts = isFirst ? sql`` : sql`AND scheduled_at IS NOT NULL`;
     const { count } = await sql`
       DELETE FROM run WHERE id = ${run.id} AND EXISTS (
-        SELECT 1 FROM run WHERE job = ${job} AND brand = ${brand} AND (
-          scheduled_at > ${scheduledAt} OR (scheduled_at = ${scheduledAt} AND attempt > ${attempt}) ${succeeded}))`;
+        SELECT 1 FROM run WHERE job = ${job} AND brand = ${brand}
+          AND ((id > ${newest} AND id < ${run.id} ${counts}) ${succeeded}))`;
     return count === 0 ? run.id : undefined;
   });
 }
 
-/** Ends the runs whose lease has expired, of every job. @returns how many there were */
-export function abandonRuns(database: Database): Promise<number> {
-  return database.inTransaction((transaction) => abandonExpired(transaction, transaction.sql``));
+export interface Abandoned {
+  readonly runs: number;
+  /** Transactions of abandoned runs that this process may not end. */
+  readonly problems: readonly string[];
+}
+
+/** Ends the runs whose lease has expired, of every job, and their transactions. */
+export async function abandonRuns(database: Database): Promise<Abandoned> {
+  const { sql, engine } = database;
+  // Without a transaction, which would wait for an import in progress.
+  const expired = await sql`
+    SELECT 1 FROM run WHERE finished_at IS NULL AND (lease_until < ${sql.unsafe(engine.now)}
+      OR lease_until > ${sql.unsafe(engine.later("lease_seconds"))}) LIMIT 1`;
+  const runs =
+    expired.length === 0
+      ? 0
+      : await database.inTransaction((transaction) => abandonExpired(transaction, transaction.sql``));
+  return { runs, problems: await engine.endAbandoned(sql) };
 }
 
 async function abandonExpired({ sql, engine }: Transaction, condition: SQL.Query<unknown>): Promise<number> {

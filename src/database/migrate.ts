@@ -1,28 +1,50 @@
+import packageJson from "../../package.json" with { type: "json" };
 import type { Database, Queryable } from "./database.ts";
 
+/** The store needs a newer version of the program. */
+export class NewerStoreError extends Error {}
+
 /**
- * Brings the schema up to date. Any number of replicas may do so at once.
- * @throws Error when a newer version, or one before the first release, made the store
+ * Brings the schema up to date. Any number of replicas may do so at once. A newer version may have
+ * added to the store.
+ * @throws NewerStoreError when a newer version made the store unusable for this one
+ * @throws Error when a version before the first release made the store
  */
 export async function migrate(database: Database): Promise<void> {
   const { engine } = database;
   const applied = await listApplied(database);
   if (applied === undefined) await refusePreRelease(database);
-  if (applied?.length === engine.migrations.length && findUnknown(database, applied) === undefined) return;
+  await refuseNewer(database);
+  if (engine.migrations.every(({ name }) => applied?.includes(name))) return;
   await database.inTransaction(async (transaction) => {
+    await engine.withoutTimeouts(transaction.sql);
     await engine.lock(transaction.sql, "migrations");
     await transaction.sql`CREATE TABLE IF NOT EXISTS schema_migration (name TEXT PRIMARY KEY)`;
     const done = (await listApplied(transaction)) ?? [];
-    const unknown = findUnknown(transaction, done);
-    if (unknown !== undefined) {
-      throw new Error(`it has the migration ${unknown}, which this version does not know; use a newer version`);
-    }
     for (const { name, statements } of engine.migrations) {
       if (done.includes(name)) continue;
       for (const statement of statements) await transaction.sql.unsafe(statement);
       await transaction.sql`INSERT INTO schema_migration (name) VALUES (${name})`;
     }
   });
+}
+
+async function refuseNewer(database: Database): Promise<void> {
+  const problem = await findNewerVersion(database);
+  if (problem !== undefined) throw new NewerStoreError(problem);
+}
+
+/** Why this program is too old for the store, which may be upgraded at any time; undefined if it isn't. */
+export async function findNewerVersion({ sql, engine }: Queryable): Promise<string | undefined> {
+  const needs = await sql<{ migration: string; version: string }[]>`
+    SELECT migration, version FROM schema_minimum ORDER BY migration DESC`.catch((error: unknown) => {
+    if (engine.isTableMissing(error)) return [];
+    throw error;
+  });
+  const unknown = needs.find((need) => !engine.migrations.some(({ name }) => name === need.migration));
+  if (unknown === undefined) return undefined;
+  const { migration, version } = unknown;
+  return `it needs version ${version} or newer because of the migration ${migration}; this is version ${packageJson.version}`;
 }
 
 /** @returns undefined for a store without the table */
@@ -35,9 +57,6 @@ async function listApplied({ sql, engine }: Queryable): Promise<string[] | undef
     throw error;
   }
 }
-
-const findUnknown = ({ engine }: Queryable, applied: readonly string[]) =>
-  applied.find((name) => !engine.migrations.some((migration) => migration.name === name));
 
 /** Versions before the first release counted their migrations in a table of another name. */
 async function refusePreRelease({ sql, engine }: Queryable): Promise<void> {

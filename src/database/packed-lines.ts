@@ -125,6 +125,11 @@ export class LineCursor {
     return this.#text(this.#sequenceText, this.#sequenceLength);
   }
 
+  /** The status, if it is one ASCII character; 0 if it is a text. */
+  get plainStatus(): number {
+    return this.#status;
+  }
+
   get status(): string {
     return this.#status > 0 ? String.fromCharCode(this.#status) : this.#text(this.#statusText, this.#statusLength);
   }

@@ -1,60 +1,6 @@
 import type { Queryable } from "./database.ts";
-import type { CurrentGeneration, GenerationList } from "./generation.ts";
 import { tablesOf } from "./generation-tables.ts";
 import { unpackNumbers } from "./packed-lines.ts";
-
-/** The lines of a SKU, and the generation that has them. */
-export interface FoundLines {
-  readonly generation: CurrentGeneration;
-  /** Packed, in display order. */
-  readonly lines: Uint8Array;
-}
-
-/** Tables in one statement. */
-const tablesPerStatement = 400;
-
-/** Finds the lines of SKUs in some generations. The statements are built once. */
-export class LinesQuery {
-  readonly #version: string;
-  readonly #batches: readonly { readonly generations: readonly CurrentGeneration[]; readonly statement: string }[];
-
-  constructor({ version, generations }: GenerationList) {
-    this.#version = version;
-    const batches: CurrentGeneration[][] = [[]];
-    for (const generation of generations) {
-      if (batches.at(-1)?.length === tablesPerStatement) batches.push([]);
-      batches.at(-1)?.push(generation);
-    }
-    this.#batches = batches.map((batch) => ({ generations: batch, statement: linesStatement(batch) }));
-  }
-
-  /**
-   * The lines of a SKU in the first of the generations that has it.
-   * @returns undefined for an unknown SKU; "outdated" when other generations are current by now
-   */
-  async find({ read }: Queryable, sku: string): Promise<FoundLines | "outdated" | undefined> {
-    for (const { generations, statement } of this.#batches) {
-      const [row] = await read<LinesRow>(statement, [sku]);
-      if (row?.version !== this.#version) return "outdated";
-      for (let place = 0; place < generations.length; place++) {
-        const lines = row[`lines${place}`] as Uint8Array | null;
-        if (lines !== null) return { generation: generations[place] as CurrentGeneration, lines };
-      }
-    }
-    return undefined;
-  }
-}
-
-type LinesRow = { readonly version: string } & Readonly<Record<string, unknown>>;
-
-/** Reads the version with the rows, so that it is that of the moment at which they are read. */
-function linesStatement(generations: readonly CurrentGeneration[]): string {
-  const columns = generations.map(
-    ({ id }, place) => `(SELECT lines FROM ${tablesOf(id).skus} WHERE sku = $1) AS lines${place}`,
-  );
-  // The cast says of what type the value is, also if there is no table to compare it with.
-  return `SELECT ${["version", ...columns].join(", ")} FROM generation_list WHERE CAST($1 AS TEXT) IS NOT NULL`;
-}
 
 /** A style of a generation, as served. */
 export interface StyleFragment {

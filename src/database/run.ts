@@ -2,7 +2,7 @@ import type { SQL } from "bun";
 import { hideCredentials } from "../credentials.ts";
 import { historyLimit } from "../model/history.ts";
 import type { ImportReport } from "../model/import-report.ts";
-import type { FinishedRun, Outcome, Run, RunStatus } from "../model/job.ts";
+import { awaitedStepSeconds, type FinishedRun, type Outcome, type Run, type RunStatus } from "../model/job.ts";
 import type { Database, Queryable } from "./database.ts";
 
 /** How a run ended, by its own account. */
@@ -55,6 +55,15 @@ export async function concludeRun(database: Database, id: number, end: ProcessEn
   return await findRun(database, id);
 }
 
+/**
+ * Takes back a claim, so that another replica can run the job at its scheduled time.
+ * @returns whether the run had not ended
+ */
+export async function releaseRun({ sql }: Queryable, id: number): Promise<boolean> {
+  const { count } = await sql`DELETE FROM run WHERE id = ${id} AND finished_at IS NULL`;
+  return count > 0;
+}
+
 const columns = `
   id, job, brand, scheduled_at AS "scheduledAt", attempt, started_at AS "startedAt",
   finished_at AS "finishedAt", lease_until AS "leaseUntil", outcome, counts, reason, log`;
@@ -83,10 +92,10 @@ export interface RunKind {
  * Every job and brand that have runs. Each may have a million, so the query steps through the
  * index: from a brand to the job's next one, and after the last, which is null, to the next job.
  */
-export function listRunKinds({ read }: Queryable): Promise<RunKind[]> {
+export async function listRunKinds({ read }: Queryable): Promise<RunKind[]> {
   const next = "(SELECT min(run.brand) FROM run WHERE run.job = kind.job AND run.brand > coalesce(kind.brand, ''))";
   const nextJob = "(SELECT min(run.job) FROM run WHERE run.job > kind.job)";
-  return read<RunKind>(
+  return await read<RunKind>(
     `WITH RECURSIVE kind (job, brand) AS (
       SELECT (SELECT min(job) FROM run), CAST(NULL AS TEXT)
       UNION ALL
@@ -160,8 +169,8 @@ export async function listCounts(
 }
 
 /** The newest finished runs, newest first. */
-export function listFinishedRuns({ read }: Queryable): Promise<FinishedRun[]> {
-  return read<FinishedRun>(
+export async function listFinishedRuns({ read }: Queryable): Promise<FinishedRun[]> {
+  return await read<FinishedRun>(
     `SELECT brand, counts, finished_at AS "finishedAt" FROM run
     WHERE finished_at IS NOT NULL ORDER BY finished_at DESC, id DESC LIMIT ${historyLimit}`,
     [],
@@ -211,37 +220,49 @@ export async function findLastRun({ sql }: Queryable, job: string, brand: string
   return run;
 }
 
-/** The newest run that a schedule started. */
-export async function findLastScheduledRun({ sql }: Queryable, job: string, brand: string): Promise<Run | undefined> {
+/** The newest run of a job for a brand, which may be in progress. */
+export async function findNewestRun({ sql }: Queryable, job: string, brand: string): Promise<Run | undefined> {
   const [run] = await sql<Run[]>`
-    SELECT ${columnsOf(sql)} FROM run WHERE job = ${job} AND brand = ${brand} AND scheduled_at IS NOT NULL
-    ORDER BY scheduled_at DESC, attempt DESC LIMIT 1`;
+    SELECT ${columnsOf(sql)} FROM run WHERE job = ${job} AND brand = ${brand} ORDER BY id DESC LIMIT 1`;
   return run;
 }
 
-/** When a job last succeeded for a brand. */
-export async function findLastSuccess({ sql }: Queryable, job: string, brand: string): Promise<string | undefined> {
+/** Whether any run has ever succeeded: a store without one has no data yet. */
+export async function hasSucceeded({ sql }: Queryable): Promise<boolean> {
+  return (await sql`SELECT 1 FROM run WHERE outcome = 'succeeded' LIMIT 1`).length > 0;
+}
+
+/** The run that a schedule started last, whatever the clock has done since. */
+export async function findLastScheduledRun({ sql }: Queryable, job: string, brand: string): Promise<Run | undefined> {
+  const [run] = await sql<Run[]>`
+    SELECT ${columnsOf(sql)} FROM run WHERE job = ${job} AND brand = ${brand} AND scheduled_at IS NOT NULL
+    ORDER BY id DESC LIMIT 1`;
+  return run;
+}
+
+/** The last attempt for a scheduled time. */
+export async function findRunOf(
+  { sql }: Queryable,
+  job: string,
+  brand: string,
+  scheduledAt: string,
+): Promise<Run | undefined> {
+  const [run] = await sql<Run[]>`
+    SELECT ${columnsOf(sql)} FROM run WHERE job = ${job} AND brand = ${brand} AND scheduled_at = ${scheduledAt}
+    ORDER BY attempt DESC LIMIT 1`;
+  return run;
+}
+
+/** When a job last succeeded for a brand. A time that a wrong clock stored far in the future does not count. */
+export async function findLastSuccess(
+  { sql, engine }: Queryable,
+  job: string,
+  brand: string,
+): Promise<string | undefined> {
   // A literal, like the conditions above.
   const [run] = await sql<{ finishedAt: string }[]>`
     SELECT finished_at AS "finishedAt" FROM run
-    WHERE job = ${job} AND brand = ${brand} AND outcome = 'succeeded' ORDER BY id DESC LIMIT 1`;
+    WHERE job = ${job} AND brand = ${brand} AND outcome = 'succeeded'
+      AND finished_at <= ${sql.unsafe(engine.later(awaitedStepSeconds))} ORDER BY id DESC LIMIT 1`;
   return run?.finishedAt;
-}
-
-/**
- * Removes runs that finished before an instant, oldest first. The latest runs of each job and brand
- * stay: the newest, the newest that succeeded, and the newest that a schedule started.
- * @returns how many were removed, at most `limit`
- */
-export function removeRunsBefore(database: Database, instant: string, limit: number): Promise<number> {
-  return database.inTransaction(async ({ sql }) => {
-    const { count } = await sql`
-      DELETE FROM run WHERE id IN (
-        SELECT id FROM run WHERE finished_at < ${instant} AND id NOT IN (
-          SELECT max(id) FROM run WHERE finished_at IS NOT NULL GROUP BY job, brand
-          UNION ALL SELECT max(id) FROM run WHERE outcome = 'succeeded' GROUP BY job, brand
-          UNION ALL SELECT max(id) FROM run WHERE scheduled_at IS NOT NULL GROUP BY job, brand)
-        ORDER BY finished_at, id LIMIT ${limit})`;
-    return count;
-  });
 }

@@ -7,7 +7,7 @@ import { sampleImagePath } from "../sample.ts";
 export interface ExampleContext {
   readonly brand: string;
   /** Path of the widget's script, including its version. */
-  readonly widgetPath: string;
+  readonly findWidgetPath: () => Promise<string>;
   /** Stored products as JSON, ordered by ID. */
   readonly listProducts: (limit: number) => Promise<string[]>;
   readonly findProduct: (id: bigint) => Promise<{ readonly document: Uint8Array } | undefined>;

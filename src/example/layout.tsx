@@ -1,7 +1,6 @@
 /** @jsxImportSource hono/jsx */
 import type { Child } from "hono/jsx";
-
-export const examplePath = "/example";
+import { examplePath } from "../sample.ts";
 
 interface LayoutProps {
   readonly title: string;

@@ -1,4 +1,5 @@
 import type { BunRequest, Server } from "bun";
+import type { SendableBody } from "../cache/encoded-body.ts";
 import { chooseEncoding } from "../cache/encoding.ts";
 import {
   type HeaderFields,
@@ -8,7 +9,6 @@ import {
   type ResponseParts,
 } from "../cache/response.ts";
 import { ServiceError } from "../errors.ts";
-import { type CachePolicy, cacheHeaders } from "../model/cache-policy.ts";
 import type { RequestOrigin } from "./client-network.ts";
 import { type Failure, toFailure, toProblem } from "./errors.ts";
 import type { FailureLog } from "./failure-log.ts";
@@ -50,12 +50,12 @@ export interface ListenerContext {
   /** While draining, every response closes its connection. */
   readonly lifecycle: { readonly isDraining: boolean };
   readonly rateLimiter: RateLimiter | undefined;
-  /** Whether responses have a `Server-Timing` header. */
+  /** Whether responses have the fields `Server-Timing` and `Cache-Status`. */
   readonly sendsTiming: boolean;
   /** Whether responses are hidden from pages of other sites and from shared caches. */
   readonly isPrivate: boolean;
-  /** For responses with status 400 and 404. */
-  readonly notFoundPolicy: CachePolicy;
+  /** Caching fields of responses with status 400 and 404. */
+  readonly notFoundCaching: HeaderFields;
 }
 
 /** A request and what is determined once per request. */
@@ -65,6 +65,7 @@ interface RequestState extends RequestOrigin {
   readonly requestId: string;
   readonly startedMs: number;
   rateLimitHeaders: HeaderFields | undefined;
+  cacheStatus: string | undefined;
 }
 
 /**
@@ -92,8 +93,7 @@ export class Endpoint {
 
   handle(request: BunRequest<string>, server: Server<undefined>): Response | Promise<Response> {
     const { method } = request;
-    // Never the client's own: a shared cache may keep the response.
-    const requestId = crypto.randomUUID();
+    const requestId = createRequestId();
     const state: RequestState = {
       request,
       server,
@@ -101,10 +101,12 @@ export class Endpoint {
       requestId,
       startedMs: performance.now(),
       rateLimitHeaders: undefined,
+      cacheStatus: undefined,
     };
     let response: ReturnType<Handler>;
     try {
-      if (this.#rateLimiter !== undefined) applyRateLimit(this.#rateLimiter, state, server);
+      if (this.#rateLimiter !== undefined && this.#rateLimiter.perMinute > 0)
+        applyRateLimit(this.#rateLimiter, state, server);
       const handler = this.#handlerOf(method);
       if (handler !== undefined) response = handler(request, requestId, state.startedMs, state);
       else if (method === "OPTIONS" && this.#route.get !== undefined) {
@@ -128,13 +130,13 @@ export class Endpoint {
   }
 
   #fail(error: unknown, { request, requestId }: RequestState): PreparedResponse {
-    const { failureLog, notFoundPolicy, isPrivate } = this.#context;
+    const { failureLog, notFoundCaching, isPrivate } = this.#context;
     const failure = toFailure(error);
     failureLog.write(failure, error, request, requestId);
     // These failures precede the handler, so the route's own failure response does not apply.
     const toParts = precedesHandler.has(failure.code) ? toProblem : (this.#route.toFailure ?? toProblem);
     const isCacheable = !isPrivate && (failure.status === 404 || failure.status === 400);
-    const caching = isCacheable ? cacheHeaders(notFoundPolicy) : noStore;
+    const caching = isCacheable ? notFoundCaching : noStore;
     const parts = toParts(failure, requestId, request);
     const allow = failure.code === "method_not_allowed" && { Allow: this.#allowedMethods };
     return prepareResponse({ ...parts, headers: { ...caching, ...failure.headers, ...allow, ...parts.headers } });
@@ -145,34 +147,45 @@ export class Endpoint {
     const { body } = prepared;
     const { headers } = state.request;
     const { status, etag } = body;
+    state.cacheStatus = prepared.cacheStatus;
     const ifNoneMatch = etag === undefined ? null : headers.get("if-none-match");
     if (etag !== undefined && ifNoneMatch !== null && matchesEntityTag(etag, ifNoneMatch)) {
       return this.#finish(toResponse(304, null, prepared.headersFor("not-modified"), state), 304, state);
     }
     const encoding = body.isCompressible ? chooseEncoding(headers.get("accept-encoding")) : "identity";
-    const blob = body.encode(encoding);
-    if (!(blob instanceof Promise)) {
-      return this.#finish(toResponse(status, blob, prepared.headersFor(encoding), state), status, state);
+    const encoded = body.encode(encoding);
+    if (!(encoded instanceof Promise)) {
+      return this.#finish(toResponse(status, encoded, prepared.headersFor(encoding), state), status, state);
     }
-    return blob.then((encoded) =>
-      this.#finish(toResponse(status, encoded, prepared.headersFor(encoding), state), status, state),
+    return encoded.then((late) =>
+      this.#finish(toResponse(status, late, prepared.headersFor(encoding), state), status, state),
     );
   }
 
   /** Counts the response and sets the headers that depend on the request. */
-  #finish(response: Response, status: number, { method, startedMs, rateLimitHeaders }: RequestState): Response {
+  #finish(response: Response, status: number, state: RequestState): Response {
+    const { method, startedMs, rateLimitHeaders, cacheStatus } = state;
     const { lifecycle, sendsTiming, isPrivate } = this.#context;
     const seconds = (performance.now() - startedMs) / 1000;
     this.#counter.count(method, status, seconds);
     if (isPrivate) removeCorsHeaders(response.headers);
     if (lifecycle.isDraining) response.headers.set("Connection", "close");
-    if (sendsTiming) response.headers.set("Server-Timing", `total;dur=${(seconds * 1000).toFixed(2)}`);
-    if (rateLimitHeaders !== undefined) {
+    if (sendsTiming) {
+      response.headers.set("Server-Timing", `total;dur=${(seconds * 1000).toFixed(2)}`);
+      if (cacheStatus !== undefined) response.headers.set("Cache-Status", cacheStatus);
+    }
+    if (rateLimitHeaders !== undefined && !isStorable(response.headers)) {
       for (const [name, value] of Object.entries(rateLimitHeaders)) response.headers.set(name, value);
     }
     return response;
   }
 }
+
+/**
+ * Never the client's own: a shared cache may keep the response. 74 random bits are unique in any
+ * log, and short enough to quote.
+ */
+const createRequestId = () => crypto.randomUUID().slice(0, 23);
 
 const notFound = () => new ServiceError("not_found", "Not Found");
 
@@ -181,7 +194,7 @@ const precedesHandler = new Set<Failure["code"]>(["method_not_allowed", "too_man
 /** The server adds `Content-Length` and omits the body for `HEAD`. */
 function toResponse(
   status: number,
-  body: Blob | null,
+  body: SendableBody | null,
   headers: Headers,
   { requestId, method }: RequestState,
 ): Response {
@@ -206,6 +219,9 @@ function preflight(requestId: string, allowedMethods: string): Response {
     },
   });
 }
+
+/** A cache would repeat one client's allowance to others. */
+const isStorable = (headers: Headers) => headers.get("Cache-Control")?.startsWith("public") === true;
 
 function removeCorsHeaders(headers: Headers): void {
   for (const name of [...headers.keys()]) if (name.startsWith("access-control-")) headers.delete(name);

@@ -57,21 +57,34 @@ const maxClients = 100_000;
  * evenly.
  */
 export class RateLimiter {
-  readonly perMinute: number;
-  readonly #trusted: BlockList;
+  #perMinute = 0;
+  #trusted = new BlockList();
   /** When each client's allowance is full again, by `performance.now()`. */
   readonly #fullAtMs = new LRUCache<string, number>({ max: maxClients });
 
-  /** @param trusted addresses and networks of proxies */
   constructor(perMinute: number, trusted: readonly string[]) {
-    this.perMinute = perMinute;
+    this.configure(perMinute, trusted);
+  }
+
+  /** 0 for no limit. */
+  get perMinute(): number {
+    return this.#perMinute;
+  }
+
+  get trustedProxies(): BlockList {
+    return this.#trusted;
+  }
+
+  /** @param trusted addresses and networks of proxies */
+  configure(perMinute: number, trusted: readonly string[]): void {
+    this.#perMinute = perMinute;
     this.#trusted = toBlockList(trusted);
   }
 
   /** Uses one request of the client's allowance. */
   take(peer: string, forwarded: string | null, nowMs = performance.now()): Allowance {
     const client = clientAddress(peer, forwarded, this.#trusted);
-    const msPerRequest = 60_000 / this.perMinute;
+    const msPerRequest = 60_000 / this.#perMinute;
     const fullAtMs = Math.max(this.#fullAtMs.get(client) ?? 0, nowMs) + msPerRequest;
     // Half a request of tolerance for rounding.
     const isAllowed = fullAtMs - nowMs <= 60_000 + msPerRequest / 2;

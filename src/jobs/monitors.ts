@@ -2,6 +2,8 @@ import type { Log } from "../log.ts";
 
 const retryDelaysMs = [1000, 3000];
 const timeoutMs = 10_000;
+/** How long pending notifications may delay the exit of a process that was told to stop. */
+const exitMs = 3000;
 
 /**
  * Notifies external monitors of runs. A run does not fail when its monitor is unreachable: the
@@ -26,9 +28,21 @@ export class Monitors {
     return notified;
   }
 
-  /** Settles when no notification is pending. */
-  async settled(): Promise<void> {
-    await Promise.all(this.#pending);
+  /**
+   * Settles when no notification is pending.
+   * @param signal after it aborts, a monitor that hangs does not delay the exit for long
+   */
+  async settled(signal: AbortSignal): Promise<void> {
+    const gaveUp = Promise.withResolvers<void>();
+    let timer: Timer | undefined;
+    const onAbort = () => {
+      timer = setTimeout(gaveUp.resolve, exitMs);
+    };
+    signal.addEventListener("abort", onAbort);
+    if (signal.aborted) onAbort();
+    await Promise.race([Promise.all(this.#pending), gaveUp.promise]);
+    clearTimeout(timer);
+    signal.removeEventListener("abort", onAbort);
   }
 
   async #callWithRetries(url: string): Promise<void> {

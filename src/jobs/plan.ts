@@ -1,5 +1,5 @@
 import { noSchedule, type PlanOptions } from "../config/jobs.ts";
-import type { Run } from "../model/job.ts";
+import { awaitedStepSeconds, type Run } from "../model/job.ts";
 import { parseSchedule, type Schedule } from "../model/schedule.ts";
 
 /** The URLs of an external monitor. */
@@ -62,16 +62,47 @@ export interface DueRun {
 /**
  * Decides which run follows the last scheduled run. All replicas of a store come to the same
  * result, so they compete for one claim.
- * @param last undefined before the first scheduled run
- * @param since when this process began to schedule; without a last run, earlier times don't count
+ * @param newest the scheduled run that was claimed last; undefined before the first. One from far in
+ *   the future does not count.
+ * @param begun when this process began to schedule; without a last run, earlier times don't count
  */
-export function nextRun(plan: ScheduledPlan, last: Run | undefined, since: number, now: number): DueRun {
+export function nextRun(plan: ScheduledPlan, newest: Run | undefined, begun: number, now: number): DueRun {
+  const since = Math.min(begun, now);
+  const last = newest !== undefined && isWrong(newest, now) ? undefined : newest;
   const next = nextTime(plan, last, since, now);
   if (last === undefined || next <= now) return { at: next, scheduledAt: next, attempt: 1 };
   const retryAt = retryTime(plan, last);
   return retryAt !== undefined && retryAt < next
     ? { at: retryAt, scheduledAt: Date.parse(last.scheduledAt ?? ""), attempt: last.attempt + 1 }
     : { at: next, scheduledAt: next, attempt: 1 };
+}
+
+/** The clocks of database servers that take over from each other may differ by that much. */
+const toleranceMs = 5 * 60_000;
+
+/** Whether a wrong clock has scheduled a run, so that the schedule does not wait for its time. */
+export const isWrong = ({ scheduledAt }: Run, now: number) =>
+  Date.parse(scheduledAt ?? "") - now > awaitedStepSeconds * 1000;
+
+/** Whether a stored time is so far in the future that the clock must have been set back since. */
+export const isAhead = (instant: string, now: number) => Date.parse(instant) - now > toleranceMs;
+
+/**
+ * Decides when a job that has never succeeded runs, without its schedule.
+ * @param newest the newest run of the job, which may still be in progress
+ * @param since ISO 8601; when this process began. What failed before then does not count.
+ * @returns undefined when the schedule has taken over, or no retry is left
+ */
+export function nextFirstRun(
+  plan: Plan,
+  newest: Run | undefined,
+  since: string,
+): Pick<DueRun, "at" | "attempt"> | undefined {
+  if (newest === undefined || (newest.finishedAt ?? since) < since) return { at: 0, attempt: 1 };
+  // Its machine was lost, or may have been: the claim is refused while it is alive.
+  if (newest.finishedAt === null || newest.outcome === "abandoned") return { at: 0, attempt: newest.attempt };
+  const at = newest.scheduledAt === null ? retryTime(plan, newest) : undefined;
+  return at === undefined ? undefined : { at, attempt: newest.attempt + 1 };
 }
 
 function nextTime({ schedule, missed }: ScheduledPlan, last: Run | undefined, since: number, now: number): number {

@@ -1,21 +1,28 @@
 import { readNow } from "../database/database.ts";
-import { removeRunsBefore } from "../database/run.ts";
+import { firstPosition, listKeptRuns, type RunPosition, removeRuns } from "../database/run-removal.ts";
 import type { Work } from "./work.ts";
 
 const dayMs = 86_400_000;
-/** Runs per transaction, so that other writers only wait briefly. */
-const batchSize = 2000;
+/** Duration of a transaction, so that other writers only wait briefly. */
+const transactionMs = 20;
+const [minBatch, firstBatch, maxBatch] = [20, 100, 2000];
 
-/** Removes and counts the runs that finished more than `keepDays` ago. */
+/** Removes and counts the runs that finished more than `keepDays` ago, in one pass. */
 export function historyRetention(keepDays: number): Work {
   return async ({ database, reporter, signal }) => {
     if (database === undefined) return;
     const before = new Date(Date.parse(await readNow(database)) - keepDays * dayMs).toISOString();
-    for (;;) {
+    const kept = await listKeptRuns(database);
+    let limit = firstBatch;
+    for (let position: RunPosition | undefined = firstPosition; position !== undefined; ) {
       signal.throwIfAborted();
-      const removed = await removeRunsBefore(database, before, batchSize);
-      reporter.accept(removed);
-      if (removed < batchSize) return;
+      const { count, last, tookMs } = await removeRuns(database, kept, before, position, limit);
+      reporter.accept(count);
+      position = last;
+      const wanted = limit * Math.min(2, transactionMs / Math.max(tookMs, 1));
+      limit = Math.round(Math.min(maxBatch, Math.max(minBatch, wanted)));
+      // As long as it took: other writers have their turn, and so do signals and the heartbeat.
+      await Bun.sleep(tookMs);
     }
   };
 }

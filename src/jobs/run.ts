@@ -45,8 +45,13 @@ export async function runJob(
   { signal, onProgress }: RunOptions,
 ): Promise<RunResult> {
   const expired = new AbortController();
-  using _ = keepLease(database, id, leaseSeconds, () => expired.abort(new AbandonedError(leaseExpired)));
-  const result = await execute(database, id, job, { signal: AbortSignal.any([signal, expired.signal]), onProgress });
+  using _ = keepLease(database, id, leaseSeconds, () => {
+    expired.abort(new AbandonedError(leaseExpired));
+    // The work may be waiting for a server that never responds.
+    database.reconnect();
+  });
+  const own = database.forRun(id);
+  const result = await execute(own, id, job, { signal: AbortSignal.any([signal, expired.signal]), onProgress });
   const { outcome, counts, report, error } = result;
   await record(database, id, { outcome, counts, report, ...(error && { reason: error.message }) });
   return result;

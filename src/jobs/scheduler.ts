@@ -1,19 +1,25 @@
 import { readNow } from "../database/database.ts";
 import { abandonRuns, type Claim, claimRun } from "../database/lease.ts";
-import { findLastScheduledRun, findLastSuccess, findRunUnderWay } from "../database/run.ts";
+import { findLastScheduledRun, findLastSuccess, findNewestRun, findRunOf, findRunUnderWay } from "../database/run.ts";
 import type { Log } from "../log.ts";
+import type { Run } from "../model/job.ts";
 import type { PlannedJob } from "./job.ts";
-import { nextRun, type ScheduledPlan } from "./plan.ts";
+import { isAhead, isWrong, nextFirstRun, nextRun, type ScheduledPlan } from "./plan.ts";
 import { type SupervisorContext, supervise } from "./supervisor.ts";
+import { createUpgradeCheck, type UpgradeCheck } from "./upgrade.ts";
 
 export type SchedulerContext = SupervisorContext & {
   readonly log: Log;
+  /** Ends the schedules; runs in progress finish. */
+  readonly retired: AbortSignal;
   /** Removes the data that runs left behind when their processes were killed. */
   readonly removeLeftovers: () => Promise<void>;
 };
 
 /** Maximum time between two reads of the database's clock. */
 const maxPauseMs = 60_000;
+/** Pause between two checks for lost runs, whose locks hold up others. */
+const lostPauseMs = 2000;
 /** Pause before checking again whether another run of the job has finished. */
 const runningPauseMs = 250;
 /** Pause before retrying after an error of the store. */
@@ -33,6 +39,8 @@ const startDelayMs = 2000;
 const precededBy: Readonly<Record<string, string>> = { "catalog-sync": "catalog-reconcile" };
 
 export interface Scheduler {
+  /** Why it no longer starts runs, although it was not stopped; undefined while it does. */
+  readonly suspension: () => string | undefined;
   /** The jobs whose first run has not finished. */
   readonly starting: ReadonlySet<PlannedJob>;
   /** Settles when every job that had never succeeded has finished its first run. */
@@ -45,7 +53,10 @@ export interface Scheduler {
  * Runs each job on its schedule until the signal aborts. A job that has never succeeded runs at
  * once. A first run that hangs delays no other job.
  */
-export function startScheduler(jobs: readonly PlannedJob[], context: SchedulerContext): Scheduler {
+export function startScheduler(jobs: readonly PlannedJob[], given: SchedulerContext): Scheduler {
+  const upgrade = createUpgradeCheck(given);
+  const signal = AbortSignal.any([given.signal, given.retired]);
+  const context: SchedulingContext = { ...given, signal, runSignal: given.signal, upgrade };
   const starting = new Set(jobs);
   const enqueue = createStartQueue(context.signal);
   const firstRuns = new Map<string, Promise<void>>();
@@ -58,19 +69,19 @@ export function startScheduler(jobs: readonly PlannedJob[], context: SchedulerCo
       job.name,
       Promise.all([firstRuns.get(job.name), first]).then(() => {}),
     );
-    if (!isScheduled(job)) return first;
-    // A run on schedule may finish while the first run still waits for another job.
+    // A run on schedule may finish while the first run still waits for another job or for a retry.
     const onRun = () => starting.delete(job);
-    return earlier === undefined
-      ? first.then(() => followSchedule(job, context, onRun))
-      : Promise.all([first, followSchedule(job, context, onRun)]);
+    return isScheduled(job) ? Promise.all([first, followSchedule(job, context, onRun)]) : first;
   });
   return {
+    suspension: () => upgrade.reason,
     starting,
     firstRuns: Promise.all(firstRuns.values()).then(() => {}),
     stopped: Promise.all([...loops, cleanUpAfterLostRuns(context)]).then(() => {}),
   };
 }
+
+type SchedulingContext = SchedulerContext & { readonly upgrade: UpgradeCheck; readonly runSignal: AbortSignal };
 
 type Enqueue = (start: () => Promise<boolean>) => Promise<boolean>;
 
@@ -84,14 +95,30 @@ function createStartQueue(signal: AbortSignal): Enqueue {
   };
 }
 
-/** Runs a job once if it has never succeeded. If another replica runs it, waits for that run. */
-async function runFirst(job: PlannedJob, enqueue: Enqueue, context: SchedulerContext): Promise<void> {
-  const { name, brand } = job;
+/**
+ * Runs a job that has never succeeded, and retries it as configured, until the schedule takes over.
+ * If another replica runs it, waits for that run.
+ */
+async function runFirst(job: PlannedJob, enqueue: Enqueue, context: SchedulingContext): Promise<void> {
+  const { name, brand, plan } = job;
   const { database, signal, log } = context;
+  let since: string | undefined;
   while (!signal.aborted) {
     try {
+      if (await context.upgrade.hasHappened()) return;
+      const now = await readNow(database);
+      since ??= now;
       if ((await findLastSuccess(database, name, brand)) !== undefined) return;
-      if (await enqueue(() => claimAndRun(job, { job: name, brand, isFirst: true }, context))) return;
+      const newest = await findNewestRun(database, name, brand);
+      const next = nextFirstRun(plan, newest, since);
+      if (next === undefined) return;
+      if (next.at > Date.parse(now)) {
+        await pause(Math.min(next.at - Date.parse(now), maxPauseMs), signal);
+        continue;
+      }
+      const basis = { newest: newest?.id ?? 0, isFirst: true };
+      const claim = { job: name, brand, attempt: next.attempt, basis };
+      if (await enqueue(() => claimAndRun(job, claim, context))) continue;
       log.debug({ job: name, brand }, "another replica runs the job");
       await pause(runningPauseMs, signal);
     } catch (error) {
@@ -109,26 +136,46 @@ const isScheduled = (job: PlannedJob): job is ScheduledJob => job.plan.schedule 
  * Waits for each due run and tries to claim it, as every other replica does. Due times come from
  * the stored runs and the database's clock; the local clock only measures pauses.
  */
-async function followSchedule(job: ScheduledJob, context: SchedulerContext, onRun: () => void): Promise<void> {
+async function followSchedule(job: ScheduledJob, context: SchedulingContext, onRun: () => void): Promise<void> {
   const { name, brand, plan } = job;
   const { database, signal, log } = context;
   let since: number | undefined;
+  /** A run from before the clock was set back, whose time has come again. */
+  let repeated: Run | undefined;
+  let reportedAhead = 0;
   while (!signal.aborted) {
     try {
       const now = Date.parse(await readNow(database));
-      since ??= now;
-      const due = nextRun(plan, await findLastScheduledRun(database, name, brand), since, now);
+      // Not later than now, in case the clock was set back.
+      since = Math.min(since ?? now, now);
+      const newest = await findLastScheduledRun(database, name, brand);
+      if (newest !== undefined && newest.id !== reportedAhead && isAhead(newest.startedAt, now)) {
+        reportedAhead = newest.id;
+        const { startedAt } = newest;
+        log.warn(
+          { job: name, brand, run: newest.id, startedAt },
+          "the last run is in the future: the clock was set back",
+        );
+        // Times before the wrong ones have had their runs.
+        if (isWrong(newest, now)) since = now;
+      }
+      const due = nextRun(plan, isLater(repeated, newest, now) ? repeated : newest, since, now);
       if (due.at > now) {
         await pause(Math.min(due.at - now, maxPauseMs), signal);
         continue;
       }
+      if (await context.upgrade.hasHappened()) return;
       const scheduledAt = new Date(due.scheduledAt).toISOString();
-      const claim = { job: name, brand, scheduledAt, attempt: due.attempt };
+      const basis = { newest: newest?.id ?? 0, isFirst: false };
+      const claim = { job: name, brand, scheduledAt, attempt: due.attempt, basis };
       const isFree = (await findRunUnderWay(database, name, brand)) === undefined;
       // Times that pass during a manual run are missed too.
       if (!isFree && plan.missed === "skip") since = undefined;
       if (isFree && (await claimAndRun(job, claim, context))) onRun();
-      else await pause(runningPauseMs, signal);
+      else {
+        repeated = await findRunOf(database, name, brand, scheduledAt);
+        await pause(runningPauseMs, signal);
+      }
     } catch (error) {
       log.error({ job: name, brand, err: error }, "cannot follow the schedule; retrying");
       // Times that pass until the retry are missed.
@@ -138,14 +185,25 @@ async function followSchedule(job: ScheduledJob, context: SchedulerContext, onRu
   }
 }
 
+/** Whether a run has a later scheduled time than the newest, whose time may be wrong. */
+function isLater(run: Run | undefined, newest: Run | undefined, now: number): boolean {
+  if (run === undefined || newest === undefined) return run !== undefined;
+  return isWrong(newest, now) || (run.scheduledAt ?? "") > (newest.scheduledAt ?? "");
+}
+
 /** @returns whether the claim was granted; the run has then finished */
-async function claimAndRun(job: PlannedJob, claim: Claim, context: SchedulerContext): Promise<boolean> {
+async function claimAndRun(job: PlannedJob, claim: Claim, context: SchedulingContext): Promise<boolean> {
   const { database, leaseSeconds, log } = context;
   const id = await claimRun(database, claim, leaseSeconds);
   if (id === undefined) return false;
-  const fields = { ...claim, run: id };
+  const { basis: _, ...shown } = claim;
+  const fields = { ...shown, run: id };
   log.info(fields, "run started");
-  const run = await supervise(job, id, context);
+  const run = await supervise(job, id, { ...context, signal: context.runSignal });
+  if (run === "released") {
+    log.warn(fields, "claim taken back: the store or the program was upgraded");
+    return false;
+  }
   if (run === undefined) log.error(fields, "cannot record the run: the store is unreachable");
   else if (run.outcome === "succeeded") log.info({ ...fields, counts: run.counts }, "run succeeded");
   else log.error({ ...fields, reason: run.reason }, `run ${run.outcome}`);
@@ -153,15 +211,31 @@ async function claimAndRun(job: PlannedJob, claim: Claim, context: SchedulerCont
 }
 
 /**
- * Records expired runs as abandoned, even if their job is not due for a long time, and removes what
- * they left behind.
+ * Records expired runs as abandoned, even if their job is not due for a long time, ends their
+ * transactions, which would hold up other runs, and removes what they left behind.
  */
-async function cleanUpAfterLostRuns({ database, signal, log, removeLeftovers }: SchedulerContext): Promise<void> {
-  for (; !signal.aborted; await pause(maxPauseMs, signal)) {
+async function cleanUpAfterLostRuns({
+  database,
+  signal,
+  log,
+  removeLeftovers,
+  upgrade,
+}: SchedulingContext): Promise<void> {
+  let known = "";
+  let leftoversCheckedAt = Number.NEGATIVE_INFINITY;
+  for (; !signal.aborted; await pause(lostPauseMs, signal)) {
     // After an error the next round tries again.
+    if (await upgrade.hasHappened().catch(() => false)) return;
     const abandoned = await abandonRuns(database).catch(() => undefined);
     if (abandoned === undefined) continue;
-    if (abandoned > 0) log.warn({ runs: abandoned }, "recorded runs as abandoned: their processes sent no heartbeat");
+    const { runs, problems } = abandoned;
+    if (runs > 0) log.warn({ runs }, "recorded runs as abandoned: their processes sent no heartbeat");
+    const text = problems.join("; ");
+    if (text !== "" && text !== known) log.error({ reason: text }, "cannot end the transactions of abandoned runs");
+    known = text;
+    const now = performance.now();
+    if (runs === 0 && now - leftoversCheckedAt < maxPauseMs) continue;
+    leftoversCheckedAt = now;
     await removeLeftovers().catch((error) => log.warn({ err: error }, "cannot remove what lost runs left; retrying"));
   }
 }

@@ -3,7 +3,7 @@ import { findLastRun, findLastScheduledRun, findLastSuccess, findRunUnderWay } f
 import { countedTimes, type JobHealth, type JobStatus } from "../model/job.ts";
 import type { Schedule } from "../model/schedule.ts";
 import type { PlannedJob } from "./job.ts";
-import { isStale, nextRun } from "./plan.ts";
+import { isAhead, isStale, nextRun } from "./plan.ts";
 
 /** Lists the status of each job, derived from its stored runs. */
 export async function listJobStatus(database: Database, jobs: readonly PlannedJob[]): Promise<JobStatus[]> {
@@ -59,5 +59,6 @@ async function getStatus(database: Database, { name: job, brand, plan }: Planned
       succeededAt === undefined
         ? hasMaxAge && last !== undefined
         : isStale(plan, succeededAt, running && Date.parse(running.startedAt), now),
+    isAhead: last !== undefined && isAhead(last.finishedAt ?? last.startedAt, now),
   };
 }

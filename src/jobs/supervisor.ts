@@ -1,8 +1,8 @@
 import type { Database } from "../database/database.ts";
 import { leaseExpired } from "../database/lease.ts";
-import { concludeRun, type ProcessEnd } from "../database/run.ts";
+import { concludeRun, type ProcessEnd, releaseRun } from "../database/run.ts";
 import type { Run } from "../model/job.ts";
-import { thisProgram } from "../program.ts";
+import { findReplacement, thisProgram, tooOld } from "../program.ts";
 import type { PlannedJob } from "./job.ts";
 import { keepLease } from "./lease.ts";
 import { LogTail } from "./log-tail.ts";
@@ -35,21 +35,27 @@ const retryPauseMs = 500;
  * Executes a claimed run as `pds run` in a child process, which isolates its memory and its
  * crashes. The process is stopped at its time limit or by the signal. The run is always recorded as
  * finished.
- * @returns the finished run; undefined if the store stays unreachable until the run counts as
- * abandoned
+ * @returns the finished run; `released` if it needs another version of the program than this one;
+ * undefined if the store stays unreachable until the run counts as abandoned
  */
 export async function supervise(
   job: PlannedJob,
   id: number,
   context: SupervisorContext,
   output = logOnly,
-): Promise<Run | undefined> {
+): Promise<Run | "released" | undefined> {
   const { database, monitors, leaseSeconds } = context;
   const { start, success, failure } = job.plan.ping;
   const notified = monitors.notify(start);
   const end = await runProcess(job, id, context, output).catch(
     ({ message }: Error): ProcessEnd => ({ exit: `its process could not be started: ${message}`, log: null }),
   );
+  // The files may have been replaced just before the process read them: it was of another version.
+  if (end === "refused" || findReplacement() !== undefined) {
+    // If this fails, the run is abandoned at the end of its lease.
+    const isReleased = await releaseRun(database, id).catch(() => false);
+    if (end === "refused" || isReleased) return "released";
+  }
   const run = await conclude(database, id, end, leaseSeconds);
   // In order: if the start arrived last, the job would seem to be running.
   void monitors.notify(run?.outcome === "succeeded" ? success : failure, notified);
@@ -63,7 +69,8 @@ async function runProcess(
   id: number,
   context: SupervisorContext,
   output: ProcessOutput,
-): Promise<ProcessEnd> {
+): Promise<ProcessEnd | "refused"> {
+  if (findReplacement() !== undefined) return "refused";
   const child: RunProcess = Bun.spawn(
     // As one argument, because a brand may begin with a dash.
     [...thisProgram(), "run", job.name, `--brand=${job.brand}`, "--claimed", `${id}`, ...output.arguments],
@@ -79,6 +86,7 @@ async function runProcess(
     }
   }
   const code = await child.exited;
+  if (code === tooOld) return "refused";
   const exit = child.signalCode === null ? `exited with status ${code}` : `was killed by ${child.signalCode}`;
   return { stopped: stopper.reason, exit: `its process ${exit}`, log: tail.text() };
 }
@@ -136,7 +144,9 @@ async function conclude(
 ): Promise<Run | undefined> {
   const giveUpAt = performance.now() + leaseSeconds * 1000;
   for (; performance.now() < giveUpAt; await Bun.sleep(retryPauseMs)) {
-    const run = await concludeRun(database, id, end).catch(() => undefined);
+    const concluded = concludeRun(database, id, end).catch(() => undefined);
+    // A store that is cut off may never respond.
+    const run = await Promise.race([concluded, Bun.sleep(giveUpAt - performance.now()).then(() => undefined)]);
     if (run !== undefined) return run;
   }
   return undefined;

@@ -25,13 +25,16 @@ export interface RunContext {
   readonly onProgress?: OnProgress | undefined;
 }
 
-/** How much of a file has been read. Bytes are those of the stored file, before decompression. */
+/**
+ * How much of a file has been read, in bytes of the stored file, before decompression; or how much of
+ * something else has been done, in any unit.
+ */
 export interface Progress {
   readonly isDone: boolean;
   readonly file: string;
   readonly rows: number;
-  readonly bytes: number;
-  readonly totalBytes: number;
+  readonly done: number;
+  readonly total: number;
 }
 
 export type OnProgress = (progress: Progress) => void;

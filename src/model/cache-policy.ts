@@ -1,8 +1,10 @@
+import type { Cdn } from "./cdn.ts";
+
 /** How long browsers and shared caches may keep a response. */
 export interface CachePolicy {
   /** `Cache-Control`. */
   readonly cacheControl: string;
-  /** `CDN-Cache-Control`, which shared caches read instead. */
+  /** The same for the field that only a CDN reads. */
   readonly cdnCacheControl: string;
   /** Seconds for which a stale response may be served while its source fails. */
   readonly staleIfErrorS: number;
@@ -11,12 +13,17 @@ export interface CachePolicy {
 const directives = ["max-age", "s-maxage", "stale-while-revalidate", "stale-if-error"] as const;
 const maxSeconds = 365 * 86_400;
 
+/** Fastly ignores `no-store`, and keeps a response without `max-age` for an hour. */
+const cdnNoStore = "no-store, max-age=0";
+
 /**
  * Parses directives with their seconds, such as `max-age=60, s-maxage=300`, or `no-store`.
  * @throws Error that names the accepted directives
  */
 export function parseCachePolicy(text: string): CachePolicy {
-  if (text.trim() === "no-store") return { cacheControl: "no-store", cdnCacheControl: "no-store", staleIfErrorS: 0 };
+  if (text.trim() === "no-store") {
+    return { cacheControl: "no-store", cdnCacheControl: cdnNoStore, staleIfErrorS: 0 };
+  }
   const seconds = new Map<string, number>();
   for (const part of text.split(",")) {
     const [, name = "", value = ""] = part.trim().match(/^([a-z-]+)=(\d{1,9})$/) ?? [];
@@ -37,7 +44,12 @@ export function parseCachePolicy(text: string): CachePolicy {
   };
 }
 
-export const cacheHeaders = ({ cacheControl, cdnCacheControl }: CachePolicy) => ({
+/** @param isPurgeable whether the CDN can purge the response, and so may keep it */
+export const cacheHeaders = (
+  { cacheControl, cdnCacheControl }: CachePolicy,
+  cdn: Cdn | undefined,
+  isPurgeable = true,
+): Readonly<Record<string, string>> => ({
   "Cache-Control": cacheControl,
-  "CDN-Cache-Control": cdnCacheControl,
+  ...(cdn !== undefined && { [cdn.cacheField]: isPurgeable ? cdnCacheControl : cdnNoStore }),
 });

@@ -47,6 +47,8 @@ export interface JobStatus {
   readonly age: number | null;
   /** Whether the last success is too old. */
   readonly isStale: boolean;
+  /** Whether the newest run is from the future: the database's clock was set back since. */
+  readonly isAhead: boolean;
 }
 
 /** The status of a job with details for the console. */
@@ -60,6 +62,12 @@ export interface JobHealth extends JobStatus {
 }
 
 export const countedTimes = 20;
+
+/**
+ * How far the clock may be set back so that schedules wait for it: no scheduled time has two runs.
+ * After a larger step, which corrects a wrong clock, they continue from now.
+ */
+export const awaitedStepSeconds = 3 * 3600;
 
 /** A run as the history operation returns it. */
 export interface FinishedRun {

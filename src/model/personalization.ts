@@ -64,13 +64,12 @@ export type Personalization = z.infer<typeof personalizationSchema>;
 export const keyFields: ReadonlySet<string> = new Set(["sku_id", "style_code", "choice_type"]);
 
 /**
- * In UTF-16 units, of the values of {@link keyFields}. Longer ones are rejected in feeds, because not
- * every engine can index more than 2,700 bytes.
+ * In UTF-8, of the values of {@link keyFields}. Not every engine can index more than 2,700 bytes.
  */
-export const maxKeyLength = 255;
+export const maxKeyBytes = 2600;
 
-/** In UTF-16 units. Requests for longer SKUs do not reach the database. */
-export const maxSkuLength = maxKeyLength;
+/** In UTF-16 units, as shops limit them. Requests for longer SKUs do not reach the database. */
+export const maxSkuLength = 255;
 
 /** Names that were added, changed, or removed between two generations. */
 export interface DifferingNames {

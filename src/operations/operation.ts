@@ -4,9 +4,11 @@ import type { CacheLifetime } from "../cache/namespace.ts";
 import type { Config } from "../config/index.ts";
 import type { Database } from "../database/database.ts";
 import type { FoundProduct } from "../database/product.ts";
+import type { RequestOrigin } from "../http/client-network.ts";
 import type { FailureResponse } from "../http/endpoint.ts";
+import type { MaybePromise } from "../maybe-promise.ts";
 import type { CachePolicy } from "../model/cache-policy.ts";
-import type { FoundPersonalization } from "../personalization/reader.ts";
+import type { FoundPersonalization } from "../personalization/render.ts";
 
 /**
  * A read-only operation of the public API. The router, cache, purge tags, metrics, OpenAPI
@@ -31,7 +33,7 @@ export interface Operation {
   /** Creates the function that loads the response for a key; undefined means 404. */
   readonly createLoader: (
     context: OperationContext,
-  ) => (key: string, network?: () => string) => Promise<OperationResult | undefined>;
+  ) => (key: string, network?: () => string) => MaybePromise<OperationResult | undefined>;
   /** By default failures are problem documents. */
   readonly createFailureResponse?: (context: OperationContext) => FailureResponse;
 }
@@ -46,8 +48,10 @@ export interface OperationContext {
    * @param network returns the network of the client, whose lookups are limited
    */
   readonly findProduct: (id: bigint, network?: () => string) => Promise<FoundProduct | undefined>;
+  /** The network of the client that sent a request. */
+  readonly networkOf: (origin: RequestOrigin) => string;
   /** The personalization of a SKU, also of an unknown one. */
-  readonly findPersonalization: (sku: string) => Promise<FoundPersonalization>;
+  readonly findPersonalization: (sku: string) => MaybePromise<FoundPersonalization>;
 }
 
 export interface OperationResult {

@@ -1,11 +1,12 @@
 import type { CacheEntry, CacheNamespace } from "../cache/namespace.ts";
-import { HeaderTemplate, type PurgeTags, ResponseBody, varyByEncoding } from "../cache/response.ts";
+import { HeaderTemplate, ResponseBody, varyByEncoding } from "../cache/response.ts";
 import type { ResponseCache } from "../cache/response-cache.ts";
-import { clientNetwork, type RequestOrigin } from "../http/client-network.ts";
+import type { RequestOrigin } from "../http/client-network.ts";
 import type { Handler, Routes } from "../http/endpoint.ts";
-import { toBlockList } from "../http/rate-limiter.ts";
+import { chain } from "../maybe-promise.ts";
 import { cacheHeaders } from "../model/cache-policy.ts";
-import type { Operation, OperationContext } from "./operation.ts";
+import { type Cdn, cdns, toPurgeTags } from "../model/cdn.ts";
+import type { Operation, OperationContext, OperationResult } from "./operation.ts";
 
 /** An operation's routes, served through the cache. */
 export function operationRoutes(operation: Operation, cache: ResponseCache, context: OperationContext): Routes {
@@ -19,37 +20,30 @@ export function operationRoutes(operation: Operation, cache: ResponseCache, cont
 
 function toNamespace(operation: Operation, context: OperationContext): CacheNamespace {
   const { name } = operation;
+  const cdn: Cdn | undefined = cdns[context.config.cdn];
   const policy = operation.cachePolicy(context.config);
   const lifetime = operation.lifetime(policy, context.config);
-  const template = new HeaderTemplate("application/json", {
-    ...cacheHeaders(policy),
-    ...varyByEncoding,
-    "Cache-Status": "pds; hit",
-  });
+  const toTemplate = (isPurgeable: boolean) =>
+    new HeaderTemplate("application/json", { ...cacheHeaders(policy, cdn, isPurgeable), ...varyByEncoding });
+  const [purgeable, unpurgeable] = [toTemplate(true), toTemplate(false)];
   const load = operation.createLoader(context);
-  const trusted = toBlockList(context.config.trustedProxies);
+  const toEntry = (key: string, result: OperationResult | undefined): CacheEntry => {
+    if (result === undefined) return { body: undefined, isEmpty: true };
+    const { body, tag, isEmpty = false, fingerprints } = result;
+    // Only recorded changes say which key to purge.
+    const tags = lifetime.isInvalidated ? [name, `${name}-${encodeURIComponent(key.toWellFormed())}`] : [name];
+    const purgeTags = cdn && toPurgeTags(tags, cdn);
+    const template = cdn === undefined || purgeTags !== undefined ? purgeable : unpurgeable;
+    const responseBody = new ResponseBody({ template, body, tag, purgeTags });
+    return { body: responseBody, isEmpty, ...(fingerprints !== undefined && { fingerprints }) };
+  };
   return {
     name,
     ...lifetime,
-    load: async (key, origin): Promise<CacheEntry> => {
+    load: (key, origin) => {
       // The cache passes on what `get` above gave it, which is not always there.
-      const network = origin === undefined ? undefined : () => clientNetwork(origin as RequestOrigin, trusted);
-      const result = await load(key, network);
-      if (result === undefined) return { body: undefined, isEmpty: true };
-      const { body, tag, isEmpty = false, fingerprints } = result;
-      // Only recorded changes say which key to purge.
-      const purgeTags = toPurgeTags(name, lifetime.isInvalidated ? key : undefined);
-      const responseBody = new ResponseBody({ template, body, tag, purgeTags });
-      return { body: responseBody, isEmpty, ...(fingerprints !== undefined && { fingerprints }) };
+      const network = origin === undefined ? undefined : () => context.networkOf(origin as RequestOrigin);
+      return chain(load(key, network), (result) => toEntry(key, result));
     },
   };
-}
-
-/** Responses with longer keys can only be purged with the whole namespace. */
-const maxTagLength = 900;
-
-function toPurgeTags(name: string, key: string | undefined): PurgeTags {
-  const tag = key === undefined ? "" : `${name}-${encodeURIComponent(key.toWellFormed())}`;
-  const tags = tag === "" || tag.length > maxTagLength ? [name] : [name, tag];
-  return { commaSeparated: tags.join(","), spaceSeparated: tags.join(" ") };
 }

@@ -1,5 +1,5 @@
 /** A batch of more bytes is full, whatever its size: a choice group alone may take megabytes. */
-const maxBatchBytes = 8 * 2 ** 20;
+const maxBatchBytes = 2 * 2 ** 20;
 
 /** Loads rows in batches. While one is loaded, the rows of the next are made. */
 export class BatchLoader<Row> implements AsyncDisposable {
@@ -24,8 +24,8 @@ export class BatchLoader<Row> implements AsyncDisposable {
     return this.#rows.push(row) >= this.#size || this.#bytes >= maxBatchBytes;
   }
 
-  /** Waits for the previous batch, then starts to load the added rows. @returns how many there are */
-  async send(): Promise<number> {
+  /** Waits for the previous batch, then starts to load the added rows. */
+  async send(): Promise<void> {
     await this.#pending;
     const rows = this.#rows;
     this.#rows = [];
@@ -33,7 +33,6 @@ export class BatchLoader<Row> implements AsyncDisposable {
     this.#pending = this.#load(rows);
     // The next await throws the error.
     this.#pending.catch(() => {});
-    return rows.length;
   }
 
   /** Waits until all that was sent is stored. */

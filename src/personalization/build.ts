@@ -3,22 +3,27 @@ import type { Database } from "../database/database.ts";
 import { loadGroups, loadSkus, loadStyles, type SkuRow } from "../database/generation-loading.ts";
 import { walkFragments, walkSkus } from "../database/generation-walk.ts";
 import { maxStylesOfGroup } from "../database/personalization.ts";
+import type { ServiceError } from "../errors.ts";
 import { type Difference, excerpt, type Occurrences, reportedExamples, reportedNotes } from "../model/import-report.ts";
 import { type ListName, lists } from "../model/personalization.ts";
 import { BatchLoader } from "./batch-loader.ts";
-import { decodeText } from "./bytes.ts";
+import { decodeText, readUint32 } from "./bytes.ts";
 import { ChangedFingerprints } from "./changes.ts";
 import { ChoiceCounter } from "./choice-counter.ts";
 import { createLineComparison, OrderedComparison } from "./difference.ts";
 import { type OnDuplicate, readSkus, readTextGroups, toJsonRows } from "./feed-groups.ts";
 import type { FeedRows } from "./feed-rows.ts";
-import { NameTable } from "./name-table.ts";
+import { GarbageCollector } from "./garbage.ts";
+import { NameTable, tooManyNames } from "./name-table.ts";
 import { FirstInFile } from "./statistics.ts";
 import { UsageCounter } from "./usage.ts";
 
 /** SKUs, styles, or groups of one transaction. More would block other writers longer. */
 const skusPerBatch = 20_000;
-const fragmentsPerBatch = 5_000;
+const fragmentsPerBatch = 2_500;
+
+/** What a row takes besides its content. */
+const rowBytes = 64;
 
 /** SKUs that are stored with a style as examples. */
 const maxExampleSkus = 20;
@@ -33,8 +38,8 @@ export interface BuildContext {
   /** Names of the files, for messages. */
   readonly files: Readonly<Record<ListName, string>>;
   readonly signal: AbortSignal;
-  /** Called for each batch. */
-  readonly onProgress: (stored: number, isDone: boolean) => void;
+  /** Called for each batch, with how many rows have been merged. */
+  readonly onProgress: (merged: number, isDone: boolean) => void;
 }
 
 /** What building a generation found. */
@@ -64,10 +69,11 @@ const choiceTypeOfStyle = lists.pzstyles.columns.indexOf("choice_type");
 
 /** Makes a generation of a feed's rows: merges, orders, compares, and loads them. */
 export async function buildGeneration(rows: FeedRows, context: BuildContext): Promise<Built> {
-  return await new GenerationBuilder(rows, context).build();
+  await using builder = new GenerationBuilder(rows, context);
+  return await builder.build();
 }
 
-class GenerationBuilder {
+class GenerationBuilder implements AsyncDisposable {
   readonly #rows: FeedRows;
   readonly #context: BuildContext;
   readonly #changes = new ChangedFingerprints();
@@ -81,8 +87,9 @@ class GenerationBuilder {
     pzstyles: new FirstInFile<Duplicate>(reportedNotes),
     pzchoices: new FirstInFile<Duplicate>(reportedNotes),
   };
+  readonly #garbage = new GarbageCollector();
   #usesChoices = false;
-  #stored = 0;
+  #merged = 0;
 
   constructor(rows: FeedRows, context: BuildContext) {
     this.#rows = rows;
@@ -93,11 +100,18 @@ class GenerationBuilder {
     const { current } = this.#context;
     const skus = await this.#buildSkus();
     await this.#rows.release("pzlines");
-    for (const { key } of this.#rows.groups("pzchoices")) this.#groupNames.addBytes(key);
+    await this.#skusOf.finish();
+    // Styles that have rows come with their names.
+    this.#rows.styleNames.drop(this.#rows.definedStyles);
+    for (const { key, content } of this.#rows.groups("pzchoices")) {
+      this.#groupNames.addBytes(key);
+      if (this.#groupNames.isFull) throw this.#tooManyGroups("pzchoices", readUint32(content, 0));
+    }
     const definedGroups = this.#groupNames.size;
     const styles = await this.#buildStyles();
+    await this.#stylesOf.finish();
     const choices = await this.#buildGroups(definedGroups);
-    this.#context.onProgress(this.#stored, true);
+    this.#context.onProgress(this.#merged, true);
     return {
       skus: skus.difference,
       styles: styles.difference,
@@ -128,13 +142,14 @@ class GenerationBuilder {
         : undefined;
     await using loader = this.#loader<SkuRow>(skusPerBatch, loadSkus);
     let [total, count] = [0, 0];
-    for (const { key, lines, styles } of readSkus(this.#rows, this.#onDuplicate("pzlines"))) {
+    for (const { read, key, lines, styles } of readSkus(this.#rows, this.#onDuplicate("pzlines"))) {
       total++;
+      this.#merged += read;
       count += styles.length;
       const sku = decodeText(key);
-      for (const style of styles) this.#skusOf.add(style, sku);
+      for (const style of styles) while (!this.#skusOf.tryAdd(style, sku)) await this.#skusOf.makeRoom();
       if (comparison !== undefined) while (!comparison.tryAdd(key, lines)) await comparison.loadPage();
-      if (loader.add({ sku, lines }, lines.length)) await this.#send(loader);
+      if (this.#add(loader, { sku, lines }, lines.length)) await this.#send(loader);
     }
     await this.#finish(loader);
     return { total, rows: count, difference: await toDifference(total, comparison) };
@@ -149,29 +164,33 @@ class GenerationBuilder {
     const unused = new FirstInFile<string>(reportedExamples);
     await using loader = this.#loader(fragmentsPerBatch, loadStyles);
     let [number, count] = [0, 0];
-    for (const { name, key, rows } of readTextGroups(this.#rows, "pzstyles", this.#onDuplicate("pzstyles"))) {
+    for (const { read, name, key, rows } of readTextGroups(this.#rows, "pzstyles", this.#onDuplicate("pzstyles"))) {
       number++;
+      this.#merged += read;
       count += rows.length;
       const json = toJsonRows("pzstyles", rows);
       if (comparison !== undefined) while (!comparison.tryAdd(key, json)) await comparison.loadPage();
       const groups = new Set(rows.map(({ values }) => this.#groupNames.add(values[choiceTypeOfStyle] as string)));
       this.#usesChoices ||= rows.some(({ values }) => values[choiceTypeOfStyle] !== "");
-      for (const group of groups) this.#stylesOf.add(group, `${number}`);
+      if (this.#groupNames.isFull) throw this.#tooManyGroups("pzstyles", rows[0]?.line);
+      for (const group of groups) {
+        while (!this.#stylesOf.tryAdd(group, `${number}`)) await this.#stylesOf.makeRoom();
+      }
       const skus = this.#skusOf.countOf(number);
       if (skus === 0) {
         const line = Math.min(...rows.map((row) => row.line));
         unused.add(line, () => `${files.pzstyles}:${line}: ${excerpt(name)}`);
       }
-      const examples = this.#skusOf.examplesOf(number);
+      const examples = this.#skusOf.takeExamplesOf(number);
       const style = { number, code: name, rows: json, groups: [...groups], skus, examples };
-      if (loader.add(style, json.length)) await this.#send(loader);
+      if (this.#add(loader, style, json.length)) await this.#send(loader);
     }
     const { styleNames } = this.#rows;
     while (number < styleNames.size) {
       number++;
-      const usage = { skus: this.#skusOf.countOf(number), examples: this.#skusOf.examplesOf(number) };
+      const usage = { skus: this.#skusOf.countOf(number), examples: this.#skusOf.takeExamplesOf(number) };
       const style = { number, code: styleNames.nameOf(number), rows: new Uint8Array(), groups: [], ...usage };
-      if (loader.add(style, 0)) await this.#send(loader);
+      if (this.#add(loader, style, 0)) await this.#send(loader);
     }
     await this.#finish(loader);
     const total = this.#rows.definedStyles;
@@ -189,27 +208,32 @@ class GenerationBuilder {
     const unused = new FirstInFile<string>(reportedExamples);
     await using loader = this.#loader(fragmentsPerBatch, loadGroups);
     let [number, count] = [0, 0];
-    for (const { name, key, rows } of readTextGroups(this.#rows, "pzchoices", this.#onDuplicate("pzchoices"))) {
+    for (const { read, name, key, rows } of readTextGroups(this.#rows, "pzchoices", this.#onDuplicate("pzchoices"))) {
       number++;
+      this.#merged += read;
       count += rows.length;
       const json = toJsonRows("pzchoices", rows);
       if (comparison !== undefined) while (!comparison.tryAdd(key, json)) await comparison.loadPage();
-      const styles = this.#stylesOf.examplesOf(number).map(Number);
+      const styles = this.#stylesOf.takeExamplesOf(number).map(Number);
       if (styles.length === 0) {
         const line = Math.min(...rows.map((row) => row.line));
         unused.add(line, () => `${files.pzchoices}:${line}: ${excerpt(name)}`);
       }
-      if (loader.add({ number, name, rows: json, styles }, json.length)) await this.#send(loader);
+      if (this.#add(loader, { number, name, rows: json, styles }, json.length)) await this.#send(loader);
     }
     for (number = defined + 1; number <= this.#groupNames.size; number++) {
-      const styles = this.#stylesOf.examplesOf(number).map(Number);
+      const styles = this.#stylesOf.takeExamplesOf(number).map(Number);
       const group = { number, name: this.#groupNames.nameOf(number), rows: new Uint8Array(), styles };
-      if (loader.add(group, 0)) await this.#send(loader);
+      if (this.#add(loader, group, 0)) await this.#send(loader);
     }
     await this.#finish(loader);
     await comparison?.finish();
     const difference = comparison === undefined ? null : { total: count, ...choices.counts };
     return { rows: count, unused: toOccurrences(unused), difference };
+  }
+
+  #tooManyGroups(list: ListName, line: number | undefined): ServiceError {
+    return tooManyNames(this.#groupNames, `${this.#context.files[list]}:${line}`, "choice types");
   }
 
   #onDuplicate(list: ListName): OnDuplicate {
@@ -227,20 +251,28 @@ class GenerationBuilder {
     });
   }
 
+  /** @returns whether the batch is full */
+  #add<Row>(loader: BatchLoader<Row>, row: Row, bytes: number): boolean {
+    this.#garbage.count(rowBytes + bytes);
+    return loader.add(row, bytes);
+  }
+
   async #send<Row>(loader: BatchLoader<Row>): Promise<void> {
-    this.#stored += await loader.send();
+    await loader.send();
     this.#context.signal.throwIfAborted();
-    this.#context.onProgress(this.#stored, false);
+    this.#context.onProgress(this.#merged, false);
     // Timers run, such as the heartbeat.
     await setImmediate();
-    // Without this, what each batch was made of stays in memory: twice the memory for a tenth of the
-    // time.
-    Bun.gc(true);
   }
 
   async #finish<Row>(loader: BatchLoader<Row>): Promise<void> {
     await this.#send(loader);
     await loader.finish();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#skusOf[Symbol.asyncDispose]();
+    await this.#stylesOf[Symbol.asyncDispose]();
   }
 }
 

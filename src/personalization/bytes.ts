@@ -52,3 +52,22 @@ export function readUint32(bytes: Uint8Array, at: number): number {
     0
   );
 }
+
+/** Writes a little-endian number. */
+export function writeUint32(bytes: Uint8Array, at: number, number: number): void {
+  bytes[at] = number;
+  bytes[at + 1] = number >>> 8;
+  bytes[at + 2] = number >>> 16;
+  bytes[at + 3] = number >>> 24;
+}
+
+/** Reads up to four bytes as a number, the first one highest, as if zeros followed. */
+export function readWord(bytes: Uint8Array, at: number, length: number): number {
+  let word = (bytes[at] as number) << 24;
+  if (length > 3)
+    word |= ((bytes[at + 1] as number) << 16) | ((bytes[at + 2] as number) << 8) | (bytes[at + 3] as number);
+  else if (length === 3) word |= ((bytes[at + 1] as number) << 16) | ((bytes[at + 2] as number) << 8);
+  else if (length === 2) word |= (bytes[at + 1] as number) << 16;
+  else if (length < 1) word = 0;
+  return word >>> 0;
+}

@@ -1,6 +1,6 @@
 import { LineCursor } from "../database/packed-lines.ts";
 import { compareSequence, type ListName, lists } from "../model/personalization.ts";
-import { decodeText, readUint32 } from "./bytes.ts";
+import { decodeText, encodeInto, readUint32 } from "./bytes.ts";
 import type { FeedRows } from "./feed-rows.ts";
 
 /** Called for a row that a later row with the same key replaces. */
@@ -15,6 +15,8 @@ export type OnDuplicate = (duplicate: {
 
 /** A SKU with its lines, packed, in display order. */
 export interface SkuGroup {
+  /** Rows of the feed, with those that a later one replaces. */
+  readonly read: number;
   /** In UTF-8. Valid until the next group. */
   readonly key: Uint8Array;
   readonly lines: Uint8Array;
@@ -25,11 +27,11 @@ export interface SkuGroup {
 /** The SKUs of a feed, in order. Of lines with the same style, the last one counts. */
 export function* readSkus(rows: FeedRows, onDuplicate: OnDuplicate): Generator<SkuGroup> {
   const packer = new LinePacker();
-  for (const { key, content } of rows.groups("pzlines")) {
+  for (const { rows: read, key, content } of rows.groups("pzlines")) {
     const lines = packer.pack(content, (line, earlier, style) =>
       onDuplicate({ line, earlier, key: () => [decodeText(key), rows.styleNames.nameOf(style)] }),
     );
-    yield { key, lines, styles: packer.styles };
+    yield { read, key, lines, styles: packer.styles };
   }
 }
 
@@ -131,6 +133,8 @@ class LinePacker {
 
 /** A style or a choice group with its rows, in display order. */
 export interface TextGroup {
+  /** Rows of the feed, with those that a later one replaces. */
+  readonly read: number;
   readonly name: string;
   /** In UTF-8. Valid until the next group. */
   readonly key: Uint8Array;
@@ -153,7 +157,7 @@ export function* readTextGroups(
   const { columns, key: keyColumns } = lists[list];
   const second = columns.indexOf(keyColumns[1]);
   const sequence = columns.findIndex((column) => column.endsWith("_seq"));
-  for (const { key, content } of rows.groups(list)) {
+  for (const { rows: read, key, content } of rows.groups(list)) {
     const last = new Map<string, TextRow>();
     let name = "";
     for (let at = 0; at < content.length; ) {
@@ -173,15 +177,29 @@ export function* readTextGroups(
     const inOrder = [...last.values()].sort((one, other) =>
       compareSequence(one.values[sequence] as string, other.values[sequence] as string),
     );
-    yield { name, key, rows: inOrder };
+    yield { read, name, key, rows: inOrder };
   }
 }
 
+/** What comes before each value of a JSON object. */
+const prefixesOf = (list: ListName) =>
+  lists[list].columns.map((column, index) => `${index === 0 ? "{" : ","}${JSON.stringify(column)}:`);
+const prefixes = { pzstyles: prefixesOf("pzstyles"), pzchoices: prefixesOf("pzchoices") };
+
 /** Rows as JSON objects, separated by commas. */
-export function toJsonRows(list: ListName, rows: readonly TextRow[]): Uint8Array {
-  const { columns } = lists[list];
-  const objects = rows.map(({ values }) =>
-    JSON.stringify(Object.fromEntries(columns.map((column, index) => [column, values[index]]))),
-  );
-  return Buffer.from(objects.join(","));
+export function toJsonRows(list: "pzstyles" | "pzchoices", rows: readonly TextRow[]): Uint8Array {
+  let bytes = new Uint8Array(256 * rows.length);
+  let end = 0;
+  for (const { values } of rows) {
+    let text = end === 0 ? "" : ",";
+    for (let index = 0; index < values.length; index++) text += prefixes[list][index] + JSON.stringify(values[index]);
+    text += "}";
+    if (end + 3 * text.length > bytes.length) {
+      const larger = new Uint8Array(2 * bytes.length + 3 * text.length);
+      larger.set(bytes);
+      bytes = larger;
+    }
+    end = encodeInto(bytes, end, text);
+  }
+  return bytes.slice(0, end);
 }

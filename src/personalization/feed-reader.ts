@@ -11,8 +11,8 @@ import { createHeaderTest, formatNames, type Header, readHeader } from "./header
 import { addObject, FieldNames } from "./json-rows.ts";
 import { RowBatch } from "./rows.ts";
 
-/** Bytes decoded at once: some thousand rows, a few milliseconds of work. */
-const chunkBytes = 65_536;
+/** Bytes decoded at once, into one batch: some thousand rows, a few milliseconds of work. */
+export const chunkBytes = 65_536;
 
 /** Limits memory if the objects of a file use arbitrary names. */
 const maxFieldNames = 1000;

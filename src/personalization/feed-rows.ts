@@ -2,14 +2,15 @@ import { maxLineBytes, writeLine } from "../database/packed-lines.ts";
 import { ServiceError } from "../errors.ts";
 import { excerpt } from "../model/import-report.ts";
 import { type ListName, lists } from "../model/personalization.ts";
-import { decodeText, encodeInto } from "./bytes.ts";
-import { NameTable } from "./name-table.ts";
+import { decodeText, encodeInto, readUint32, writeUint32 } from "./bytes.ts";
+import { NameTable, tooManyNames } from "./name-table.ts";
 import { RowSorter } from "./row-sorter.ts";
 import type { FeedRow } from "./rows.ts";
 import type { SortedGroup } from "./sorted-runs.ts";
 
-/** Of a SKU, style, or choice group. More would be a damaged feed, and take much memory. */
+/** Of a SKU, style, or choice group, which is in memory as a whole. More would be a damaged feed. */
 const maxRowsOfGroup = 100_000;
+const maxMegabytesOfGroup = 4;
 
 /** Before each row: its line in the file. */
 const lineBytes = 4;
@@ -30,6 +31,8 @@ export class FeedRows implements AsyncDisposable {
   definedStyles = 0;
   /** The number of the style of the line that was added last. */
   lastStyle = 0;
+  /** Rows that were added. */
+  count = 0;
   readonly #sorters: Readonly<Record<ListName, RowSorter>> = {
     pzchoices: new RowSorter(),
     pzstyles: new RowSorter(),
@@ -44,16 +47,29 @@ export class FeedRows implements AsyncDisposable {
 
   /**
    * To be called before the first line is added.
-   * @throws ServiceError `invalid_input` if a style has too many rows
+   * @throws ServiceError `invalid_input` if a style has too many rows, or there are too many styles
    */
   numberStyles(): void {
-    for (const { key } of this.groups("pzstyles")) this.styleNames.addBytes(key);
+    for (const { key, content } of this.groups("pzstyles")) {
+      this.styleNames.addBytes(key);
+      if (this.styleNames.isFull) throw this.#tooManyStyles("pzstyles", readUint32(content, 0));
+    }
     this.definedStyles = this.styleNames.size;
   }
 
-  /** Adds a row. @returns false if there is no room; then call {@link makeRoom}, and add it again */
+  /**
+   * Adds a row.
+   * @returns false if there is no room; then call {@link makeRoom}, and add it again
+   * @throws ServiceError `invalid_input` if there are too many styles
+   */
   tryAdd(list: ListName, row: FeedRow): boolean {
-    return list === "pzlines" ? this.#tryAddLine(row) : this.#tryAddText(list, row);
+    const isAdded = list === "pzlines" ? this.#tryAddLine(row) : this.#tryAddText(list, row);
+    if (isAdded) this.count++;
+    return isAdded;
+  }
+
+  #tooManyStyles(list: ListName, line: number): ServiceError {
+    return tooManyNames(this.styleNames, `${this.#files[list].name}:${line}`, "style codes");
   }
 
   #tryAddLine({ line, values }: FeedRow): boolean {
@@ -62,6 +78,7 @@ export class FeedRows implements AsyncDisposable {
     const offset = sorter.reserve(values[skuOfLine] as string, lineBytes + maxLineBytes(sequence, status));
     if (offset < 0) return false;
     this.lastStyle = this.styleNames.add(values[styleOfLine] as string);
+    if (this.styleNames.isFull) throw this.#tooManyStyles("pzlines", line);
     writeUint32(sorter.bytes, offset, line);
     sorter.commit(writeLine(sorter.bytes, offset + lineBytes, this.lastStyle, sequence, status));
     return true;
@@ -80,6 +97,11 @@ export class FeedRows implements AsyncDisposable {
     return true;
   }
 
+  /** To be called after the last row of a list was added. @throws ServiceError as {@link makeRoom} */
+  finish(list: ListName): Promise<void> {
+    return this.#sorters[list].finish();
+  }
+
   /** @throws ServiceError `unavailable` if the temporary folder is full */
   makeRoom(list: ListName): Promise<void> {
     return this.#sorters[list].spill();
@@ -87,13 +109,17 @@ export class FeedRows implements AsyncDisposable {
 
   /** @throws ServiceError `invalid_input` if a group has too many rows */
   groups(list: ListName): Generator<SortedGroup> {
-    return this.#sorters[list].groups((key, rows) => {
-      if (rows <= maxRowsOfGroup) return;
-      const [field] = lists[list].key;
-      throw new ServiceError(
-        "invalid_input",
-        `${this.#files[list].name}: ${field} ${excerpt(decodeText(key))} has more than ${maxRowsOfGroup} rows`,
-      );
+    return this.#sorters[list].groups({
+      rows: maxRowsOfGroup,
+      bytes: maxMegabytesOfGroup * 2 ** 20,
+      refuse: (key, content) => {
+        const [field] = lists[list].key;
+        const line = readUint32(content, 0);
+        throw new ServiceError(
+          "invalid_input",
+          `${this.#files[list].name}:${line}: ${field} ${excerpt(decodeText(key))} begins here, and has more than ${maxRowsOfGroup} rows or ${maxMegabytesOfGroup} MB`,
+        );
+      },
     });
   }
 
@@ -105,11 +131,4 @@ export class FeedRows implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const sorter of Object.values(this.#sorters)) await sorter[Symbol.asyncDispose]();
   }
-}
-
-function writeUint32(bytes: Uint8Array, at: number, number: number): void {
-  bytes[at] = number;
-  bytes[at + 1] = number >>> 8;
-  bytes[at + 2] = number >>> 16;
-  bytes[at + 3] = number >>> 24;
 }

@@ -1,3 +1,5 @@
+import type { MaybePromise } from "../maybe-promise.ts";
+
 interface Fragment {
   readonly number: number;
   readonly rows: Uint8Array;
@@ -35,9 +37,19 @@ export class FragmentCache<Kept extends Fragment> {
 
   /**
    * @param load loads those that are not kept
-   * @returns the fragments in the order of their numbers
+   * @returns the fragments in the order of their numbers; no promise if all are kept
    */
-  async get(numbers: readonly number[], load: (missing: readonly number[]) => Promise<Kept[]>): Promise<Kept[]> {
+  get(
+    numbers: readonly number[],
+    load: (missing: readonly number[]) => Promise<readonly Kept[]>,
+  ): MaybePromise<Kept[]> {
+    return this.find(numbers) ?? this.#load(numbers, load);
+  }
+
+  async #load(
+    numbers: readonly number[],
+    load: (missing: readonly number[]) => Promise<readonly Kept[]>,
+  ): Promise<Kept[]> {
     const found = new Map<number, Kept>();
     const missing = new Set<number>();
     for (const number of numbers) {

@@ -1,4 +1,5 @@
 import type { Config, PersonalizationOptions } from "../config/index.ts";
+import { personalizationImportName } from "../config/jobs.ts";
 import type { Database } from "../database/database.ts";
 import { explainDiskFull } from "../database/disk.ts";
 import { findLastGeneration, type LastGeneration } from "../database/generation.ts";
@@ -14,8 +15,6 @@ import { FeedRows } from "./feed-rows.ts";
 import { listViolations } from "./guards.ts";
 import { type ReadFeed, readFeed } from "./read-feed.ts";
 import { toReport } from "./report.ts";
-
-export const personalizationImportName = "personalization-import";
 
 export interface ImportMode {
   /** Whether a person started the import: an incomplete feed is then an error. */
@@ -120,8 +119,8 @@ function buildFrom(
     generation,
     files: { pzlines: files.pzlines.name, pzstyles: files.pzstyles.name, pzchoices: files.pzchoices.name },
     signal,
-    onProgress: (stored, isDone) =>
-      onProgress?.({ file: "storing", rows: stored, bytes: stored, totalBytes: stored, isDone }),
+    onProgress: (merged, isDone) =>
+      onProgress?.({ file: "storing", rows: merged, done: merged, total: rows.count, isDone }),
   });
 }
 

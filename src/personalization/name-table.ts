@@ -1,8 +1,20 @@
+import { ServiceError } from "../errors.ts";
 import { decodeText, encodeInto } from "./bytes.ts";
 
 const initialSlots = 4096;
 /** The table of slots grows when it is fuller than this. */
 const maxLoadFactor = 0.5;
+
+/** Two million names of ten letters. */
+const maxMegabytes = 64;
+
+/** @param place the file and the line of the name that was too much */
+export function tooManyNames({ size }: NameTable, place: string, noun: string): ServiceError {
+  return new ServiceError(
+    "invalid_input",
+    `${place}: too many different ${noun}: the ${size} so far take more than ${maxMegabytes} MB`,
+  );
+}
 
 /**
  * Numbers names from 1 on, in the order in which they are added. A million names take 30 MB, a
@@ -18,6 +30,8 @@ export class NameTable {
   /** Numbers by hash; 0 is a free slot. */
   #slots = new Uint32Array(initialSlots);
   #scratch = new Uint8Array(1024);
+  /** How many of the first names are not known any more. */
+  #dropped = 0;
 
   /** @returns the name's number; 0 if it was not added */
   find(name: string): number {
@@ -53,7 +67,23 @@ export class NameTable {
   }
 
   nameOf(number: number): string {
-    return decodeText(this.#bytes, this.#ends[number - 1], this.#ends[number]);
+    const [start, end] = [this.#ends[number - 1 - this.#dropped], this.#ends[number - this.#dropped]];
+    return decodeText(this.#bytes, start, end);
+  }
+
+  /** Whether the names take as much memory as they may. */
+  get isFull(): boolean {
+    return this.#bytes.byteLength + this.#ends.byteLength + this.#slots.byteLength > maxMegabytes * 2 ** 20;
+  }
+
+  /** Frees memory: only {@link nameOf} can be called from now on, for names after the first ones. */
+  drop(first: number): void {
+    const start = this.#ends[first] as number;
+    this.#dropped = first;
+    this.#bytes = replace(this.#bytes, this.#bytes.slice(start, this.#end));
+    const ends = this.#ends.slice(first, this.size + 1).map((end) => end - start);
+    this.#ends = replace(this.#ends, ends);
+    this.#slots = replace(this.#slots, new Uint32Array());
   }
 
   #encode(name: string): number {
@@ -92,7 +122,7 @@ export class NameTable {
       while (slots[slot] !== 0) slot = (slot + 1) & mask;
       slots[slot] = number;
     }
-    this.#slots = slots;
+    this.#slots = replace(this.#slots, slots);
   }
 }
 
@@ -104,9 +134,15 @@ function hash(bytes: Uint8Array, start: number, end: number): number {
   return (value ^ (value >>> 13)) >>> 0;
 }
 
-function grow<Kind extends Uint8Array<ArrayBuffer> | Uint32Array<ArrayBuffer>>(old: Kind, larger: Kind): Kind {
+type Numbers = Uint8Array<ArrayBuffer> | Uint32Array<ArrayBuffer>;
+
+function grow<Kind extends Numbers>(old: Kind, larger: Kind): Kind {
   larger.set(old);
-  // Frees the memory now: the garbage collector would let several old arrays accumulate.
+  return replace(old, larger);
+}
+
+/** Frees the old memory now: the garbage collector would let several old arrays accumulate. */
+function replace<Kind extends Numbers>(old: Kind, other: Kind): Kind {
   old.buffer.transfer(0);
-  return larger;
+  return other;
 }

@@ -4,7 +4,7 @@ import type { DeliveredFile, DeliveredFiles } from "../feed/delivery.ts";
 import type { Reporter, RunContext } from "../jobs/work.ts";
 import { excerpt, type FileReport, type Occurrences } from "../model/import-report.ts";
 import { type ListName, lists } from "../model/personalization.ts";
-import { FeedReader } from "./feed-reader.ts";
+import { chunkBytes, FeedReader } from "./feed-reader.ts";
 import type { FeedRows } from "./feed-rows.ts";
 import { GarbageCollector } from "./garbage.ts";
 import { countOccurrence, ListStatistics } from "./statistics.ts";
@@ -81,7 +81,7 @@ async function readFile(
   let count = 0;
   const garbage = new GarbageCollector();
   const reportProgress = (isDone: boolean) =>
-    onProgress?.({ file: file.name, rows: count, bytes, totalBytes: file.bytes, isDone });
+    onProgress?.({ file: file.name, rows: count, done: bytes, total: file.bytes, isDone });
   const batches = reader.read((read) => {
     hasher.update(read);
     bytes += read.length;
@@ -100,8 +100,9 @@ async function readFile(
     reporter.stage(batch.rows.length);
     count += batch.rows.length + batch.rejected.length;
     reportProgress(false);
-    garbage.count(batch.rows.length + batch.rejected.length);
+    garbage.count(chunkBytes);
   }
+  await rows.finish(list);
   reportProgress(true);
   for (const note of reader.notes) reporter.note(note);
   const sha256 = hasher.digest("hex");

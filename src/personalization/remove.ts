@@ -1,8 +1,8 @@
+import { personalizationImportName } from "../config/jobs.ts";
 import type { Database } from "../database/database.ts";
 import { removeBrandGenerations } from "../database/generation-removal.ts";
 import { findRunUnderWay } from "../database/run.ts";
 import { ServiceError } from "../errors.ts";
-import { personalizationImportName } from "./import.ts";
 
 /**
  * Removes a brand's personalization, with all its generations.

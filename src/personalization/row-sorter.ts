@@ -1,11 +1,11 @@
 import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { createTemporaryFolder, TemporaryFile, type TemporaryFolder } from "../temporary-folder.ts";
-import { compareBytes, encodeInto } from "./bytes.ts";
-import { radixSort } from "./radix-sort.ts";
+import { compareBytes, encodeInto, readUint32, readWord } from "./bytes.ts";
+import { sortByKey } from "./key-sort.ts";
 import {
-  type CheckRows,
   FileReader,
+  type GroupLimit,
   headBytes,
   keyBytesOffset,
   MemoryReader,
@@ -17,7 +17,8 @@ import {
 } from "./sorted-runs.ts";
 
 /** Memory for records; when it is full, they are sorted and written to a file. */
-const defaultMemoryBytes = 16 * 2 ** 20;
+const defaultMemoryBytes = 8 * 2 ** 20;
+const writeBufferBytes = 256 * 1024;
 
 /**
  * Groups what is added by key, in the order of the keys' bytes, in bounded memory: runs that fill
@@ -120,8 +121,8 @@ export class RowSorter implements AsyncDisposable {
     if (this.#isSorted) return;
     // Records with the same key stay in the order in which they were added.
     const bytes = this.#bytes;
-    radixSort(this.#starts.subarray(0, this.#count), (start, depth) =>
-      depth < readKeyBytes(bytes, start) ? (bytes[start + headBytes + depth] as number) : -1,
+    sortByKey(this.#starts.subarray(0, this.#count), (start, depth) =>
+      readWord(bytes, start + headBytes + depth, readKeyBytes(bytes, start) - depth),
     );
     this.#isSorted = true;
   }
@@ -132,12 +133,14 @@ export class RowSorter implements AsyncDisposable {
    */
   async spill(): Promise<void> {
     if (this.#count > 0) {
+      const wasSorted = this.#isSorted;
       this.#sort();
       this.#folder ??= await createTemporaryFolder("import");
       this.#file ??= new TemporaryFile(join(this.#folder.path, "rows"));
       const start = this.#runs.at(-1)?.end ?? 0;
       this.#runs.push({ start, end: start + this.#end });
-      this.#writeInOrder(this.#file);
+      if (wasSorted) this.#file.write(this.#bytes.subarray(0, this.#end));
+      else this.#writeInOrder(this.#file);
     }
     this.#end = 0;
     this.#count = 0;
@@ -146,45 +149,53 @@ export class RowSorter implements AsyncDisposable {
   }
 
   #writeInOrder(file: TemporaryFile): void {
-    const buffer = new Uint8Array(1024 * 1024);
+    const bytes = this.#bytes;
+    const buffer = new Uint8Array(writeBufferBytes);
     let used = 0;
     for (let index = 0; index < this.#count; index++) {
-      const record = this.#record(index);
-      if (used + record.length > buffer.length) {
+      const start = this.#starts[index] as number;
+      const end = start + headBytes + readKeyBytes(bytes, start) + readUint32(bytes, start);
+      if (used + end - start > buffer.length) {
         file.write(buffer.subarray(0, used));
         used = 0;
       }
-      if (record.length > buffer.length) file.write(record);
-      else {
-        buffer.set(record, used);
-        used += record.length;
-      }
+      if (end - start > buffer.length) file.write(bytes.subarray(start, end));
+      else for (let at = start; at < end; at++) buffer[used++] = bytes[at] as number;
     }
     file.write(buffer.subarray(0, used));
   }
 
-  #record(index: number): Uint8Array {
-    const start = this.#starts[index] as number;
-    const length = headBytes + readKeyBytes(this.#bytes, start) + this.#view.getUint32(start, true);
-    return this.#bytes.subarray(start, start + length);
+  /** Frees the memory of what was added, unless it fits. Nothing can be added any more. */
+  async finish(): Promise<void> {
+    if (this.#file === undefined) return;
+    await this.spill();
+    this.#free();
   }
 
   /** The groups in the order of their keys. May be called more than once, after everything was added. */
-  *groups(check: CheckRows = () => {}): Generator<SortedGroup> {
+  *groups(limit?: GroupLimit): Generator<SortedGroup> {
     this.#sort();
     const descriptor = this.#file === undefined ? undefined : openSync(this.#file.path, "r");
     try {
-      const readers: RecordReader[] = this.#runs.map((run) => new FileReader(descriptor as number, run));
+      const runs = this.#runs;
+      const readers: RecordReader[] = runs.map((run) => new FileReader(descriptor as number, run, runs.length));
       readers.push(new MemoryReader(this.#bytes, this.#starts.subarray(0, this.#count)));
-      yield* mergeRuns(readers, check);
+      yield* mergeRuns(readers, limit);
     } finally {
       if (descriptor !== undefined) closeSync(descriptor);
     }
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  #free(): void {
+    // Frees the memory now, rather than when garbage is collected.
+    this.#bytes.buffer.transfer(0);
+    this.#starts.buffer.transfer(0);
     this.#bytes = new Uint8Array();
     this.#starts = new Uint32Array();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#free();
     this.#file?.[Symbol.dispose]();
     await this.#folder?.remove();
   }
@@ -193,5 +204,6 @@ export class RowSorter implements AsyncDisposable {
 function grow(numbers: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
   const larger = new Uint32Array(numbers.length * 2);
   larger.set(numbers);
+  numbers.buffer.transfer(0);
   return larger;
 }

@@ -1,5 +1,5 @@
 import { excerpt, type RejectedRow } from "../model/import-report.ts";
-import { keyFields, type ListName, lists, maxKeyLength } from "../model/personalization.ts";
+import { keyFields, type ListName, lists, maxKeyBytes, maxSkuLength } from "../model/personalization.ts";
 
 /** A row's values as text, unchanged, in the order of its list's columns. */
 export interface FeedRow {
@@ -55,6 +55,10 @@ function problemOf(value: unknown, field: string, list: ListName): string | unde
   if (value === "" && (lists[list].key as readonly string[]).includes(field)) return "is empty";
   if (value.includes("\0")) return "contains a NUL character";
   if (!value.isWellFormed()) return "contains an unpaired surrogate";
-  if (value.length > maxKeyLength && keyFields.has(field)) return `is longer than ${maxKeyLength} characters`;
+  if (field === "sku_id" && value.length > maxSkuLength) return `is longer than ${maxSkuLength} characters`;
+  // A UTF-16 unit takes at most three bytes.
+  if (value.length * 3 > maxKeyBytes && keyFields.has(field) && Buffer.byteLength(value) > maxKeyBytes) {
+    return `is longer than ${maxKeyBytes} bytes in UTF-8`;
+  }
   return undefined;
 }

@@ -9,11 +9,14 @@ export const headBytes = 10;
 export const rowsOffset = 4;
 export const keyBytesOffset = 8;
 
-/** Memory to read each of the sorted runs of a file. */
-const runBufferBytes = 256 * 1024;
+/** Memory to read the sorted runs of a file, shared by all of them. */
+const readBufferBytes = 4 * 2 ** 20;
+const minRunBufferBytes = 4096;
+const maxRunBufferBytes = 256 * 1024;
 
 /** A key, and what was added under it, in the order in which it was added. */
 export interface SortedGroup {
+  readonly rows: number;
   /** In UTF-8. Valid until the next group. */
   readonly key: Uint8Array;
   /** Valid until the next group. */
@@ -74,9 +77,10 @@ export class FileReader extends RecordReader {
   #start = 0;
   #filled = 0;
 
-  constructor(descriptor: number, { start, end }: { readonly start: number; readonly end: number }) {
+  /** @param runs how many are read at once */
+  constructor(descriptor: number, { start, end }: { readonly start: number; readonly end: number }, runs: number) {
     super();
-    this.bytes = new Uint8Array(runBufferBytes);
+    this.bytes = new Uint8Array(Math.min(Math.max(readBufferBytes / runs, minRunBufferBytes), maxRunBufferBytes));
     this.#descriptor = descriptor;
     this.#position = start;
     this.#end = end;
@@ -110,38 +114,41 @@ export class FileReader extends RecordReader {
   }
 }
 
-/** Throws if a group, whose key is in UTF-8, has too many rows. */
-export type CheckRows = (key: Uint8Array, rows: number) => void;
+/** Limits the memory that one group takes. */
+export interface GroupLimit {
+  readonly rows: number;
+  readonly bytes: number;
+  /** Throws. */
+  readonly refuse: (key: Uint8Array, content: Uint8Array) => never;
+}
 
-/**
- * Merges sorted runs. What has the same key is joined, in the order of the runs.
- * @param check called before rows are joined
- */
-export function* mergeRuns(readers: readonly RecordReader[], check: CheckRows): Generator<SortedGroup> {
+/** Merges sorted runs. What has the same key is joined, in the order of the runs. */
+export function* mergeRuns(readers: readonly RecordReader[], limit?: GroupLimit): Generator<SortedGroup> {
   const heap = new RunHeap(readers.filter((reader) => reader.next()));
   const group = new GroupBuffer();
   for (let { first } = heap; first !== undefined; first = heap.first) {
-    let { rows } = first;
-    check(first.bytes.subarray(first.keyStart, first.keyEnd), rows);
-    group.begin(first);
+    group.begin(first, limit);
     heap.advance();
-    while (heap.first !== undefined && group.hasKeyOf(heap.first)) {
-      rows += heap.first.rows;
-      check(group.key, rows);
-      group.append(heap.first);
+    for (let { first: next } = heap; next !== undefined && group.hasKeyOf(next); next = heap.first) {
+      group.append(next, limit);
       heap.advance();
     }
-    yield { key: group.key, content: group.content };
+    yield group;
   }
 }
 
 /** The key and the content of the group that is being joined. */
-class GroupBuffer {
+class GroupBuffer implements SortedGroup {
+  rows = 0;
   #bytes = new Uint8Array(4096);
   #keyEnd = 0;
   #end = 0;
 
-  begin({ bytes, keyStart, keyEnd, end }: RecordReader): void {
+  begin({ bytes, keyStart, keyEnd, end, rows }: RecordReader, limit: GroupLimit | undefined): void {
+    if (limit !== undefined && (rows > limit.rows || end - keyEnd > limit.bytes)) {
+      limit.refuse(bytes.subarray(keyStart, keyEnd), bytes.subarray(keyEnd, end));
+    }
+    this.rows = rows;
     this.#end = 0;
     this.#add(bytes, keyStart, end);
     this.#keyEnd = keyEnd - keyStart;
@@ -151,7 +158,10 @@ class GroupBuffer {
     return compareBytes(this.#bytes, 0, this.#keyEnd, bytes, keyStart, keyEnd - keyStart) === 0;
   }
 
-  append({ bytes, keyEnd, end }: RecordReader): void {
+  append({ bytes, keyEnd, end, rows }: RecordReader, limit: GroupLimit | undefined): void {
+    this.rows += rows;
+    const length = this.#end - this.#keyEnd + end - keyEnd;
+    if (limit !== undefined && (this.rows > limit.rows || length > limit.bytes)) limit.refuse(this.key, this.content);
     this.#add(bytes, keyEnd, end);
   }
 

@@ -1,69 +1,92 @@
-import { decodeText, encodeInto } from "./bytes.ts";
+import { decodeText, encodeInto, readUint32, writeUint32 } from "./bytes.ts";
+import { RowSorter } from "./row-sorter.ts";
+import type { SortedGroup } from "./sorted-runs.ts";
 
-/** Memory for the examples of all names. Names that come later have fewer or none. */
-const maxExampleBytes = 24 * 2 ** 20;
-/** An example: the offset of the one before (4 bytes), its length (2), its text. */
-const headBytes = 6;
+/** Memory for the examples; when it is full, they are written to a file. */
+const exampleBytes = 4 * 2 ** 20;
+/** Before each example: its length. */
+const headBytes = 4;
 
 /** Counts how often numbered names are used, and keeps the first users of each as examples. */
-export class UsageCounter {
+export class UsageCounter implements AsyncDisposable {
   readonly #maxExamples: number;
   #counts = new Uint32Array(1024);
-  /** By number: one more than the offset of the last example; 0 without one. */
-  #last = new Uint32Array(1024);
-  #bytes = new Uint8Array(65_536);
-  #view = new DataView(this.#bytes.buffer);
-  #end = 0;
+  readonly #examples: RowSorter;
+  #groups: Generator<SortedGroup> | undefined;
 
   /** @param maxExamples examples that are kept of each name */
-  constructor(maxExamples: number) {
+  constructor(maxExamples: number, memoryBytes = exampleBytes) {
     this.#maxExamples = maxExamples;
+    this.#examples = new RowSorter(memoryBytes);
   }
 
-  add(number: number, user: string): void {
-    this.#makeRoomFor(number);
-    const count = this.countOf(number) + 1;
-    this.#counts[number] = count;
-    if (count > this.#maxExamples || !this.#hasRoomFor(user)) return;
-    const start = this.#end;
-    this.#end = encodeInto(this.#bytes, start + headBytes, user);
-    this.#view.setUint32(start, this.#last[number] as number);
-    this.#view.setUint16(start + 4, this.#end - start - headBytes);
-    this.#last[number] = start + 1;
+  /** Counts a user. @returns false if there is no room; then call {@link makeRoom}, and add it again */
+  tryAdd(number: number, user: string): boolean {
+    const count = this.countOf(number);
+    if (count < this.#maxExamples) {
+      const sorter = this.#examples;
+      const offset = sorter.reserve(toKey(number), headBytes + 3 * user.length);
+      if (offset < 0) return false;
+      const end = encodeInto(sorter.bytes, offset + headBytes, user);
+      writeUint32(sorter.bytes, offset, end - offset - headBytes);
+      sorter.commit(end);
+    }
+    if (number >= this.#counts.length) this.#growTo(number);
+    this.#counts[number] = count + 1;
+    return true;
+  }
+
+  /** @throws ServiceError `unavailable` if the temporary folder is full */
+  makeRoom(): Promise<void> {
+    return this.#examples.spill();
+  }
+
+  /** To be called after the last user was added. @throws ServiceError as {@link makeRoom} */
+  finish(): Promise<void> {
+    return this.#examples.finish();
   }
 
   countOf(number: number): number {
     return this.#counts[number] ?? 0;
   }
 
-  /** The first users, in the order in which they were added. */
-  examplesOf(number: number): string[] {
-    const examples: string[] = [];
-    for (let next = this.#last[number] ?? 0; next > 0; ) {
-      const start = next - 1 + headBytes;
-      examples.push(decodeText(this.#bytes, start, start + this.#view.getUint16(next + 3)));
-      next = this.#view.getUint32(next - 1);
+  /**
+   * The first users, in the order in which they were added. Must be called for ascending numbers,
+   * after {@link finish}.
+   */
+  takeExamplesOf(number: number): string[] {
+    if (this.countOf(number) === 0) return [];
+    this.#groups ??= this.#examples.groups();
+    const key = toKey(number);
+    for (let next = this.#groups.next(); !next.done; next = this.#groups.next()) {
+      if (decodeText(next.value.key) === key) return toTexts(next.value.content);
     }
-    return examples.reverse();
+    return [];
   }
 
-  #makeRoomFor(number: number): void {
-    if (number < this.#counts.length) return;
-    const size = Math.max(this.#counts.length * 2, number + 1);
-    const [counts, last] = [new Uint32Array(size), new Uint32Array(size)];
-    counts.set(this.#counts);
-    last.set(this.#last);
-    [this.#counts, this.#last] = [counts, last];
+  #growTo(number: number): void {
+    const larger = new Uint32Array(Math.max(this.#counts.length * 2, number + 1));
+    larger.set(this.#counts);
+    this.#counts.buffer.transfer(0);
+    this.#counts = larger;
   }
 
-  #hasRoomFor(user: string): boolean {
-    const needed = this.#end + headBytes + 3 * user.length;
-    if (needed <= this.#bytes.length) return true;
-    if (needed > maxExampleBytes) return false;
-    const larger = new Uint8Array(Math.min(Math.max(this.#bytes.length * 2, needed), maxExampleBytes));
-    larger.set(this.#bytes);
-    this.#bytes = larger;
-    this.#view = new DataView(larger.buffer);
-    return true;
+  async [Symbol.asyncDispose](): Promise<void> {
+    // Closes the file.
+    this.#groups?.return(undefined);
+    await this.#examples[Symbol.asyncDispose]();
   }
+}
+
+/** Keys in the order of the numbers. */
+const toKey = (number: number) => number.toString(36).padStart(7, "0");
+
+function toTexts(content: Uint8Array): string[] {
+  const texts: string[] = [];
+  for (let at = 0; at < content.length; ) {
+    const end = at + headBytes + readUint32(content, at);
+    texts.push(decodeText(content, at + headBytes, end));
+    at = end;
+  }
+  return texts;
 }

@@ -6,21 +6,20 @@ import { openApiDocument } from "./openapi.ts";
 import style from "./style.css" with { type: "text" };
 
 /** `GET /openapi.json`. */
-export function getOpenApi(): Handler {
-  return fileHandler(() => ({ type: "application/json", body: JSON.stringify(openApiDocument()) }));
-}
+export const getOpenApi: Handler = fileHandler(() => ({
+  type: "application/json",
+  body: JSON.stringify(openApiDocument()),
+}));
 
 /** `GET /docs`: the OpenAPI document as an HTML page, without scripts. */
-export function getReference(): Handler {
-  return fileHandler(() => ({
-    type: "text/html; charset=utf-8",
-    body: `<!doctype html>${<Reference document={openApiDocument()} />}`,
-    headers: {
-      "Content-Security-Policy":
-        "default-src 'none'; style-src 'self'; img-src data:; frame-ancestors 'none'; base-uri 'none'",
-    },
-  }));
-}
+export const getReference: Handler = fileHandler(() => ({
+  type: "text/html; charset=utf-8",
+  body: `<!doctype html>${<Reference document={openApiDocument()} />}`,
+  headers: {
+    "Content-Security-Policy":
+      "default-src 'none'; style-src 'self'; img-src data:; frame-ancestors 'none'; base-uri 'none'",
+  },
+}));
 
 export const getReferenceStyle: Handler = fileHandler(() => ({ type: "text/css; charset=utf-8", body: style }));
 

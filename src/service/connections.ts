@@ -1,3 +1,4 @@
+import type { Config } from "../config/index.ts";
 import type { Database } from "../database/database.ts";
 import { closeDatabase, openDatabase } from "../database/index.ts";
 
@@ -13,15 +14,28 @@ export interface Connections {
   readonly push: Database | undefined;
 }
 
-export async function openConnections(url: string, hasAdmin: boolean, hasPush: boolean): Promise<Connections> {
-  const serving = await openDatabase(url);
-  const writer = await openDatabase(url, "scheduling");
-  const background = hasAdmin ? await openDatabase(url, "background") : serving;
-  const push = hasPush ? await openDatabase(url, "scheduling") : undefined;
+export async function openConnections(
+  { databaseUrl, databaseDirectUrl }: Config,
+  hasAdmin: boolean,
+  hasPush: boolean,
+): Promise<Connections> {
+  const isPooled = databaseDirectUrl !== "";
+  const serving = await openDatabase(databaseUrl, "serving", isPooled);
+  const writer = await openDatabase(databaseDirectUrl || databaseUrl, "scheduling");
+  const background = hasAdmin ? await openDatabase(databaseUrl, "background", isPooled) : serving;
+  const push = hasPush ? await openDatabase(databaseDirectUrl || databaseUrl, "scheduling") : undefined;
   return { serving, writer, background, push };
 }
 
-export async function closeConnections({ serving, writer, background, push }: Connections): Promise<void> {
-  const open = new Set([serving, writer, background, ...(push === undefined ? [] : [push])]);
-  await Promise.all([...open].map(closeDatabase));
+const listAll = ({ serving, writer, background, push }: Connections) => [
+  ...new Set([serving, writer, background, ...(push === undefined ? [] : [push])]),
+];
+
+/** Gives up connections that may never respond. */
+export function reconnectAll(connections: Connections): void {
+  for (const database of listAll(connections)) database.reconnect();
+}
+
+export async function closeConnections(connections: Connections): Promise<void> {
+  await Promise.all(listAll(connections).map(closeDatabase));
 }

@@ -20,9 +20,12 @@ export interface ServiceContext {
   readonly log: Log;
   readonly role: Role;
   readonly connections: Connections;
-  readonly jobs: readonly PlannedJob[];
-  readonly scheduler: Scheduler;
+  /** A reload replaces the jobs and their scheduler. */
+  jobs: readonly PlannedJob[];
+  scheduler: Scheduler;
   readonly requests: RequestHandling;
   /** Undefined when the platform does not notify this service. */
   readonly push: Push | undefined;
+  /** Whether no job had ever succeeded when this process began. */
+  readonly isNewStore: boolean;
 }

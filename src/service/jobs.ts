@@ -1,6 +1,4 @@
-import { type CatalogImportOptions, catalogImport } from "../catalog/import.ts";
-import { catalogReconcile } from "../catalog/reconcile.ts";
-import { catalogSync } from "../catalog/sync.ts";
+import type { CatalogImportOptions } from "../catalog/import.ts";
 import type { Config } from "../config/index.ts";
 import {
   type JobName,
@@ -8,16 +6,15 @@ import {
   maxRemovedShareOf,
   type PersonalizationOptions,
   type PlanOptions,
+  personalizationImportName,
 } from "../config/jobs.ts";
 import { hideCredentials } from "../credentials.ts";
-import { checkFeed } from "../feed/delivery.ts";
-import { checkFile } from "../feed/file.ts";
 import type { Job, PlannedJob } from "../jobs/job.ts";
 import { toPlan } from "../jobs/plan.ts";
 import { historyRetention } from "../jobs/retention.ts";
+import type { Work } from "../jobs/work.ts";
 import type { Log } from "../log.ts";
-import { toFeedRequest } from "../personalization/feed.ts";
-import { type ImportMode, personalizationImport, personalizationImportName } from "../personalization/import.ts";
+import type { ImportMode } from "../personalization/import.ts";
 import type { Platform } from "../platforms/platform.ts";
 
 interface JobContext {
@@ -42,7 +39,11 @@ const factories: { readonly [Name in JobName]: JobFactory<JobOptionsOf<Name>> } 
       brand,
       source: platform.source,
       checkSource: (signal) => platform.readShop(signal),
-      work: catalogReconcile(platform, { maxRemovedShare: maxRemovedShareOf(config), visible: config.visible }, log),
+      work: onDemand(async () => {
+        const { catalogReconcile } = await import("../catalog/reconcile.ts");
+        const options = { maxRemovedShare: maxRemovedShareOf(config), visible: config.visible };
+        return catalogReconcile(platform, options, log);
+      }),
     },
   "catalog-sync": (_, { config, brand, platform }) =>
     platform && {
@@ -50,7 +51,10 @@ const factories: { readonly [Name in JobName]: JobFactory<JobOptionsOf<Name>> } 
       brand,
       source: platform.source,
       checkSource: (signal) => platform.readShop(signal),
-      work: catalogSync(platform, maxRemovedShareOf(config)),
+      work: onDemand(async () => {
+        const { catalogSync } = await import("../catalog/sync.ts");
+        return catalogSync(platform, maxRemovedShareOf(config));
+      }),
     },
   "personalization-import": (options, { config, brand }) =>
     personalizationImportJob(options, config, brand, scheduledMode),
@@ -61,6 +65,12 @@ const factories: { readonly [Name in JobName]: JobFactory<JobOptionsOf<Name>> } 
     work: historyRetention(keepDays),
   }),
 };
+
+/** Loads the code of a job when the job runs: the service itself starts without it. */
+const onDemand =
+  (load: () => Promise<Work>): Work =>
+  async (...context) =>
+    (await load())(...context);
 
 /** Lists the configured jobs, in the order of their first runs. */
 export function listJobs(config: Config, log: Log, platform: Platform | undefined): PlannedJob[] {
@@ -76,8 +86,12 @@ export function listJobs(config: Config, log: Log, platform: Platform | undefine
 
 export function catalogImportJob(files: readonly string[], options: CatalogImportOptions, brand: string): Job {
   const source = hideCredentials(files.join(", "));
-  const checkSource = () => Promise.all(files.map(checkFile));
-  return { name: "catalog-import", brand, source, checkSource, work: catalogImport(files, options) };
+  const checkSource = async () => {
+    const { checkFile } = await import("../feed/file.ts");
+    return await Promise.all(files.map(checkFile));
+  };
+  const work = onDemand(async () => (await import("../catalog/import.ts")).catalogImport(files, options));
+  return { name: "catalog-import", brand, source, checkSource, work };
 }
 
 export function personalizationImportJob(
@@ -87,7 +101,14 @@ export function personalizationImportJob(
   mode: ImportMode,
 ): Job {
   const source = hideCredentials(options.source);
-  const checkSource = (signal: AbortSignal) => checkFeed(toFeedRequest(options), config, signal);
-  const work = personalizationImport(options, config, mode);
+  const checkSource = async (signal: AbortSignal) => {
+    const { checkFeed } = await import("../feed/delivery.ts");
+    const { toFeedRequest } = await import("../personalization/feed.ts");
+    return await checkFeed(toFeedRequest(options), config, signal);
+  };
+  const work = onDemand(async () => {
+    const { personalizationImport } = await import("../personalization/import.ts");
+    return personalizationImport(options, config, mode);
+  });
   return { name: personalizationImportName, brand, source, checkSource, work };
 }

@@ -3,7 +3,7 @@ import { adminRoutes } from "../admin/routes.ts";
 import type { Routes } from "../http/endpoint.ts";
 import { type Listener, listen } from "../http/server.ts";
 import type { ServiceContext } from "./context.ts";
-import { createConsole, createExample } from "./pages.ts";
+import { createExample } from "./example.ts";
 import { publicRoutes } from "./public.ts";
 import { createReadiness, createStatusReader } from "./readiness.ts";
 import { reportToSupervisor, Workers } from "./workers.ts";
@@ -15,6 +15,8 @@ export interface Listeners {
   readonly publicUrl: string;
   /** Undefined for a worker. */
   readonly adminUrl: string | undefined;
+  /** Lets the workers, if there are any, read the settings again. */
+  reload(): void;
   /** @param isUrgent whether to skip the time that load balancers get to send requests elsewhere */
   stop(isUrgent: boolean): Promise<void>;
 }
@@ -26,6 +28,7 @@ export async function startListeners(context: ServiceContext): Promise<Listeners
   const { config, log, role, requests, push } = context;
   const workers = role.kind === "supervisor" ? createWorkers(context, role.workers) : undefined;
   const open = createOpener(context);
+  const reload = () => workers?.reload();
   const stop = async (isUrgent: boolean) => {
     const drainMs = isUrgent ? 0 : config.drainSeconds * 1000;
     await Promise.all([
@@ -45,13 +48,15 @@ export async function startListeners(context: ServiceContext): Promise<Listeners
         : await workers.start();
     if (role.kind === "worker") {
       reportToSupervisor(publicUrl, measure);
-      return { publicUrl, adminUrl: undefined, stop };
+      return { publicUrl, adminUrl: undefined, reload, stop };
     }
     const metrics = getMetrics(status, () => measureAll(measure, workers));
+    // The public listener is open before the console is loaded. Workers never load it.
+    const { createConsole } = await import("./console.ts");
     const console = createConsole(context, publicUrl);
     const adminUrl = open.listener("admin", adminRoutes({ console, readiness, metrics, token: config.adminToken }));
     log.info({ publicUrl, adminUrl }, "listening");
-    return { publicUrl, adminUrl, stop };
+    return { publicUrl, adminUrl, reload, stop };
   } catch (error) {
     await stop(true);
     throw error;

@@ -1,15 +1,12 @@
 import { getLiveness } from "../admin/health.ts";
 import type { ResponseCache } from "../cache/response-cache.ts";
-import { getSampleImage } from "../example/sample-image.ts";
-import type { Handler, Routes } from "../http/endpoint.ts";
+import type { Handler, Route, Routes } from "../http/endpoint.ts";
 import { pageHandler } from "../http/page-handler.ts";
 import { operations } from "../operations/index.ts";
 import type { OperationContext } from "../operations/operation.ts";
 import { operationRoutes } from "../operations/routes.ts";
 import type { RenderPage } from "../page.ts";
-import { getOpenApi, getReference, getReferenceStyle } from "../reference/page.tsx";
 import { isSampleShop } from "../sample.ts";
-import { getWidget, getWidgetVersion } from "../widget.ts";
 
 export interface PublicContext {
   readonly cache: ResponseCache;
@@ -27,15 +24,22 @@ export function publicRoutes({ cache, operationContext, readiness, pages, webhoo
   const apiRoutes = operations.flatMap((each) => Object.entries(operationRoutes(each, cache, operationContext)));
   return {
     ...Object.fromEntries(apiRoutes),
-    "/openapi.json": { get: getOpenApi() },
-    "/docs": { get: getReference() },
-    "/docs/style.css": { get: getReferenceStyle },
-    "/personalization-options.js": { get: getWidget },
-    "/personalization-options/:file": { get: getWidgetVersion },
-    ...(isSampleShop(shopDomain) && { "/sample/images/:name": { get: getSampleImage } }),
+    "/openapi.json": onDemand(async () => (await import("../reference/page.tsx")).getOpenApi),
+    "/docs": onDemand(async () => (await import("../reference/page.tsx")).getReference),
+    "/docs/style.css": onDemand(async () => (await import("../reference/page.tsx")).getReferenceStyle),
+    "/personalization-options.js": onDemand(async () => (await import("../widget.ts")).getWidget),
+    "/personalization-options/:file": onDemand(async () => (await import("../widget.ts")).getWidgetVersion),
+    ...(isSampleShop(shopDomain) && {
+      "/sample/images/:name": onDemand(async () => (await import("../example/sample-image.ts")).getSampleImage),
+    }),
     ...Object.fromEntries(Object.entries(pages).map(([path, render]) => [path, { get: pageHandler(render) }])),
     ...webhooks,
     "/livez": { get: getLiveness, isUnlimited: true },
     "/readyz": { get: readiness, isUnlimited: true },
   };
 }
+
+/** A route whose code is loaded with its first request, so that the service starts fast. */
+const onDemand = (load: () => Promise<Handler>): Route => ({
+  get: async (...request) => (await load())(...request),
+});

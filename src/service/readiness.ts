@@ -1,4 +1,4 @@
-import { type Check, freshnessCheck, getReadiness } from "../admin/health.ts";
+import { type Check, clockCheck, freshnessCheck, getReadiness } from "../admin/health.ts";
 import type { StoreMeters } from "../admin/metrics.ts";
 import { listCurrentGenerations } from "../database/generation.ts";
 import { readCatalogTruth } from "../database/product-truth.ts";
@@ -15,7 +15,8 @@ const statusTimeoutMs = 500;
 /**
  * Reads the store for probes and metrics, which must respond quickly even if the store does not.
  */
-export function createStatusReader({ connections, jobs, requests, push }: ServiceContext): StoreMeters {
+export function createStatusReader(context: ServiceContext): StoreMeters {
+  const { connections, requests, push } = context;
   const withTimeout = <T>(reading: Promise<T>): Promise<T> =>
     Promise.race([
       reading,
@@ -24,7 +25,7 @@ export function createStatusReader({ connections, jobs, requests, push }: Servic
   return {
     jobStatus: async () => {
       if (requests.meters.isStoreUnreachable()) throw new ServiceError("unavailable", "the store is unreachable");
-      return await withTimeout(listJobStatus(connections.background, jobs));
+      return await withTimeout(listJobStatus(connections.background, context.jobs));
     },
     generations: () => withTimeout(listCurrentGenerations(connections.background)),
     push: push && (() => withTimeout(readPushState(connections.background))),
@@ -37,22 +38,29 @@ export function createStatusReader({ connections, jobs, requests, push }: Servic
  * @param workers undefined unless this process supervises some
  */
 export function createReadiness(context: ServiceContext, status: StoreMeters, workers: Workers | undefined): Handler {
-  const { config, scheduler, requests } = context;
-  const freshness = {
-    data: () => describeStarting(scheduler.starting),
-    jobs: freshnessCheck(status.jobStatus),
-  };
+  const { config, requests, isNewStore } = context;
+  const data = () => describeStarting(context.scheduler.starting);
   const required: Record<string, Check> = {
     service: () => (requests.state.isDraining ? "is about to stop" : undefined),
     ...(workers !== undefined && { workers: () => workers.problem() }),
-    ...(config.staleData === "fail" && freshness),
+    // A new job must not take the replicas of a store with data out of rotation.
+    ...(config.staleData === "fail" && {
+      ...(isNewStore && { data }),
+      jobs: freshnessCheck(status.jobStatus, isNewStore),
+    }),
   };
   const advisory: Record<string, Check> = {
     // All replicas share the store. Without them even the responses in their caches would be
     // unavailable.
     database: () =>
       requests.meters.isStoreUnreachable() ? "cannot be reached; only cached responses are served" : undefined,
-    ...(config.staleData === "warn" && freshness),
+    data,
+    jobs: freshnessCheck(status.jobStatus, true),
+    clock: clockCheck(status.jobStatus),
+    scheduler: () => {
+      const reason = context.scheduler.suspension();
+      return reason === undefined ? undefined : `no further runs are started here: ${reason}`;
+    },
   };
   return getReadiness(required, advisory);
 }

@@ -3,14 +3,17 @@ import { CacheInvalidator } from "../cache/invalidator.ts";
 import { ResponseCache } from "../cache/response-cache.ts";
 import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
 import type { Config } from "../config/index.ts";
+import { clientNetwork } from "../http/client-network.ts";
 import type { ListenerContext } from "../http/endpoint.ts";
 import { FailureLog } from "../http/failure-log.ts";
 import { RateLimiter } from "../http/rate-limiter.ts";
 import { RequestCounter } from "../http/request-counter.ts";
 import type { Log } from "../log.ts";
+import { cacheHeaders } from "../model/cache-policy.ts";
+import { cdns } from "../model/cdn.ts";
 import { PersonalizationReader } from "../personalization/reader.ts";
 import type { Platform } from "../platforms/platform.ts";
-import type { Connections } from "./connections.ts";
+import { type Connections, reconnectAll } from "./connections.ts";
 import { createLimiters } from "./limiters.ts";
 import { createProductFinder } from "./product-finder.ts";
 import type { PublicContext } from "./public.ts";
@@ -19,6 +22,7 @@ import type { PublicContext } from "./public.ts";
 export interface RequestHandling {
   readonly state: { isDraining: boolean };
   readonly meters: Omit<ProcessMeters, "deliveries" | "isServing">;
+  readonly rateLimiter: RateLimiter;
   readonly sources: Omit<PublicContext, "readiness" | "pages" | "webhooks">;
   readonly deliveryLimiter: ConcurrencyLimiter;
   /** Returns what the endpoints of a listener share. */
@@ -29,26 +33,31 @@ export interface RequestHandling {
 
 export async function startRequestHandling(
   config: Config,
-  { serving: database, writer }: Connections,
+  connections: Connections,
   platform: Platform | undefined,
   log: Log,
   signal: AbortSignal,
 ): Promise<RequestHandling> {
+  const { serving: database, writer } = connections;
   const invalidator = new CacheInvalidator();
   const cache = new ResponseCache(config.memoryMegabytes * 2 ** 20, (nowMs) => invalidator.unverifiedMs(nowMs));
   const limiters = createLimiters(database.engine.maxConcurrentReads);
-  const { stopped } = await invalidator.start({ database: writer, cache, storeLimiter: limiters.store, log }, signal);
+  const { stopped } = await invalidator.start(
+    { database: writer, cache, storeLimiter: limiters.store, log, onSilence: () => reconnectAll(connections) },
+    signal,
+  );
 
   const personalization = new PersonalizationReader(config.brand);
   const findProduct = createProductFinder(config, { database, writer, platform, limiters, log });
   const state = { isDraining: false };
   const requests = new RequestCounter();
-  const rateLimiter = config.rateLimit === 0 ? undefined : new RateLimiter(config.rateLimit, config.trustedProxies);
+  const rateLimiter = new RateLimiter(config.rateLimit, config.trustedProxies);
   const failures = new FailureLog(log);
   return {
     state,
     stopped,
     deliveryLimiter: limiters.deliveries,
+    rateLimiter,
     meters: {
       requests,
       cache,
@@ -61,6 +70,7 @@ export async function startRequestHandling(
         config,
         query: (run) => limiters.store.run(() => run(database)),
         findProduct,
+        networkOf: (origin) => clientNetwork(origin, rateLimiter.trustedProxies),
         findPersonalization: (sku) => limiters.store.run(() => personalization.find(database, sku)),
       },
     },
@@ -71,7 +81,7 @@ export async function startRequestHandling(
       rateLimiter: listener === "public" ? rateLimiter : undefined,
       isPrivate: listener === "admin",
       sendsTiming: config.serverTiming === "on",
-      notFoundPolicy: config.cacheNotFound,
+      notFoundCaching: cacheHeaders(config.cacheNotFound, cdns[config.cdn]),
     }),
   };
 }

@@ -1,22 +1,24 @@
 import type { Config } from "../config/index.ts";
+import { personalizationImportName } from "../config/jobs.ts";
 import { removeUnfinishedGenerations } from "../database/generation-removal.ts";
+import { hasSucceeded } from "../database/run.ts";
 import { ServiceError } from "../errors.ts";
 import type { PlannedJob } from "../jobs/job.ts";
 import { Monitors } from "../jobs/monitors.ts";
 import { type Scheduler, startScheduler } from "../jobs/scheduler.ts";
 import type { Log } from "../log.ts";
-import { personalizationImportName } from "../personalization/import.ts";
 import { createPlatform } from "../platforms/index.ts";
 import type { Platform } from "../platforms/platform.ts";
 import { removeOrphanedFolders } from "../temporary-folder.ts";
 import { type Connections, closeConnections, openConnections } from "./connections.ts";
 import type { Role, ServiceContext } from "./context.ts";
+import { exampleUrlOf } from "./example.ts";
 import { listJobs } from "./jobs.ts";
 import { type Listeners, startListeners } from "./listeners.ts";
-import { exampleUrlOf } from "./pages.ts";
 import { sharedPoints } from "./points.ts";
 import { startPush } from "./push.ts";
 import { describeStarting } from "./readiness.ts";
+import { reloadConfig } from "./reload.ts";
 import { startRequestHandling } from "./requests.ts";
 
 export interface Service {
@@ -25,6 +27,8 @@ export interface Service {
   readonly exampleUrl: string | undefined;
   /** Undefined for a worker. */
   readonly adminUrl: string | undefined;
+  /** Reads the settings again, and applies those that need no restart. */
+  reload(): void;
   /** @param isUrgent whether to skip the time that load balancers get to send requests elsewhere */
   stop(isUrgent: boolean): Promise<void>;
 }
@@ -39,7 +43,7 @@ const firstRunsMs = 10_000;
  */
 export async function startService(config: Config, log: Log, signal: AbortSignal, role: Role): Promise<Service> {
   const acceptsDeliveries = createPlatform(config, log)?.receiver !== undefined;
-  const connections = await openConnections(config.databaseUrl, role.kind !== "worker", acceptsDeliveries);
+  const connections = await openConnections(config, role.kind !== "worker", acceptsDeliveries);
   // One for everything in this process, so that it shares a token, its points, and what is refused.
   const platform = createPlatform(config, log, sharedPoints(connections.writer));
   const jobs = listJobs(config, log, platform);
@@ -50,16 +54,16 @@ export async function startService(config: Config, log: Log, signal: AbortSignal
   signal.addEventListener("abort", abort, { once: true });
   if (signal.aborted) abort();
 
-  const scheduledJobs = config.scheduler === "on" ? jobs : [];
-  const scheduler =
-    role.kind === "worker" ? noScheduler : startJobs(scheduledJobs, connections, config, log, stopping.signal);
+  const isNewStore = !(await hasSucceeded(connections.writer));
+  const startSchedules = createJobStarter(role, connections, log, stopping.signal);
+  const scheduler = startSchedules(config, jobs);
   const requests = await startRequestHandling(config, connections, platform, log, stopping.signal);
   const push = startPush(platform, role, { config, connections, requests, log, signal: stopping.signal });
-  const context: ServiceContext = { config, log, role, connections, jobs, scheduler, requests, push };
+  const context: ServiceContext = { config, log, role, connections, jobs, scheduler, requests, push, isNewStore };
   const stop = async (listeners: Listeners | undefined, isUrgent: boolean) => {
     requests.state.isDraining = true;
     abort();
-    await Promise.all([listeners?.stop(isUrgent), scheduler.stopped]);
+    await Promise.all([listeners?.stop(isUrgent), context.scheduler.stopped]);
     await Promise.all([requests.stopped, push?.stopped]);
     await closeConnections(connections);
   };
@@ -71,30 +75,53 @@ export async function startService(config: Config, log: Log, signal: AbortSignal
     const listeners = await startListeners(context);
     const { publicUrl, adminUrl } = listeners;
     const exampleUrl = exampleUrlOf(config.shopDomain, publicUrl);
-    return { publicUrl, exampleUrl, adminUrl, stop: (isUrgent) => stop(listeners, isUrgent) };
+    const reload = () => {
+      const reloaded = reloadConfig(context, log);
+      if (reloaded !== undefined) {
+        context.jobs = listJobs(reloaded, log, platform);
+        context.scheduler = startSchedules(reloaded, context.jobs);
+      }
+      listeners.reload();
+    };
+    return { publicUrl, exampleUrl, adminUrl, reload, stop: (isUrgent) => stop(listeners, isUrgent) };
   } catch (error) {
     await stop(undefined, true);
     throw error;
   }
 }
 
-const noScheduler: Scheduler = { starting: new Set(), firstRuns: Promise.resolve(), stopped: Promise.resolve() };
+const noScheduler: Scheduler = {
+  suspension: () => undefined,
+  starting: new Set(),
+  firstRuns: Promise.resolve(),
+  stopped: Promise.resolve(),
+};
 
-/** Also cleans up after lost runs, even if there are no jobs. */
-function startJobs(
-  jobs: readonly PlannedJob[],
-  { writer }: Connections,
-  { leaseSeconds }: Config,
-  log: Log,
-  signal: AbortSignal,
-): Scheduler {
+/** Starts the schedules of jobs. Each call ends those of the one before, whose runs finish. */
+function createJobStarter({ kind }: Role, { writer }: Connections, log: Log, signal: AbortSignal) {
   const monitors = new Monitors(log);
-  const removeLeftovers = async () => {
-    await removeOrphanedFolders();
-    await removeUnfinishedGenerations(writer, personalizationImportName);
+  let retire = new AbortController();
+  let previous: Promise<unknown> = Promise.resolve();
+  return ({ scheduler: isOn, leaseSeconds }: Config, jobs: readonly PlannedJob[]): Scheduler => {
+    if (kind === "worker") return noScheduler;
+    retire.abort();
+    retire = new AbortController();
+    // Also cleans up after lost runs, even if there are no jobs.
+    const scheduler = startScheduler(isOn === "on" ? jobs : [], {
+      database: writer,
+      log,
+      monitors,
+      leaseSeconds,
+      signal,
+      retired: retire.signal,
+      removeLeftovers: async () => {
+        await removeOrphanedFolders();
+        await removeUnfinishedGenerations(writer, personalizationImportName);
+      },
+    });
+    previous = Promise.all([previous, scheduler.stopped]);
+    return { ...scheduler, stopped: previous.then(() => monitors.settled(signal)) };
   };
-  const scheduler = startScheduler(jobs, { database: writer, log, monitors, leaseSeconds, signal, removeLeftovers });
-  return { ...scheduler, stopped: scheduler.stopped.then(() => monitors.settled()) };
 }
 
 /** A shop without these jobs may be intended or an oversight. */

@@ -1,5 +1,5 @@
 import type { Log } from "../log.ts";
-import { thisProgram } from "../program.ts";
+import { findReplacement, thisProgram } from "../program.ts";
 
 /** A message from a worker: its address once it listens, or its measurements. */
 type FromWorker = { readonly listening: string } | { readonly reply: number; readonly value: unknown };
@@ -82,8 +82,15 @@ export class Workers {
     clearTimeout(killTimer);
   }
 
+  /** Lets the workers read the settings again. */
+  reload(): void {
+    for (const child of this.#listening) child.kill("SIGHUP");
+  }
+
   #startOne(): Promise<string> {
     return new Promise((resolve, reject) => {
+      const replacement = findReplacement();
+      if (replacement !== undefined) return reject(new Error(replacement));
       const child: Child = Bun.spawn([...thisProgram(), "serve", "--worker"], {
         env: { ...process.env, ...this.#options.environment, PORT: `${this.#port}` },
         stdio: ["ignore", "inherit", "inherit"],

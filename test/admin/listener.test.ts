@@ -10,10 +10,10 @@ const environment = {
 };
 await pds(["import", "products", join(root, "sample", "products.ndjson")], environment);
 const token = "correct-horse-battery";
-const [open, guarded] = (await Promise.all([serve(environment), serve({ ...environment, ADMIN_TOKEN: token })])) as [
-  RunningService,
-  RunningService,
-];
+const [open, guarded] = (await Promise.all([
+  serve(environment),
+  serve({ ...environment, ADMIN_TOKEN: token, CDN: "generic" }),
+])) as [RunningService, RunningService];
 afterAll(() => Promise.all([open.stop(), guarded.stop()]));
 
 /** Sends a request line and headers unchanged, and reads until the connection closes. */

@@ -70,6 +70,7 @@ async function createWorld(engine: "sqlite" | "postgres") {
     SHOP_DOMAIN: shop,
     SCHEDULER: "off",
     VISIBLE: "all",
+    SERVER_TIMING: "on",
   };
   const services = [await serve(environment), await serve(environment)];
   afterAll(() => Promise.all(services.map((service) => service.stop())));

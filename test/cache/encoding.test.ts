@@ -98,7 +98,7 @@ describe("Accept-Encoding", () => {
   const cases: [accepted: string | null, coding: string][] = [
     [null, "identity"],
     ["", "identity"],
-    [browser, "br"],
+    [browser, "zstd"],
     ["gzip, deflate", "gzip"],
     ["gzip", "gzip"],
     ["GZip", "gzip"],
@@ -106,9 +106,9 @@ describe("Accept-Encoding", () => {
     ["X-GZIP;Q=0.5", "gzip"],
     ["zstd", "zstd"],
     ["zstd, gzip", "zstd"],
-    ["*", "br"],
+    ["*", "zstd"],
     ["*;q=0", "identity"],
-    ["br;q=0, *", "zstd"],
+    ["zstd;q=0, *", "br"],
     ["br;q=0, zstd;q=0, *;q=0.1", "gzip"],
     ["gzip;q=0, br;q=0, zstd;q=0", "identity"],
     ["br;q=0.5, gzip;q=0.8", "gzip"],
@@ -123,7 +123,7 @@ describe("Accept-Encoding", () => {
     ["identity;q=0.5, gzip", "gzip"],
     ["identity;q=0.5, gzip;q=0.5", "gzip"],
     ["identity;q=0, gzip;q=0.1", "gzip"],
-    ["identity;q=0, *", "br"],
+    ["identity;q=0, *", "zstd"],
     // No encoding is acceptable, but the plain body may still be of use.
     ["identity;q=0", "identity"],
     ["identity;q=0, *;q=0", "identity"],
@@ -161,14 +161,14 @@ describe("Accept-Encoding", () => {
     readonly quality: number | undefined;
   }
 
-  /** RFC 9110, 12.5.3, for a server that prefers br and compresses by default. */
+  /** RFC 9110, 12.5.3, for a server that prefers zstd and compresses by default. */
   function reference(offers: readonly Offer[]): string {
     const given = (name: string) => offers.find((offer) => offer.name === name);
     const qualityOf = (name: string) => {
       const offer = given(name) ?? given("*");
       return offer === undefined ? 0 : (offer.quality ?? 1000);
     };
-    const acceptable = ["br", "zstd", "gzip"].filter((name) => qualityOf(name) > 0);
+    const acceptable = ["zstd", "br", "gzip"].filter((name) => qualityOf(name) > 0);
     const most = Math.max(...acceptable.map(qualityOf));
     const plain = given("identity");
     if (acceptable.length === 0 || (plain !== undefined && (plain.quality ?? 1000) > most)) return "identity";

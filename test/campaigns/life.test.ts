@@ -103,7 +103,10 @@ describe("the probes", () => {
     for (const url of [service.url, service.adminUrl]) {
       expect(await readinessOf(url)).toEqual({
         status: 200,
-        body: { status: "ready", checks: { service: "ok", database: "ok", data: "ok", jobs: "ok" } },
+        body: {
+          status: "ready",
+          checks: { service: "ok", database: "ok", data: "ok", jobs: "ok", clock: "ok", scheduler: "ok" },
+        },
       });
       const live = await fetch(`${url}/livez`);
       expect([live.status, await live.json(), live.headers.get("connection")]).toEqual([200, { status: "ok" }, null]);

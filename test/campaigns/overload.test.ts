@@ -53,7 +53,7 @@ async function start(url: string, also = {}): Promise<RunningService> {
   ]) {
     expect((await pds(["import", ...args], environment)).code).toBe(0);
   }
-  const service = await serve({ ...environment, ...also });
+  const service = await serve({ ...environment, SERVER_TIMING: "on", ...also });
   afterAll(async () => {
     // Some of its requests would wait for a platform that never responds.
     service.process.kill("SIGKILL");

@@ -198,11 +198,13 @@ for (const engine of enginesInTurn) {
       expect(await answer(41)).toBe(stored(toProduct(41)));
     });
 
-    test("of a missing file fails with its name", async () => {
-      const { code, stderr } = await pds(["import", "products", join(folder, "nowhere.json")], environment);
+    test("of a missing file by a job fails with its name", async () => {
+      const [PDS_CONFIG = ""] = await writeFiles(folder, {
+        "missing.toml": `[jobs.catalog-import]\nsource = ["${join(folder, "nowhere.json")}"]\n`,
+      });
+      const { code, stderr } = await pds(["run", "catalog-import"], { ...environment, PDS_CONFIG });
       expect(code).toBe(1);
       expect(stderr).toContain("nowhere.json: no such file");
-      expect((await pds(["import", "products", folder], environment)).stderr).toContain("not a file");
     });
   });
 }

@@ -75,7 +75,7 @@ for (const engine of enginesInTurn) {
       expect(countPlatformRequests(platform)).toBe(1);
       const [body = ""] = bodies;
       expect(bodies.size).toBe(1);
-      expect(productAnswerSchema.strict().parse(JSON.parse(body))).toMatchObject({ shop, error: null });
+      expect(productAnswerSchema.unwrap().strict().parse(JSON.parse(body))).toMatchObject({ shop, error: null });
 
       for (const each of [service, plain]) expect(await (await each.get(path(id))).text()).toBe(body);
       expect(countPlatformRequests(platform)).toBe(1);

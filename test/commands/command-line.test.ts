@@ -129,14 +129,22 @@ describe("wrong usage exits with 2 and says what is wrong", () => {
     ["an argument too many", ["serve", "now"], "serve"],
     ["no file", ["import", "products"], "FILE"],
     ["two folders", ["import", "personalization", feed, feed], "FOLDER"],
+    ["a file that is not there", ["import", "products", products, "/none.json"], "/none.json: no such file"],
+    ["a folder instead of a file", ["import", "products", feed], "not a file"],
+    ["a folder that is not there", ["import", "personalization", "/nonexistent"], "/nonexistent: no such folder"],
+    ["a file instead of a folder", ["import", "personalization", products], "not a folder"],
     ["no job", ["run"], "JOB"],
     ["an unknown job", ["run", "nightly"], '"nightly"'],
     ["an unknown order", ["history", "up"], "asc or desc"],
     ["an order in capitals", ["history", "DESC"], "asc or desc"],
     ["two orders", ["history", "asc", "desc"], "[asc|desc]"],
   ])("%s", async (_, args, words) => {
-    const { code, stdout, stderr } = await pds(args, await newStore());
+    const environment = await newStore();
+    const { code, stdout, stderr } = await pds(args, environment);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    // No import was begun, so there is no record of it.
+    const store = (environment.DATABASE_URL ?? "").slice("sqlite:".length);
+    if (args[0] === "import") expect(existsSync(store)).toBe(false);
     expect(stderr).toMatch(/^pds: .+\n$/);
     expect(stderr).toContain(words);
   });
@@ -150,8 +158,6 @@ test("an invalid setting exits with 2 and says why", async () => {
 
 describe("a failure exits with 1 and says why", () => {
   test.each([
-    ["a file that is not there", ["import", "products", "/nonexistent.json"], "/nonexistent.json: no such file"],
-    ["a folder that is not there", ["import", "personalization", "/nonexistent"], "/nonexistent: "],
     ["a rejected product", ["import", "products", brokenProducts], `${brokenProducts}:2: id: `],
     ["nothing to roll back to", ["rollback", "personalization"], "acme"],
   ])("%s", async (_, args, words) => {
@@ -247,7 +253,7 @@ describe("jobs", async () => {
   test("are listed, run by name, and listed with their outcome", async () => {
     const source = "products.ndjson";
     const never = { outcome: "never run", finished: "", counts: 0, reason: null, lastSuccess: null, age: null };
-    const still = { brand: "acme", schedule: null, next: null, runningSince: null, isStale: false };
+    const still = { brand: "acme", schedule: null, next: null, runningSince: null, isStale: false, isAhead: false };
     expect(await jsonOf(["jobs"], environment, cwd)).toEqual([
       { job: "catalog-import", ...still, ...never, source },
       { job: "personalization-import", ...still, ...never, source: "feed" },
@@ -392,7 +398,7 @@ describe("pds import", () => {
 });
 
 describe("a brand that looks like an option", () => {
-  test.each(["-x", "--acme", "--json", "-h", "-", "--", "=x", "-a=b c"])(
+  test.each(["-x", "--acme", "--json", "-h", "-", "--", "=x", "-a=b c", `-"ü'; \\ 💥`])(
     "can be set, and its runs succeed: %s",
     async (BRAND) => {
       const [PDS_CONFIG = ""] = await writeFiles(folder, {

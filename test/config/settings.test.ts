@@ -66,6 +66,7 @@ describe("the settings", () => {
         { setting: "ADMIN_PORT", value: "3001", from },
         { setting: "ADMIN_TOKEN", value: "(not set)", from },
         { setting: "DATABASE_URL", value: "sqlite:data/pds.sqlite", from },
+        { setting: "DATABASE_DIRECT_URL", value: "", from },
         { setting: "SHOP_DOMAIN", value: "localhost", from },
         { setting: "BRAND", value: "default", from },
         { setting: "SHOPIFY_ACCESS_TOKEN", value: "(not set)", from },
@@ -93,6 +94,7 @@ describe("the settings", () => {
         { setting: "CACHE_PRODUCTS", value: longCache, from },
         { setting: "CACHE_HISTORIES", value: "max-age=5, s-maxage=5", from },
         { setting: "CACHE_NOT_FOUND", value: "max-age=10, s-maxage=10", from },
+        { setting: "CDN", value: "none", from },
         { setting: "RATE_LIMIT", value: "0", from },
         { setting: "TRUSTED_PROXIES", value: "", from },
         { setting: "REUSE_PORT", value: "off", from },
@@ -250,6 +252,7 @@ describe("an invalid setting stops the start", () => {
       ["DATABASE_URL", "sqlite:"],
       ["DATABASE_URL", "postgres://user@host:99999/db"],
       ["DATABASE_URL", ""],
+      ["DATABASE_DIRECT_URL", "sqlite:data/pds.sqlite"],
       ["SHOP_DOMAIN", "a b"],
       ["SHOP_DOMAIN", "https://shop.example"],
       ["SHOP_DOMAIN", ""],
@@ -267,6 +270,7 @@ describe("an invalid setting stops the start", () => {
       ["PRODUCT_MAX_AGE", ""],
       ["LOOKUPS_PER_MINUTE", "-1"],
       ["VISIBLE", "drafts"],
+      ["CDN", "akamai"],
       ["SCHEDULER", "yes"],
       ["LEASE_SECONDS", "0"],
       ["LEASE_SECONDS", "3601"],
@@ -455,6 +459,10 @@ describe("an invalid setting stops the start", () => {
   ])("a settings file that %s is refused", async (_, prepare, complaint) => {
     const path = await prepare();
     expect(errorFor({ PDS_CONFIG: path })).toMatch(new RegExp(`^${path}: ?${complaint}`));
+  });
+
+  test("a DATABASE_DIRECT_URL next to an embedded store", () => {
+    expectError({ DATABASE_DIRECT_URL: "postgres://pds@host/pds" }, "DATABASE_URL is an embedded store");
   });
 
   test("a DATABASE_URL without a scheme: the error shows the whole format", () => {

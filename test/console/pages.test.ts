@@ -340,7 +340,7 @@ test("only the page of a SKU loads the widget", async () => {
     compare,
     publicUrl: "http://0.0.0.0:3000",
   };
-  const routes = consolePages({ ...context, widgetPath: "/personalizer.js", examplePath: "/example" });
+  const routes = consolePages({ ...context, findWidgetPath: async () => "/personalizer.js", examplePath: "/example" });
   const get = async (path: string) => {
     const url = new URL(path, "http://pds.example:3001");
     return await routes[url.pathname]?.({ url, parameter: () => "" });
@@ -371,7 +371,7 @@ test("a generation that is removed while it is compared is no error", async () =
     findPersonalization: () => Promise.reject(new Error("unexpected call")),
     compare: (from, to) => comparer.find(from, to),
     publicUrl: "http://127.0.0.1:3000",
-    widgetPath: "/personalizer.js",
+    findWidgetPath: async () => "/personalizer.js",
   });
   const url = new URL("http://127.0.0.1:3001/personalization/difference?brand=B&from=1&to=2");
   const shown = await routes[url.pathname]?.({ url, parameter: () => "" });
@@ -475,6 +475,7 @@ const health = (changes: Partial<JobHealth>): JobHealth => ({
   lastSuccess: ago(9),
   age: 540,
   isStale: false,
+  isAhead: false,
   source: "folder",
   schedule: "0 * * * * UTC",
   dueSince: 0,
@@ -492,6 +493,11 @@ test.each([
     "that was due 20 times since its last success",
     { isStale: true, lastSuccess: ago(180), dueSince: 20 },
     "feed for B last succeeded 3 hours ago and has been due at least 20 times since.",
+  ],
+  [
+    "whose last run is in the future",
+    { isAhead: true, last: run({ finishedAt: "2036-01-01T00:00:00.000Z" }) },
+    "feed for B last ran at 2036-01-01T00:00:00.000Z, which is in the future: the clock of the database was set back. The next run is in 30 minutes.",
   ],
   [
     "that failed",

@@ -27,7 +27,7 @@ test("an import that ends during a rollback follows the restored generation", as
   const third = await beginGeneration(database, brand, run);
   let ending: Promise<void> | undefined;
   await database.inTransaction(async (rollback) => {
-    await rollback.engine.lock(rollback.sql, "generations");
+    await rollback.engine.lockBrand(rollback.sql, brand);
     await makeCurrent(rollback, brand, first, { from: second, fingerprints: [2] });
     ending = finishGeneration(database, brand, third, size, "{}", { from: second, fingerprints: [3] });
     await until("the import waits for the rollback", async () => {

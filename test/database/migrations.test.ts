@@ -3,7 +3,7 @@ import { SQL } from "bun";
 import { engines as implementations } from "../../src/database/engines/index.ts";
 import { createMigratedStore, createStore, engines, pds } from "../support/pds.ts";
 
-const names = ["2026-11-22-initial", "2026-11-23-product-truth", "2026-11-23-webhooks"];
+const names = ["2026-11-22-initial", "2026-11-23-jobs", "2026-11-23-product-truth", "2026-11-23-webhooks"];
 
 test("every engine has the same migrations in order of their dates", () => {
   for (const { migrations } of implementations) expect(migrations.map(({ name }) => name)).toEqual(names);
@@ -25,13 +25,17 @@ describe.each([...engines])("on %s, a store", (engine) => {
     }
   });
 
-  test("of a newer version is refused", async () => {
+  test("of a newer version is used if that only added to it, and refused otherwise", async () => {
     const url = await createMigratedStore(engine);
     await using sql = new SQL(url);
     await sql`INSERT INTO schema_migration (name) VALUES ('2999-01-01-later')`;
+    expect(await pds(["history"], { DATABASE_URL: url })).toMatchObject({ code: 0 });
+    await sql`INSERT INTO schema_minimum (migration, version) VALUES ('2999-01-01-later', '9.1.0')`;
     const { code, stderr } = await pds(["history"], { DATABASE_URL: url });
-    expect(code).toBe(1);
-    expect(stderr).toMatch(/DATABASE_URL: .*it has the migration 2999-01-01-later, .*use a newer version/);
+    expect(code).toBe(3);
+    expect(stderr).toMatch(
+      /DATABASE_URL: .* it needs version 9\.1\.0 or newer because of the migration 2999-01-01-later; this/,
+    );
   });
 
   test("of a version before the first release is refused with the commands that import its data again", async () => {

@@ -128,7 +128,7 @@ describe("a lost PostgreSQL", () => {
     // Imported first: the first start's own import would evict the cached responses.
     for (const job of ["catalog-import", "personalization-import"]) await pds(["run", job], environment);
     // The strictest setting. It is about the age of the data, not about the store.
-    const service = await serve({ ...environment, STALE_DATA: "fail" });
+    const service = await serve({ ...environment, STALE_DATA: "fail", SERVER_TIMING: "on" });
     const readiness = async () => {
       const answers = await Promise.all([service.url, service.adminUrl].map((base) => fetch(`${base}/readyz`)));
       return Promise.all(
@@ -137,7 +137,11 @@ describe("a lost PostgreSQL", () => {
     };
     const storeLost = async () =>
       (await (await fetch(`${service.adminUrl}/metrics`)).text()).match(/^pds_store_unreachable (\d)$/m)?.[1];
-    const ready = { code: 200, status: "ready", checks: { service: "ok", data: "ok", database: "ok", jobs: "ok" } };
+    const ready = {
+      code: 200,
+      status: "ready",
+      checks: { service: "ok", data: "ok", database: "ok", jobs: "ok", clock: "ok", scheduler: "ok" },
+    };
     const paths = ["/api/v1/histories", "/api/v1/products/pz/OV.810794", `/api/v1/products/${ids[0]}`];
     const statuses = async () => Promise.all(paths.map(async (path) => (await service.get(path)).status));
     const cached = [`/api/v1/products/${ids[1]}`, "/api/v1/products/pz/OV.810795", "/api/v1/products/pz/unknown"];

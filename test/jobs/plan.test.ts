@@ -96,6 +96,16 @@ describe("the next run", () => {
     });
   });
 
+  // Like cron, which waits for a small step and gives in to a large one.
+  test("does not wait for a clock that was set back by more than three hours", () => {
+    const plan = hourly({});
+    expectDue(nextRun(plan, run("13:00", "13:01"), at("09:30"), at("10:00")), first("14:00"));
+    expectDue(nextRun(plan, run("14:00", "14:01"), at("10:15"), at("10:30")), first("11:00"));
+    // The process began to schedule before the clock was set back.
+    expectDue(nextRun(plan, run("14:00", "14:01"), at("14:30"), at("10:30")), first("11:00"));
+    expectDue(nextRun(plan, undefined, at("14:30"), at("10:30")), first("11:00"));
+  });
+
   const missedTimes: readonly (readonly [
     about: string,
     last: Run | undefined,

@@ -500,6 +500,7 @@ describe.each([...enginesInTurn])("on %s, /metrics", async (engine) => {
       last_success_timestamp_seconds: Date.parse(succeeded) / 1000,
       last_success_age_seconds: expect.any(Number),
       stale: 1,
+      from_future: 0,
       running: 0,
       next_run_timestamp_seconds: Math.floor(Date.now() / 1000 / hour) * hour,
       "last_run_outcome succeeded": 0,
@@ -516,6 +517,7 @@ describe.each([...enginesInTurn])("on %s, /metrics", async (engine) => {
     const unrun = gaugesOf(samples, 'job="catalog-import",brand="unrun"');
     expect(unrun).toEqual({
       stale: 0,
+      from_future: 0,
       running: 0,
       next_run_timestamp_seconds: expect.any(Number),
       "last_run_outcome succeeded": 0,
@@ -575,7 +577,7 @@ describe.each([...enginesInTurn])("on %s, /readyz", async (engine) => {
     expect(one).toEqual(other as typeof one);
     return one;
   }
-  const fine = { service: "ok", database: "ok", data: "ok" };
+  const fine = { service: "ok", database: "ok", data: "ok", clock: "ok", scheduler: "ok" };
 
   /** Checks what both say of a history. @param complaint undefined when all is fresh */
   async function expectReadiness(complaint: string | undefined, ...rows: readonly Row[]): Promise<void> {

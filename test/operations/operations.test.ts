@@ -181,8 +181,6 @@ for (const engine of engines) {
     ];
 
     test.each(known)("responds to HEAD %s like to GET, without the body", async (path) => {
-      // Fills the cache, because Cache-Status is compared, too.
-      await get(path);
       for (const coding of ["identity", "gzip"]) {
         const headers = { "Accept-Encoding": coding };
         // Not decompressed, so that its length is that of the encoded body.
@@ -275,7 +273,7 @@ for (const engine of engines) {
         expect((await fetch(`${base}/livez`)).status).toBe(200);
         const ready = await fetch(`${base}/readyz`);
         expect(ready.status).toBe(200);
-        const checks = { service: "ok", database: "ok", data: "ok", jobs: "ok" };
+        const checks = { service: "ok", database: "ok", data: "ok", jobs: "ok", clock: "ok", scheduler: "ok" };
         expect(await ready.json()).toEqual({ status: "ready", checks });
       }
     });

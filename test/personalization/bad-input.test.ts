@@ -439,14 +439,14 @@ describe("an import of personalization", () => {
       /\/pzlines\.csv:5: sku_id: is longer than 255 characters: /,
     ],
     [
-      "a style code of 256 characters",
-      { "pzlines.csv": `${lines}MUG,${tooLongKey},1,A\n` },
-      /\/pzlines\.csv:5: style_code: is longer than 255 characters: /,
+      "a style code that is too long",
+      { "pzlines.csv": `${lines}MUG,${"é".repeat(1301)},1,A\n` },
+      /\/pzlines\.csv:5: style_code: is longer than 2600 bytes in UTF-8: /,
     ],
     [
-      "a choice type of 256 characters",
-      { "pzstyles.csv": `${styles}SCRIPT,A,7,${tooLongKey},Text\n` },
-      /\/pzstyles\.csv:\d+: choice_type: is longer than 255 characters: /,
+      "a choice type that is too long",
+      { "pzstyles.csv": `${styles}SCRIPT,A,7,${"x".repeat(2601)},Text\n` },
+      /\/pzstyles\.csv:\d+: choice_type: is longer than 2600 bytes in UTF-8: /,
     ],
     [
       "a SKU with too many rows",
@@ -456,7 +456,7 @@ describe("an import of personalization", () => {
           manyRows(maxRowsOfGroup + 1, (index) => `BIG,S${index},1,A`),
         ),
       },
-      /\/pzlines\.csv: sku_id "BIG" has more than 100000 rows\n/,
+      /\/pzlines\.csv:5: sku_id "BIG" begins here, and has more than 100000 rows or 4 MB\n/,
     ],
     [
       "a SKU with too many rows among others",
@@ -466,7 +466,7 @@ describe("an import of personalization", () => {
           manyRows(isCampaign ? 3_000_000 : 250_000, (index) => `${index % 2 ? "BIG" : index},S,1,A`),
         ),
       },
-      /\/pzlines\.csv: sku_id "BIG" has more than 100000 rows\n/,
+      /\/pzlines\.csv:6: sku_id "BIG" begins here, and has more than 100000 rows or 4 MB\n/,
     ],
     [
       "a style with too many rows",
@@ -476,7 +476,24 @@ describe("an import of personalization", () => {
           manyRows(isCampaign ? 1_000_000 : 110_000, (index) => `BIG,A,${index},NONE,Text`),
         ),
       },
-      /\/pzstyles\.csv: style_code "BIG" has more than 100000 rows\n/,
+      /\/pzstyles\.csv:\d+: style_code "BIG" begins here, and has more than 100000 rows or 4 MB\n/,
+    ],
+    [
+      "a style with few rows of much text",
+      {
+        "pzstyles.csv": [styles, ...[1, 2, 3, 4, 5].map((line) => `BIG,A,${line},NONE,${"x".repeat(1e6)}\n`)].join(""),
+      },
+      /\/pzstyles\.csv:\d+: style_code "BIG" begins here, and has more than 100000 rows or 4 MB\n/,
+    ],
+    [
+      "style codes that take too much memory",
+      {
+        "pzlines.csv": writing(
+          repeated(lines, 1),
+          manyRows(30_000, (index) => `SKU,${index}${"x".repeat(2500)},1,A`),
+        ),
+      },
+      /\/pzlines\.csv:\d+: too many different style codes: the \d+ so far take more than 64 MB\n/,
     ],
     [
       "a choice group with too many rows",
@@ -486,7 +503,7 @@ describe("an import of personalization", () => {
           manyRows(isCampaign ? 1_000_000 : 110_000, (index) => `BIG,A,1,Value ${index}`),
         ),
       },
-      /\/pzchoices\.csv: choice_type "BIG" has more than 100000 rows\n/,
+      /\/pzchoices\.csv:\d+: choice_type "BIG" begins here, and has more than 100000 rows or 4 MB\n/,
     ],
     [
       "an unclosed quote",
@@ -570,13 +587,15 @@ describe("an import of personalization", () => {
     expect(code).toBe(0);
   });
 
-  test.each([...engines])("stores keys of 255 characters on %s", async (engine) => {
+  test.each([...engines])("stores the longest keys on %s", async (engine) => {
     const store = { DATABASE_URL: await createStore(engine), BRAND: "acme" };
-    const key = (letter: string) => letter.repeat(255);
+    // Different letters, because a compressed key would take less.
+    const key = (first: number) => String.fromCharCode(...Array.from({ length: 866 }, (_, index) => first + 7 * index));
+    const [style, group] = [key(0x4e00), key(0x4e01)];
     const feed = await feedWith({
-      "pzlines.csv": `${lines}${key("語")},${key("字")},1,A\n`,
-      "pzstyles.csv": `${styles}${key("字")},A,1,${key("類")},Text\n`,
-      "pzchoices.csv": `${choices}${key("類")},A,1,Value\n`,
+      "pzlines.csv": `${lines}${"語".repeat(255)},${style},1,A\n`,
+      "pzstyles.csv": `${styles}${style},A,1,${group},Text\n`,
+      "pzchoices.csv": `${choices}${group},A,1,Value\n`,
     });
     expect(await pds(["import", "personalization", feed], store)).toMatchObject({ code: 0 });
   });

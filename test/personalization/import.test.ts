@@ -169,7 +169,7 @@ for (const engine of enginesInTurn) {
       [
         "a style's code that is too long",
         { "pzlines.csv": linesOf(`A,${"é".repeat(1301)},1,A`) },
-        /pzlines\.csv:2: style_code: is longer than 255 characters/,
+        /pzlines\.csv:2: style_code: is longer than 2600 bytes in UTF-8/,
       ],
       ["a NUL", { "pzlines.csv": linesOf(line("A\0")) }, /pzlines\.csv:2: sku_id: contains a NUL character/],
       ["an unclosed quote", { "pzlines.csv": linesOf(line("A"), '"B,C,1,A') }, /pzlines\.csv:\d+: .*[Qq]uot/],

@@ -3,10 +3,11 @@ import fc from "fast-check";
 import type { Walked } from "../../src/database/generation-walk.ts";
 import { LineCursor, maxLineBytes, packNumbers, unpackNumbers, writeLine } from "../../src/database/packed-lines.ts";
 import { BatchLoader } from "../../src/personalization/batch-loader.ts";
+import { readWord } from "../../src/personalization/bytes.ts";
 import { OrderedComparison } from "../../src/personalization/difference.ts";
 import { FragmentCache } from "../../src/personalization/fragment-cache.ts";
+import { sortByKey } from "../../src/personalization/key-sort.ts";
 import { NameTable } from "../../src/personalization/name-table.ts";
-import { radixSort } from "../../src/personalization/radix-sort.ts";
 import { RowSorter } from "../../src/personalization/row-sorter.ts";
 import { UsageCounter } from "../../src/personalization/usage.ts";
 
@@ -110,12 +111,15 @@ describe("the row sorter", () => {
     expect(Object.fromEntries(sizes)).toEqual(contents);
   });
 
-  test("sorts by radix as by comparison, and keeps the order of equal keys", () => {
+  test("sorts by words as by comparison, and keeps the order of equal keys", () => {
     fc.assert(
       fc.property(fc.array(key, { maxLength: 150 }), (keys) => {
         const bytes = keys.map(encode);
         const items = Uint32Array.from(keys.keys());
-        radixSort(items, (item, depth) => bytes[item]?.[depth] ?? -1);
+        sortByKey(items, (item, depth) => {
+          const of = bytes[item] as Uint8Array;
+          return readWord(of, depth, of.length - depth);
+        });
         const expected = [...keys.keys()].sort(
           (one, other) => byBytes(keys[one] ?? "", keys[other] ?? "") || one - other,
         );
@@ -140,6 +144,9 @@ describe("the table of names", () => {
           expect([table.nameOf(number), table.findBytes(encode(name))]).toEqual([name, number]);
         }
         expect(table.size).toBe(model.size);
+        const dropped = Math.floor(model.size / 2);
+        table.drop(dropped);
+        for (const [name, number] of model) if (number > dropped) expect(table.nameOf(number)).toBe(name);
       }),
     );
   });
@@ -156,15 +163,22 @@ describe("the table of names", () => {
   });
 });
 
-test("users are counted, and the first are kept as examples", () => {
-  const usage = new UsageCounter(3);
-  for (let user = 0; user < 5; user++) {
-    usage.add(1, `é${user}`);
-    usage.add(70_000, `b${user}`);
+test("users are counted, and the first are kept as examples, in memory and through files", async () => {
+  for (const memoryBytes of [4096, 120]) {
+    await using usage = new UsageCounter(3, memoryBytes);
+    const add = async (number: number, user: string) => {
+      while (!usage.tryAdd(number, user)) await usage.makeRoom();
+    };
+    for (let user = 0; user < 5; user++) {
+      await add(70_000, `b${user}`);
+      await add(1, `é${user}`);
+    }
+    await add(2, "only");
+    await usage.finish();
+    expect([1, 2, 3, 70_000, 80_000].map((number) => usage.countOf(number))).toEqual([5, 1, 0, 5, 0]);
+    const examples = [1, 2, 3, 70_000, 80_000].map((number) => usage.takeExamplesOf(number));
+    expect(examples).toEqual([["é0", "é1", "é2"], ["only"], [], ["b0", "b1", "b2"], []]);
   }
-  usage.add(2, "only");
-  expect([1, 2, 3, 70_000, 80_000].map((number) => usage.countOf(number))).toEqual([5, 1, 0, 5, 0]);
-  expect([1, 2, 3].map((number) => usage.examplesOf(number))).toEqual([["é0", "é1", "é2"], ["only"], []]);
 });
 
 test("a comparison finds what was added, changed, and removed, whatever the pages", async () => {

@@ -54,10 +54,12 @@ class Model {
     }
     const of = (list: List, index: number) => read[list].map((row) => row[index] ?? "");
     const [styles, groups] = [new Set(of("pzstyles", 0)), new Set(of("pzchoices", 0))];
+    // A replaced row no longer uses its group.
+    const usedGroups = new Set([...this.#rows.pzstyles.values()].map((row) => row[3] ?? ""));
     this.orphans = {
       linesWithoutStyle: of("pzlines", 1).filter((style) => !styles.has(style)).length,
       stylesWithoutLine: styles.difference(new Set(of("pzlines", 1))).size,
-      unusedChoiceGroups: groups.difference(new Set(of("pzstyles", 3))).size,
+      unusedChoiceGroups: groups.difference(usedGroups).size,
     };
   }
 
@@ -74,14 +76,17 @@ class Model {
     if (numberOf(sequenceOf(list, row)) === Number.POSITIVE_INFINITY) this.nonNumericSequences++;
   }
 
-  /** The rows of each SKU, style, or choice, regardless of their order. */
+  /** The rows of each SKU, style, or choice, in display order. */
   #entities(list: List): Map<string, string> {
     const rowsOf = new Map<string, string[]>();
-    for (const [key, row] of this.#rows[list]) {
+    const inOrder = [...this.#rows[list]].sort(([, one], [, other]) =>
+      compare(sequenceOf(list, one), sequenceOf(list, other)),
+    );
+    for (const [key, row] of inOrder) {
       const entity = list === "pzchoices" ? key : (row[0] ?? "");
       rowsOf.set(entity, [...(rowsOf.get(entity) ?? []), JSON.stringify(row)]);
     }
-    return new Map([...rowsOf].map(([entity, rows]) => [entity, rows.sort().join()]));
+    return new Map([...rowsOf].map(([entity, rows]) => [entity, rows.join()]));
   }
 
   differenceFrom(before: Model | undefined, list: List): object | null {

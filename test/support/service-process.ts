@@ -21,10 +21,11 @@ export interface ServiceProcess extends AsyncDisposable {
 export function spawnService(
   args: readonly string[],
   environment: Environment,
+  program = main,
 ): Omit<ServiceProcess, "url" | "adminUrl"> & {
   printed(): string;
 } {
-  const child = Bun.spawn([process.execPath, main, "serve", ...args], {
+  const child = Bun.spawn([process.execPath, program, "serve", ...args], {
     cwd: root,
     env: {
       PATH: process.env.PATH ?? "",

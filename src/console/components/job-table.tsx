@@ -24,7 +24,7 @@ interface JobRowProps {
 }
 
 function JobRow({ health, now }: JobRowProps) {
-  const { job, brand, last, lastSuccess, isStale, source } = health;
+  const { job, brand, last, lastSuccess, isStale, isAhead, source } = health;
   return (
     <tr>
       <th scope="row" class="nowrap">
@@ -37,6 +37,7 @@ function JobRow({ health, now }: JobRowProps) {
       <td>
         {lastSuccess === null ? <span class="muted">never</span> : <Time at={lastSuccess} now={now} />}
         {isStale ? <div class="stale">stale</div> : ""}
+        {isAhead ? <div class="stale">clock set back</div> : ""}
       </td>
       <NumberCell value={last?.counts ?? null} />
       <td>

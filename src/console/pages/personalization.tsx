@@ -21,7 +21,6 @@ export async function personalizationPage(context: ConsoleContext, request: Page
   const generations = (await listGenerations(database)).filter(({ isCurrent }) => isCurrent);
   const lookup = parseLookup(context, request, generations);
   const origin = publicOrigin(context, request);
-  const widgetUrl = origin + context.widgetPath;
   const hasWidget = lookup.by === "sku" && lookup.value !== undefined;
   return {
     body: (
@@ -42,8 +41,8 @@ export async function personalizationPage(context: ConsoleContext, request: Page
       </>
     ),
     ...(hasWidget && {
-      scripts: [widgetUrl],
-      allowedOrigins: { scripts: [originOf(widgetUrl) ?? ""], connections: [origin] },
+      scripts: [origin + (await context.findWidgetPath())],
+      allowedOrigins: { scripts: [originOf(origin) ?? ""], connections: [origin] },
     }),
   };
 }

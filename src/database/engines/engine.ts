@@ -1,31 +1,48 @@
 import type { SQL } from "bun";
+import type { MaybePromise } from "../../maybe-promise.ts";
 import type { NewRows } from "./insert-rows.ts";
 
 export type Value = string | number | bigint;
 
-/** Runs a query whose statement stays prepared. Its values are `$1`, `$2`, …, in this order. */
-export type Read = <Row>(statement: string, values: Value[]) => Promise<Row[]>;
+/**
+ * Runs a query whose statement stays prepared. Its values are `$1`, `$2`, …, in this order. An
+ * embedded store has the rows at once, and throws at once.
+ */
+export type Read = <Row>(statement: string, values: Value[]) => MaybePromise<Row[]>;
 
 /**
  * Purpose of a set of connections; the engine configures them by it:
- * - `serving`: a few statements that repeat; also commands and jobs.
+ * - `serving`: requests, which repeat a few statements.
  * - `scheduling`: the scheduler, cache invalidation, and product lookups of a serving process. Its
  *   event loop never blocks on a lock of another process: a statement fails as busy instead, and
  *   `inTransaction` retries.
  * - `background`: console, health checks, and metrics. Their rare statements vary, and each is
  *   planned for its values.
+ * - `job`: jobs and commands, whose transactions may be long.
  */
-export type Purpose = "serving" | "scheduling" | "background";
+export type Purpose = "serving" | "scheduling" | "background" | "job";
 
 export interface Connections {
   readonly sql: SQL;
+  /** For transactions; those of a run have one connection. */
+  readonly transactions: SQL;
   readonly read: Read;
-  readonly closeReader: () => void;
+  /** @param timeout seconds that queries in progress may take */
+  readonly close: (timeout: number) => Promise<void>;
+  /** Opens new connections to a server that no longer responds; what waits for it fails. */
+  readonly replace: () => void;
   /** The folder of an embedded store's file; undefined for a server. */
   readonly folder: string | undefined;
 }
 
-/** One dated step of the schema, complete in itself. Never edit a released one: add another. */
+/**
+ * One dated step of the schema, complete in itself. Never edit a released one: add another.
+ *
+ * Older programs keep using the store while replicas are upgraded. So a step only adds (a table, a
+ * column that may be null, an index), or it inserts itself into `schema_minimum` with the first
+ * version that knows it. Release such a step only after a version that no longer needs what it takes
+ * away.
+ */
 export interface Migration {
   /** Date and subject, such as `2026-11-22-initial`. All engines have the same names. */
   readonly name: string;
@@ -41,10 +58,21 @@ export interface ColumnTypes {
   readonly bytes: string;
   /** Table option that stores rows in the order of the primary key. */
   readonly clustered: string;
+  /**
+   * Table option that builds indexes in one process: several would take the cores from serving.
+   */
+  readonly singleProcess: string;
 }
 
 /** Locks that serialize transactions. */
-export type LockName = "migrations" | "generations" | "changes";
+export type LockName = "migrations" | "changes";
+
+/** A list of keys as one value. */
+export interface KeyList {
+  /** Condition: whether a column has one of the keys. */
+  readonly contains: (column: string, value: string) => string;
+  readonly toValue: (keys: readonly string[]) => string;
+}
 
 /** Everything that differs between database engines. */
 export interface Engine {
@@ -52,8 +80,11 @@ export interface Engine {
   readonly schemes: readonly string[];
   /** Whether the store is there. An embedded one may not have been created yet. */
   readonly exists: (url: string) => boolean;
-  /** Opens connections, and creates the file of an embedded store. */
-  readonly open: (url: string, purpose: Purpose) => Promise<Connections>;
+  /**
+   * Opens connections, and creates the file of an embedded store.
+   * @param isPooled whether a connection pooler is between this process and the server
+   */
+  readonly open: (url: string, purpose: Purpose, isPooled: boolean) => Promise<Connections>;
   readonly migrations: readonly Migration[];
   readonly columnTypes: ColumnTypes;
   /** Useful number of concurrent reads. More would only queue inside the engine. */
@@ -63,6 +94,17 @@ export interface Engine {
   readonly writeMode: string;
   /** Makes other transactions that want the same lock wait until this one ends. */
   readonly lock: (transaction: SQL, name: LockName) => Promise<void>;
+  /** Makes other transactions that change a brand's generations wait until this one ends. */
+  readonly lockBrand: (transaction: SQL, brand: string) => Promise<void>;
+  /** Lets a transaction wait and take as long as it needs. */
+  readonly withoutTimeouts: (transaction: SQL) => Promise<void>;
+  /** Marks a transaction as one of a run until it ends, for `endAbandoned`. */
+  readonly holdRun: (transaction: SQL, pool: SQL, run: number) => Promise<void>;
+  /**
+   * Ends the transactions of abandoned runs, whose machines may be unreachable.
+   * @returns for each that this role may not end, a message
+   */
+  readonly endAbandoned: (sql: SQL) => Promise<string[]>;
 
   /** Expression: the database's clock, as ISO 8601 text in UTC with milliseconds. */
   readonly now: string;
@@ -78,6 +120,9 @@ export interface Engine {
   readonly searchQuery: string;
   /** Search text that matches all words. The last may be a prefix. */
   readonly toSearchText: (words: readonly string[], isLastPrefix: boolean) => string;
+
+  /** For a server, where one statement for several requests saves round trips. */
+  readonly keyList: KeyList | undefined;
 
   /** Inserts many rows whose keys are new, as fast as the engine can. */
   readonly load: <Row>(sql: SQL, rows: NewRows<Row>) => Promise<void>;

@@ -44,10 +44,11 @@ export const products: Operation = {
   createLoader: ({ findProduct, config: { shopDomain } }) => {
     const suffix = `,"shop":${JSON.stringify(shopDomain)},"error":null}`;
     const [before, after] = [encode('{"product":'), encode(suffix)];
-    const suffixTag = hashTag(suffix);
     return async (id, network) => {
       const product = await findProduct(BigInt(id), network);
-      return product && { body: concatenate(before, product.document, after), tag: `${product.tag}.${suffixTag}` };
+      return (
+        product && { body: concatenate(before, product.document, after), tag: hashTag(`${product.tag}.${suffix}`) }
+      );
     };
   },
   createFailureResponse:

@@ -5,4 +5,5 @@ export const columnTypes: ColumnTypes = {
   key: 'TEXT COLLATE "C"',
   bytes: "BYTEA",
   clustered: "",
+  singleProcess: "WITH (parallel_workers = 0)",
 };

@@ -1,19 +1,21 @@
 import { SQL } from "bun";
-import type { Connections, Engine, LockName, Purpose, Value } from "../engine.ts";
+import type { Engine, LockName } from "../engine.ts";
+import { jobs } from "../migrations/2026-11-23-jobs.ts";
 import { columnTypes } from "./column-types.ts";
+import { connect, maxConcurrentReads } from "./connect.ts";
 import { loadByCopy } from "./copy.ts";
 import { initial } from "./migrations/2026-11-22-initial.ts";
 import { productTruth } from "./migrations/2026-11-23-product-truth.ts";
 import { webhooks } from "./migrations/2026-11-23-webhooks.ts";
-
-const maxConcurrentReads = 5;
+import { endAbandoned, holdRun } from "./run-lock.ts";
 
 /** Arbitrary keys that nothing else in the database uses. */
 const lockKeys: Readonly<Record<LockName, number>> = {
   migrations: 7365747301,
-  generations: 7365747302,
   changes: 7365747303,
 };
+/** The first key of the locks of brands; the second is a hash, which two brands may share. */
+const brandLocks = 736574730;
 
 const toText = (instant: string) => `to_char((${instant}) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
@@ -23,13 +25,18 @@ const sqlStateOf = (error: unknown) => (error as { errno?: unknown }).errno;
 export const postgres: Engine = {
   schemes: ["postgres:", "postgresql:"],
   exists: () => true,
-  open: async (url, purpose) => connect(url, purpose),
-  migrations: [initial, productTruth, webhooks],
+  open: async (url, purpose, isPooled) => connect(url, purpose, isPooled),
+  migrations: [initial, jobs, productTruth, webhooks],
   columnTypes,
   maxConcurrentReads,
 
   writeMode: "READ WRITE",
   lock: (transaction, name) => transaction.unsafe(`SELECT pg_advisory_xact_lock(${lockKeys[name]})`),
+  lockBrand: (transaction, brand) =>
+    transaction`SELECT CAST(pg_advisory_xact_lock(${brandLocks}, hashtext(${brand})) AS TEXT)`,
+  withoutTimeouts: (transaction) => transaction.unsafe("SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0"),
+  holdRun,
+  endAbandoned,
 
   now: toText("clock_timestamp()"),
   later: (seconds) => toText(`clock_timestamp() + ${seconds} * interval '1 second'`),
@@ -44,6 +51,11 @@ export const postgres: Engine = {
     ) AS matching ORDER BY id LIMIT $2`,
   toSearchText: (words, isLastPrefix) => `${words.map((word) => `'${word}'`).join(" & ")}${isLastPrefix ? ":*" : ""}`,
 
+  keyList: {
+    contains: (column, value) => `${column} = ANY(${value})`,
+    toValue: (keys) => `{${keys.map((key) => `"${key.replace(/["\\]/g, "\\$&")}"`).join(",")}}`,
+  },
+
   load: loadByCopy,
   vacuum: (sql, table) => sql.unsafe(`VACUUM ${table}`),
   // The server looks after its log.
@@ -57,16 +69,3 @@ export const postgres: Engine = {
   // undefined_table
   isTableMissing: (error) => sqlStateOf(error) === "42P01",
 };
-
-function connect(url: string, purpose: Purpose): Connections {
-  const sql = new SQL(url, {
-    connectionTimeout: 5,
-    // The driver opens a whole pool at once, and the server counts those of all replicas and runs.
-    max: purpose === "serving" ? maxConcurrentReads : 2,
-    // A prepared statement's plan ignores the values: to find the newest run of a job that rarely
-    // ran, it would scan all runs.
-    prepare: purpose !== "background",
-  });
-  const read = async <Row>(statement: string, values: Value[]) => await sql.unsafe<Row[]>(statement, values);
-  return { sql, read, closeReader: () => {}, folder: undefined };
-}

@@ -5,4 +5,5 @@ export const columnTypes: ColumnTypes = {
   key: "TEXT",
   bytes: "BLOB",
   clustered: "WITHOUT ROWID",
+  singleProcess: "",
 };

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import type { Engine } from "../engine.ts";
 import { insertRows } from "../insert-rows.ts";
+import { jobs } from "../migrations/2026-11-23-jobs.ts";
 import { columnTypes } from "./column-types.ts";
 import { isBusy, isDiskFull, isStoreError, isTableMissing } from "./errors.ts";
 import { initial } from "./migrations/2026-11-22-initial.ts";
@@ -19,14 +20,19 @@ export const sqlite: Engine = {
   schemes: [scheme],
   exists: (url) => existsSync(pathOf(url)),
   open: (url, purpose) => openFile(pathOf(url), purpose),
-  migrations: [initial, productTruth, webhooks],
+  migrations: [initial, jobs, productTruth, webhooks],
   columnTypes,
-  // Reads run on the event loop, at about 50 µs each: 32 of them, then other work has its turn.
+  // Reads run on the event loop, at about 20 µs each: 32 of them, then other work has its turn.
   maxConcurrentReads: 32,
 
   writeMode: "IMMEDIATE",
   // A transaction that writes holds the only write lock already.
   lock: async () => {},
+  lockBrand: async () => {},
+  withoutTimeouts: async () => {},
+  // The lock of a process ends with it.
+  holdRun: async () => {},
+  endAbandoned: async () => [],
 
   now: "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')",
   later: (seconds) => `strftime('%Y-%m-%dT%H:%M:%fZ', 'now', ${seconds} || ' seconds')`,
@@ -35,6 +41,8 @@ export const sqlite: Engine = {
   placeholder,
   searchQuery: "SELECT rowid AS id FROM product_word WHERE product_word MATCH $1 ORDER BY rowid LIMIT $2",
   toSearchText: (words, isLastPrefix) => `${words.map((word) => `"${word}"`).join(" AND ")}${isLastPrefix ? " *" : ""}`,
+
+  keyList: undefined,
 
   load: (sql, rows) => insertRows(sql, placeholder, rows),
   // Deletions free their pages at once.

@@ -25,6 +25,7 @@ const pragmas = [
 const pragmasOf: Readonly<Record<Purpose, readonly string[]>> = {
   serving: [],
   background: [],
+  job: [],
   // A wait for the lock would block the event loop. So would a checkpoint, which can take as long
   // as an import's: other writers run it.
   scheduling: ["PRAGMA busy_timeout = 0", "PRAGMA wal_autocheckpoint = 0"],
@@ -42,7 +43,13 @@ export async function openFile(path: string, purpose: Purpose): Promise<Connecti
     await sql.close({ timeout: 0 });
     throw error;
   }
-  return { sql, folder, ...createReader(path) };
+  const { read, closeReader } = createReader(path);
+  const close = async (timeout: number) => {
+    closeReader();
+    await sql.close({ timeout });
+  };
+  // No network is in between, so nothing has to be replaced.
+  return { sql, transactions: sql, folder, read, close, replace: () => {} };
 }
 
 /** The statements of many brands' generations, which come and go. */
@@ -52,7 +59,7 @@ const maxStatements = 100;
  * The driver compiles each statement again, which takes as long as running it. So reads have a
  * connection that keeps the last ones that were compiled.
  */
-function createReader(path: string): Pick<Connections, "read" | "closeReader"> {
+function createReader(path: string): Pick<Connections, "read"> & { readonly closeReader: () => void } {
   let file: File | undefined;
   const statements = new Map<string, Statement>();
   const prepare = (text: string): Statement => {
@@ -67,7 +74,7 @@ function createReader(path: string): Pick<Connections, "read" | "closeReader"> {
     return statement;
   };
   return {
-    read: async <Row>(text: string, values: Value[]) => {
+    read: <Row>(text: string, values: Value[]) => {
       const statement = statements.get(text) ?? prepare(text);
       return statement.all(...values) as Row[];
     },

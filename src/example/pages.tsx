@@ -2,26 +2,22 @@
 import { ServiceError } from "../errors.ts";
 import type { Product } from "../model/product.ts";
 import { htmlPage, type Page, type PageRequest, type RenderPage, staticFile } from "../page.ts";
+import { examplePath } from "../sample.ts";
 import { CartPage } from "./cart-page.tsx";
 import { type ExampleContext, findDefaultProduct, findExampleProduct, listExampleProducts } from "./catalog.ts";
-import { examplePath } from "./layout.tsx";
+import type { ExampleRoute } from "./index.ts";
 import { ProductPage } from "./product-page.tsx";
 import script from "./script.js" with { type: "text" };
 import style from "./style.css" with { type: "text" };
 
-export { examplePath };
-
 const recommendationLimit = 8;
 const fileCaching = "public, max-age=300";
 
-/**
- * A demo shop: a product page and a cart, built from the public operations the way a storefront
- * would.
- */
-export function examplePages(context: ExampleContext): Readonly<Record<string, RenderPage>> {
-  const { brand, widgetPath } = context;
+export function createPages(context: ExampleContext): Readonly<Record<ExampleRoute, RenderPage>> {
+  const { brand } = context;
   const renderProduct = async (product: Product, { url }: PageRequest): Promise<Page> => {
     const others = (await listExampleProducts(context)).filter(({ id }) => id !== product.id);
+    const widgetPath = await context.findWidgetPath();
     const props = { product, variantId: url.searchParams.get("variant") ?? undefined, brand, widgetPath };
     return htmlPage(<ProductPage {...props} recommendations={others.slice(0, recommendationLimit)} />);
   };

@@ -1,0 +1,87 @@
+import { SQL } from "bun";
+import type { Connections, Purpose, Value } from "../engine.ts";
+
+/** Useful number of concurrent reads. */
+export const maxConcurrentReads = 16;
+
+/**
+ * The driver opens a whole pool at once, and the server counts those of all replicas and runs. The
+ * driver also sends statements without waiting for the last one's rows: with few connections, each
+ * wake-up of a server process or of ours handles several of them.
+ */
+const maxConnections: Readonly<Record<Purpose, number>> = { serving: 2, scheduling: 2, background: 2, job: 5 };
+
+const seconds = (count: number) => `${count * 1000}`;
+
+/**
+ * Makes the server notice a client that is gone: one that does not acknowledge anything, or that
+ * closed its connection during a long statement.
+ */
+const livenessChecks = {
+  tcp_keepalives_idle: "10",
+  tcp_keepalives_interval: "5",
+  tcp_keepalives_count: "3",
+  tcp_user_timeout: seconds(30),
+  client_connection_check_interval: seconds(5),
+};
+
+/** How long the server waits before it ends a statement, or a transaction whose client is silent. */
+const timeoutsOf: Readonly<Record<Purpose, Readonly<Record<string, string>>>> = {
+  // The concurrency limit in front of the store gives up after five seconds.
+  serving: timeouts({ lock: 5, statement: 10, idle: 5 }),
+  // A frozen replica must not hold up the claims of the others.
+  scheduling: timeouts({ lock: 5, statement: 30, idle: 5 }),
+  background: timeouts({ lock: 5, statement: 60, idle: 5 }),
+  // An import may wait for the transaction of another one. Its own ends when its run is abandoned;
+  // these are for the case that no process abandons it.
+  job: timeouts({ lock: 300, statement: 3600, idle: 60 }),
+};
+
+function timeouts({ lock, statement, idle }: Readonly<Record<"lock" | "statement" | "idle", number>>) {
+  return {
+    lock_timeout: seconds(lock),
+    statement_timeout: seconds(statement),
+    idle_in_transaction_session_timeout: seconds(idle),
+  };
+}
+
+/**
+ * Opens a pool of connections.
+ * @param isPooled whether a pooler is in between. It refuses parameters, so the role has them.
+ */
+export function connect(url: string, purpose: Purpose, isPooled: boolean): Connections {
+  const open = (max: number) =>
+    new SQL(url, {
+      connectionTimeout: 5,
+      max,
+      // A prepared statement's plan ignores the values: to find the newest run of a job that rarely
+      // ran, it would scan all runs.
+      prepare: purpose !== "background",
+      ...(!isPooled && { connection: { ...livenessChecks, ...timeoutsOf[purpose] } }),
+    });
+  const openAll = () => {
+    const sql = open(maxConnections[purpose]);
+    // One connection, so that a run has one server process. It opens with the first transaction.
+    return { sql, transactions: purpose === "job" ? open(1) : sql };
+  };
+  let pools = openAll();
+  const close = async (timeout: number) => {
+    await Promise.all([...new Set([pools.sql, pools.transactions])].map((pool) => pool.close({ timeout })));
+  };
+  return {
+    get sql() {
+      return pools.sql;
+    },
+    get transactions() {
+      return pools.transactions;
+    },
+    read: <Row>(statement: string, values: Value[]) => pools.sql.unsafe<Row[]>(statement, values),
+    close,
+    replace: () => {
+      // A query that waits on a silent connection fails now.
+      void close(0).catch(() => {});
+      pools = openAll();
+    },
+    folder: undefined,
+  };
+}

@@ -1,0 +1,65 @@
+/** How a provider's caches learn how long to keep a response, and by which tags to purge it. */
+export interface Cdn {
+  /** Field that only this CDN reads, in place of `Cache-Control`. */
+  readonly cacheField: string;
+  readonly tagField: string;
+  readonly tagSeparator: "," | " ";
+  /** Limit of one tag, in bytes. */
+  readonly maxTagLength: number;
+  /** Limit of the field's value, in bytes. */
+  readonly maxTagsLength: number;
+}
+
+/** By the names in the setting `CDN`. */
+export const cdns = {
+  none: undefined,
+  // A purge accepts tags of 1,024 characters.
+  cloudflare: {
+    cacheField: "Cloudflare-CDN-Cache-Control",
+    tagField: "Cache-Tag",
+    tagSeparator: ",",
+    maxTagLength: 1024,
+    maxTagsLength: 16 * 1024,
+  },
+  fastly: {
+    cacheField: "Surrogate-Control",
+    tagField: "Surrogate-Key",
+    tagSeparator: " ",
+    maxTagLength: 1024,
+    maxTagsLength: 16 * 1024,
+  },
+  // `http_resp_hdr_len` limits the line `xkey: TAGS` to 8 kB by default.
+  varnish: {
+    cacheField: "Surrogate-Control",
+    tagField: "xkey",
+    tagSeparator: " ",
+    maxTagLength: 8000,
+    maxTagsLength: 8000,
+  },
+  // Akamai has the lowest limits: it ignores longer tags without an error.
+  generic: {
+    cacheField: "CDN-Cache-Control",
+    tagField: "Cache-Tag",
+    tagSeparator: ",",
+    maxTagLength: 128,
+    maxTagsLength: 8000,
+  },
+} as const satisfies Record<string, Cdn | undefined>;
+
+export type CdnName = keyof typeof cdns;
+
+/** The field with the tags by which a CDN purges a response. */
+export interface PurgeTags {
+  readonly field: string;
+  readonly value: string;
+}
+
+/**
+ * @param tags visible ASCII without separators
+ * @returns undefined if they exceed a limit, so that the CDN could not purge the response
+ */
+export function toPurgeTags(tags: readonly string[], cdn: Cdn): PurgeTags | undefined {
+  const value = tags.join(cdn.tagSeparator);
+  const fit = value.length <= cdn.maxTagsLength && tags.every((tag) => tag.length <= cdn.maxTagLength);
+  return fit ? { field: cdn.tagField, value } : undefined;
+}

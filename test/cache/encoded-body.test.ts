@@ -1,0 +1,78 @@
+import { describe, expect, test } from "bun:test";
+import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from "node:zlib";
+import { EncodedBody, type SendableBody } from "../../src/cache/encoded-body.ts";
+import type { Encoding } from "../../src/cache/encoding.ts";
+import { until } from "../support/until.ts";
+
+const decoders = { br: brotliDecompressSync, zstd: zstdDecompressSync, gzip: gunzipSync };
+const encodings = ["identity", "br", "zstd", "gzip"] as const;
+const compressions = ["br", "zstd", "gzip"] as const;
+
+const sizes = { "a small body": 4000, "a blob": 40_000, "a body that takes long": 400_000 } as const;
+type Size = keyof typeof sizes;
+
+/** JSON with repetitions, as in a response. */
+function textOf(size: Size): Uint8Array<ArrayBuffer> {
+  let text = "";
+  for (let row = 0; text.length < sizes[size]; row++) text += `{"choice":"${(row * 7919) % 1000}","status":"é"},`;
+  return new TextEncoder().encode(text);
+}
+
+const bytesOf = async (body: SendableBody) => (body instanceof Blob ? await body.bytes() : body);
+
+async function decode(body: EncodedBody, encoding: Encoding): Promise<Buffer> {
+  const bytes = await bytesOf(await body.encode(encoding));
+  return encoding === "identity" ? Buffer.from(bytes) : decoders[encoding](bytes);
+}
+
+describe.each(Object.keys(sizes) as Size[])("%s", (size) => {
+  const text = textOf(size);
+
+  test("is the same in every encoding, whichever was requested first", async () => {
+    for (const first of encodings) {
+      const body = new EncodedBody(text);
+      for (const encoding of [first, ...encodings, ...encodings]) {
+        expect(Buffer.compare(await decode(body, encoding), text)).toBe(0);
+      }
+    }
+  });
+
+  test("is kept only as it was requested", async () => {
+    for (const encoding of encodings) {
+      const body = new EncodedBody(text);
+      expect(body.size).toBe(text.length);
+      const sent = await bytesOf(await body.encode(encoding));
+      expect(body.size).toBe(sent.length);
+    }
+    const body = new EncodedBody(text);
+    const sent = await Promise.all(encodings.map(async (encoding) => bytesOf(await body.encode(encoding))));
+    expect(body.size).toBe(sent.reduce((sum, { length }) => sum + length, 0));
+  });
+
+  test("is encoded once for concurrent requests", async () => {
+    for (const encoding of encodings) {
+      const body = new EncodedBody(text);
+      const [one, other] = await Promise.all([body.encode(encoding), body.encode(encoding)]);
+      expect(one).toBe(other as SendableBody);
+    }
+  });
+
+  test("is compressed better once it is requested again", async () => {
+    for (const compression of compressions) {
+      const body = new EncodedBody(text);
+      let resized = 0;
+      body.sizeListener = { resized: () => void resized++ };
+      const quick = (await bytesOf(await body.encode(compression))).length;
+      await until("it is smaller", async () => (await bytesOf(await body.encode(compression))).length < quick);
+      expect(resized).toBe(2);
+      expect(body.size).toBeLessThan(quick);
+      expect(Buffer.compare(await decode(body, compression), text)).toBe(0);
+    }
+  });
+});
+
+test("small bodies are encoded without a promise", () => {
+  for (const encoding of encodings) {
+    expect(new EncodedBody(textOf("a small body")).encode(encoding)).toBeInstanceOf(Uint8Array);
+  }
+});

@@ -1,0 +1,116 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { LRUCache } from "lru-cache";
+import { createSequence } from "../../bench/support/sequence.ts";
+import { EntryTable, type TableEntry } from "../../src/cache/entry-table.ts";
+
+interface Entry extends TableEntry {
+  bytes: number;
+}
+
+const createEntry = (bytes = 1): Entry => ({ size: 0, wasUsed: false, bytes });
+const createTable = (maxSize: number, counts?: { evicted: number }) =>
+  new EntryTable<Entry>(maxSize, ({ bytes }) => bytes, counts);
+
+function fill(table: EntryTable<Entry>, namespace: string, ...keys: string[]): void {
+  for (const key of keys) table.set(namespace, key, createEntry());
+}
+
+const keysOf = (table: EntryTable<Entry>, namespace: string) => table.list(namespace).map(([key]) => key);
+
+describe("a table of entries", () => {
+  test("evicts the oldest entries first, but spares those that were used since the last time", () => {
+    const counts = { evicted: 0 };
+    const table = createTable(4, counts);
+    fill(table, "one", "a", "b", "c", "d");
+    table.get("one", "a");
+    table.get("one", "c");
+    fill(table, "one", "e", "f");
+    expect(keysOf(table, "one")).toEqual(["a", "c", "e", "f"]);
+    expect([table.count, table.size, counts.evicted]).toEqual([4, 4, 2]);
+    // Keys that are requested once evict each other,
+    fill(table, "one", "g", "h", "i", "j");
+    expect(keysOf(table, "one")).toEqual(["a", "c", "i", "j"]);
+    // but those that are requested again evict the old ones.
+    table.get("one", "i");
+    fill(table, "one", "k", "l", "m");
+    expect(keysOf(table, "one")).toEqual(["i", "k", "l", "m"]);
+  });
+
+  test("makes room in every namespace", () => {
+    const table = createTable(4);
+    fill(table, "one", "a", "b");
+    fill(table, "other", "a", "b");
+    table.get("one", "a");
+    fill(table, "one", "c", "d");
+    expect([keysOf(table, "one"), keysOf(table, "other")]).toEqual([["a", "c", "d"], ["b"]]);
+    fill(table, "one", "e", "f", "g", "h");
+    expect([table.count, keysOf(table, "other")]).toEqual([4, []]);
+  });
+
+  test("evicts others when an entry grows, and itself when it outgrows the table", () => {
+    const table = createTable(10);
+    const growing = createEntry();
+    table.set("one", "a", growing);
+    fill(table, "one", "b", "c", "d");
+    growing.bytes = 9;
+    table.get("one", "a");
+    table.resize(growing);
+    expect([keysOf(table, "one"), table.size]).toEqual([["a", "d"], 10]);
+    growing.bytes = 11;
+    table.resize(growing);
+    expect([table.get("one", "a"), table.size <= 10]).toEqual([undefined, true]);
+    // It is no longer counted.
+    growing.bytes = 1000;
+    table.resize(growing);
+    expect(table.size <= 10).toBeTrue();
+    table.set("one", "e", createEntry(11));
+    expect(table.get("one", "e")).toBeUndefined();
+  });
+
+  test("counts exactly what it has, and never exceeds its maximum", () => {
+    const key = fc.constantFrom("a", "b", "c", "d", "e", "f");
+    const namespace = fc.constantFrom("one", "other");
+    const operation = fc.record({
+      name: fc.constantFrom("get", "set", "set", "delete", "resize", "clear"),
+      namespace,
+      key,
+      bytes: fc.integer({ min: 1, max: 12 }),
+    });
+    fc.assert(
+      fc.property(fc.array(operation, { maxLength: 60 }), (operations) => {
+        const table = createTable(20);
+        for (const { name, namespace: of, key: at, bytes } of operations) {
+          const entry = table.get(of, at);
+          if (name === "set") table.set(of, at, createEntry(bytes));
+          if (name === "delete") table.delete(of, at);
+          if (name === "clear" && bytes > 10) table.clear();
+          if (name === "resize" && entry !== undefined) {
+            entry.bytes = bytes;
+            table.resize(entry);
+          }
+          const entries = [...table.list("one"), ...table.list("other")];
+          expect(table.count).toBe(entries.length);
+          expect(table.size).toBe(entries.reduce((sum, [, { bytes: each }]) => sum + each, 0));
+          expect(table.size).toBeLessThanOrEqual(20);
+        }
+      }),
+    );
+  });
+
+  test("has more hits than a least-recently-used list when demand follows Zipf", () => {
+    const [keys, kept, requests] = [20_000, 1000, 100_000];
+    const table = createTable(kept);
+    const list = new LRUCache<string, Entry>({ max: kept });
+    const next = createSequence("zipf", keys, 5);
+    let [hits, listHits] = [0, 0];
+    for (let request = 0; request < requests; request++) {
+      const key = `${next()}`;
+      if (table.get("one", key) !== undefined) hits++;
+      else table.set("one", key, createEntry());
+      if (list.get(key) !== undefined) listHits++;
+      else list.set(key, createEntry());
+    }
+    expect(hits).toBeGreaterThan(listHits * 1.02);
+  });
+});

@@ -1,0 +1,101 @@
+import { describe, expect, test } from "bun:test";
+import { cp, readFile, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { SQL } from "bun";
+import { toJson } from "../../src/json.ts";
+import { toProduct } from "../support/catalog.ts";
+import {
+  createStore,
+  enginesInTurn,
+  isCampaign,
+  main,
+  pds,
+  root,
+  temporaryFolder,
+  writeFiles,
+} from "../support/pds.ts";
+import { spawnService } from "../support/service-process.ts";
+import { until } from "../support/until.ts";
+
+// Two versions share a store under load, while a schedule is due every second.
+
+/** How long they run side by side. */
+const sideBySideMs = isCampaign ? 300_000 : 6000;
+const folder = await temporaryFolder();
+const [products = "", config = ""] = await writeFiles(folder, {
+  "products.ndjson": toJson(toProduct(1)),
+  "pds.toml": '[jobs.history-retention]\nschedule = "* * * * * *"\nmissed = "all"\n',
+});
+
+/** A copy of the program with one more migration. @returns its main file */
+async function createNewVersion(): Promise<string> {
+  const copy = await temporaryFolder();
+  await cp(join(root, "src"), join(copy, "src"), { recursive: true });
+  for (const name of ["node_modules", "packages", "sample", "package.json", "tsconfig.json"]) {
+    await symlink(join(root, name), join(copy, name));
+  }
+  const later = '{ name: "2999-01-01-later", statements: ["ALTER TABLE run ADD COLUMN later TEXT"] }';
+  for (const engine of ["sqlite", "postgres"]) {
+    const path = join(copy, "src", "database", "engines", engine, "index.ts");
+    const text = await readFile(path, "utf8");
+    const changed = text.replace(/migrations: \[(.+)\]/, `migrations: [$1, ${later}]`);
+    expect(changed).not.toBe(text);
+    await writeFile(path, changed);
+  }
+  return join(copy, "src", "main.ts");
+}
+
+const newVersion = await createNewVersion();
+
+describe.each([...enginesInTurn])("on %s, two versions on a store", (engine) => {
+  test.each([
+    ["the older one first", [main, newVersion]],
+    ["the newer one first", [newVersion, main]],
+  ])(
+    "lose no run and no request, %s",
+    async (_, programs) => {
+      const environment = { DATABASE_URL: await createStore(engine), PDS_CONFIG: config };
+      await pds(["import", "products", products], environment);
+      await using sql = new SQL(environment.DATABASE_URL, { max: 1 });
+      if (engine === "sqlite") await sql`PRAGMA busy_timeout = 10000`;
+      const services: ReturnType<typeof spawnService>[] = [];
+      const addressOf = (service: ReturnType<typeof spawnService>) => service.printed().match(/^Public\s+(\S+)$/m)?.[1];
+      const addresses: string[] = [];
+      let isOver = false;
+      let failed = 0;
+      const load = (async () => {
+        while (!isOver) {
+          for (const address of addresses) {
+            const response = await fetch(`${address}/products/1`).catch(() => undefined);
+            if (response?.status !== 200) failed++;
+          }
+          await Bun.sleep(5);
+        }
+      })();
+      for (const program of programs) {
+        const service = spawnService([], environment, program);
+        services.push(service);
+        await until("it listens", () => addressOf(service) !== undefined, 60_000);
+        addresses.push(addressOf(service) ?? "");
+        await Bun.sleep(sideBySideMs / 2);
+      }
+      await Bun.sleep(sideBySideMs / 2);
+      isOver = true;
+      await load;
+      const begun = services.map((service) => service.log().match(/"msg":"run started"/g)?.length ?? 0);
+      await Promise.all(services.map((service) => service.end("SIGTERM")));
+      const runs = await sql<{ at: string; outcome: string; reason: string | null }[]>`
+      SELECT scheduled_at AS at, outcome, reason FROM run WHERE scheduled_at IS NOT NULL ORDER BY scheduled_at`;
+      const firstMs = Date.parse(runs[0]?.at ?? "");
+      expect(runs.map(({ at }) => at)).toEqual(runs.map((_, index) => new Date(firstMs + index * 1000).toISOString()));
+      // The last one may have been stopped with its service.
+      const lost = runs.filter(
+        ({ outcome, reason }) => outcome !== "succeeded" && reason !== "the service was stopped",
+      );
+      expect(lost).toEqual([]);
+      expect(failed).toBe(0);
+      if (isCampaign) for (const count of begun) expect(count).toBeGreaterThan(0);
+    },
+    900_000,
+  );
+});

@@ -1,0 +1,69 @@
+import { describe, expect, test } from "bun:test";
+import { SQL } from "bun";
+import { createStore, enginesInTurn, pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { until } from "../support/until.ts";
+
+// The clock of the database was ahead by years, and has been corrected.
+const folder = await temporaryFolder();
+const [yearly = "", everySecond = ""] = await writeFiles(folder, {
+  "yearly.toml": '[jobs.history-retention]\nschedule = "@yearly"\n',
+  "second.toml": '[jobs.history-retention]\nschedule = "* * * * * *"\nmissed = "all"\n',
+});
+const then = "2036-01-01T00:00:00.000Z";
+
+describe.each([...enginesInTurn])("on %s, a run from the future", (engine) => {
+  const createWorld = async () => {
+    const environment = { DATABASE_URL: await createStore(engine), BRAND: "acme" };
+    await pds(["jobs"], environment);
+    const query = async (statement: string) => {
+      await using sql = new SQL(environment.DATABASE_URL, { max: 1 });
+      if (engine === "sqlite") await sql`PRAGMA busy_timeout = 5000`;
+      return [...(await sql.unsafe(statement))] as Record<string, unknown>[];
+    };
+    const insert = (at: string) =>
+      query(`INSERT INTO run (job, brand, scheduled_at, started_at, finished_at, outcome)
+        VALUES ('history-retention', 'acme', '${at}', '${at}', '${at}', 'succeeded')`);
+    return { environment, query, insert };
+  };
+
+  test("is reported everywhere, and does not count as the last success", async () => {
+    const { environment, insert } = await createWorld();
+    await insert(then);
+    await using service = await serve({ ...environment, PDS_CONFIG: yearly, SCHEDULER: "off" });
+    const clock = `history-retention for acme last ran at ${then}, which is in the future: the clock of the database was set back`;
+    const readiness = await service.get("/readyz");
+    expect([readiness.status, await readiness.json()]).toMatchObject([200, { status: "degraded", checks: { clock } }]);
+    const metrics = await (await fetch(`${service.adminUrl}/metrics`)).text();
+    expect(metrics).toContain('pds_job_from_future{job="history-retention",brand="acme"} 1');
+    expect(metrics).not.toContain("pds_job_last_success_age_seconds{");
+    expect(await (await fetch(service.adminUrl)).text()).toContain(clock);
+    const { stdout } = await pds(["jobs"], { ...environment, PDS_CONFIG: yearly });
+    expect(stdout).toMatch(/never .*\(in the future\)/);
+    const next = `${new Date().getUTCFullYear() + 1}-01-01T00:00:00Z`;
+    expect(stdout).toContain(next);
+  });
+
+  test("does not stop the schedule, which continues from now and passes over times that had a run", async () => {
+    const { environment, query, insert } = await createWorld();
+    const nowMs = Math.ceil(Date.now() / 1000) * 1000;
+    const soon = [4, 5, 6].map((seconds) => new Date(nowMs + seconds * 1000).toISOString());
+    for (const at of [...soon, then]) await insert(at);
+    await using service = await serve({ ...environment, PDS_CONFIG: everySecond });
+    const last = soon.at(-1) ?? "";
+    const times = async () => {
+      const runs = await query(
+        "SELECT scheduled_at FROM run WHERE scheduled_at IS NOT NULL AND outcome = 'succeeded' ORDER BY scheduled_at",
+      );
+      return runs.map((run) => `${run.scheduled_at}`).filter((at) => at !== then);
+    };
+    await until("the schedule has gone on", async () => (await times()).filter((at) => at > last).length > 1, 30_000);
+    const all = await times();
+    const firstMs = Date.parse(all[0] ?? "");
+    expect(all).toEqual(all.map((_, index) => new Date(firstMs + index * 1000).toISOString()));
+    expect(firstMs).toBeLessThanOrEqual(Date.parse(soon[0] ?? ""));
+    expect(service.log()).toContain("the last run is in the future: the clock was set back");
+    await until("it is ready again", async () =>
+      (await (await service.get("/readyz")).text()).includes('"clock":"ok"'),
+    );
+  }, 60_000);
+});

@@ -1,0 +1,51 @@
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+import { SQL } from "bun";
+import { createStore, pds, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { spawnService } from "../support/service-process.ts";
+import { until } from "../support/until.ts";
+
+const folder = await temporaryFolder();
+
+test("SIGHUP reloads the jobs, the log level, and limits, and says what needs a restart", async () => {
+  const write = (text: string) => writeFiles(folder, { "pds.toml": text });
+  await write("[jobs.history-retention]\n");
+  const environment = { DATABASE_URL: await createStore("sqlite"), PDS_CONFIG: join(folder, "pds.toml") };
+  await pds(["jobs"], environment);
+  await using sql = new SQL(environment.DATABASE_URL, { max: 1 });
+  await sql`PRAGMA busy_timeout = 5000`;
+  const scheduled = async () => (await sql`SELECT 1 FROM run WHERE scheduled_at IS NOT NULL`).length;
+  await using service = spawnService(["--workers", "1"], environment);
+  await until("it listens", () => /^Admin/m.test(service.printed()), 30_000);
+  const address = service.printed().match(/^Public\s+(\S+)$/m)?.[1];
+  const ask = () => fetch(`${address}/histories`);
+  expect((await ask()).headers.has("ratelimit-limit")).toBe(false);
+
+  await write("rate_limit = 'many'\n");
+  service.process.kill("SIGHUP");
+  await until("it refuses invalid settings", () => service.log().includes("cannot reload the settings"));
+  expect(service.log()).toContain("rate_limit: expected a whole number");
+
+  await write('rate_limit = 1\nshop_domain = "new.example"\n[jobs.history-retention]\nschedule = "* * * * * *"\n');
+  service.process.kill("SIGHUP");
+  await until("the new schedule is followed", async () => (await scheduled()) > 1, 20_000);
+  expect(service.log()).toMatch(
+    /"settings":\["SHOP_DOMAIN"\],"msg":"settings that changed take effect after a restart"/,
+  );
+  await until("the limit is in force", async () => (await ask()).status === 429);
+
+  await write('log_level = "silent"\n');
+  service.process.kill("SIGHUP");
+  await until(
+    "the schedule has ended",
+    async () => {
+      const before = await scheduled();
+      await Bun.sleep(2500);
+      return (await scheduled()) === before;
+    },
+    20_000,
+  );
+  const { code } = await service.end("SIGTERM");
+  expect(code).toBe(0);
+  expect(service.log()).not.toContain('"msg":"stopped"');
+}, 90_000);

@@ -1,0 +1,115 @@
+import { describe, expect, test } from "bun:test";
+import { SQL } from "bun";
+import { closeDatabase, openDatabase } from "../../src/database/index.ts";
+import { PersonalizationReader, parsePersonalization } from "../../src/personalization/reader.ts";
+import { cleanUp } from "../support/clean-up.ts";
+import { feedFiles, writeFeed } from "../support/feed.ts";
+import { createStore, engines, pds, temporaryFolder } from "../support/pds.ts";
+import { orderPersonalization } from "../support/personalization.ts";
+
+const folder = await temporaryFolder();
+
+/** Keys that have a meaning in SQL, in a list of PostgreSQL, in JSON, or in a URL. */
+const skus = ["plain", 'quo"te', "back\\slash", "{x,y}", "NULL", "it's", "%_", "é", "\u{1f600}", "a b", "a%2Fb"];
+const sequences = ["1", "10", "01", "9", 'x"y', "é"];
+const statuses = ["A", '"', "\\", "HH", "é", "9"];
+const styles = ["SCRIPT", "BLOCK", "NOTE", "MISSING"];
+
+const pick = <Value>(values: readonly Value[], index: number) => values[index % values.length] as Value;
+const linesOf = (sku: string, index: number) =>
+  styles.slice(0, 1 + (index % styles.length)).map((style, place) => ({
+    sku_id: sku,
+    style_code: style,
+    style_display_seq: pick(sequences, index + place),
+    style_sku_status: pick(statuses, index * 2 + place),
+  }));
+const allLines = skus.flatMap(linesOf);
+const quote = (cell: string) => `"${cell.replaceAll('"', '""')}"`;
+const toCsv = (rows: readonly object[]) =>
+  [Object.keys(rows[0] ?? {}), ...rows.map((row) => Object.values(row))]
+    .map((cells) => `${cells.map(quote).join(",")}\n`)
+    .join("");
+const parseCsv = (text: string) => {
+  const [names = [], ...rows] = text
+    .trim()
+    .split("\n")
+    .map((line) => [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g)])
+    .map((cells) => cells.map(([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain ?? ""));
+  return rows.map((cells) => Object.fromEntries(names.map((name, index) => [name, cells[index] ?? ""])));
+};
+
+/** The lists of a SKU by definition: its lines, their styles, and the choices of these. */
+function expectedOf(sku: string) {
+  const pzlines = allLines.filter((line) => line.sku_id === sku);
+  const codes = new Set(pzlines.map((line) => line.style_code));
+  const pzstyles = parseCsv(feedFiles["pzstyles.csv"]).filter((row) => codes.has(row.style_code ?? ""));
+  const groups = new Set(pzstyles.map((row) => row.choice_type));
+  const pzchoices = parseCsv(feedFiles["pzchoices.csv"]).filter((row) => groups.has(row.choice_type));
+  return orderPersonalization({ pzlines, pzstyles, pzchoices } as Parameters<typeof orderPersonalization>[0]);
+}
+
+for (const engine of engines) {
+  describe(`on ${engine}, the reader`, async () => {
+    const url = await createStore(engine);
+    const importFeed = async (name: string, brand: string, pzlines: string) => {
+      const feed = await writeFeed(folder, `${engine}-${name}`, { ...feedFiles, "pzlines.csv": pzlines });
+      const args = ["import", "personalization", feed, "--brand", brand, "--force"];
+      expect(await pds(args, { DATABASE_URL: url })).toMatchObject({ code: 0 });
+    };
+    await importFeed("acme", "acme", toCsv(allLines));
+    // The same SKU in another brand, which must not hide that of the reader's own.
+    const others = ["plain", "only-other"].flatMap((sku) => linesOf(sku, 1));
+    await importFeed("other", "other", toCsv(others));
+    const database = await openDatabase(url, "serving");
+    cleanUp(() => closeDatabase(database));
+    const reader = new PersonalizationReader("acme");
+
+    test("finds the SKUs of concurrent requests, whatever their characters", async () => {
+      const asked = [...skus, "plain", "absent", "only-other", "", "{", '"', "a\0b", "\ud800", "plain "];
+      for (let round = 0; round < 2; round++) {
+        const found = await Promise.all(asked.map((sku) => reader.find(database, sku)));
+        const served = new Map(asked.map((sku, index) => [sku, found[index]]));
+        for (const sku of skus) {
+          const result = served.get(sku);
+          expect(result && parsePersonalization(result)).toEqual(expectedOf(sku));
+          expect(result?.isEmpty).toBe(false);
+        }
+        const unknown = asked.filter((sku) => served.get(sku)?.isEmpty);
+        expect(unknown).toEqual(["absent", "", "{", '"', "a\0b", "\ud800", "plain "]);
+        expect(served.get("only-other")?.isEmpty).toBe(false);
+      }
+    });
+
+    test("finds nothing in a store without generations", async () => {
+      const empty = await openDatabase(await createStore(engine));
+      cleanUp(() => closeDatabase(empty));
+      for (let round = 0; round < 2; round++) {
+        expect(await new PersonalizationReader("acme").find(empty, "plain")).toMatchObject({ isEmpty: true });
+      }
+    });
+
+    test("gives equal bodies equal tags, and different ones different tags", async () => {
+      const found = await Promise.all([...skus, ...skus, "absent"].map((sku) => reader.find(database, sku)));
+      const bodies = new Set(found.map(({ body }) => Buffer.from(body).toString()));
+      const pairs = new Set(found.map(({ body, tag }) => `${tag} ${Buffer.from(body).toString()}`));
+      const tags = new Set(found.map(({ tag }) => tag));
+      expect([bodies.size, pairs.size, tags.size]).toEqual(Array(3).fill(skus.length + 1));
+    });
+
+    test("answers at once if the store is embedded and the fragments are in memory", async () => {
+      await reader.find(database, "plain");
+      expect(reader.find(database, "plain") instanceof Promise).toBe(engine === "postgres");
+    });
+
+    test("follows the current generations under concurrent requests", async () => {
+      await reader.find(database, "plain");
+      await using store = new SQL(url, { max: 1 });
+      await store`UPDATE generation_list SET version = 'it''s another'`;
+      const before = await Promise.all(skus.map((sku) => reader.find(database, sku)));
+      expect(before.map((each) => parsePersonalization(each))).toEqual(skus.map(expectedOf));
+      await importFeed("next", "acme", toCsv(linesOf("plain", 3)));
+      const after = await Promise.all(skus.map((sku) => reader.find(database, sku)));
+      expect(after.map(({ isEmpty }) => isEmpty)).toEqual(skus.map((sku) => sku !== "plain"));
+    });
+  });
+}
