@@ -2,6 +2,7 @@ import { findCursor, saveCursor } from "../database/cursor.ts";
 import type { Database } from "../database/database.ts";
 import { type Reading, saveProducts, toStoredProduct } from "../database/product.ts";
 import type { ListedProduct } from "../platforms/platform.ts";
+import { findChanged } from "./changed.ts";
 import { checkSameShop } from "./guards.ts";
 import { noteUnusable, type SyncContext, syncProducts } from "./sync.ts";
 
@@ -43,7 +44,8 @@ export async function readPageByPage(
       "product" in read ? [toStoredProduct(read.product, read.updatedAt, true)] : [],
     );
     const reading: Reading = { way: "bulk", beganMs, endedMs: performance.now(), platformMs: page.readAtMs };
-    reporter.accept(await database.inTransaction((transaction) => saveProducts(transaction, stored, reading)));
+    const changed = await findChanged(database, stored);
+    reporter.accept(await database.inTransaction((transaction) => saveProducts(transaction, changed, reading)));
     for (const { id } of stored) unread.delete(`${id}`);
     for (const read of page.products) {
       if (!("unusable" in read)) continue;

@@ -1,6 +1,6 @@
 import type { Config } from "../config/index.ts";
 import { saveCursor } from "../database/cursor.ts";
-import { type Database, readNow } from "../database/database.ts";
+import { readNow } from "../database/database.ts";
 import { knowIdsUpTo } from "../database/known-ids.ts";
 import {
   countHiddenProducts,
@@ -27,6 +27,7 @@ import {
   type Platform,
   type Shop,
 } from "../platforms/platform.ts";
+import { findChanged } from "./changed.ts";
 import { checkSameShop, checkShop, removalRefused } from "./guards.ts";
 import { keepStoredFields } from "./kept-fields.ts";
 import { forgetProgress, readPageByPage } from "./paging.ts";
@@ -224,16 +225,4 @@ async function writeChanged(
     const ended: Reading = { ...reading, endedMs: performance.now() };
     reporter.accept(await database.inTransaction((transaction) => saveProducts(transaction, changed, ended)));
   }
-}
-
-/** The products that differ from the stored ones: in content, not only in their time. */
-async function findChanged(database: Database, products: readonly StoredProduct[]): Promise<StoredProduct[]> {
-  const states = await listProductStates(
-    database,
-    products.map(({ id }) => id),
-  );
-  return products.filter(({ id, tag, updatedAt }) => {
-    const state = states.get(`${id}`);
-    return state?.tag !== tag || state.updatedAt !== updatedAt || !state.isSettled;
-  });
 }
