@@ -1,4 +1,4 @@
-import { type Compression, compress, decompress, type Encoding } from "./encoding.ts";
+import { type Compression, compress, decompress, type Effort, type Encoding } from "./encoding.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -31,9 +31,12 @@ export class EncodedBody {
   #quick = 0;
   /** Encodings in progress. */
   #pending: Map<Encoding, Promise<SendableBody>> | undefined;
+  readonly #firstEffort: Effort;
 
-  constructor(bytes: Bytes) {
+  /** @param firstEffort `best` for a body that is sent as long as the process runs */
+  constructor(bytes: Bytes, firstEffort: Effort = "quick") {
     this.#source = bytes;
+    this.#firstEffort = firstEffort;
   }
 
   /** Size in bytes, in all encodings. */
@@ -54,7 +57,8 @@ export class EncodedBody {
 
   #add(encoding: Encoding): SendableBody | Promise<SendableBody> {
     const plain = this.#findPlain();
-    const encoded = plain instanceof Promise ? plain.then((bytes) => encode(bytes, encoding)) : encode(plain, encoding);
+    const encode = (bytes: Bytes) => (encoding === "identity" ? bytes : compress(bytes, encoding, this.#firstEffort));
+    const encoded = plain instanceof Promise ? plain.then(encode) : encode(plain);
     if (!(encoded instanceof Promise)) return this.#keep(encoding, encoded);
     const pending = encoded.then((bytes) => this.#keep(encoding, bytes)).finally(() => this.#pending?.delete(encoding));
     this.#pending ??= new Map();
@@ -76,7 +80,7 @@ export class EncodedBody {
     const body = bytes.length < minBlobBytes ? bytes : new Blob([bytes]);
     this[encoding] = body;
     this.#source = undefined;
-    if (encoding !== "identity") this.#quick |= improvable[encoding];
+    if (encoding !== "identity" && this.#firstEffort === "quick") this.#quick |= improvable[encoding];
     this.sizeListener?.resized();
     return body;
   }
@@ -91,9 +95,6 @@ export class EncodedBody {
     });
   }
 }
-
-const encode = (bytes: Bytes, encoding: Encoding) =>
-  encoding === "identity" ? bytes : compress(bytes, encoding, "quick");
 
 const sizeOf = (body: SendableBody | undefined) =>
   body === undefined ? 0 : body instanceof Blob ? body.size : body.length;

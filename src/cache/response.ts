@@ -1,6 +1,6 @@
 import type { PurgeTags } from "../model/cdn.ts";
 import { EncodedBody } from "./encoded-body.ts";
-import { type Encoding, minCompressibleBytes } from "./encoding.ts";
+import { type Effort, type Encoding, minCompressibleBytes } from "./encoding.ts";
 
 /** HTTP header fields by name. */
 export type HeaderFields = Readonly<Record<string, string>>;
@@ -61,6 +61,8 @@ export interface ResponseBodyOptions {
    */
   readonly tag?: string;
   readonly purgeTags?: PurgeTags | undefined;
+  /** How hard to compress it for its first request; `quick` by default. */
+  readonly firstEffort?: Effort;
 }
 
 /** A body with its headers. */
@@ -72,9 +74,9 @@ export class ResponseBody extends EncodedBody {
   readonly #template: HeaderTemplate;
   readonly #purgeTags: PurgeTags | undefined;
 
-  constructor({ template, status = 200, body, tag, purgeTags }: ResponseBodyOptions) {
+  constructor({ template, status = 200, body, tag, purgeTags, firstEffort }: ResponseBodyOptions) {
     const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
-    super(bytes);
+    super(bytes, firstEffort);
     this.status = status;
     this.etag = tag === undefined ? undefined : `W/"${tag}"`;
     this.isCompressible = tag !== undefined && bytes.length >= minCompressibleBytes;

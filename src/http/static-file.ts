@@ -13,7 +13,12 @@ export function fileHandler(create: () => ResponseParts & { readonly body: strin
   return () => {
     if (response === undefined) {
       const parts = create();
-      response = prepareResponse({ ...parts, tag: hashTag(parts.body), headers: { ...caching, ...parts.headers } });
+      response = prepareResponse({
+        ...parts,
+        tag: hashTag(parts.body),
+        headers: { ...caching, ...parts.headers },
+        firstEffort: "best",
+      });
     }
     return response;
   };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { SQL } from "bun";
 import { writeFeed } from "../support/feed.ts";
-import { isCampaign, pds, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { isCampaign, migrateStore, pds, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { createPostgresDatabase } from "../support/postgres.ts";
 import { startProxy } from "../support/proxy.ts";
 import { childrenOf, spawnService } from "../support/service-process.ts";
@@ -32,7 +32,7 @@ describe("the imports after a machine was lost in a transaction", () => {
       const { url, drop } = await createPostgresDatabase();
       const proxy = await startProxy(url);
       const sql = new SQL(url, { max: 1 });
-      await pds(["jobs"], { DATABASE_URL: url });
+      await migrateStore(url);
       const outcomes = async () => {
         const runs = await sql<{ outcome: string | null }[]>`SELECT outcome FROM run WHERE brand = 'acme' ORDER BY id`;
         return runs.map(({ outcome }) => outcome);

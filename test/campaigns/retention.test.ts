@@ -5,7 +5,7 @@ import {
   enginesInTurn,
   isCampaign,
   main,
-  pds,
+  migrateStore,
   serve,
   temporaryFolder,
   writeFiles,
@@ -20,7 +20,7 @@ const [config = ""] = await writeFiles(folder, { "pds.toml": "[jobs.history-rete
 describe.each([...enginesInTurn])("on %s, the removal of many old runs", (engine) => {
   test("handles signals, counts what it removed, keeps the latest runs, and leaves others their turn", async () => {
     const environment = { DATABASE_URL: await createStore(engine), PDS_CONFIG: config, SCHEDULER: "off" };
-    await pds(["jobs"], environment);
+    await migrateStore(environment.DATABASE_URL);
     await using sql = new SQL(environment.DATABASE_URL, { max: 1 });
     if (engine === "sqlite") await sql`PRAGMA busy_timeout = 20000`;
     const series =

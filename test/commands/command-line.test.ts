@@ -10,6 +10,7 @@ import {
   createMigratedStore,
   createStore,
   type Environment,
+  migrateStore,
   pds,
   serve,
   temporaryFolder,
@@ -139,12 +140,12 @@ describe("wrong usage exits with 2 and says what is wrong", () => {
     ["an order in capitals", ["history", "DESC"], "asc or desc"],
     ["two orders", ["history", "asc", "desc"], "[asc|desc]"],
   ])("%s", async (_, args, words) => {
-    const environment = await newStore();
-    const { code, stdout, stderr } = await pds(args, environment);
+    const DATABASE_URL = await createStore("sqlite");
+    // An import that has begun creates the store, to record it.
+    if (args[0] !== "import") await migrateStore(DATABASE_URL);
+    const { code, stdout, stderr } = await pds(args, { DATABASE_URL, BRAND: "acme" });
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-    // No import was begun, so there is no record of it.
-    const store = (environment.DATABASE_URL ?? "").slice("sqlite:".length);
-    if (args[0] === "import") expect(existsSync(store)).toBe(false);
+    if (args[0] === "import") expect(existsSync(DATABASE_URL.slice("sqlite:".length))).toBe(false);
     expect(stderr).toMatch(/^pds: .+\n$/);
     expect(stderr).toContain(words);
   });

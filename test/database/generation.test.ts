@@ -14,8 +14,9 @@ const brand = "acme";
 const size = { rows: 0, skus: 0, styles: 0, choices: 0 };
 
 test("an import that ends during a rollback follows the restored generation", async () => {
-  const database = await openDatabase(await createStore("postgres"));
-  cleanUp(() => closeDatabase(database));
+  const url = await createStore("postgres");
+  const [database, rollingBack] = [await openDatabase(url), await openDatabase(url)];
+  cleanUp(() => Promise.all([closeDatabase(database), closeDatabase(rollingBack)]));
   const run = (await claimRun(database, { job: "personalization-import", brand }, 60)) ?? 0;
   const load = async (from?: number) => {
     const id = await beginGeneration(database, brand, run);
@@ -26,7 +27,7 @@ test("an import that ends during a rollback follows the restored generation", as
   const second = await load(first);
   const third = await beginGeneration(database, brand, run);
   let ending: Promise<void> | undefined;
-  await database.inTransaction(async (rollback) => {
+  await rollingBack.inTransaction(async (rollback) => {
     await rollback.engine.lockBrand(rollback.sql, brand);
     await makeCurrent(rollback, brand, first, { from: second, fingerprints: [2] });
     ending = finishGeneration(database, brand, third, size, "{}", { from: second, fingerprints: [3] });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { SQL } from "bun";
 import { engines as implementations } from "../../src/database/engines/index.ts";
-import { createMigratedStore, createStore, engines, pds } from "../support/pds.ts";
+import { createMigratedStore, createStore, engines, migrateStore, pds } from "../support/pds.ts";
 
 const names = ["2026-11-22-initial", "2026-11-23-jobs", "2026-11-23-product-truth", "2026-11-23-webhooks"];
 
@@ -20,7 +20,7 @@ describe.each([...engines])("on %s, a store", (engine) => {
   test("that is new gets every migration once", async () => {
     const url = await createStore(engine);
     for (let start = 0; start < 2; start++) {
-      expect(await createMigratedStore(engine, url)).toBe(url);
+      await migrateStore(url);
       expect(await appliedIn(url)).toEqual(names);
     }
   });

@@ -787,8 +787,8 @@ describe("a feed on a web server", () => {
     async (source, message) => {
       const setup = await createSetup("", source);
       const configured = await run(setup);
-      expect(configured.code).toBe(1);
-      expect(configured.stderr).toContain(`${setup.environment.PDS_CONFIG}:2: jobs.personalization-import.source: `);
+      expect(configured.code).toBe(2);
+      expect(configured.stderr).toContain(`${setup.environment.PDS_CONFIG}:2:1: jobs.personalization-import.source: `);
       const byHand = await pds(["import", "personalization", source], {
         ...setup.environment,
         PDS_CONFIG: "/dev/null",

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { SQL } from "bun";
-import { createStore, enginesInTurn, pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { createStore, enginesInTurn, migrateStore, pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { until } from "../support/until.ts";
 
 // The clock of the database was ahead by years, and has been corrected.
@@ -14,7 +14,7 @@ const then = "2036-01-01T00:00:00.000Z";
 describe.each([...enginesInTurn])("on %s, a run from the future", (engine) => {
   const createWorld = async () => {
     const environment = { DATABASE_URL: await createStore(engine), BRAND: "acme" };
-    await pds(["jobs"], environment);
+    await migrateStore(environment.DATABASE_URL);
     const query = async (statement: string) => {
       await using sql = new SQL(environment.DATABASE_URL, { max: 1 });
       if (engine === "sqlite") await sql`PRAGMA busy_timeout = 5000`;

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { SQL } from "bun";
-import { createStore, pds, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { createStore, migrateStore, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { spawnService } from "../support/service-process.ts";
 import { until } from "../support/until.ts";
 
@@ -11,7 +11,7 @@ test("SIGHUP reloads the jobs, the log level, and limits, and says what needs a 
   const write = (text: string) => writeFiles(folder, { "pds.toml": text });
   await write("[jobs.history-retention]\n");
   const environment = { DATABASE_URL: await createStore("sqlite"), PDS_CONFIG: join(folder, "pds.toml") };
-  await pds(["jobs"], environment);
+  await migrateStore(environment.DATABASE_URL);
   await using sql = new SQL(environment.DATABASE_URL, { max: 1 });
   await sql`PRAGMA busy_timeout = 5000`;
   const scheduled = async () => (await sql`SELECT 1 FROM run WHERE scheduled_at IS NOT NULL`).length;

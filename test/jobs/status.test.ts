@@ -406,8 +406,9 @@ describe.each([...enginesInTurn])("on %s, pds history", async (engine) => {
         reason: lost,
       },
     ];
-    expect(await tableOf(["history", "asc"], environment)).toEqual(rows);
-    expect(await tableOf(["history"], environment)).toEqual(rows.toReversed());
+    const numbered = rows.map((each, index) => ({ run: `${index + 1}`, ...each }));
+    expect(await tableOf(["history", "asc"], environment)).toEqual(numbered);
+    expect(await tableOf(["history"], environment)).toEqual(numbered.toReversed());
   });
 
   test("prints all details with --json, in addition to the operation's fields", async () => {
@@ -436,8 +437,9 @@ describe.each([...enginesInTurn])("on %s, pds history", async (engine) => {
         reason: lost,
       },
     ];
-    expect(await jsonOf(["history", "asc"], environment)).toEqual({ histories });
-    expect(await jsonOf(["history"], environment)).toEqual({ histories: histories.toReversed() });
+    const numbered = histories.map((each, index) => ({ run: index + 1, ...each }));
+    expect(await jsonOf(["history", "asc"], environment)).toEqual({ histories: numbered });
+    expect(await jsonOf(["history"], environment)).toEqual({ histories: numbered.toReversed() });
   });
 });
 

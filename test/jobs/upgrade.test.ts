@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { SQL } from "bun";
 import { toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
-import { createStore, enginesInTurn, main, pds, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { createStore, enginesInTurn, main, migrateStore, pds, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { spawnService, startService } from "../support/service-process.ts";
 import { until } from "../support/until.ts";
 
@@ -47,7 +47,7 @@ test("a service whose program was replaced in place starts no process of the new
   const program = join(own, "main.ts");
   await writeFiles(own, { "main.ts": `await import(${JSON.stringify(main)});\n` });
   const environment = { DATABASE_URL: await createStore("sqlite"), PDS_CONFIG: config };
-  await pds(["jobs"], environment);
+  await migrateStore(environment.DATABASE_URL);
   await using service = spawnService([], environment, program);
   await using sql = new SQL(environment.DATABASE_URL, { max: 1 });
   await sql`PRAGMA busy_timeout = 5000`;

@@ -172,11 +172,16 @@ export async function createStore(engine: Engine): Promise<string> {
   return url;
 }
 
-/** URL of a new store with its tables. @param url of the store if it has been chosen already */
-export async function createMigratedStore(engine: Engine, url?: string): Promise<string> {
-  const chosen = url ?? (await createStore(engine));
-  await closeDatabase(await openDatabase(chosen));
-  return chosen;
+/** Creates the tables of a store. */
+export async function migrateStore(url: string): Promise<void> {
+  await closeDatabase(await openDatabase(url));
+}
+
+/** URL of a new store with its tables. */
+export async function createMigratedStore(engine: Engine): Promise<string> {
+  const url = await createStore(engine);
+  await migrateStore(url);
+  return url;
 }
 
 /** Ends the leases of killed runs, so that the next run need not wait for them to expire. */
