@@ -44,6 +44,7 @@ for (const engine of enginesInTurn) {
       expect(await lookUp(newest + 1n)).toEqual([404, 1]);
       const added = platform.catalog.add();
       expect(BigInt(added)).toBeGreaterThan(newest);
+      platform.catalog.touch(added, {}, { at: Math.floor(Date.now() / 1000) - 30 });
       expect(await lookUp(added)).toEqual([200, 1]);
     });
 
