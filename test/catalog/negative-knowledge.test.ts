@@ -1,5 +1,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { LookupBudget } from "../../src/catalog/lookup-budget.ts";
+import { closeDatabase, openDatabase } from "../../src/database/index.ts";
+import { noteUpdates } from "../../src/database/product.ts";
 import { toNetwork } from "../../src/http/client-network.ts";
 import { createStore, enginesInTurn, pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { countPlatformRequests, environmentOf, startPlatform } from "../support/platform.ts";
@@ -51,6 +53,14 @@ for (const engine of enginesInTurn) {
     test("one that could not be stored is asked for", async () => {
       expect(await lookUp(bad)).toEqual([503, 1]);
       platform.catalog.touch(bad, { product: { publishedAt: "2026-01-01T00:00:00Z" } });
+    });
+
+    test("one that something reported since is asked for", async () => {
+      const database = await openDatabase(environment.DATABASE_URL);
+      await noteUpdates(database, [{ id: newest - 3n, updatedAt: "2026-11-01T00:00:00Z" }]);
+      await closeDatabase(database);
+      expect(await lookUp(newest - 3n)).toEqual([404, 1]);
+      expect(await lookUp(newest - 4n)).toEqual([404, 0]);
     });
 
     test("a sync knows of further products that were created a while ago", async () => {

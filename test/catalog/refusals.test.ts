@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import pino from "pino";
+import { createPushReader } from "../../src/catalog/push/reader.ts";
 import { catalogReconcile } from "../../src/catalog/reconcile.ts";
 import { catalogSync } from "../../src/catalog/sync.ts";
 import { readConfig } from "../../src/config/index.ts";
@@ -50,6 +51,11 @@ async function run({ database }: World, work: Work) {
 const sync = (world: World) => run(world, catalogSync(connect(world), 0.2));
 const reconcile = (world: World) =>
   run(world, catalogReconcile(connect(world), { maxRemovedShare: 0.2, visible: "all" }, log));
+const readDelivered = (world: World, id: string) =>
+  createPushReader({ database: world.database, platform: connect(world), log, maxRemovedShare: 0.2 })(
+    BigInt(id),
+    AbortSignal.timeout(10_000),
+  );
 
 async function stored({ database }: World, id: string): Promise<Product> {
   const document = (await listDocuments(database, [BigInt(id)])).get(id);
@@ -90,6 +96,14 @@ for (const engine of enginesInTurn) {
       }
       const after = await stored(world, first);
       expect(after.title).toBe("Edited");
+      expect(isKept(after)).toEqual(isKept(before));
+    });
+
+    test("keeps its last stored value, in a read after a delivery", async () => {
+      standIn.catalog.touch(first, { product: { title: "Delivered", tags: ["delivered"] } });
+      await readDelivered(world, first);
+      const after = await stored(world, first);
+      expect(after.title).toBe("Delivered");
       expect(isKept(after)).toEqual(isKept(before));
     });
 
@@ -171,6 +185,12 @@ for (const engine of enginesInTurn) {
       expect((await sync(world)).notes).toEqual([]);
       standIn.catalog.touch(bad, { product: { publishedAt: "yesterday", title: "Bad" } });
       expect((await sync(world)).notes).toEqual([reason]);
+      expect((await stored(world, bad)).title).toBe("Fine");
+      expect(await findProduct(database, BigInt(bad))).toMatchObject({ checkedAt: null });
+    });
+
+    test("is not read again and again after a delivery", async () => {
+      expect(await readDelivered(world, bad)).toBe("settled");
       expect((await stored(world, bad)).title).toBe("Fine");
       expect(await findProduct(database, BigInt(bad))).toMatchObject({ checkedAt: null });
     });
