@@ -493,7 +493,7 @@ describe("both jobs", () => {
           PORT: "0",
           ADMIN_PORT: "0",
         });
-        expect(code).toBe(1);
+        expect(code).toBe(2);
         expect(stderr).toContain(`jobs.${job}`);
         expect(stderr).toContain("SHOPIFY_ACCESS_TOKEN");
       }
