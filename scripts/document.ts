@@ -54,7 +54,11 @@ async function readMetrics(): Promise<string> {
   const DATABASE_URL = `sqlite:${join(folder, "pds.sqlite")}`;
   const service = Bun.spawn([...program, "serve"], {
     cwd: root,
-    env: { PDS_CONFIG, DATABASE_URL, PORT: "0", ADMIN_PORT: "0", LOG_LEVEL: "silent", DRAIN_SECONDS: "0" },
+    env: {
+      ...{ PDS_CONFIG, DATABASE_URL, PORT: "0", ADMIN_PORT: "0", LOG_LEVEL: "silent", DRAIN_SECONDS: "0" },
+      // For the metrics of deliveries; nothing is requested there.
+      ...{ SHOP_DOMAIN: "shop.example", SHOPIFY_ACCESS_TOKEN: "none", SHOPIFY_WEBHOOK_SECRET: "none" },
+    },
     stdio: ["ignore", "pipe", "inherit"],
   });
   try {

@@ -30,6 +30,7 @@ const suitesInTurn = [
   "test/personalization/leftovers.test.ts",
   "test/personalization/report.test.ts",
   "test/personalization/rollback.test.ts",
+  "test/webhooks/webhooks.test.ts",
 ];
 
 const tasks = {
@@ -43,6 +44,7 @@ const tasks = {
       "test/run.ts",
       ...[
         "catalog-jobs",
+        "deliveries",
         "disk-full",
         "faults",
         "fuzz",
@@ -62,6 +64,8 @@ const tasks = {
       "test/personalization/bad-input.test.ts",
     ],
     env: {
+      DELIVERIES: "100000",
+      DELIVERY_KILLS: "20",
       FAULT_KILLS: "100",
       FAULT_TICKS: "300",
       FUZZ_REQUESTS: "100000",

@@ -6,8 +6,10 @@ export type ErrorCode =
   | "bad_request"
   | "not_found"
   | "unauthorized"
+  | "bad_signature"
   | "misdirected"
   | "method_not_allowed"
+  | "too_large"
   | "too_many_requests"
   | "unavailable";
 

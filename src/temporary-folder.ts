@@ -6,9 +6,7 @@ import { ServiceError } from "./errors.ts";
 
 const kinds = ["feed", "bulk", "import"] as const;
 
-/**
- * A folder for downloads. If its process is killed, the next process that creates one removes it.
- */
+/** A folder for downloads. If its process is killed, {@link removeOrphanedFolders} removes it. */
 export interface TemporaryFolder {
   readonly path: string;
   remove(): Promise<void>;
@@ -23,8 +21,7 @@ const abandonedMs = 8 * 86_400_000;
 /** @throws ServiceError `unavailable` if the folder cannot be created */
 export async function createTemporaryFolder(kind: (typeof kinds)[number]): Promise<TemporaryFolder> {
   const parent = tmpdir();
-  // A run does not need this cleanup to succeed.
-  await removeOrphans(parent).catch(() => {});
+  await removeOrphanedFolders();
   try {
     const path = await mkdtemp(join(parent, `pds-${kind}-${process.pid}-${machine()}-`));
     return { path, remove: () => rm(path, { recursive: true, force: true }) };
@@ -41,8 +38,13 @@ export async function createTemporaryFolder(kind: (typeof kinds)[number]): Promi
   }
 }
 
-async function removeOrphans(parent: string): Promise<void> {
-  for (const name of await readdir(parent)) {
+/**
+ * Removes the folders of processes that were killed, as far as that is possible: no run needs it to
+ * succeed. Every process that creates a folder does so, and the service now and then.
+ */
+export async function removeOrphanedFolders(): Promise<void> {
+  const parent = tmpdir();
+  for (const name of await readdir(parent).catch(() => [])) {
     if (!kinds.some((kind) => name.startsWith(`pds-${kind}-`))) continue;
     const path = join(parent, name);
     await removeIfOrphan(path, name).catch(() => {});

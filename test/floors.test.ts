@@ -33,7 +33,7 @@ const floors = [
   ["database", "platforms", "feed"],
   ["cache", "jobs"],
   ["http", "catalog", "personalization"],
-  ["operations", "widget", "admin", "console", "example"],
+  ["operations", "widget", "webhooks", "admin", "console", "example"],
   ["reference"],
   ["service"],
   ["commands"],

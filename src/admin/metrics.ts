@@ -2,7 +2,10 @@ import type { Metric, MetricObject } from "prom-client";
 import packageJson from "../../package.json" with { type: "json" };
 import { prepareResponse } from "../cache/response.ts";
 import type { ResponseCache } from "../cache/response-cache.ts";
+import type { DeliveryCounter } from "../catalog/push/delivery-counter.ts";
 import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
+import { type CatalogTruth, verifiedAges } from "../database/product-truth.ts";
+import type { PushState } from "../database/push-state.ts";
 import { type Handler, noStore } from "../http/endpoint.ts";
 import { durationBounds, type RequestCounter } from "../http/request-counter.ts";
 import { type JobStatus, outcomes } from "../model/job.ts";
@@ -15,6 +18,8 @@ export interface ProcessMeters {
   readonly cache: ResponseCache;
   readonly limiters: readonly ConcurrencyLimiter[];
   readonly isStoreUnreachable: () => boolean;
+  /** Undefined when the platform does not notify this service. */
+  readonly deliveries: DeliveryCounter | undefined;
   /** False for a supervisor, which only starts the workers that serve. */
   readonly isServing: boolean;
 }
@@ -23,6 +28,9 @@ export interface ProcessMeters {
 export interface StoreMeters {
   readonly jobStatus: () => Promise<JobStatus[]>;
   readonly generations: () => Promise<readonly { readonly brand: string; readonly generation: number }[]>;
+  /** Undefined when the platform does not notify this service. */
+  readonly push: (() => Promise<PushState>) | undefined;
+  readonly catalogTruth: () => Promise<CatalogTruth>;
 }
 
 /** Serializable, so that a supervisor can aggregate the metrics of its workers. */
@@ -57,8 +65,16 @@ export function getMetrics(store: StoreMeters, processes: () => Promise<ProcessM
       ["brand"],
       generations.map(({ brand, generation }) => [generation, { brand }]),
     );
+    const truth = await store.catalogTruth().catch(() => undefined);
+    for (const [name, help, labels, samples] of truth === undefined ? [] : describeCatalog(truth)) {
+      gauge(`pds_catalog_${name}`, help, labels, samples);
+    }
     for (const [name, help, labels, samples] of describeJobs(await store.jobStatus().catch(() => []))) {
       gauge(`pds_job_${name}`, help, ["job", "brand", ...labels], samples);
+    }
+    const push = await store.push?.().catch(() => undefined);
+    for (const [name, help, labels, samples] of push === undefined ? [] : describePush(push)) {
+      gauge(`pds_push_${name}`, help, labels, samples);
     }
     const body = await Registry.merge([registry, AggregatorRegistry.aggregate(own)]).metrics();
     return prepareResponse({ type: registry.contentType, body, headers: noStore });
@@ -66,6 +82,32 @@ export function getMetrics(store: StoreMeters, processes: () => Promise<ProcessM
 }
 
 type Description = readonly [name: string, help: string, labels: string[], samples: Samples];
+
+function describeCatalog({ products, verified, unsettled, waiting }: CatalogTruth): Description[] {
+  const ratios = verifiedAges.map(
+    (age, index) => [products === 0 ? 1 : (verified[index] ?? 0) / products, { within: `${age}` }] as const,
+  );
+  return [
+    [
+      "verified_ratio",
+      "Share of the platform's stored products that were known to be current within so many seconds; 1 without a platform.",
+      ["within"],
+      ratios,
+    ],
+    [
+      "unsettled_products",
+      "Stored products that must be read again, because they may have changed.",
+      [],
+      [[unsettled]],
+    ],
+    [
+      "waiting_products",
+      "Products that could not be stored for more than 60 seconds, because they change while they are read.",
+      [],
+      [[waiting]],
+    ],
+  ];
+}
 
 const jobGauges: readonly (readonly [name: string, help: string, value: (status: JobStatus) => number | undefined])[] =
   [
@@ -119,6 +161,23 @@ function describeJobs(statuses: readonly JobStatus[]): Description[] {
   return [...gauges, ["last_run_outcome", help, ["outcome"], byOutcome]];
 }
 
+const describePush = ({ queue, subscribed, uninstalledAt }: PushState): Description[] => [
+  ["queue_products", "Products that were delivered and have not settled since.", [], [[queue.products]]],
+  [
+    "queue_oldest_seconds",
+    "Age of the oldest delivery after which the product has not been read.",
+    [],
+    [[queue.oldestS]],
+  ],
+  [
+    "subscriptions_missing",
+    "Topics that `pds platform subscribe` arranged and the platform no longer delivers.",
+    [],
+    [[subscribed?.missing.length ?? 0]],
+  ],
+  ["app_removed", "1 after the shop removed the app.", [], [[Number(uninstalledAt !== undefined)]]],
+];
+
 const labelsOf = ({ job, brand }: JobStatus) => ({ job, brand });
 
 const durationS = ({ startedAt, finishedAt }: { readonly startedAt: string; readonly finishedAt: string | null }) =>
@@ -131,13 +190,9 @@ export async function measureProcess(meters: ProcessMeters): Promise<ProcessMetr
   const { Counter, Gauge, Registry } = await loadLibrary();
   const registry = new Registry();
   const add =
-    (type: typeof Counter | typeof Gauge) => (name: string, help: string, label: string, samples: Samples) => {
-      const metric = new type({
-        name: `pds_${name}`,
-        help,
-        labelNames: label === "" ? [] : [label],
-        registers: [registry],
-      });
+    (type: typeof Counter | typeof Gauge) => (name: string, help: string, labels: string, samples: Samples) => {
+      const labelNames = labels === "" ? [] : labels.split(" ");
+      const metric = new type({ name: `pds_${name}`, help, labelNames, registers: [registry] });
       for (const [value, labels = {}] of samples) metric.inc(labels, value);
     };
   const [counter, gauge] = [add(Counter), add(Gauge)];
@@ -145,6 +200,7 @@ export async function measureProcess(meters: ProcessMeters): Promise<ProcessMetr
 
   addCacheMetrics(meters.cache, counter, gauge);
   addLimiterMetrics(meters.limiters, counter, gauge);
+  if (meters.deliveries !== undefined) addDeliveryMetrics(meters.deliveries, counter);
   gauge("store_unreachable", "Processes that cannot reach the store.", "", [[Number(meters.isStoreUnreachable())]]);
   const { user, system } = process.cpuUsage();
   counter("process_cpu_seconds_total", "CPU time.", "", [[(user + system) / 1e6]]);
@@ -153,8 +209,17 @@ export async function measureProcess(meters: ProcessMeters): Promise<ProcessMetr
   return await registry.getMetricsAsJSON();
 }
 
-/** Adds a metric; `label` is empty for a metric without labels. */
-type AddMetric = (name: string, help: string, label: string, samples: Samples) => void;
+/** Adds a metric; `labels` are separated by spaces. */
+type AddMetric = (name: string, help: string, labels: string, samples: Samples) => void;
+
+function addDeliveryMetrics(deliveries: DeliveryCounter, counter: AddMetric): void {
+  counter(
+    "webhook_deliveries_total",
+    "Deliveries of the platform by topic and result: `accepted`, `ignored`, `forged`, `wrong_shop`, `too_large`, `unreadable`, or `unavailable`.",
+    "topic result",
+    deliveries.list().map(({ topic, result, count }) => [count, { topic, result }]),
+  );
+}
 
 function addCacheMetrics(cache: ResponseCache, counter: AddMetric, gauge: AddMetric): void {
   const { hits, stale, misses, collapsed, failed, evicted, invalidated } = cache.counts;

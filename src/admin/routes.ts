@@ -35,8 +35,8 @@ export function adminRoutes({ console, readiness, metrics, token }: AdminContext
   ]);
   return {
     ...Object.fromEntries(pages),
-    "/livez": { get: getLiveness, isProbe: true },
-    "/readyz": { get: readiness, isProbe: true },
+    "/livez": { get: getLiveness, isUnlimited: true },
+    "/readyz": { get: readiness, isUnlimited: true },
     "/metrics": { get: requireAccess(token, metrics) },
     "/*": toPageRoute(getNotFound),
   };
@@ -65,13 +65,13 @@ const getNotFound: Handler = () => {
  * host name.
  */
 function requireAccess(token: string, handler: Handler): Handler {
-  return (request, requestId, nowMs) => {
+  return (request, requestId, nowMs, origin) => {
     if (token !== "" && !equalsSafely(tokenOf(request.headers.get("authorization") ?? ""), token)) {
       throw new ServiceError("unauthorized", "This page requires the admin token.");
     }
     const host = hostOf(request);
     if (token === "") requireLocalHost(host);
-    return handler(request, requestId, nowMs);
+    return handler(request, requestId, nowMs, origin);
   };
 }
 

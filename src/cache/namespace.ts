@@ -32,8 +32,11 @@ export interface CacheLifetime {
 /** Responses of one operation, cached by key. */
 export interface CacheNamespace extends CacheLifetime {
   readonly name: string;
-  /** @throws any error when the key cannot be loaded */
-  readonly load: (key: string) => MaybePromise<CacheEntry>;
+  /**
+   * @param origin the request that the key is loaded for
+   * @throws any error when the key cannot be loaded
+   */
+  readonly load: (key: string, origin?: unknown) => MaybePromise<CacheEntry>;
 }
 
 /** Invalidated entries need reloading only now and then, in case a change was not recorded. */

@@ -95,24 +95,30 @@ export class ResponseCache {
    * The response for a key: without a promise when it is cached, or loaded without one.
    * @returns undefined when the object does not exist
    * @param nowMs by `performance.now()`
+   * @param origin the request, for the namespace's `load`
    * @throws the load's error when nothing is cached that may be served instead
    */
-  get(namespace: CacheNamespace, key: string, nowMs = performance.now()): MaybePromise<PreparedResponse | undefined> {
+  get(
+    namespace: CacheNamespace,
+    key: string,
+    nowMs = performance.now(),
+    origin?: unknown,
+  ): MaybePromise<PreparedResponse | undefined> {
     const unverifiedMs = this.#unverifiedMs(nowMs);
     const stored = this.#entries.get(namespace.name, key) ?? this.#emptyEntries.get(namespace.name, key);
-    if (stored === undefined) return this.#load(namespace, key, undefined);
-    if (unverifiedMs > 0) return this.#getUnverified(namespace, key, stored, nowMs);
+    if (stored === undefined) return this.#load(namespace, key, undefined, origin);
+    if (unverifiedMs > 0) return this.#getUnverified(namespace, key, stored, nowMs, origin);
     const sinceLoadMs = nowMs - stored.loadedAtMs;
     if (sinceLoadMs < namespace.freshMs) {
       this.counts.hits++;
       return prepare(stored);
     }
-    if (stored.isEmpty) return this.#load(namespace, key, undefined);
+    if (stored.isEmpty) return this.#load(namespace, key, undefined, origin);
     if (sinceLoadMs > namespace.freshMs + namespace.staleWhileRevalidateMs) {
-      return this.#load(namespace, key, stored);
+      return this.#load(namespace, key, stored, origin);
     }
     if (nowMs >= stored.retryAtMs && !this.#pending.has(toId(namespace.name, key))) {
-      this.#revalidate(namespace, key, stored);
+      this.#revalidate(namespace, key, stored, origin);
     }
     // No change was recorded, so this is as good as any other hit.
     this.counts.hits++;
@@ -159,11 +165,11 @@ export class ResponseCache {
   }
 
   /** While the store is unreachable, cached responses are served with their age, up to a limit. */
-  #getUnverified(namespace: CacheNamespace, key: string, stored: StoredEntry, nowMs: number) {
+  #getUnverified(namespace: CacheNamespace, key: string, stored: StoredEntry, nowMs: number, origin: unknown) {
     // A missing object may exist by now, and a 404 cannot carry its age.
     const isExpired = stored.body === undefined && nowMs - stored.loadedAtMs >= namespace.freshMs;
     if (isExpired || this.#ageMs(namespace, stored, nowMs) > namespace.staleIfErrorMs) {
-      return this.#load(namespace, key, undefined);
+      return this.#load(namespace, key, undefined, origin);
     }
     this.counts.stale++;
     return this.#staleResponse(namespace, stored, nowMs, "unverified");
@@ -194,6 +200,7 @@ export class ResponseCache {
     namespace: CacheNamespace,
     key: string,
     stale: StoredEntry | undefined,
+    origin: unknown,
   ): MaybePromise<PreparedResponse | undefined> {
     const id = toId(namespace.name, key);
     const pending = this.#pending.get(id);
@@ -203,15 +210,15 @@ export class ResponseCache {
     }
     this.counts.misses++;
     const load: PendingLoad = { namespace, stale, result: noResult, isInvalidated: false };
-    const entry = attempt(() => namespace.load(key));
+    const entry = attempt(() => namespace.load(key, origin));
     if (!(entry instanceof Promise)) return this.#finish(load, key, entry);
     this.#pending.set(id, load);
     load.result = this.#wait(load, key, id, entry);
     return load.result;
   }
 
-  #revalidate(namespace: CacheNamespace, key: string, stored: StoredEntry): void {
-    const result = this.#load(namespace, key, stored);
+  #revalidate(namespace: CacheNamespace, key: string, stored: StoredEntry, origin: unknown): void {
+    const result = this.#load(namespace, key, stored, origin);
     if (result instanceof Promise) result.catch(() => {});
   }
 

@@ -1,5 +1,5 @@
 import type { Database } from "../database/database.ts";
-import { exceedsShare } from "../database/product.ts";
+import type { RemovalLimit } from "../database/product-removal.ts";
 import { findOrSaveShop } from "../database/shop.ts";
 import { ServiceError } from "../errors.ts";
 import { pluralize } from "../format.ts";
@@ -16,7 +16,7 @@ export async function checkShop(database: Database, { settings }: Platform, shop
   throw new ServiceError(
     "unavailable",
     `the platform answers as shop ${shopId}, but the stored products are from shop ${expected}: nothing was changed; ` +
-      `check ${settings}, or use an empty database for the other shop`,
+      `check ${settings}, or change the shop on purpose with "pds platform shop"`,
   );
 }
 
@@ -32,24 +32,46 @@ export function checkSameShop({ settings }: Platform, expected: string, shopId: 
   );
 }
 
+/** With fewer stored products, a share means little. */
+const minStoredForShare = 20;
+
 /**
- * Checks how many products a comparison of the whole catalog removes.
+ * Checks how many products an import of files removes.
  * @param maxShare share of the stored products, from 0 to 1
- * @param override how to remove them anyway
  * @throws ServiceError `invalid_input` when there are too many
  */
-export function checkRemovals(removed: number, stored: number, maxShare: number, override: string): void {
-  const excess = findExcess(removed, stored, maxShare);
+export function checkImportRemovals(removed: number, stored: number, maxShare: number): void {
+  const excess = findImportExcess(removed, stored, maxShare);
   if (excess === undefined) return;
-  throw new ServiceError("invalid_input", `${excess}: nothing was changed; if this is correct, ${override}`);
+  throw new ServiceError(
+    "invalid_input",
+    `${excess}: nothing was changed; if this is correct, import with --force, or raise max_removed_share of [jobs.catalog-import]`,
+  );
 }
 
-/** Says that too many products would be removed. @returns undefined if they are not */
-export function findExcess(removed: number, stored: number, maxShare: number): string | undefined {
-  if (!exceedsShare(removed, stored, maxShare)) return undefined;
-  return `${removed} of ${pluralize(stored, "product")} would be removed, more than ${Math.round(maxShare * 100)}%`;
+/** Says that an import would remove too many products. @returns undefined if it would not */
+export function findImportExcess(removed: number, stored: number, maxShare: number): string | undefined {
+  const isExcess = stored >= minStoredForShare && removed > stored * maxShare;
+  return isExcess ? describeExcess(removed, stored, maxShare) : undefined;
 }
 
-/** Why a product that the platform no longer has stays in the store; see `removeMissing`. */
+const describeExcess = (removed: number, stored: number, maxShare: number) =>
+  `${removed} of ${pluralize(stored, "product")} would be removed, more than ${Math.round(maxShare * 100)}%`;
+
+/**
+ * Says that products that the platform no longer has exceed the limit of removals, which counts
+ * those of the last 24 hours.
+ */
+export function removalRefused(removed: number, { stored, recent }: RemovalLimit, maxShare: number): ServiceError {
+  const others = recent === 0 ? "" : ` together with the ${pluralize(recent, "product")} of the last 24 hours`;
+  return new ServiceError(
+    "invalid_input",
+    `${describeExcess(removed, stored, maxShare)}${others}: nothing was changed; ` +
+      "if this is correct, raise max_removed_share of [jobs.catalog-reconcile]",
+  );
+}
+
+/** Why a product that the platform no longer has stays in the store; see `removeProducts`. */
 export const keptReason =
-  "no longer exists on the platform, but too many products were removed one by one: kept until the next catalog-reconcile";
+  "no longer exists on the platform, but too many products were removed in the last 24 hours: kept; " +
+  "if this is correct, raise max_removed_share of [jobs.catalog-reconcile]";

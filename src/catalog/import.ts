@@ -1,9 +1,11 @@
 import type { Config } from "../config/index.ts";
 import type { Database } from "../database/database.ts";
-import { listProductIds, replaceProducts, type StoredProduct, toStoredProduct } from "../database/product.ts";
+import { forgetKnownIds } from "../database/known-ids.ts";
+import { listProductIds, type StoredProduct, toStoredProduct } from "../database/product.ts";
+import { replaceProducts } from "../database/product-replacement.ts";
 import { ServiceError } from "../errors.ts";
 import type { Reporter, Work } from "../jobs/work.ts";
-import { checkRemovals, findExcess } from "./guards.ts";
+import { checkImportRemovals, findImportExcess } from "./guards.ts";
 import { readProducts } from "./product-files.ts";
 import { stageBatches } from "./staged-batches.ts";
 import { hiddenNotes } from "./visibility.ts";
@@ -24,13 +26,12 @@ export interface CatalogImportOptions {
 /** Replaces the stored products with those of the files, which together are the whole catalog. */
 export function catalogImport(files: readonly string[], options: CatalogImportOptions): Work {
   const { visible, maxRemovedShare, isForced } = options;
-  const override = "import with --force, or raise max_removed_share of [jobs.catalog-import]";
   return async ({ database, run, reporter, signal }) => {
     // A set, because the store may repeat the transaction.
     const excesses = new Set<string>();
     const mayRemove = (removed: number, stored: number) => {
-      if (!isForced) return checkRemovals(removed, stored, maxRemovedShare, override);
-      const excess = findExcess(removed, stored, maxRemovedShare);
+      if (!isForced) return checkImportRemovals(removed, stored, maxRemovedShare);
+      const excess = findImportExcess(removed, stored, maxRemovedShare);
       if (excess !== undefined) excesses.add(excess);
     };
     const batches = readBatches(files, visible, reporter, signal);
@@ -39,6 +40,7 @@ export function catalogImport(files: readonly string[], options: CatalogImportOp
       // A transaction keeps other jobs from writing to some stores, so it must not wait for a file.
       await using staged = await stageBatches(batches);
       await replaceProducts(database, run, staged.read(), mayRemove);
+      await forgetKnownIds(database);
     }
     reporter.failUnlessForced([...excesses], isForced);
     reporter.acceptStaged();

@@ -1,29 +1,37 @@
 import { LRUCache } from "lru-cache";
 import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
 import type { Database } from "../database/database.ts";
-import { type FoundProduct, removeMissing, saveProducts, toStoredProduct } from "../database/product.ts";
+import { isDatabaseError } from "../database/index.ts";
+import type { FoundProduct } from "../database/product.ts";
 import { ServiceError } from "../errors.ts";
 import type { Log } from "../log.ts";
-import type { Platform, PlatformProduct } from "../platforms/platform.ts";
+import type { Platform } from "../platforms/platform.ts";
 import { checkShop, keptReason } from "./guards.ts";
+import { keepStoredFields } from "./kept-fields.ts";
+import { LookupBudget } from "./lookup-budget.ts";
+import { type Refreshed, refreshProduct } from "./refresh.ts";
 
 export interface ProductLookupOptions {
   /** Finds a product in the store. */
   readonly findStored: (id: bigint) => Promise<FoundProduct | undefined>;
+  /** Whether the platform certainly does not have a product that is not stored. */
+  readonly isKnownMissing: (id: bigint) => Promise<boolean>;
   /** A connection that may wait for its turn to write without delaying readers. */
   readonly writer: Database;
   readonly platform: Platform;
-  /** Limits concurrent requests to the platform. */
+  /** Limits concurrent requests to the platform that a client waits for. */
   readonly limiter: ConcurrencyLimiter;
+  /** Limits concurrent refreshes, which nobody waits for. */
+  readonly refreshLimiter: ConcurrencyLimiter;
   readonly log: Log;
   /**
-   * Platform reads per minute: requests for arbitrary identifiers must not use up the platform's
-   * budget.
+   * Platform reads per minute, and refreshes per minute: requests for arbitrary identifiers must
+   * not use up the platform's budget.
    */
   readonly perMinute: number;
   /** Age in seconds after which a stored product is stale. */
   readonly maxAgeS: number;
-  /** Share of the stored products, from 0 to 1, that may be removed one by one. */
+  /** Share of the stored products, from 0 to 1, that may be removed within 24 hours. */
   readonly maxRemovedShare: number;
 }
 
@@ -31,10 +39,16 @@ export interface ProductLookupOptions {
 const missingTtlMs = 60_000;
 const failedTtlMs = 10_000;
 const maxCachedFailures = 10_000;
-const requestTimeoutMs = 8000;
-/** An unsettled product is read again after it settled, with some margin, and only this often. */
+/** How long a client waits, and how long a refresh of the largest product may take. */
+const timeoutMs = { live: 8000, refresh: 15 * 60_000 } as const;
+/**
+ * An unsettled product is read again when it may have settled. The wait doubles each time; after
+ * the last one, catalog-sync reads it.
+ */
 const rereadMarginMs = 500;
-const maxRereads = 3;
+const maxRereads = 5;
+
+type ReadPriority = keyof typeof timeoutMs;
 
 /** Finds products in the store, and reads those from the platform that the store does not have. */
 export class ProductLookup {
@@ -42,20 +56,23 @@ export class ProductLookup {
   readonly #failures = new LRUCache<string, "missing" | "failed">({ max: maxCachedFailures });
   /** Platform reads in progress, shared by all requests for the same product. */
   readonly #reads = new Map<string, Promise<FoundProduct | undefined>>();
-  #budget: number;
-  #budgetAtMs = performance.now();
+  readonly #lookups: LookupBudget;
+  /** Apart from lookups, so that stale products do not use up those of new ones. */
+  readonly #refreshes: LookupBudget;
 
-  constructor(options: ProductLookupOptions) {
-    this.#options = options;
-    this.#budget = options.perMinute;
+  constructor({ platform, ...options }: ProductLookupOptions) {
+    this.#options = { ...options, platform: keepStoredFields(platform, options.writer) };
+    this.#lookups = new LookupBudget(options.perMinute);
+    this.#refreshes = new LookupBudget(options.perMinute);
   }
 
   /**
    * Returns the stored product at once and refreshes a stale one in the background. A product that
-   * is not stored is read from the platform.
+   * is not stored is read from the platform, unless the platform is known not to have it.
+   * @param network returns the network of the client
    * @throws ServiceError `unavailable` when nothing is stored and the platform cannot be read
    */
-  async find(id: bigint): Promise<FoundProduct | undefined> {
+  async find(id: bigint, network?: () => string): Promise<FoundProduct | undefined> {
     const key = `${id}`;
     const stored = await this.#options.findStored(id);
     if (stored !== undefined) {
@@ -66,8 +83,9 @@ export class ProductLookup {
     if (pending !== undefined) return await pending;
     const failure = this.#failures.get(key);
     if (failure === "missing") return undefined;
-    if (failure === "failed" || !this.#takeFromBudget()) throw this.#options.limiter.rejection();
-    return await this.#read(id, key);
+    if (await this.#options.isKnownMissing(id)) return undefined;
+    if (failure === "failed" || !this.#lookups.take(network?.())) throw this.#options.limiter.rejection();
+    return await (this.#reads.get(key) ?? this.#read(id, key, "live"));
   }
 
   #isStale({ checkedAt }: FoundProduct): boolean {
@@ -75,70 +93,65 @@ export class ProductLookup {
   }
 
   #refresh(id: bigint, key: string): void {
-    if (this.#reads.has(key) || this.#failures.has(key) || !this.#takeFromBudget()) return;
+    if (this.#reads.has(key) || this.#failures.has(key) || !this.#refreshes.take()) return;
     this.#readInBackground(id, key, 0);
   }
 
   #readInBackground(id: bigint, key: string, rereads: number): void {
-    this.#read(id, key, rereads)
-      .then((found) => (found === undefined ? this.#remove(id, key) : undefined))
-      .catch((error) => this.#options.log.warn({ product: key, err: error }, "product refresh failed"));
+    this.#read(id, key, "refresh", rereads).catch((error) =>
+      this.#options.log.warn({ product: key, err: error }, "product refresh failed"),
+    );
   }
 
-  async #remove(id: bigint, key: string): Promise<void> {
-    const { writer, maxRemovedShare, log } = this.#options;
-    if (await removeMissing(writer, id, maxRemovedShare)) return;
-    log.warn({ product: key }, `the product ${keptReason}`);
-  }
-
-  #read(id: bigint, key: string, rereads = 0): Promise<FoundProduct | undefined> {
-    const read = this.#readAndSave(id, key, rereads).finally(() => this.#reads.delete(key));
+  #read(id: bigint, key: string, priority: ReadPriority, rereads = 0): Promise<FoundProduct | undefined> {
+    const read = this.#readAndStore(id, key, priority, rereads).finally(() => this.#reads.delete(key));
     this.#reads.set(key, read);
     return read;
   }
 
-  async #readAndSave(id: bigint, key: string, rereads: number): Promise<FoundProduct | undefined> {
-    const { writer, limiter } = this.#options;
-    const found = await limiter
-      .run(() => this.#readFromPlatform(id))
+  async #readAndStore(
+    id: bigint,
+    key: string,
+    priority: ReadPriority,
+    rereads: number,
+  ): Promise<FoundProduct | undefined> {
+    const { limiter, refreshLimiter, log, findStored } = this.#options;
+    const { outcome, isSettled } = await (priority === "live" ? limiter : refreshLimiter)
+      .run(() => this.#refreshProduct(id, priority))
       .catch((cause) => {
-        this.#failures.set(key, "failed", { ttl: failedTtlMs });
-        throw new ServiceError("unavailable", "The platform cannot be reached at the moment", { cause });
+        if (isDatabaseError(cause)) throw cause;
+        throw this.#fail(key, "The platform cannot be reached at the moment", cause);
       });
-    if (found === undefined) {
-      this.#failures.set(key, "missing", { ttl: missingTtlMs });
-      return undefined;
-    }
-    const { product, updatedAt, isSettled } = found;
-    const stored = toStoredProduct(product, updatedAt, isSettled);
-    await writer.inTransaction((transaction) => saveProducts(transaction, [stored]));
-    if (!isSettled && rereads < maxRereads) this.#scheduleReread(id, key, rereads + 1);
-    return await this.#options.findStored(id);
+    if (!isSettled && rereads < maxRereads) this.#scheduleReread(id, key, rereads);
+    if (outcome === "kept") log.warn({ product: key }, `the product ${keptReason}`);
+    if (outcome === "changing") log.warn({ product: key }, "the product changes while it is read");
+    if (outcome === "gone") this.#failures.set(key, "missing", { ttl: missingTtlMs });
+    if (outcome === "gone") return undefined;
+    const stored = await findStored(id);
+    if (stored === undefined) throw this.#fail(key, "The product is changing on the platform at the moment");
+    return stored;
   }
 
-  async #readFromPlatform(id: bigint): Promise<PlatformProduct | undefined> {
-    const { platform, writer } = this.#options;
-    const signal = AbortSignal.timeout(requestTimeoutMs);
-    const { shopId, found } = await platform.readProduct(id, { priority: "live", signal });
-    await checkShop(writer, platform, shopId);
-    return found;
+  #fail(key: string, message: string, cause?: unknown): ServiceError {
+    this.#failures.set(key, "failed", { ttl: failedTtlMs });
+    return new ServiceError("unavailable", message, { cause });
+  }
+
+  #refreshProduct(id: bigint, priority: ReadPriority): Promise<Refreshed> {
+    const { platform, writer, maxRemovedShare } = this.#options;
+    return refreshProduct(
+      id,
+      "live",
+      { priority, signal: AbortSignal.timeout(timeoutMs[priority]) },
+      { database: writer, platform, maxRemovedShare, checkShop: (shopId) => checkShop(writer, platform, shopId) },
+    );
   }
 
   #scheduleReread(id: bigint, key: string, rereads: number): void {
+    const waitMs = (this.#options.platform.settleMs + rereadMarginMs) * 2 ** rereads;
     const timer = setTimeout(() => {
-      if (!this.#reads.has(key)) this.#readInBackground(id, key, rereads);
-    }, this.#options.platform.settleMs + rereadMarginMs);
+      if (!this.#reads.has(key)) this.#readInBackground(id, key, rereads + 1);
+    }, waitMs);
     timer.unref();
-  }
-
-  /** Takes one read from the budget, which refills evenly. */
-  #takeFromBudget(): boolean {
-    const { perMinute } = this.#options;
-    const nowMs = performance.now();
-    this.#budget = Math.min(perMinute, this.#budget + ((nowMs - this.#budgetAtMs) / 60_000) * perMinute);
-    this.#budgetAtMs = nowMs;
-    if (this.#budget < 1) return false;
-    this.#budget--;
-    return true;
   }
 }

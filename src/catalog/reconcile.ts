@@ -1,16 +1,20 @@
 import type { Config } from "../config/index.ts";
 import { saveCursor } from "../database/cursor.ts";
-import { type Database, readNow } from "../database/database.ts";
+import { readNow } from "../database/database.ts";
+import { knowIdsUpTo } from "../database/known-ids.ts";
 import {
   countHiddenProducts,
   countProducts,
   listProductIds,
   listProductStates,
-  removeProducts,
+  markProductStale,
+  type Reading,
   type StoredProduct,
   saveProducts,
   toStoredProduct,
 } from "../database/product.ts";
+import { readRemovalLimit, removeProducts } from "../database/product-removal.ts";
+import { forgetOldNews } from "../database/product-truth.ts";
 import { ServiceError } from "../errors.ts";
 import { pluralize } from "../format.ts";
 import type { Work } from "../jobs/work.ts";
@@ -23,8 +27,12 @@ import {
   type Platform,
   type Shop,
 } from "../platforms/platform.ts";
-import { checkRemovals, checkSameShop, checkShop } from "./guards.ts";
-import { findUnsynced, type SyncContext, syncProducts } from "./sync.ts";
+import { findChanged } from "./changed.ts";
+import { checkSameShop, checkShop, removalRefused } from "./guards.ts";
+import { keepStoredFields } from "./kept-fields.ts";
+import { forgetProgress, readPageByPage } from "./paging.ts";
+import { lagMs } from "./refresh.ts";
+import { findUnsynced, highestEarlierId, noteListed, noteUnusable, type SyncContext, syncProducts } from "./sync.ts";
 import { hiddenNotes } from "./visibility.ts";
 
 export interface ReconcileOptions {
@@ -37,9 +45,11 @@ export interface ReconcileOptions {
 }
 
 type ReconcileContext = SyncContext & {
-  /** By the database's clock. */
+  /** When the run began, by the database's clock. */
   readonly startedAt: string;
-  readonly storedBefore: ReadonlySet<Id>;
+  readonly reading: Reading;
+  /** How many products the platform had when the run began. */
+  readonly announced: number;
   readonly log: Log;
 };
 
@@ -47,21 +57,26 @@ type ReconcileContext = SyncContext & {
  * Compares the whole catalog with the platform: writes products that differ and removes those that
  * no longer exist.
  */
-export function catalogReconcile(platform: Platform, { maxRemovedShare, visible }: ReconcileOptions, log: Log): Work {
+export function catalogReconcile(source: Platform, { maxRemovedShare, visible }: ReconcileOptions, log: Log): Work {
   return async ({ database, signal, reporter }) => {
     if (database === undefined) return;
+    const platform = keepStoredFields(source, database, reporter);
+    const beganMs = performance.now();
+    const startedAt = await readNow(database);
     const shop = await platform.readShop(signal);
     await checkShop(database, platform, shop.id);
-    const startedAt = await readNow(database);
-    const storedBefore = new Set((await listProductIds(database)).map(toId));
-    const shopId = shop.id;
-    const context = { database, platform, shopId, reporter, signal, maxRemovedShare, startedAt, storedBefore, log };
+    const reading: Reading = { way: "bulk", beganMs, endedMs: beganMs, platformMs: shop.readAtMs };
+    const announced = await platform.countProducts(signal);
+    const [tried, changing] = [new Set<bigint>(), new Set<bigint>()];
+    const sync = { database, platform, shopId: shop.id, reporter, signal, maxRemovedShare, tried, changing };
+    const context = { ...sync, startedAt, reading, announced, log };
     await using snapshot = await readCatalog(shop, context);
-    if (snapshot === undefined) await compareOneByOne(context);
-    else await compareWith(snapshot, context);
-    await saveCursor(database, "catalog-reconcile", startedAt);
-    // A comparison of the whole catalog resets the count of single removals.
-    await saveCursor(database, "removals", "null");
+    const { comparedAt, highestId } =
+      snapshot === undefined ? await comparePageByPage(shop, context) : await compareWith(snapshot, context);
+    await saveCursor(database, "catalog-reconcile", comparedAt);
+    await forgetProgress(database);
+    await database.inTransaction((transaction) => knowIdsUpTo(transaction, highestId, true));
+    await forgetOldNews(database);
     const [hidden, total] = [await countHiddenProducts(database), await countProducts(database)];
     for (const note of hiddenNotes(visible, hidden, total)) reporter.note(note);
   };
@@ -76,19 +91,29 @@ async function readCatalog(
     return await platform.readCatalog(shop, signal);
   } catch (error) {
     if (!(error instanceof BulkReadError)) throw error;
-    reporter.note(`${error.message}; reading all products one by one instead`);
+    reporter.note(`${error.message}; reading all products page by page instead`);
     return undefined;
   }
 }
 
-async function compareWith(snapshot: CatalogSnapshot, context: ReconcileContext): Promise<void> {
+/** What is known after a comparison. */
+interface Compared {
+  /** When the catalog was as it is now stored, by the database's clock. */
+  readonly comparedAt: string;
+  /** All products up to this id are stored. */
+  readonly highestId: bigint;
+}
+
+async function compareWith(snapshot: CatalogSnapshot, context: ReconcileContext): Promise<Compared> {
   const { database, platform, shopId, signal, log, reporter } = context;
   checkSameShop(platform, shopId, (await platform.readShop(signal)).id);
-  const missing = await findMissing(snapshot.ids, context);
   const changing = await listChangedSince(snapshot.unsettledSinceMs, context);
+  const received = new Set([...snapshot.ids, ...changing.map(({ id }) => toId(`${id}`))]);
+  await checkReceived(received.size, context);
+  const missing = await findMissing(received, context);
   const startedMs = performance.now();
   await writeChanged(snapshot, new Set(changing.map(({ id }) => id)), context);
-  await removeMissingProducts(missing, context);
+  await removeMissing(missing, context);
   const failed = await syncProducts(await findUnsynced(database, changing), context);
   if (failed > 0) {
     throw new ServiceError(
@@ -98,6 +123,11 @@ async function compareWith(snapshot: CatalogSnapshot, context: ReconcileContext)
   }
   const writeMs = Math.round(performance.now() - startedMs);
   log.info({ products: snapshot.ids.size, written: reporter.report.accepted, writeMs }, "catalog compared");
+  // One that is changing may be new.
+  const present = new Set(snapshot.ids);
+  for (const { id } of changing) present.delete(toId(`${id}`));
+  const highestId = present.values().reduce<Id>((highest, id) => (id > highest ? id : highest), 0);
+  return { comparedAt: context.startedAt, highestId: BigInt(highestId) };
 }
 
 /**
@@ -111,43 +141,65 @@ async function listChangedSince(sinceMs: number, { platform, signal }: Reconcile
 }
 
 /** Lists all products before it changes any, so that the removals are known first. */
-async function compareOneByOne(context: ReconcileContext): Promise<void> {
+async function comparePageByPage(shop: Shop, context: ReconcileContext): Promise<Compared> {
   const { platform, signal } = context;
   const listed = new Map<Id, ListedProduct>();
   for await (const page of platform.listProducts(undefined, signal)) {
     for (const product of page) listed.set(toId(`${product.id}`), product);
+    await noteListed(context.database, page);
   }
+  await checkReceived(listed.size, context);
   const missing = await findMissing(new Set(listed.keys()), context);
-  const failed = await syncProducts([...listed.values()], context);
+  const byId = new Map([...listed.values()].map((product) => [`${product.id}`, product]));
+  const { failed, comparedAt } = await readPageByPage(byId, context.startedAt, context);
   if (failed > 0) {
     throw new ServiceError("unavailable", `${failed} of ${pluralize(listed.size, "product")} could not be read`);
   }
-  await removeMissingProducts(missing, context);
+  await removeMissing(missing, context);
+  return { comparedAt, highestId: highestEarlierId(listed.values(), shop.readAtMs) };
 }
 
 /**
- * Stored products that the platform no longer has. Products that were stored since the run started
- * are not among them.
+ * Checks that no product is missing because the platform delivered only a part of its catalog.
+ * @throws ServiceError `unavailable` when it delivered fewer products than it announced
+ */
+async function checkReceived(received: number, { platform, announced, signal }: ReconcileContext): Promise<void> {
+  if (received >= announced) return;
+  // Products may have been deleted meanwhile.
+  const remaining = await platform.countProducts(signal);
+  if (received >= remaining) return;
+  throw new ServiceError(
+    "unavailable",
+    `the platform announced ${pluralize(remaining, "product")}, but delivered ${received}: nothing was changed; the next run tries again`,
+  );
+}
+
+/**
+ * Finds stored products that the platform no longer has. One that was read since the run started,
+ * or changed so recently that the platform's lists may lag behind, is not among them.
  * @throws ServiceError `invalid_input` when there are too many
  */
 async function findMissing(
   present: ReadonlySet<Id>,
-  { database, startedAt, maxRemovedShare }: ReconcileContext,
+  { database, startedAt, reading, maxRemovedShare }: ReconcileContext,
 ): Promise<bigint[]> {
-  const stored = await countProducts(database);
-  const missing = (await listProductIds(database, startedAt)).filter((id) => !present.has(toId(id)));
-  checkRemovals(missing.length, stored, maxRemovedShare, "raise max_removed_share of [jobs.catalog-reconcile]");
-  return missing.map(BigInt);
+  const missing = (await listProductIds(database, startedAt)).filter((id) => !present.has(toId(id))).map(BigInt);
+  const limit = await readRemovalLimit(database, maxRemovedShare);
+  if (missing.length > limit.allowed) throw removalRefused(missing.length, limit, maxRemovedShare);
+  const states = await listProductStates(database, missing);
+  const mayLag = (id: bigint) => Date.parse(states.get(`${id}`)?.updatedAt ?? "") + lagMs > reading.platformMs;
+  // The next run of catalog-sync reads these one by one.
+  for (const id of missing.filter(mayLag)) await markProductStale(database, id);
+  return missing.filter((id) => !mayLag(id));
 }
 
-async function removeMissingProducts(
+async function removeMissing(
   missing: readonly bigint[],
-  { database, reporter }: ReconcileContext,
+  { database, reporter, maxRemovedShare, reading }: ReconcileContext,
 ): Promise<void> {
-  await removeProducts(database, missing);
-  if (missing.length > 0) {
-    reporter.note(`removed ${pluralize(missing.length, "product")} that the platform no longer has`);
-  }
+  const removed = await removeProducts(database, missing, maxRemovedShare, reading);
+  if (typeof removed !== "number") throw removalRefused(missing.length, removed, maxRemovedShare);
+  if (removed > 0) reporter.note(`removed ${pluralize(removed, "product")} that the platform no longer has`);
 }
 
 /**
@@ -156,34 +208,21 @@ async function removeMissingProducts(
 async function writeChanged(
   snapshot: CatalogSnapshot,
   changing: ReadonlySet<bigint>,
-  { database, reporter, signal, startedAt, storedBefore }: ReconcileContext,
+  { database, reporter, signal, reading }: ReconcileContext,
 ): Promise<void> {
   for await (const products of snapshot.readProducts()) {
     signal.throwIfAborted();
     const stored: StoredProduct[] = [];
-    for (const { product, updatedAt, isSettled } of products) {
+    for (const read of products) {
+      if ("unusable" in read) {
+        await noteUnusable(read.id, read.unusable, { database, reporter });
+        continue;
+      }
+      const { product, updatedAt, isSettled } = read;
       if (isSettled && !changing.has(BigInt(product.id))) stored.push(toStoredProduct(product, updatedAt));
     }
-    reporter.accept(await saveProducts(database, await findChanged(database, stored, storedBefore), startedAt));
+    const changed = await findChanged(database, stored);
+    const ended: Reading = { ...reading, endedMs: performance.now() };
+    reporter.accept(await database.inTransaction((transaction) => saveProducts(transaction, changed, ended)));
   }
-}
-
-/**
- * The products that differ from the stored ones. One that was stored before but is not now was
- * removed during the run.
- */
-async function findChanged(
-  database: Database,
-  products: readonly StoredProduct[],
-  storedBefore: ReadonlySet<Id>,
-): Promise<StoredProduct[]> {
-  const states = await listProductStates(
-    database,
-    products.map(({ id }) => id),
-  );
-  return products.filter(({ id, tag, updatedAt }) => {
-    const state = states.get(`${id}`);
-    if (state === undefined) return !storedBefore.has(toId(`${id}`));
-    return state.tag !== tag || state.updatedAt !== updatedAt || !state.known;
-  });
 }

@@ -1,24 +1,28 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { findCursor, saveCursor } from "../database/cursor.ts";
 import type { Database } from "../database/database.ts";
-import {
-  listProductStates,
-  markProductStale,
-  removeMissing,
-  saveProducts,
-  toStoredProduct,
-} from "../database/product.ts";
+import { exceptKnownId, knowIdsUpTo } from "../database/known-ids.ts";
+import { listProductStates, markProductStale, noteUpdates, type ProductState } from "../database/product.ts";
+import { listUnsettledProducts } from "../database/product-truth.ts";
 import { ServiceError } from "../errors.ts";
 import { pluralize } from "../format.ts";
 import type { Reporter, Work } from "../jobs/work.ts";
-import { type ListedProduct, type Platform, PlatformError } from "../platforms/platform.ts";
+import { type ListedProduct, type Platform, PlatformError, UnusableProductError } from "../platforms/platform.ts";
 import { checkSameShop, checkShop, keptReason } from "./guards.ts";
+import { keepStoredFields } from "./kept-fields.ts";
+import { type Refreshed, refreshProduct } from "./refresh.ts";
 
-/** How far before its cursor a run starts, because changes may become visible out of order. */
+/**
+ * How far before its cursor a run starts. Changes may become visible out of order, and a platform
+ * may date a change before all parts of it are done: a product that was read this soon after its
+ * `updatedAt` is read once more.
+ */
 const overlapMs = 2 * 60_000;
+/** A deletion may be listed late, and a list of deletions is short. */
+const deletionsOverlapMs = 10 * 60_000;
 /** Products read at the same time; the platform's throttle limits the rate. */
 const concurrency = 6;
-/** Attempts to read a product that keeps changing. */
+/** Attempts to read a product that keeps changing; the wait doubles after each. */
 const maxReadings = 4;
 
 export interface SyncContext {
@@ -28,59 +32,143 @@ export interface SyncContext {
   readonly shopId: string;
   readonly reporter: Reporter;
   readonly signal: AbortSignal;
-  /** Share of the stored products, from 0 to 1, that may be removed one by one. */
+  /** Share of the stored products, from 0 to 1, that may be removed within 24 hours. */
   readonly maxRemovedShare: number;
+  /** Products that this run has read or tried to read. */
+  readonly tried: Set<bigint>;
+  /** Products whose responses did not agree. */
+  readonly changing: Set<bigint>;
 }
 
 /**
- * Stores the products that changed on the platform since the last run.
- * @param maxRemovedShare share of the stored products, from 0 to 1, that may be removed one by one
+ * Stores the products that changed on the platform since the last run, and removes those that were
+ * deleted.
+ * @param maxRemovedShare share of the stored products, from 0 to 1, that may be removed within 24
+ *   hours
  */
-export function catalogSync(platform: Platform, maxRemovedShare: number): Work {
+export function catalogSync(source: Platform, maxRemovedShare: number): Work {
   return async ({ database, reporter, signal }) => {
     if (database === undefined) return;
-    const { id: shopId } = await platform.readShop(signal);
+    const platform = keepStoredFields(source, database, reporter);
+    const { id: shopId, readAtMs } = await platform.readShop(signal);
     await checkShop(database, platform, shopId);
-    const cursor = await findCursor(database, "catalog-sync");
-    const sinceMs = cursor === undefined ? undefined : Date.parse(cursor) - overlapMs;
-    await syncChangedSince(sinceMs, { database, platform, shopId, reporter, signal, maxRemovedShare }, (updatedAt) =>
-      saveCursor(database, "catalog-sync", updatedAt),
+    const [tried, changing] = [new Set<bigint>(), new Set<bigint>()];
+    const context = { database, platform, shopId, reporter, signal, maxRemovedShare, tried, changing };
+    let failed = await syncDeletions(readAtMs, context);
+    failed += await syncChanges(readAtMs, context);
+    const unsettled = await listUnsettledProducts(database);
+    failed += await syncProducts(
+      unsettled.filter((id) => !tried.has(id)),
+      context,
+    );
+    for (const id of changing) reporter.note(`product ${id} is not stored, because it changes while it is read`);
+    if (failed === 0) return;
+    throw new ServiceError(
+      "unavailable",
+      `${pluralize(failed, "product")} could not be read; the next run tries again`,
     );
   };
 }
 
+/** @returns how many products could not be read */
+async function syncDeletions(nowMs: number, context: SyncContext): Promise<number> {
+  const { database, platform, reporter, signal } = context;
+  const cursor = await findCursor(database, "catalog-deletions");
+  if (cursor === undefined) {
+    // Nothing is stored yet that was deleted before.
+    await saveCursor(database, "catalog-deletions", new Date(nowMs).toISOString());
+    return 0;
+  }
+  try {
+    let failed = 0;
+    for await (const page of platform.listDeletions(Date.parse(cursor) - deletionsOverlapMs, signal)) {
+      const ids = page.map(({ id }) => id);
+      const stored = await listProductStates(database, ids);
+      // A deletion is only a reason to read the product: the read shows whether it is gone.
+      failed += await syncProducts(
+        ids.filter((id) => stored.has(`${id}`)),
+        context,
+      );
+      const last = page.at(-1)?.deletedAt ?? cursor;
+      if (failed === 0 && last > cursor) await saveCursor(database, "catalog-deletions", last);
+    }
+    return failed;
+  } catch (error) {
+    if (!(error instanceof PlatformError) || signal.aborted) throw error;
+    reporter.note(`deletions cannot be read, so catalog-reconcile removes deleted products: ${error.message}`);
+    return 0;
+  }
+}
+
 /**
- * Syncs every product that changed since an instant and is not stored in that state.
- * @param onPage called after each page with its latest change, unless a product could not be read:
- *   the next run must return to that product
- * @throws ServiceError `unavailable` when a product could not be read
+/**
+ * The highest id of products that changed a while ago: a list may have a product that was just
+ * created, and not yet one with a lower id.
+ * @param listedAtMs by the platform's clock
  */
-async function syncChangedSince(
-  sinceMs: number | undefined,
-  context: SyncContext,
-  onPage: (updatedAt: string) => Promise<void>,
-): Promise<void> {
+export function highestEarlierId(products: Iterable<ListedProduct>, listedAtMs: number, lowest = 0n): bigint {
+  let highest = lowest;
+  for (const { id, updatedAt } of products) {
+    if (id > highest && Date.parse(updatedAt) < listedAtMs - overlapMs) highest = id;
+  }
+  return highest;
+}
+
+/**
+ * Syncs every product that changed since the cursor and is not stored in that state. After each
+ * page the cursor advances to its latest change, unless a product could not be read.
+ * @param startedAtMs when the run started, by the platform's clock
+ * @returns how many products could not be read
+ */
+async function syncChanges(startedAtMs: number, context: SyncContext): Promise<number> {
   const { database, platform, signal } = context;
+  const cursor = await findCursor(database, "catalog-sync");
+  const sinceMs = cursor === undefined ? undefined : Date.parse(cursor) - overlapMs;
   let failed = 0;
+  let highest = 0n;
   for await (const page of platform.listProducts(sinceMs, signal)) {
     failed += await syncProducts(await findUnsynced(database, page), context);
     const last = page.at(-1);
-    if (failed === 0 && last !== undefined) await onPage(last.updatedAt);
+    if (failed > 0 || last === undefined) continue;
+    highest = highestEarlierId(page, startedAtMs, highest);
+    await saveCursor(database, "catalog-sync", last.updatedAt);
   }
-  if (failed === 0) return;
-  throw new ServiceError("unavailable", `${pluralize(failed, "product")} could not be read; the next run tries again`);
+  if (failed === 0) {
+    await database.inTransaction((transaction) => knowIdsUpTo(transaction, highest, sinceMs === undefined));
+  }
+  return failed;
 }
 
-/** The products that are not stored in their listed state. */
-export async function findUnsynced(database: Database, page: readonly ListedProduct[]): Promise<ListedProduct[]> {
+/** Finds the listed products that must be read. */
+export async function findUnsynced(database: Database, page: readonly ListedProduct[]): Promise<bigint[]> {
+  const states = await noteListed(database, page);
+  return page
+    .filter(({ id, updatedAt }) => isNews(updatedAt, states.get(`${id}`)) || mayHaveChanged(states.get(`${id}`)))
+    .map(({ id }) => id);
+}
+
+/** Notes when the listed products last changed. @returns what is stored of them */
+export async function noteListed(
+  database: Database,
+  page: readonly ListedProduct[],
+): Promise<Map<string, ProductState>> {
   const states = await listProductStates(
     database,
     page.map(({ id }) => id),
   );
-  return page.filter(({ id, updatedAt }) => {
-    const state = states.get(`${id}`);
-    return state?.updatedAt !== updatedAt || !state.known;
-  });
+  await noteUpdates(
+    database,
+    page.filter(({ id, updatedAt }) => isNews(updatedAt, states.get(`${id}`))),
+  );
+  return states;
+}
+
+const isNews = (updatedAt: string, state: ProductState | undefined) => updatedAt !== state?.updatedAt;
+
+/** Whether a product may have changed since it was read, though its `updatedAt` did not. */
+function mayHaveChanged(state: ProductState | undefined): boolean {
+  if (state === undefined || !state.isSettled) return true;
+  return Date.parse(state.askedAt) < Date.parse(state.updatedAt) + overlapMs;
 }
 
 /**
@@ -88,23 +176,37 @@ export async function findUnsynced(database: Database, page: readonly ListedProd
  * removed, one that cannot be read is marked as stale, one that is not settled is read again.
  * @returns how many could not be read
  */
-export async function syncProducts(products: readonly ListedProduct[], context: SyncContext): Promise<number> {
-  const { platform, reporter, signal } = context;
+export async function syncProducts(products: readonly bigint[], context: SyncContext): Promise<number> {
+  const { platform, reporter, signal, tried } = context;
   const written = new Set<bigint>();
+  for (const id of products) tried.add(id);
   let failed = 0;
-  let pending = products.map(({ id }) => id);
+  let pending = products;
   for (let reading = 1; pending.length > 0; reading++) {
-    if (reading > 1) await sleep(platform.settleMs, undefined, { signal });
+    if (reading > 1) await sleep(platform.settleMs * 2 ** (reading - 2), undefined, { signal });
     const unsettled: bigint[] = [];
     const queue = pending.values();
     const work = async () => {
       for (const id of queue) {
-        const outcome = await syncProduct(id, written, context);
-        if (outcome === "failed") failed++;
-        else if (outcome === "unsettled") unsettled.push(id);
+        const refreshed = await syncProduct(id, context);
+        if (refreshed === "failed") failed++;
+        if (refreshed === "failed" || refreshed === "unusable") continue;
+        if (!refreshed.isSettled) unsettled.push(id);
+        if (refreshed.outcome === "stored" && !written.has(id)) {
+          written.add(id);
+          reporter.accept();
+        }
       }
     };
-    await Promise.all(Array.from({ length: concurrency }, work));
+    const workers = Array.from({ length: concurrency }, () =>
+      work().catch((error) => {
+        // Without further products, the others end with the one that they are reading.
+        for (const _ of queue);
+        throw error;
+      }),
+    );
+    await Promise.allSettled(workers);
+    await Promise.all(workers);
     if (reading === maxReadings && unsettled.length > 0) {
       reporter.note(`products that keep changing, which the next run reads again: ${unsettled.length}`);
       break;
@@ -114,29 +216,40 @@ export async function syncProducts(products: readonly ListedProduct[], context: 
   return failed;
 }
 
-async function syncProduct(
-  id: bigint,
-  written: Set<bigint>,
-  { database, platform, shopId, reporter, signal, maxRemovedShare }: SyncContext,
-): Promise<"done" | "unsettled" | "failed"> {
+async function syncProduct(id: bigint, context: SyncContext): Promise<Refreshed | "failed" | "unusable"> {
+  const { database, platform, shopId, reporter, signal } = context;
+  const checkAnswer = (readFrom: string) => checkSameShop(platform, shopId, readFrom);
   try {
-    const { shopId: readFrom, found } = await platform.readProduct(id, { priority: "sync", signal });
-    checkSameShop(platform, shopId, readFrom);
-    if (found === undefined) {
-      if (!(await removeMissing(database, id, maxRemovedShare))) reporter.note(`product ${id} ${keptReason}`);
-      return "done";
-    }
-    const { product, updatedAt, isSettled } = found;
-    const saved = await saveProducts(database, [toStoredProduct(product, updatedAt, isSettled)]);
-    if (saved > 0 && !written.has(id)) {
-      written.add(id);
-      reporter.accept();
-    }
-    return isSettled ? "done" : "unsettled";
+    const options = { priority: "sync", signal } as const;
+    const refreshed = await refreshProduct(id, "sync", options, { ...context, checkShop: checkAnswer });
+    if (refreshed.outcome === "kept") reporter.note(`product ${id} ${keptReason}`);
+    if (refreshed.outcome === "changing") context.changing.add(id);
+    else context.changing.delete(id);
+    return refreshed;
   } catch (error) {
-    if (!(error instanceof PlatformError) || signal.aborted) throw error;
-    reporter.note(`product ${id}: ${error.message}`);
+    if (!(error instanceof PlatformError) || error.isGeneral || signal.aborted) throw error;
+    if (error instanceof UnusableProductError) {
+      await noteUnusable(id, error.message, { database, reporter });
+      return "unusable";
+    }
+    reporter.noteEach("products that could not be read", `product ${id}: ${error.message}`);
     await markProductStale(database, id);
     return "failed";
   }
+}
+
+/** Names a product that cannot be stored. */
+export async function noteUnusable(
+  id: bigint,
+  reason: string,
+  { database, reporter }: Pick<SyncContext, "database" | "reporter">,
+): Promise<void> {
+  reporter.noteEach("products that cannot be stored", `warning: product ${id} ${reason}`);
+  await markUnusable(id, database);
+}
+
+/** A product that cannot be stored: its stored version, if any, is served as stale. */
+export async function markUnusable(id: bigint, database: Database): Promise<void> {
+  await markProductStale(database, id);
+  await database.inTransaction((transaction) => exceptKnownId(transaction, id));
 }

@@ -8,5 +8,7 @@ export function hiddenNotes(visible: Config["visible"], hidden: number, total: n
   if (visible === "all" || hidden === 0) return [];
   const note = `hidden products: ${hidden} of ${total}, because they are drafts, archived, or not published`;
   if (hidden <= total * usualShare) return [note];
-  return [`warning: ${note}; if your storefront publishes products outside the online store, set VISIBLE=all`];
+  return [
+    `warning: ${note}; if your storefront publishes products outside the online store, set PUBLICATION, or VISIBLE=all`,
+  ];
 }

@@ -2,6 +2,7 @@ import { type Config, readConfig } from "../config/index.ts";
 import { listSettingsWithoutEffect } from "../config/without-effect.ts";
 import { closeDatabase, databaseExists, openDatabase } from "../database/index.ts";
 import type { PlannedJob } from "../jobs/job.ts";
+import { createPlatform } from "../platforms/index.ts";
 import { listJobs } from "../service/jobs.ts";
 import { openLog, type Values } from "./common.ts";
 import { printMessage, printSafeJson, printTable } from "./output.ts";
@@ -21,7 +22,8 @@ interface Check {
 /** Checks what the settings name. Settings that are wrong end the command before, with all of them. */
 export async function check(values: Values): Promise<boolean> {
   const config = readConfig(process.env);
-  const jobs = listJobs(config, await openLog(config));
+  const log = await openLog(config);
+  const jobs = listJobs(config, log, createPlatform(config, log));
   const checks = await Promise.all([checkStore(config), ...jobs.map(checkSource)]);
   const schedules = jobs.flatMap(listTimes);
   const unused = listSettingsWithoutEffect(config);

@@ -20,6 +20,7 @@ export interface Command {
 }
 
 const json: CommandOption = { type: "boolean", sentence: "Print JSON." };
+const url: CommandOption = { type: "string", placeholder: "URL" };
 const force: CommandOption = {
   type: "boolean",
   sentence: "Import even if checks fail; the report lists the overridden checks.",
@@ -148,6 +149,37 @@ export const commands: Readonly<Record<string, Command>> = {
     summary: "Check the settings, and whether store, feeds, and platform can be reached; print the next runs.",
     options: { json },
     run: async (_, values) => (await import("./check.ts")).check(values),
+  },
+  "platform subscribe": {
+    usage: "[--url URL]",
+    summary: "Let the platform deliver changes of products to this service.",
+    options: { url: { ...url, sentence: "Address to deliver to; defaults to PUBLIC_URL and the service's path." } },
+    run: async (_, values) => (await import("./platform.ts")).subscribe(values),
+  },
+  "platform unsubscribe": {
+    usage: "[--url URL]",
+    summary: "End the deliveries to this service.",
+    options: { url: { ...url, sentence: "Address to end deliveries to; defaults to the subscribed one." } },
+    run: async (_, values) => (await import("./platform.ts")).unsubscribe(values),
+  },
+  "platform subscriptions": {
+    usage: "[--json]",
+    summary: "List the addresses that the platform delivers to, of this app in this shop.",
+    options: { json },
+    run: async (_, values) => (await import("./platform.ts")).printSubscriptions(values),
+  },
+  "platform shop": {
+    usage: "[--change-to ID] [--json]",
+    summary: "Print the shop that the stored products come from, and the one that answers; fail if they differ.",
+    options: {
+      "change-to": {
+        type: "string",
+        placeholder: "ID",
+        sentence: "Store products of this shop from now on. It must be the one that answers.",
+      },
+      json,
+    },
+    run: async (_, values) => (await import("./platform-shop.ts")).platformShop(values),
   },
   config: {
     usage: "[--json]",

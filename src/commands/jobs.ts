@@ -2,6 +2,7 @@ import { durationInWords } from "../format.ts";
 import type { PlannedJob } from "../jobs/job.ts";
 import { listJobStatus } from "../jobs/status.ts";
 import type { JobStatus } from "../model/job.ts";
+import { createPlatform } from "../platforms/index.ts";
 import { listJobs } from "../service/jobs.ts";
 import { openLog, type Values, withStore } from "./common.ts";
 import { printMessage, printSafeJson, printTable } from "./output.ts";
@@ -10,7 +11,8 @@ const neverRun = "never run";
 
 export function printJobs(values: Values): Promise<boolean> {
   return withStore(async (database, config) => {
-    const jobs = listJobs(config, await openLog(config));
+    const log = await openLog(config);
+    const jobs = listJobs(config, log, createPlatform(config, log));
     const statuses = await listJobStatus(database, jobs);
     const rows = jobs.map((job, index) => ({ job, status: statuses[index] as JobStatus }));
     if (values.json === true) printSafeJson(rows.map(toJobJson));

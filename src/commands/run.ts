@@ -14,7 +14,9 @@ import { AbandonedError, dryRunJob, type RunOptions, type RunResult, runJob } fr
 import { supervise } from "../jobs/supervisor.ts";
 import type { Log } from "../log.ts";
 import type { Run } from "../model/job.ts";
+import { createPlatform } from "../platforms/index.ts";
 import { listJobs } from "../service/jobs.ts";
+import { sharedPoints } from "../service/points.ts";
 import { isTerminal } from "../terminal.ts";
 import { brandOf, onSignal, openLog, type Values, withDatabase } from "./common.ts";
 import { print, printMessage, printSafeJson } from "./output.ts";
@@ -62,7 +64,7 @@ export function runSupervised(name: string, values: Values): Promise<boolean> {
 /** Does the work of a run that the parent process has claimed. Stops if the parent exits. */
 export function runClaimed(name: string, values: Values): Promise<boolean> {
   return withDatabase(async (database, config) => {
-    const job = findJob(name, values, config, await openLog(config));
+    const job = findJob(name, values, config, await openLog(config), database);
     const id = Number(values.claimed);
     const run = Number.isSafeInteger(id) ? await findRun(database, id) : undefined;
     if (run === undefined || run.job !== name || run.brand !== job.brand || run.finishedAt !== null) {
@@ -92,8 +94,9 @@ async function parentExit(): Promise<void> {
   for await (const _ of Bun.stdin.stream());
 }
 
-function findJob(name: string, { brand }: Values, config: Config, log: Log): PlannedJob {
-  const jobs = listJobs(config, log);
+/** @param database for a job that this process does itself */
+function findJob(name: string, { brand }: Values, config: Config, log: Log, database?: Database): PlannedJob {
+  const jobs = listJobs(config, log, createPlatform(config, log, database && sharedPoints(database)));
   const candidates = jobs.filter((job) => job.name === name);
   const [job, ...others] = candidates.filter((job) => brand === undefined || job.brand === brand);
   if (candidates.length === 0) {

@@ -186,6 +186,15 @@ function checkPlatform(config: Config, file: SettingsFile, problems: Problems): 
         `${file.locate(["jobs", job])}: jobs.${job}: set SHOPIFY_ACCESS_TOKEN, or SHOPIFY_CLIENT_ID and SHOPIFY_CLIENT_SECRET; this job reads the platform`,
     );
   }
+  if (config.shopifyWebhookSecret === "" && config.shopifyWebhookSecretPrevious !== "") {
+    problems.add(() => "SHOPIFY_WEBHOOK_SECRET_PREVIOUS: set SHOPIFY_WEBHOOK_SECRET too; it is the new secret");
+  }
+  if (config.shopifyWebhookSecret !== "" && !hasCredentials) {
+    problems.add(
+      () =>
+        "SHOPIFY_WEBHOOK_SECRET: set SHOPIFY_ACCESS_TOKEN, or SHOPIFY_CLIENT_ID and SHOPIFY_CLIENT_SECRET; a delivery only makes the service read the product",
+    );
+  }
   if (hasCredentials && config.shopifyApiUrl === "" && config.from.shopDomain === "default") {
     problems.add(() => "SHOP_DOMAIN: set the shop's .myshopify.com domain; the access token is only valid there");
   }

@@ -35,7 +35,7 @@ const planShape = {
     .optional()
     .describe(
       "When the job runs, as a cron expression: `*/15 * * * *`, `@daily`, or six fields, the first for seconds. `off`: only on demand. " +
-        "The default is `*/5 * * * *` for `catalog-sync`, `17 3 * * *` for `catalog-reconcile`, and `off` for the others.",
+        "The default is `*/5 * * * *` for `catalog-sync`, `17,47 * * * *` for `catalog-reconcile`, and `off` for the others.",
     ),
   time_zone: z
     .string()
@@ -166,23 +166,24 @@ const personalizationSchema = z.strictObject({ ...personalizationShape, ...planS
 export type PersonalizationOptions = z.infer<typeof personalizationSchema>;
 
 const defaultRemovedShare = 0.2;
-const removedShare = share(defaultRemovedShare).describe(
-  "Maximum share of the stored products that a run may remove. Beyond it the run fails and changes nothing. Fewer than 20 products are not checked.",
-);
 
 /** The options of each job, by its name. */
 export const jobSchemas = {
   "catalog-import": z.strictObject({
     source: z.array(source).min(1).describe("Product files that together hold all products."),
-    max_removed_share: removedShare,
+    max_removed_share: share(defaultRemovedShare).describe(
+      "Maximum share of the stored products that a run may remove. Beyond it the run fails and changes nothing. Fewer than 20 products are not checked.",
+    ),
     ...planShape,
   }),
   "personalization-import": personalizationSchema,
   "catalog-reconcile": z.strictObject({
-    max_removed_share: removedShare,
+    max_removed_share: share(defaultRemovedShare).describe(
+      "Maximum share of the stored products that all jobs and requests together may remove within 24 hours, because the platform no longer has them. Five may always be removed, unless it is 0.",
+    ),
     ...planShape,
     // Most jobs of most shops run on the hour.
-    schedule: schedule.default("17 3 * * *"),
+    schedule: schedule.default("17,47 * * * *"),
   }),
   "catalog-sync": planSchema.extend({ schedule: schedule.default("*/5 * * * *") }),
   "history-retention": z.strictObject({
@@ -241,8 +242,8 @@ export function manualImportOptions(
 }
 
 /**
- * Returns the share of the stored products, from 0 to 1, that may disappear at once or between two
- * reconciles.
+ * Returns the share of the stored products, from 0 to 1, that may be removed within 24 hours,
+ * because the platform no longer has them.
  */
 export const maxRemovedShareOf = ({ jobs }: { readonly jobs: JobOptions }): number =>
   jobs["catalog-reconcile"]?.max_removed_share ?? defaultRemovedShare;

@@ -2,6 +2,7 @@ import { parseCachePolicy } from "../model/cache-policy.ts";
 import { type CdnName, cdns } from "../model/cdn.ts";
 import {
   anyText,
+  apiVersion,
   brand,
   count,
   databaseUrl,
@@ -9,10 +10,12 @@ import {
   header,
   host,
   httpUrl,
+  namespaces,
   networks,
   oneOf,
   port,
   postgresUrl,
+  publication,
   seconds,
   secondsBetween,
   token,
@@ -49,6 +52,12 @@ export type LogLevel = (typeof logLevels)[number];
 export const settings = {
   host: setting({ default: "127.0.0.1", parse: host, sentence: "Address that the public listener binds to." }),
   port: setting({ default: "3000", parse: port, sentence: "Port of the public listener; 0 picks a free port." }),
+  publicUrl: setting({
+    default: "",
+    parse: httpUrl,
+    sentence:
+      "URL at which others reach the public listener, such as `https://products.example.com`. `pds platform subscribe` needs it.",
+  }),
   adminHost: setting({
     default: "127.0.0.1",
     parse: host,
@@ -101,11 +110,30 @@ export const settings = {
     sentence: "Client secret for the client ID.",
     hide: "secret",
   }),
+  shopifyWebhookSecret: setting({
+    default: "",
+    parse: anyText,
+    sentence:
+      "Client secret of the shop's app, which signs webhook deliveries. With it, the public listener accepts them at `/webhooks/shopify`.",
+    hide: "secret",
+  }),
+  shopifyWebhookSecretPrevious: setting({
+    default: "",
+    parse: anyText,
+    sentence: "The client secret before its rotation; deliveries that it signed are accepted too.",
+    hide: "secret",
+  }),
   shopifyApiUrl: setting({
     default: "",
     parse: httpUrl,
     sentence: "URL of the platform's API, if it is not `https://SHOP_DOMAIN`; for example the stand-in's.",
     hide: "credentials",
+  }),
+  shopifyApiVersion: setting({
+    default: "2026-10",
+    parse: apiVersion,
+    sentence:
+      "Version of Shopify's Admin API. Each works for a year. Optional fields that a later version no longer has keep their last stored values.",
   }),
   feedAuthorization: setting({
     default: "",
@@ -148,13 +176,25 @@ export const settings = {
     default: "active",
     parse: oneOf("active", "all"),
     sentence:
-      "Products to serve. `active`: only published products that are active or unlisted; the others return 404. `all`: drafts, archived, and unpublished products too.",
+      "Products to serve. `active`: only products that are active or unlisted, and published to `PUBLICATION`; the others return 404. `all`: drafts, archived, and unpublished products too.",
+  }),
+  publication: setting({
+    default: "",
+    parse: publication,
+    sentence:
+      "ID of the publication (sales channel) whose products are visible; by default the online store. Another one requires the scope `read_publications`. A change takes effect with the next `catalog-reconcile`.",
+  }),
+  metafieldNamespaces: setting({
+    default: "",
+    parse: namespaces,
+    sentence:
+      "Namespaces of the metafields to read, separated by commas; by default all. A change takes effect with the next `catalog-reconcile`.",
   }),
   scheduler: setting({
     default: "on",
     parse: oneOf("on", "off"),
     sentence:
-      "`off`: this process only serves. Other replicas run the jobs, or an external scheduler does with `pds run JOB`.",
+      "`off`: this process runs no jobs. Other replicas run them, or an external scheduler does with `pds run JOB`.",
   }),
   leaseSeconds: setting({
     default: "30",

@@ -39,6 +39,24 @@ export const secondsBetween = (min: number, max: number) => (text: string) => {
 export const count = (text: string) =>
   /^\d{1,6}$/.test(text) ? Number(text) : expected("a whole number up to 999999");
 
+export const apiVersion = (text: string) =>
+  /^(\d{4}-(01|04|07|10)|unstable)$/.test(text) ? text : expected("a version of the Admin API, such as 2026-10");
+
+/** @returns a global identifier, or an empty text for the online store */
+export const publication = (text: string) => {
+  const digits = /^(?:gid:\/\/shopify\/Publication\/)?([1-9]\d{0,18})$/.exec(text)?.[1];
+  if (text === "") return "";
+  return digits === undefined
+    ? expected("the ID of a publication, such as gid://shopify/Publication/1234")
+    : `gid://shopify/Publication/${digits}`;
+};
+
+export const namespaces = (text: string): readonly string[] => {
+  const names = text.split(",").map((name) => name.trim());
+  if (text.trim() === "") return [];
+  return names.every((name) => /^[\w$:.-]{1,255}$/.test(name)) ? names : expected("namespaces separated by commas");
+};
+
 export function oneOf<Word extends string>(...words: readonly Word[]): (text: string) => Word {
   return (text) => words.find((word) => word === text) ?? expected(`one of ${words.join(", ")}`);
 }

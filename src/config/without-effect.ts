@@ -16,7 +16,11 @@ export function listSettingsWithoutEffect(config: Config): string[] {
       !readsBucket,
       "no feed is read from an s3:// URL",
     ],
-    [["productMaxAge", "lookupsPerMinute", "shopifyApiUrl"], !hasPlatform, "no access to the platform is configured"],
+    [
+      ["productMaxAge", "lookupsPerMinute", "shopifyApiUrl", "publicUrl"],
+      !hasPlatform,
+      "no access to the platform is configured",
+    ],
     [
       ["shopifyClientId", "shopifyClientSecret"],
       config.shopifyAccessToken !== "",

@@ -1,5 +1,6 @@
 import type { Child } from "hono/jsx";
 import type { Database } from "../database/database.ts";
+import type { PushState } from "../database/push-state.ts";
 import type { JobHealth } from "../model/job.ts";
 import type { GenerationDifference, Personalization } from "../model/personalization.ts";
 import type { AllowedOrigins, PageRequest } from "../page.ts";
@@ -10,6 +11,8 @@ export interface ConsoleContext {
   readonly database: Database;
   readonly brand: string;
   readonly jobs: () => Promise<readonly JobHealth[]>;
+  /** Absent when the platform does not notify this service. */
+  readonly push?: (() => Promise<PushState>) | undefined;
   readonly findPersonalization: (brand: string, sku: string) => Promise<Personalization>;
   /** Changes from generation `from` to generation `to`. */
   readonly compare: (from: number, to: number) => Promise<GenerationDifference>;

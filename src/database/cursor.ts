@@ -2,14 +2,24 @@ import type { Queryable } from "./database.ts";
 
 /** How far a job has come, kept from run to run. */
 export type CursorName =
+  /** Where the platform delivers to, and when that was last checked: see `Subscribed`. */
+  | "subscribed"
+  /** When the platform said that the shop removed the app. */
+  | "uninstalled"
   /** The platform's `updatedAt` up to which every product is synced. */
   | "catalog-sync"
   /** When all stored products were last compared with the platform's. */
   | "catalog-reconcile"
+  /** How far a comparison page by page has come, as JSON; `null` when it is complete. */
+  | "catalog-pages"
+  /** The budget of requests to the platform, as JSON: see `Points`. */
+  | "platform-points"
+  /** Which products the platform has, as JSON: see `isKnownMissing`. */
+  | "known-ids"
   /** The platform's id of the shop that the stored products come from. */
   | "shop"
-  /** How many products were removed one by one, and since when: see `removeMissing`. */
-  | "removals";
+  /** When the newest deletion that was read happened, by the platform's clock. */
+  | "catalog-deletions";
 
 export async function findCursor({ sql }: Queryable, name: CursorName): Promise<string | undefined> {
   const [cursor] = await sql<{ value: string }[]>`SELECT value FROM cursor WHERE name = ${name}`;

@@ -1,8 +1,6 @@
 import { toJson } from "../json.ts";
 import { type Product, visibleFromOf } from "../model/product.ts";
-import { findCursor, saveCursor } from "./cursor.ts";
-import { type Database, type Queryable, readNow, type Transaction } from "./database.ts";
-import { requireUnderWay } from "./lease.ts";
+import type { Queryable } from "./database.ts";
 import { toWords } from "./search.ts";
 
 /** A product as it is served. */
@@ -39,136 +37,173 @@ export function toStoredProduct(product: Product, updatedAt = "", isSettled = tr
   return { id: BigInt(product.id), document, tag, updatedAt, words: toWords(product), visibleFrom, isSettled };
 }
 
-/** Finds one product. A comparison of the whole catalog counts as a check of each product. */
+/**
+ * Finds one product. A comparison of the whole catalog counts as a check of each product that is
+ * settled.
+ */
 export async function findProduct({ read, engine }: Queryable, id: bigint): Promise<FoundProduct | undefined> {
   const [row] = await read<FoundProduct>(
-    `SELECT ${engine.toBytes("document")} AS document, tag, visible_from AS "visibleFrom",
-      CASE WHEN checked_at < cursor.value THEN cursor.value ELSE checked_at END AS "checkedAt"
-    FROM product LEFT JOIN cursor ON cursor.name = 'catalog-reconcile'
-    WHERE id = $1`,
+    `SELECT ${engine.toBytes("document")} AS document, tag, visible_from AS "visibleFrom", ${verifiedAt} AS "checkedAt"
+    FROM product ${joinTruth} WHERE product.id = $1`,
     [id],
   );
   return row;
 }
 
 /**
- * Makes the batches the whole set of products: writes those that differ, removes those that no
- * batch holds. A batch source that throws changes nothing.
- * @param batches no id twice within a batch; the batch that comes last wins
- * @param mayRemove called before a removal with its size and the number stored; throws to refuse
- * @throws ServiceError `unavailable` when the run's lease expired
+ * Condition: whether a product that is joined with its news is not settled. It is derived, so that
+ * no order of reads and deliveries can make it wrong.
  */
-export function replaceProducts(
-  database: Database,
-  run: number,
-  batches: AsyncIterable<readonly StoredProduct[]>,
-  mayRemove: (removed: number, stored: number) => void,
-): Promise<{ removed: number }> {
-  return database.inTransaction(async (transaction) => {
-    const { sql } = transaction;
-    const storedBefore = await countProducts(transaction);
-    const kept = new Set<string>();
-    for await (const batch of batches) {
-      for (const { id } of batch) kept.add(`${id}`);
-      if (batch.length === 0) continue;
-      await sql`
-        INSERT INTO product ${sql(toRows(batch))}
-        ON CONFLICT (id) DO UPDATE SET document = excluded.document, tag = excluded.tag, updated_at = excluded.updated_at,
-          words = excluded.words, visible_from = excluded.visible_from
-        WHERE product.tag <> excluded.tag`;
-    }
-    const stored = await sql<{ id: string }[]>`SELECT CAST(id AS TEXT) AS id FROM product`;
-    const missing = stored.filter(({ id }) => !kept.has(id)).map(({ id }) => BigInt(id));
-    mayRemove(missing.length, storedBefore);
-    await removeProducts(transaction, missing);
-    // Last, because another run may have replaced the products after this transaction began.
-    await requireUnderWay(transaction, run);
-    return { removed: missing.length };
-  });
+export const unsettled = `(product.checked_at IS NULL OR news.updated_at > product.updated_at
+  OR news.settles_at > product.checked_at OR news.gone_at > product.read_from)`;
+
+/** Joins a product with its news and with the last comparison of the whole catalog. */
+export const joinTruth = `LEFT JOIN product_news AS news ON news.id = product.id
+  LEFT JOIN cursor ON cursor.name = 'catalog-reconcile'`;
+
+/** Expression: when a product was last known to match the platform; null when it may differ. */
+export const verifiedAt = `CASE WHEN ${unsettled} THEN NULL
+  WHEN product.checked_at < cursor.value THEN cursor.value ELSE product.checked_at END`;
+
+/** How a product was read. */
+export type Way = "live" | "sync" | "bulk" | "push" | "import";
+
+/** When and how products were read. */
+export interface Reading {
+  readonly way: Way;
+  /** When the read began and ended, as `performance.now()`: the store converts it to its clock. */
+  readonly beganMs: number;
+  readonly endedMs: number;
+  /** When it began, by the platform's clock: milliseconds since 1970. */
+  readonly platformMs: number;
 }
 
-/** Later than any timestamp, in text order. */
-const endOfTime = "9999-12-31T23:59:59.999Z";
+/** Expression: the instant of a `performance.now()` by the store's clock. */
+export const instantOf = ({ engine }: Queryable, atMs: number, laterS = 0) =>
+  engine.later(`(${((atMs - performance.now()) / 1000 + laterS).toFixed(3)})`);
+
+/**
+ * A product that was found to be gone stays gone this long, because other reads may lag behind.
+ */
+const goneS = 10;
 
 /**
  * Saves products as the platform returned them. A stored product stays when its `updatedAt` is
- * later, or when it is settled and the new one has the same `updatedAt` but isn't settled.
- * @param asOf when the platform's state was taken. The platform does not date every change, so of
- *   two states with the same `updatedAt`, one that was stored after `asOf` stays.
+ * later. The platform does not date every change, so of two with the same `updatedAt`, the one
+ * whose read began later stays, unless only the other is settled.
  * @returns how many were written
  */
 export async function saveProducts(
-  { sql, engine }: Queryable,
+  queryable: Queryable,
   products: readonly StoredProduct[],
-  asOf = endOfTime,
+  reading: Reading,
 ): Promise<number> {
-  if (products.length === 0) return 0;
-  const rows = toRows(products).map((row, index) => ({
+  const { sql } = queryable;
+  const ids = products.map(({ id }) => id);
+  const news = await listNews(queryable, ids, reading);
+  const present = products.filter(({ id }) => news.get(`${id}`) !== "gone");
+  if (present.length === 0) return 0;
+  const from = sql.unsafe(instantOf(queryable, reading.beganMs));
+  const rows = toRows(present).map((row, index) => ({
     ...row,
-    checked_at: products[index]?.isSettled ? sql.unsafe(engine.now) : null,
+    checked_at: present[index]?.isSettled ? from : null,
+    way: reading.way,
+    read_from: from,
+    read_until: sql.unsafe(instantOf(queryable, reading.endedMs)),
+    asked_at: new Date(reading.platformMs).toISOString(),
   }));
   const written = await sql`
     INSERT INTO product ${sql(rows)}
     ON CONFLICT (id) DO UPDATE SET
       document = excluded.document, tag = excluded.tag, updated_at = excluded.updated_at, checked_at = excluded.checked_at,
-      words = excluded.words, visible_from = excluded.visible_from
+      words = excluded.words, visible_from = excluded.visible_from,
+      way = excluded.way, read_from = excluded.read_from, read_until = excluded.read_until, asked_at = excluded.asked_at
     WHERE product.updated_at < excluded.updated_at
-      OR (product.updated_at = excluded.updated_at AND CASE WHEN excluded.checked_at IS NULL
-        THEN product.checked_at IS NULL ELSE COALESCE(product.checked_at, '') < ${asOf} END)
+      OR (product.updated_at = excluded.updated_at AND product.read_from <= excluded.read_from
+        AND (excluded.checked_at IS NOT NULL OR product.checked_at IS NULL))
     RETURNING 1`;
+  if (news.size > 0) await forgetNews(queryable, ids);
   return written.length;
 }
 
-const removedPerStatement = 1000;
-
-export async function removeProducts({ sql }: Queryable, ids: readonly bigint[]): Promise<void> {
-  for (let start = 0; start < ids.length; start += removedPerStatement) {
-    await sql`DELETE FROM product WHERE id IN ${sql(ids.slice(start, start + removedPerStatement))}`;
-  }
+/** The news of some products: whether a recent read found the product gone. */
+async function listNews(
+  queryable: Queryable,
+  ids: readonly bigint[],
+  { beganMs }: Reading,
+): Promise<Map<string, "gone" | "present">> {
+  if (ids.length === 0) return new Map();
+  const { sql } = queryable;
+  const rows = await sql<{ id: string; isGone: number }[]>`
+    SELECT CAST(id AS TEXT) AS id,
+      CASE WHEN gone_at > ${sql.unsafe(instantOf(queryable, beganMs, -goneS))} THEN 1 ELSE 0 END AS "isGone"
+    FROM product_news WHERE id IN ${sql(ids)}`;
+  return new Map(rows.map(({ id, isGone }) => [id, isGone === 1 ? "gone" : "present"]));
 }
 
-/** With fewer stored products, a share means little. */
-const minStoredForShare = 20;
+/** Forgets the news that stored products are newer than. */
+async function forgetNews({ sql }: Queryable, ids: readonly bigint[]): Promise<void> {
+  await sql`
+    UPDATE product_news SET waiting_since = NULL
+    WHERE waiting_since IS NOT NULL AND id IN (SELECT id FROM product WHERE id IN ${sql(ids)}
+      AND product.updated_at >= product_news.updated_at)`;
+  await sql`
+    DELETE FROM product_news WHERE id IN ${sql(ids)} AND EXISTS (
+      SELECT 1 FROM product WHERE product.id = product_news.id AND product.checked_at >= product_news.settles_at
+        AND product.updated_at >= product_news.updated_at
+        AND product.read_from >= coalesce(product_news.gone_at, ''))`;
+}
 
-/** Whether a removal is so large that it may come from a mistake at the platform. */
-export const exceedsShare = (removed: number, stored: number, maxShare: number): boolean =>
-  stored >= minStoredForShare && removed > stored * maxShare;
+/** News of a product from the platform. It may not be stored yet. */
+export interface ProductNews {
+  readonly id: bigint;
+  /** The platform's time of its last change: ISO 8601 in UTC, in whole seconds; if it is known. */
+  readonly updatedAt?: string;
+}
 
-/** Removals one by one are counted this long, or until the next comparison of the whole catalog. */
-const removalWindowMs = 24 * 3_600_000;
+/** A read that began less than this long after a delivery may not show the change yet. */
+const deliverySettleS = 10;
 
 /**
- * Removes one product that the platform no longer has. When too many were removed this way, the
- * product stays and is marked stale.
- * @param maxShare share of the stored products, from 0 to 1, that may be removed one by one
- * @returns whether it was removed
+ * Notes that the platform delivered news of products, so that a stored product counts as settled
+ * only when it was read later. News may come twice and in any order.
  */
-export async function removeMissing(database: Database, id: bigint, maxShare: number): Promise<boolean> {
-  const isRemoved = await database.inTransaction(async (transaction) => {
-    const { sql, engine } = transaction;
-    // One removal at a time, so that each is counted.
-    await engine.lock(sql, "changes");
-    const recent = await findRecentRemovals(transaction);
-    const stored = await countProducts(transaction);
-    if (exceedsShare(recent.count + 1, stored + recent.count, maxShare)) return false;
-    const removed = await sql`DELETE FROM product WHERE id = ${id} RETURNING 1`;
-    const count = recent.count + removed.length;
-    await saveCursor(transaction, "removals", JSON.stringify({ since: recent.since, count }));
-    return true;
-  });
-  if (!isRemoved) await markProductStale(database, id);
-  return isRemoved;
+export function noteDelivery(database: Queryable, products: readonly ProductNews[]): Promise<void> {
+  return noteNews(database, products, database.engine.later(deliverySettleS));
 }
 
-async function findRecentRemovals(transaction: Transaction): Promise<{ since: string; count: number }> {
-  const now = await readNow(transaction);
-  const cursor = await findCursor(transaction, "removals");
-  const removals = JSON.parse(cursor ?? "null") as { since: string; count: number } | null;
-  const isRecent = removals !== null && Date.parse(now) - Date.parse(removals.since) < removalWindowMs;
-  return isRecent ? removals : { since: now, count: 0 };
+/** Notes when products last changed, as a list or a read says. */
+export function noteUpdates(database: Queryable, products: readonly ProductNews[]): Promise<void> {
+  return noteNews(database, products, "''");
 }
 
-/** Notes that the platform has a later state of the product, which must be read again. */
+/** @param settlesAt expression for the instant before which no read is settled */
+async function noteNews({ sql, engine }: Queryable, products: readonly ProductNews[], settlesAt: string) {
+  const newest = new Map<bigint, string>();
+  for (const { id, updatedAt = "" } of products) {
+    if (updatedAt >= (newest.get(id) ?? "")) newest.set(id, updatedAt);
+  }
+  if (newest.size === 0) return;
+  // In one order, so that two processes never wait for each other's rows.
+  const rows = [...newest]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([id, updatedAt]) => ({
+      id,
+      updated_at: updatedAt,
+      noted_at: sql.unsafe(engine.now),
+      settles_at: sql.unsafe(settlesAt),
+    }));
+  await sql`
+    INSERT INTO product_news ${sql(rows)}
+    ON CONFLICT (id) DO UPDATE SET
+      updated_at = CASE WHEN product_news.updated_at < excluded.updated_at
+        THEN excluded.updated_at ELSE product_news.updated_at END,
+      noted_at = excluded.noted_at,
+      settles_at = CASE WHEN product_news.settles_at < excluded.settles_at
+        THEN excluded.settles_at ELSE product_news.settles_at END`;
+}
+
+/** Notes that a product must be read again, because it may differ. */
 export async function markProductStale({ sql }: Queryable, id: bigint): Promise<void> {
   await sql`UPDATE product SET checked_at = NULL WHERE id = ${id}`;
 }
@@ -179,17 +214,39 @@ export async function listFirstProducts({ read }: Queryable, limit: number): Pro
   return rows.map(({ document }) => document);
 }
 
+/** The documents of some products, by id. */
+export async function listDocuments({ sql }: Queryable, ids: readonly bigint[]): Promise<Map<string, string>> {
+  if (ids.length === 0) return new Map();
+  const rows = await sql<{ id: string; document: string }[]>`
+    SELECT CAST(id AS TEXT) AS id, document FROM product WHERE id IN ${sql(ids)}`;
+  return new Map(rows.map(({ id, document }) => [id, document]));
+}
+
+/** What is stored of a product, besides its document. */
+export interface ProductState {
+  readonly tag: string;
+  readonly updatedAt: string;
+  /** When its read began, by the platform's clock; empty when it was not read from a platform. */
+  readonly askedAt: string;
+  /** Whether it is settled: it was the platform's current state when it was read. */
+  readonly isSettled: boolean;
+}
+
 /** The state of some products, by id: enough to find those that changed. */
 export async function listProductStates(
   { sql }: Queryable,
   ids: readonly bigint[],
-): Promise<Map<string, { readonly tag: string; readonly updatedAt: string; readonly known: boolean }>> {
+): Promise<Map<string, ProductState>> {
   if (ids.length === 0) return new Map();
-  type Row = { id: string; tag: string; updatedAt: string; checkedAt: string | null };
-  const rows = await sql<Row[]>`
-    SELECT CAST(id AS TEXT) AS id, tag, updated_at AS "updatedAt", checked_at AS "checkedAt"
-    FROM product WHERE id IN ${sql(ids)}`;
-  return new Map(rows.map(({ id, tag, updatedAt, checkedAt }) => [id, { tag, updatedAt, known: checkedAt !== null }]));
+  const rows = await sql<(Omit<ProductState, "isSettled"> & { id: string; isSettled: number })[]>`
+    SELECT CAST(product.id AS TEXT) AS id, tag, product.updated_at AS "updatedAt", asked_at AS "askedAt",
+      CASE WHEN ${sql.unsafe(unsettled)} THEN 0 ELSE 1 END AS "isSettled"
+    FROM product LEFT JOIN product_news AS news ON news.id = product.id WHERE product.id IN ${sql(ids)}`;
+  return new Map(rows.map(({ id, isSettled, ...state }) => [id, { ...state, isSettled: isSettled === 1 }]));
+}
+
+export async function findProductState(queryable: Queryable, id: bigint): Promise<ProductState | undefined> {
+  return (await listProductStates(queryable, [id])).get(`${id}`);
 }
 
 export async function countProducts({ sql }: Queryable): Promise<number> {
@@ -205,14 +262,17 @@ export async function countHiddenProducts({ sql, engine }: Queryable): Promise<n
   return row?.products ?? 0;
 }
 
-/** The ids of all products, or of those that were last checked before an instant. */
-export async function listProductIds({ sql }: Queryable, checkedBefore = endOfTime): Promise<string[]> {
+/** Later than any timestamp, in text order. */
+const endOfTime = "9999-12-31T23:59:59.999Z";
+
+/** The ids of all products, or of those that were last read before an instant. */
+export async function listProductIds({ sql }: Queryable, readBefore = endOfTime): Promise<string[]> {
   const rows = await sql<{ id: string }[]>`
-    SELECT CAST(id AS TEXT) AS id FROM product WHERE checked_at IS NULL OR checked_at < ${checkedBefore}`;
+    SELECT CAST(id AS TEXT) AS id FROM product WHERE read_from < ${readBefore}`;
   return rows.map(({ id }) => id);
 }
 
-function toRows(products: readonly StoredProduct[]) {
+export function toRows(products: readonly StoredProduct[]) {
   return products.map(({ id, document, tag, updatedAt, words, visibleFrom }) => ({
     id,
     document,

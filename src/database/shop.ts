@@ -1,4 +1,4 @@
-import { findCursor } from "./cursor.ts";
+import { type CursorName, findCursor, saveCursor } from "./cursor.ts";
 import type { Database } from "./database.ts";
 
 /**
@@ -14,5 +14,20 @@ function saveShop(database: Database, shopId: string): Promise<string | undefine
   return database.inTransaction(async (transaction) => {
     await transaction.sql`INSERT INTO cursor (name, value) VALUES ('shop', ${shopId}) ON CONFLICT (name) DO NOTHING`;
     return await findCursor(transaction, "shop");
+  });
+}
+
+/**
+ * Makes another shop the one that the stored products come from. What is known of the times of the
+ * former shop is forgotten; its products stay until a comparison of the whole catalog removes them.
+ */
+export function changeShop(database: Database, shopId: string): Promise<void> {
+  return database.inTransaction(async (transaction) => {
+    const { sql } = transaction;
+    const ofFormer: CursorName[] = ["catalog-sync", "catalog-reconcile", "catalog-deletions"];
+    await sql`DELETE FROM cursor WHERE name IN ${sql(ofFormer)}`;
+    await sql`DELETE FROM product_news`;
+    await sql`UPDATE product SET checked_at = NULL`;
+    await saveCursor(transaction, "shop", shopId);
   });
 }

@@ -9,31 +9,35 @@ import {
   type ResponseParts,
 } from "../cache/response.ts";
 import { ServiceError } from "../errors.ts";
-import { allowedMethods, type Failure, toFailure, toProblem } from "./errors.ts";
+import type { RequestOrigin } from "./client-network.ts";
+import { type Failure, toFailure, toProblem } from "./errors.ts";
 import type { FailureLog } from "./failure-log.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
 import type { RequestCounter, RouteCounter } from "./request-counter.ts";
 
 /**
- * Handles `GET` and `HEAD`.
+ * Handles `GET` and `HEAD`, or `POST`.
  * @param nowMs time of the request by `performance.now()`
+ * @param origin the request, and the server that knows its address
  * @returns undefined when the requested object does not exist
  */
 export type Handler = (
   request: BunRequest<string>,
   requestId: string,
   nowMs: number,
+  origin: RequestOrigin,
 ) => PreparedResponse | undefined | Promise<PreparedResponse | undefined>;
 
 /** Creates the response to a failed request. */
 export type FailureResponse = (failure: Failure, requestId: string, request: BunRequest<string>) => ResponseParts;
 
 export interface Route {
-  readonly get: Handler;
+  readonly get?: Handler;
+  readonly post?: Handler;
   /** By default failures are problem documents. */
   readonly toFailure?: FailureResponse;
-  /** Probes are exempt from the rate limit. */
-  readonly isProbe?: boolean;
+  /** Whether the route is exempt from the rate limit: probes, and deliveries of the platform. */
+  readonly isUnlimited?: boolean;
 }
 
 /** Routes by template, such as `/api/v1/products/:id`. */
@@ -55,7 +59,7 @@ export interface ListenerContext {
 }
 
 /** A request and what is determined once per request. */
-interface RequestState {
+interface RequestState extends RequestOrigin {
   readonly request: BunRequest<string>;
   readonly method: string;
   readonly requestId: string;
@@ -65,21 +69,26 @@ interface RequestState {
 }
 
 /**
- * Serves one route: `GET` and `HEAD` by its handler, `OPTIONS` for CORS. A cached response needs no
- * promise.
+ * Serves one route by its handlers, and `OPTIONS` for CORS where there is something to read. A
+ * cached response needs no promise.
  */
 export class Endpoint {
   readonly #context: ListenerContext;
   readonly #route: Route;
   readonly #counter: RouteCounter;
   readonly #rateLimiter: RateLimiter | undefined;
+  readonly #allowedMethods: string;
 
   /** @param template such as `/api/v1/products/:id`; the metrics' label */
   constructor(context: ListenerContext, template: string, route: Route) {
     this.#context = context;
     this.#route = route;
     this.#counter = context.requests.route(template);
-    this.#rateLimiter = route.isProbe === true ? undefined : context.rateLimiter;
+    this.#rateLimiter = route.isUnlimited === true ? undefined : context.rateLimiter;
+    this.#allowedMethods = [
+      ...(route.get === undefined ? [] : ["GET, HEAD, OPTIONS"]),
+      ...(route.post === undefined ? [] : ["POST"]),
+    ].join(", ");
   }
 
   handle(request: BunRequest<string>, server: Server<undefined>): Response | Promise<Response> {
@@ -87,6 +96,7 @@ export class Endpoint {
     const requestId = createRequestId();
     const state: RequestState = {
       request,
+      server,
       method,
       requestId,
       startedMs: performance.now(),
@@ -97,9 +107,13 @@ export class Endpoint {
     try {
       if (this.#rateLimiter !== undefined && this.#rateLimiter.perMinute > 0)
         applyRateLimit(this.#rateLimiter, state, server);
-      if (method === "GET" || method === "HEAD") response = this.#route.get(request, requestId, state.startedMs);
-      else if (method === "OPTIONS") return this.#finish(preflight(requestId), 204, state);
-      else throw new ServiceError("method_not_allowed", `${method} is not allowed here. Use ${allowedMethods}.`);
+      const handler = this.#handlerOf(method);
+      if (handler !== undefined) response = handler(request, requestId, state.startedMs, state);
+      else if (method === "OPTIONS" && this.#route.get !== undefined) {
+        return this.#finish(preflight(requestId, this.#allowedMethods), 204, state);
+      } else {
+        throw new ServiceError("method_not_allowed", `${method} is not allowed here. Use ${this.#allowedMethods}.`);
+      }
     } catch (error) {
       response = this.#fail(error, state);
     }
@@ -108,6 +122,11 @@ export class Endpoint {
       .then((found) => found ?? this.#fail(notFound(), state))
       .catch((error) => this.#fail(error, state))
       .then((late) => this.#respond(late, state));
+  }
+
+  #handlerOf(method: string): Handler | undefined {
+    if (method === "GET" || method === "HEAD") return this.#route.get;
+    return method === "POST" ? this.#route.post : undefined;
   }
 
   #fail(error: unknown, { request, requestId }: RequestState): PreparedResponse {
@@ -119,7 +138,8 @@ export class Endpoint {
     const isCacheable = !isPrivate && (failure.status === 404 || failure.status === 400);
     const caching = isCacheable ? notFoundCaching : noStore;
     const parts = toParts(failure, requestId, request);
-    return prepareResponse({ ...parts, headers: { ...caching, ...failure.headers, ...parts.headers } });
+    const allow = failure.code === "method_not_allowed" && { Allow: this.#allowedMethods };
+    return prepareResponse({ ...parts, headers: { ...caching, ...failure.headers, ...allow, ...parts.headers } });
   }
 
   /** Sends the representation that the request accepts. */
@@ -186,7 +206,7 @@ function toResponse(
   return response;
 }
 
-function preflight(requestId: string): Response {
+function preflight(requestId: string, allowedMethods: string): Response {
   return new Response(null, {
     status: 204,
     headers: {

@@ -10,8 +10,10 @@ const statuses: Record<ErrorCode | "internal", number> = {
   invalid_id: 400,
   invalid_input: 400,
   unauthorized: 401,
+  bad_signature: 401,
   not_found: 404,
   method_not_allowed: 405,
+  too_large: 413,
   misdirected: 421,
   too_many_requests: 429,
   internal: 500,
@@ -24,14 +26,12 @@ const titles: Record<number, string> = {
   401: "Unauthorized",
   404: "Not Found",
   405: "Method Not Allowed",
+  413: "Content Too Large",
   421: "Misdirected Request",
   429: "Too Many Requests",
   500: "Internal Server Error",
   503: "Service Unavailable",
 };
-
-/** Supported by every route. */
-export const allowedMethods = "GET, HEAD, OPTIONS";
 
 /** Default `Retry-After`, in seconds. */
 const retryAfterS = 5;
@@ -68,7 +68,7 @@ export function toFailure(error: unknown): Failure {
 
 const headersOf: Partial<Record<ErrorCode | "internal", Record<string, string>>> = {
   unauthorized: { "WWW-Authenticate": 'Basic realm="Product Data Service"' },
-  method_not_allowed: { Allow: allowedMethods },
+  bad_signature: { "WWW-Authenticate": "Signature" },
   unavailable: { "Retry-After": `${retryAfterS}` },
 };
 

@@ -71,6 +71,10 @@ export class RateLimiter {
     return this.#perMinute;
   }
 
+  get trustedProxies(): BlockList {
+    return this.#trusted;
+  }
+
   /** @param trusted addresses and networks of proxies */
   configure(perMinute: number, trusted: readonly string[]): void {
     this.#perMinute = perMinute;

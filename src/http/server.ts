@@ -46,7 +46,7 @@ export function listen(
       reusePort: isShared,
       idleTimeout: idleSeconds,
       routes: handlers,
-      // No route reads a request body.
+      // More than any route reads. Beyond it, the server itself responds with 413.
       maxRequestBodySize: 64 * 1024,
       development: false,
       fetch: (request, server) => fallback(request as BunRequest<string>, server),

@@ -45,6 +45,7 @@ const otherReasons = "other reasons";
 export class Reporter {
   /** The number of things that the run has changed or confirmed as served so far. */
   counts = 0;
+  readonly #noted = new Map<string, number>();
   readonly report: ImportReport = {
     accepted: 0,
     duplicates: 0,
@@ -98,6 +99,20 @@ export class Reporter {
 
   note(text: string): void {
     this.report.notes.push(text);
+  }
+
+  /** Notes one of many things of a kind: the first with their own texts, the others as a number. */
+  noteEach(kind: string, text: string): void {
+    const count = (this.#noted.get(kind) ?? 0) + 1;
+    this.#noted.set(kind, count);
+    if (count <= reportedNotes) {
+      this.note(text);
+      return;
+    }
+    const { notes } = this.report;
+    const more = (count: number) => `${count - reportedNotes} more ${kind}`;
+    const before = notes.lastIndexOf(more(count - 1));
+    notes.splice(before < 0 ? notes.length : before, 1, more(count));
   }
 
   /**

@@ -4,6 +4,7 @@ import type { CacheLifetime } from "../cache/namespace.ts";
 import type { Config } from "../config/index.ts";
 import type { Database } from "../database/database.ts";
 import type { FoundProduct } from "../database/product.ts";
+import type { RequestOrigin } from "../http/client-network.ts";
 import type { FailureResponse } from "../http/endpoint.ts";
 import type { MaybePromise } from "../maybe-promise.ts";
 import type { CachePolicy } from "../model/cache-policy.ts";
@@ -30,7 +31,9 @@ export interface Operation {
    */
   readonly parseKey: (request: BunRequest<string>) => string;
   /** Creates the function that loads the response for a key; undefined means 404. */
-  readonly createLoader: (context: OperationContext) => (key: string) => MaybePromise<OperationResult | undefined>;
+  readonly createLoader: (
+    context: OperationContext,
+  ) => (key: string, network?: () => string) => MaybePromise<OperationResult | undefined>;
   /** By default failures are problem documents. */
   readonly createFailureResponse?: (context: OperationContext) => FailureResponse;
 }
@@ -40,8 +43,13 @@ export interface OperationContext {
   readonly config: Config;
   /** Runs a query within the store's concurrency limit. */
   readonly query: <T>(run: (database: Database) => Promise<T>) => Promise<T>;
-  /** Finds a visible product in the store or, if it is not stored, on the platform. */
-  readonly findProduct: (id: bigint) => Promise<FoundProduct | undefined>;
+  /**
+   * Finds a visible product in the store or, if it is not stored, on the platform.
+   * @param network returns the network of the client, whose lookups are limited
+   */
+  readonly findProduct: (id: bigint, network?: () => string) => Promise<FoundProduct | undefined>;
+  /** The network of the client that sent a request. */
+  readonly networkOf: (origin: RequestOrigin) => string;
   /** The personalization of a SKU, also of an unknown one. */
   readonly findPersonalization: (sku: string) => MaybePromise<FoundPersonalization>;
 }

@@ -1,6 +1,7 @@
 import type { CacheEntry, CacheNamespace } from "../cache/namespace.ts";
 import { HeaderTemplate, ResponseBody, varyByEncoding } from "../cache/response.ts";
 import type { ResponseCache } from "../cache/response-cache.ts";
+import type { RequestOrigin } from "../http/client-network.ts";
 import type { Handler, Routes } from "../http/endpoint.ts";
 import { chain } from "../maybe-promise.ts";
 import { cacheHeaders } from "../model/cache-policy.ts";
@@ -11,7 +12,7 @@ import type { Operation, OperationContext, OperationResult } from "./operation.t
 export function operationRoutes(operation: Operation, cache: ResponseCache, context: OperationContext): Routes {
   const namespace = toNamespace(operation, context);
   const { parseKey } = operation;
-  const get: Handler = (request, _, nowMs) => cache.get(namespace, parseKey(request), nowMs);
+  const get: Handler = (request, _, nowMs, origin) => cache.get(namespace, parseKey(request), nowMs, origin);
   const toFailure = operation.createFailureResponse?.(context);
   const route = { get, ...(toFailure !== undefined && { toFailure }) };
   return Object.fromEntries(operation.routes.map(({ path }) => [path, route]));
@@ -36,5 +37,13 @@ function toNamespace(operation: Operation, context: OperationContext): CacheName
     const responseBody = new ResponseBody({ template, body, tag, purgeTags });
     return { body: responseBody, isEmpty, ...(fingerprints !== undefined && { fingerprints }) };
   };
-  return { name, ...lifetime, load: (key) => chain(load(key), (result) => toEntry(key, result)) };
+  return {
+    name,
+    ...lifetime,
+    load: (key, origin) => {
+      // The cache passes on what `get` above gave it, which is not always there.
+      const network = origin === undefined ? undefined : () => context.networkOf(origin as RequestOrigin);
+      return chain(load(key, network), (result) => toEntry(key, result));
+    },
+  };
 }

@@ -29,7 +29,77 @@ export interface Platform {
    */
   readCatalog(shop: Shop, signal: AbortSignal): Promise<CatalogSnapshot>;
 
+  /**
+   * Reads all products in the order of their ids, in pages.
+   * @param after the id after which to continue; undefined reads from the first product
+   */
+  readPages(after: bigint | undefined, signal: AbortSignal): AsyncIterable<CatalogPage>;
+
+  /**
+   * @throws ChangingProductError when it takes several responses that do not agree;
+   *   UnusableProductError when the product cannot be converted to the contract's shape
+   */
   readProduct(id: bigint, options: ReadOptions): Promise<ProductReading>;
+
+  /** Counts the products of the shop; fewer than there are when the platform does not know. */
+  countProducts(signal: AbortSignal): Promise<number>;
+
+  /**
+   * Lists products that were deleted, oldest first, in pages.
+   * @param sinceMs an instant by the platform's clock
+   */
+  listDeletions(sinceMs: number, signal: AbortSignal): AsyncIterable<readonly DeletedProduct[]>;
+
+  /** Understands the platform's deliveries; absent until the settings say how they are signed. */
+  readonly receiver?: DeliveryReceiver | undefined;
+  /** Where the platform delivers to; absent when it cannot notify of changes. */
+  readonly subscriptions?: Subscriptions;
+}
+
+/** Checks the notifications that a platform sends to an address of the service. */
+export interface DeliveryReceiver {
+  /** Path of the address on the public listener. */
+  readonly path: string;
+  /** The topics that it understands. */
+  readonly topics: readonly string[];
+  /** The topic that the headers name; undefined for any that it does not understand. */
+  topicOf(headers: Headers): string | undefined;
+  /**
+   * Checks that the platform sent a delivery for this shop, and reads the news in it.
+   * @throws ServiceError `bad_signature`, `misdirected`, or `bad_request`
+   */
+  receive(headers: Headers, body: Uint8Array): Delivery;
+}
+
+/** News from a platform. A delivery may be late, repeated, or older than the one before. */
+export type Delivery =
+  /** `updatedAt` as in {@link ListedProduct}, if the delivery names it. */
+  | { readonly kind: "product"; readonly id: bigint; readonly updatedAt?: string }
+  /** The shop removed the app: its access and its subscriptions are gone. */
+  | { readonly kind: "uninstalled" }
+  | { readonly kind: "unknown" };
+
+/** An address that the platform delivers a topic to. */
+export interface Subscription {
+  readonly id: string;
+  readonly topic: string;
+  readonly address: string;
+}
+
+export interface Subscriptions {
+  /** The topics that an address needs. */
+  readonly topics: readonly string[];
+  /** Path of the address on the public listener. */
+  readonly path: string;
+  /** Lists the subscriptions of this app in this shop, to any address and any topic. */
+  list(signal: AbortSignal): Promise<Subscription[]>;
+  /**
+   * Subscribes an address to all topics, unless it is already.
+   * @throws ServiceError `invalid_setting` while deliveries would be refused, `bad_request` when the
+   *   platform refuses the address
+   */
+  subscribe(address: string, signal: AbortSignal): Promise<void>;
+  unsubscribe(subscription: Subscription, signal: AbortSignal): Promise<void>;
 }
 
 export interface Shop {
@@ -47,6 +117,12 @@ export interface ListedProduct {
   readonly updatedAt: string;
 }
 
+export interface DeletedProduct {
+  readonly id: bigint;
+  /** ISO 8601 in UTC, in the precision of `updatedAt`. */
+  readonly deletedAt: string;
+}
+
 export interface PlatformProduct {
   readonly product: Product;
   /**
@@ -59,13 +135,42 @@ export interface PlatformProduct {
    * `settleMs` of a change is not settled: it may change again within the same second.
    */
   readonly isSettled: boolean;
+  /** Fields that the platform did not let us read: their last stored values are kept. */
+  readonly kept?: readonly KeptFields[];
+}
+
+/** Fields of a product in the contract's shape, or of each of its parts of one kind. */
+export interface KeptFields {
+  readonly of: "product" | "image" | "variant" | "metafield";
+  readonly fields: readonly string[];
+}
+
+/** A product that the platform has, but that cannot be converted to the contract's shape. */
+export interface UnusableProduct {
+  readonly id: bigint;
+  readonly unusable: string;
 }
 
 export interface ProductReading {
   /** The shop that answered. */
   readonly shopId: string;
+  /** When the first request was sent, by the platform's clock: milliseconds since 1970. */
+  readonly readAtMs: number;
   /** Undefined when the shop has no such product. */
   readonly found: PlatformProduct | undefined;
+}
+
+/** Products with consecutive ids. */
+export interface CatalogPage {
+  /** The shop that answered. */
+  readonly shopId: string;
+  /** When the request was sent, by the platform's clock: milliseconds since 1970. */
+  readonly readAtMs: number;
+  readonly products: readonly (PlatformProduct | UnusableProduct)[];
+  /** Products that do not fit on a page and must be read one by one. */
+  readonly unread: readonly bigint[];
+  /** The highest id, after which reading can continue. */
+  readonly lastId: bigint;
 }
 
 /** The whole catalog at one time. Disposing of it frees its disk space. */
@@ -77,12 +182,35 @@ export interface CatalogSnapshot extends AsyncDisposable {
    * settled.
    */
   readonly unsettledSinceMs: number;
+  /** Fields that all of its products lack. */
+  readonly kept?: readonly KeptFields[];
   /** Every product of `ids`, once, in batches. A batch can be iterated once. */
-  readProducts(): AsyncIterable<Iterable<PlatformProduct>>;
+  readProducts(): AsyncIterable<Iterable<PlatformProduct | UnusableProduct>>;
 }
 
-/** A shopper waits for a `live` reading; a `sync` reading yields to it. */
-export type Priority = "live" | "sync";
+/**
+ * Who waits for a reading, the most urgent first: a shopper, a notification of the platform, a job,
+ * nobody. A reading yields to all that are more urgent.
+ */
+export type Priority = "live" | "push" | "sync" | "refresh";
+
+/** A budget of points for requests, which all processes of a shop share. */
+export interface SharedPoints {
+  /**
+   * Takes points, unless fewer than `floor` would be left.
+   * @returns 0, or how many milliseconds to wait before trying again
+   */
+  take(cost: number, floor: number): Promise<number>;
+  /** Ends a request whose points were taken. @param reported what the platform reports, if known */
+  settle(refund: number, reported: PointsReport | undefined): Promise<void>;
+}
+
+export interface PointsReport {
+  readonly maximumAvailable: number;
+  readonly currentlyAvailable: number;
+  /** Points per second. */
+  readonly restoreRate: number;
+}
 
 export interface ReadOptions {
   readonly priority: Priority;
@@ -91,10 +219,31 @@ export interface ReadOptions {
 
 /** The platform did not answer, or refused the request. */
 export class PlatformError extends ServiceError {
-  constructor(message: string, options?: ErrorOptions) {
+  /** Whether reading other products would fail as well. */
+  readonly isGeneral: boolean;
+
+  constructor(
+    message: string,
+    { isGeneral = false, ...options }: ErrorOptions & { readonly isGeneral?: boolean } = {},
+  ) {
     super("unavailable", message, options);
+    this.isGeneral = isGeneral;
   }
 }
+
+/** A product takes several responses, and they may show different states. */
+export class ChangingProductError extends PlatformError {
+  /** The newest time of its last change in these responses. */
+  readonly updatedAt: string;
+
+  constructor(message: string, updatedAt: string) {
+    super(message);
+    this.updatedAt = updatedAt;
+  }
+}
+
+/** One product cannot be converted to the contract's shape; the others can be read. */
+export class UnusableProductError extends PlatformError {}
 
 /**
  * The platform cannot deliver the whole catalog at once; its products can still be read one by one.

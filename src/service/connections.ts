@@ -10,20 +10,26 @@ export interface Connections {
   readonly writer: Database;
   /** For the console and for probes; the same as `serving` in a process that has neither. */
   readonly background: Database;
+  /** For deliveries, whose writes must not delay the others; undefined where none arrive. */
+  readonly push: Database | undefined;
 }
 
 export async function openConnections(
   { databaseUrl, databaseDirectUrl }: Config,
   hasAdmin: boolean,
+  hasPush: boolean,
 ): Promise<Connections> {
   const isPooled = databaseDirectUrl !== "";
   const serving = await openDatabase(databaseUrl, "serving", isPooled);
   const writer = await openDatabase(databaseDirectUrl || databaseUrl, "scheduling");
   const background = hasAdmin ? await openDatabase(databaseUrl, "background", isPooled) : serving;
-  return { serving, writer, background };
+  const push = hasPush ? await openDatabase(databaseDirectUrl || databaseUrl, "scheduling") : undefined;
+  return { serving, writer, background, push };
 }
 
-const listAll = ({ serving, writer, background }: Connections) => [...new Set([serving, writer, background])];
+const listAll = ({ serving, writer, background, push }: Connections) => [
+  ...new Set([serving, writer, background, ...(push === undefined ? [] : [push])]),
+];
 
 /** Gives up connections that may never respond. */
 export function reconnectAll(connections: Connections): void {

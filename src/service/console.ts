@@ -1,6 +1,7 @@
 import type { ConsolePages } from "../admin/routes.ts";
 import { errorPage } from "../console/error-page.tsx";
 import { consolePages } from "../console/index.tsx";
+import { readPushState } from "../database/push-state.ts";
 import { listJobHealth } from "../jobs/status.ts";
 import { GenerationComparer } from "../personalization/comparison.ts";
 import { PersonalizationReader, parsePersonalization } from "../personalization/reader.ts";
@@ -9,7 +10,7 @@ import type { ServiceContext } from "./context.ts";
 import { findWidgetPath } from "./example.ts";
 
 export function createConsole(context: ServiceContext, publicUrl: string): ConsolePages {
-  const { config, connections } = context;
+  const { config, connections, push } = context;
   const { brand, shopDomain } = config;
   const database = connections.background;
   const comparisons = new GenerationComparer(database);
@@ -17,6 +18,7 @@ export function createConsole(context: ServiceContext, publicUrl: string): Conso
     database,
     brand,
     jobs: () => listJobHealth(database, context.jobs),
+    push: push && (() => readPushState(database)),
     findPersonalization: async (ofBrand, sku) =>
       parsePersonalization(await new PersonalizationReader(ofBrand).find(database, sku)),
     compare: (from, to) => comparisons.find(from, to),

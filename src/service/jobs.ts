@@ -15,7 +15,6 @@ import { historyRetention } from "../jobs/retention.ts";
 import type { Work } from "../jobs/work.ts";
 import type { Log } from "../log.ts";
 import type { ImportMode } from "../personalization/import.ts";
-import { createPlatform } from "../platforms/index.ts";
 import type { Platform } from "../platforms/platform.ts";
 
 interface JobContext {
@@ -74,8 +73,7 @@ const onDemand =
     (await load())(...context);
 
 /** Lists the configured jobs, in the order of their first runs. */
-export function listJobs(config: Config, log: Log): PlannedJob[] {
-  const platform = createPlatform(config, log);
+export function listJobs(config: Config, log: Log, platform: Platform | undefined): PlannedJob[] {
   return Object.entries(factories).flatMap(([name, factory]) => {
     const tables: PlanOptions[] = [config.jobs[name as JobName] ?? []].flat();
     return tables.flatMap((options) => {

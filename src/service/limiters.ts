@@ -4,13 +4,23 @@ const storeQueueLength = 1000;
 const storeTimeoutMs = 5000;
 const platformQueueLength = 100;
 const platformTimeoutMs = 10_000;
+/** Deliveries that may wait for one transaction, which writes all of them. */
+const deliveryConcurrency = 2000;
+/** The platform waits for five seconds. */
+const deliveryTimeoutMs = 4000;
 /** Concurrent requests to the platform; its throttle decides how fast they are sent. */
 const platformConcurrency = 8;
 
-/** The concurrency limits in front of the store and the platform. */
+/** A product with thousands of variants takes minutes on the smallest plan. */
+const refreshTimeoutMs = 15 * 60_000;
+const refreshConcurrency = 2;
+
+/** The concurrency limits in front of the store, the platform, and the queue of deliveries. */
 export interface Limiters {
   readonly store: ConcurrencyLimiter;
   readonly platform: ConcurrencyLimiter;
+  readonly deliveries: ConcurrencyLimiter;
+  readonly refresh: ConcurrencyLimiter;
 }
 
 export function createLimiters(storeConcurrency: number): Limiters {
@@ -28,6 +38,20 @@ export function createLimiters(storeConcurrency: number): Limiters {
       maxQueued: platformQueueLength,
       timeoutMs: platformTimeoutMs,
       rejection: "The product is not stored, and the platform is unavailable. Try again later.",
+    }),
+    deliveries: new ConcurrencyLimiter({
+      name: "deliveries",
+      maxActive: deliveryConcurrency,
+      maxQueued: 0,
+      timeoutMs: deliveryTimeoutMs,
+      rejection: "The delivery cannot be stored at the moment. Deliver it again later.",
+    }),
+    refresh: new ConcurrencyLimiter({
+      name: "refresh",
+      maxActive: refreshConcurrency,
+      maxQueued: platformQueueLength,
+      timeoutMs: refreshTimeoutMs,
+      rejection: "Too many products are being refreshed.",
     }),
   };
 }

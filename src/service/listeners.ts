@@ -25,7 +25,7 @@ export interface Listeners {
  * Opens the public listener, in workers if this process supervises them, and the admin listener.
  */
 export async function startListeners(context: ServiceContext): Promise<Listeners> {
-  const { config, log, role, requests } = context;
+  const { config, log, role, requests, push } = context;
   const workers = role.kind === "supervisor" ? createWorkers(context, role.workers) : undefined;
   const open = createOpener(context);
   const reload = () => workers?.reload();
@@ -39,11 +39,12 @@ export async function startListeners(context: ServiceContext): Promise<Listeners
   try {
     const status = createStatusReader(context);
     const readiness = createReadiness(context, status, workers);
-    const measure = () => measureProcess({ ...requests.meters, isServing: workers === undefined });
+    const measure = () =>
+      measureProcess({ ...requests.meters, deliveries: push?.counter, isServing: workers === undefined });
     const pages = createExample(requests.sources.operationContext);
     const publicUrl =
       workers === undefined
-        ? open.listener("public", publicRoutes({ ...requests.sources, readiness, pages }))
+        ? open.listener("public", publicRoutes({ ...requests.sources, readiness, pages, webhooks: push?.routes ?? {} }))
         : await workers.start();
     if (role.kind === "worker") {
       reportToSupervisor(publicUrl, measure);

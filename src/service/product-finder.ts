@@ -2,10 +2,11 @@ import { ProductLookup } from "../catalog/lookup.ts";
 import type { Config } from "../config/index.ts";
 import { maxRemovedShareOf } from "../config/jobs.ts";
 import type { Database } from "../database/database.ts";
+import { isKnownMissing } from "../database/known-ids.ts";
 import { findProduct } from "../database/product.ts";
 import type { Log } from "../log.ts";
 import type { OperationContext } from "../operations/operation.ts";
-import { createPlatform } from "../platforms/index.ts";
+import type { Platform } from "../platforms/platform.ts";
 import type { Limiters } from "./limiters.ts";
 
 type FindProduct = OperationContext["findProduct"];
@@ -13,34 +14,36 @@ type FindProduct = OperationContext["findProduct"];
 export interface ProductFinderContext {
   readonly database: Database;
   readonly writer: Database;
+  readonly platform: Platform | undefined;
   readonly limiters: Limiters;
   readonly log: Log;
 }
 
 /** Finds products in the store and, if a platform is connected, looks up missing ones there. */
 export function createProductFinder(config: Config, context: ProductFinderContext): FindProduct {
-  const { database, writer, limiters, log } = context;
+  const { database, writer, platform, limiters, log } = context;
   const findStored: FindProduct = (id) => limiters.store.run(() => findProduct(database, id));
-  const platform = createPlatform(config, log);
   if (platform === undefined) return onlyVisible(config.visible, findStored);
   const lookup = new ProductLookup({
     findStored,
+    isKnownMissing: (id) => limiters.store.run(() => isKnownMissing(database, id)),
     writer,
     platform,
     limiter: limiters.platform,
+    refreshLimiter: limiters.refresh,
     log,
     perMinute: config.lookupsPerMinute,
     maxAgeS: config.productMaxAge,
     maxRemovedShare: maxRemovedShareOf(config),
   });
-  return onlyVisible(config.visible, (id) => lookup.find(id));
+  return onlyVisible(config.visible, (id, network) => lookup.find(id, network));
 }
 
 /** Hides the products that shoppers may not see, unless the settings say to serve all. */
 function onlyVisible(visible: Config["visible"], find: FindProduct): FindProduct {
   if (visible === "all") return find;
-  return async (id) => {
-    const product = await find(id);
+  return async (id, network) => {
+    const product = await find(id, network);
     const from = product?.visibleFrom ?? null;
     return from !== null && from <= new Date().toISOString() ? product : undefined;
   };

@@ -14,10 +14,12 @@ export interface PublicContext {
   readonly readiness: Handler;
   /** HTML pages by route template. */
   readonly pages: Readonly<Record<string, RenderPage>>;
+  /** Routes of the platform's deliveries. */
+  readonly webhooks: Routes;
 }
 
 /** All routes of the public listener. */
-export function publicRoutes({ cache, operationContext, readiness, pages }: PublicContext): Routes {
+export function publicRoutes({ cache, operationContext, readiness, pages, webhooks }: PublicContext): Routes {
   const { shopDomain } = operationContext.config;
   const apiRoutes = operations.flatMap((each) => Object.entries(operationRoutes(each, cache, operationContext)));
   return {
@@ -31,8 +33,9 @@ export function publicRoutes({ cache, operationContext, readiness, pages }: Publ
       "/sample/images/:name": onDemand(async () => (await import("../example/sample-image.ts")).getSampleImage),
     }),
     ...Object.fromEntries(Object.entries(pages).map(([path, render]) => [path, { get: pageHandler(render) }])),
-    "/livez": { get: getLiveness, isProbe: true },
-    "/readyz": { get: readiness, isProbe: true },
+    ...webhooks,
+    "/livez": { get: getLiveness, isUnlimited: true },
+    "/readyz": { get: readiness, isUnlimited: true },
   };
 }
 

@@ -1,6 +1,8 @@
 import { type Check, clockCheck, freshnessCheck, getReadiness } from "../admin/health.ts";
 import type { StoreMeters } from "../admin/metrics.ts";
 import { listCurrentGenerations } from "../database/generation.ts";
+import { readCatalogTruth } from "../database/product-truth.ts";
+import { readPushState } from "../database/push-state.ts";
 import { ServiceError } from "../errors.ts";
 import type { Handler } from "../http/endpoint.ts";
 import type { PlannedJob } from "../jobs/job.ts";
@@ -14,7 +16,7 @@ const statusTimeoutMs = 500;
  * Reads the store for probes and metrics, which must respond quickly even if the store does not.
  */
 export function createStatusReader(context: ServiceContext): StoreMeters {
-  const { connections, requests } = context;
+  const { connections, requests, push } = context;
   const withTimeout = <T>(reading: Promise<T>): Promise<T> =>
     Promise.race([
       reading,
@@ -26,6 +28,8 @@ export function createStatusReader(context: ServiceContext): StoreMeters {
       return await withTimeout(listJobStatus(connections.background, context.jobs));
     },
     generations: () => withTimeout(listCurrentGenerations(connections.background)),
+    push: push && (() => withTimeout(readPushState(connections.background))),
+    catalogTruth: () => withTimeout(readCatalogTruth(connections.background)),
   };
 }
 

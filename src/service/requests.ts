@@ -1,7 +1,9 @@
 import type { ProcessMeters } from "../admin/metrics.ts";
 import { CacheInvalidator } from "../cache/invalidator.ts";
 import { ResponseCache } from "../cache/response-cache.ts";
+import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
 import type { Config } from "../config/index.ts";
+import { clientNetwork } from "../http/client-network.ts";
 import type { ListenerContext } from "../http/endpoint.ts";
 import { FailureLog } from "../http/failure-log.ts";
 import { RateLimiter } from "../http/rate-limiter.ts";
@@ -10,6 +12,7 @@ import type { Log } from "../log.ts";
 import { cacheHeaders } from "../model/cache-policy.ts";
 import { cdns } from "../model/cdn.ts";
 import { PersonalizationReader } from "../personalization/reader.ts";
+import type { Platform } from "../platforms/platform.ts";
 import { type Connections, reconnectAll } from "./connections.ts";
 import { createLimiters } from "./limiters.ts";
 import { createProductFinder } from "./product-finder.ts";
@@ -18,9 +21,10 @@ import type { PublicContext } from "./public.ts";
 /** Everything that requests pass through: cache, limits, and the store or the platform. */
 export interface RequestHandling {
   readonly state: { isDraining: boolean };
-  readonly meters: Omit<ProcessMeters, "isServing">;
+  readonly meters: Omit<ProcessMeters, "deliveries" | "isServing">;
   readonly rateLimiter: RateLimiter;
-  readonly sources: Omit<PublicContext, "readiness" | "pages">;
+  readonly sources: Omit<PublicContext, "readiness" | "pages" | "webhooks">;
+  readonly deliveryLimiter: ConcurrencyLimiter;
   /** Returns what the endpoints of a listener share. */
   forListener(listener: "public" | "admin"): ListenerContext;
   /** Settles when the signal has stopped cache invalidation. */
@@ -30,6 +34,7 @@ export interface RequestHandling {
 export async function startRequestHandling(
   config: Config,
   connections: Connections,
+  platform: Platform | undefined,
   log: Log,
   signal: AbortSignal,
 ): Promise<RequestHandling> {
@@ -43,7 +48,7 @@ export async function startRequestHandling(
   );
 
   const personalization = new PersonalizationReader(config.brand);
-  const findProduct = createProductFinder(config, { database, writer, limiters, log });
+  const findProduct = createProductFinder(config, { database, writer, platform, limiters, log });
   const state = { isDraining: false };
   const requests = new RequestCounter();
   const rateLimiter = new RateLimiter(config.rateLimit, config.trustedProxies);
@@ -51,11 +56,12 @@ export async function startRequestHandling(
   return {
     state,
     stopped,
+    deliveryLimiter: limiters.deliveries,
     rateLimiter,
     meters: {
       requests,
       cache,
-      limiters: [limiters.store, limiters.platform],
+      limiters: Object.values(limiters),
       isStoreUnreachable: () => invalidator.isStoreUnreachable,
     },
     sources: {
@@ -64,6 +70,7 @@ export async function startRequestHandling(
         config,
         query: (run) => limiters.store.run(() => run(database)),
         findProduct,
+        networkOf: (origin) => clientNetwork(origin, rateLimiter.trustedProxies),
         findPersonalization: (sku) => limiters.store.run(() => personalization.find(database, sku)),
       },
     },

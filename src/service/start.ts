@@ -8,11 +8,15 @@ import { Monitors } from "../jobs/monitors.ts";
 import { type Scheduler, startScheduler } from "../jobs/scheduler.ts";
 import type { Log } from "../log.ts";
 import { createPlatform } from "../platforms/index.ts";
+import type { Platform } from "../platforms/platform.ts";
+import { removeOrphanedFolders } from "../temporary-folder.ts";
 import { type Connections, closeConnections, openConnections } from "./connections.ts";
 import type { Role, ServiceContext } from "./context.ts";
 import { exampleUrlOf } from "./example.ts";
 import { listJobs } from "./jobs.ts";
 import { type Listeners, startListeners } from "./listeners.ts";
+import { sharedPoints } from "./points.ts";
+import { startPush } from "./push.ts";
 import { describeStarting } from "./readiness.ts";
 import { reloadConfig } from "./reload.ts";
 import { startRequestHandling } from "./requests.ts";
@@ -38,9 +42,12 @@ const firstRunsMs = 10_000;
  * @param signal aborts when the service must stop, perhaps while it waits for first runs
  */
 export async function startService(config: Config, log: Log, signal: AbortSignal, role: Role): Promise<Service> {
-  const connections = await openConnections(config, role.kind !== "worker");
-  const jobs = listJobs(config, log);
-  if (role.kind !== "worker") noteMissingSync(config, log);
+  const acceptsDeliveries = createPlatform(config, log)?.receiver !== undefined;
+  const connections = await openConnections(config, role.kind !== "worker", acceptsDeliveries);
+  // One for everything in this process, so that it shares a token, its points, and what is refused.
+  const platform = createPlatform(config, log, sharedPoints(connections.writer));
+  const jobs = listJobs(config, log, platform);
+  if (role.kind !== "worker") noteMissingSync(platform, config, log);
 
   const stopping = new AbortController();
   const abort = () => stopping.abort(new ServiceError("unavailable", "the service was stopped"));
@@ -50,13 +57,14 @@ export async function startService(config: Config, log: Log, signal: AbortSignal
   const isNewStore = !(await hasSucceeded(connections.writer));
   const startSchedules = createJobStarter(role, connections, log, stopping.signal);
   const scheduler = startSchedules(config, jobs);
-  const requests = await startRequestHandling(config, connections, log, stopping.signal);
-  const context: ServiceContext = { config, log, role, connections, jobs, scheduler, requests, isNewStore };
+  const requests = await startRequestHandling(config, connections, platform, log, stopping.signal);
+  const push = startPush(platform, role, { config, connections, requests, log, signal: stopping.signal });
+  const context: ServiceContext = { config, log, role, connections, jobs, scheduler, requests, push, isNewStore };
   const stop = async (listeners: Listeners | undefined, isUrgent: boolean) => {
     requests.state.isDraining = true;
     abort();
     await Promise.all([listeners?.stop(isUrgent), context.scheduler.stopped]);
-    await requests.stopped;
+    await Promise.all([requests.stopped, push?.stopped]);
     await closeConnections(connections);
   };
 
@@ -70,7 +78,7 @@ export async function startService(config: Config, log: Log, signal: AbortSignal
     const reload = () => {
       const reloaded = reloadConfig(context, log);
       if (reloaded !== undefined) {
-        context.jobs = listJobs(reloaded, log);
+        context.jobs = listJobs(reloaded, log, platform);
         context.scheduler = startSchedules(reloaded, context.jobs);
       }
       listeners.reload();
@@ -106,7 +114,10 @@ function createJobStarter({ kind }: Role, { writer }: Connections, log: Log, sig
       leaseSeconds,
       signal,
       retired: retire.signal,
-      removeLeftovers: () => removeUnfinishedGenerations(writer, personalizationImportName),
+      removeLeftovers: async () => {
+        await removeOrphanedFolders();
+        await removeUnfinishedGenerations(writer, personalizationImportName);
+      },
     });
     previous = Promise.all([previous, scheduler.stopped]);
     return { ...scheduler, stopped: previous.then(() => monitors.settled(signal)) };
@@ -114,14 +125,8 @@ function createJobStarter({ kind }: Role, { writer }: Connections, log: Log, sig
 }
 
 /** A shop without these jobs may be intended or an oversight. */
-function noteMissingSync(config: Config, log: Log): void {
-  const { jobs } = config;
-  if (
-    createPlatform(config, log) === undefined ||
-    jobs["catalog-sync"] !== undefined ||
-    jobs["catalog-reconcile"] !== undefined
-  )
-    return;
+function noteMissingSync(platform: Platform | undefined, { jobs }: Config, log: Log): void {
+  if (platform === undefined || jobs["catalog-sync"] !== undefined || jobs["catalog-reconcile"] !== undefined) return;
   log.info(
     "a shop is connected, but neither [jobs.catalog-sync] nor [jobs.catalog-reconcile] is configured: products are only looked up on request",
   );

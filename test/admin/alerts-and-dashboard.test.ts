@@ -65,6 +65,10 @@ const service = await serve({
   PDS_CONFIG,
   DATABASE_URL: `sqlite:${join(folder, "pds.sqlite")}`,
   STALE_DATA: "fail",
+  // For the metrics of deliveries; the platform is not reachable.
+  SHOPIFY_API_URL: "http://127.0.0.1:9",
+  SHOPIFY_ACCESS_TOKEN: "none",
+  SHOPIFY_WEBHOOK_SECRET: "none",
 });
 afterAll(() => service.stop());
 const calls = ["/api/v1/products/pz/TM814935W", "/api/v1/products/6781204660224", "/api/v1/products/12", "/readyz"];

@@ -17,7 +17,7 @@ import {
   temporaryFolder,
   writeFiles,
 } from "../support/pds.ts";
-import { countPlatformRequests, environmentOf, type StandIn, shop, startPlatform } from "../support/platform.ts";
+import { countPlatformRequests, environmentOf, relay, type StandIn, shop, startPlatform } from "../support/platform.ts";
 import { until } from "../support/until.ts";
 
 const folder = await temporaryFolder();
@@ -80,6 +80,28 @@ describe.each([...enginesInTurn])("on %s, a platform address that becomes anothe
     expect(stderr).toContain("gid://shopify/Shop/2");
     const service = await startStored(environment);
     expect(await statusesOf(service, [...ids, foreign])).toEqual([...ids.map(() => 200), 404]);
+  });
+});
+
+describe.each([...enginesInTurn])("on %s, a platform that delivers only a part of its catalog", (engine) => {
+  test("removes nothing", async () => {
+    const platform = startPlatform({ products: 15 });
+    const environment = { ...environmentOf(platform), DATABASE_URL: await createStore(engine) };
+    expect((await run("catalog-reconcile", environment)).code).toBe(0);
+    const ids = idsOf(platform);
+    for (const id of ids.slice(0, 5)) platform.catalog.touch(id, { product: { status: "ARCHIVED" } });
+    for (const id of ids.slice(5)) platform.catalog.touch(id, { product: { status: "ACTIVE" } });
+    const { origin } = relay(platform, (document) =>
+      document
+        .replace("groupObjects: true", "groupObjects: true, colour: 1")
+        .replace("query ProductsUpdatedSince($query: String, ", "query ProductsUpdatedSince(")
+        .replace("query: $query, sortKey: UPDATED_AT", 'query: "status:active", sortKey: UPDATED_AT'),
+    );
+    const { code, stderr } = await run("catalog-reconcile", { ...environment, SHOPIFY_API_URL: origin });
+    expect(code).toBe(1);
+    expect(stderr).toContain("the platform announced 15 products, but delivered 10: nothing was changed");
+    const service = await startStored(environment);
+    expect(await statusesOf(service, ids)).toEqual(ids.map(() => 200));
   });
 });
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { SQL } from "bun";
 import { toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
 import { cleanUp } from "../support/clean-up.ts";
@@ -30,6 +31,7 @@ const [configPath = ""] = await writeFiles(folder, { "pds.toml": "[jobs.catalog-
 const until = (what: string, isSo: () => boolean | Promise<boolean>) => untilWithin(what, isSo, 20_000);
 
 const path = (id: string) => `/api/v1/products/${id}`;
+const otherShop = "gid://shopify/Shop/2";
 const titled = (title: string) => ({ product: { title } });
 
 async function start(environment: Environment): Promise<RunningService> {
@@ -149,6 +151,68 @@ describe.each([...enginesInTurn])("on %s, two changes within one second of the p
   });
 });
 
+describe.each([...enginesInTurn])("on %s, catalog-sync", (engine) => {
+  const createWorld = async (options: Parameters<typeof startPlatform>[0]) => {
+    const platform = livePlatform(options);
+    const environment = { ...environmentOf(platform), DATABASE_URL: await createStore(engine) };
+    const service = await start({ ...environment, LOOKUPS_PER_MINUTE: "0", MEMORY_MEGABYTES: "0" });
+    return { platform, environment, service };
+  };
+
+  test.concurrent("reads a change again whose parts became visible after its updatedAt", async () => {
+    const { platform, environment, service } = await createWorld({ products: 2 });
+    const [id = ""] = idsOf(platform);
+    expect((await run("catalog-sync", environment)).code).toBe(0);
+    platform.catalog.touch(id, titled("Parent"));
+    expect((await run("catalog-sync", environment)).code).toBe(0);
+    platform.catalog.touch(id, { variants: { 1: { sku: "LATE-CHILD" } } }, { keepUpdatedAt: true });
+    expect(await answerOf(service, id)).not.toContain("LATE-CHILD");
+    expect(await run("catalog-sync", environment)).toMatchObject({ code: 0, counts: 1 });
+    expect(await answerOf(service, id)).toBe((await readAnswers(platform, [id])).get(id) ?? "");
+    const metrics = await (await fetch(`${service.adminUrl}/metrics`)).text();
+    expect(metrics).toContain('pds_catalog_verified_ratio{within="60"} 1');
+    expect(metrics).toContain("pds_catalog_unsettled_products 0");
+    const page = await (await fetch(`${service.adminUrl}/products/${id}`)).text();
+    expect(page).toMatch(/sync, in [\d,]+ ms/);
+  });
+
+  test.concurrent("keeps a new product while the platform's reads lag behind its lists", async () => {
+    const { platform, environment, service } = await createWorld({ products: 2 });
+    expect((await run("catalog-sync", environment)).code).toBe(0);
+    const id = platform.catalog.add(titled("New"));
+    expect((await run("catalog-sync", environment)).code).toBe(0);
+    expect(await statusOf(service, id)).toBe(200);
+    platform.lag.change({ lagMs: 8000, probability: 1 });
+    platform.catalog.touch(id, titled("Newer"));
+    const statuses = new Set<number>();
+    const syncing = run("catalog-sync", environment);
+    const isDone = syncing.then(() => true);
+    while (!(await Promise.race([isDone, Bun.sleep(50)]))) statuses.add(await statusOf(service, id));
+    expect(await syncing).toMatchObject({ code: 0, counts: 1 });
+    expect([...statuses]).toEqual([200]);
+    expect(await answerOf(service, id)).toContain('"Newer"');
+  });
+
+  test.concurrent("names a product whose pages do not agree, and reports it after a minute", async () => {
+    const { platform, environment, service } = await createWorld({ products: 1, specials: ["manyMetafields"] });
+    const id = platform.catalog.idOfSpecial("manyMetafields");
+    platform.faults.add({ kind: "changeBetweenPages", count: 999 });
+    const { code, notes } = await run("catalog-sync", environment);
+    expect(code).toBe(0);
+    expect(notes).toContain(`product ${id} is not stored, because it changes while it is read`);
+    await using sql = new SQL(environment.DATABASE_URL);
+    const waiting = async () =>
+      (await (await fetch(`${service.adminUrl}/metrics`)).text()).match(/^pds_catalog_waiting_products (\d+)$/m)?.[1];
+    expect(await waiting()).toBe("0");
+    await sql`UPDATE product_news SET waiting_since = '2026-01-01T00:00:00.000Z' WHERE waiting_since IS NOT NULL`;
+    expect(await waiting()).toBe("1");
+    platform.faults.clear();
+    expect((await run("catalog-sync", environment)).code).toBe(0);
+    expect(await waiting()).toBe("0");
+    expect(await answerOf(service, id)).toBe((await readAnswers(platform, [id])).get(id) ?? "");
+  });
+});
+
 describe("a product that keeps changing", () => {
   test.concurrent("is served as last read, with a note that the next run reads it again", async () => {
     const platform = livePlatform({ products: 3 });
@@ -161,6 +225,7 @@ describe("a product that keeps changing", () => {
     );
     const { code, notes } = await run("catalog-sync", environment);
     clearInterval(editing);
+    platform.catalog.touch(id, titled("The last edit"));
     expect({ code, notes }).toEqual({
       code: 0,
       notes: ["products that keep changing, which the next run reads again: 1"],
@@ -178,21 +243,44 @@ describe.each([...enginesInTurn])("on %s, removals", (engine) => {
     expect((await run("catalog-reconcile", environment)).code).toBe(0);
     const ids = idsOf(platform);
 
-    const other = startPlatform({ products: 0, shop: { id: "gid://shopify/Shop/2" } });
+    const other = startPlatform({ products: 0, shop: { id: otherShop } });
     const wrong = { ...environment, SHOPIFY_API_URL: other.origin };
     const service = await start(wrong);
     expect(countOf(await statusesOf(service, ids), 200)).toBe(40);
     await until("all are looked up at the other shop", () => countPlatformRequests(other, "ProductById") >= 40);
-    await until("the log names the shop", () => service.log().includes("gid://shopify/Shop/2"));
+    await until("the log names the shop", () => service.log().includes(otherShop));
     for (const job of ["catalog-sync", "catalog-reconcile"]) {
       const { code, stderr } = await run(job, wrong);
       expect(code).toBe(1);
-      expect(stderr).toContain("the platform answers as shop gid://shopify/Shop/2");
+      expect(stderr).toContain(`the platform answers as shop ${otherShop}`);
       expect(stderr).toContain("nothing was changed");
     }
-    expect(await statusOf(service, "42")).toBe(503);
+    expect(await statusOf(service, `${2n ** 62n}`)).toBe(503);
     const again = await start({ ...environment, PRODUCT_MAX_AGE: "86400" });
     expect(countOf(await statusesOf(again, ids), 200)).toBe(40);
+  });
+
+  test.concurrent("need another shop to be accepted on purpose, by its id", async () => {
+    const environment = { DATABASE_URL: await createStore(engine) };
+    const first = { ...environment, ...environmentOf(startPlatform({ products: 3 })) };
+    const other = { ...environment, ...environmentOf(startPlatform({ products: 0, shop: { id: otherShop } })) };
+    expect((await run("catalog-reconcile", first)).code).toBe(0);
+    const stored = "gid://shopify/Shop/53320891";
+    const platformShop = async (...options: string[]) => pds(["platform", "shop", ...options], other);
+    expect(await platformShop("--json")).toMatchObject({
+      code: 1,
+      stdout: `${JSON.stringify({ stored, answering: otherShop }, null, 2)}\n`,
+    });
+    const refused = await platformShop("--change-to", stored);
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain(`answers as shop ${otherShop}, not as ${stored}: nothing was changed`);
+    expect((await run("catalog-reconcile", other)).code).toBe(1);
+    expect((await platformShop("--change-to", otherShop)).code).toBe(0);
+    expect(await run("catalog-reconcile", other)).toMatchObject({
+      code: 0,
+      notes: ["removed 3 products that the platform no longer has"],
+    });
+    expect((await run("catalog-sync", first)).stderr).toContain(`the stored products are from shop ${otherShop}`);
   });
 
   test.concurrent("continue when the shop moves to another domain", async () => {
@@ -204,7 +292,7 @@ describe.each([...enginesInTurn])("on %s, removals", (engine) => {
     expect((await run("catalog-sync", there)).code).toBe(0);
   });
 
-  test.concurrent("one by one stop at the allowed share, until the next catalog-reconcile", async () => {
+  test.concurrent("one by one stop at the allowed share, which counts those of all ways", async () => {
     const platform = startPlatform({ products: 40 });
     const environment = { ...environmentOf(platform), DATABASE_URL: await createStore(engine), PRODUCT_MAX_AGE: "0" };
     expect((await run("catalog-reconcile", environment)).code).toBe(0);
@@ -213,10 +301,21 @@ describe.each([...enginesInTurn])("on %s, removals", (engine) => {
     const service = await start(environment);
     await statusesOf(service, ids);
     await until("the guard stops the removals", () =>
-      service.log().includes("too many products were removed one by one"),
+      service.log().includes("too many products were removed in the last 24 hours"),
     );
     await until("all have been looked up", () => countPlatformRequests(platform, "ProductById") >= 40);
     await until("eight are removed", async () => countOf(await statusesOf(service, ids), 404) === 8);
+    // A new process and other ways count them too.
+    const { code, stderr } = await run("catalog-reconcile", environment);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringContaining(
+        "32 of 32 products would be removed, more than 20% together with the 8 products of the last 24 hours",
+      ),
+    });
+    const synced = await run("catalog-sync", environment);
+    expect(synced.notes.filter((note) => note.includes("no longer exists on the platform"))).toHaveLength(32);
+    expect(countOf(await statusesOf(service, ids), 404)).toBe(8);
     const [bold = ""] = await writeFiles(folder, {
       [`bold-${engine}.toml`]: "[jobs.catalog-reconcile]\nmax_removed_share = 1\n",
     });
@@ -224,13 +323,16 @@ describe.each([...enginesInTurn])("on %s, removals", (engine) => {
     await until("all are removed", async () => countOf(await statusesOf(service, ids), 404) === 40);
   });
 
-  test.concurrent("of one in four are allowed in a shop of four", async () => {
+  test.concurrent.each([
+    ["catalog-reconcile", ["removed 1 product that the platform no longer has"]],
+    ["catalog-sync", []],
+  ])("of one in four are allowed in a shop of four, and happen in the next %s", async (job, notes) => {
     const platform = startPlatform({ products: 4 });
     const environment = { ...environmentOf(platform), DATABASE_URL: await createStore(engine) };
-    expect((await run("catalog-reconcile", environment)).code).toBe(0);
+    for (const first of ["catalog-reconcile", "catalog-sync"]) expect((await run(first, environment)).code).toBe(0);
     const [id = ""] = idsOf(platform);
     platform.catalog.remove(id);
-    expect((await run("catalog-reconcile", environment)).code).toBe(0);
+    expect(await run(job, environment)).toMatchObject({ code: 0, notes });
     const service = await start({ DATABASE_URL: environment.DATABASE_URL, SHOP_DOMAIN: shop, VISIBLE: "all" });
     expect(await statusOf(service, id)).toBe(404);
     expect(countOf(await statusesOf(service, idsOf(platform)), 200)).toBe(3);

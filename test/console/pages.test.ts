@@ -15,7 +15,7 @@ import { durationInWords, formatDuration, relativeTime } from "../../src/format.
 import type { JobHealth, Run } from "../../src/model/job.ts";
 import type { Personalization } from "../../src/model/personalization.ts";
 import { GenerationComparer } from "../../src/personalization/comparison.ts";
-import { toProduct, toVariant } from "../support/catalog.ts";
+import { readNow, toProduct, toVariant } from "../support/catalog.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import {
   createStore,
@@ -301,9 +301,9 @@ describe.each(stores)("the console on $engine", ({ engine, url }) => {
     const id = 2n ** 60n + 1n;
     const product = (title: string, sku: string) =>
       toStoredProduct(toProduct(id, { title, handle: "kept", variants: [toVariant(id, { sku })] }));
-    await saveProducts(database, [product("Quixotic Zeppelin", "ZZ/1")]);
+    await saveProducts(database, [product("Quixotic Zeppelin", "ZZ/1")], readNow());
     expect([await find("zepp"), await find("zz1"), await find("ZZ/1")]).toEqual([[`${id}`], [`${id}`], [`${id}`]]);
-    await saveProducts(database, [product("Quixotic Airship", "YY/1")]);
+    await saveProducts(database, [product("Quixotic Airship", "YY/1")], readNow());
     expect([await find("zepp"), await find("zz/1"), await find("quixotic air")]).toEqual([[], [], [`${id}`]]);
     await database.sql`DELETE FROM product WHERE id = ${id}`;
     expect(await find("quixotic")).toEqual([]);

@@ -3,7 +3,7 @@ import { findCursor, saveCursor } from "../../src/database/cursor.ts";
 import type { Database, Queryable, Transaction } from "../../src/database/database.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { findProduct, saveProducts, toStoredProduct } from "../../src/database/product.ts";
-import { toProduct } from "../support/catalog.ts";
+import { readNow, toProduct } from "../support/catalog.ts";
 import { createStore, engines } from "../support/pds.ts";
 
 const id = 7n;
@@ -32,7 +32,7 @@ describe.each([...engines])("on %s, a transaction", (engine) => {
     await using opened = await open();
     const { database } = opened;
     await database.inTransaction(async (transaction) => {
-      expect(await saveProducts(transaction, [product])).toBe(1);
+      expect(await saveProducts(transaction, [product], readNow())).toBe(1);
       await saveCursor(transaction, "catalog-sync", "2026-01-01T00:00:00Z");
       // One query uses the prepared read, the other a template.
       const found = await findProduct(transaction, id);
@@ -47,7 +47,7 @@ describe.each([...engines])("on %s, a transaction", (engine) => {
     await using opened = await open();
     const { database } = opened;
     const failing = database.inTransaction(async (transaction) => {
-      await saveProducts(transaction, [product]);
+      await saveProducts(transaction, [product], readNow());
       throw new Error("changed my mind");
     });
     await expect(failing).rejects.toThrow("changed my mind");

@@ -21,6 +21,7 @@ function shopifyFixture(): PlatformFixture {
   return {
     platform,
     hasBulk: true,
+    hasDeletions: true,
     ids: () => catalog.ids(0, catalog.count),
     edit: (id, title) => catalog.touch(id, { product: { title } }),
     remove: (id) => catalog.remove(id),
@@ -40,6 +41,7 @@ async function fileFixture(hasBulk: boolean): Promise<PlatformFixture> {
   return {
     platform: createFilePlatform(path, { hasBulk }),
     hasBulk,
+    hasDeletions: false,
     ids: () => [...products.keys()],
     edit: async (id, title) => {
       const updated_at = new Date().toISOString().replace(/\.\d+Z$/, "+00:00");

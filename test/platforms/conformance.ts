@@ -16,6 +16,8 @@ export interface PlatformFixture {
   readonly platform: Platform;
   /** Whether it reads the whole catalog at once. */
   readonly hasBulk: boolean;
+  /** Whether it lists deletions. */
+  readonly hasDeletions: boolean;
   /** Identifiers of the products that it has now: at least three, one of them beyond 2^53. */
   ids(): string[];
   /** Changes a product's title now. */
@@ -48,7 +50,10 @@ async function readWhole(platform: Platform) {
   await using _ = snapshot;
   const products = new Map<string, PlatformProduct>();
   for await (const batch of snapshot.readProducts()) {
-    for (const read of batch) products.set(`${read.product.id}`, read);
+    for (const read of batch) {
+      if ("unusable" in read) throw new Error(`product ${read.id} ${read.unusable}`);
+      products.set(`${read.product.id}`, read);
+    }
   }
   return { ids: [...snapshot.ids].map(String), unsettledSinceMs: snapshot.unsettledSinceMs, products };
 }
@@ -64,6 +69,8 @@ const requests: Record<string, (platform: Platform, signal: AbortSignal) => Prom
       throw error;
     }),
   readProduct: (platform, signal) => platform.readProduct(unknownId, { priority: "sync", signal }),
+  countProducts: (platform, signal) => platform.countProducts(signal),
+  listDeletions: (platform, signal) => Array.fromAsync(platform.listDeletions(0, signal)),
 };
 
 const rejection = (promise: Promise<unknown>) =>
@@ -117,6 +124,16 @@ const expectations: Record<string, Expectation> = {
     expect((await platform.readProduct(BigInt(huge), live)).found?.product.id).toBe(BigInt(huge));
   },
 
+  "counts its products": async ({ platform, ids }) => {
+    expect(await platform.countProducts(signal)).toBe(ids().length);
+  },
+
+  "dates a read by the platform's clock": async ({ platform, ids }) => {
+    const [id = ""] = ids();
+    const { readAtMs } = await platform.readProduct(BigInt(id), live);
+    expect(Math.abs(readAtMs - Date.now())).toBeLessThan(5000);
+  },
+
   "finds nothing for an unknown identifier": async ({ platform }) => {
     expect((await platform.readProduct(unknownId, live)).found).toBeUndefined();
   },
@@ -155,9 +172,13 @@ const expectations: Record<string, Expectation> = {
     expect(idsOf(await listAll(platform, whole.unsettledSinceMs))).toContain(id);
   },
 
-  "forgets a product that was removed": async ({ platform, ids, remove }) => {
+  "forgets a product that was removed": async ({ platform, hasDeletions, ids, remove }) => {
     const [, , id = ""] = ids();
+    const beforeMs = Math.floor(Date.now() / 1000) * 1000;
     await remove(id);
+    const deletions = (await Array.fromAsync(platform.listDeletions(beforeMs, signal))).flat();
+    expect(deletions.map((deletion) => `${deletion.id}`)).toEqual(hasDeletions ? [id] : []);
+    for (const { deletedAt } of deletions) expect(Date.parse(deletedAt)).toBeGreaterThanOrEqual(beforeMs);
     expect((await platform.readProduct(BigInt(id), live)).found).toBeUndefined();
     expect(idsOf(await listAll(platform))).not.toContain(id);
     const whole = await readWhole(platform);

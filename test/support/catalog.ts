@@ -1,3 +1,4 @@
+import type { Reading, Way } from "../../src/database/product.ts";
 import type { Image, Metafield, Product, Variant } from "../../src/model/product.ts";
 
 const at = "2026-03-08T01:30:00-05:00";
@@ -99,3 +100,9 @@ export function toMetafield(
     admin_graphql_api_id: `gid://shopify/Metafield/${id}`,
   };
 }
+
+/** A read that takes place now. */
+export const readNow = (way: Way = "live"): Reading => {
+  const nowMs = performance.now();
+  return { way, beganMs: nowMs, endedMs: nowMs, platformMs: Date.now() };
+};

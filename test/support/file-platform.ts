@@ -12,6 +12,7 @@ import {
  * Timestamps have whole seconds: a product may change again within the second of its last change.
  */
 const settleMs = 1000;
+const pageSize = 2;
 
 /**
  * A platform whose catalog is a product file: the second implementation, which shows that the
@@ -69,9 +70,27 @@ export function createFilePlatform(path: string, { hasBulk = true } = {}): Platf
         [Symbol.asyncDispose]: async () => {},
       };
     },
+    async countProducts(signal) {
+      return (await readAll(signal)).length;
+    },
+    async *listDeletions(_, signal) {
+      await readAll(signal);
+      yield [];
+    },
+    async *readPages(after, signal) {
+      const readAtMs = Date.now();
+      const products = (await readAll(signal))
+        .filter(({ product }) => after === undefined || BigInt(product.id) > after)
+        .toSorted((a, b) => (BigInt(a.product.id) < BigInt(b.product.id) ? -1 : 1));
+      for (let start = 0; start < products.length; start += pageSize) {
+        const page = products.slice(start, start + pageSize);
+        yield { shopId, readAtMs, products: page, unread: [], lastId: BigInt(page.at(-1)?.product.id ?? 0) };
+      }
+    },
     async readProduct(id, { signal }) {
+      const readAtMs = Date.now();
       const products = await readAll(signal);
-      return { shopId, found: products.find(({ product }) => BigInt(product.id) === id) };
+      return { shopId, readAtMs, found: products.find(({ product }) => BigInt(product.id) === id) };
     },
   };
 }

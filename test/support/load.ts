@@ -1,9 +1,10 @@
 import type { Socket } from "bun";
 import { parseResponse, type WireResponse } from "./wire.ts";
 
-/** A request with its expected status. */
+/** A request with its expected status: `GET`, or `POST` of a body. */
 export interface LoadRequest {
   readonly path: string;
+  readonly body?: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** Expected statuses; default 200 and 304. */
   readonly statuses?: readonly number[];
@@ -25,7 +26,7 @@ export interface Load {
   /** Whether to send requests to a URL now, as a load balancer decides it. */
   readonly isReady?: (url: string) => boolean;
   /** Checks each response. @returns what is wrong with it */
-  readonly check?: (ask: LoadRequest, answer: WireResponse, url: string) => string | undefined;
+  readonly check?: (ask: LoadRequest, answer: WireResponse, url: string, tookMs: number) => string | undefined;
 }
 
 export interface LoadResult {
@@ -122,7 +123,8 @@ export async function runLoad(load: Load): Promise<LoadResult> {
         counts.opened++;
       }
       const answer = await connection.ask(ask, load.headers);
-      counts.longestMs = Math.max(counts.longestMs, performance.now() - sentMs);
+      const tookMs = performance.now() - sentMs;
+      counts.longestMs = Math.max(counts.longestMs, tookMs);
       if (typeof answer === "string") {
         fail(answer);
         connection.close();
@@ -132,7 +134,7 @@ export async function runLoad(load: Load): Promise<LoadResult> {
       statuses[answer.status] = (statuses[answer.status] ?? 0) + 1;
       from[connection.url] = (from[connection.url] ?? 0) + 1;
       const isRight = (ask.statuses ?? usual).includes(answer.status);
-      const problem = isRight ? load.check?.(ask, answer, connection.url) : `status ${answer.status}`;
+      const problem = isRight ? load.check?.(ask, answer, connection.url, tookMs) : `status ${answer.status}`;
       if (problem === undefined) counts.answered++;
       else fail(problem);
       if (answer.headers.get("connection")?.toLowerCase() === "close") {
@@ -187,10 +189,15 @@ class Connection {
     }
   }
 
-  ask({ path, headers }: LoadRequest, common?: Readonly<Record<string, string>>): Promise<WireResponse | Failure> {
-    const fields = Object.entries({ Host: this.#host, ...common, ...headers });
+  ask(
+    { path, headers, body }: LoadRequest,
+    common?: Readonly<Record<string, string>>,
+  ): Promise<WireResponse | Failure> {
+    const length = body === undefined ? {} : { "Content-Length": `${Buffer.byteLength(body)}` };
+    const fields = Object.entries({ Host: this.#host, ...length, ...common, ...headers });
     const lines = fields.map(([name, value]) => `${name}: ${value}\r\n`).join("");
-    this.#unsent = Buffer.from(`GET ${path} HTTP/1.1\r\n${lines}\r\n`);
+    const method = body === undefined ? "GET" : "POST";
+    this.#unsent = Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines}\r\n${body ?? ""}`);
     return new Promise((resolve) => {
       const timer = setTimeout(() => this.#done("request timeout"), timeoutMs);
       this.#settle = (answer) => {

@@ -16,9 +16,9 @@ export const token = "shpat_stand-in";
 const unlimitedPoints = { maximumAvailable: 1_000_000, restoreRate: 100_000 };
 
 /**
- * Starts a stand-in with small products that is stopped after the test file. It dates edits five
- * seconds back: by then they have settled, so that they are read once. A test of readings right
- * after an edit passes `now: Date.now`.
+ * Starts a stand-in with small products that is stopped after the test file. It dates edits
+ * back so far that they have settled, so that they are read once. A test of readings right after an
+ * edit passes `now: Date.now`.
  */
 export function startPlatform(options: StandInOptions = {}): StandIn {
   const small = { variants: 2, images: [0, 2], metafields: 2, variantMetafields: 1 } as const;
@@ -26,7 +26,7 @@ export function startPlatform(options: StandInOptions = {}): StandIn {
     ...small,
     bucket: unlimitedPoints,
     bulk: { createdMs: 0, runningMs: 0 },
-    now: () => Date.now() - 5000,
+    now: () => Date.now() - 150_000,
     ...options,
   });
   cleanUp(() => platform.stop());

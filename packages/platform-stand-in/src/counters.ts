@@ -4,6 +4,10 @@ export class Counters {
   readonly requests = new Map<string, number>();
   readonly faults = new Map<string, number>();
   readonly productReads = new Map<string, number>();
+  /** Points spent by operation name. */
+  readonly points = new Map<string, number>();
+  /** The fewest points that an operation left in the bucket when it was admitted. */
+  readonly lowest = new Map<string, number>();
   pointsSpent = 0;
   throttled = 0;
   tokenGrants = 0;
@@ -12,6 +16,15 @@ export class Counters {
 
   countRequest(operation: string): void {
     increase(this.requests, operation);
+  }
+
+  countPoints(operation: string, points: number): void {
+    this.pointsSpent += points;
+    increase(this.points, operation, points);
+  }
+
+  noteAvailable(operation: string, points: number): void {
+    this.lowest.set(operation, Math.min(points, this.lowest.get(operation) ?? points));
   }
 
   countFault(kind: string): void {
@@ -23,7 +36,7 @@ export class Counters {
   }
 
   reset(): void {
-    for (const counts of [this.requests, this.faults, this.productReads]) counts.clear();
+    for (const counts of [this.requests, this.faults, this.productReads, this.points, this.lowest]) counts.clear();
     this.pointsSpent = 0;
     this.throttled = 0;
     this.tokenGrants = 0;
@@ -37,6 +50,7 @@ export class Counters {
       requests: Object.fromEntries(this.requests),
       faults: Object.fromEntries(this.faults),
       productReads: Object.fromEntries(this.productReads),
+      points: Object.fromEntries(this.points),
       pointsSpent,
       throttled,
       tokenGrants,
@@ -46,6 +60,6 @@ export class Counters {
   }
 }
 
-function increase(counts: Map<string, number>, name: string): void {
-  counts.set(name, (counts.get(name) ?? 0) + 1);
+function increase(counts: Map<string, number>, name: string, by = 1): void {
+  counts.set(name, (counts.get(name) ?? 0) + by);
 }

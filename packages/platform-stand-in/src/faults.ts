@@ -49,7 +49,9 @@ export type FaultEffect =
    */
   | { readonly kind: "bulkFailed"; readonly errorCode?: RunErrorCode; readonly part?: number }
   /** The next bulk run stays RUNNING. */
-  | { readonly kind: "bulkStuck" };
+  | { readonly kind: "bulkStuck" }
+  /** The file of the next bulk run has some lines twice. */
+  | { readonly kind: "bulkRepeated" };
 
 export type Fault = FaultTrigger & FaultEffect;
 export type FaultKind = FaultEffect["kind"];
@@ -70,10 +72,11 @@ const kinds: Readonly<Record<FaultKind, true>> = {
   slow: true,
   bulkFailed: true,
   bulkStuck: true,
+  bulkRepeated: true,
 };
 
 export const faultKinds = Object.keys(kinds) as readonly FaultKind[];
-const ofBulkRuns: readonly FaultKind[] = ["bulkFailed", "bulkStuck"];
+const ofBulkRuns: readonly FaultKind[] = ["bulkFailed", "bulkStuck", "bulkRepeated"];
 
 interface PendingFault {
   readonly fault: Fault;

@@ -29,6 +29,7 @@ const flags = {
   "bulk-created": { value: "MS", help: "minimum time that a bulk run is CREATED (50)" },
   "bulk-running": { value: "MS", help: "minimum time that a bulk run is RUNNING (200)" },
   "bulk-order": { value: "ORDER", help: `order of the lines of a bulk run: ${lineOrders.join(", ")} (shuffled)` },
+  "webhook-speed": { value: "N", help: "how many times faster webhooks are retried (1)" },
   fault: { value: "JSON", help: `fault to add, can be repeated; kinds: ${faultKinds.join(", ")}` },
 } as const;
 
@@ -81,6 +82,7 @@ function toOptions(given: Given): StandInOptions {
       runningMs: number("bulk-running"),
       order: readOrder(text("bulk-order")),
     }),
+    webhooks: withoutUndefined({ speedUp: number("webhook-speed") }),
     faults: (given.fault ?? []).map(readFault),
   });
 }

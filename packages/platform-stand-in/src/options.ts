@@ -4,6 +4,7 @@ import { type SpecialName, specialNames } from "./catalog/specials.ts";
 import type { Fault } from "./faults.ts";
 import { defaultScopes } from "./graphql/scopes.ts";
 import { type BucketSettings, standardPlan } from "./throttle.ts";
+import type { DeliverySettings } from "./webhooks/deliveries.ts";
 
 export interface ShopDetails {
   readonly id: string;
@@ -21,6 +22,14 @@ export interface AppOptions {
   readonly clientId?: string;
   readonly clientSecret?: string;
   readonly scopes?: readonly string[];
+}
+
+/** Reads of a product that lag behind its edits. Lists and bulk runs never do. */
+export interface LagSettings {
+  /** At most a minute. */
+  readonly lagMs: number;
+  /** Share of the requests that lag, from 0 to 1. */
+  readonly probability: number;
 }
 
 export interface StandInOptions {
@@ -44,8 +53,12 @@ export interface StandInOptions {
   /** Lifetime of a token from client credentials, in seconds. */
   readonly expiresIn?: number;
   readonly bulk?: Partial<BulkSettings>;
+  readonly webhooks?: Partial<DeliverySettings>;
   /** Delay of every GraphQL response. */
   readonly latencyMs?: number;
+  /** Whether edits of one product within a second have the same `updatedAt`, as on the platform. */
+  readonly sharesSeconds?: boolean;
+  readonly lag?: LagSettings;
   /** Oldest first; a request for an older version is served by the first. */
   readonly versions?: readonly string[];
   readonly faults?: readonly Fault[];
@@ -53,10 +66,11 @@ export interface StandInOptions {
   readonly now?: () => number;
 }
 
-export type StandInSettings = Required<Omit<StandInOptions, "shop" | "bucket" | "bulk" | "specials">> & {
+export type StandInSettings = Required<Omit<StandInOptions, "shop" | "bucket" | "bulk" | "specials" | "webhooks">> & {
   readonly shop: ShopDetails;
   readonly bucket: BucketSettings;
   readonly bulk: BulkSettings;
+  readonly webhooks: DeliverySettings;
   readonly specials: readonly SpecialName[];
 };
 
@@ -91,6 +105,8 @@ export function withDefaults(options: StandInOptions): StandInSettings {
     apps: [defaultApp],
     expiresIn: 86_399,
     latencyMs: 0,
+    sharesSeconds: false,
+    lag: { lagMs: 0, probability: 0 },
     versions: ["2026-01", "2026-04", "2026-07", "2026-10"],
     faults: [],
     now: Date.now,
@@ -99,5 +115,6 @@ export function withDefaults(options: StandInOptions): StandInSettings {
     shop: { ...defaultShop, ...options.shop },
     bucket: { ...standardPlan, ...options.bucket },
     bulk: { createdMs: 50, runningMs: 200, cancelingMs: 50, order: "shuffled", ...options.bulk },
+    webhooks: { speedUp: 1, delayMs: 0, duplicates: 0, ...options.webhooks },
   };
 }

@@ -5,12 +5,16 @@ import type { Components } from "./components.ts";
 import { Counters } from "./counters.ts";
 import { Faults } from "./faults.ts";
 import { Executor } from "./graphql/executor.ts";
+import { FieldRules } from "./graphql/field-rules.ts";
 import { createSchema } from "./graphql/schema.ts";
 import { defaultScopes } from "./graphql/scopes.ts";
 import { handleControl } from "./http/control.ts";
 import { createRequestId } from "./http/responses.ts";
 import { handleRequest } from "./http/router.ts";
-import { type StandInOptions, type StandInSettings, withDefaults } from "./options.ts";
+import { Lag } from "./lag.ts";
+import { defaultApp, type StandInOptions, type StandInSettings, withDefaults } from "./options.ts";
+import { Deliveries } from "./webhooks/deliveries.ts";
+import { Subscriptions } from "./webhooks/subscriptions.ts";
 
 export type { ProductChanges } from "./catalog/changes.ts";
 export type { Fault } from "./faults.ts";
@@ -32,6 +36,8 @@ export interface StandIn extends Components {
    * State and counters; with `allReads`, the number of reads of each product instead of a total.
    */
   describe(allReads?: boolean): Readonly<Record<string, unknown>>;
+  /** Removes an app from the shop: its tokens and subscriptions end, and it is notified. */
+  uninstall(name?: string): void;
   stop(): Promise<void>;
 }
 
@@ -60,7 +66,9 @@ export function startStandIn(options: StandInOptions = {}): StandIn {
     controlUrl: `${origin}/control`,
     findApp: (name) => findApp(components, name),
     describe: (allReads = false) => ({ origin, ...describe(components, allReads) }),
+    uninstall: (name) => uninstall(components, findApp(components, name)),
     stop: async () => {
+      components.deliveries.stop();
       await server.stop(true);
       await components.bulk.stop();
     },
@@ -75,10 +83,37 @@ function createComponents(settings: StandInSettings, origin: () => string): Comp
   for (const fault of settings.faults) faults.add(fault);
   const schema = createSchema();
   const endsAt = Math.floor(Date.parse(settings.endsAt) / 1000);
-  const catalog = new Catalog({ ...settings, count: settings.products, endsAt });
-  const bulk = new BulkRuns({ schema, catalog, seed, settings: settings.bulk, now, origin });
+  const subscriptions = new Subscriptions(now);
+  const secretOf = (name: string) =>
+    settings.apps.find((app) => app.name === name)?.clientSecret ?? defaultApp.clientSecret;
+  const { myshopifyDomain: shop } = settings.shop;
+  const version = settings.versions.at(-1) ?? "";
+  const deliveries = new Deliveries({ settings: settings.webhooks, subscriptions, shop, version, secretOf, seed });
+  const catalog = new Catalog({
+    ...settings,
+    count: settings.products,
+    endsAt,
+    onChange: (change, id, updatedAt) => deliveries.send(`products/${change}`, describeChange(id, updatedAt)),
+  });
+  const executor = new Executor(schema);
+  const fields = new FieldRules(schema, () => executor.forgetDocuments());
+  const bulk = new BulkRuns({ schema, fields, catalog, seed, settings: settings.bulk, now, origin });
   const access = new Access({ ...settings, scopes: defaultScopes });
-  return { settings, access, bulk, catalog, counters, faults, executor: new Executor(schema) };
+  const lag = new Lag(settings.lag, seed, now);
+  return { settings, access, bulk, catalog, counters, deliveries, faults, executor, fields, lag, subscriptions };
+}
+
+/** The body of a webhook, with timestamps in the shop's zone. A deleted product has only its id. */
+function describeChange(id: string, updatedAt: string) {
+  if (updatedAt === "") return { id: BigInt(id) };
+  const local = new Date(Date.parse(updatedAt) - 5 * 3_600_000).toISOString().slice(0, 19);
+  return { id: BigInt(id), admin_graphql_api_id: `gid://shopify/Product/${id}`, updated_at: `${local}-05:00` };
+}
+
+function uninstall({ access, deliveries, subscriptions, settings }: Components, { name, options }: App): void {
+  deliveries.send("app/uninstalled", { myshopify_domain: settings.shop.myshopifyDomain });
+  for (const { id } of subscriptions.list(name)) subscriptions.remove(name, id);
+  access.revoke(options.token);
 }
 
 function findApp({ access }: Components, name: string | undefined): App {
@@ -87,7 +122,8 @@ function findApp({ access }: Components, name: string | undefined): App {
   return app;
 }
 
-function describe({ settings, access, bulk, catalog, counters, faults }: Components, allReads: boolean) {
+function describe(components: Components, allReads: boolean) {
+  const { settings, access, bulk, catalog, counters, deliveries, faults, subscriptions } = components;
   const { productReads, ...counts } = counters.toJSON();
   const reads = Object.values(productReads);
   const summary = { products: reads.length, reads: reads.reduce((sum, count) => sum + count, 0) };
@@ -100,6 +136,8 @@ function describe({ settings, access, bulk, catalog, counters, faults }: Compone
     faults: faults.pending,
     bulk: bulk.settings,
     bulkRuns: bulk.list().map(({ id, status, objectCount, url }) => ({ id, status, objectCount, url })),
+    subscriptions: subscriptions.list().map(({ topic, uri }) => ({ topic, uri })),
+    webhooks: deliveries.counts,
     counters: { ...counts, productReads: allReads ? productReads : summary },
   };
 }

@@ -65,6 +65,7 @@ describe("another process", () => {
     expect(dig(await look(), "counters")).toEqual({
       requests: { ProductById: 2, anonymous: 1 },
       faults: {},
+      points: { ProductById: 2 * (cost.actualQueryCost ?? 0), anonymous: 1 },
       pointsSpent: 2 * (cost.actualQueryCost ?? 0) + 1,
       throttled: 0,
       tokenGrants: 0,

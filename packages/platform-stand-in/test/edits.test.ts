@@ -95,3 +95,74 @@ describe("a product", () => {
     expect(() => catalog.add({}, chosen)).toThrow("there is a product");
   });
 });
+
+describe("the platform's habits", () => {
+  let nowMs = now;
+  const busy = startStandIn({ products: 20, variants: 2, sharesSeconds: true, now: () => nowMs });
+  afterAll(() => busy.stop());
+  const titleOf = async (id: string) => dig((await queryProduct(busy, id)).data, "product.title");
+
+  test("several edits within one second have the same updatedAt when seconds are shared", async () => {
+    const id = busy.catalog.idAt(0);
+    const times = ["a", "b", "c", "d"].map((title) => busy.catalog.touch(id, { product: { title } }));
+    expect(new Set(times)).toEqual(new Set(["2026-11-21T09:30:15Z"]));
+    expect(await titleOf(id)).toBe("d");
+  });
+
+  test("children can be updated later than their product, without another updatedAt", async () => {
+    const id = busy.catalog.idAt(1);
+    const changes = { product: { title: "Parent" }, variants: { 1: { sku: "CHILD" } } };
+    const updatedAt = busy.catalog.touch(id, changes, { childrenAfterMs: 30 });
+    const read = async () => dig((await queryProduct(busy, id)).data, "product");
+    expect(await read()).toMatchObject({ title: "Parent", updatedAt });
+    expect(dig(await read(), "variants.nodes.0.sku")).not.toBe("CHILD");
+    while (dig(await read(), "variants.nodes.0.sku") !== "CHILD") await Bun.sleep(5);
+    expect(await read()).toMatchObject({ title: "Parent", updatedAt });
+  });
+
+  test("reads of a product can lag behind its edits, its removal, and its addition", async () => {
+    const [edited, removed] = [busy.catalog.idAt(2), busy.catalog.idAt(3)];
+    const before = [await titleOf(edited), await titleOf(removed)];
+    busy.catalog.touch(edited, { product: { title: "Edited" } });
+    busy.catalog.remove(removed);
+    const added = busy.catalog.add({ product: { title: "Added" } });
+    const control = { method: "POST", body: JSON.stringify({ do: "lag", lagMs: 5000, probability: 1 }) };
+    expect((await fetch(busy.controlUrl, control)).status).toBe(200);
+    const readAll = async () => [await titleOf(edited), await titleOf(removed), await titleOf(added)];
+    expect(await readAll()).toEqual([...before, undefined]);
+    nowMs += 5000;
+    expect(await readAll()).toEqual(["Edited", undefined, "Added"]);
+    busy.lag.change({ probability: 0 });
+  });
+
+  test("deletions are listed in their order, by both of its lists", async () => {
+    const [first, second] = [busy.catalog.idAt(4), busy.catalog.idAt(5)];
+    nowMs += 60_000;
+    busy.catalog.remove(first);
+    nowMs += 60_000;
+    busy.catalog.remove(second);
+    const text = `query ($deletions: String, $events: String) {
+      deletionEvents(first: 1, query: $deletions, sortKey: CREATED_AT, subjectTypes: [PRODUCT]) {
+        nodes { occurredAt subjectId subjectType } pageInfo { hasNextPage }
+      }
+      events(first: 5, query: $events, sortKey: CREATED_AT) {
+        nodes { action createdAt ... on BasicEvent { subjectId subjectType } }
+      }
+    }`;
+    const since = new Date(nowMs - 60_000).toISOString();
+    const { data, errors } = await sendQuery(busy, text, {
+      deletions: `occurred_at:>='${since}'`,
+      events: `subject_type:PRODUCT action:destroy created_at:>'${since}'`,
+    });
+    expect(errors).toBeUndefined();
+    const gidOf = (id: string) => `gid://shopify/Product/${id}`;
+    const timeOf = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`;
+    expect(dig(data, "deletionEvents")).toEqual({
+      nodes: [{ occurredAt: timeOf(nowMs - 60_000), subjectId: gidOf(first), subjectType: "PRODUCT" }],
+      pageInfo: { hasNextPage: true },
+    });
+    expect(dig(data, "events.nodes")).toEqual([
+      { action: "destroy", createdAt: timeOf(nowMs), subjectId: gidOf(second), subjectType: "PRODUCT" },
+    ]);
+  });
+});

@@ -2,6 +2,8 @@
 import { type Database, readNow } from "../../database/database.ts";
 import { type Generation, listGenerations } from "../../database/generation.ts";
 import { countProducts } from "../../database/product.ts";
+import { type CatalogTruth, readCatalogTruth } from "../../database/product-truth.ts";
+import type { PushState } from "../../database/push-state.ts";
 import {
   findLastRun,
   findLastSuccess,
@@ -16,9 +18,12 @@ import type { PageRequest } from "../../page.ts";
 import { Chart, type Series } from "../components/chart.tsx";
 import { Section } from "../components/elements.tsx";
 import { JobTable, NoJobs } from "../components/job-table.tsx";
+import { Push } from "../components/push.tsx";
 import { CurrentGenerations, Totals } from "../components/stored-data.tsx";
+import { Verification } from "../components/verification.tsx";
 import { type ConsoleContext, type PageContent, publicOrigin } from "../context.ts";
 import { listProblems, type Problem } from "../problems.ts";
+import { listPushProblems } from "../push-problems.ts";
 
 const runsPerSeries = 30;
 
@@ -34,9 +39,11 @@ export async function overviewPage(context: ConsoleContext, request: PageRequest
 interface OverviewData {
   readonly now: number;
   readonly productCount: number;
+  readonly truth: CatalogTruth;
   readonly generations: readonly Generation[];
   readonly jobs: readonly JobHealth[];
   readonly problems: readonly Problem[];
+  readonly push: PushState | undefined;
   readonly charts: readonly JobChart[];
 }
 
@@ -46,13 +53,15 @@ interface JobChart {
   readonly series: readonly Series[];
 }
 
-async function readOverview({ database, jobs }: ConsoleContext): Promise<OverviewData> {
-  const [instant, productCount, generations, configured, kinds] = await Promise.all([
+async function readOverview({ database, jobs, push: readPush }: ConsoleContext): Promise<OverviewData> {
+  const [instant, productCount, truth, generations, configured, kinds, push] = await Promise.all([
     readNow(database),
     countProducts(database),
+    readCatalogTruth(database),
     listGenerations(database),
     jobs(),
     listRunKinds(database),
+    readPush?.(),
   ]);
   const now = Date.parse(instant);
   const configuredKeys = new Set(configured.map(keyOf));
@@ -65,9 +74,14 @@ async function readOverview({ database, jobs }: ConsoleContext): Promise<Overvie
   return {
     now,
     productCount,
+    truth,
     generations,
     jobs: [...configured, ...others],
-    problems: listProblems(configured, brands, productCount, now),
+    problems: [
+      ...(push === undefined ? [] : listPushProblems(push, now)),
+      ...listProblems(configured, brands, productCount, now),
+    ],
+    push,
     charts,
   };
 }
@@ -133,18 +147,20 @@ function linksOf(context: ConsoleContext, request: PageRequest): Link[] {
 }
 
 function Overview({ links, ...overview }: OverviewData & { readonly links: readonly Link[] }) {
-  const { now, productCount, generations, jobs, problems, charts } = overview;
+  const { now, productCount, truth, generations, jobs, problems, push, charts } = overview;
   const current = generations.filter(({ isCurrent }) => isCurrent);
   return (
     <>
       <Problems problems={problems} scheduledJobs={jobs.filter(({ schedule }) => schedule !== null).length} />
       <Section id="stored-data" title="Stored data" isLive>
         <Totals productCount={productCount} current={current} />
+        {truth.products === 0 ? "" : <Verification truth={truth} />}
         {current.length === 0 ? "" : <CurrentGenerations generations={generations} now={now} />}
       </Section>
       <Section id="jobs" title="Jobs" isLive>
         {jobs.length === 0 ? <NoJobs /> : <JobTable jobs={jobs} now={now} />}
       </Section>
+      {push === undefined ? "" : <Push push={push} now={now} />}
       {charts.length === 0 ? "" : <Charts charts={charts} />}
       <nav aria-labelledby="links">
         <h2 id="links">Links</h2>

@@ -1,6 +1,7 @@
 /** @jsxImportSource hono/jsx */
 import { readNow } from "../../database/database.ts";
 import { type FoundProduct, findProduct } from "../../database/product.ts";
+import { findProductTruth, type ProductTruth } from "../../database/product-truth.ts";
 import { formatNumber } from "../../format.ts";
 import { parseJson, toReadableJson } from "../../json.ts";
 import { type Metafield, type Product, parseProductId, type Variant } from "../../model/product.ts";
@@ -17,7 +18,8 @@ export async function productPage(context: ConsoleContext, request: PageRequest)
   const { database } = context;
   const id = parseProductId(request.parameter("id"));
   const found = id === undefined ? undefined : await findProduct(database, id);
-  if (found === undefined) return undefined;
+  if (id === undefined || found === undefined) return undefined;
+  const truth = await findProductTruth(database, id);
   const product = parseJson(new TextDecoder().decode(found.document)) as Product;
   const origin = publicOrigin(context, request);
   const images = context.servesSampleImages === true ? withSampleImageUrls(product.images, origin) : product.images;
@@ -28,7 +30,13 @@ export async function productPage(context: ConsoleContext, request: PageRequest)
     title: product.title === "" ? `Product ${product.id}` : product.title,
     body: (
       <>
-        <ProductFacts product={product} found={found} now={now} apiUrl={`${origin}/api/v1/products/${product.id}`} />
+        <ProductFacts
+          product={product}
+          found={found}
+          truth={truth}
+          now={now}
+          apiUrl={`${origin}/api/v1/products/${product.id}`}
+        />
         <ProductImages images={images} allowedOrigins={origins} />
         <ProductDetails product={product} selected={product.variants.find(({ id }) => `${id}` === variantId)} />
       </>
@@ -42,12 +50,14 @@ const None = () => <p class="muted">None.</p>;
 interface ProductFactsProps {
   readonly product: Product;
   readonly found: FoundProduct;
+  /** Undefined when it was removed meanwhile. */
+  readonly truth: ProductTruth | undefined;
   readonly now: number;
   /** URL of the product in the public API. */
   readonly apiUrl: string;
 }
 
-function ProductFacts({ product, found, now, apiUrl }: ProductFactsProps) {
+function ProductFacts({ product, found, truth, now, apiUrl }: ProductFactsProps) {
   const { id, handle, status, vendor, product_type, tags, created_at, updated_at, published_at } = product;
   const time = (at: string | null, otherwise: string) =>
     at === null ? otherwise : <ExactTime at={new Date(at).toISOString()} now={now} />;
@@ -63,13 +73,24 @@ function ProductFacts({ product, found, now, apiUrl }: ProductFactsProps) {
         ["Created", time(created_at, "")],
         ["Updated", time(updated_at, "")],
         ["Published", time(published_at, "not published")],
-        ["Last verified", time(found.checkedAt, "never compared with the platform")],
+        [
+          "Last verified",
+          time(found.checkedAt, truth?.way === "import" ? "never compared with the platform" : "will be read again"),
+        ],
+        ["Last read", time(truth?.readFrom || null, "unknown")],
+        ["Read by", readBy(truth)],
         ["Entity tag", <code>{found.tag}</code>],
         ["Size", `${formatNumber(found.document.length)} bytes of JSON`],
         ["Public API", <a href={apiUrl}>View response</a>],
       ]}
     />
   );
+}
+
+function readBy(truth: ProductTruth | undefined): string {
+  if (truth === undefined || truth.way === "") return "unknown";
+  const tookMs = Date.parse(truth.readUntil) - Date.parse(truth.readFrom);
+  return truth.way === "import" ? "import" : `${truth.way}, in ${formatNumber(tookMs)} ms`;
 }
 
 interface ProductDetailsProps {

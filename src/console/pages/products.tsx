@@ -1,6 +1,6 @@
 /** @jsxImportSource hono/jsx */
 import type { Database } from "../../database/database.ts";
-import { countProducts, findProduct } from "../../database/product.ts";
+import { countHiddenProducts, countProducts, findProduct } from "../../database/product.ts";
 import { type SearchedProduct, searchProducts } from "../../database/search.ts";
 import { pluralize } from "../../format.ts";
 import { parseJson } from "../../json.ts";
@@ -29,7 +29,11 @@ export async function productsPage({ database }: ConsoleContext, request: PageRe
           </label>
           <button type="submit">Search</button>
         </form>
-        {query === undefined ? <SearchHelp total={total} /> : <SearchResult query={query} found={found} />}
+        {query === undefined ? (
+          <SearchHelp total={total} hidden={await countHiddenProducts(database)} />
+        ) : (
+          <SearchResult query={query} found={found} />
+        )}
       </>
     ),
   };
@@ -96,7 +100,7 @@ function summarizeSkus(skus: readonly string[]): string {
   return present.length > skusPerRow ? `${first}, and ${present.length - skusPerRow} more` : first;
 }
 
-const SearchHelp = ({ total }: { readonly total: number }) =>
+const SearchHelp = ({ total, hidden }: { readonly total: number; readonly hidden: number }) =>
   total === 0 ? (
     <EmptyState title="No products are stored.">
       <p>
@@ -109,5 +113,11 @@ const SearchHelp = ({ total }: { readonly total: number }) =>
       <p>
         Products must match every word, in any order. The last word may be incomplete. Case and accents are ignored.
       </p>
+      {hidden > 0 && (
+        <p>
+          {`Hidden products: ${hidden} of ${total}, because they are drafts, archived, or not published. `}
+          They are served only with <code>VISIBLE=all</code>.
+        </p>
+      )}
     </EmptyState>
   );

@@ -44,8 +44,8 @@ export const products: Operation = {
   createLoader: ({ findProduct, config: { shopDomain } }) => {
     const suffix = `,"shop":${JSON.stringify(shopDomain)},"error":null}`;
     const [before, after] = [encode('{"product":'), encode(suffix)];
-    return async (id) => {
-      const product = await findProduct(BigInt(id));
+    return async (id, network) => {
+      const product = await findProduct(BigInt(id), network);
       return (
         product && { body: concatenate(before, product.document, after), tag: hashTag(`${product.tag}.${suffix}`) }
       );

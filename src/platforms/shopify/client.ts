@@ -1,9 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Log } from "../../log.ts";
-import type { ReadOptions } from "../platform.ts";
-import { apiVersion, documents, type OperationName } from "./queries.ts";
+import type { ReadOptions, SharedPoints } from "../platform.ts";
+import { CircuitBreaker } from "./circuit-breaker.ts";
+import { type DocumentSet, Documents } from "./documents.ts";
+import { type FieldError, findRefusedField } from "./optional-fields.ts";
+import type { OperationName } from "./queries.ts";
 import { describeFailure, type Failure, retryDelayMs, ShopifyError } from "./retry.ts";
-import { Throttle, type ThrottleStatus } from "./throttle.ts";
+import { floors, Throttle, type ThrottleStatus } from "./throttle.ts";
 import type { AccessToken } from "./token.ts";
 
 export interface RequestOptions extends ReadOptions {
@@ -27,6 +30,9 @@ export interface ClientOptions {
   readonly url: string;
   readonly token: AccessToken;
   readonly log: Log;
+  readonly documents?: Documents;
+  /** Undefined when no other process shares the budget. */
+  readonly points?: SharedPoints | undefined;
   /** Source of jitter, from 0 to 1. */
   readonly random?: () => number;
 }
@@ -39,6 +45,8 @@ const assumedCost = 150;
 
 interface CostExtension {
   readonly requestedQueryCost: number;
+  /** Null when the request was not executed. */
+  readonly actualQueryCost?: number | null;
   readonly throttleStatus: ThrottleStatus;
 }
 
@@ -50,24 +58,38 @@ interface Body {
 
 type Outcome =
   | { readonly data: unknown }
-  /** `canRenewToken`: the same request may succeed with a new access token. */
-  | { readonly failure: Failure; readonly canRenewToken?: boolean };
+  | {
+      readonly failure: Failure;
+      /** The same request may succeed with a new access token. */
+      readonly canRenewToken?: boolean;
+      /** The same request may succeed without the fields that these errors refuse. */
+      readonly errors?: readonly FieldError[];
+      /** The documents that the request was from. */
+      readonly sent?: DocumentSet;
+    };
 
 export function createClient({ random = Math.random, ...options }: ClientOptions): SendRequest {
-  const send = createSender(options);
+  const documents = options.documents ?? new Documents(options.log);
+  const breaker = new CircuitBreaker();
+  const send = createSender({ ...options, documents });
   return async <Data>(operation: OperationName, variables: object, requestOptions: RequestOptions) => {
     const startedMs = performance.now();
     let isTokenRenewed = false;
     for (let number = 1; ; number++) {
+      breaker.check(operation);
       const outcome = await send(operation, variables, requestOptions);
-      if ("data" in outcome) return outcome.data as Data;
-      const { failure } = outcome;
+      if ("data" in outcome) {
+        breaker.succeed(operation);
+        return outcome.data as Data;
+      }
+      const { failure, errors } = outcome;
+      if (errors !== undefined && documents.leaveOut(errors, outcome.sent)) continue;
       if (outcome.canRenewToken && !isTokenRenewed) {
         isTokenRenewed = true;
         continue;
       }
       const delayMs = retryDelayMs(failure, { number, elapsedMs: performance.now() - startedMs }, random());
-      if (delayMs === undefined) throw new ShopifyError(operation, failure);
+      if (delayMs === undefined) throw breaker.fail(operation, failure);
       options.log.debug(
         { operation, attempt: number, delayMs, failure: describeFailure(failure) },
         "retrying a Shopify request",
@@ -78,60 +100,93 @@ export function createClient({ random = Math.random, ...options }: ClientOptions
 }
 
 /** Sends one attempt within the cost budget. */
-function createSender({ url, token, log }: Omit<ClientOptions, "random">) {
+function createSender({ url, token, log, points, documents }: ClientOptions & { readonly documents: Documents }) {
   const throttle = new Throttle();
   const costs = new Map<string, number>();
-  const checkVersion = createVersionCheck(log);
+  const checkVersion = createVersionCheck(log, apiVersionOf(url));
 
   return async (operation: OperationName, variables: object, options: RequestOptions): Promise<Outcome> => {
     const key = costKey(operation, variables);
     const cost = costs.get(key) ?? assumedCost;
     const sentAtMs = await throttle.take(cost, options.priority, options.signal);
     let status: ThrottleStatus | undefined;
+    let shared: SharedPoints | undefined;
+    // A failed request may have spent points, but then the next response reports fewer.
+    let refund = cost;
     try {
+      shared = await takeShared(points, cost, options, log);
       const accessToken = await token.get(options.signal);
       const postedAtMs = performance.now();
-      const response = await post(url, accessToken, operation, variables, options.signal);
+      const sent = documents.current;
+      const body = { query: sent.documents[operation], operationName: operation, variables };
+      const response = await post(url, accessToken, body, options.signal);
       const platformMs = respondedAtMs(response) - (performance.now() - postedAtMs);
       checkVersion(response.headers.get("x-shopify-api-version"));
       const canRenewToken = response.status === 401 && token.renew(accessToken);
       if (!response.ok) return { failure: toStatusFailure(response), canRenewToken };
-      const body = (await response.json()) as Body;
-      const extension = body.extensions?.cost;
+      const answer = (await response.json()) as Body;
+      const extension = answer.extensions?.cost;
       status = extension?.throttleStatus;
+      if (extension !== undefined) refund = cost - (extension.actualQueryCost ?? 0);
       if (extension !== undefined) costs.set(key, extension.requestedQueryCost);
-      const outcome = toOutcome(body);
+      const outcome = toOutcome(answer);
       if ("data" in outcome) options.onSentAt?.(platformMs);
-      return outcome;
+      return { ...outcome, sent };
     } catch (error) {
       options.signal.throwIfAborted();
       if (error instanceof ShopifyError) return { failure: error.failure };
       return { failure: { kind: "network", message: toMessage(error) } };
     } finally {
       throttle.settle(cost, status, sentAtMs);
+      await shared?.settle(refund, status).catch((error) => log.debug({ err: error }, "points could not be settled"));
     }
   };
+}
+
+const maxPointsPollMs = 1000;
+
+/** Waits for points of the shared budget. Without the store, each process keeps to its own. */
+async function takeShared(
+  points: SharedPoints | undefined,
+  cost: number,
+  { priority, signal }: ReadOptions,
+  log: Log,
+): Promise<SharedPoints | undefined> {
+  if (points === undefined) return undefined;
+  for (;;) {
+    let waitMs: number;
+    try {
+      waitMs = await points.take(cost, floors[priority]);
+    } catch (error) {
+      log.debug({ err: error }, "the shared points cannot be read");
+      return undefined;
+    }
+    if (waitMs === 0) return points;
+    await sleep(Math.min(waitMs, maxPointsPollMs), undefined, { signal });
+  }
 }
 
 /** The page sizes, which are the numeric variables, determine what a document costs. */
 const costKey = (operation: string, variables: object) =>
   [operation, ...Object.values(variables).filter((value) => typeof value === "number")].join(" ");
 
+const apiVersionOf = (url: string) => /\/admin\/api\/([^/]+)\//.exec(url)?.[1];
+
 /** Warns once about each version of the API that Shopify serves instead of the requested one. */
-function createVersionCheck(log: Log): (served: string | null) => void {
-  const known = new Set<string>([apiVersion]);
+function createVersionCheck(log: Log, requested: string | undefined): (served: string | null) => void {
+  const known = new Set([requested]);
   return (served) => {
-    if (served === null || known.has(served)) return;
+    if (served === null || requested === undefined || known.has(served)) return;
     known.add(served);
-    log.warn({ requested: apiVersion, served }, "Shopify serves a different API version than the one requested");
+    log.warn({ requested, served }, "Shopify serves a different API version than the one requested");
   };
 }
 
-function post(url: string, token: string, operation: OperationName, variables: object, signal: AbortSignal) {
+function post(url: string, token: string, body: object, signal: AbortSignal) {
   return fetch(url, {
     method: "POST",
     headers: { "Content-Type": "application/json", Accept: "application/json", "X-Shopify-Access-Token": token },
-    body: JSON.stringify({ query: documents[operation], operationName: operation, variables }),
+    body: JSON.stringify(body),
     signal: AbortSignal.any([signal, AbortSignal.timeout(requestTimeoutMs)]),
     // A redirect must not carry the token to another host.
     redirect: "manual",
@@ -149,24 +204,24 @@ function toStatusFailure({ status, headers }: Response): Failure {
   return { kind: "status", status, ...(retryAfterS > 0 && { retryAfterS }) };
 }
 
-interface ShopifyErrorEntry {
-  readonly message?: string;
-  readonly extensions?: { readonly code?: string };
-}
+type ShopifyErrorEntry = FieldError & { readonly message?: string };
 
 function toOutcome({ data, errors, extensions }: Body): Outcome {
-  if (errors !== undefined) return { failure: toGraphqlFailure(errors, extensions?.cost) };
+  if (errors !== undefined) {
+    // Shopify also sends plain text here instead of a list.
+    const entries: ShopifyErrorEntry[] = Array.isArray(errors) ? errors : [{ message: String(errors) }];
+    return { failure: toGraphqlFailure(entries, extensions?.cost), errors: entries };
+  }
   if (typeof data !== "object" || data === null)
     return { failure: { kind: "network", message: "the response has no data" } };
   return { data };
 }
 
-function toGraphqlFailure(errors: unknown, cost: CostExtension | undefined): Failure {
-  // Shopify also sends plain text here instead of a list.
-  const entries: ShopifyErrorEntry[] = Array.isArray(errors) ? errors : [{ message: String(errors) }];
+function toGraphqlFailure(entries: readonly ShopifyErrorEntry[], cost: CostExtension | undefined): Failure {
   const codes = entries.map(({ extensions }) => extensions?.code ?? "UNKNOWN");
   if (codes.includes("THROTTLED")) return { kind: "throttled", waitMs: toWaitMs(cost) };
-  return { kind: "graphql", codes, message: entries[0]?.message ?? "" };
+  const refused = [...new Set(entries.map(findRefusedField).filter((field) => field !== undefined))];
+  return { kind: "graphql", codes, message: entries[0]?.message ?? "", ...(refused.length > 0 && { refused }) };
 }
 
 function toWaitMs(cost: CostExtension | undefined): number {

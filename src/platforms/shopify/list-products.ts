@@ -44,4 +44,9 @@ export async function* listProducts(
 }
 
 /** Shopify's timestamps have whole seconds. */
-const toTimestamp = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`;
+export const toTimestamp = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`;
+
+export async function countProducts(request: SendRequest, options: RequestOptions): Promise<number> {
+  const { productsCount } = await request<{ productsCount: { count: number } | null }>("ProductsCount", {}, options);
+  return productsCount?.count ?? 0;
+}

@@ -8,6 +8,8 @@ import {
   toId,
   type Variant,
 } from "../../model/product.ts";
+import type { PlatformProduct, UnusableProduct } from "../platform.ts";
+import type { Documents } from "./documents.ts";
 import type {
   CompleteProduct,
   CompleteVariant,
@@ -20,28 +22,48 @@ import type {
 type ToLocal = (utc: string) => string;
 
 /**
- * Converts a Shopify product to the contract's product.
+ * Converts a product, unless it cannot be expressed in the contract's shape.
+ * @param options fields that were not read, and the namespaces of the metafields to keep
+ */
+export function convert(
+  product: CompleteProduct,
+  toLocal: ToLocal,
+  { kept, namespaces }: Pick<Documents, "kept" | "namespaces"> = { kept: [], namespaces: [] },
+): Omit<PlatformProduct, "isSettled"> | UnusableProduct {
+  try {
+    const chosen = namespaces.length === 0 ? product : onlyNamespaces(product, namespaces);
+    return { product: toProduct(chosen, toLocal), updatedAt: product.updatedAt, ...(kept.length > 0 && { kept }) };
+  } catch (error) {
+    return { id: BigInt(product.legacyResourceId), unusable: `cannot be converted: ${(error as Error).message}` };
+  }
+}
+
+/**
+ * Converts a Shopify product to the contract's product. Optional fields that were not read get
+ * defaults, for products that have no stored values yet.
  * @param toLocal converts a timestamp to the shop's time zone, see `localTimeFormatter`
+ * @throws Error when a required value is missing, or not one that the contract can express
  */
 export function toProduct(product: CompleteProduct, toLocal: ToLocal): Product {
   const id = toId(product.legacyResourceId);
   const options = product.options.toSorted(byPosition);
   const variants = product.variants.toSorted(byPosition).map((variant) => toVariant(variant, id, options, toLocal));
   const images = toImages(product, id, variants, toLocal);
+  const publishedAt = publicationTime(product);
   return {
     id,
     title: product.title,
-    body_html: product.descriptionHtml,
+    body_html: product.descriptionHtml ?? "",
     handle: product.handle,
     created_at: toLocal(product.createdAt),
     updated_at: toLocal(product.updatedAt),
-    published_at: product.publishedAt === null ? null : toLocal(product.publishedAt),
-    product_type: product.productType,
+    published_at: publishedAt === null ? null : toLocal(publishedAt),
+    product_type: product.productType ?? "",
     published_scope: "web",
     status: toStatus(product.status),
-    tags: product.tags.join(", "),
-    template_suffix: product.templateSuffix,
-    vendor: product.vendor,
+    tags: product.tags?.join(", ") ?? "",
+    template_suffix: product.templateSuffix ?? null,
+    vendor: product.vendor ?? "",
     admin_graphql_api_id: product.id,
     images,
     image: images[0] ?? null,
@@ -49,6 +71,22 @@ export function toProduct(product: CompleteProduct, toLocal: ToLocal): Product {
     variants,
     metafields: toMetafields(product.metafields, id, "product", toLocal),
   };
+}
+
+function onlyNamespaces(product: CompleteProduct, namespaces: readonly string[]): CompleteProduct {
+  const choose = (metafields: readonly ShopifyMetafield[] = []) =>
+    metafields.filter(({ namespace }) => namespaces.includes(namespace));
+  const variants = product.variants.map((variant) => ({ ...variant, metafields: choose(variant.metafields) }));
+  return { ...product, metafields: choose(product.metafields), variants };
+}
+
+/**
+ * When a product was published where the settings say. Only the online store has a date: for
+ * another publication it is the product's earliest.
+ */
+function publicationTime({ publishedOnPublication, publishedAt, createdAt }: CompleteProduct): string | null {
+  if (publishedOnPublication === undefined) return publishedAt;
+  return publishedOnPublication ? createdAt : null;
 }
 
 interface Positioned {
@@ -96,7 +134,7 @@ function toImages(product: CompleteProduct, productId: Id, variants: readonly Va
       created_at: toLocal(createdAt),
       updated_at: toLocal(updatedAt),
       variant_ids: variantsOf.get(id)?.map((variant) => variant.id) ?? [],
-      alt: image.altText,
+      alt: image.altText ?? null,
       admin_graphql_api_id: `${imageGid}${id}`,
     });
   }
@@ -153,17 +191,17 @@ function toVariant(
     sku: variant.sku ?? "",
     title: variant.title,
     price: toMoney(variant.price),
-    compare_at_price: variant.compareAtPrice === null ? null : toMoney(variant.compareAtPrice),
+    compare_at_price: variant.compareAtPrice == null ? null : toMoney(variant.compareAtPrice),
     // Reading other fulfillment or tracking services would require access to locations.
     fulfillment_service: "manual",
     inventory_management: inventoryItem.tracked ? "shopify" : null,
-    inventory_policy: variant.inventoryPolicy.toLowerCase(),
+    inventory_policy: variant.inventoryPolicy?.toLowerCase() ?? "deny",
     inventory_quantity: variant.inventoryQuantity ?? 0,
     old_inventory_quantity: variant.inventoryQuantity ?? 0,
-    requires_shipping: inventoryItem.requiresShipping,
-    taxable: variant.taxable,
+    requires_shipping: inventoryItem.requiresShipping ?? true,
+    taxable: variant.taxable ?? true,
     tax_code: variant.taxCode ?? "",
-    ...toWeight(inventoryItem.measurement.weight),
+    ...toWeight(inventoryItem.measurement?.weight ?? null),
     option1,
     option2,
     option3,
@@ -193,7 +231,7 @@ const units: Readonly<Record<string, { readonly name: string; readonly grams: nu
 
 /** @throws Error for an unknown unit, rather than serve a wrong weight */
 function toWeight(
-  weight: CompleteVariant["inventoryItem"]["measurement"]["weight"],
+  weight: { readonly unit: string; readonly value: number } | null,
 ): Pick<Variant, "grams" | "weight" | "weight_unit"> {
   if (weight === null) return { grams: 0, weight: 0, weight_unit: "lb" };
   const unit = units[weight.unit];
@@ -215,7 +253,7 @@ function toMetafields(
     key: metafield.key,
     value: metafield.value,
     type: metafield.type,
-    description: metafield.description,
+    description: metafield.description ?? null,
     created_at: toLocal(metafield.createdAt),
     updated_at: toLocal(metafield.updatedAt),
     admin_graphql_api_id: metafield.id,

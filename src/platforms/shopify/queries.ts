@@ -1,5 +1,6 @@
-/** Version of the Admin API that the documents are written for. */
-export const apiVersion = "2026-10";
+import { listingDocuments } from "./listing-queries.ts";
+import type { OptionalField } from "./optional-fields.ts";
+import { subscriptionDocuments } from "./subscription-queries.ts";
 
 export interface Page<Node> {
   readonly nodes: readonly Node[];
@@ -21,7 +22,7 @@ export interface ShopifyMetafield {
   readonly key: string;
   readonly value: string;
   readonly type: string;
-  readonly description: string | null;
+  readonly description?: string | null;
   readonly createdAt: string;
   readonly updatedAt: string;
 }
@@ -29,9 +30,9 @@ export interface ShopifyMetafield {
 export interface ShopifyImage {
   readonly id: string | null;
   readonly url: string;
-  readonly altText: string | null;
-  readonly width: number | null;
-  readonly height: number | null;
+  readonly altText?: string | null;
+  readonly width?: number | null;
+  readonly height?: number | null;
 }
 
 /** The medium behind an image: the only source of an image's timestamps. */
@@ -46,13 +47,13 @@ export interface ShopifyVariant {
   readonly legacyResourceId: string;
   readonly title: string;
   readonly sku: string | null;
-  readonly barcode: string | null;
+  readonly barcode?: string | null;
   readonly position: number;
   readonly price: string;
-  readonly compareAtPrice: string | null;
-  readonly taxable: boolean;
-  readonly taxCode: string | null;
-  readonly inventoryPolicy: string;
+  readonly compareAtPrice?: string | null;
+  readonly taxable?: boolean;
+  readonly taxCode?: string | null;
+  readonly inventoryPolicy?: string;
   readonly inventoryQuantity: number | null;
   readonly createdAt: string;
   readonly updatedAt: string;
@@ -61,8 +62,8 @@ export interface ShopifyVariant {
   readonly inventoryItem: {
     readonly legacyResourceId: string;
     readonly tracked: boolean;
-    readonly requiresShipping: boolean;
-    readonly measurement: { readonly weight: { readonly unit: string; readonly value: number } | null };
+    readonly requiresShipping?: boolean;
+    readonly measurement?: { readonly weight: { readonly unit: string; readonly value: number } | null };
   };
 }
 
@@ -73,21 +74,23 @@ export interface ShopifyOption {
   readonly values: readonly string[];
 }
 
-/** A product without its paginated lists. */
+/** A product without its paginated lists. Optional properties are those of `optionalFields`. */
 export interface ShopifyProductCore {
   readonly id: string;
   readonly legacyResourceId: string;
   readonly title: string;
-  readonly descriptionHtml: string;
+  readonly descriptionHtml?: string;
   readonly handle: string;
   readonly createdAt: string;
   readonly updatedAt: string;
   readonly publishedAt: string | null;
-  readonly productType: string;
+  /** Whether it is published where the settings say; absent when that is the online store. */
+  readonly publishedOnPublication?: boolean;
+  readonly productType?: string;
   readonly status: string;
-  readonly tags: readonly string[];
-  readonly templateSuffix: string | null;
-  readonly vendor: string;
+  readonly tags?: readonly string[];
+  readonly templateSuffix?: string | null;
+  readonly vendor?: string;
   readonly options: readonly ShopifyOption[];
 }
 
@@ -105,81 +108,119 @@ export interface CompleteProduct extends ShopifyProductCore {
   readonly variants: readonly CompleteVariant[];
 }
 
-const coreFields = `
-  id legacyResourceId title descriptionHtml handle createdAt updatedAt publishedAt productType status tags
-  templateSuffix vendor
-  options { id name position values }`;
+/** A selection: its fields in order, each with its arguments and its own selection. */
+type Selection = readonly string[];
 
-const variantFields = `
-  id legacyResourceId title sku barcode position price compareAtPrice taxable taxCode inventoryPolicy inventoryQuantity
-  createdAt updatedAt
-  selectedOptions { name value }
-  image { id }
-  inventoryItem { legacyResourceId tracked requiresShipping measurement { weight { unit value } } }`;
+const core: Selection = [
+  ..."id legacyResourceId title descriptionHtml handle createdAt updatedAt publishedAt".split(" "),
+  ..."productType status tags templateSuffix vendor".split(" "),
+  "options { id name position values }",
+];
 
-const metafieldFields = "id legacyResourceId namespace key value type description createdAt updatedAt";
+const variantScalars: Selection = [
+  ..."id legacyResourceId title sku barcode position price compareAtPrice taxable taxCode".split(" "),
+  ..."inventoryPolicy inventoryQuantity createdAt updatedAt".split(" "),
+  "selectedOptions { name value }",
+  "image { id }",
+];
+
+const inventoryItem: Selection = [
+  ..."legacyResourceId tracked requiresShipping".split(" "),
+  "measurement { weight { unit value } }",
+];
+
+const metafield: Selection = "id legacyResourceId namespace key value type description createdAt updatedAt".split(" ");
 
 // Product.images is deprecated, but is the only source of the contract's image identifiers.
-const imageFields = "id url altText width height";
+const image: Selection = "id url altText width height".split(" ");
 
 const mediaFields = "... on MediaImage { createdAt updatedAt image { url } }";
 
 const pageInfo = "pageInfo { hasNextPage endCursor }";
 
-const metafieldsPage = (first: string) => `metafields(first: ${first}) { nodes { ${metafieldFields} } ${pageInfo} }`;
+/** Which fields the documents select. */
+export interface DocumentOptions {
+  /** Optional fields to leave out. */
+  readonly refused?: ReadonlySet<OptionalField>;
+  /** Global identifier of the publication whose products are visible; the online store by default. */
+  readonly publication?: string;
+  /** Namespaces of the metafields to read; all by default. */
+  readonly namespaces?: readonly string[];
+}
 
-/** The first pages of a product. The caller chooses their sizes, which determine the cost. */
-const productById = `
-query ProductById($id: ID!, $images: Int!, $variants: Int!, $variantMetafields: Int!, $metafields: Int!) {
+/** Creates every document, by the name of its operation. */
+export function createDocuments({ refused = new Set(), publication = "", namespaces = [] }: DocumentOptions = {}) {
+  const select = (type: string, fields: Selection) =>
+    fields.filter((field) => !refused.has(`${type}.${/^\w+/.exec(field)}` as OptionalField)).join(" ");
+  const [metafieldFields, imageFields] = [select("Metafield", metafield), select("Image", image)];
+  const variantFields = `${select("ProductVariant", variantScalars)}
+    inventoryItem { ${select("InventoryItem", inventoryItem)} }`;
+
+  // The API takes one namespace; of several, the others are dropped after reading.
+  const [namespace, ...others] = namespaces;
+  const ofNamespace = namespace !== undefined && others.length === 0 ? `namespace: ${JSON.stringify(namespace)}` : "";
+  const metafieldsPage = (first: string) =>
+    `metafields(first: ${first} ${ofNamespace}) { nodes { ${metafieldFields} } ${pageInfo} }`;
+  const pagedVariant = [variantFields, select("ProductVariant", [metafieldsPage("$variantMetafields")])].join(" ");
+
+  /** The first pages of a product. The caller chooses their sizes, which determine the cost. */
+  const own = publication === "" ? core : [...core, `publishedOnPublication(publicationId: "${publication}")`];
+  const firstPages = select("Product", [
+    ...own,
+    `images(first: $images, sortKey: POSITION) { nodes { ${imageFields} } ${pageInfo} }`,
+    `media(first: $images, sortKey: POSITION, query: "media_type:IMAGE") { nodes { ${mediaFields} } ${pageInfo} }`,
+    metafieldsPage("$metafields"),
+    `variants(first: $variants, sortKey: POSITION) { nodes { ${pagedVariant} } ${pageInfo} }`,
+  ]);
+  const pageSizes = `$images: Int!, $variants: Int!, ${usedSizes(firstPages)}`;
+
+  const documents = {
+    ProductById: `
+query ProductById($id: ID!, ${pageSizes}) {
   shop { id myshopifyDomain ianaTimezone }
-  product(id: $id) {
-    ${coreFields}
-    images(first: $images, sortKey: POSITION) { nodes { ${imageFields} } ${pageInfo} }
-    media(first: $images, sortKey: POSITION, query: "media_type:IMAGE") { nodes { ${mediaFields} } ${pageInfo} }
-    ${metafieldsPage("$metafields")}
-    variants(first: $variants, sortKey: POSITION) {
-      nodes { ${variantFields} ${metafieldsPage("$variantMetafields")} }
-      ${pageInfo}
-    }
-  }
-}`;
+  product(id: $id) { ${firstPages} }
+}`,
 
-const productVariantsPage = `
-query ProductVariantsPage($id: ID!, $first: Int!, $after: String, $variantMetafields: Int!) {
+    // In the order of their ids, so that reading can continue after an id.
+    ProductsPage: `
+query ProductsPage($query: String, $first: Int!, $after: String, ${pageSizes}) {
+  shop { id myshopifyDomain ianaTimezone }
+  products(first: $first, after: $after, query: $query, sortKey: ID) { nodes { ${firstPages} } ${pageInfo} }
+}`,
+
+    ProductVariantsPage: `
+query ProductVariantsPage($id: ID!, $first: Int!, $after: String, ${usedSizes(pagedVariant)}) {
   product(id: $id) {
     updatedAt
-    variants(first: $first, after: $after, sortKey: POSITION) {
-      nodes { ${variantFields} ${metafieldsPage("$variantMetafields")} }
-      ${pageInfo}
-    }
+    variants(first: $first, after: $after, sortKey: POSITION) { nodes { ${pagedVariant} } ${pageInfo} }
   }
-}`;
+}`,
 
-const productMetafieldsPage = `
+    ProductMetafieldsPage: `
 query ProductMetafieldsPage($id: ID!, $first: Int!, $after: String) {
   product(id: $id) {
     updatedAt
-    metafields(first: $first, after: $after) { nodes { ${metafieldFields} } ${pageInfo} }
+    metafields(first: $first, after: $after ${ofNamespace}) { nodes { ${metafieldFields} } ${pageInfo} }
   }
-}`;
+}`,
 
-const variantMetafieldsPage = `
+    VariantMetafieldsPage: `
 query VariantMetafieldsPage($id: ID!, $productId: ID!, $first: Int!, $after: String) {
   product(id: $productId) { updatedAt }
   productVariant(id: $id) {
-    metafields(first: $first, after: $after) { nodes { ${metafieldFields} } ${pageInfo} }
+    metafields(first: $first, after: $after ${ofNamespace}) { nodes { ${metafieldFields} } ${pageInfo} }
   }
-}`;
+}`,
 
-const productImagesPage = `
+    ProductImagesPage: `
 query ProductImagesPage($id: ID!, $first: Int!, $after: String) {
   product(id: $id) {
     updatedAt
     images(first: $first, after: $after, sortKey: POSITION) { nodes { ${imageFields} } ${pageInfo} }
   }
-}`;
+}`,
 
-const productMediaPage = `
+    ProductMediaPage: `
 query ProductMediaPage($id: ID!, $first: Int!, $after: String) {
   product(id: $id) {
     updatedAt
@@ -188,80 +229,63 @@ query ProductMediaPage($id: ID!, $first: Int!, $after: String) {
       ${pageInfo}
     }
   }
-}`;
+}`,
 
-/** Cheap, so that only products that changed are read in full. */
-const productsUpdatedSince = `
-query ProductsUpdatedSince($query: String, $first: Int!, $after: String) {
-  products(first: $first, after: $after, query: $query, sortKey: UPDATED_AT) {
-    nodes { legacyResourceId updatedAt }
-    ${pageInfo}
-  }
-}`;
+    Shop: "query Shop { shop { id myshopifyDomain ianaTimezone } }",
 
-const shop = "query Shop { shop { id myshopifyDomain ianaTimezone } }";
-
-// Grouped, so that siblings keep their order, which is the only position that an image has.
-const bulkRun = `
+    // Grouped, so that siblings keep their order, which is the only position that an image has.
+    BulkRun: `
 mutation BulkRun($query: String!) {
   bulkOperationRunQuery(query: $query, groupObjects: true) {
     bulkOperation { id status }
     userErrors { code field message }
   }
-}`;
+}`,
 
-const bulkOperation = `
+    BulkOperation: `
 query BulkOperation($id: ID!) {
   bulkOperation(id: $id) { id status errorCode objectCount fileSize url }
-}`;
+}`,
 
-const bulkCancel = `
+    BulkCancel: `
 mutation BulkCancel($id: ID!) {
   bulkOperationCancel(id: $id) { bulkOperation { id status } userErrors { field message } }
-}`;
+}`,
 
-/** Every document, by the name of its operation. */
-export const documents = {
-  ProductById: productById,
-  ProductVariantsPage: productVariantsPage,
-  ProductMetafieldsPage: productMetafieldsPage,
-  VariantMetafieldsPage: variantMetafieldsPage,
-  ProductImagesPage: productImagesPage,
-  ProductMediaPage: productMediaPage,
-  ProductsUpdatedSince: productsUpdatedSince,
-  Shop: shop,
-  BulkRun: bulkRun,
-  BulkOperation: bulkOperation,
-  BulkCancel: bulkCancel,
-};
+    ...listingDocuments,
+    ...subscriptionDocuments,
+  };
+
+  /**
+   * The queries of bulk operations. One allows five connections, which `products` uses up, so
+   * `media` reads the timestamps of the images. `__typename` and `id` come first, where
+   * `bulk/partitions.ts` expects them.
+   */
+  const all = (field: string, fields: string) => `${field} { edges { node { __typename ${fields} } } }`;
+  const metafields = ofNamespace === "" ? "metafields" : `metafields(${ofNamespace})`;
+  const bulkQueries = {
+    products: `{ ${all(
+      "products",
+      select("Product", [
+        ...own,
+        all("images", imageFields),
+        all(metafields, metafieldFields),
+        all("variants", `${variantFields} ${select("ProductVariant", [all(metafields, metafieldFields)])}`),
+      ]),
+    )} }`,
+    media: `{ ${all("products", `id ${select("Product", [all("media", `id ${mediaFields}`)])}`)} }`,
+  };
+  return { documents, bulkQueries };
+}
+
+/** Declares the variables for the sizes of optional lists that a selection has. */
+const usedSizes = (selection: string) =>
+  ["variantMetafields", "metafields"]
+    .filter((name) => new RegExp(`\\$${name}\\b`).test(selection))
+    .map((name) => `$${name}: Int!`)
+    .join(", ");
+
+/** With every field. */
+export const { documents, bulkQueries } = createDocuments();
 
 export type OperationName = keyof typeof documents;
-
-/**
- * The queries of bulk operations. One allows five connections, which `products` uses up, so `media`
- * reads the timestamps of the images. `__typename` and `id` come first, where `bulk/partitions.ts`
- * expects them.
- */
-export const bulkQueries = {
-  products: `{
-  products {
-    edges { node {
-      __typename ${coreFields}
-      images { edges { node { __typename ${imageFields} } } }
-      metafields { edges { node { __typename ${metafieldFields} } } }
-      variants { edges { node {
-        __typename ${variantFields}
-        metafields { edges { node { __typename ${metafieldFields} } } }
-      } } }
-    } }
-  }
-}`,
-  media: `{
-  products {
-    edges { node {
-      __typename id
-      media { edges { node { __typename id ${mediaFields} } } }
-    } }
-  }
-}`,
-};

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ProductReading } from "../platform.ts";
+import { ChangingProductError, type ProductReading, UnusableProductError } from "../platform.ts";
 import type { RequestOptions, SendRequest } from "./client.ts";
+import type { Documents } from "./documents.ts";
 import { localTimeFormatter } from "./local-time.ts";
-import { toProduct } from "./mapping.ts";
+import { convert } from "./mapping.ts";
 import type {
   CompleteProduct,
   CompleteVariant,
@@ -14,7 +15,6 @@ import type {
   ShopifyShop,
   ShopifyVariant,
 } from "./queries.ts";
-import { ShopifyError } from "./retry.ts";
 
 /**
  * `updatedAt` has whole seconds, so a product may change again without a later `updatedAt` until
@@ -24,20 +24,24 @@ export const settleMs = 2000;
 
 interface FirstPages {
   readonly shop: ShopifyShop;
-  readonly product:
-    | (ShopifyProductCore & {
-        readonly images: Page<ShopifyImage>;
-        readonly media: Page<ShopifyMedia>;
-        readonly metafields: Page<ShopifyMetafield>;
-        readonly variants: Page<PagedVariant>;
-      })
-    | null;
+  readonly product: FirstPage | null;
 }
 
-type PagedVariant = ShopifyVariant & { readonly metafields: Page<ShopifyMetafield> };
+/** A product with the first page of each of its lists. */
+export type FirstPage = ShopifyProductCore & {
+  readonly images: Page<ShopifyImage>;
+  readonly media?: Page<ShopifyMedia>;
+  readonly metafields?: Page<ShopifyMetafield>;
+  readonly variants: Page<PagedVariant>;
+};
+
+type PagedVariant = ShopifyVariant & { readonly metafields?: Page<ShopifyMetafield> };
+
+/** The page of an optional list that was not read. */
+const noPage = { nodes: [], pageInfo: { hasNextPage: false, endCursor: null } };
 
 /** Page sizes of the first request: enough for most products, at a cost of about 100 points. */
-const firstSizes = { images: 25, variants: 25, variantMetafields: 10, metafields: 25 };
+export const firstSizes = { images: 25, variants: 25, variantMetafields: 10, metafields: 25 };
 /** Page sizes of the requests that follow. */
 const nextSizes = { images: 250, variants: 50, variantMetafields: 25, metafields: 250 };
 
@@ -45,31 +49,48 @@ const nextSizes = { images: 250, variants: 50, variantMetafields: 25, metafields
 const maxReadings = 4;
 
 /** The product changed between two of its pages, so they show different states. */
-class ChangedWhileRead extends Error {}
+class ChangedWhileRead extends Error {
+  /** The newest time of its last change in these pages. */
+  readonly updatedAt: string;
+
+  constructor(...times: (string | undefined)[]) {
+    super();
+    this.updatedAt = times.reduce<string>((newest, time = "") => (time > newest ? time : newest), "");
+  }
+}
 
 /**
  * Reads one product with all of its lists. One that takes several responses is read again until it
  * is settled, because they may show different states; a single response always shows one.
- * @throws ShopifyError when Shopify does not answer, or the product keeps changing
+ * @throws ShopifyError when Shopify does not answer; ChangingProductError when the product keeps
+ *   changing; UnusableProductError when it cannot be converted
  */
-export async function readProduct(request: SendRequest, id: bigint, options: RequestOptions): Promise<ProductReading> {
+export async function readProduct(
+  request: SendRequest,
+  id: bigint,
+  options: RequestOptions,
+  documents?: Documents,
+): Promise<ProductReading> {
+  let newest = "";
   for (let reading = 1; reading <= maxReadings; reading++) {
     try {
-      const { responses, ...read } = await readOnce(request, `gid://shopify/Product/${id}`, options);
+      const { responses, ...read } = await readOnce(request, `gid://shopify/Product/${id}`, options, documents);
       if (read.found === undefined || read.found.isSettled || responses === 1) return read;
-      await sleep(settleMs, undefined, { signal: options.signal });
+      if (read.found.updatedAt > newest) newest = read.found.updatedAt;
+      if (reading < maxReadings) await sleep(settleMs, undefined, { signal: options.signal });
     } catch (error) {
       if (!(error instanceof ChangedWhileRead)) throw error;
+      if (error.updatedAt > newest) newest = error.updatedAt;
     }
   }
-  const message = "the product keeps changing while it is read";
-  throw new ShopifyError("ProductById", { kind: "network", message });
+  throw new ChangingProductError("the product keeps changing while it is read", newest);
 }
 
 async function readOnce(
   request: SendRequest,
   id: string,
   options: RequestOptions,
+  documents?: Documents,
 ): Promise<ProductReading & { readonly responses: number }> {
   let responses = 0;
   let startedAtMs = Number.POSITIVE_INFINITY;
@@ -78,16 +99,25 @@ async function readOnce(
     startedAtMs = Math.min(startedAtMs, platformMs);
   };
   const { shop, product } = await request<FirstPages>("ProductById", { id, ...firstSizes }, { ...options, onSentAt });
-  if (product === null) return { shopId: shop.id, found: undefined, responses };
+  if (product === null) return { shopId: shop.id, readAtMs: startedAtMs, found: undefined, responses };
   const complete = await completeProduct(request, id, product, { ...options, onSentAt });
+  const found = convert(complete, localTimeFormatter(shop.ianaTimezone), documents);
+  if ("unusable" in found) throw new UnusableProductError(found.unusable);
+  const isSettled = startedAtMs >= Date.parse(product.updatedAt) + settleMs;
+  return { shopId: shop.id, readAtMs: startedAtMs, found: { ...found, isSettled }, responses };
+}
+
+/** The product if its first pages have everything. */
+export function toComplete(product: FirstPage): CompleteProduct | undefined {
+  const { images, media = noPage, metafields = noPage, variants } = product;
+  const pages = [images, media, metafields, variants, ...variants.nodes.map((variant) => variant.metafields ?? noPage)];
+  if (pages.some(({ pageInfo }) => pageInfo.hasNextPage)) return undefined;
   return {
-    shopId: shop.id,
-    found: {
-      product: toProduct(complete, localTimeFormatter(shop.ianaTimezone)),
-      updatedAt: product.updatedAt,
-      isSettled: startedAtMs >= Date.parse(product.updatedAt) + settleMs,
-    },
-    responses,
+    ...product,
+    images: images.nodes,
+    media: media.nodes,
+    metafields: metafields.nodes,
+    variants: variants.nodes.map((variant) => ({ ...variant, metafields: (variant.metafields ?? noPage).nodes })),
   };
 }
 
@@ -95,7 +125,7 @@ async function readOnce(
 async function completeProduct(
   request: SendRequest,
   id: string,
-  product: NonNullable<FirstPages["product"]>,
+  product: FirstPage,
   options: RequestOptions,
 ): Promise<CompleteProduct> {
   const { updatedAt } = product;
@@ -103,13 +133,13 @@ async function completeProduct(
     readRemaining(page, async (after) => {
       type Response = { product: ({ updatedAt: string } & Record<string, Page<Node>>) | null };
       const { product: next } = await request<Response>(operation, { id, after, ...variables }, options);
-      if (next === null || next.updatedAt !== updatedAt) throw new ChangedWhileRead();
+      if (next?.updatedAt !== updatedAt) throw new ChangedWhileRead(updatedAt, next?.updatedAt);
       return next[field] as Page<Node>;
     });
 
   const images = await readList("ProductImagesPage", "images", product.images, { first: nextSizes.images });
-  const media = await readList("ProductMediaPage", "media", product.media, { first: nextSizes.images });
-  const metafields = await readList("ProductMetafieldsPage", "metafields", product.metafields, {
+  const media = await readList("ProductMediaPage", "media", product.media ?? noPage, { first: nextSizes.images });
+  const metafields = await readList("ProductMetafieldsPage", "metafields", product.metafields ?? noPage, {
     first: nextSizes.metafields,
   });
   const variants = await readList("ProductVariantsPage", "variants", product.variants, {
@@ -139,10 +169,12 @@ async function completeVariants(
   };
   const complete: CompleteVariant[] = [];
   for (const variant of variants) {
-    const metafields = await readRemaining(variant.metafields, async (after) => {
+    const metafields = await readRemaining(variant.metafields ?? noPage, async (after) => {
       const variables = { id: variant.id, productId, first: nextSizes.metafields, after };
       const { product, productVariant } = await request<Response>("VariantMetafieldsPage", variables, options);
-      if (product?.updatedAt !== updatedAt || productVariant === null) throw new ChangedWhileRead();
+      if (product?.updatedAt !== updatedAt || productVariant === null) {
+        throw new ChangedWhileRead(updatedAt, product?.updatedAt);
+      }
       return productVariant.metafields;
     });
     complete.push({ ...variant, metafields });

@@ -9,14 +9,19 @@ export type Failure =
   | { readonly kind: "throttled"; readonly waitMs: number }
   /** The client-credentials grant was refused. */
   | { readonly kind: "grant"; readonly status: number }
-  /** GraphQL errors: the codes of all, the message of the first. */
-  | { readonly kind: "graphql"; readonly codes: readonly string[]; readonly message: string };
+  /** GraphQL errors: the codes of all, the message of the first, and the fields that they refuse. */
+  | {
+      readonly kind: "graphql";
+      readonly codes: readonly string[];
+      readonly message: string;
+      readonly refused?: readonly string[];
+    };
 
 export class ShopifyError extends PlatformError {
   readonly failure: Failure;
 
-  constructor(operation: string, failure: Failure) {
-    super(`Shopify request ${operation} failed: ${describeFailure(failure)}`);
+  constructor(operation: string, failure: Failure, isGeneral = false) {
+    super(`Shopify request ${operation} failed: ${describeFailure(failure)}`, { isGeneral });
     this.failure = failure;
   }
 }
@@ -79,8 +84,16 @@ export function describeFailure(failure: Failure): string {
     case "status":
       return `status ${failure.status}${hints[failure.status] ?? ""}`;
     case "graphql":
-      return `${failure.codes.join(", ")}: ${failure.message}`;
+      return `${[...new Set(failure.codes)].join(", ")}: ${failure.message}${explainRefusal(failure.refused)}`;
   }
+}
+
+function explainRefusal(fields: readonly string[] = []): string {
+  if (fields.length === 0) return "";
+  return (
+    `; without ${fields.join(", ")} no product is written, and the stored ones are served: ` +
+    "check the scopes of the app and SHOPIFY_API_VERSION"
+  );
 }
 
 const redirected = " (redirected): SHOP_DOMAIN must be the shop's .myshopify.com domain";

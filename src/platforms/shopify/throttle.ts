@@ -1,12 +1,7 @@
-import type { Priority } from "../platform.ts";
+import type { PointsReport, Priority } from "../platform.ts";
 
 /** State of the cost budget, a leaky bucket of points, as each response reports it. */
-export interface ThrottleStatus {
-  readonly maximumAvailable: number;
-  readonly currentlyAvailable: number;
-  /** Points per second. */
-  readonly restoreRate: number;
-}
+export type ThrottleStatus = PointsReport;
 
 interface Waiter {
   readonly cost: number;
@@ -14,8 +9,11 @@ interface Waiter {
   readonly resolve: (sentAtMs: number) => void;
 }
 
-/** Points that sync requests leave in the bucket for live lookups of this and other processes. */
-const liveReserve = 400;
+/**
+ * Points that a request leaves in the bucket for more urgent ones, of this and other processes. A
+ * sync takes what is above its floor before a refresh, even for the dearest page, has its share.
+ */
+export const floors: Readonly<Record<Priority, number>> = { live: 0, push: 200, sync: 400, refresh: 1400 };
 
 /**
  * Delays requests so that they never exceed the cost budget. The available points are those that
@@ -84,14 +82,14 @@ export class Throttle {
 
   /** Points that must be available before the request is sent; never more than the bucket holds. */
   #needed({ cost, priority }: Waiter): number {
-    const needed = priority === "live" ? cost : cost + liveReserve;
+    const needed = cost + floors[priority];
     return this.#status === undefined ? needed : Math.min(needed, this.#status.maximumAvailable);
   }
 
   #serve(): void {
     clearTimeout(this.#timer);
     for (;;) {
-      const next = this.#waiters.find(({ priority }) => priority === "live") ?? this.#waiters[0];
+      const next = mostUrgent(this.#waiters);
       if (next === undefined) return;
       const missing = this.#needed(next) - this.#available();
       if (missing > 0) {
@@ -105,4 +103,12 @@ export class Throttle {
       next.resolve(this.#nowMs());
     }
   }
+}
+
+/** The first of those with the lowest floor. */
+function mostUrgent(waiters: readonly Waiter[]): Waiter | undefined {
+  return waiters.reduce<Waiter | undefined>(
+    (best, waiter) => (best === undefined || floors[waiter.priority] < floors[best.priority] ? waiter : best),
+    undefined,
+  );
 }

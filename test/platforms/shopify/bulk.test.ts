@@ -5,7 +5,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { type Fault, startStandIn } from "../../../packages/platform-stand-in/src/stand-in.ts";
 import { BulkReadError } from "../../../src/platforms/platform.ts";
-import { downloadBulkResults } from "../../../src/platforms/shopify/bulk/download.ts";
+import { downloadBulkResults, downloadDelaysMs } from "../../../src/platforms/shopify/bulk/download.ts";
 import { type BulkResult, runBulkOperation } from "../../../src/platforms/shopify/bulk/operation.ts";
 import type { BulkPartitions } from "../../../src/platforms/shopify/bulk/partitions.ts";
 import type { SendRequest } from "../../../src/platforms/shopify/client.ts";
@@ -586,20 +586,49 @@ describe("bulk results", () => {
       ],
       ["not JSON", () => "<html>}\n", 1, /JSON/],
       ["lines that end too early", () => `${product(1).slice(0, -1)}\n`, 1, /ends within a line/],
-    ])("fail after five downloads with the reason: %s", async (_, body, objects, message) => {
+    ])("fail after several downloads with the reason: %s", async (_, body, objects, message) => {
       const products = serveFile(body, objects);
-      const error = await failureOf(downloadBulkResults(products, nothing, signal));
+      const error = await failureOf(downloadBulkResults(products, nothing, signal, [1, 2]));
+      // Without its storage, the catalog can be read page by page.
+      expect(error instanceof BulkReadError).toBe(/status/.test(`${message}`));
       expect(error.message).toMatch(message);
-      expect(products.downloads()).toBe(5);
+      expect(products.downloads()).toBe(3);
       expect(leftOvers()).toEqual([]);
     });
 
     test("fail for media as they do for products", async () => {
       const media = serveFile(() => textOf(few.media), few.media.length + 1);
-      const error = await failureOf(downloadBulkResults(serveLines(few.products), media, signal));
+      const error = await failureOf(downloadBulkResults(serveLines(few.products), media, signal, [1]));
       expect(error.message).toMatch(/incomplete/);
-      expect(media.downloads()).toBe(5);
+      expect(media.downloads()).toBe(2);
       expect(leftOvers()).toEqual([]);
+    });
+
+    test("are downloaded again for over a minute, if their storage does not answer", async () => {
+      expect(downloadDelaysMs.reduce((sum, delayMs) => sum + delayMs, 0)).toBeGreaterThan(60_000);
+      const at = (number: number) => (number < 10 ? new Response("", { status: 503 }) : text);
+      const products = serveFile(at, few.products.length);
+      await using result = await downloadBulkResults(
+        products,
+        nothing,
+        signal,
+        downloadDelaysMs.map(() => 0),
+      );
+      expect(result.ids.size).toBe(chosen.size);
+      expect(products.downloads()).toBe(10);
+    });
+
+    test("are downloaded five times", async () => {
+      const products = serveFile(() => half, few.products.length);
+      await failureOf(
+        downloadBulkResults(
+          products,
+          nothing,
+          signal,
+          downloadDelaysMs.map(() => 0),
+        ),
+      );
+      expect(products.downloads()).toBe(5);
     });
 
     test("are not downloaded again after the caller aborts", async () => {
@@ -624,6 +653,29 @@ describe("bulk results", () => {
       expect(products.downloads()).toBe(1);
       expect(leftOvers()).toEqual([]);
     });
+  });
+
+  test("count a repeated line once", async () => {
+    const repeat = (lines: readonly string[]) => [...lines, ...lines.slice(0, 7), ...lines.slice(3, 9)];
+    const products = serveFile(() => textOf(repeat(few.products)), few.products.length);
+    const media = serveFile(() => textOf(repeat(few.media)), few.media.length);
+    expect(await partitioned(products, media)).toEqual(assembled(few.products, few.media) as never);
+    expect([products.downloads(), media.downloads()]).toEqual([1, 1]);
+  });
+
+  test("do not hide a missing line behind a repeated one", async () => {
+    const products = serveFile(
+      () => textOf([...few.products.slice(1), ...few.products.slice(1, 2)]),
+      few.products.length,
+    );
+    const error = await failureOf(downloadBulkResults(products, nothing, signal, []));
+    expect(error.message).toMatch(/incomplete: received (\d+) of \d+ lines/);
+  });
+
+  test("have a product once that is in them twice", async () => {
+    const lines = [product(1), product(1).replace("}", ',"title":"Later"}')];
+    await using result = await downloadBulkResults(serveLines(lines), nothing, signal);
+    expect(await productsOf(result)).toMatchObject([{ id: "gid://shopify/Product/1", title: "Later" }]);
   });
 
   test("leave no temporary files, whether they are read or not", async () => {

@@ -4,7 +4,7 @@ import type { ProductRecord } from "../../../packages/platform-stand-in/src/cata
 import { type SpecialName, specialNames } from "../../../packages/platform-stand-in/src/catalog/specials.ts";
 import { type Fault, startStandIn } from "../../../packages/platform-stand-in/src/stand-in.ts";
 import { productSchema, toId } from "../../../src/model/product.ts";
-import type { Priority } from "../../../src/platforms/platform.ts";
+import { ChangingProductError, type Priority } from "../../../src/platforms/platform.ts";
 import { listProducts } from "../../../src/platforms/shopify/list-products.ts";
 import { documents } from "../../../src/platforms/shopify/queries.ts";
 import { type Failure, retryDelayMs, ShopifyError } from "../../../src/platforms/shopify/retry.ts";
@@ -881,8 +881,9 @@ describe("reading a product", () => {
     const { request } = connect(platform.graphqlUrl());
     const id = BigInt(catalog.idOfSpecial("manyMetafields"));
     const error = await failureOf(readFound(request, id, live()));
-    expect(error).toBeInstanceOf(ShopifyError);
+    expect(error).toBeInstanceOf(ChangingProductError);
     expect(error.message).toContain("the product keeps changing while it is read");
+    expect((error as ChangingProductError).updatedAt).toBe(recordOf(`${id}`).updatedAt);
     expect(counters.requests.get("ProductById")).toBe(4);
     expect(counters.requests.get("VariantMetafieldsPage")).toBe(4);
   });

@@ -20,10 +20,20 @@ import { inlineFragments } from "../../../packages/platform-stand-in/src/graphql
 import { startStandIn } from "../../../packages/platform-stand-in/src/stand-in.ts";
 import { runBulkOperation } from "../../../src/platforms/shopify/bulk/operation.ts";
 import type { SendRequest } from "../../../src/platforms/shopify/client.ts";
-import { listProducts } from "../../../src/platforms/shopify/list-products.ts";
-import { bulkQueries, documents, type OperationName } from "../../../src/platforms/shopify/queries.ts";
+import { listDeletions } from "../../../src/platforms/shopify/list-deletions.ts";
+import { countProducts, listProducts } from "../../../src/platforms/shopify/list-products.ts";
+import { type OptionalField, optionalFields } from "../../../src/platforms/shopify/optional-fields.ts";
+import {
+  bulkQueries,
+  createDocuments,
+  type DocumentOptions,
+  documents,
+  type OperationName,
+} from "../../../src/platforms/shopify/queries.ts";
+import { readPages } from "../../../src/platforms/shopify/read-page.ts";
 import { readProduct } from "../../../src/platforms/shopify/read-product.ts";
 import { readShop } from "../../../src/platforms/shopify/shop.ts";
+import { createSubscriptions } from "../../../src/platforms/shopify/subscriptions.ts";
 import { connect, createMemoryLog, failureOf, live, watch } from "../../support/shopify.ts";
 
 const folder = new URL("../../../packages/platform-stand-in/src/schema/", import.meta.url);
@@ -44,12 +54,43 @@ describe("a document", () => {
     expect(validate(schema, parse(text), specifiedRules)).toEqual([]);
   });
 
+  test.each<[string, DocumentOptions]>([
+    ["of another publication", { publication: "gid://shopify/Publication/1" }],
+    ["with metafields of one namespace", { namespaces: ["global"] }],
+    ["with metafields of two namespaces", { namespaces: ["global", "other"] }],
+    ["without any optional field", { refused: new Set(Object.keys(optionalFields) as OptionalField[]) }],
+    ...Object.keys(optionalFields).map((field): [string, DocumentOptions] => [
+      `without ${field}`,
+      { refused: new Set([field as OptionalField]) },
+    ]),
+  ])("is valid %s, and asks for no other field", (_, options) => {
+    const created = createDocuments(options);
+    for (const text of Object.values({ ...created.documents, ...created.bulkQueries })) {
+      expect(validate(schema, parse(text), specifiedRules)).toEqual([]);
+    }
+    for (const field of options.refused ?? []) {
+      const [type = "", name = ""] = field.split(".");
+      const types = new TypeInfo(schema);
+      const Field = (node: { readonly name: { readonly value: string } }) => {
+        // The pages of a list are only sent after its first page.
+        if (types.getParentType()?.name === type && node.name.value === name) expect.unreachable();
+      };
+      for (const text of [
+        created.documents.ProductById,
+        created.documents.ProductsPage,
+        ...Object.values(created.bulkQueries),
+      ]) {
+        visit(parse(text), visitWithTypeInfo(types, { Field }));
+      }
+    }
+  });
+
   test.each(Object.entries(documents))("has one operation with the name of the document: %s", (name, text) => {
     const names = parse(text).definitions.map((definition) => "name" in definition && definition.name?.value);
     expect(names).toEqual([name]);
   });
 
-  test("uses only deprecated fields that the contract requires", () => {
+  test("uses only deprecated fields that the contract requires, and the list of deletions", () => {
     const warnings = Object.values(texts).flatMap((text) => validate(schema, parse(text), [NoDeprecatedCustomRule]));
     const fields = warnings.map(({ message }) => /^The field (\S+) is deprecated/.exec(message)?.[1] ?? message);
     expect([...new Set(fields)].toSorted()).toEqual([
@@ -57,6 +98,7 @@ describe("a document", () => {
       "Product.images",
       "ProductVariant.image",
       "ProductVariant.taxCode",
+      "QueryRoot.deletionEvents",
     ]);
   });
 });
@@ -132,16 +174,24 @@ describe("a bulk query", () => {
  */
 const prices: Record<OperationName, number> = {
   ProductById: 95,
+  ProductsPage: 661,
   ProductVariantsPage: 87,
   ProductMetafieldsPage: 14,
   VariantMetafieldsPage: 15,
   ProductImagesPage: 14,
   ProductMediaPage: 25,
   ProductsUpdatedSince: 13,
+  ProductsCount: 1,
+  DeletionsSince: 13,
+  DestructionsSince: 13,
   Shop: 1,
   BulkRun: 10,
   BulkOperation: 1,
   BulkCancel: 10,
+  WebhookSubscriptions: 11,
+  WebhookSubscriptionCreate: 10,
+  WebhookSubscriptionUpdate: 10,
+  WebhookSubscriptionDelete: 10,
 };
 
 describe("reading the whole catalog", () => {
@@ -165,7 +215,27 @@ describe("reading the whole catalog", () => {
     for await (const page of listProducts(watched, undefined, live())) ids.push(...page.map(({ id }) => `${id}`));
     expect(ids.toSorted()).toEqual(catalog.ids(0, 1000).toSorted());
     await readShop(watched, live());
+    await countProducts(watched, live());
+    await Array.fromAsync(listDeletions(watched, 0, live()));
+    const app = platform.findApp();
+    const { scopes } = app;
+    app.scopes = new Set();
+    await Array.fromAsync(listDeletions(watched, 0, live()));
+    app.scopes = scopes;
     for (const id of ids) await readProduct(watched, BigInt(id), live());
+    const subscriptions = createSubscriptions(watched, true);
+    const address = "https://products.example.com/webhooks/shopify";
+    await subscriptions.subscribe(address, live().signal);
+    const [subscription] = await subscriptions.list(live().signal);
+    expect(subscription).toMatchObject({ topic: "products/create", address });
+    platform.subscriptions.update("default", subscription?.id ?? "", { includeFields: ["title"] });
+    await subscriptions.subscribe(address, live().signal);
+    expect(platform.subscriptions.list().map(({ includeFields }) => includeFields)).toEqual(
+      subscriptions.topics.map(() => ["id", "updated_at"]),
+    );
+    if (subscription !== undefined) await subscriptions.unsubscribe(subscription, live().signal);
+    expect(await subscriptions.list(live().signal)).toHaveLength(3);
+    for await (const _ of readPages(watched, undefined, live()));
     const { log } = createMemoryLog();
     await Promise.all([
       runBulkOperation(watched, "products", live(), log),

@@ -6,7 +6,9 @@ import {
   isCompositeType,
   isListType,
   isNonNullType,
+  Kind,
 } from "graphql";
+import { isPublishedOn } from "../graphql/publications.ts";
 import { isComputed } from "../graphql/resolvers.ts";
 import { compositeOf, isConnection, type SelectedField, selectFields } from "../graphql/selection.ts";
 import { InvalidBulkQuery } from "./rules.ts";
@@ -26,8 +28,12 @@ const bareTypes = new Set(["Int", "Float", "Boolean"]);
  */
 export function compileLine(schema: GraphQLSchema, fields: readonly SelectedField[]): WriteLine {
   const code = `return (record) => \`${textOfFields(schema, fields, "record")}\`;`;
-  const make = new Function("quote", "list", code) as (quote: typeof quoteText, list: typeof writeList) => WriteLine;
-  return make(quoteText, writeList);
+  const make = new Function("quote", "list", "isPublished", code) as (
+    quote: typeof quoteText,
+    list: typeof writeList,
+    isPublished: typeof isPublishedOn,
+  ) => WriteLine;
+  return make(quoteText, writeList, isPublishedOn);
 }
 
 /** Quotes, backslashes, control characters, and lone surrogates may need escaping. */
@@ -58,6 +64,10 @@ function textOfFields(schema: GraphQLSchema, fields: readonly SelectedField[], r
 function textOfField(schema: GraphQLSchema, field: SelectedField, record: string): string {
   const value = `${record}.${field.name}`;
   if (field.name === "__typename") return `"\${${value}}"`;
+  if (field.name === "publishedOnPublication") {
+    const id = field.node.arguments?.find(({ name }) => name.value === "publicationId")?.value;
+    return `\${isPublished(${record}, ${JSON.stringify(id?.kind === Kind.STRING ? id.value : "")})}`;
+  }
   // A line contains only properties of its record.
   if (field.type === undefined || isConnection(compositeOf(field)) || isComputed(field.parent.name, field.name)) {
     throw new InvalidBulkQuery(`The stand-in cannot write ${field.name} in a bulk run.`);

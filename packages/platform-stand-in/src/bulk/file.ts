@@ -21,6 +21,8 @@ export interface FileTask {
   readonly random: () => number;
   /** Number of products to write; smaller than the snapshot for a run that fails. */
   readonly products: number;
+  /** Writes every third line twice, but counts it once. */
+  readonly repeats: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -34,7 +36,9 @@ export async function writeBulkFile(task: FileTask, progress: FileProgress): Pro
     const last = Math.min(first + batchSize, task.products);
     const lines: string[] = [];
     for (let index = first; index < last; index += 1) task.writer.writeProduct(task.snapshot.at(index), lines);
-    const text = `${arrange(lines, task.order, task.random).join("\n")}\n`;
+    const arranged = arrange(lines, task.order, task.random);
+    const repeated = task.repeats ? arranged.filter((_, index) => index % 3 === 0) : [];
+    const text = `${[...arranged, ...repeated].join("\n")}\n`;
     progress.bytes += await sink.write(text);
     progress.objects += lines.length;
     progress.rootObjects = last;

@@ -5,6 +5,7 @@ import { GraphQLError, type GraphQLSchema, type OperationDefinitionNode, parse, 
 import type { Catalog } from "../catalog/catalog.ts";
 import { createRandom } from "../catalog/random.ts";
 import { parseSearch, SearchNotSupported } from "../catalog/search.ts";
+import type { FieldRules } from "../graphql/field-rules.ts";
 import { inlineFragments } from "../graphql/selection.ts";
 import { writeBulkFile } from "./file.ts";
 import type { LineOrder } from "./order.ts";
@@ -23,7 +24,7 @@ export interface BulkSettings extends RunTiming {
 }
 
 export interface BulkFault {
-  readonly kind: "fail" | "stick";
+  readonly kind: "fail" | "repeat" | "stick";
   readonly errorCode?: RunErrorCode;
   /** Share of the products written before the failure, from 0 to 1. */
   readonly part?: number;
@@ -47,6 +48,7 @@ export type Started = { readonly run: BulkRun } | { readonly userErrors: readonl
 
 export interface BulkRunsOptions {
   readonly schema: GraphQLSchema;
+  readonly fields: FieldRules;
   readonly catalog: Catalog;
   readonly seed: number;
   readonly settings: BulkSettings;
@@ -126,7 +128,8 @@ export class BulkRuns {
     const { catalog, now, origin, seed } = this.#options;
     const { fault } = request;
     const number = firstNumber + this.#runs.length;
-    const denied = [...writer.scopes].some((scope) => !request.scopes.has(scope));
+    const denied =
+      [...writer.scopes].some((scope) => !request.scopes.has(scope)) || this.#options.fields.denies(request.query);
     const errorCode = denied ? "ACCESS_DENIED" : (fault?.errorCode ?? "INTERNAL_SERVER_ERROR");
     const name = `bulk-${number}.jsonl`;
     this.#folder ??= mkdtempSync(join(tmpdir(), "platform-"));
@@ -150,7 +153,8 @@ export class BulkRuns {
     const order = request.groupObjects ? "nested" : this.#settings.order;
     const random = createRandom(seed + number);
     const { path, signal } = run;
-    const written = writeBulkFile({ path, snapshot, writer, order, random, products, signal }, run.progress);
+    const repeats = fault?.kind === "repeat";
+    const written = writeBulkFile({ path, snapshot, writer, order, random, products, repeats, signal }, run.progress);
     this.#track(written.then(() => run.finishFile()));
     this.#runs.push(run);
     this.#expireOldest();

@@ -1,5 +1,7 @@
 import type { OrderedList } from "../paging.ts";
 import { mergeChanges, type ProductChanges, type ProductEdit } from "./changes.ts";
+import { Deletions } from "./deletions.ts";
+import { ProductHistory } from "./history.ts";
 import { compareIds, positionUnderHugeId, regularProductId, slotOfProductId, slotOfVariantId } from "./ids.ts";
 import { ProductIndex, type ProductSortKey } from "./product-index.ts";
 import { createProduct, statusOf } from "./products.ts";
@@ -15,8 +17,12 @@ export interface CatalogOptions extends Recipe {
   /** Number of ordinary products; special ones are added to them. */
   readonly count: number;
   readonly specials: readonly SpecialName[];
+  /** Whether edits of one product within a second have the same `updatedAt`, as on the platform. */
+  readonly sharesSeconds: boolean;
   /** Milliseconds since 1970. */
   readonly now: () => number;
+  /** Called after each change. */
+  readonly onChange?: (change: "create" | "update" | "delete", id: string, updatedAt: string) => void;
 }
 
 export interface TouchOptions {
@@ -25,8 +31,16 @@ export interface TouchOptions {
    * metafield.
    */
   readonly keepUpdatedAt?: boolean;
-  /** Seconds since 1970. Default: now, but at least a second after the product's last edit. */
+  /**
+   * Seconds since 1970. Default: now, but at least a second after the product's last edit, unless
+   * the catalog shares seconds.
+   */
   readonly at?: number;
+  /**
+   * Applies the changes of variants, images, and metafields so many milliseconds later, without
+   * another `updatedAt`: the platform updates a product first and its children later.
+   */
+  readonly childrenAfterMs?: number;
 }
 
 /** The products at one instant, unaffected by later edits. Bulk runs read it. */
@@ -43,6 +57,8 @@ export class Catalog {
   readonly #slotsOfSpecials = new Map<SpecialName, number>();
   readonly #edits = new Map<number, ProductEdit>();
   readonly #removed = new Set<number>();
+  readonly #history = new ProductHistory();
+  readonly deletions = new Deletions();
   readonly #firstUpdatedAt: number[] = [];
   readonly #index: ProductIndex;
   #slots: number;
@@ -86,42 +102,74 @@ export class Catalog {
     return this.#idOf(slot);
   }
 
-  findProduct(id: string): ProductRecord | undefined {
-    const slot = this.#findSlot(id);
-    return slot === undefined ? undefined : this.#make(slot, this.#edits.get(slot));
+  /** @param atMs an earlier time, for a read that lags behind; now by default */
+  findProduct(id: string, atMs?: number): ProductRecord | undefined {
+    const slot = this.#locateProduct(id);
+    return slot === undefined ? undefined : this.#findAt(slot, atMs);
+  }
+
+  #findAt(slot: number, atMs: number | undefined): ProductRecord | undefined {
+    const past = atMs === undefined ? undefined : this.#history.find(slot, atMs);
+    const isPresent = past === undefined ? !this.#removed.has(slot) : past.state !== undefined;
+    return isPresent ? this.#make(slot, past === undefined ? this.#edits.get(slot) : past.state?.edit) : undefined;
   }
 
   /** Returns the variant with its product. */
-  findVariant(id: string): { product: ProductRecord; variant: VariantRecord } | undefined {
+  findVariant(id: string, atMs?: number): { product: ProductRecord; variant: VariantRecord } | undefined {
     const place = this.#locateVariant(id);
-    if (place === undefined || this.#removed.has(place.slot)) return undefined;
-    const product = this.#make(place.slot, this.#edits.get(place.slot));
+    const product = place === undefined ? undefined : this.#findAt(place.slot, atMs);
+    if (place === undefined || product === undefined) return undefined;
     if (place.position < 1 || place.position > product.variants.length) return undefined;
     const variant = product.variants.at(place.position - 1);
     return variant.legacyResourceId === id ? { product, variant } : undefined;
   }
 
   /** Edits a product. @returns its new `updatedAt` */
-  touch(id: string, changes: ProductChanges = {}, { keepUpdatedAt = false, at }: TouchOptions = {}): string {
+  touch(id: string, changes: ProductChanges = {}, options: TouchOptions = {}): string {
+    const { keepUpdatedAt = false, at, childrenAfterMs } = options;
+    if (childrenAfterMs !== undefined) return this.#touchChildrenLater(id, changes, childrenAfterMs, options);
     const slot = this.#getSlot(id);
-    const editedAt = at ?? Math.max(this.#seconds(), this.#updatedAt(slot) + (keepUpdatedAt ? 0 : 1));
+    const step = keepUpdatedAt || this.#options.sharesSeconds ? 0 : 1;
+    const editedAt = at ?? Math.max(this.#seconds(), this.#updatedAt(slot) + step);
+    this.#keepState(slot);
     this.#index.remove(slot);
     this.#edits.set(slot, mergeChanges(this.#edits.get(slot), changes, editedAt, !keepUpdatedAt));
     this.#index.insert(slot);
-    return toTimestamp(this.#updatedAt(slot));
+    const updatedAt = toTimestamp(this.#updatedAt(slot));
+    this.#options.onChange?.("update", id, updatedAt);
+    return updatedAt;
+  }
+
+  #touchChildrenLater(id: string, changes: ProductChanges, afterMs: number, options: TouchOptions): string {
+    const { childrenAfterMs: _, ...now } = options;
+    const { product, ...children } = changes;
+    const timer = setTimeout(() => {
+      if (this.#findSlot(id) !== undefined) this.touch(id, children, { keepUpdatedAt: true });
+    }, afterMs);
+    timer.unref();
+    return this.touch(id, product === undefined ? {} : { product }, now);
+  }
+
+  #keepState(slot: number): void {
+    this.#history.keep(slot, { edit: this.#edits.get(slot) }, this.#options.now());
   }
 
   remove(id: string): void {
     const slot = this.#getSlot(id);
+    this.#keepState(slot);
+    this.deletions.add({ id, at: this.#seconds() });
     this.#index.remove(slot);
     this.#removed.add(slot);
+    this.#options.onChange?.("delete", id, "");
   }
 
   /** Adds a product created now. @returns its id */
   add(changes: ProductChanges = {}, id?: string): string {
     if (id !== undefined && this.#findSlot(id) !== undefined) throw new Error(`there is a product ${id} already`);
     const slot = this.#append({ changes, createdAt: this.#seconds(), ...(id === undefined ? {} : { id }) });
+    this.#history.keep(slot, undefined, this.#options.now());
     this.#index.insert(slot);
+    this.#options.onChange?.("create", this.#idOf(slot), toTimestamp(this.#updatedAt(slot)));
     return this.#idOf(slot);
   }
 
@@ -182,8 +230,14 @@ export class Catalog {
   }
 
   #findSlot(id: string): number | undefined {
+    const slot = this.#locateProduct(id);
+    return slot === undefined || this.#removed.has(slot) ? undefined : slot;
+  }
+
+  /** The slot of a product, which may be removed. */
+  #locateProduct(id: string): number | undefined {
     const slot = this.#slotsOfChosenIds.get(id) ?? slotOfProductId(id);
-    if (slot === undefined || slot >= this.#slots || this.#removed.has(slot)) return undefined;
+    if (slot === undefined || slot >= this.#slots) return undefined;
     return this.#idOf(slot) === id ? slot : undefined;
   }
 

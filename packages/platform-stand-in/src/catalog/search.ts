@@ -37,14 +37,7 @@ const always: Interval = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_I
 export function parseSearch(query: string | null | undefined): ProductSearch {
   let updated = always;
   const tests: ((candidate: Candidate) => boolean)[] = [];
-  const text = query?.trim() ?? "";
-  term.lastIndex = 0;
-  while (term.lastIndex < text.length) {
-    const at = term.lastIndex;
-    const match = term.exec(text);
-    if (match === null) throw new SearchNotSupported(`cannot read the search "${text.slice(at)}"`);
-    const [, field = "", operator = "", quoted = ""] = match;
-    const value = quoted.replace(/^['"]|['"]$/g, "");
+  for (const { field, operator, value } of readTerms(query)) {
     if (field === "updated_at") updated = intersect(updated, toInterval(operator, value));
     else if (field === "created_at") tests.push(within(toInterval(operator, value)));
     else if (field === "status") tests.push(({ status }) => value.toUpperCase().split(",").includes(status));
@@ -54,8 +47,28 @@ export function parseSearch(query: string | null | undefined): ProductSearch {
   return { updated, tests };
 }
 
+export interface Term {
+  readonly field: string;
+  readonly operator: string;
+  readonly value: string;
+}
+
+export function readTerms(query: string | null | undefined): Term[] {
+  const terms: Term[] = [];
+  const text = query?.trim() ?? "";
+  term.lastIndex = 0;
+  while (term.lastIndex < text.length) {
+    const at = term.lastIndex;
+    const match = term.exec(text);
+    if (match === null) throw new SearchNotSupported(`cannot read the search "${text.slice(at)}"`);
+    const [, field = "", operator = "", quoted = ""] = match;
+    terms.push({ field, operator, value: quoted.replace(/^['"]|['"]$/g, "") });
+  }
+  return terms;
+}
+
 /** The platform compares whole seconds. */
-function toInterval(operator: string, value: string): Interval {
+export function toInterval(operator: string, value: string): Interval {
   const seconds = Date.parse(value) / 1000;
   if (Number.isNaN(seconds)) throw new SearchNotSupported(`"${value}" is not a date`);
   if (operator === ">=") return { ...always, from: Math.ceil(seconds) };

@@ -2,6 +2,7 @@ import type { BulkFault, BulkRuns } from "../bulk/runs.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Counters } from "../counters.ts";
 import type { ShopDetails } from "../options.ts";
+import type { Subscriptions } from "../webhooks/subscriptions.ts";
 
 /** Passed to the resolvers with each request. */
 export interface RequestContext {
@@ -11,6 +12,9 @@ export interface RequestContext {
   readonly catalog: Catalog;
   readonly bulk: BulkRuns;
   readonly counters: Counters;
+  readonly subscriptions: Subscriptions;
+  /** The time that a read which lags behind shows: milliseconds since 1970; undefined for now. */
+  readonly readsAtMs: number | undefined;
   /** Takes the fault for the next bulk run, if any. */
   readonly bulkFault: () => BulkFault | undefined;
 }

@@ -36,6 +36,11 @@ export class Documents {
     this.#schema = schema;
   }
 
+  /** The schema changed. */
+  forget(): void {
+    this.#documents.clear();
+  }
+
   prepare(text: string, operationName: string | undefined): Prepared {
     const { operations, errors } = this.#check(text);
     if (errors.length > 0) return { errors };

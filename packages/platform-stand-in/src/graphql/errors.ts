@@ -52,13 +52,20 @@ export function badArgument(message: string, code = "BAD_USER_INPUT"): GraphQLEr
   return new GraphQLError(message, { extensions: { code } });
 }
 
-/** Uses the platform's codes for invalid documents; the message is that of graphql-js. */
+/**
+ * Uses the platform's codes for invalid documents; except for an unknown field, the message is that
+ * of graphql-js.
+ */
 export function toValidationError(error: GraphQLError): ErrorEntry {
+  const [, fieldName, typeName] = /^Cannot query field "(\w+)" on type "(\w+)"/.exec(error.message) ?? [];
+  if (fieldName !== undefined) {
+    const message = `Field '${fieldName}' doesn't exist on type '${typeName}'`;
+    return { message, locations: error.locations ?? [], extensions: { code: "undefinedField", typeName, fieldName } };
+  }
   return { message: error.message, locations: error.locations ?? [], extensions: { code: codeOf(error.message) } };
 }
 
 function codeOf(message: string): string {
-  if (message.startsWith("Cannot query field")) return "undefinedField";
   if (message.startsWith("Unknown argument")) return "argumentNotAccepted";
   if (message.startsWith("Unknown type")) return "undefinedType";
   if (message.startsWith("Syntax Error")) return "parseError";

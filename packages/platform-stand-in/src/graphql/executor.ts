@@ -43,6 +43,11 @@ export class Executor {
     this.#documents = new Documents(schema);
   }
 
+  /** The schema changed. */
+  forgetDocuments(): void {
+    this.#documents.forget();
+  }
+
   prepare(text: string, operationName: string | undefined): Prepared {
     return this.#documents.prepare(text, operationName);
   }
@@ -68,6 +73,8 @@ export class Executor {
       return { errors: [throttled()], extensions: costs(requested, null, { ...status, currentlyAvailable }) };
     }
 
+    context.counters.noteAvailable(operation.name || "anonymous", bucket.status.currentlyAvailable);
+
     const { data, errors } = await execute({
       schema: this.#schema,
       document: operation.document,
@@ -77,7 +84,7 @@ export class Executor {
     });
     const actual = Math.min(requested, priceActual(operation.plan, data));
     bucket.refund(requested - actual);
-    context.counters.pointsSpent += actual;
+    context.counters.countPoints(operation.name || "anonymous", actual);
     const entries = errors === undefined ? {} : { errors: errors.map(toEntry) };
     return { data, ...entries, extensions: costs(requested, actual, bucket.status) };
   }

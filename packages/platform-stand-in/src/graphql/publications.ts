@@ -27,6 +27,9 @@ export function listPublications(product: ProductRecord): PublicationRecord[] {
   return publications;
 }
 
+export const isPublishedOn = (product: ProductRecord, publicationId: string): boolean =>
+  listPublications(product).some(({ id }) => id === publicationId);
+
 function publish(id: string, title: string, publishDate: string): PublicationRecord {
   const catalog = { __typename: "AppCatalog", id: id.replace("Publication", "AppCatalog"), title } as const;
   return { id, isPublished: true, publishDate, publication: { id, catalog } };

@@ -1,4 +1,5 @@
 import type { GraphQLFieldResolver } from "graphql";
+import type { DeletionRecord } from "../catalog/deletions.ts";
 import { fromArray, type LazyList, reversed, toArray } from "../catalog/list.ts";
 import type { ProductSortKey } from "../catalog/product-index.ts";
 import type {
@@ -9,13 +10,20 @@ import type {
   VariantRecord,
 } from "../catalog/records.ts";
 import { parseSearch } from "../catalog/search.ts";
-import { byPosition, type Page, type PageArguments, toPage } from "../paging.ts";
+import { byPosition, type OrderedList, type Page, type PageArguments, toPage } from "../paging.ts";
 import { cancelBulk, findBulk, listBulk, startBulk } from "./bulk-resolvers.ts";
 import type { RequestContext } from "./context.ts";
 import { badArgument } from "./errors.ts";
 import { kindOf, readId } from "./global-id.ts";
 import { filterMedia } from "./media.ts";
-import { listPublications } from "./publications.ts";
+import { isPublishedOn, listPublications } from "./publications.ts";
+import {
+  createSubscription,
+  deleteSubscription,
+  findSubscription,
+  listSubscriptions,
+  updateSubscription,
+} from "./subscription-resolvers.ts";
 
 /** Documented limit of paging. Narrow the search or use a bulk run to read the rest. */
 const pagingEnd = 25_000;
@@ -34,11 +42,16 @@ interface IdArguments {
 /** Fields that are not just a property of their record, by `Type.field`. */
 export const resolvers: Readonly<Record<string, GraphQLFieldResolver<never, RequestContext, never>>> = {
   "QueryRoot.shop": (_source, _args, { shop }) => shop,
-  "QueryRoot.product": (_source, { id }: IdArguments, { catalog }) => catalog.findProduct(readId(id, "Product")),
-  "QueryRoot.productVariant": (_source, { id }: IdArguments, { catalog }) =>
-    catalog.findVariant(readId(id, "ProductVariant"))?.variant,
+  "QueryRoot.product": (_source, { id }: IdArguments, { catalog, readsAtMs }) =>
+    catalog.findProduct(readId(id, "Product"), readsAtMs),
+  "QueryRoot.productVariant": (_source, { id }: IdArguments, { catalog, readsAtMs }) =>
+    catalog.findVariant(readId(id, "ProductVariant"), readsAtMs)?.variant,
   "QueryRoot.products": listProducts,
   "QueryRoot.productsCount": countProducts,
+  "QueryRoot.events": (_source, args: DeletionArguments, { catalog }) =>
+    listDeletions(catalog.deletions.list(args.query, "BasicEvent"), args),
+  "QueryRoot.deletionEvents": (_source, args: DeletionArguments, { catalog }) =>
+    listDeletions(catalog.deletions.list(args.query, "DeletionEvent"), args),
   "QueryRoot.node": (_source, { id }: IdArguments, context) => findNode(id, context),
   "QueryRoot.nodes": (_source, { ids }: { readonly ids: readonly string[] }, context) =>
     ids.map((id) => findNode(id, context)),
@@ -47,6 +60,11 @@ export const resolvers: Readonly<Record<string, GraphQLFieldResolver<never, Requ
   "QueryRoot.currentBulkOperation": (_source, _args, { bulk, appName }) => bulk.list(appName)[0],
   "Mutation.bulkOperationRunQuery": startBulk,
   "Mutation.bulkOperationCancel": cancelBulk,
+  "QueryRoot.webhookSubscription": findSubscription,
+  "QueryRoot.webhookSubscriptions": listSubscriptions,
+  "Mutation.webhookSubscriptionCreate": createSubscription,
+  "Mutation.webhookSubscriptionUpdate": updateSubscription,
+  "Mutation.webhookSubscriptionDelete": deleteSubscription,
 
   "Product.images": (product: ProductRecord, args: ListArguments) => pageOf(product.images, args, ["POSITION"]),
   "Product.media": listMedia,
@@ -57,7 +75,7 @@ export const resolvers: Readonly<Record<string, GraphQLFieldResolver<never, Requ
   "Product.resourcePublications": (product: ProductRecord, args: ListArguments) =>
     pageOf(fromArray(listPublications(product)), args, []),
   "Product.publishedOnPublication": (product: ProductRecord, args: { readonly publicationId: string }) =>
-    listPublications(product).some(({ id }) => id === args.publicationId),
+    isPublishedOn(product, args.publicationId),
   "ProductVariant.metafields": listMetafields,
   "ProductVariant.media": (variant: VariantRecord, args: ListArguments) => pageOf(variant.media, args, []),
   "ProductVariant.product": (variant: VariantRecord, _args, { catalog }) =>
@@ -87,6 +105,16 @@ function listProducts(_source: unknown, args: ProductsArguments, { catalog }: Re
   if (sortKey === undefined)
     throw badArgument(`The stand-in does not sort products by ${args.sortKey}`, "STAND_IN_LIMIT");
   return toPage(catalog.list(parseSearch(args.query), sortKey, args.reverse === true), args, pagingEnd);
+}
+
+interface DeletionArguments extends ListArguments {
+  readonly query?: string | null;
+}
+
+function listDeletions(list: OrderedList<DeletionRecord>, args: DeletionArguments): Page<DeletionRecord> {
+  if (args.sortKey !== "CREATED_AT" || args.reverse === true)
+    throw badArgument("The stand-in lists deletions by CREATED_AT, oldest first", "STAND_IN_LIMIT");
+  return toPage(list, args);
 }
 
 function countProducts(

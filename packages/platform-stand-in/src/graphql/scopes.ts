@@ -9,6 +9,7 @@ const scopes: Readonly<Record<string, string>> = {
   "QueryRoot.products": "read_products",
   "QueryRoot.productsCount": "read_products",
   "QueryRoot.productVariant": "read_products",
+  "QueryRoot.deletionEvents": "read_products",
   "Product.resourcePublications": "read_publications",
   "Product.publishedOnPublication": "read_publications",
   "InventoryItem.inventoryLevels": "read_inventory",

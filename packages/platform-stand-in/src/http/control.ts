@@ -33,7 +33,10 @@ const actions: Readonly<Record<string, Action>> = {
   fault: ({ faults }, { fault }) => faults.add(parseFault(fault)),
   clearFaults: ({ faults }) => faults.clear(),
   touch: ({ catalog }, command) => {
-    const options = { keepUpdatedAt: command.keepUpdatedAt === true, ...pickNumbers(command, ["at"]) };
+    const options = {
+      keepUpdatedAt: command.keepUpdatedAt === true,
+      ...pickNumbers(command, ["at", "childrenAfterMs"]),
+    };
     return { updatedAt: catalog.touch(readId(command.id), readChanges(command.changes), options) };
   },
   remove: ({ catalog }, { id }) => catalog.remove(readId(id)),
@@ -52,9 +55,12 @@ const actions: Readonly<Record<string, Action>> = {
     if (!Array.isArray(scopes)) throw new Error('"scopes" must be a list');
     standIn.findApp(readName(app)).scopes = new Set(scopes.map(String));
   },
+  lag: ({ lag }, command) => lag.change(pickNumbers(command, ["lagMs", "probability"])),
+  fields: ({ fields }, { denied, removed }) => fields.change({ ...readNames({ denied }), ...readNames({ removed }) }),
   bulk: ({ bulk }, command) => bulk.change(readBulkSettings(command)),
   revokeTokens: ({ access }, { token }) => access.revoke(readName(token)),
   restoreTokens: ({ access }) => access.restoreTokens(),
+  uninstall: (standIn, { app }) => standIn.uninstall(readName(app)),
   resetCounters: ({ counters }) => counters.reset(),
 };
 
@@ -64,6 +70,17 @@ function readBulkSettings(command: JsonObject): Partial<BulkSettings> {
     throw new Error(`"order" must be one of ${lineOrders.join(", ")}`);
   const timing = pickNumbers(command, ["createdMs", "runningMs", "cancelingMs"]);
   return order === undefined ? timing : { ...timing, order };
+}
+
+/** Reads an optional list of names. */
+function readNames(command: JsonObject): Record<string, string[]> {
+  return Object.fromEntries(
+    Object.entries(command).flatMap(([name, list]) => {
+      if (list === undefined) return [];
+      if (!Array.isArray(list)) throw new Error(`"${name}" must be a list`);
+      return [[name, list.map(String)]];
+    }),
+  );
 }
 
 function readChanges(value: unknown): ProductChanges {

@@ -59,7 +59,7 @@ function execute(
   { variables }: GraphqlBody,
   effect: FaultEffect | undefined,
 ): Promise<GraphqlResponse> {
-  const { catalog, bulk, counters } = components;
+  const { catalog, bulk, counters, subscriptions } = components;
   if (effect?.kind === "changeBetweenPages") editProductOf(components, variables.id);
   const context: RequestContext = {
     appName: app.name,
@@ -68,6 +68,8 @@ function execute(
     catalog,
     bulk,
     counters,
+    subscriptions,
+    readsAtMs: components.lag.chooseTime(),
     bulkFault: () => toBulkFault(components.faults.triggerForBulkRun(operation.name || "anonymous")),
   };
   const throttle = effect?.kind === "throttled" ? { available: effect.available } : undefined;
@@ -76,6 +78,7 @@ function execute(
 
 function toBulkFault(effect: FaultEffect | undefined): BulkFault | undefined {
   if (effect?.kind === "bulkStuck") return { kind: "stick" };
+  if (effect?.kind === "bulkRepeated") return { kind: "repeat" };
   return effect?.kind === "bulkFailed" ? { ...effect, kind: "fail" } : undefined;
 }
 

@@ -5,6 +5,8 @@ import { columnTypes } from "./column-types.ts";
 import { connect, maxConcurrentReads } from "./connect.ts";
 import { loadByCopy } from "./copy.ts";
 import { initial } from "./migrations/2026-11-22-initial.ts";
+import { productTruth } from "./migrations/2026-11-23-product-truth.ts";
+import { webhooks } from "./migrations/2026-11-23-webhooks.ts";
 import { endAbandoned, holdRun } from "./run-lock.ts";
 
 /** Arbitrary keys that nothing else in the database uses. */
@@ -24,7 +26,7 @@ export const postgres: Engine = {
   schemes: ["postgres:", "postgresql:"],
   exists: () => true,
   open: async (url, purpose, isPooled) => connect(url, purpose, isPooled),
-  migrations: [initial, jobs],
+  migrations: [initial, jobs, productTruth, webhooks],
   columnTypes,
   maxConcurrentReads,
 

@@ -5,6 +5,8 @@ import { jobs } from "../migrations/2026-11-23-jobs.ts";
 import { columnTypes } from "./column-types.ts";
 import { isBusy, isDiskFull, isStoreError, isTableMissing } from "./errors.ts";
 import { initial } from "./migrations/2026-11-22-initial.ts";
+import { productTruth } from "./migrations/2026-11-23-product-truth.ts";
+import { webhooks } from "./migrations/2026-11-23-webhooks.ts";
 import { openFile } from "./open.ts";
 
 const scheme = "sqlite:";
@@ -18,7 +20,7 @@ export const sqlite: Engine = {
   schemes: [scheme],
   exists: (url) => existsSync(pathOf(url)),
   open: (url, purpose) => openFile(pathOf(url), purpose),
-  migrations: [initial, jobs],
+  migrations: [initial, jobs, productTruth, webhooks],
   columnTypes,
   // Reads run on the event loop, at about 20 µs each: 32 of them, then other work has its turn.
   maxConcurrentReads: 32,

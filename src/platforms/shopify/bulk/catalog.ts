@@ -1,24 +1,34 @@
 import type { Log } from "../../../log.ts";
-import type { CatalogSnapshot, PlatformProduct, Shop } from "../../platform.ts";
+import type { CatalogSnapshot, PlatformProduct, Shop, UnusableProduct } from "../../platform.ts";
 import type { RequestOptions, SendRequest } from "../client.ts";
+import type { Documents } from "../documents.ts";
 import { localTimeFormatter } from "../local-time.ts";
-import { toProduct } from "../mapping.ts";
+import { convert } from "../mapping.ts";
 import type { CompleteProduct } from "../queries.ts";
+import { findRefusedFields } from "../read-page.ts";
 import { settleMs } from "../read-product.ts";
 import { downloadBulkResults } from "./download.ts";
-import { type BulkResult, runBulkOperation } from "./operation.ts";
+import { BulkFailedError, type BulkResult, runBulkOperation } from "./operation.ts";
 import type { BulkPartitions } from "./partitions.ts";
 
 const batchSize = 200;
+
+interface Context {
+  readonly documents: Documents;
+  readonly log: Log;
+}
 
 /** Reads the whole catalog with two bulk operations; see `Platform.readCatalog`. */
 export async function readCatalog(
   request: SendRequest,
   { timeZone, readAtMs }: Shop,
   options: RequestOptions,
-  log: Log,
+  { documents, log }: Context,
 ): Promise<CatalogSnapshot> {
-  const [products, media] = await runBulkOperations(request, options, log);
+  await findRefusedFields(request, options);
+  // As the bulk queries that are sent now.
+  const { kept, namespaces } = documents;
+  const [products, media] = await runBulkOperations(request, options, { documents, log });
   const startedMs = performance.now();
   const partitions = await downloadBulkResults(products, media, options.signal);
   log.info(
@@ -30,7 +40,8 @@ export async function readCatalog(
   return {
     ids: partitions.ids,
     unsettledSinceMs,
-    readProducts: () => readProducts(partitions, timeZone, unsettledSinceMs),
+    kept,
+    readProducts: () => readProducts(partitions, timeZone, unsettledSinceMs, { kept, namespaces }),
     [Symbol.asyncDispose]: () => partitions[Symbol.asyncDispose](),
   };
 }
@@ -39,11 +50,13 @@ export async function readCatalog(
 async function runBulkOperations(
   request: SendRequest,
   options: RequestOptions,
-  log: Log,
+  { documents, log }: Context,
 ): Promise<[BulkResult, BulkResult]> {
   const canceling = new AbortController();
   const signal = AbortSignal.any([options.signal, canceling.signal]);
-  const run = (name: "products" | "media") => runBulkOperation(request, name, { ...options, signal }, log);
+  const { bulkQueries } = documents.current;
+  const run = (name: keyof typeof bulkQueries) =>
+    runTwice(name, () => runBulkOperation(request, name, { ...options, signal }, log, bulkQueries[name]), log);
   const operations: [Promise<BulkResult>, Promise<BulkResult>] = [run("products"), run("media")];
   try {
     return await Promise.all(operations);
@@ -54,17 +67,29 @@ async function runBulkOperations(
   }
 }
 
+/** Runs a bulk operation again, once, when it failed at Shopify. */
+async function runTwice(name: string, run: () => Promise<BulkResult>, log: Log): Promise<BulkResult> {
+  try {
+    return await run();
+  } catch (error) {
+    if (!(error instanceof BulkFailedError)) throw error;
+    log.warn({ bulk: name, err: error }, "a bulk operation failed and is started again");
+    return await run();
+  }
+}
+
 async function* readProducts(
   partitions: BulkPartitions,
   timeZone: string,
   unsettledSinceMs: number,
-): AsyncGenerator<Iterable<PlatformProduct>> {
+  options: Pick<Documents, "kept" | "namespaces">,
+): AsyncGenerator<Iterable<PlatformProduct | UnusableProduct>> {
   const toLocal = localTimeFormatter(timeZone);
-  const toPlatformProduct = (product: CompleteProduct): PlatformProduct => ({
-    product: toProduct(product, toLocal),
-    updatedAt: product.updatedAt,
-    isSettled: Date.parse(product.updatedAt) < unsettledSinceMs,
-  });
+  const toPlatformProduct = (product: CompleteProduct): PlatformProduct | UnusableProduct => {
+    const converted = convert(product, toLocal, options);
+    const isSettled = Date.parse(product.updatedAt) < unsettledSinceMs;
+    return "unusable" in converted ? converted : { ...converted, isSettled };
+  };
   for await (const products of partitions.readProducts()) {
     for (let start = 0; start < products.length; start += batchSize) {
       // Mapped lazily, so that only one product at a time is in memory in both forms.

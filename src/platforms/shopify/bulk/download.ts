@@ -1,25 +1,29 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ServiceError } from "../../../errors.ts";
+import { BulkReadError } from "../../platform.ts";
+import { DistinctLines } from "./distinct-lines.ts";
 import { splitLines } from "./lines.ts";
 import type { BulkResult } from "./operation.ts";
 import { BulkPartitions } from "./partitions.ts";
 
 const closeBrace = "}".charCodeAt(0);
 
-const maxDownloads = 5;
+/** The delays before each further download: long enough together for an outage of a minute. */
+export const downloadDelaysMs = [100, 200, 400, 800, 1600, 3200, 6400, 12_800, 20_000, 20_000] as const;
+/** Downloads of a result that arrives, but is incomplete. */
+const maxIncomplete = 5;
 /** A download is aborted when no line arrives for this long. */
 const stallMs = 30_000;
-/** Delay before the second download, twice as long before the third, and so on. */
-const retryDelayMs = 50;
-
 /**
  * Downloads and partitions the results of both bulk operations.
- * @throws Error when they are still incomplete after several downloads
+ * @throws BulkReadError when they cannot be downloaded for over a minute; Error when they are still
+ *   incomplete after several downloads
  */
 export async function downloadBulkResults(
   products: BulkResult,
   media: BulkResult,
   signal: AbortSignal,
+  delaysMs: readonly number[] = downloadDelaysMs,
 ): Promise<BulkPartitions> {
   for (let download = 1; ; download++) {
     const partitions = await BulkPartitions.create(products.bytes + media.bytes);
@@ -30,33 +34,46 @@ export async function downloadBulkResults(
     } catch (error) {
       await partitions[Symbol.asyncDispose]();
       // A ServiceError means a full disk, which another download would not help.
-      if (download === maxDownloads || signal.aborted || error instanceof ServiceError) throw error;
-      await sleep(download * retryDelayMs, undefined, { signal });
+      if (signal.aborted || error instanceof ServiceError) throw error;
+      const isStorageDown = error instanceof StorageError;
+      const delayMs = delaysMs[download - 1];
+      if (delayMs === undefined || (!isStorageDown && download === maxIncomplete)) {
+        throw isStorageDown ? new BulkReadError(error.message, { cause: error }) : error;
+      }
+      await sleep(delayMs, undefined, { signal });
     }
   }
 }
 
+/** The storage of the results does not answer, or has no such file. */
+class StorageError extends Error {}
+
+/** The lines of a result. A line that is repeated counts once. */
 async function* readLines({ url, objects }: BulkResult, signal: AbortSignal): AsyncGenerator<Buffer> {
   if (url === null) return;
   const stalled = new AbortController();
-  let lines = 0;
-  let linesBefore = -1;
+  const distinct = new DistinctLines(objects);
+  let received = 0;
+  let receivedBefore = -1;
   const stallTimer = setInterval(() => {
-    if (lines === linesBefore) stalled.abort(new Error("the download of the bulk result stalled"));
-    linesBefore = lines;
+    if (received === receivedBefore) stalled.abort(new Error("the download of the bulk result stalled"));
+    receivedBefore = received;
   }, stallMs);
   try {
-    const response = await fetch(url, { signal: AbortSignal.any([signal, stalled.signal]) });
+    const response = await fetch(url, { signal: AbortSignal.any([signal, stalled.signal]) }).catch((error) => {
+      throw new StorageError(`cannot download the bulk result: ${error.message}`, { cause: error });
+    });
     if (!response.ok || response.body === null) {
-      throw new Error(`cannot download the bulk result: status ${response.status}`);
+      throw new StorageError(`cannot download the bulk result: status ${response.status}`);
     }
     for await (const line of splitLines(response.body)) {
       if (line.at(-1) !== closeBrace) throw new Error("the bulk result is incomplete: it ends within a line");
-      lines++;
-      yield line;
+      received++;
+      if (distinct.add(line)) yield line;
     }
   } finally {
     clearInterval(stallTimer);
   }
-  if (lines !== objects) throw new Error(`the bulk result is incomplete: received ${lines} of ${objects} lines`);
+  if (distinct.count === objects) return;
+  throw new Error(`the bulk result is incomplete: received ${distinct.count} of ${objects} lines`);
 }

@@ -29,6 +29,9 @@ interface RunResponse {
   };
 }
 
+/** Shopify accepted the operation and did not complete it. */
+export class BulkFailedError extends BulkReadError {}
+
 const firstPollMs = 250;
 const maxPollMs = 10_000;
 /** Attempts to start while Shopify runs as many bulk operations as it allows. */
@@ -37,16 +40,17 @@ const unfinished = new Set(["CREATED", "RUNNING", "CANCELING"]);
 
 /**
  * Runs one of the bulk queries to completion.
- * @throws BulkReadError when Shopify refuses the operation or it fails there; ShopifyError when a
- *   request fails
+ * @throws BulkReadError when Shopify refuses the operation; BulkFailedError when it fails there;
+ *   ShopifyError when a request fails
  */
 export async function runBulkOperation(
   request: SendRequest,
   name: keyof typeof bulkQueries,
   options: RequestOptions,
   log: Log,
+  query = bulkQueries[name],
 ): Promise<BulkResult> {
-  const { id } = await startOperation(request, bulkQueries[name], options);
+  const { id } = await startOperation(request, query, options);
   try {
     for (let pollMs = firstPollMs; ; pollMs = Math.min(maxPollMs, pollMs * 1.5)) {
       await sleep(pollMs, undefined, { signal: options.signal });
@@ -54,7 +58,7 @@ export async function runBulkOperation(
       const { status = "GONE", errorCode, url = null, fileSize, objectCount } = bulkOperation ?? {};
       if (status === "COMPLETED") return { url, bytes: Number(fileSize ?? 0), objects: Number(objectCount ?? 0) };
       if (!unfinished.has(status))
-        throw new BulkReadError(`the bulk operation for ${name} ended as ${status} ${errorCode ?? ""}`.trim());
+        throw new BulkFailedError(`the bulk operation for ${name} ended as ${status} ${errorCode ?? ""}`.trim());
       log.debug({ bulk: name, status, objectCount }, "bulk operation running");
     }
   } catch (error) {

@@ -27,7 +27,8 @@ function parseLines(text: string): Line[] {
 
 /** Builds products from the lines of a bulk result in any order; siblings keep theirs. */
 export function buildProducts(text: Uint8Array): CompleteProduct[] {
-  const cores: ShopifyProductCore[] = [];
+  // By id: a product that changes during the operation may be in its result twice.
+  const cores = new Map<string, ShopifyProductCore>();
   const lists = new Map<string, Lists>();
   const metafieldsOf = new Map<string, ShopifyMetafield[]>();
   const listsOf = getOrCreate(lists, () => ({ images: [], media: [], metafields: [], variants: [] }));
@@ -35,12 +36,12 @@ export function buildProducts(text: Uint8Array): CompleteProduct[] {
 
   for (const line of parseLines(new TextDecoder().decode(text))) {
     const parent = line.__parentId;
-    if (parent === undefined) cores.push(line as ShopifyProductCore);
+    if (parent === undefined) cores.set((line as ShopifyProductCore).id, line as ShopifyProductCore);
     else if (line.__typename === "Metafield" && !parent.startsWith("gid://shopify/Product/")) {
       variantMetafields(parent).push(line as unknown as ShopifyMetafield);
     } else addTo(listsOf(parent), line, variantMetafields);
   }
-  return cores.map((core) => {
+  return Array.from(cores.values(), (core) => {
     const { variants, ...rest } = listsOf(core.id);
     return { ...core, ...rest, variants: variants.toSorted((a, b) => a.position - b.position) };
   });

@@ -1,0 +1,66 @@
+import { LRUCache } from "lru-cache";
+
+/** Reads that refill evenly over a minute. */
+class Budget {
+  readonly #perMinute: number;
+  #left: number;
+  #atMs: number;
+
+  constructor(perMinute: number, nowMs: number) {
+    this.#perMinute = perMinute;
+    this.#left = perMinute;
+    this.#atMs = nowMs;
+  }
+
+  has(nowMs: number): boolean {
+    this.#left = Math.min(this.#perMinute, this.#left + ((nowMs - this.#atMs) / 60_000) * this.#perMinute);
+    this.#atMs = nowMs;
+    return this.#left >= 1;
+  }
+
+  take(): void {
+    this.#left--;
+  }
+}
+
+/** The share of the lookups that one network can use, and how many it can use in any case. */
+const networkShare = 0.25;
+const minPerNetwork = 5;
+/** Beyond this, the least recently active networks start again with a full budget. */
+const maxNetworks = 10_000;
+
+/**
+ * Limits lookups per minute, all together and for each network of clients: one that tries ids must
+ * not use up the lookups of the others.
+ */
+export class LookupBudget {
+  readonly #perMinute: number;
+  readonly #all: Budget;
+  readonly #networks = new LRUCache<string, Budget>({ max: maxNetworks });
+
+  constructor(perMinute: number, nowMs = performance.now()) {
+    this.#perMinute = perMinute;
+    this.#all = new Budget(perMinute, nowMs);
+  }
+
+  /**
+   * Takes one lookup.
+   * @param network undefined for the service itself
+   * @returns whether there was one
+   */
+  take(network?: string, nowMs = performance.now()): boolean {
+    const ofNetwork = network === undefined ? undefined : this.#ofNetwork(network, nowMs);
+    if (!this.#all.has(nowMs) || ofNetwork?.has(nowMs) === false) return false;
+    this.#all.take();
+    ofNetwork?.take();
+    return true;
+  }
+
+  #ofNetwork(network: string, nowMs: number): Budget {
+    const known = this.#networks.get(network);
+    if (known !== undefined) return known;
+    const budget = new Budget(Math.max(minPerNetwork, Math.floor(this.#perMinute * networkShare)), nowMs);
+    this.#networks.set(network, budget);
+    return budget;
+  }
+}

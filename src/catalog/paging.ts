@@ -1,0 +1,91 @@
+import { findCursor, saveCursor } from "../database/cursor.ts";
+import type { Database } from "../database/database.ts";
+import { type Reading, saveProducts, toStoredProduct } from "../database/product.ts";
+import type { ListedProduct } from "../platforms/platform.ts";
+import { findChanged } from "./changed.ts";
+import { checkSameShop } from "./guards.ts";
+import { noteUnusable, type SyncContext, syncProducts } from "./sync.ts";
+
+/** How far a comparison page by page has come. */
+interface Progress {
+  /** When the first of its runs started, by the database's clock. */
+  readonly startedAt: string;
+  /** The id of the last product that was read. */
+  readonly lastId: string;
+}
+
+/** A comparison that was interrupted longer ago starts over. */
+const maxResumedMs = 24 * 3_600_000;
+
+/**
+ * Reads every product, several per request, and stores it. Continues where a run that was stopped
+ * left off.
+ * @param listed all products of the platform, which must be read
+ * @param startedAt when this run started, by the database's clock
+ * @returns how many products could not be read, and when the oldest reading was made
+ */
+export async function readPageByPage(
+  listed: ReadonlyMap<string, ListedProduct>,
+  startedAt: string,
+  context: SyncContext,
+): Promise<{ failed: number; comparedAt: string }> {
+  const { database, platform, shopId, reporter, signal } = context;
+  const progress = await findProgress(database, startedAt);
+  const comparedAt = progress?.startedAt ?? startedAt;
+  const after = progress === undefined ? undefined : BigInt(progress.lastId);
+  if (after !== undefined) reporter.note(`continued after product ${after}`);
+  const unread = new Map([...listed].filter(([id]) => after === undefined || BigInt(id) > after));
+  let failed = 0;
+  let beganMs = performance.now();
+  for await (const page of platform.readPages(after, signal)) {
+    checkSameShop(platform, shopId, page.shopId);
+    const settled = page.products.filter((read) => "product" in read && read.isSettled);
+    const stored = settled.flatMap((read) =>
+      "product" in read ? [toStoredProduct(read.product, read.updatedAt, true)] : [],
+    );
+    const reading: Reading = { way: "bulk", beganMs, endedMs: performance.now(), platformMs: page.readAtMs };
+    const changed = await findChanged(database, stored);
+    reporter.accept(await database.inTransaction((transaction) => saveProducts(transaction, changed, reading)));
+    for (const { id } of stored) unread.delete(`${id}`);
+    for (const read of page.products) {
+      if (!("unusable" in read)) continue;
+      await noteUnusable(read.id, read.unusable, context);
+      unread.delete(`${read.id}`);
+    }
+    // Large products and those that were just changed.
+    const single = page.products.flatMap((read) =>
+      "product" in read && !read.isSettled ? [BigInt(read.product.id)] : [],
+    );
+    failed += await readSingly([...page.unread, ...single], unread, context);
+    if (failed === 0) await saveProgress(database, { startedAt: comparedAt, lastId: `${page.lastId}` });
+    beganMs = performance.now();
+  }
+  // Those that the pages did not have, because they were removed meanwhile or not found.
+  failed += await readSingly(
+    [...unread.values()].map(({ id }) => id),
+    unread,
+    context,
+  );
+  return { failed, comparedAt };
+}
+
+async function readSingly(
+  ids: readonly bigint[],
+  unread: Map<string, ListedProduct>,
+  context: SyncContext,
+): Promise<number> {
+  for (const id of ids) unread.delete(`${id}`);
+  return await syncProducts(ids, context);
+}
+
+async function findProgress(database: Database, startedAt: string): Promise<Progress | undefined> {
+  const progress = JSON.parse((await findCursor(database, "catalog-pages")) ?? "null") as Progress | null;
+  if (progress === null || Date.parse(startedAt) - Date.parse(progress.startedAt) > maxResumedMs) return undefined;
+  return progress;
+}
+
+const saveProgress = (database: Database, progress: Progress) =>
+  saveCursor(database, "catalog-pages", JSON.stringify(progress));
+
+/** The next comparison page by page starts with the first product. */
+export const forgetProgress = (database: Database) => saveCursor(database, "catalog-pages", "null");

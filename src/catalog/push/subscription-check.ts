@@ -1,0 +1,52 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Database, readNow } from "../../database/database.ts";
+import { findSubscribed, findUninstalled, removeUninstalled, saveSubscribed } from "../../database/subscribed.ts";
+import type { Log } from "../../log.ts";
+import type { Subscription, Subscriptions } from "../../platforms/platform.ts";
+
+/** The platform deletes a subscription after a number of failed deliveries. */
+const maxAgeMs = 3_600_000;
+/** How often each process looks whether any has asked the platform lately. */
+const intervalMs = 5 * 60_000;
+
+export interface SubscriptionCheckOptions {
+  readonly database: Database;
+  readonly subscriptions: Subscriptions;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+}
+
+/** Checks every hour, until the signal aborts, that the platform still delivers every topic. */
+export async function watchSubscriptions(options: SubscriptionCheckOptions): Promise<void> {
+  const { log, signal } = options;
+  while (!signal.aborted) {
+    await checkSubscriptions(options).catch((error) => {
+      if (!signal.aborted) log.warn({ err: error }, "cannot check the subscriptions; retrying");
+    });
+    await sleep(intervalMs, undefined, { signal }).catch(() => {});
+  }
+}
+
+async function checkSubscriptions({ database, subscriptions, log, signal }: SubscriptionCheckOptions): Promise<void> {
+  const known = await findSubscribed(database);
+  const uninstalledAt = await findUninstalled(database);
+  const nowMs = Date.parse(await readNow(database));
+  const isDue = known !== undefined && Math.abs(nowMs - Date.parse(known.checkedAt)) >= maxAgeMs;
+  const mayBeBack = uninstalledAt !== undefined && Math.abs(nowMs - Date.parse(uninstalledAt)) >= intervalMs;
+  if (!isDue && !mayBeBack) return;
+  const found = await subscriptions.list(signal);
+  if (uninstalledAt !== undefined) await database.inTransaction(removeUninstalled);
+  if (known === undefined) return;
+  const missing = findMissing(subscriptions.topics, found, known.address);
+  await database.inTransaction((transaction) => saveSubscribed(transaction, known.address, missing));
+  const lost = missing.filter((topic) => !known.missing.includes(topic));
+  if (lost.length === 0) return;
+  log.error(
+    { address: known.address, topics: lost },
+    "the platform no longer delivers these topics; run: pds platform subscribe",
+  );
+}
+
+/** The topics that the platform does not deliver to an address. */
+export const findMissing = (topics: readonly string[], found: readonly Subscription[], address: string): string[] =>
+  topics.filter((topic) => !found.some((each) => each.topic === topic && each.address === address));

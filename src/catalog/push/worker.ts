@@ -1,0 +1,95 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Database } from "../../database/database.ts";
+import { type DueProduct, finishRead, listDue, type ReadOutcome } from "../../database/push-queue.ts";
+import { holdLease, releaseLease } from "../../database/work-lease.ts";
+import type { Log } from "../../log.ts";
+
+const pollMs = 250;
+/** How soon another process continues after one was killed, and how often the lease is renewed. */
+const leaseS = 10;
+const renewMs = 3000;
+const refusedMs = 1000;
+/** Products read at the same time; the platform's throttle limits the rate. */
+const concurrency = 6;
+/** Further deliveries of a product that changes all the time cause at most one read in this time. */
+const gapS = 3;
+
+export interface PushWorkerOptions {
+  readonly database: Database;
+  /** Reads a product from the platform, and stores it or removes it. */
+  readonly read: (id: bigint, signal: AbortSignal) => Promise<"settled" | "unsettled" | "failed">;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Reads the queued products until the signal aborts, while no other process does. Two that did so
+ * at once would only read some products twice.
+ */
+export async function workPushQueue(options: PushWorkerOptions): Promise<void> {
+  const { database, log, signal } = options;
+  const holder = crypto.randomUUID();
+  const active = new Map<bigint, Promise<void>>();
+  let heldAtMs = Number.NEGATIVE_INFINITY;
+  let hasFailed = false;
+
+  const hold = async () => {
+    const startedMs = performance.now();
+    if (startedMs - heldAtMs < renewMs) return true;
+    const isHeld = await database.inTransaction((transaction) => holdLease(transaction, "push", holder, leaseS));
+    if (isHeld) heldAtMs = startedMs;
+    return isHeld;
+  };
+  const start = async () => {
+    const due = active.size < concurrency ? await listDue(database, concurrency + active.size) : [];
+    const idle = due.filter(({ id }) => !active.has(id)).slice(0, concurrency - active.size);
+    // Without work there is no lease, so that an idle service never writes.
+    if (idle.length === 0 && active.size === 0) return pollMs;
+    if (!(await hold())) return refusedMs;
+    for (const product of idle) {
+      const reading = readDue(product, options).finally(() => active.delete(product.id));
+      active.set(product.id, reading);
+    }
+    return pollMs;
+  };
+
+  while (!signal.aborted) {
+    let waitMs = refusedMs;
+    try {
+      waitMs = await start();
+      hasFailed = false;
+    } catch (error) {
+      if (!hasFailed && !signal.aborted) log.warn({ err: error }, "cannot work the queue of deliveries; retrying");
+      hasFailed = true;
+    }
+    await Promise.race([sleep(waitMs, undefined, { signal }).catch(() => {}), ...active.values()]);
+  }
+  await Promise.all(active.values());
+  await releaseLease(database, "push", holder).catch(() => {});
+}
+
+/** Never rejects: a product whose outcome could not be recorded stays due. */
+async function readDue(product: DueProduct, { database, read, log, signal }: PushWorkerOptions): Promise<void> {
+  try {
+    const result = await read(product.id, signal);
+    const outcome = result === "settled" && !product.canSettle ? "unsettled" : result;
+    await finishRead(database, product, toOutcome(outcome, product.attempts), gapS);
+  } catch (error) {
+    if (signal.aborted) return;
+    log.warn({ product: `${product.id}`, err: error }, "cannot read a delivered product; retrying");
+    await finishRead(database, product, toOutcome("failed", product.attempts), gapS).catch(() => {});
+  }
+}
+
+const maxAgainS = 60;
+const failedAgainS = 2;
+/** Three reads after a delivery, which ends with one that began ten seconds after it. */
+const unsettledAgainS = 4.6;
+
+/** @param attempts reads in a row that left it queued */
+export function toOutcome(result: "settled" | "unsettled" | "failed", attempts: number): ReadOutcome {
+  if (result === "settled") return { kind: result };
+  const againInS =
+    result === "failed" ? failedAgainS * 2 ** attempts : unsettledAgainS * 1.5 ** Math.max(0, attempts - 1);
+  return { kind: result, againInS: Math.min(maxAgainS, againInS) };
+}

@@ -1,0 +1,96 @@
+import type { Database } from "../database/database.ts";
+import {
+  findProductState,
+  markProductStale,
+  type Reading,
+  type StoredProduct,
+  saveProducts,
+  toStoredProduct,
+  type Way,
+} from "../database/product.ts";
+import { removeProducts } from "../database/product-removal.ts";
+import { findNewestUpdate, noteWaiting } from "../database/product-truth.ts";
+import { ChangingProductError, type Platform, type ReadOptions } from "../platforms/platform.ts";
+
+export interface RefreshContext {
+  readonly database: Database;
+  readonly platform: Platform;
+  /** Called with the shop that answered. @throws ServiceError for another shop */
+  readonly checkShop: (shopId: string) => Promise<void> | void;
+  /** Share of the stored products, from 0 to 1, that may be removed within 24 hours. */
+  readonly maxRemovedShare: number;
+}
+
+/** What came of a read of one product. */
+export type RefreshOutcome =
+  | "stored"
+  /** The stored product has the same content, and is known to be current now. */
+  | "unchanged"
+  /** The stored product is at least as new. */
+  | "not newer"
+  /** The platform has no such product, so that none is stored. */
+  | "gone"
+  /** The platform has no such product, but too many were removed: the stored one is kept. */
+  | "kept"
+  /** Its responses do not agree, so that nothing was stored. */
+  | "changing";
+
+export interface Refreshed {
+  readonly outcome: RefreshOutcome;
+  /** Whether the outcome is certain. Otherwise the product must be read again. */
+  readonly isSettled: boolean;
+}
+
+/**
+ * How long a read may not know a product whose change the platform has announced already, because
+ * its reads lag behind.
+ */
+export const lagMs = 10_000;
+
+/**
+ * Reads one product from the platform, and stores it or removes it.
+ * @throws PlatformError when the platform does not answer
+ */
+export async function refreshProduct(
+  id: bigint,
+  way: Way,
+  options: ReadOptions,
+  context: RefreshContext,
+): Promise<Refreshed> {
+  const { database, platform, checkShop } = context;
+  const beganMs = performance.now();
+  try {
+    const { shopId, found, readAtMs } = await platform.readProduct(id, options);
+    await checkShop(shopId);
+    const reading: Reading = { way, beganMs, endedMs: performance.now(), platformMs: readAtMs };
+    if (found === undefined) return await remove(id, reading, context);
+    return await save(toStoredProduct(found.product, found.updatedAt, found.isSettled), reading, database);
+  } catch (error) {
+    if (!(error instanceof ChangingProductError)) throw error;
+    await noteWaiting(database, id, error.updatedAt);
+    return { outcome: "changing", isSettled: false };
+  }
+}
+
+function save(product: StoredProduct, reading: Reading, database: Database): Promise<Refreshed> {
+  return database.inTransaction(async (transaction) => {
+    const before = await findProductState(transaction, product.id);
+    const saved = await saveProducts(transaction, [product], reading);
+    const state = await findProductState(transaction, product.id);
+    const outcome = saved === 0 ? "not newer" : before?.tag === product.tag ? "unchanged" : "stored";
+    return { outcome, isSettled: state?.isSettled ?? false };
+  });
+}
+
+async function remove(id: bigint, reading: Reading, { database, maxRemovedShare }: RefreshContext): Promise<Refreshed> {
+  const newest = await findNewestUpdate(database, id);
+  if (newest === undefined) return { outcome: "gone", isSettled: true };
+  if (newest !== "" && reading.platformMs < Date.parse(newest) + lagMs) {
+    await markProductStale(database, id);
+    return { outcome: "not newer", isSettled: false };
+  }
+  const removed = await removeProducts(database, [id], maxRemovedShare, reading);
+  if (typeof removed === "number") return { outcome: "gone", isSettled: true };
+  await markProductStale(database, id);
+  return { outcome: "kept", isSettled: true };
+}

@@ -1,0 +1,30 @@
+import type { PushState } from "../database/push-state.ts";
+import { durationInWords, relativeTime } from "../format.ts";
+import type { Problem } from "./problems.ts";
+
+/** A delivered product that is read later than this is a problem. */
+const maxUnreadS = 300;
+
+/** Problems of the platform's notifications; empty when there are none. */
+export function listPushProblems({ queue, subscribed, uninstalledAt }: PushState, now: number): Problem[] {
+  const problems: Problem[] = [];
+  if (uninstalledAt !== undefined) {
+    const when = relativeTime(Date.parse(uninstalledAt), now);
+    problems.push({
+      text: `The shop removed the app ${when}, so products are no longer updated. Install it, and set its new credentials.`,
+    });
+  }
+  if (subscribed !== undefined && subscribed.missing.length > 0) {
+    problems.push({
+      text:
+        `The platform no longer delivers ${subscribed.missing.join(", ")} to ${subscribed.address}, because deliveries failed too often. ` +
+        "Until then changes arrive with catalog-sync. Run: pds platform subscribe.",
+    });
+  }
+  if (queue.oldestS > maxUnreadS) {
+    problems.push({
+      text: `A delivered change has waited for ${durationInWords(queue.oldestS)}. See the log for reads of the platform that fail.`,
+    });
+  }
+  return problems;
+}

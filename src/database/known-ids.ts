@@ -1,0 +1,58 @@
+import { findCursor, saveCursor } from "./cursor.ts";
+import type { Queryable, Transaction } from "./database.ts";
+
+/**
+ * Which products the platform has. Its ids grow, so a product that is created later has a higher
+ * one.
+ */
+interface KnownIds {
+  /** Every product of the platform up to this id is stored, */
+  readonly upTo: string;
+  /** except these, which could not be stored. */
+  readonly except: readonly string[];
+}
+
+/** With more exceptions, nothing is known. */
+const maxExceptions = 1000;
+
+const nothing: KnownIds = { upTo: "0", except: [] };
+
+/** Whether the platform certainly has no such product, if it is not stored. */
+export async function isKnownMissing(database: Queryable, id: bigint): Promise<boolean> {
+  const { upTo, except } = await findKnownIds(database);
+  if (id > BigInt(upTo) || except.includes(`${id}`)) return false;
+  // Something said that it exists, but no read could store it yet.
+  const news = await database.read(
+    "SELECT 1 FROM product_news WHERE id = $1 AND (gone_at IS NULL OR settles_at > gone_at)",
+    [id],
+  );
+  return news.length === 0;
+}
+
+async function findKnownIds(database: Queryable): Promise<KnownIds> {
+  return JSON.parse((await findCursor(database, "known-ids")) ?? "null") ?? nothing;
+}
+
+const saveKnownIds = (database: Queryable, known: KnownIds) => saveCursor(database, "known-ids", JSON.stringify(known));
+
+/**
+ * Notes that every product up to an id is stored.
+ * @param isComplete whether all products were compared; otherwise only those that are new since
+ *   the set was last complete
+ */
+export async function knowIdsUpTo(transaction: Transaction, id: bigint, isComplete: boolean): Promise<void> {
+  const known = await findKnownIds(transaction);
+  if (!isComplete && known.upTo === nothing.upTo) return;
+  if (id > BigInt(known.upTo)) await saveKnownIds(transaction, { ...known, upTo: `${id}` });
+}
+
+/** Notes a product that the platform has, but that could not be stored. */
+export async function exceptKnownId(transaction: Transaction, id: bigint): Promise<void> {
+  const { upTo, except } = await findKnownIds(transaction);
+  if (except.includes(`${id}`)) return;
+  const isTooMany = except.length >= maxExceptions;
+  await saveKnownIds(transaction, isTooMany ? nothing : { upTo, except: [...except, `${id}`] });
+}
+
+/** Forgets which products the platform has, because others than its own were stored. */
+export const forgetKnownIds = (database: Queryable) => saveKnownIds(database, nothing);

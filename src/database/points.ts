@@ -1,0 +1,84 @@
+import { saveCursor } from "./cursor.ts";
+import type { Database } from "./database.ts";
+
+/** A budget of points that all processes of a store share. Time restores spent points. */
+export interface Points {
+  /** Never more than are there; after a process was killed, its refunds are missing for a while. */
+  readonly available: number;
+  readonly maximum: number;
+  /** Points per second. */
+  readonly restoreRate: number;
+  /** When this was so: ISO 8601, by the database's clock. */
+  readonly asOf: string;
+  /** No response has reported the budget yet. */
+  readonly isAssumed?: boolean;
+}
+
+/** The state of a budget as its owner reported it. */
+export interface ReportedPoints {
+  readonly currentlyAvailable: number;
+  readonly maximumAvailable: number;
+  readonly restoreRate: number;
+}
+
+/** The budget at a later time. A clock that was set back restores nothing. */
+export function restorePoints(points: Points, now: string): Points {
+  const passedS = Math.max(0, Date.parse(now) - Date.parse(points.asOf)) / 1000;
+  const available = Math.min(points.maximum, points.available + passedS * points.restoreRate);
+  return { ...points, available, asOf: now };
+}
+
+/**
+ * Takes points, unless fewer than `floor` would be left.
+ * @returns 0, or how many milliseconds to wait before trying again
+ */
+export function takePoints(database: Database, cost: number, floor: number): Promise<number> {
+  return changePoints(database, (points) => {
+    const missing = Math.min(cost + floor, points.maximum) - points.available;
+    if (missing > 0) return [undefined, Math.ceil((missing / points.restoreRate) * 1000)];
+    return [{ ...points, available: points.available - cost }, 0];
+  });
+}
+
+/**
+ * Ends a request whose points were taken.
+ * @param refund points that it did not spend
+ * @param reported undefined when the response did not report the budget
+ */
+export async function settlePoints(
+  database: Database,
+  refund: number,
+  reported: ReportedPoints | undefined,
+): Promise<void> {
+  await changePoints(database, (stored) => {
+    const { isAssumed, ...points } = { ...stored, available: stored.available + refund };
+    if (reported === undefined) return [{ ...stored, available: points.available }, undefined];
+    const { currentlyAvailable, maximumAvailable: maximum, restoreRate } = reported;
+    // The report does not include requests that are still on their way.
+    const available = isAssumed ? currentlyAvailable : Math.min(currentlyAvailable, points.available);
+    return [{ ...points, available, maximum, restoreRate }, undefined];
+  });
+}
+
+/** Until a first response reports the budget: no plan has less. */
+const assumed = { available: 1000, maximum: 1000, restoreRate: 100, isAssumed: true };
+
+/** Changes the stored budget; undefined leaves it. One process at a time. */
+function changePoints<Result>(
+  database: Database,
+  change: (points: Points) => [Points | undefined, Result],
+): Promise<Result> {
+  return database.inTransaction(async (transaction) => {
+    const { sql, engine } = transaction;
+    // An update locks the row on all engines.
+    const [row] = await sql<{ value: string; now: string }[]>`
+      INSERT INTO cursor (name, value) VALUES ('platform-points', 'null')
+      ON CONFLICT (name) DO UPDATE SET value = cursor.value
+      RETURNING value, ${sql.unsafe(engine.now)} AS now`;
+    const now = row?.now ?? "";
+    const stored = JSON.parse(row?.value ?? "null") as Points | null;
+    const [changed, result] = change(restorePoints(stored ?? { ...assumed, asOf: now }, now));
+    if (changed !== undefined) await saveCursor(transaction, "platform-points", JSON.stringify(changed));
+    return result;
+  });
+}

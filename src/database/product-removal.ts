@@ -1,0 +1,123 @@
+import type { SQL } from "bun";
+import type { Database, Queryable, Transaction } from "./database.ts";
+import { countProducts, instantOf, type Reading } from "./product.ts";
+
+/** Removals are counted this long, by every process and job together. */
+const windowS = 24 * 3600;
+
+/** So many may always be removed, because a share of a small catalog means little. */
+const minRemovals = 5;
+
+export interface RemovalLimit {
+  readonly stored: number;
+  /** Products that were removed within the last 24 hours. */
+  readonly recent: number;
+  /** How many more may be removed now. */
+  readonly allowed: number;
+}
+
+/**
+ * Reads how many products may be removed, because the platform no longer has them.
+ * @param maxShare share of the products, from 0 to 1, that may be removed within 24 hours; 0 keeps
+ *   all of them
+ */
+export async function readRemovalLimit(queryable: Queryable, maxShare: number): Promise<RemovalLimit> {
+  const { sql, engine } = queryable;
+  const [row] = await sql<{ products: number }[]>`
+    SELECT CAST(coalesce(sum(products), 0) AS INTEGER) AS products FROM product_removal
+    WHERE removed_at > ${sql.unsafe(engine.later(-windowS))}`;
+  const recent = row?.products ?? 0;
+  const stored = await countProducts(queryable);
+  const limit = maxShare === 0 ? 0 : Math.max(minRemovals, Math.floor((stored + recent) * maxShare));
+  return { stored, recent, allowed: Math.max(0, limit - recent) };
+}
+
+/**
+ * Removes products that the platform no longer has: all of them or, beyond the limit, none. One
+ * that another read has found since stays.
+ * @param reading the read that found them gone
+ * @returns how many were removed, or the limit that they exceed
+ */
+export async function removeProducts(
+  database: Database,
+  ids: readonly bigint[],
+  maxShare: number,
+  reading: Pick<Reading, "beganMs">,
+): Promise<number | RemovalLimit> {
+  try {
+    return await database.inTransaction((transaction) => removeWithin(transaction, ids, maxShare, reading));
+  } catch (error) {
+    if (error instanceof RemovalRefused) return error.limit;
+    throw error;
+  }
+}
+
+/** Undoes the transaction. */
+class RemovalRefused extends Error {
+  readonly limit: RemovalLimit;
+
+  constructor(limit: RemovalLimit) {
+    super();
+    this.limit = limit;
+  }
+}
+
+async function removeWithin(
+  transaction: Transaction,
+  ids: readonly bigint[],
+  maxShare: number,
+  { beganMs }: Pick<Reading, "beganMs">,
+): Promise<number> {
+  const { sql, engine } = transaction;
+  // One removal at a time, so that each is counted.
+  await engine.lock(sql, "changes");
+  const limit = await readRemovalLimit(transaction, maxShare);
+  const began = sql.unsafe(instantOf(transaction, beganMs));
+  const removed = await deleteProducts(transaction, ids, sql`AND read_from <= ${began}`);
+  if (removed.length > limit.allowed) throw new RemovalRefused(limit);
+  if (removed.length > 0) {
+    await sql`INSERT INTO product_removal (removed_at, products) VALUES (${sql.unsafe(engine.now)}, ${removed.length})`;
+    await sql`DELETE FROM product_removal WHERE removed_at < ${sql.unsafe(engine.later(-windowS))}`;
+  }
+  await noteGone(transaction, ids, removed, began);
+  return removed.length;
+}
+
+/** A product without a trace in the store leaves none: anybody can ask for any id. */
+async function noteGone(
+  { sql, engine }: Transaction,
+  ids: readonly bigint[],
+  removed: readonly bigint[],
+  began: SQL.Query<unknown>,
+): Promise<void> {
+  for (const batch of inBatches(ids)) {
+    await sql`
+      UPDATE product_news SET waiting_since = NULL, gone_at = CASE WHEN gone_at > ${began} THEN gone_at ELSE ${began} END
+      WHERE id IN ${sql(batch)} AND NOT EXISTS (SELECT 1 FROM product WHERE product.id = product_news.id)`;
+  }
+  for (const batch of inBatches(removed)) {
+    const rows = batch.map((id) => ({ id, noted_at: sql.unsafe(engine.now), gone_at: began }));
+    await sql`INSERT INTO product_news ${sql(rows)} ON CONFLICT (id) DO NOTHING`;
+  }
+}
+
+/** @returns the ids of those that were stored */
+export async function deleteProducts(
+  { sql }: Queryable,
+  ids: readonly bigint[],
+  condition: SQL.Query<unknown> = sql``,
+): Promise<bigint[]> {
+  const removed: bigint[] = [];
+  for (const batch of inBatches(ids)) {
+    const rows = await sql<{ id: string }[]>`
+      DELETE FROM product WHERE id IN ${sql(batch)} ${condition} RETURNING CAST(id AS TEXT) AS id`;
+    for (const { id } of rows) removed.push(BigInt(id));
+  }
+  return removed;
+}
+
+const perStatement = 1000;
+
+function* inBatches(ids: readonly bigint[]): Generator<readonly bigint[]> {
+  for (let start = 0; start < ids.length; start += perStatement) yield ids.slice(start, start + perStatement);
+}

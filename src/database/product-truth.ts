@@ -1,0 +1,108 @@
+import type { Queryable } from "./database.ts";
+import { joinTruth, unsettled, verifiedAt, type Way } from "./product.ts";
+
+/** How a stored product was read, and whether that read still counts. */
+export interface ProductTruth {
+  readonly way: Way | "";
+  /** When the read began and ended, ISO 8601; empty when it is not known. */
+  readonly readFrom: string;
+  readonly readUntil: string;
+  readonly isSettled: boolean;
+  /** The platform's time of its last change; empty when it was imported. */
+  readonly updatedAt: string;
+}
+
+export async function findProductTruth({ sql }: Queryable, id: bigint): Promise<ProductTruth | undefined> {
+  const [row] = await sql<(Omit<ProductTruth, "isSettled"> & { isSettled: number })[]>`
+    SELECT way, read_from AS "readFrom", read_until AS "readUntil", product.updated_at AS "updatedAt",
+      CASE WHEN ${sql.unsafe(unsettled)} THEN 0 ELSE 1 END AS "isSettled"
+    FROM product LEFT JOIN product_news AS news ON news.id = product.id WHERE product.id = ${id}`;
+  return row && { ...row, isSettled: row.isSettled === 1 };
+}
+
+/**
+ * Finds the newest time of a product's last change that anything said of it.
+ * @returns empty when nothing said a time; undefined for a product that the store does not know
+ */
+export async function findNewestUpdate({ sql }: Queryable, id: bigint): Promise<string | undefined> {
+  const [row] = await sql<{ newest: string | null }[]>`
+    SELECT max(updated_at) AS newest FROM (
+      SELECT updated_at FROM product WHERE id = ${id} UNION ALL SELECT updated_at FROM product_news WHERE id = ${id}
+    ) AS known`;
+  return row?.newest ?? undefined;
+}
+
+/** Products that must be read again, or for the first time. */
+export async function listUnsettledProducts({ sql }: Queryable): Promise<bigint[]> {
+  const imported: Way = "import";
+  const rows = await sql<{ id: string }[]>`
+    SELECT CAST(product.id AS TEXT) AS id FROM product LEFT JOIN product_news AS news ON news.id = product.id
+    WHERE way <> ${imported} AND ${sql.unsafe(unsettled)}
+    UNION ALL
+    SELECT CAST(news.id AS TEXT) AS id FROM product_news AS news
+    WHERE NOT EXISTS (SELECT 1 FROM product WHERE product.id = news.id)
+      AND (gone_at IS NULL OR settles_at > gone_at)`;
+  return rows.map(({ id }) => BigInt(id));
+}
+
+/** Notes that the responses about a product do not agree, so that nothing could be stored. */
+export async function noteWaiting({ sql, engine }: Queryable, id: bigint, updatedAt: string): Promise<void> {
+  const now = sql.unsafe(engine.now);
+  await sql`
+    INSERT INTO product_news (id, updated_at, noted_at, waiting_since) VALUES (${id}, ${updatedAt}, ${now}, ${now})
+    ON CONFLICT (id) DO UPDATE SET
+      updated_at = CASE WHEN product_news.updated_at < excluded.updated_at
+        THEN excluded.updated_at ELSE product_news.updated_at END,
+      noted_at = excluded.noted_at, waiting_since = coalesce(product_news.waiting_since, excluded.waiting_since)`;
+}
+
+/** A product that waits longer for responses that agree raises an alert. */
+const patienceS = 60;
+
+/** So long, a product is read again because of news, even if no read confirms it. */
+const newsS = 3600;
+
+/** Forgets news that many reads have not confirmed. Call it after a comparison of the catalog. */
+export async function forgetOldNews({ sql, engine }: Queryable): Promise<void> {
+  const old = sql.unsafe(engine.later(-newsS));
+  await sql`
+    DELETE FROM product_news WHERE noted_at < ${old} AND settles_at < ${old} AND coalesce(gone_at, '') < ${old}
+      AND waiting_since IS NULL`;
+}
+
+/** Ages that the metrics report, in seconds. */
+export const verifiedAges = [10, 60, 600, 3600, 86_400] as const;
+
+export interface CatalogTruth {
+  /** Stored products that were read from the platform. */
+  readonly products: number;
+  /** How many were verified within each of `verifiedAges`, in that order. */
+  readonly verified: readonly number[];
+  readonly unsettled: number;
+  /** How many wait too long for responses that agree. */
+  readonly waiting: number;
+}
+
+/** Counts how recently the stored products were known to match the platform. */
+export async function readCatalogTruth({ sql, engine }: Queryable): Promise<CatalogTruth> {
+  const imported: Way = "import";
+  const counts = verifiedAges.map(
+    (age, index) =>
+      `CAST(coalesce(sum(CASE WHEN verified_at >= ${engine.later(-age)} THEN 1 ELSE 0 END), 0) AS INTEGER) AS age${index}`,
+  );
+  type Row = { products: number; unsettled: number } & Record<`age${number}`, number>;
+  const [row] = await sql<Row[]>`
+    SELECT CAST(count(*) AS INTEGER) AS products, CAST(count(*) - count(verified_at) AS INTEGER) AS unsettled,
+      ${sql.unsafe(counts.join(", "))}
+    FROM (SELECT ${sql.unsafe(verifiedAt)} AS verified_at FROM product ${sql.unsafe(joinTruth)} WHERE way <> ${imported})
+      AS truth`;
+  const [waiting] = await sql<{ products: number }[]>`
+    SELECT CAST(count(*) AS INTEGER) AS products FROM product_news
+    WHERE waiting_since < ${sql.unsafe(engine.later(-patienceS))}`;
+  return {
+    products: row?.products ?? 0,
+    verified: verifiedAges.map((_, index) => row?.[`age${index}`] ?? 0),
+    unsettled: row?.unsettled ?? 0,
+    waiting: waiting?.products ?? 0,
+  };
+}

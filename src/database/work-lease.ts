@@ -1,0 +1,30 @@
+import type { Queryable } from "./database.ts";
+
+/** Work that one process at a time does. */
+export type WorkName = "push";
+
+/**
+ * Takes or renews the right to do some work.
+ * @param holder what identifies the process
+ * @returns whether the process has it for the next `seconds`
+ */
+export async function holdLease(
+  { sql, engine }: Queryable,
+  name: WorkName,
+  holder: string,
+  seconds: number,
+): Promise<boolean> {
+  const end = sql.unsafe(engine.later(seconds));
+  // A lease beyond its length was taken before the clock was set back.
+  const rows = await sql`
+    INSERT INTO lease (name, holder, ends_at) VALUES (${name}, ${holder}, ${end})
+    ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, ends_at = excluded.ends_at
+    WHERE lease.holder = excluded.holder OR lease.ends_at < ${sql.unsafe(engine.now)} OR lease.ends_at > excluded.ends_at
+    RETURNING 1`;
+  return rows.length > 0;
+}
+
+/** Lets another process take over at once. */
+export async function releaseLease({ sql }: Queryable, name: WorkName, holder: string): Promise<void> {
+  await sql`DELETE FROM lease WHERE name = ${name} AND holder = ${holder}`;
+}

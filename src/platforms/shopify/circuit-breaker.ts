@@ -1,0 +1,55 @@
+import type { OperationName } from "./queries.ts";
+import { type Failure, ShopifyError } from "./retry.ts";
+
+/** Requests that fail in a row, each after its retries, until an operation is no longer tried. */
+const maxFailures = 5;
+const openMs = 10_000;
+
+interface Circuit {
+  failures: number;
+  last: Failure;
+  openUntilMs: number;
+}
+
+/** Stops sending an operation that keeps failing. After a pause, the next request decides. */
+export class CircuitBreaker {
+  readonly #circuits = new Map<OperationName, Circuit>();
+  readonly #nowMs: () => number;
+
+  constructor(nowMs: () => number = () => performance.now()) {
+    this.#nowMs = nowMs;
+  }
+
+  /** @throws ShopifyError the last failure, if the operation is not to be sent now */
+  check(operation: OperationName): void {
+    const circuit = this.#circuits.get(operation);
+    if (circuit === undefined || circuit.openUntilMs <= this.#nowMs()) return;
+    throw new ShopifyError(operation, circuit.last, true);
+  }
+
+  succeed(operation: OperationName): void {
+    this.#circuits.delete(operation);
+  }
+
+  /** @returns the error to throw */
+  fail(operation: OperationName, failure: Failure): ShopifyError {
+    const failures = (this.#circuits.get(operation)?.failures ?? 0) + 1;
+    const isOpen = failures >= maxFailures;
+    this.#circuits.set(operation, { failures, last: failure, openUntilMs: isOpen ? this.#nowMs() + openMs : 0 });
+    return new ShopifyError(operation, failure, isOpen || concernsShop(failure));
+  }
+}
+
+/** Whether any other request of the same kind would fail in the same way. */
+function concernsShop(failure: Failure): boolean {
+  switch (failure.kind) {
+    case "grant":
+      return failure.status < 500;
+    case "status":
+      return [401, 402, 423].includes(failure.status);
+    case "graphql":
+      return failure.codes.some((code) => code === "ACCESS_DENIED" || code === "undefinedField");
+    default:
+      return false;
+  }
+}

@@ -1,0 +1,78 @@
+import type { Log } from "../../log.ts";
+import type { KeptFields } from "../platform.ts";
+import {
+  type FieldError,
+  findRefusedField,
+  isOptional,
+  type OptionalField,
+  optionalFields,
+} from "./optional-fields.ts";
+import { createDocuments } from "./queries.ts";
+
+/** An optional field is asked for again after this time: a scope may have been granted. */
+const refusedMs = 3_600_000;
+
+export type DocumentSet = ReturnType<typeof createDocuments>;
+
+/** What the settings choose of the products. */
+export interface ProductChoice {
+  /** The publication whose products are visible; the online store by default. */
+  readonly publication?: string;
+  /** The namespaces of metafields; all by default. */
+  readonly namespaces?: readonly string[];
+}
+
+/** The documents of a client, without the optional fields that Shopify refuses. */
+export class Documents {
+  readonly #log: Log;
+  readonly #nowMs: () => number;
+  /** Until when each refused field is left out. */
+  readonly #refused = new Map<OptionalField, number>();
+  readonly #choice: ProductChoice;
+  #current: DocumentSet;
+
+  constructor(log: Log, choice: ProductChoice = {}, nowMs: () => number = () => performance.now()) {
+    this.#log = log;
+    this.#nowMs = nowMs;
+    this.#choice = choice;
+    this.#current = createDocuments(choice);
+  }
+
+  /** The namespaces of the metafields to keep; empty for all. */
+  get namespaces(): readonly string[] {
+    return this.#choice.namespaces ?? [];
+  }
+
+  get current(): DocumentSet {
+    const nowMs = this.#nowMs();
+    const expired = [...this.#refused].filter(([, untilMs]) => untilMs <= nowMs);
+    for (const [field] of expired) this.#refused.delete(field);
+    if (expired.length > 0) this.#create();
+    return this.#current;
+  }
+
+  /** The contract's fields that the documents do not read. */
+  get kept(): readonly KeptFields[] {
+    return [...this.#refused.keys()].map((field) => optionalFields[field]);
+  }
+
+  /**
+   * Leaves out the optional fields that the errors of a response refuse.
+   * @param sent the documents of the request
+   * @returns whether the current documents select fewer fields, so that the request may succeed
+   */
+  leaveOut(errors: readonly FieldError[], sent?: DocumentSet): boolean {
+    const refused = new Set(errors.map(findRefusedField).filter((field) => field !== undefined));
+    const left = [...refused].filter(isOptional).filter((field) => !this.#refused.has(field));
+    // A concurrent request may have been refused the same fields before.
+    if (left.length === 0) return refused.size > 0 && sent !== this.#current;
+    for (const field of left) this.#refused.set(field, this.#nowMs() + refusedMs);
+    this.#log.warn({ fields: left }, "Shopify refuses optional fields, whose last stored values are kept");
+    this.#create();
+    return true;
+  }
+
+  #create(): void {
+    this.#current = createDocuments({ ...this.#choice, refused: new Set(this.#refused.keys()) });
+  }
+}

@@ -1,0 +1,106 @@
+import { ServiceError } from "../../errors.ts";
+import type { Subscription, Subscriptions } from "../platform.ts";
+import type { RequestOptions, SendRequest } from "./client.ts";
+import type { Page } from "./queries.ts";
+import { webhookPath, webhookTopics } from "./webhooks.ts";
+
+interface WebhookSubscription {
+  readonly id: string;
+  /** Such as `PRODUCTS_UPDATE`. */
+  readonly topic: string;
+  readonly uri: string;
+  readonly includeFields: readonly string[];
+}
+
+interface Payload {
+  readonly userErrors: readonly { readonly message: string }[];
+}
+
+const pageSize = 100;
+/** All that a delivery is read for. Whole products may be larger than the service accepts. */
+const includeFields = ["id", "updated_at"];
+
+/** @param isReceiving whether the settings have the secret that signs deliveries */
+export function createSubscriptions(request: SendRequest, isReceiving: boolean): Subscriptions {
+  return {
+    topics: webhookTopics,
+    path: webhookPath,
+    list: async (signal) => (await listAll(request, signal)).map(toSubscription),
+    subscribe: async (address, signal) => {
+      if (!isReceiving) {
+        throw new ServiceError(
+          "invalid_setting",
+          "SHOPIFY_WEBHOOK_SECRET: set it to the app's client secret, and restart the service, before you subscribe; " +
+            "without it every delivery is refused",
+        );
+      }
+      await subscribe(request, address, signal);
+    },
+    unsubscribe: async ({ id }, signal) => {
+      await send(request, "WebhookSubscriptionDelete", { id }, signal);
+    },
+  };
+}
+
+const optionsOf = (signal: AbortSignal): RequestOptions => ({ priority: "sync", signal });
+
+/** A topic as deliveries name it, such as `products/update`. */
+const topicOf = (name: string) => webhookTopics.find((topic) => nameOf(topic) === name) ?? name;
+const nameOf = (topic: string) => topic.toUpperCase().replace("/", "_");
+
+const toSubscription = ({ id, topic, uri }: WebhookSubscription): Subscription => ({
+  id,
+  topic: topicOf(topic),
+  address: uri,
+});
+
+async function listAll(request: SendRequest, signal: AbortSignal): Promise<WebhookSubscription[]> {
+  const found: WebhookSubscription[] = [];
+  let after: string | null = null;
+  do {
+    type Response = { readonly webhookSubscriptions: Page<WebhookSubscription> };
+    const { webhookSubscriptions }: Response = await request(
+      "WebhookSubscriptions",
+      { first: pageSize, after },
+      optionsOf(signal),
+    );
+    found.push(...webhookSubscriptions.nodes);
+    after = webhookSubscriptions.pageInfo.hasNextPage ? webhookSubscriptions.pageInfo.endCursor : null;
+  } while (after !== null);
+  return found;
+}
+
+/** Can be repeated: a lost response leaves a subscription that the next attempt finds. */
+async function subscribe(request: SendRequest, uri: string, signal: AbortSignal): Promise<void> {
+  const existing = (await listAll(request, signal)).filter((subscription) => subscription.uri === uri);
+  const problems = new Map<string, string>();
+  for (const topic of webhookTopics.map(nameOf)) {
+    const known = existing.find((subscription) => subscription.topic === topic);
+    if (known !== undefined && `${known.includeFields}` === `${includeFields}`) continue;
+    const input = { uri, format: "JSON", includeFields };
+    const problem = await (known === undefined
+      ? send(request, "WebhookSubscriptionCreate", { topic, input }, signal)
+      : send(request, "WebhookSubscriptionUpdate", { id: known.id, input }, signal));
+    if (problem !== undefined) problems.set(topic, problem);
+  }
+  if (problems.size === 0) return;
+  // A request that was sent twice fails the second time.
+  const now = (await listAll(request, signal)).filter((subscription) => subscription.uri === uri);
+  for (const [topic, problem] of problems) {
+    if (now.some((subscription) => subscription.topic === topic)) continue;
+    throw new ServiceError("bad_request", `Shopify refuses to deliver ${topicOf(topic)} to ${uri}: ${problem}`);
+  }
+}
+
+type Mutation = "WebhookSubscriptionCreate" | "WebhookSubscriptionUpdate" | "WebhookSubscriptionDelete";
+
+/** @returns what Shopify finds wrong; undefined if nothing is */
+async function send(
+  request: SendRequest,
+  operation: Mutation,
+  variables: object,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const { payload } = await request<{ payload: Payload | null }>(operation, variables, optionsOf(signal));
+  return payload === null ? "no reason given" : payload.userErrors[0]?.message;
+}

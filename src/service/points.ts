@@ -1,0 +1,9 @@
+import type { Database } from "../database/database.ts";
+import { settlePoints, takePoints } from "../database/points.ts";
+import type { SharedPoints } from "../platforms/platform.ts";
+
+/** The budget of requests to the platform that all processes with this store share. */
+export const sharedPoints = (database: Database): SharedPoints => ({
+  take: (cost, floor) => takePoints(database, cost, floor),
+  settle: (refund, reported) => settlePoints(database, refund, reported),
+});

@@ -1,0 +1,50 @@
+import { DeliveryCounter } from "../catalog/push/delivery-counter.ts";
+import { DeliveryWriter } from "../catalog/push/delivery-writer.ts";
+import { createPushReader } from "../catalog/push/reader.ts";
+import { watchSubscriptions } from "../catalog/push/subscription-check.ts";
+import { workPushQueue } from "../catalog/push/worker.ts";
+import { maxRemovedShareOf } from "../config/jobs.ts";
+import { saveUninstalled } from "../database/subscribed.ts";
+import type { Routes } from "../http/endpoint.ts";
+import type { Platform } from "../platforms/platform.ts";
+import { webhookRoute } from "../webhooks/route.ts";
+import type { Role, ServiceContext } from "./context.ts";
+
+/** The notifications of the platform. */
+export interface Push {
+  /** On the public listener. */
+  readonly routes: Routes;
+  readonly counter: DeliveryCounter;
+  /** Settles when the signal has stopped the work in the background. */
+  readonly stopped: Promise<unknown>;
+}
+
+export interface PushContext extends Pick<ServiceContext, "config" | "connections" | "log" | "requests"> {
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Accepts deliveries and, except in a worker, reads the delivered products while no other process
+ * does.
+ * @returns undefined unless the settings say how the platform signs its deliveries
+ */
+export function startPush(platform: Platform | undefined, role: Role, context: PushContext): Push | undefined {
+  const { config, connections, requests, log, signal } = context;
+  const { push: database } = connections;
+  if (platform?.receiver === undefined || database === undefined) return undefined;
+  const { receiver, subscriptions } = platform;
+  const counter = new DeliveryCounter(receiver.topics);
+  const writer = new DeliveryWriter(database);
+  const noteUninstalled = async () => {
+    await database.inTransaction(saveUninstalled);
+    log.error("the shop removed the app: products are no longer updated; install it, and set its new credentials");
+  };
+  const limiter = requests.deliveryLimiter;
+  const route = webhookRoute({ receiver, limiter, counter, queueRead: (news) => writer.save(news), noteUninstalled });
+  const push = { routes: { [receiver.path]: route }, counter };
+  if (role.kind === "worker") return { ...push, stopped: Promise.resolve() };
+  const read = createPushReader({ database, platform, log, maxRemovedShare: maxRemovedShareOf(config) });
+  const work = workPushQueue({ database, read, log, signal });
+  const watch = subscriptions && watchSubscriptions({ database, subscriptions, log, signal });
+  return { ...push, stopped: Promise.all([work, watch]) };
+}

@@ -1,0 +1,123 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { LookupBudget } from "../../src/catalog/lookup-budget.ts";
+import { closeDatabase, openDatabase } from "../../src/database/index.ts";
+import { noteUpdates } from "../../src/database/product.ts";
+import { toNetwork } from "../../src/http/client-network.ts";
+import { createStore, enginesInTurn, pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { countPlatformRequests, environmentOf, startPlatform } from "../support/platform.ts";
+
+const path = (id: string | bigint) => `/api/v1/products/${id}`;
+const jobs = "[jobs.catalog-reconcile]\nschedule = 'off'\n[jobs.catalog-sync]\nschedule = 'off'\n";
+const [configPath = ""] = await writeFiles(await temporaryFolder(), { "pds.toml": jobs });
+
+for (const engine of enginesInTurn) {
+  describe.each([["in bulk"], ["page by page"]])(`on ${engine}, once the catalog was compared %s`, async (how) => {
+    const platform = startPlatform({ products: 12 });
+    const environment = {
+      ...environmentOf(platform),
+      DATABASE_URL: await createStore(engine),
+      PDS_CONFIG: configPath,
+      MEMORY_MEGABYTES: "0",
+    };
+    const ids = platform.catalog.ids(0, 12);
+    const newest = BigInt(ids.toSorted((a, b) => Number(BigInt(a) - BigInt(b))).at(-1) ?? 0);
+    const bad = ids[4] ?? "";
+    platform.catalog.touch(bad, { product: { publishedAt: "yesterday" } });
+    const service = await serve({ ...environment, SCHEDULER: "off" });
+    afterAll(() => service.stop());
+    const lookUp = async (id: string | bigint) => {
+      platform.counters.reset();
+      const { status } = await service.get(path(id));
+      return [status, countPlatformRequests(platform)];
+    };
+
+    test("an unknown product is asked for before", async () => {
+      expect(await lookUp(newest - 1n)).toEqual([404, 1]);
+    });
+
+    test("an unknown product is 404 without asking the platform", async () => {
+      if (how === "page by page") platform.faults.add({ kind: "bulkFailed", count: 4 });
+      expect((await pds(["run", "catalog-reconcile"], environment)).code).toBe(0);
+      expect(await lookUp(newest - 2n)).toEqual([404, 0]);
+      expect(await lookUp(1n)).toEqual([404, 0]);
+    });
+
+    test("one that may be newer than the comparison is asked for", async () => {
+      expect(await lookUp(newest + 1n)).toEqual([404, 1]);
+      const added = platform.catalog.add();
+      expect(BigInt(added)).toBeGreaterThan(newest);
+      platform.catalog.touch(added, {}, { at: Math.floor(Date.now() / 1000) - 30 });
+      expect(await lookUp(added)).toEqual([200, 1]);
+    });
+
+    test("one that could not be stored is asked for", async () => {
+      expect(await lookUp(bad)).toEqual([503, 1]);
+      platform.catalog.touch(bad, { product: { publishedAt: "2026-01-01T00:00:00Z" } });
+    });
+
+    test("one that something reported since is asked for", async () => {
+      const database = await openDatabase(environment.DATABASE_URL);
+      await noteUpdates(database, [{ id: newest - 3n, updatedAt: "2026-11-01T00:00:00Z" }]);
+      await closeDatabase(database);
+      expect(await lookUp(newest - 3n)).toEqual([404, 1]);
+      expect(await lookUp(newest - 4n)).toEqual([404, 0]);
+    });
+
+    test("a sync knows of further products that were created a while ago", async () => {
+      const old = platform.catalog.add({}, `${newest + 100n}`);
+      platform.catalog.touch(old, {}, { at: Math.floor(Date.now() / 1000) - 600 });
+      expect((await pds(["run", "catalog-sync"], environment)).code).toBe(0);
+      expect(await lookUp(newest + 2n)).toEqual([404, 0]);
+      expect(await lookUp(newest + 101n)).toEqual([404, 1]);
+    });
+  });
+}
+
+test("one network of clients cannot use up the lookups of the others", async () => {
+  const platform = startPlatform({ products: 30 });
+  await using service = await serve({
+    ...environmentOf(platform),
+    DATABASE_URL: await createStore("sqlite"),
+    LOOKUPS_PER_MINUTE: "40",
+    TRUSTED_PROXIES: "127.0.0.1",
+  });
+  const statuses = async (client: (index: number) => string, count: number) => {
+    const found: number[] = [];
+    for (let index = 0; index < count; index++) {
+      const headers = { "X-Forwarded-For": client(index) };
+      found.push((await service.get(path(BigInt(9_000_000_000_000 + found.length)), { headers })).status);
+    }
+    return found;
+  };
+  // The walker changes its address within its network.
+  const walked = await statuses((index) => `2001:db8:1:2::${index.toString(16)}`, 60);
+  expect(walked.filter((status) => status === 404).length).toBeWithin(10, 20);
+  const [id = ""] = platform.catalog.ids(0, 1);
+  for (const client of ["2001:db8:1:3::1", "192.0.2.1"]) {
+    const [next = ""] = platform.catalog.ids(client.length, 1);
+    expect((await service.get(path(next), { headers: { "X-Forwarded-For": client } })).status).toBe(200);
+  }
+  expect((await service.get(path(id), { headers: { "X-Forwarded-For": "2001:db8:1:2::1" } })).status).toBe(503);
+});
+
+test("the budget of lookups refills evenly, for each network and for all", () => {
+  const budget = new LookupBudget(40, 0);
+  const take = (network: string, nowMs: number) =>
+    Array.from({ length: 100 }, () => budget.take(network, nowMs)).filter(Boolean).length;
+  expect(["a", "b", "c", "d", "e"].map((network) => take(network, 0))).toEqual([10, 10, 10, 10, 0]);
+  expect(take("a", 30_000)).toBe(5);
+  expect(take("b", 60_000)).toBe(10);
+  expect(new LookupBudget(0, 0).take("a", 60_000)).toBe(false);
+});
+
+test.each([
+  ["192.0.2.1", "192.0.2.1"],
+  ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],
+  ["2001:0DB8:1:02::6", "2001:db8:1:2::/64"],
+  ["2001:db8::6", "2001:db8:0:0::/64"],
+  ["::1", "0:0:0:0::/64"],
+  ["fe80::", "fe80:0:0:0::/64"],
+  ["", ""],
+])("the network of %p is %s", (address, network) => {
+  expect(toNetwork(address)).toBe(network);
+});

@@ -1,0 +1,104 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import {
+  createStore,
+  enginesInTurn,
+  pds,
+  type RunningService,
+  serve,
+  temporaryFolder,
+  writeFiles,
+} from "../support/pds.ts";
+import { environmentOf, startPlatform } from "../support/platform.ts";
+
+const jobs = "[jobs.catalog-reconcile]\nschedule = 'off'\n[jobs.catalog-sync]\nschedule = 'off'\n";
+const [configPath = ""] = await writeFiles(await temporaryFolder(), { "pds.toml": jobs });
+
+interface Found {
+  readonly product: {
+    readonly published_at: string | null;
+    readonly metafields: readonly { readonly namespace: string }[];
+    readonly variants: readonly { readonly metafields: readonly { readonly namespace: string }[] }[];
+  } | null;
+}
+
+for (const engine of enginesInTurn) {
+  describe(`on ${engine}, products of another publication than the online store`, async () => {
+    const platform = startPlatform({ products: 4 });
+    const { catalog } = platform;
+    const [online = "", sold = "", draft = "", both = ""] = catalog.ids(0, 4);
+    const at = "2026-01-01T00:00:00Z";
+    catalog.touch(online, { product: { publishedAt: at, onPointOfSale: false, status: "ACTIVE" } });
+    catalog.touch(sold, { product: { publishedAt: null, onPointOfSale: true, status: "ACTIVE" } });
+    catalog.touch(draft, { product: { publishedAt: null, onPointOfSale: true, status: "DRAFT" } });
+    catalog.touch(both, { product: { publishedAt: at, onPointOfSale: true, status: "ACTIVE" } });
+    const environment = {
+      ...environmentOf(platform),
+      VISIBLE: "active",
+      DATABASE_URL: await createStore(engine),
+      PDS_CONFIG: configPath,
+      PUBLICATION: "180002",
+    };
+    const start = async (settings = {}): Promise<RunningService> => {
+      const service = await serve({ ...environment, SCHEDULER: "off", MEMORY_MEGABYTES: "0", ...settings });
+      afterAll(() => service.stop());
+      return service;
+    };
+    const statuses = (service: RunningService) =>
+      Promise.all([online, sold, draft, both].map(async (id) => (await service.get(`/api/v1/products/${id}`)).status));
+
+    test("need a scope, without which nothing is written", async () => {
+      const { code, stderr } = await pds(["run", "catalog-reconcile"], environment);
+      expect(code).toBe(1);
+      expect(stderr).toContain("without Product.publishedOnPublication no product is written");
+      platform.findApp().scopes = new Set(["read_products", "read_publications"]);
+    });
+
+    test("are the visible ones, looked up, in bulk, and page by page", async () => {
+      const service = await start();
+      expect(await statuses(service)).toEqual([404, 200, 404, 200]);
+      const { stdout } = await pds(["run", "catalog-reconcile", "--json"], environment);
+      const [note] = (JSON.parse(stdout) as { notes: string[] }).notes;
+      expect(note).toStartWith("warning: hidden products: 2 of 4");
+      expect(await statuses(service)).toEqual([404, 200, 404, 200]);
+      catalog.touch(both, { product: { onPointOfSale: false } });
+      platform.faults.add({ kind: "bulkFailed", count: 4 });
+      expect((await pds(["run", "catalog-reconcile"], environment)).code).toBe(0);
+      expect(await statuses(service)).toEqual([404, 200, 404, 404]);
+      const page = await (await fetch(`${service.adminUrl}/products`)).text();
+      expect(page).toContain("Hidden products: 3 of 4");
+    });
+
+    test("are hidden again once the online store decides", async () => {
+      const { code } = await pds(["run", "catalog-reconcile"], { ...environment, PUBLICATION: "" });
+      expect(code).toBe(0);
+      expect(await statuses(await start({ PUBLICATION: "" }))).toEqual([200, 404, 404, 200]);
+    });
+  });
+
+  test.each([
+    ["one", "global"],
+    ["several", "global, other"],
+    ["another", "other"],
+  ])(`on ${engine}, metafields are limited to %s namespace`, async (_, setting) => {
+    const platform = startPlatform({ products: 2, metafields: 6, variantMetafields: 4 });
+    const [id = "", other = ""] = platform.catalog.ids(0, 2);
+    const environment = {
+      ...environmentOf(platform),
+      DATABASE_URL: await createStore(engine),
+      PDS_CONFIG: configPath,
+      METAFIELD_NAMESPACES: setting,
+    };
+    await using service = await serve({ ...environment, SCHEDULER: "off", MEMORY_MEGABYTES: "0" });
+    const namespacesOf = async (product: string) => {
+      const found = (await (await service.get(`/api/v1/products/${product}`)).json()) as Found;
+      const lists = [found.product, ...(found.product?.variants ?? [])].flatMap((owner) => owner?.metafields ?? []);
+      return new Set(lists.map(({ namespace }) => namespace));
+    };
+    const allowed = setting.split(", ");
+    const looked = await namespacesOf(id);
+    expect([...looked].every((namespace) => allowed.includes(namespace))).toBe(true);
+    expect(looked.has("global")).toBe(allowed.includes("global"));
+    expect((await pds(["run", "catalog-reconcile"], environment)).code).toBe(0);
+    for (const product of [id, other]) expect(await namespacesOf(product)).toEqual(looked);
+  });
+}

@@ -1,0 +1,230 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import pino from "pino";
+import { createPushReader } from "../../src/catalog/push/reader.ts";
+import { catalogReconcile } from "../../src/catalog/reconcile.ts";
+import { catalogSync } from "../../src/catalog/sync.ts";
+import { readConfig } from "../../src/config/index.ts";
+import type { Database } from "../../src/database/database.ts";
+import { closeDatabase, openDatabase } from "../../src/database/index.ts";
+import { findProduct, listDocuments } from "../../src/database/product.ts";
+import { Reporter, type Work } from "../../src/jobs/work.ts";
+import { parseJson } from "../../src/json.ts";
+import type { Product } from "../../src/model/product.ts";
+import { createPlatform } from "../../src/platforms/index.ts";
+import type { Platform } from "../../src/platforms/platform.ts";
+import { createStore, enginesInTurn } from "../support/pds.ts";
+import { countPlatformRequests, environmentOf, type StandIn, startPlatform } from "../support/platform.ts";
+
+const log = pino({ level: "silent" });
+
+interface World {
+  readonly standIn: StandIn;
+  readonly database: Database;
+  /** The ids of the platform's products. */
+  readonly ids: readonly string[];
+}
+
+async function createWorld(engine: (typeof enginesInTurn)[number], products: number): Promise<World> {
+  const standIn = startPlatform({ products, variants: [1, 3], images: [1, 3] });
+  const database = await openDatabase(await createStore(engine));
+  afterAll(() => closeDatabase(database));
+  return { standIn, database, ids: standIn.catalog.ids(0, products) };
+}
+
+/** A platform as a new process has it. */
+function connect({ standIn }: World): Platform {
+  const platform = createPlatform(readConfig({ PDS_CONFIG: "/dev/null", ...environmentOf(standIn) }), log);
+  if (platform === undefined) throw new Error("no platform");
+  return platform;
+}
+
+async function run({ database }: World, work: Work) {
+  const reporter = new Reporter();
+  const context = { database, isDryRun: false, run: 1, brand: "acme", reporter, signal: AbortSignal.timeout(60_000) };
+  const error = await work(context).then(
+    () => undefined,
+    (reason: Error) => reason,
+  );
+  return { counts: reporter.counts, notes: reporter.report.notes, error };
+}
+
+const sync = (world: World) => run(world, catalogSync(connect(world), 0.2));
+const reconcile = (world: World) =>
+  run(world, catalogReconcile(connect(world), { maxRemovedShare: 0.2, visible: "all" }, log));
+const readDelivered = (world: World, id: string) =>
+  createPushReader({ database: world.database, platform: connect(world), log, maxRemovedShare: 0.2 })(
+    BigInt(id),
+    AbortSignal.timeout(10_000),
+  );
+
+async function stored({ database }: World, id: string): Promise<Product> {
+  const document = (await listDocuments(database, [BigInt(id)])).get(id);
+  if (document === undefined) throw new Error(`product ${id} is not stored`);
+  return parseJson(document) as Product;
+}
+
+for (const engine of enginesInTurn) {
+  describe(`on ${engine}, an optional field that is refused`, async () => {
+    const world = await createWorld(engine, 6);
+    const { standIn, ids } = world;
+    const [first = "", second = ""] = ids;
+    await sync(world);
+    const before = await stored(world, first);
+    const isKept = ({ tags, body_html, variants, metafields, images }: Product) => ({
+      tags,
+      body_html,
+      alt: images.map(({ alt }) => alt),
+      barcodes: variants.map(({ barcode, grams, metafields }) => [barcode, grams, metafields]),
+      descriptions: metafields.map(({ description }) => description),
+    });
+    const refusals = {
+      denied: ["Product.tags", "ProductVariant.barcode", "ProductVariant.metafields", "Image.altText"],
+      removed: ["Product.descriptionHtml", "InventoryItem.measurement", "Metafield.description"],
+    };
+
+    test("keeps its last stored value, in a sync", async () => {
+      standIn.fields.change(refusals);
+      const changes = { title: "Edited", tags: ["other"], descriptionHtml: "other" };
+      standIn.catalog.touch(first, { product: changes, variants: { 1: { barcode: "other" } } });
+      standIn.catalog.touch(second, { product: { title: "Also edited" } });
+      const { counts, notes, error } = await sync(world);
+      expect(error).toBeUndefined();
+      expect(counts).toBe(2);
+      expect(notes).toHaveLength(1);
+      for (const name of ["body_html", "tags", "image.alt", "variant.barcode", "variant.metafields", "variant.grams"]) {
+        expect(notes[0]).toContain(name);
+      }
+      const after = await stored(world, first);
+      expect(after.title).toBe("Edited");
+      expect(isKept(after)).toEqual(isKept(before));
+    });
+
+    test("keeps its last stored value, in a read after a delivery", async () => {
+      standIn.catalog.touch(first, { product: { title: "Delivered", tags: ["delivered"] } });
+      await readDelivered(world, first);
+      const after = await stored(world, first);
+      expect(after.title).toBe("Delivered");
+      expect(isKept(after)).toEqual(isKept(before));
+    });
+
+    test("keeps its last stored value, in a comparison of the catalog", async () => {
+      standIn.catalog.touch(first, { product: { title: "Edited again", tags: ["third"] } }, { keepUpdatedAt: true });
+      const added = standIn.catalog.add({ product: { title: "New", tags: ["new"] } });
+      const { notes, error } = await reconcile(world);
+      expect(error).toBeUndefined();
+      expect(notes).toEqual([expect.stringMatching(/^warning: the platform refuses .*tags/)]);
+      expect(standIn.counters.bulkRuns).toBe(2);
+      const after = await stored(world, first);
+      expect(after.title).toBe("Edited again");
+      expect(isKept(after)).toEqual(isKept(before));
+      expect(await stored(world, added)).toMatchObject({ title: "New", tags: "", body_html: "" });
+    });
+
+    test("is read again once it is granted", async () => {
+      standIn.fields.change({});
+      const { notes } = await reconcile(world);
+      expect(notes).toEqual([]);
+      expect((await stored(world, first)).tags).toBe("third");
+    });
+  });
+
+  describe(`on ${engine}, a required field that is refused`, async () => {
+    const world = await createWorld(engine, 40);
+    const { standIn, database, ids } = world;
+    await sync(world);
+    const read = () => listDocuments(database, ids.map(BigInt));
+    const before = await read();
+
+    test.each([
+      ["denied", "ProductVariant.price"],
+      ["removed", "ProductVariant.inventoryQuantity"],
+      ["denied", "Product.images"],
+      ["removed", "Product.options"],
+      ["denied", "Product.variants"],
+    ] as const)("fails the run, which writes nothing and soon stops asking: %s %s", async (how, field) => {
+      for (const id of ids) standIn.catalog.touch(id, { product: { title: `Edited ${field}` } });
+      standIn.fields.change({ [how]: [field] });
+      for (const start of [sync, reconcile]) {
+        standIn.counters.reset();
+        const { counts, error } = await start(world);
+        expect(error?.message).toMatch(how === "denied" ? /ACCESS_DENIED/ : /undefinedField/);
+        expect(error?.message).toContain(
+          `without ${field} no product is written, and the stored ones are served: check the scopes of the app`,
+        );
+        expect(counts).toBe(0);
+        expect(countPlatformRequests(standIn)).toBeLessThan(15);
+      }
+      expect(await read()).toEqual(before);
+    });
+  });
+
+  describe(`on ${engine}, a product that cannot be converted`, async () => {
+    const world = await createWorld(engine, 120);
+    const { standIn, database, ids } = world;
+    const [bad = "", good = ""] = ids;
+    const reason = expect.stringMatching(new RegExp(`^warning: product ${bad} cannot be converted: .+`));
+    standIn.catalog.touch(bad, { product: { publishedAt: "yesterday" } });
+
+    test("is named, and the others are stored, in a sync", async () => {
+      const { counts, notes, error } = await sync(world);
+      expect({ counts, notes, error }).toEqual({ counts: 119, notes: [reason], error: undefined });
+    });
+
+    test.each(["in bulk", "page by page"])("is named, and the others are stored, %s", async (how) => {
+      if (how === "page by page") standIn.faults.add({ kind: "bulkFailed", count: 4 });
+      standIn.catalog.touch(good, { product: { title: how } });
+      const { notes, error } = await reconcile(world);
+      expect(error).toBeUndefined();
+      expect(notes.slice(-1)).toEqual([reason]);
+      expect((await stored(world, good)).title).toBe(how);
+      expect(await findProduct(database, BigInt(bad))).toBeUndefined();
+    });
+
+    test("keeps being served as it was", async () => {
+      standIn.catalog.touch(bad, { product: { publishedAt: "2026-01-01T00:00:00Z", title: "Fine" } });
+      expect((await sync(world)).notes).toEqual([]);
+      standIn.catalog.touch(bad, { product: { publishedAt: "yesterday", title: "Bad" } });
+      expect((await sync(world)).notes).toEqual([reason]);
+      expect((await stored(world, bad)).title).toBe("Fine");
+      expect(await findProduct(database, BigInt(bad))).toMatchObject({ checkedAt: null });
+    });
+
+    test("is not read again and again after a delivery", async () => {
+      expect(await readDelivered(world, bad)).toBe("settled");
+      expect((await stored(world, bad)).title).toBe("Fine");
+      expect(await findProduct(database, BigInt(bad))).toMatchObject({ checkedAt: null });
+    });
+  });
+
+  test(`on ${engine}, a question that keeps failing is not asked for every product`, async () => {
+    const world = await createWorld(engine, 400);
+    world.standIn.faults.add({ kind: "status", status: 406, operation: "ProductById", count: 400 });
+    const { error, notes } = await sync(world);
+    expect(error?.message).toContain("ProductById failed: status 406");
+    expect(notes.length).toBeLessThan(12);
+    expect(countPlatformRequests(world.standIn, "ProductById")).toBeLessThan(15);
+    world.standIn.faults.clear();
+    // A request that was already waiting for its points is still sent.
+    expect((await sync(world)).counts).toBeWithin(390, 401);
+  });
+
+  test(`on ${engine}, a comparison page by page continues where it was stopped`, async () => {
+    const world = await createWorld(engine, 230);
+    const { standIn, ids } = world;
+    standIn.faults.add({ kind: "bulkFailed", count: 100 });
+    standIn.faults.add({ kind: "status", status: 406, operation: "ProductsPage", skip: 4 });
+    expect((await reconcile(world)).error?.message).toContain("ProductsPage failed: status 406");
+    standIn.counters.reset();
+    const { counts, notes, error } = await reconcile(world);
+    expect(error).toBeUndefined();
+    expect(notes.at(-1)).toStartWith("continued after product ");
+    // One of the requests looks for refused fields.
+    expect(countPlatformRequests(standIn, "ProductsPage")).toBe(1 + 2);
+    expect(counts).toBe(230 - 150);
+    expect((await listDocuments(world.database, ids.map(BigInt))).size).toBe(230);
+    standIn.counters.reset();
+    expect((await reconcile(world)).notes).toHaveLength(1);
+    expect(countPlatformRequests(standIn, "ProductsPage")).toBe(1 + 5);
+    expect(countPlatformRequests(standIn, "ProductById")).toBe(0);
+  });
+}

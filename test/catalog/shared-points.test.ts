@@ -1,0 +1,112 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import pino from "pino";
+import { catalogSync } from "../../src/catalog/sync.ts";
+import { readConfig } from "../../src/config/index.ts";
+import { saveCursor } from "../../src/database/cursor.ts";
+import { readNow } from "../../src/database/database.ts";
+import { closeDatabase, openDatabase } from "../../src/database/index.ts";
+import { restorePoints, settlePoints, takePoints } from "../../src/database/points.ts";
+import { Reporter } from "../../src/jobs/work.ts";
+import { createPlatform } from "../../src/platforms/index.ts";
+import { floors } from "../../src/platforms/shopify/throttle.ts";
+import { sharedPoints } from "../../src/service/points.ts";
+import { createStore, engines } from "../support/pds.ts";
+import { environmentOf, startPlatform } from "../support/platform.ts";
+import { until } from "../support/until.ts";
+
+const log = pino({ level: "silent" });
+const report = (currentlyAvailable: number) => ({ currentlyAvailable, maximumAvailable: 2000, restoreRate: 0.001 });
+
+test("points are restored over time, up to the maximum", () => {
+  const points = { available: 100, maximum: 2000, restoreRate: 50, asOf: "2026-01-01T00:00:00.000Z" };
+  const availableAt = (now: string) => restorePoints(points, now).available;
+  expect(availableAt("2026-01-01T00:00:01.500Z")).toBe(175);
+  expect(availableAt("2026-01-01T01:00:00.000Z")).toBe(2000);
+  // The clock was set back.
+  expect(availableAt("2025-12-31T23:59:00.000Z")).toBe(100);
+});
+
+for (const engine of engines) {
+  describe(`on ${engine}, the points of a shop`, async () => {
+    const url = await createStore(engine);
+    // Connections in one process must not block its event loop.
+    const [database, other] = [await openDatabase(url, "scheduling"), await openDatabase(url, "scheduling")];
+    afterAll(() => Promise.all([closeDatabase(database), closeDatabase(other)]));
+    /** Sets the stored budget; it does not change while a test runs. */
+    const set = async (available: number) => {
+      const points = { available, maximum: 2000, restoreRate: 0.001, asOf: await readNow(database) };
+      await saveCursor(database, "platform-points", JSON.stringify(points));
+    };
+
+    test("are those of the smallest plan, or fewer, until they are reported", async () => {
+      expect(await takePoints(database, 900, 0)).toBe(0);
+      expect(await takePoints(other, 900, 0)).toBeGreaterThan(0);
+      await settlePoints(database, 0, report(1950));
+      expect(await takePoints(other, 1900, 0)).toBe(0);
+    });
+
+    test("are taken once, whoever asks", async () => {
+      await set(1000);
+      const taken = await Promise.all(
+        Array.from({ length: 20 }, (_, index) => takePoints(index % 2 === 0 ? database : other, 100, 0)),
+      );
+      expect(taken.filter((waitMs) => waitMs === 0)).toHaveLength(10);
+    });
+
+    test("are left for more urgent requests", async () => {
+      await set(1499);
+      const admits = async (floor: number) => (await takePoints(other, 100, floor)) === 0;
+      expect(await admits(floors.refresh)).toBe(false);
+      expect(await admits(floors.sync)).toBe(true);
+      await set(499);
+      expect(await admits(floors.sync)).toBe(false);
+      expect(await admits(floors.push)).toBe(true);
+      await set(100);
+      expect(await admits(floors.push)).toBe(false);
+      expect(await admits(floors.live)).toBe(true);
+    });
+
+    test("are never more than reported, and grow by what was not spent", async () => {
+      await set(1000);
+      expect(await takePoints(database, 800, 0)).toBe(0);
+      await settlePoints(database, 700, report(2000));
+      expect(await takePoints(other, 901, 0)).toBeGreaterThan(0);
+      expect(await takePoints(other, 899, 0)).toBe(0);
+      await set(1500);
+      await settlePoints(database, 0, report(300));
+      expect(await takePoints(other, 400, 0)).toBeGreaterThan(0);
+    });
+  });
+}
+
+test("a refresh of a product with 2,048 variants takes no points that a sync needs", async () => {
+  const bucket = { maximumAvailable: 2000, restoreRate: 700 };
+  const platform = startPlatform({ products: 60, specials: ["manyVariants"], bucket });
+  const { catalog, counters } = platform;
+  const database = await openDatabase(await createStore("sqlite"));
+  afterAll(() => closeDatabase(database));
+  /** A platform as a process of its own has it. */
+  const connect = () => {
+    const config = readConfig({ PDS_CONFIG: "/dev/null", ...environmentOf(platform) });
+    const created = createPlatform(config, log, sharedPoints(database));
+    if (created === undefined) throw new Error("no platform");
+    return created;
+  };
+  const signal = AbortSignal.timeout(60_000);
+  await saveCursor(database, "catalog-sync", new Date(Date.now() - 50_000).toISOString());
+  for (const id of catalog.ids(0, 60)) catalog.touch(id, { product: { title: "Edited" } });
+
+  const large = BigInt(catalog.idOfSpecial("manyVariants"));
+  const refreshed = connect().readProduct(large, { priority: "refresh", signal });
+  await until("it is being read", () => (counters.requests.get("ProductVariantsPage") ?? 0) > 2);
+  counters.lowest.clear();
+  const reporter = new Reporter();
+  await catalogSync(connect(), 0.2)({ database, isDryRun: false, run: 1, brand: "acme", reporter, signal });
+  expect(reporter.counts).toBe(60);
+  expect((await refreshed).found?.product.variants).toHaveLength(2048);
+
+  // The platform rounds what is left down.
+  expect(counters.lowest.get("ProductVariantsPage")).toBeGreaterThanOrEqual(floors.refresh - 1);
+  expect(counters.lowest.get("ProductById")).toBeGreaterThanOrEqual(floors.sync - 1);
+  expect(counters.throttled).toBe(0);
+}, 60_000);
