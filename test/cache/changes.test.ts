@@ -384,6 +384,8 @@ for (const [engine, world] of await Promise.all(
 
     test("but clear the cache after too many changes, or when the store was restored", async () => {
       const paths = ["1", "pz/KEPT", "pz/LINE"];
+      // The comparison with the platform removed the product, which the platform does not have.
+      await importProducts({ 1: "One" });
       const skipTo = (id: number) =>
         engine === "postgres"
           ? sql`SELECT setval(pg_get_serial_sequence('change', 'id'), ${id})`

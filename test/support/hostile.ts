@@ -50,8 +50,9 @@ export async function importHostile(folder: string): Promise<Record<string, stri
     src,
     alt: attack("alt"),
   }));
-  const [file = ""] = await writeFiles(folder, {
+  const [file = "", rejected = ""] = await writeFiles(folder, {
     "products.ndjson": JSON.stringify({ ...product, images, image: null }),
+    "rejected.ndjson": JSON.stringify({ id: attack("id") }),
   });
   const cell = (text: string) => `"${text.replaceAll('"', '""')}"`;
   const feed = await writeFeed(folder, "feed", {
@@ -66,8 +67,8 @@ export async function importHostile(folder: string): Promise<Record<string, stri
   };
   const faults = [await imported("products", file), await imported("personalization", feed)].filter(Boolean);
   if (faults.length > 0) throw new Error(faults.join("\n"));
-  // A feed is not a product file: this adds a failed run.
-  await imported("products", feed);
+  // This adds a failed run.
+  await imported("products", rejected);
   return environment;
 }
 
