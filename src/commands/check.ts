@@ -24,7 +24,7 @@ export async function check(values: Values): Promise<boolean> {
   const config = readConfig(process.env);
   const log = await openLog(config);
   const jobs = listJobs(config, log, createPlatform(config, log));
-  const checks = await Promise.all([checkStore(config), ...jobs.map(checkSource)]);
+  const checks = await Promise.all([...checkStores(config), ...jobs.map(checkSource)]);
   const schedules = jobs.flatMap(listTimes);
   const unused = listSettingsWithoutEffect(config);
   if (values.json === true) {
@@ -38,11 +38,17 @@ export async function check(values: Values): Promise<boolean> {
   return checks.every(({ problem }) => problem === undefined);
 }
 
-async function checkStore({ databaseUrl }: Config): Promise<Check> {
-  const at = databaseUrl;
-  if (!databaseExists(databaseUrl)) return { checked: "store", at: `${at} (not created yet)`, problem: undefined };
-  const problem = await findProblem(async () => closeDatabase(await openDatabase(databaseUrl)));
-  return { checked: "store", at, problem };
+/** With a pooler, the server is checked directly too. */
+function checkStores({ databaseUrl, databaseDirectUrl }: Config): Promise<Check>[] {
+  const isPooled = databaseDirectUrl !== "";
+  const store = checkStore("store", databaseUrl, isPooled);
+  return isPooled ? [store, checkStore("store, without the pooler", databaseDirectUrl, false)] : [store];
+}
+
+async function checkStore(checked: string, url: string, isPooled: boolean): Promise<Check> {
+  if (!databaseExists(url)) return { checked, at: `${url} (not created yet)`, problem: undefined };
+  const problem = await findProblem(async () => closeDatabase(await openDatabase(url, "job", isPooled)));
+  return { checked, at: url, problem };
 }
 
 async function checkSource({ name, brand, source, checkSource: checkJob }: PlannedJob): Promise<Check> {

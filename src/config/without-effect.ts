@@ -1,6 +1,17 @@
 import type { Config } from "./index.ts";
-import type { PlanOptions } from "./jobs.ts";
 import { environmentName, fileKey, type SettingName } from "./settings.ts";
+
+const platformSettings: readonly SettingName[] = [
+  "productMaxAge",
+  "lookupsPerMinute",
+  "publicUrl",
+  "publication",
+  "metafieldNamespaces",
+  "shopifyApiUrl",
+  "shopifyApiVersion",
+  "shopifyWebhookSecret",
+  "shopifyWebhookSecretPrevious",
+];
 
 /** Settings that are given although they change nothing, each as one sentence. */
 export function listSettingsWithoutEffect(config: Config): string[] {
@@ -10,44 +21,32 @@ export function listSettingsWithoutEffect(config: Config): string[] {
   const readsBucket = sources.some((source) => source.startsWith("s3:"));
   const hasPlatform = config.shopifyAccessToken !== "" || config.shopifyClientId !== "";
   const scalars: readonly [readonly SettingName[], boolean, string][] = [
-    [["feedAuthorization"], !readsWeb, "no feed is read from an https:// URL"],
+    [["feedAuthorization"], !readsWeb, "on jobs: none reads a feed from an https:// URL"],
     [
       ["s3Endpoint", "s3Region", "s3AccessKeyId", "s3SecretAccessKey"],
       !readsBucket,
-      "no feed is read from an s3:// URL",
+      "on jobs: none reads a feed from an s3:// URL",
     ],
-    [
-      ["productMaxAge", "lookupsPerMinute", "shopifyApiUrl", "publicUrl"],
-      !hasPlatform,
-      "no access to the platform is configured",
-    ],
+    [platformSettings, !hasPlatform, "without access to the platform"],
     [
       ["shopifyClientId", "shopifyClientSecret"],
       config.shopifyAccessToken !== "",
-      "SHOPIFY_ACCESS_TOKEN is used instead",
+      "because SHOPIFY_ACCESS_TOKEN is used instead",
     ],
-    [["trustedProxies"], config.rateLimit === 0, "RATE_LIMIT is 0"],
+    // Lookups at the platform are limited by client network too.
+    [["trustedProxies"], config.rateLimit === 0 && !hasPlatform, "without RATE_LIMIT and a platform"],
   ];
   const unused = scalars.flatMap(([names, isUnused, reason]) =>
     names
       .filter((name) => isUnused && config.from[name] !== "default")
-      .map((name) => `${nameOf(name, config)} has no effect: ${reason}`),
+      .map((name) => `${nameOf(name, config)} has no effect ${reason}`),
   );
   const scheduled = config.schedules.filter(({ from, schedule }) => from === "file" && schedule !== "off");
   if (scheduler === "off") {
-    unused.push(...scheduled.map(({ job }) => `jobs.${job}.schedule has no effect: SCHEDULER is off`));
+    unused.push(...scheduled.map(({ job }) => `jobs.${job}.schedule has no effect while SCHEDULER is off`));
   }
-  return [...unused, ...listPlansWithoutEffect(config)];
+  return unused;
 }
 
 const nameOf = (name: SettingName, { from }: Config) =>
   from[name] === "file" ? fileKey(name) : `environment variable ${environmentName(name)}`;
-
-/** Options that only a schedule uses. */
-function listPlansWithoutEffect({ jobs }: Config): string[] {
-  return Object.entries(jobs).flatMap(([name, tables]) =>
-    ([tables].flat() as PlanOptions[])
-      .filter(({ schedule, retries }) => (schedule === undefined || schedule === "off") && retries > 0)
-      .map(() => `jobs.${name}.retries has no effect: only scheduled runs are retried`),
-  );
-}

@@ -2,7 +2,7 @@ import type { Log } from "../log.ts";
 
 const retryDelaysMs = [1000, 3000];
 const timeoutMs = 10_000;
-/** How long pending notifications may delay the exit of a process that was told to stop. */
+/** How long pending notifications may delay the exit after a stop signal. */
 const exitMs = 3000;
 
 /**

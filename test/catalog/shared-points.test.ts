@@ -45,7 +45,7 @@ for (const engine of engines) {
       expect(await takePoints(other, 1900, 0)).toBe(0);
     });
 
-    test("are taken once, whoever asks", async () => {
+    test("are spent once, no matter which process asks", async () => {
       await set(1000);
       const taken = await Promise.all(
         Array.from({ length: 20 }, (_, index) => takePoints(index % 2 === 0 ? database : other, 100, 0)),

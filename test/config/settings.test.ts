@@ -202,24 +202,34 @@ describe("settings that have no effect", () => {
     [
       "",
       { FEED_AUTHORIZATION: "Bearer x" },
-      "environment variable FEED_AUTHORIZATION has no effect: no feed is read from an https:// URL",
+      "environment variable FEED_AUTHORIZATION has no effect on jobs: none reads a feed from an https:// URL",
     ],
-    [`s3_region = "eu"\n${table}`, {}, "s3_region has no effect: no feed is read from an s3:// URL"],
+    [`s3_region = "eu"\n${table}`, {}, "s3_region has no effect on jobs: none reads a feed from an s3:// URL"],
     [
       "",
       { PRODUCT_MAX_AGE: "60" },
-      "environment variable PRODUCT_MAX_AGE has no effect: no access to the platform is configured",
+      "environment variable PRODUCT_MAX_AGE has no effect without access to the platform",
     ],
-    ["", { TRUSTED_PROXIES: "10.0.0.1" }, "environment variable TRUSTED_PROXIES has no effect: RATE_LIMIT is 0"],
-    [`${table}retries = 3`, {}, "jobs.personalization-import.retries has no effect: only scheduled runs are retried"],
+    [
+      "",
+      { TRUSTED_PROXIES: "10.0.0.1" },
+      "environment variable TRUSTED_PROXIES has no effect without RATE_LIMIT and a platform",
+    ],
     [
       `${table}schedule = "@daily"`,
       { SCHEDULER: "off" },
-      "jobs.personalization-import.schedule has no effect: SCHEDULER is off",
+      "jobs.personalization-import.schedule has no effect while SCHEDULER is off",
     ],
   ])("are reported by pds config: %j %j", async (text, environment, sentence) => {
     const { code, stderr } = await pds(["config"], { PDS_CONFIG: await writeSettings(text), ...environment });
     expect({ code, stderr }).toEqual({ code: 0, stderr: `${sentence}\n` });
+  });
+
+  test("leave out those that another part of the service uses", async () => {
+    const config = await writeSettings(`${table}retries = 3`);
+    const platform = { SHOPIFY_ACCESS_TOKEN: "token", SHOP_DOMAIN: "shop.example", TRUSTED_PROXIES: "10.0.0.1" };
+    const { code, stderr } = await pds(["config"], { PDS_CONFIG: config, ...platform });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   });
 });
 
