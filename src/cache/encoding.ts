@@ -25,7 +25,11 @@ export function chooseEncoding(accepted: string | null): Encoding {
   const known = parsed.get(accepted);
   if (known !== undefined) return known;
   const encoding = parseAcceptEncoding(accepted);
-  if (parsed.size < maxParsed && accepted.length < maxParsedLength) parsed.set(accepted, encoding);
+  if (accepted.length < maxParsedLength) {
+    // A client that invents values must not keep the common ones out.
+    if (parsed.size >= maxParsed) parsed.clear();
+    parsed.set(accepted, encoding);
+  }
   return encoding;
 }
 

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, spyOn, test } from "bun:test";
 import { join } from "node:path";
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from "node:zlib";
 import fc from "fast-check";
@@ -195,6 +195,19 @@ describe("Accept-Encoding", () => {
       }),
       { numRuns: 3000 },
     );
+  });
+
+  test("is parsed once even if other clients send a thousand different values", () => {
+    for (let index = 0; index < 1000; index++) chooseEncoding(`gzip, invented-${index}`);
+    const common = "gzip, deflate, br";
+    chooseEncoding(common);
+    const parse = spyOn(String.prototype, "split");
+    try {
+      chooseEncoding(common);
+      expect(parse).not.toHaveBeenCalled();
+    } finally {
+      parse.mockRestore();
+    }
   });
 
   test("may be any text", () => {
