@@ -420,6 +420,7 @@ for (const engine of enginesInTurn) {
       ["/api/v1/products/pz/a%20b%2Cc", ["personalization", "personalization-a%20b%2Cc"]],
       ["/api/v1/products/pz/A%2FB%20%C3%A9%2B", ["personalization", "personalization-A%2FB%20%C3%A9%2B"]],
       ["/api/v1/products/pz/%F0%9F%98%80%0D%0A%00", ["personalization", "personalization-%F0%9F%98%80%0D%0A%00"]],
+      ["/api/v1/products/pz/A(1)*!'-._~", ["personalization", "personalization-A%281%29%2A%21%27-._~"]],
       [`/api/v1/products/pz/${longest}`, ["personalization", `personalization-${longest}`]],
     ])("name the operation and the key in the CDN's own header: %s", async (path, tags) => {
       const [plain, cloudflare, fastly, varnish] = await Promise.all(
