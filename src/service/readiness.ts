@@ -43,6 +43,12 @@ export function createReadiness(context: ServiceContext, status: StoreMeters, wo
   const required: Record<string, Check> = {
     service: () => (requests.state.isDraining ? "is about to stop" : undefined),
     ...(workers !== undefined && { workers: () => workers.problem() }),
+    database: () => {
+      if (!requests.meters.isStoreUnreachable()) return undefined;
+      if (config.readiness === "strict") return "cannot be reached";
+      const servesCache = workers === undefined ? requests.servesWithoutStore() : workers.servesWithoutStore();
+      return servesCache ? undefined : "cannot be reached, and nothing is cached";
+    },
     // A new job must not take the replicas of a store with data out of rotation.
     ...(config.staleData === "fail" && {
       ...(isNewStore && { data }),

@@ -116,6 +116,7 @@ describe("the probes", () => {
   test("report an unreachable store as a warning: the service is alive and ready", async () => {
     const { url, drop } = await createPostgresDatabase();
     await using service = await serve({ DATABASE_URL: url });
+    await service.get("/api/v1/histories");
     await drop();
     await until("the loss is noticed", async () => (await sumOf(service, "pds_store_unreachable")) === 1);
     const { status, body } = await readinessOf(service.url);
