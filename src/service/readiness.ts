@@ -42,7 +42,7 @@ export function createReadiness(context: ServiceContext, status: StoreMeters, wo
   const data = () => describeStarting(context.scheduler.starting);
   const required: Record<string, Check> = {
     service: () => (requests.state.isDraining ? "is about to stop" : undefined),
-    ...(workers !== undefined && { workers: () => workers.problem() }),
+    ...(workers !== undefined && { workers: () => (workers.serving === 0 ? workers.problem() : undefined) }),
     database: () => {
       if (!requests.meters.isStoreUnreachable()) return undefined;
       if (config.readiness === "strict") return "cannot be reached";
@@ -56,6 +56,8 @@ export function createReadiness(context: ServiceContext, status: StoreMeters, wo
     }),
   };
   const advisory: Record<string, Check> = {
+    // The others serve while one is restarted.
+    ...(workers !== undefined && { workers: () => workers.problem() }),
     // All replicas share the store. Without them even the responses in their caches would be
     // unavailable.
     database: () =>

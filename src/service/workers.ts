@@ -50,11 +50,15 @@ export class Workers {
     return url;
   }
 
+  /** Number of workers that serve. */
+  get serving(): number {
+    return this.#listening().length;
+  }
+
   /** Returns how many workers serve; undefined if all do. */
   problem(): string | undefined {
     const { count } = this.#options;
-    const serving = this.#listening().length;
-    return serving >= count ? undefined : `${serving} of ${count} serve`;
+    return this.serving >= count ? undefined : `${this.serving} of ${count} serve`;
   }
 
   /** Whether a worker has cached responses that it serves without the store. */
