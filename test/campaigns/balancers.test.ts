@@ -63,10 +63,13 @@ async function startBalancer({ program, prepare }: Balancer, replicas: readonly 
   await mkdir(own, { recursive: true });
   const port = await freePort();
   const child = Bun.spawn([program, ...(await prepare(own, port, replicas))], {
-    stdio: ["ignore", "ignore", "inherit"],
+    stdio: ["ignore", "ignore", "ignore"],
   });
   killOnExit(child, "TERM");
-  cleanUp(() => child.kill());
+  cleanUp(() => {
+    child.kill();
+    return child.exited;
+  });
   const url = `http://127.0.0.1:${port}`;
   await until("the load balancer sends requests on", () =>
     fetch(`${url}/livez`).then(

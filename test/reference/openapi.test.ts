@@ -166,7 +166,8 @@ const id = 9007199254740993n;
 const [products = ""] = await writeFiles(folder, { "products.ndjson": toJson(toProduct(id)) });
 await pds(["import", "products", products], environment);
 await pds(["import", "personalization", await writeFeed(folder, "feed")], environment);
-const service = await serve(environment);
+// Without stale-if-error, so that histories fail without the store.
+const service = await serve({ ...environment, CACHE_HISTORIES: "max-age=5" });
 afterAll(() => service.stop());
 const document = (await (await service.get("/openapi.json")).json()) as Document;
 const { schemas } = document.components;
@@ -327,6 +328,10 @@ describe("a response", () => {
     await expectDocumented(operationId, path, 304, service, { "If-None-Match": "*" });
   });
 
+  test.each(each)("of %s to %s with a failed precondition matches the document", async (operationId, path) => {
+    await expectDocumented(operationId, path, 412, service, { "If-Match": '"x"' });
+  });
+
   test("beyond the rate limit matches the document", async () => {
     await using limited = await serve({ DATABASE_URL: `sqlite:${folder}/limited.sqlite`, RATE_LIMIT: "1" });
     await limited.get("/nowhere");
@@ -376,7 +381,7 @@ describe("a response", () => {
 
   test("of every operation with every status is tested", () => {
     const others = each.flatMap(([operationId, path]) =>
-      [304, 429].map((status) => [operationId, path, status] as const),
+      [304, 412, 429].map((status) => [operationId, path, status] as const),
     );
     const seen = new Set(
       [...answers, ...withoutDatabase, ...others].map(([operationId, , status]) => `${operationId} ${status}`),
