@@ -71,11 +71,12 @@ function findJob(args: readonly string[], config: Config, database: Database): C
     if (job === undefined) throw new Error(`${noun} is not configured for ${brand}`);
     return { job, isDryRun, isJson };
   }
-  if (noun === "products") {
+  if (`${command} ${noun}` === "import products") {
     const maxRemovedShare = maxImportRemovedShareOf(config);
     const options = { visible: config.visible, maxRemovedShare, isForced };
     return { job: catalogImportJob(sources, options, brand), isDryRun, isJson };
   }
+  if (`${command} ${noun}` !== "import personalization") throw new Error(`${args.join(" ")}: run it with pds`);
   const options = manualImportOptions(config, `${sources[0]}`, brand);
   return { job: personalizationImportJob(options, config, brand, { isManual: true, isForced }), isDryRun, isJson };
 }
