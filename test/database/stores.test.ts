@@ -2,6 +2,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse as parseCsv } from "csv-parse/sync";
+import { importHere } from "../support/import-here.ts";
 import { createStore, engines, pds, root, serve, temporaryFolder } from "../support/pds.ts";
 import { createPostgres } from "../support/postgres.ts";
 import { until, untilEqual } from "../support/until.ts";
@@ -71,7 +72,8 @@ describe("the sample brand", () => {
     ["personalization", "missing-file", /missing-file: file not found: expected one of pzchoices\.csv/],
     ["personalization", "empty-sku", /empty-sku\/pzlines\.csv:3: sku_id: is empty/],
   ])("has broken cases whose errors name the place: %s %s", async (noun, name, message) => {
-    const { code, stderr } = await pds(["import", noun, join(broken, name), "--dry-run"]);
+    const args = ["import", noun, join(broken, name), "--dry-run"];
+    const { code, stderr } = await importHere(args, { DATABASE_URL: emptyStore });
     expect(stderr).toMatch(message);
     expect(code).toBe(1);
   });
@@ -126,7 +128,7 @@ describe("a lost PostgreSQL", () => {
     const postgres = await createPostgres();
     const environment = { DATABASE_URL: postgres.url, PDS_CONFIG: join(root, "pds.toml") };
     // Imported first: the first start's own import would evict the cached responses.
-    for (const job of ["catalog-import", "personalization-import"]) await pds(["run", job], environment);
+    for (const job of ["catalog-import", "personalization-import"]) await importHere(["run", job], environment);
     // The strictest setting. It is about the age of the data, not about the store.
     const service = await serve({ ...environment, STALE_DATA: "fail", SERVER_TIMING: "on" });
     const strict = await serve({ ...environment, READINESS: "strict" });

@@ -6,6 +6,7 @@ import { toJson } from "../../src/json.ts";
 import { parseCachePolicy } from "../../src/model/cache-policy.ts";
 import { toProduct } from "../support/catalog.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
+import { importHere } from "../support/import-here.ts";
 import {
   casesFor,
   createStore,
@@ -44,7 +45,7 @@ const changedFeed = await writeFeed(folder, "changed", {
 
 async function importAll(environment: Record<string, string>, of: readonly [string, string]): Promise<void> {
   for (const [index, noun] of ["products", "personalization"].entries()) {
-    expect((await pds(["import", noun, of[index] ?? ""], environment)).code).toBe(0);
+    expect((await importHere(["import", noun, of[index] ?? ""], environment)).code).toBe(0);
   }
 }
 
@@ -311,7 +312,7 @@ for (const engine of enginesInTurn) {
         return histories[0]?.brand;
       };
       await readBrand();
-      expect((await pds(["import", "products", products, "--brand", "newest"], environment)).code).toBe(0);
+      expect((await importHere(["import", "products", products, "--brand", "newest"], environment)).code).toBe(0);
       await untilEqual(readBrand, "newest", 1000);
       expect(await hashTag(service, paths.histories)).not.toBe(tag);
     });

@@ -5,14 +5,15 @@ import { toProduct } from "../support/catalog.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { writeFeed } from "../support/feed.ts";
 import { httpCases } from "../support/http-cases.ts";
-import { pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { importHere } from "../support/import-here.ts";
+import { serve, temporaryFolder, writeFiles } from "../support/pds.ts";
 
 // Through shared caches, test/campaigns/shared-caches.test.ts has the same cases.
 const folder = await temporaryFolder();
 const environment = { DATABASE_URL: `sqlite:${join(folder, "pds.sqlite")}`, BRAND: "acme" };
 const [products = ""] = await writeFiles(folder, { "products.ndjson": toJson(toProduct(1)) });
-await pds(["import", "products", products], environment);
-await pds(["import", "personalization", await writeFeed(folder, "feed")], environment);
+await importHere(["import", "products", products], environment);
+await importHere(["import", "personalization", await writeFeed(folder, "feed")], environment);
 const service = await serve(environment);
 cleanUp(() => service.stop());
 

@@ -2,8 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { parseJson, toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
 import { writeFeed } from "../support/feed.ts";
+import { importHere } from "../support/import-here.ts";
 import { problemsOf, resolve, type Schema, type Schemas } from "../support/json-schema.ts";
-import { pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { serve, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { createPostgresDatabase } from "../support/postgres.ts";
 import { until } from "../support/until.ts";
 
@@ -164,8 +165,8 @@ const { url, drop } = await createPostgresDatabase();
 const environment = { DATABASE_URL: url, SHOP_DOMAIN: "shop.example" };
 const id = 9007199254740993n;
 const [products = ""] = await writeFiles(folder, { "products.ndjson": toJson(toProduct(id)) });
-await pds(["import", "products", products], environment);
-await pds(["import", "personalization", await writeFeed(folder, "feed")], environment);
+await importHere(["import", "products", products], environment);
+await importHere(["import", "personalization", await writeFeed(folder, "feed")], environment);
 // Without stale-if-error, so that histories fail without the store.
 const service = await serve({ ...environment, CACHE_HISTORIES: "max-age=5" });
 afterAll(() => service.stop());
