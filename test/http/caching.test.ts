@@ -597,7 +597,7 @@ describe("while the store is unreachable", async () => {
       const unchanged = await service.get(paths.personalization, { headers: { "If-None-Match": "*" } });
       expect([unchanged.status, unchanged.headers.has("age")]).toEqual([304, true]);
       const histories = await get(paths.histories);
-      expect([histories.status, histories.headers.get("age")]).toEqual([200, expect.stringMatching(/^[1-9]\d*$/)]);
+      expect([histories.status, histories.headers.get("age")]).toEqual([200, expect.stringMatching(/^\d+$/)]);
       await Bun.sleep(1000);
     }
 
