@@ -10,12 +10,18 @@ import { floors, Throttle, type ThrottleStatus } from "./throttle.ts";
 import type { AccessToken } from "./token.ts";
 
 export interface RequestOptions extends ReadOptions {
+  /** Called after each successful response. */
+  readonly onResponse?: (sent: SentRequest) => void;
+}
+
+export interface SentRequest {
   /**
-   * Called after each successful response with the time the request was sent, by the platform's
-   * clock: milliseconds since 1970. It may be a second early, because the `Date` header has whole
-   * seconds.
+   * When it was sent, by the platform's clock: milliseconds since 1970. It may be a second early,
+   * because the `Date` header has whole seconds.
    */
-  readonly onSentAt?: (platformMs: number) => void;
+  readonly sentAtMs: number;
+  /** The documents that it was from. Others may be current when the response comes. */
+  readonly documents: DocumentSet;
 }
 
 /**
@@ -130,7 +136,7 @@ function createSender({ url, token, log, points, documents }: ClientOptions & { 
       if (extension !== undefined) refund = cost - (extension.actualQueryCost ?? 0);
       if (extension !== undefined) costs.set(key, extension.requestedQueryCost);
       const outcome = toOutcome(answer);
-      if ("data" in outcome) options.onSentAt?.(platformMs);
+      if ("data" in outcome) options.onResponse?.({ sentAtMs: platformMs, documents: sent });
       return { ...outcome, sent };
     } catch (error) {
       options.signal.throwIfAborted();
