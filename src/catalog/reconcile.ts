@@ -215,7 +215,7 @@ async function writeChanged(
     const stored: StoredProduct[] = [];
     for (const read of products) {
       if ("unusable" in read) {
-        await noteUnusable(read.id, read.unusable, { database, reporter });
+        await noteUnusable(read.id, read.unusable, reading.beganMs, { database, reporter });
         continue;
       }
       const { product, updatedAt, isSettled } = read;

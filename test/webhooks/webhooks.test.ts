@@ -63,6 +63,7 @@ describe.each(fixtures)("on $engine", ({ engine, platform, environment, service 
     ["of another shop", 421, "wrong_shop", { headers: { "X-Shopify-Shop-Domain": "other.myshopify.com" } }],
     ["without an id", 400, "unreadable", { body: '{"updated_at":null}' }],
     ["with an id that is no integer", 400, "unreadable", { body: '{"id":"1"}' }],
+    ["with an id beyond 64 bits", 400, "unreadable", { body: '{"id":9223372036854775808}' }],
     ["that is not JSON", 400, "unreadable", { body: "<product/>" }],
     ["that is too large", 413, "too_large", { body: product(1n).padEnd(17_000) }],
   ];

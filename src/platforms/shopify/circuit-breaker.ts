@@ -1,8 +1,10 @@
 import type { OperationName } from "./queries.ts";
-import { type Failure, ShopifyError } from "./retry.ts";
+import { type Failure, isTemporary, ShopifyError } from "./retry.ts";
 
 /** Requests that fail in a row, each after its retries, until an operation is no longer tried. */
 const maxFailures = 5;
+/** A failure that may be about one product counts less: a few bad products must not stop the others. */
+const partialFailure = 0.1;
 const openMs = 10_000;
 
 interface Circuit {
@@ -33,12 +35,16 @@ export class CircuitBreaker {
 
   /** @returns the error to throw */
   fail(operation: OperationName, failure: Failure): ShopifyError {
-    const failures = (this.#circuits.get(operation)?.failures ?? 0) + 1;
+    const failures = (this.#circuits.get(operation)?.failures ?? 0) + (isOfOneProduct(failure) ? partialFailure : 1);
     const isOpen = failures >= maxFailures;
     this.#circuits.set(operation, { failures, last: failure, openUntilMs: isOpen ? this.#nowMs() + openMs : 0 });
     return new ShopifyError(operation, failure, isOpen || concernsShop(failure));
   }
 }
+
+/** An outage may look the same, but is temporary. */
+const isOfOneProduct = (failure: Failure) =>
+  failure.kind === "graphql" && failure.isPartial === true && !isTemporary(failure);
 
 /** Whether any other request of the same kind would fail in the same way. */
 function concernsShop(failure: Failure): boolean {

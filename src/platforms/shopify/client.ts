@@ -227,7 +227,9 @@ function toGraphqlFailure(entries: readonly ShopifyErrorEntry[], cost: CostExten
   const codes = entries.map(({ extensions }) => extensions?.code ?? "UNKNOWN");
   if (codes.includes("THROTTLED")) return { kind: "throttled", waitMs: toWaitMs(cost) };
   const refused = [...new Set(entries.map(findRefusedField).filter((field) => field !== undefined))];
-  return { kind: "graphql", codes, message: entries[0]?.message ?? "", ...(refused.length > 0 && { refused }) };
+  const isPartial = entries.every(({ path }) => path !== undefined && path.length > 0);
+  const message = entries[0]?.message ?? "";
+  return { kind: "graphql", codes, message, isPartial, ...(refused.length > 0 && { refused }) };
 }
 
 function toWaitMs(cost: CostExtension | undefined): number {

@@ -62,11 +62,7 @@ function lastIdOf({ products }: PageResponse): bigint | undefined {
   return last && BigInt(last.legacyResourceId);
 }
 
-function toCatalogPage(
-  { shop, products }: PageResponse,
-  lastId: bigint,
-  sent: SentRequest | undefined,
-): CatalogPage {
+function toCatalogPage({ shop, products }: PageResponse, lastId: bigint, sent: SentRequest | undefined): CatalogPage {
   const startedAtMs = sent?.sentAtMs ?? 0;
   const toLocal = localTimeFormatter(shop.ianaTimezone);
   const converted: (PlatformProduct | UnusableProduct)[] = [];

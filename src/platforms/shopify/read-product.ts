@@ -65,11 +65,7 @@ class ChangedWhileRead extends Error {
  * @throws ShopifyError when Shopify does not answer; ChangingProductError when the product keeps
  *   changing; UnusableProductError when it cannot be converted
  */
-export async function readProduct(
-  request: SendRequest,
-  id: bigint,
-  options: RequestOptions,
-): Promise<ProductReading> {
+export async function readProduct(request: SendRequest, id: bigint, options: RequestOptions): Promise<ProductReading> {
   let newest = "";
   for (let reading = 1; reading <= maxReadings; reading++) {
     try {

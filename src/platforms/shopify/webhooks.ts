@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { Config } from "../../config/index.ts";
 import { ServiceError } from "../../errors.ts";
 import { parseJson } from "../../json.ts";
+import { maxId } from "../../model/product.ts";
 import type { Delivery, DeliveryReceiver } from "../platform.ts";
 
 export const webhookPath = "/webhooks/shopify";
@@ -54,7 +55,7 @@ function checkShop(headers: Headers, shopDomain: string): void {
 
 /** A subscription may deliver more fields than it needs to. */
 const productSchema = z.object({
-  id: z.union([z.int().positive(), z.bigint().positive()]),
+  id: z.union([z.int().positive(), z.bigint().positive().max(maxId)]),
   updated_at: z.iso.datetime({ offset: true }).nullish(),
 });
 

@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { defaultApp } from "../../../packages/platform-stand-in/src/options.ts";
 import { createClient, type SendRequest } from "../../../src/platforms/shopify/client.ts";
 import { Documents } from "../../../src/platforms/shopify/documents.ts";
+import { optionalFields } from "../../../src/platforms/shopify/optional-fields.ts";
 import { readProduct } from "../../../src/platforms/shopify/read-product.ts";
 import { staticToken } from "../../../src/platforms/shopify/token.ts";
 import { startPlatform } from "../../support/platform.ts";
@@ -26,7 +27,7 @@ async function connectRefused() {
   return { platform, request, askAgain };
 }
 
-const kept = [{ of: "product", fields: ["body_html"] }];
+const kept = [optionalFields["Product.descriptionHtml"]];
 
 test("a product that was requested without a field keeps it, though others ask for it again meanwhile", async () => {
   const { platform, request, askAgain } = await connectRefused();

@@ -1,7 +1,7 @@
 import type { Log } from "../../../log.ts";
 import type { CatalogSnapshot, PlatformProduct, Shop, UnusableProduct } from "../../platform.ts";
 import type { RequestOptions, SendRequest } from "../client.ts";
-import type { Documents, DocumentSet } from "../documents.ts";
+import type { DocumentSet, Documents } from "../documents.ts";
 import { localTimeFormatter } from "../local-time.ts";
 import { convert } from "../mapping.ts";
 import type { CompleteProduct } from "../queries.ts";
