@@ -17,7 +17,7 @@ import { type Refreshed, refreshProduct } from "./refresh.ts";
  * may date a change before all parts of it are done: a product that was read this soon after its
  * `updatedAt` is read once more.
  */
-const overlapMs = 2 * 60_000;
+export const overlapMs = 2 * 60_000;
 /** A deletion may be listed late, and a list of deletions is short. */
 const deletionsOverlapMs = 10 * 60_000;
 /** Products read at the same time; the platform's throttle limits the rate. */
