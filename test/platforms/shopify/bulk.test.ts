@@ -11,7 +11,7 @@ import type { BulkPartitions } from "../../../src/platforms/shopify/bulk/partiti
 import type { SendRequest } from "../../../src/platforms/shopify/client.ts";
 import { localTimeFormatter } from "../../../src/platforms/shopify/local-time.ts";
 import { toProduct } from "../../../src/platforms/shopify/mapping.ts";
-import type { bulkQueries, CompleteProduct } from "../../../src/platforms/shopify/queries.ts";
+import { bulkQueries, type CompleteProduct } from "../../../src/platforms/shopify/queries.ts";
 import { ShopifyError } from "../../../src/platforms/shopify/retry.ts";
 import { connect, createMemoryLog, failureOf, live, readFound, watch } from "../../support/shopify.ts";
 import { until } from "../../support/until.ts";
