@@ -3,11 +3,12 @@ import { type Failure, isTemporary, ShopifyError } from "./retry.ts";
 
 /** Requests that fail in a row, each after its retries, until an operation is no longer tried. */
 const maxFailures = 5;
-/** A failure that may be about one product counts less: a few bad products must not stop the others. */
-const partialFailure = 0.1;
+/** The same for failures that are about one product each: a few must not stop the others. */
+const maxPartialFailures = 50;
 const openMs = 10_000;
 
 interface Circuit {
+  /** Failures in a row, weighted by what they are about. */
   failures: number;
   last: Failure;
   openUntilMs: number;
@@ -35,8 +36,9 @@ export class CircuitBreaker {
 
   /** @returns the error to throw */
   fail(operation: OperationName, failure: Failure): ShopifyError {
-    const failures = (this.#circuits.get(operation)?.failures ?? 0) + (isOfOneProduct(failure) ? partialFailure : 1);
-    const isOpen = failures >= maxFailures;
+    const weight = isOfOneProduct(failure) ? 1 : maxPartialFailures / maxFailures;
+    const failures = (this.#circuits.get(operation)?.failures ?? 0) + weight;
+    const isOpen = failures >= maxPartialFailures;
     this.#circuits.set(operation, { failures, last: failure, openUntilMs: isOpen ? this.#nowMs() + openMs : 0 });
     return new ShopifyError(operation, failure, isOpen || concernsShop(failure));
   }
