@@ -6,7 +6,8 @@ import { type DocumentSet, Documents } from "./documents.ts";
 import { type FieldError, findRefusedField } from "./optional-fields.ts";
 import type { OperationName } from "./queries.ts";
 import { describeFailure, type Failure, retryDelayMs, ShopifyError } from "./retry.ts";
-import { floors, Throttle, type ThrottleStatus } from "./throttle.ts";
+import { createPointsTaker } from "./shared-points.ts";
+import { Throttle, type ThrottleStatus } from "./throttle.ts";
 import type { AccessToken } from "./token.ts";
 
 export interface RequestOptions extends ReadOptions {
@@ -109,6 +110,7 @@ export function createClient({ random = Math.random, ...options }: ClientOptions
 function createSender({ url, token, log, points, documents }: ClientOptions & { readonly documents: Documents }) {
   const throttle = new Throttle();
   const costs = new Map<string, number>();
+  const takeShared = createPointsTaker(points, log);
   const checkVersion = createVersionCheck(log, apiVersionOf(url));
 
   return async (operation: OperationName, variables: object, options: RequestOptions): Promise<Outcome> => {
@@ -120,7 +122,7 @@ function createSender({ url, token, log, points, documents }: ClientOptions & { 
     // A failed request may have spent points, but then the next response reports fewer.
     let refund = cost;
     try {
-      shared = await takeShared(points, cost, options, log);
+      shared = await takeShared(cost, options);
       const accessToken = await token.get(options.signal);
       const postedAtMs = performance.now();
       const sent = documents.current;
@@ -147,29 +149,6 @@ function createSender({ url, token, log, points, documents }: ClientOptions & { 
       await shared?.settle(refund, status).catch((error) => log.debug({ err: error }, "points could not be settled"));
     }
   };
-}
-
-const maxPointsPollMs = 1000;
-
-/** Waits for points of the shared budget. Without the store, each process keeps to its own. */
-async function takeShared(
-  points: SharedPoints | undefined,
-  cost: number,
-  { priority, signal }: ReadOptions,
-  log: Log,
-): Promise<SharedPoints | undefined> {
-  if (points === undefined) return undefined;
-  for (;;) {
-    let waitMs: number;
-    try {
-      waitMs = await points.take(cost, floors[priority]);
-    } catch (error) {
-      log.debug({ err: error }, "the shared points cannot be read");
-      return undefined;
-    }
-    if (waitMs === 0) return points;
-    await sleep(Math.min(waitMs, maxPointsPollMs), undefined, { signal });
-  }
 }
 
 /** The page sizes, which are the numeric variables, determine what a document costs. */
