@@ -256,7 +256,8 @@ describe.each([...enginesInTurn])("on %s, three replicas of a shop that changes 
     process.stderr.write(
       `${engine}: ${version} edits of ${ids.length} products in ${seconds} s, ${deliveries} deliveries, ` +
         `${syncs.length} syncs (${syncs.filter((code) => code !== 0).length} failed); ` +
-        `${mixed.length} mixed answers, ${wronglySettled.length} of ${statesChecked} settled states wrong\n${lines.join("\n")}\n`,
+        `${mixed.length} mixed answers, ${wronglySettled.length} of ${statesChecked} settled states wrong\n` +
+        `${lines.join("\n")}\n`,
     );
   };
 });
