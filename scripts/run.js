@@ -57,6 +57,7 @@ const tasks = {
         "retention",
         "scheduler",
         "storm",
+        "truth",
         "upgrade",
       ].map((name) => `test/campaigns/${name}.test.ts`),
       ...suitesInTurn,
@@ -73,6 +74,7 @@ const tasks = {
       STORM_LOOKUPS: "1000",
       TEST_CAMPAIGN: "1",
       TEST_TIMEOUT_MS: "1800000",
+      TRUTH_SECONDS: "600",
     },
   },
   "test:faults:short": {

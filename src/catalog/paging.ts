@@ -49,7 +49,7 @@ export async function readPageByPage(
     for (const { id } of stored) unread.delete(`${id}`);
     for (const read of page.products) {
       if (!("unusable" in read)) continue;
-      await noteUnusable(read.id, read.unusable, context);
+      await noteUnusable(read.id, read.unusable, reading.beganMs, context);
       unread.delete(`${read.id}`);
     }
     // Large products and those that were just changed.

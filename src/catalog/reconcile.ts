@@ -32,7 +32,15 @@ import { checkSameShop, checkShop, removalRefused } from "./guards.ts";
 import { keepStoredFields } from "./kept-fields.ts";
 import { forgetProgress, readPageByPage } from "./paging.ts";
 import { lagMs } from "./refresh.ts";
-import { findUnsynced, highestEarlierId, noteListed, noteUnusable, type SyncContext, syncProducts } from "./sync.ts";
+import {
+  findUnsynced,
+  highestEarlierId,
+  noteListed,
+  noteUnusable,
+  overlapMs,
+  type SyncContext,
+  syncProducts,
+} from "./sync.ts";
 import { hiddenNotes } from "./visibility.ts";
 
 export interface ReconcileOptions {
@@ -107,7 +115,8 @@ interface Compared {
 async function compareWith(snapshot: CatalogSnapshot, context: ReconcileContext): Promise<Compared> {
   const { database, platform, shopId, signal, log, reporter } = context;
   checkSameShop(platform, shopId, (await platform.readShop(signal)).id);
-  const changing = await listChangedSince(snapshot.unsettledSinceMs, context);
+  const recent = await listChangedSince(snapshot.unsettledSinceMs - overlapMs, context);
+  const changing = recent.filter(({ updatedAt }) => Date.parse(updatedAt) >= snapshot.unsettledSinceMs);
   const received = new Set([...snapshot.ids, ...changing.map(({ id }) => toId(`${id}`))]);
   await checkReceived(received.size, context);
   const missing = await findMissing(received, context);
@@ -123,9 +132,9 @@ async function compareWith(snapshot: CatalogSnapshot, context: ReconcileContext)
   }
   const writeMs = Math.round(performance.now() - startedMs);
   log.info({ products: snapshot.ids.size, written: reporter.report.accepted, writeMs }, "catalog compared");
-  // One that is changing may be new.
+  // One that changed lately may be new, and be listed before one with a lower id.
   const present = new Set(snapshot.ids);
-  for (const { id } of changing) present.delete(toId(`${id}`));
+  for (const { id } of recent) present.delete(toId(`${id}`));
   const highestId = present.values().reduce<Id>((highest, id) => (id > highest ? id : highest), 0);
   return { comparedAt: context.startedAt, highestId: BigInt(highestId) };
 }
@@ -155,6 +164,8 @@ async function comparePageByPage(shop: Shop, context: ReconcileContext): Promise
   if (failed > 0) {
     throw new ServiceError("unavailable", `${failed} of ${pluralize(listed.size, "product")} could not be read`);
   }
+  // The list, which says what is missing, does not say which shop it is of.
+  checkSameShop(platform, shop.id, (await platform.readShop(signal)).id);
   await removeMissing(missing, context);
   return { comparedAt, highestId: highestEarlierId(listed.values(), shop.readAtMs) };
 }
@@ -215,7 +226,7 @@ async function writeChanged(
     const stored: StoredProduct[] = [];
     for (const read of products) {
       if ("unusable" in read) {
-        await noteUnusable(read.id, read.unusable, { database, reporter });
+        await noteUnusable(read.id, read.unusable, reading.beganMs, { database, reporter });
         continue;
       }
       const { product, updatedAt, isSettled } = read;

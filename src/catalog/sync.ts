@@ -3,7 +3,7 @@ import { findCursor, saveCursor } from "../database/cursor.ts";
 import type { Database } from "../database/database.ts";
 import { exceptKnownId, knowIdsUpTo } from "../database/known-ids.ts";
 import { listProductStates, markProductStale, noteUpdates, type ProductState } from "../database/product.ts";
-import { listUnsettledProducts } from "../database/product-truth.ts";
+import { listUnsettledProducts, listUnusable, noteUnusableRead } from "../database/product-truth.ts";
 import { ServiceError } from "../errors.ts";
 import { pluralize } from "../format.ts";
 import type { Reporter, Work } from "../jobs/work.ts";
@@ -17,7 +17,7 @@ import { type Refreshed, refreshProduct } from "./refresh.ts";
  * may date a change before all parts of it are done: a product that was read this soon after its
  * `updatedAt` is read once more.
  */
-const overlapMs = 2 * 60_000;
+export const overlapMs = 2 * 60_000;
 /** A deletion may be listed late, and a list of deletions is short. */
 const deletionsOverlapMs = 10 * 60_000;
 /** Products read at the same time; the platform's throttle limits the rate. */
@@ -101,7 +101,6 @@ async function syncDeletions(nowMs: number, context: SyncContext): Promise<numbe
 }
 
 /**
-/**
  * The highest id of products that changed a while ago: a list may have a product that was just
  * created, and not yet one with a lower id.
  * @param listedAtMs by the platform's clock
@@ -124,6 +123,7 @@ async function syncChanges(startedAtMs: number, context: SyncContext): Promise<n
   const { database, platform, signal } = context;
   const cursor = await findCursor(database, "catalog-sync");
   const sinceMs = cursor === undefined ? undefined : Date.parse(cursor) - overlapMs;
+  const startedAt = new Date(startedAtMs).toISOString();
   let failed = 0;
   let highest = 0n;
   for await (const page of platform.listProducts(sinceMs, signal)) {
@@ -131,7 +131,8 @@ async function syncChanges(startedAtMs: number, context: SyncContext): Promise<n
     const last = page.at(-1);
     if (failed > 0 || last === undefined) continue;
     highest = highestEarlierId(page, startedAtMs, highest);
-    await saveCursor(database, "catalog-sync", last.updatedAt);
+    // A product that is dated in the future must not hide the changes until then.
+    await saveCursor(database, "catalog-sync", last.updatedAt < startedAt ? last.updatedAt : startedAt);
   }
   if (failed === 0) {
     await database.inTransaction((transaction) => knowIdsUpTo(transaction, highest, sinceMs === undefined));
@@ -142,9 +143,11 @@ async function syncChanges(startedAtMs: number, context: SyncContext): Promise<n
 /** Finds the listed products that must be read. */
 export async function findUnsynced(database: Database, page: readonly ListedProduct[]): Promise<bigint[]> {
   const states = await noteListed(database, page);
-  return page
+  const ids = page
     .filter(({ id, updatedAt }) => isNews(updatedAt, states.get(`${id}`)) || mayHaveChanged(states.get(`${id}`)))
     .map(({ id }) => id);
+  const unusable = await listUnusable(database, ids);
+  return ids.filter((id) => !unusable.has(`${id}`));
 }
 
 /** Notes when the listed products last changed. @returns what is stored of them */
@@ -219,6 +222,7 @@ export async function syncProducts(products: readonly bigint[], context: SyncCon
 async function syncProduct(id: bigint, context: SyncContext): Promise<Refreshed | "failed" | "unusable"> {
   const { database, platform, shopId, reporter, signal } = context;
   const checkAnswer = (readFrom: string) => checkSameShop(platform, shopId, readFrom);
+  const beganMs = performance.now();
   try {
     const options = { priority: "sync", signal } as const;
     const refreshed = await refreshProduct(id, "sync", options, { ...context, checkShop: checkAnswer });
@@ -229,7 +233,7 @@ async function syncProduct(id: bigint, context: SyncContext): Promise<Refreshed 
   } catch (error) {
     if (!(error instanceof PlatformError) || error.isGeneral || signal.aborted) throw error;
     if (error instanceof UnusableProductError) {
-      await noteUnusable(id, error.message, { database, reporter });
+      await noteUnusable(id, error.message, beganMs, { database, reporter });
       return "unusable";
     }
     reporter.noteEach("products that could not be read", `product ${id}: ${error.message}`);
@@ -238,18 +242,28 @@ async function syncProduct(id: bigint, context: SyncContext): Promise<Refreshed 
   }
 }
 
-/** Names a product that cannot be stored. */
+/**
+ * Names a product that cannot be stored.
+ * @param beganMs when its read began, as `performance.now()`
+ */
 export async function noteUnusable(
   id: bigint,
   reason: string,
+  beganMs: number,
   { database, reporter }: Pick<SyncContext, "database" | "reporter">,
 ): Promise<void> {
   reporter.noteEach("products that cannot be stored", `warning: product ${id} ${reason}`);
-  await markUnusable(id, database);
+  await markUnusable(id, beganMs, database);
 }
 
-/** A product that cannot be stored: its stored version, if any, is served as stale. */
-export async function markUnusable(id: bigint, database: Database): Promise<void> {
-  await markProductStale(database, id);
-  await database.inTransaction((transaction) => exceptKnownId(transaction, id));
+/**
+ * A product that cannot be stored: its stored version, if any, is served as stale. It is read again
+ * when something newer is known of it; catalog-reconcile reads it in any case.
+ */
+export async function markUnusable(id: bigint, beganMs: number, database: Database): Promise<void> {
+  await database.inTransaction(async (transaction) => {
+    await markProductStale(transaction, id);
+    await noteUnusableRead(transaction, id, beganMs);
+    await exceptKnownId(transaction, id);
+  });
 }

@@ -1,5 +1,5 @@
 import type { Queryable } from "./database.ts";
-import { joinTruth, unsettled, verifiedAt, type Way } from "./product.ts";
+import { instantOf, joinTruth, unsettled, verifiedAt, type Way } from "./product.ts";
 
 /** How a stored product was read, and whether that read still counts. */
 export interface ProductTruth {
@@ -32,17 +32,42 @@ export async function findNewestUpdate({ sql }: Queryable, id: bigint): Promise<
   return row?.newest ?? undefined;
 }
 
-/** Products that must be read again, or for the first time. */
+/** Condition: the last read of a product could not be used, and another would show the same. */
+const unusable = "(news.unusable_at IS NOT NULL AND news.settles_at <= news.unusable_at)";
+
+/**
+ * Products that must be read again, or for the first time. One that could not be used is not among
+ * them until something newer is known of it.
+ */
 export async function listUnsettledProducts({ sql }: Queryable): Promise<bigint[]> {
   const imported: Way = "import";
   const rows = await sql<{ id: string }[]>`
     SELECT CAST(product.id AS TEXT) AS id FROM product LEFT JOIN product_news AS news ON news.id = product.id
-    WHERE way <> ${imported} AND ${sql.unsafe(unsettled)}
+    WHERE way <> ${imported} AND ${sql.unsafe(unsettled)} AND NOT ${sql.unsafe(unusable)}
     UNION ALL
     SELECT CAST(news.id AS TEXT) AS id FROM product_news AS news
     WHERE NOT EXISTS (SELECT 1 FROM product WHERE product.id = news.id)
-      AND (gone_at IS NULL OR settles_at > gone_at)`;
+      AND (gone_at IS NULL OR settles_at > gone_at) AND NOT ${sql.unsafe(unusable)}`;
   return rows.map(({ id }) => BigInt(id));
+}
+
+/** Those of some products whose last read could not be used, and of which nothing newer is known. */
+export async function listUnusable({ sql }: Queryable, ids: readonly bigint[]): Promise<Set<string>> {
+  if (ids.length === 0) return new Set();
+  const rows = await sql<{ id: string }[]>`
+    SELECT CAST(id AS TEXT) AS id FROM product_news AS news WHERE id IN ${sql(ids)} AND ${sql.unsafe(unusable)}`;
+  return new Set(rows.map(({ id }) => id));
+}
+
+/**
+ * Notes that a read of a product could not be used.
+ * @param beganMs when it began, as `performance.now()`
+ */
+export async function noteUnusableRead(queryable: Queryable, id: bigint, beganMs: number): Promise<void> {
+  const { sql, engine } = queryable;
+  const row = { id, noted_at: sql.unsafe(engine.now), unusable_at: sql.unsafe(instantOf(queryable, beganMs)) };
+  await sql`
+    INSERT INTO product_news ${sql([row])} ON CONFLICT (id) DO UPDATE SET unusable_at = excluded.unusable_at`;
 }
 
 /** Notes that the responses about a product do not agree, so that nothing could be stored. */
@@ -67,7 +92,7 @@ export async function forgetOldNews({ sql, engine }: Queryable): Promise<void> {
   const old = sql.unsafe(engine.later(-newsS));
   await sql`
     DELETE FROM product_news WHERE noted_at < ${old} AND settles_at < ${old} AND coalesce(gone_at, '') < ${old}
-      AND waiting_since IS NULL`;
+      AND waiting_since IS NULL AND coalesce(unusable_at, '') < ${old}`;
 }
 
 /** Ages that the metrics report, in seconds. */

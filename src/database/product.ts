@@ -144,6 +144,10 @@ async function listNews(
 /** Forgets the news that stored products are newer than. */
 async function forgetNews({ sql }: Queryable, ids: readonly bigint[]): Promise<void> {
   await sql`
+    UPDATE product_news SET unusable_at = NULL
+    WHERE unusable_at IS NOT NULL AND id IN (SELECT id FROM product WHERE id IN ${sql(ids)}
+      AND product.read_from > product_news.unusable_at)`;
+  await sql`
     UPDATE product_news SET waiting_since = NULL
     WHERE waiting_since IS NOT NULL AND id IN (SELECT id FROM product WHERE id IN ${sql(ids)}
       AND product.updated_at >= product_news.updated_at)`;
@@ -151,7 +155,7 @@ async function forgetNews({ sql }: Queryable, ids: readonly bigint[]): Promise<v
     DELETE FROM product_news WHERE id IN ${sql(ids)} AND EXISTS (
       SELECT 1 FROM product WHERE product.id = product_news.id AND product.checked_at >= product_news.settles_at
         AND product.updated_at >= product_news.updated_at
-        AND product.read_from >= coalesce(product_news.gone_at, ''))`;
+        AND product.read_from >= coalesce(product_news.gone_at, '') AND product_news.unusable_at IS NULL)`;
 }
 
 /** News of a product from the platform. It may not be stored yet. */
@@ -199,6 +203,7 @@ async function noteNews({ sql, engine }: Queryable, products: readonly ProductNe
       updated_at = CASE WHEN product_news.updated_at < excluded.updated_at
         THEN excluded.updated_at ELSE product_news.updated_at END,
       noted_at = excluded.noted_at,
+      unusable_at = CASE WHEN product_news.updated_at < excluded.updated_at THEN NULL ELSE product_news.unusable_at END,
       settles_at = CASE WHEN product_news.settles_at < excluded.settles_at
         THEN excluded.settles_at ELSE product_news.settles_at END`;
 }

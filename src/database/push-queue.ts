@@ -6,6 +6,8 @@ export interface DueProduct {
   readonly id: bigint;
   /** How many deliveries came since it was queued. */
   readonly deliveries: number;
+  /** When it was due. A product that left the queue and is queued again is due at another time. */
+  readonly dueAt: string;
   /** Reads in a row that left it queued; a delivery after a successful read ends the row. */
   readonly attempts: number;
   /** Whether its last delivery is long enough ago that a read shows the change. */
@@ -59,9 +61,9 @@ export function queueReads(database: Database, news: readonly ProductNews[], del
 
 /** The products that have been due longest. */
 export async function listDue({ read, engine }: Queryable, limit: number): Promise<DueProduct[]> {
-  type Row = { id: string; deliveries: number; attempts: number; isRecent: number };
+  type Row = { id: string; deliveries: number; dueAt: string; attempts: number; isRecent: number };
   const rows = await read<Row>(
-    `SELECT CAST(product AS TEXT) AS id, deliveries, attempts,
+    `SELECT CAST(product AS TEXT) AS id, deliveries, due_at AS "dueAt", attempts,
       CASE WHEN product_news.settles_at > ${engine.now} THEN 1 ELSE 0 END AS "isRecent"
     FROM push_queue LEFT JOIN product_news ON product_news.id = product
     WHERE due_at <= ${engine.now} ORDER BY due_at LIMIT $1`,
@@ -80,18 +82,21 @@ export type ReadOutcome =
 
 /**
  * Takes a product off the queue, or makes it due again. A product for which another delivery came
- * during the read stays queued.
+ * during the read stays queued, also if another process took it off and it was queued again.
  * @param earliestInS how long further deliveries cannot make it due
  */
 export function finishRead(
   database: Database,
-  { id, deliveries }: DueProduct,
+  { id, deliveries, dueAt }: DueProduct,
   outcome: ReadOutcome,
   earliestInS: number,
 ): Promise<void> {
   return database.inTransaction(async ({ sql, engine }) => {
     const isSettled = outcome.kind === "settled";
-    if (isSettled) await sql`DELETE FROM push_queue WHERE product = ${id} AND deliveries = ${deliveries}`;
+    if (isSettled) {
+      await sql`
+        DELETE FROM push_queue WHERE product = ${id} AND deliveries = ${deliveries} AND due_at = ${dueAt}`;
+    }
     const earliest = sql.unsafe(engine.later(earliestInS));
     const again = isSettled ? earliest : sql.unsafe(engine.later(outcome.againInS));
     const now = sql.unsafe(engine.now);

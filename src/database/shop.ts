@@ -17,16 +17,26 @@ function saveShop(database: Database, shopId: string): Promise<string | undefine
   });
 }
 
+/** What is known of a shop's products, and how far they were read. */
+const ofFormerShop: readonly CursorName[] = [
+  "catalog-sync",
+  "catalog-reconcile",
+  "catalog-pages",
+  "catalog-deletions",
+  "known-ids",
+  "uninstalled",
+];
+
 /**
- * Makes another shop the one that the stored products come from. What is known of the times of the
- * former shop is forgotten; its products stay until a comparison of the whole catalog removes them.
+ * Makes another shop the one that the stored products come from. What is known of the former
+ * shop is forgotten; its products stay until a comparison of the whole catalog removes them.
  */
 export function changeShop(database: Database, shopId: string): Promise<void> {
   return database.inTransaction(async (transaction) => {
     const { sql } = transaction;
-    const ofFormer: CursorName[] = ["catalog-sync", "catalog-reconcile", "catalog-deletions"];
-    await sql`DELETE FROM cursor WHERE name IN ${sql(ofFormer)}`;
+    await sql`DELETE FROM cursor WHERE name IN ${sql([...ofFormerShop])}`;
     await sql`DELETE FROM product_news`;
+    await sql`DELETE FROM push_queue`;
     await sql`UPDATE product SET checked_at = NULL`;
     await saveCursor(transaction, "shop", shopId);
   });

@@ -263,8 +263,10 @@ describe.each([...enginesInTurn])("on %s, removals", (engine) => {
   test.concurrent("need another shop to be accepted on purpose, by its id", async () => {
     const environment = { DATABASE_URL: await createStore(engine) };
     const first = { ...environment, ...environmentOf(startPlatform({ products: 3 })) };
-    const other = { ...environment, ...environmentOf(startPlatform({ products: 0, shop: { id: otherShop } })) };
+    const otherPlatform = startPlatform({ products: 0, shop: { id: otherShop } });
+    const other = { ...environment, ...environmentOf(otherPlatform) };
     expect((await run("catalog-reconcile", first)).code).toBe(0);
+    const added = otherPlatform.catalog.add({}, "1000");
     const stored = "gid://shopify/Shop/53320891";
     const platformShop = async (...options: string[]) => pds(["platform", "shop", ...options], other);
     expect(await platformShop("--json")).toMatchObject({
@@ -276,6 +278,9 @@ describe.each([...enginesInTurn])("on %s, removals", (engine) => {
     expect(refused.stderr).toContain(`answers as shop ${otherShop}, not as ${stored}: nothing was changed`);
     expect((await run("catalog-reconcile", other)).code).toBe(1);
     expect((await platformShop("--change-to", otherShop)).code).toBe(0);
+    // It is older than the products of the first shop, which says nothing of this one.
+    const service = await start({ ...other, SCHEDULER: "off" });
+    expect(await statusesOf(service, [added])).toEqual([200]);
     expect(await run("catalog-reconcile", other)).toMatchObject({
       code: 0,
       notes: ["removed 3 products that the platform no longer has"],

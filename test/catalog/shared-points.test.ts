@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from "bun:test";
+import { SQL } from "bun";
 import pino from "pino";
 import { catalogSync } from "../../src/catalog/sync.ts";
 import { readConfig } from "../../src/config/index.ts";
@@ -78,6 +79,31 @@ for (const engine of engines) {
     });
   });
 }
+
+test("a process that was frozen while it took points hardly delays the others", async () => {
+  const platform = startPlatform({ products: 6 });
+  const url = await createStore("postgres");
+  const database = await openDatabase(url, "scheduling");
+  const config = readConfig({ PDS_CONFIG: "/dev/null", ...environmentOf(platform) });
+  const reader = createPlatform(config, log, sharedPoints(database));
+  const read = async (id = "") =>
+    (await reader?.readProduct(BigInt(id), { priority: "live", signal: AbortSignal.timeout(60_000) }))?.found;
+  const [first, ...ids] = platform.catalog.ids(0, 6);
+  expect(await read(first)).toBeDefined();
+  await using frozen = new SQL(url, { max: 1 });
+  const done = Promise.withResolvers<void>();
+  const holding = frozen.begin(async (sql) => {
+    await sql`UPDATE cursor SET value = value WHERE name = 'platform-points'`;
+    await done.promise;
+  });
+  const beganMs = performance.now();
+  for (const id of ids) expect(await read(id)).toBeDefined();
+  // Each would wait five seconds for the lock.
+  expect(performance.now() - beganMs).toBeLessThan(20_000);
+  done.resolve();
+  await holding;
+  await closeDatabase(database);
+});
 
 test("a refresh of a product with 2,048 variants takes no points that a sync needs", async () => {
   const bucket = { maximumAvailable: 2000, restoreRate: 700 };

@@ -2,7 +2,14 @@ import { describe, expect, test } from "bun:test";
 import { toOutcome } from "../../src/catalog/push/worker.ts";
 import type { Database } from "../../src/database/database.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
-import { finishRead, listDue, queueReads, type ReadOutcome, readQueueState } from "../../src/database/push-queue.ts";
+import {
+  type DueProduct,
+  finishRead,
+  listDue,
+  queueReads,
+  type ReadOutcome,
+  readQueueState,
+} from "../../src/database/push-queue.ts";
 import { holdLease, releaseLease } from "../../src/database/work-lease.ts";
 import { createStore, engines } from "../support/pds.ts";
 
@@ -87,6 +94,19 @@ describe.each(stores)("on $engine", ({ url }) => {
     expect(await find(database, 1n)).toMatchObject({ deliveries: 1 });
     await closeDatabase(database);
   });
+});
+
+test.each(stores)("on $engine, a process that was stopped does not take off what was queued since", async ({ url }) => {
+  const database = await openDatabase(url);
+  const takeDue = async () => (await listDue(database, 10)).find(({ id }) => id === 7n) as DueProduct;
+  await queueReads(database, [{ id: 7n }], -2);
+  const ofStopped = await takeDue();
+  await finishRead(database, await takeDue(), { kind: "settled" }, 3);
+  expect(await find(database, 7n)).toBeUndefined();
+  await queueReads(database, [{ id: 7n }], -1);
+  await finishRead(database, ofStopped, { kind: "settled" }, 3);
+  expect(await find(database, 7n)).toMatchObject({ deliveries: 1 });
+  await closeDatabase(database);
 });
 
 test("a product that does not settle, or cannot be read, is read again later and later", () => {

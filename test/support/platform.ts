@@ -49,9 +49,9 @@ export const environmentOf = ({ origin }: { readonly origin: string }): Environm
 export async function readAnswers(platform: StandIn, ids: readonly string[]): Promise<Map<string, string | undefined>> {
   const log = pino({ level: "silent" });
   const request = createClient({ url: platform.graphqlUrl(), token: staticToken(token), log });
-  const signal = AbortSignal.timeout(30_000);
   const answers = new Map<string, string | undefined>();
   for (const id of ids) {
+    const signal = AbortSignal.timeout(30_000);
     const { found } = await readProduct(request, BigInt(id), { priority: "live", signal });
     answers.set(id, found && `{"product":${toJson(found.product)},"shop":"${shop}","error":null}`);
   }

@@ -21,6 +21,7 @@ export function createPushReader({ log, platform: source, ...options }: PushRead
   const context = { ...options, platform };
   const checkAnswer = (shopId: string) => checkShop(database, platform, shopId);
   return async (id: bigint, signal: AbortSignal): Promise<"settled" | "unsettled" | "failed"> => {
+    const beganMs = performance.now();
     try {
       const options = { priority: "push", signal } as const;
       const { outcome, isSettled } = await refreshProduct(id, "push", options, { ...context, checkShop: checkAnswer });
@@ -30,7 +31,7 @@ export function createPushReader({ log, platform: source, ...options }: PushRead
       if (!(error instanceof PlatformError) || signal.aborted) throw error;
       if (error instanceof UnusableProductError) {
         log.warn({ product: `${id}`, cause: error.message }, "cannot store a delivered product");
-        await markUnusable(id, database);
+        await markUnusable(id, beganMs, database);
         return "settled";
       }
       log.warn({ product: `${id}`, cause: error.message }, "cannot read a delivered product; retrying");

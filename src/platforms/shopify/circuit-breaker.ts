@@ -1,11 +1,14 @@
 import type { OperationName } from "./queries.ts";
-import { type Failure, ShopifyError } from "./retry.ts";
+import { type Failure, isTemporary, ShopifyError } from "./retry.ts";
 
 /** Requests that fail in a row, each after its retries, until an operation is no longer tried. */
 const maxFailures = 5;
+/** The same for failures that are about one product each: a few must not stop the others. */
+const maxPartialFailures = 50;
 const openMs = 10_000;
 
 interface Circuit {
+  /** Failures in a row, weighted by what they are about. */
   failures: number;
   last: Failure;
   openUntilMs: number;
@@ -33,12 +36,17 @@ export class CircuitBreaker {
 
   /** @returns the error to throw */
   fail(operation: OperationName, failure: Failure): ShopifyError {
-    const failures = (this.#circuits.get(operation)?.failures ?? 0) + 1;
-    const isOpen = failures >= maxFailures;
+    const weight = isOfOneProduct(failure) ? 1 : maxPartialFailures / maxFailures;
+    const failures = (this.#circuits.get(operation)?.failures ?? 0) + weight;
+    const isOpen = failures >= maxPartialFailures;
     this.#circuits.set(operation, { failures, last: failure, openUntilMs: isOpen ? this.#nowMs() + openMs : 0 });
     return new ShopifyError(operation, failure, isOpen || concernsShop(failure));
   }
 }
+
+/** An outage may look the same, but is temporary. */
+const isOfOneProduct = (failure: Failure) =>
+  failure.kind === "graphql" && failure.isPartial === true && !isTemporary(failure);
 
 /** Whether any other request of the same kind would fail in the same way. */
 function concernsShop(failure: Failure): boolean {

@@ -6,16 +6,23 @@ import { type DocumentSet, Documents } from "./documents.ts";
 import { type FieldError, findRefusedField } from "./optional-fields.ts";
 import type { OperationName } from "./queries.ts";
 import { describeFailure, type Failure, retryDelayMs, ShopifyError } from "./retry.ts";
-import { floors, Throttle, type ThrottleStatus } from "./throttle.ts";
+import { createPointsTaker } from "./shared-points.ts";
+import { Throttle, type ThrottleStatus } from "./throttle.ts";
 import type { AccessToken } from "./token.ts";
 
 export interface RequestOptions extends ReadOptions {
+  /** Called after each successful response. */
+  readonly onResponse?: (sent: SentRequest) => void;
+}
+
+export interface SentRequest {
   /**
-   * Called after each successful response with the time the request was sent, by the platform's
-   * clock: milliseconds since 1970. It may be a second early, because the `Date` header has whole
-   * seconds.
+   * When it was sent, by the platform's clock: milliseconds since 1970. It may be a second early,
+   * because the `Date` header has whole seconds.
    */
-  readonly onSentAt?: (platformMs: number) => void;
+  readonly sentAtMs: number;
+  /** The documents that it was from. Others may be current when the response comes. */
+  readonly documents: DocumentSet;
 }
 
 /**
@@ -103,6 +110,7 @@ export function createClient({ random = Math.random, ...options }: ClientOptions
 function createSender({ url, token, log, points, documents }: ClientOptions & { readonly documents: Documents }) {
   const throttle = new Throttle();
   const costs = new Map<string, number>();
+  const takeShared = createPointsTaker(points, log);
   const checkVersion = createVersionCheck(log, apiVersionOf(url));
 
   return async (operation: OperationName, variables: object, options: RequestOptions): Promise<Outcome> => {
@@ -114,7 +122,7 @@ function createSender({ url, token, log, points, documents }: ClientOptions & { 
     // A failed request may have spent points, but then the next response reports fewer.
     let refund = cost;
     try {
-      shared = await takeShared(points, cost, options, log);
+      shared = await takeShared(cost, options);
       const accessToken = await token.get(options.signal);
       const postedAtMs = performance.now();
       const sent = documents.current;
@@ -130,7 +138,7 @@ function createSender({ url, token, log, points, documents }: ClientOptions & { 
       if (extension !== undefined) refund = cost - (extension.actualQueryCost ?? 0);
       if (extension !== undefined) costs.set(key, extension.requestedQueryCost);
       const outcome = toOutcome(answer);
-      if ("data" in outcome) options.onSentAt?.(platformMs);
+      if ("data" in outcome) options.onResponse?.({ sentAtMs: platformMs, documents: sent });
       return { ...outcome, sent };
     } catch (error) {
       options.signal.throwIfAborted();
@@ -141,29 +149,6 @@ function createSender({ url, token, log, points, documents }: ClientOptions & { 
       await shared?.settle(refund, status).catch((error) => log.debug({ err: error }, "points could not be settled"));
     }
   };
-}
-
-const maxPointsPollMs = 1000;
-
-/** Waits for points of the shared budget. Without the store, each process keeps to its own. */
-async function takeShared(
-  points: SharedPoints | undefined,
-  cost: number,
-  { priority, signal }: ReadOptions,
-  log: Log,
-): Promise<SharedPoints | undefined> {
-  if (points === undefined) return undefined;
-  for (;;) {
-    let waitMs: number;
-    try {
-      waitMs = await points.take(cost, floors[priority]);
-    } catch (error) {
-      log.debug({ err: error }, "the shared points cannot be read");
-      return undefined;
-    }
-    if (waitMs === 0) return points;
-    await sleep(Math.min(waitMs, maxPointsPollMs), undefined, { signal });
-  }
 }
 
 /** The page sizes, which are the numeric variables, determine what a document costs. */
@@ -221,7 +206,9 @@ function toGraphqlFailure(entries: readonly ShopifyErrorEntry[], cost: CostExten
   const codes = entries.map(({ extensions }) => extensions?.code ?? "UNKNOWN");
   if (codes.includes("THROTTLED")) return { kind: "throttled", waitMs: toWaitMs(cost) };
   const refused = [...new Set(entries.map(findRefusedField).filter((field) => field !== undefined))];
-  return { kind: "graphql", codes, message: entries[0]?.message ?? "", ...(refused.length > 0 && { refused }) };
+  const isPartial = entries.every(({ path }) => path !== undefined && path.length > 0);
+  const message = entries[0]?.message ?? "";
+  return { kind: "graphql", codes, message, isPartial, ...(refused.length > 0 && { refused }) };
 }
 
 function toWaitMs(cost: CostExtension | undefined): number {

@@ -12,7 +12,13 @@ import { createDocuments } from "./queries.ts";
 /** An optional field is asked for again after this time: a scope may have been granted. */
 const refusedMs = 3_600_000;
 
-export type DocumentSet = ReturnType<typeof createDocuments>;
+/** Documents, and what is known of the products that they read. */
+export type DocumentSet = ReturnType<typeof createDocuments> & {
+  /** The contract's fields that the documents do not read. */
+  readonly kept: readonly KeptFields[];
+  /** The namespaces of the metafields to keep; empty for all. */
+  readonly namespaces: readonly string[];
+};
 
 /** What the settings choose of the products. */
 export interface ProductChoice {
@@ -35,25 +41,15 @@ export class Documents {
     this.#log = log;
     this.#nowMs = nowMs;
     this.#choice = choice;
-    this.#current = createDocuments(choice);
-  }
-
-  /** The namespaces of the metafields to keep; empty for all. */
-  get namespaces(): readonly string[] {
-    return this.#choice.namespaces ?? [];
+    this.#current = this.#create();
   }
 
   get current(): DocumentSet {
     const nowMs = this.#nowMs();
     const expired = [...this.#refused].filter(([, untilMs]) => untilMs <= nowMs);
     for (const [field] of expired) this.#refused.delete(field);
-    if (expired.length > 0) this.#create();
+    if (expired.length > 0) this.#current = this.#create();
     return this.#current;
-  }
-
-  /** The contract's fields that the documents do not read. */
-  get kept(): readonly KeptFields[] {
-    return [...this.#refused.keys()].map((field) => optionalFields[field]);
   }
 
   /**
@@ -68,11 +64,13 @@ export class Documents {
     if (left.length === 0) return refused.size > 0 && sent !== this.#current;
     for (const field of left) this.#refused.set(field, this.#nowMs() + refusedMs);
     this.#log.warn({ fields: left }, "Shopify refuses optional fields, whose last stored values are kept");
-    this.#create();
+    this.#current = this.#create();
     return true;
   }
 
-  #create(): void {
-    this.#current = createDocuments({ ...this.#choice, refused: new Set(this.#refused.keys()) });
+  #create(): DocumentSet {
+    const refused = new Set(this.#refused.keys());
+    const kept = [...refused].map((field) => optionalFields[field]);
+    return { ...createDocuments({ ...this.#choice, refused }), kept, namespaces: this.#choice.namespaces ?? [] };
   }
 }

@@ -35,8 +35,8 @@ export function createShopify(config: Config, log: Log, points?: SharedPoints): 
     receiver,
     subscriptions: createSubscriptions(request, receiver !== undefined),
     readCatalog: (shop, signal) => readCatalog(request, shop, { priority: "sync", signal }, { documents, log }),
-    readPages: (after, signal) => readPages(request, after, { priority: "sync", signal }, documents),
-    readProduct: (id, options) => readProduct(request, id, options, documents),
+    readPages: (after, signal) => readPages(request, after, { priority: "sync", signal }),
+    readProduct: (id, options) => readProduct(request, id, options),
   };
 }
 

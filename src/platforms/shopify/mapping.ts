@@ -9,7 +9,7 @@ import {
   type Variant,
 } from "../../model/product.ts";
 import type { PlatformProduct, UnusableProduct } from "../platform.ts";
-import type { Documents } from "./documents.ts";
+import type { DocumentSet } from "./documents.ts";
 import type {
   CompleteProduct,
   CompleteVariant,
@@ -28,7 +28,7 @@ type ToLocal = (utc: string) => string;
 export function convert(
   product: CompleteProduct,
   toLocal: ToLocal,
-  { kept, namespaces }: Pick<Documents, "kept" | "namespaces"> = { kept: [], namespaces: [] },
+  { kept, namespaces }: Pick<DocumentSet, "kept" | "namespaces"> = { kept: [], namespaces: [] },
 ): Omit<PlatformProduct, "isSettled"> | UnusableProduct {
   try {
     const chosen = namespaces.length === 0 ? product : onlyNamespaces(product, namespaces);

@@ -1,6 +1,5 @@
 import type { CatalogPage, PlatformProduct, UnusableProduct } from "../platform.ts";
-import type { RequestOptions, SendRequest } from "./client.ts";
-import type { Documents } from "./documents.ts";
+import type { RequestOptions, SendRequest, SentRequest } from "./client.ts";
 import { localTimeFormatter } from "./local-time.ts";
 import { convert } from "./mapping.ts";
 import type { Page, ShopifyShop } from "./queries.ts";
@@ -22,19 +21,18 @@ export async function* readPages(
   request: SendRequest,
   after: bigint | undefined,
   options: RequestOptions,
-  documents?: Documents,
 ): AsyncGenerator<CatalogPage> {
   let first = maxPageSize;
   let last = after;
   let position = startAfter(last);
   for (let listed = 0; ; ) {
-    let startedAtMs = 0;
-    const onSentAt = (platformMs: number) => {
-      startedAtMs = platformMs;
+    let sent: SentRequest | undefined;
+    const onResponse = (request: SentRequest) => {
+      sent = request;
     };
     let page: PageResponse;
     try {
-      page = await request("ProductsPage", { ...position, first, ...firstSizes }, { ...options, onSentAt });
+      page = await request("ProductsPage", { ...position, first, ...firstSizes }, { ...options, onResponse });
     } catch (error) {
       if (!(error instanceof ShopifyError) || !isTooLarge(error.failure) || first === 1) throw error;
       first = Math.floor(first / 2);
@@ -42,7 +40,7 @@ export async function* readPages(
     }
     last = lastIdOf(page);
     if (last === undefined) return;
-    yield toCatalogPage(page, last, startedAtMs, documents);
+    yield toCatalogPage(page, last, sent);
     listed += page.products.nodes.length;
     const { hasNextPage, endCursor } = page.products.pageInfo;
     if (listed + maxPageSize > maxListed) {
@@ -64,12 +62,8 @@ function lastIdOf({ products }: PageResponse): bigint | undefined {
   return last && BigInt(last.legacyResourceId);
 }
 
-function toCatalogPage(
-  { shop, products }: PageResponse,
-  lastId: bigint,
-  startedAtMs: number,
-  documents: Documents | undefined,
-): CatalogPage {
+function toCatalogPage({ shop, products }: PageResponse, lastId: bigint, sent: SentRequest | undefined): CatalogPage {
+  const startedAtMs = sent?.sentAtMs ?? 0;
   const toLocal = localTimeFormatter(shop.ianaTimezone);
   const converted: (PlatformProduct | UnusableProduct)[] = [];
   const unread: bigint[] = [];
@@ -79,7 +73,7 @@ function toCatalogPage(
       unread.push(BigInt(product.legacyResourceId));
       continue;
     }
-    const read = convert(complete, toLocal, documents);
+    const read = convert(complete, toLocal, sent?.documents);
     const isSettled = startedAtMs >= Date.parse(product.updatedAt) + settleMs;
     converted.push("unusable" in read ? read : { ...read, isSettled });
   }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ChangingProductError, type ProductReading, UnusableProductError } from "../platform.ts";
-import type { RequestOptions, SendRequest } from "./client.ts";
-import type { Documents } from "./documents.ts";
+import type { RequestOptions, SendRequest, SentRequest } from "./client.ts";
+import type { DocumentSet } from "./documents.ts";
 import { localTimeFormatter } from "./local-time.ts";
 import { convert } from "./mapping.ts";
 import type {
@@ -65,16 +65,11 @@ class ChangedWhileRead extends Error {
  * @throws ShopifyError when Shopify does not answer; ChangingProductError when the product keeps
  *   changing; UnusableProductError when it cannot be converted
  */
-export async function readProduct(
-  request: SendRequest,
-  id: bigint,
-  options: RequestOptions,
-  documents?: Documents,
-): Promise<ProductReading> {
+export async function readProduct(request: SendRequest, id: bigint, options: RequestOptions): Promise<ProductReading> {
   let newest = "";
   for (let reading = 1; reading <= maxReadings; reading++) {
     try {
-      const { responses, ...read } = await readOnce(request, `gid://shopify/Product/${id}`, options, documents);
+      const { responses, ...read } = await readOnce(request, `gid://shopify/Product/${id}`, options);
       if (read.found === undefined || read.found.isSettled || responses === 1) return read;
       if (read.found.updatedAt > newest) newest = read.found.updatedAt;
       if (reading < maxReadings) await sleep(settleMs, undefined, { signal: options.signal });
@@ -90,17 +85,21 @@ async function readOnce(
   request: SendRequest,
   id: string,
   options: RequestOptions,
-  documents?: Documents,
 ): Promise<ProductReading & { readonly responses: number }> {
   let responses = 0;
   let startedAtMs = Number.POSITIVE_INFINITY;
-  const onSentAt = (platformMs: number) => {
+  const used = new Set<DocumentSet>();
+  const onResponse = ({ sentAtMs, documents }: SentRequest) => {
     responses++;
-    startedAtMs = Math.min(startedAtMs, platformMs);
+    startedAtMs = Math.min(startedAtMs, sentAtMs);
+    used.add(documents);
   };
-  const { shop, product } = await request<FirstPages>("ProductById", { id, ...firstSizes }, { ...options, onSentAt });
+  const { shop, product } = await request<FirstPages>("ProductById", { id, ...firstSizes }, { ...options, onResponse });
   if (product === null) return { shopId: shop.id, readAtMs: startedAtMs, found: undefined, responses };
-  const complete = await completeProduct(request, id, product, { ...options, onSentAt });
+  const complete = await completeProduct(request, id, product, { ...options, onResponse });
+  const [documents, ...others] = used;
+  // A field was refused, or is asked for again, between two pages.
+  if (others.length > 0) throw new ChangedWhileRead(product.updatedAt);
   const found = convert(complete, localTimeFormatter(shop.ianaTimezone), documents);
   if ("unusable" in found) throw new UnusableProductError(found.unusable);
   const isSettled = startedAtMs >= Date.parse(product.updatedAt) + settleMs;

@@ -15,6 +15,8 @@ export type Failure =
       readonly codes: readonly string[];
       readonly message: string;
       readonly refused?: readonly string[];
+      /** Whether each error is about a part of the response, so that another product may be fine. */
+      readonly isPartial?: boolean;
     };
 
 export class ShopifyError extends PlatformError {
@@ -49,7 +51,7 @@ export function retryDelayMs(failure: Failure, attempt: Attempt, random: number)
   return attempt.elapsedMs + delayMs <= maxElapsedMs ? delayMs : undefined;
 }
 
-function isTemporary(failure: Failure): boolean {
+export function isTemporary(failure: Failure): boolean {
   switch (failure.kind) {
     case "network":
     case "throttled":

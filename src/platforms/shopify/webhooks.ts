@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { Config } from "../../config/index.ts";
 import { ServiceError } from "../../errors.ts";
 import { parseJson } from "../../json.ts";
+import { maxId } from "../../model/product.ts";
 import type { Delivery, DeliveryReceiver } from "../platform.ts";
 
 export const webhookPath = "/webhooks/shopify";
@@ -12,9 +13,11 @@ export const webhookTopics: readonly string[] = [...productTopics, uninstalledTo
 
 /** Understands webhooks; undefined without the secret that signs them. */
 export function createReceiver(config: Config): DeliveryReceiver | undefined {
-  const { shopifyWebhookSecret, shopifyWebhookSecretPrevious, shopDomain } = config;
+  const { shopifyWebhookSecret, shopifyWebhookSecretPrevious, shopDomain, shopifyApiUrl } = config;
   if (shopifyWebhookSecret === "") return undefined;
   const secrets = [shopifyWebhookSecret, shopifyWebhookSecretPrevious].filter((secret) => secret !== "");
+  // Product responses may name another domain of the shop than its API has.
+  const shops = [shopDomain, ...(shopifyApiUrl === "" ? [] : [new URL(shopifyApiUrl).hostname])];
   const topicOf = (headers: Headers) => webhookTopics.find((topic) => topic === headers.get("x-shopify-topic"));
   return {
     path: webhookPath,
@@ -24,7 +27,7 @@ export function createReceiver(config: Config): DeliveryReceiver | undefined {
       // The signature covers the body alone, so the headers are checked but never trusted: a
       // delivery only makes the service read the product.
       checkSignature(headers, body, secrets);
-      checkShop(headers, shopDomain);
+      checkShop(headers, shops);
       const topic = topicOf(headers);
       if (topic === undefined) return { kind: "unknown" };
       return topic === uninstalledTopic ? { kind: "uninstalled" } : readProductNews(topic, body);
@@ -45,15 +48,15 @@ function checkSignature(headers: Headers, body: Uint8Array, secrets: readonly st
   );
 }
 
-function checkShop(headers: Headers, shopDomain: string): void {
+function checkShop(headers: Headers, shops: readonly string[]): void {
   const shop = headers.get("x-shopify-shop-domain") ?? "";
-  if (shop.toLowerCase() === shopDomain.toLowerCase()) return;
+  if (shops.some((expected) => expected.toLowerCase() === shop.toLowerCase())) return;
   throw new ServiceError("misdirected", `X-Shopify-Shop-Domain is ${JSON.stringify(shop)}, not this service's shop.`);
 }
 
 /** A subscription may deliver more fields than it needs to. */
 const productSchema = z.object({
-  id: z.union([z.int().positive(), z.bigint().positive()]),
+  id: z.union([z.int().positive(), z.bigint().positive().max(maxId)]),
   updated_at: z.iso.datetime({ offset: true }).nullish(),
 });
 

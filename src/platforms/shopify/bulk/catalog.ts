@@ -1,7 +1,7 @@
 import type { Log } from "../../../log.ts";
 import type { CatalogSnapshot, PlatformProduct, Shop, UnusableProduct } from "../../platform.ts";
 import type { RequestOptions, SendRequest } from "../client.ts";
-import type { Documents } from "../documents.ts";
+import type { DocumentSet, Documents } from "../documents.ts";
 import { localTimeFormatter } from "../local-time.ts";
 import { convert } from "../mapping.ts";
 import type { CompleteProduct } from "../queries.ts";
@@ -26,9 +26,8 @@ export async function readCatalog(
   { documents, log }: Context,
 ): Promise<CatalogSnapshot> {
   await findRefusedFields(request, options);
-  // As the bulk queries that are sent now.
-  const { kept, namespaces } = documents;
-  const [products, media] = await runBulkOperations(request, options, { documents, log });
+  const sent = documents.current;
+  const [products, media] = await runBulkOperations(request, options, sent, log);
   const startedMs = performance.now();
   const partitions = await downloadBulkResults(products, media, options.signal);
   log.info(
@@ -40,8 +39,8 @@ export async function readCatalog(
   return {
     ids: partitions.ids,
     unsettledSinceMs,
-    kept,
-    readProducts: () => readProducts(partitions, timeZone, unsettledSinceMs, { kept, namespaces }),
+    kept: sent.kept,
+    readProducts: () => readProducts(partitions, timeZone, unsettledSinceMs, sent),
     [Symbol.asyncDispose]: () => partitions[Symbol.asyncDispose](),
   };
 }
@@ -50,11 +49,11 @@ export async function readCatalog(
 async function runBulkOperations(
   request: SendRequest,
   options: RequestOptions,
-  { documents, log }: Context,
+  { bulkQueries }: DocumentSet,
+  log: Log,
 ): Promise<[BulkResult, BulkResult]> {
   const canceling = new AbortController();
   const signal = AbortSignal.any([options.signal, canceling.signal]);
-  const { bulkQueries } = documents.current;
   const run = (name: keyof typeof bulkQueries) =>
     runTwice(name, () => runBulkOperation(request, name, { ...options, signal }, log, bulkQueries[name]), log);
   const operations: [Promise<BulkResult>, Promise<BulkResult>] = [run("products"), run("media")];
@@ -82,11 +81,11 @@ async function* readProducts(
   partitions: BulkPartitions,
   timeZone: string,
   unsettledSinceMs: number,
-  options: Pick<Documents, "kept" | "namespaces">,
+  sent: DocumentSet,
 ): AsyncGenerator<Iterable<PlatformProduct | UnusableProduct>> {
   const toLocal = localTimeFormatter(timeZone);
   const toPlatformProduct = (product: CompleteProduct): PlatformProduct | UnusableProduct => {
-    const converted = convert(product, toLocal, options);
+    const converted = convert(product, toLocal, sent);
     const isSettled = Date.parse(product.updatedAt) < unsettledSinceMs;
     return "unusable" in converted ? converted : { ...converted, isSettled };
   };

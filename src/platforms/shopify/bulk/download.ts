@@ -16,8 +16,8 @@ const maxIncomplete = 5;
 const stallMs = 30_000;
 /**
  * Downloads and partitions the results of both bulk operations.
- * @throws BulkReadError when they cannot be downloaded for over a minute; Error when they are still
- *   incomplete after several downloads
+ * @throws BulkReadError when they cannot be downloaded for over a minute, or are still incomplete
+ *   after several downloads
  */
 export async function downloadBulkResults(
   products: BulkResult,
@@ -33,12 +33,12 @@ export async function downloadBulkResults(
       return partitions;
     } catch (error) {
       await partitions[Symbol.asyncDispose]();
+      signal.throwIfAborted();
       // A ServiceError means a full disk, which another download would not help.
-      if (signal.aborted || error instanceof ServiceError) throw error;
-      const isStorageDown = error instanceof StorageError;
+      if (error instanceof ServiceError) throw error;
       const delayMs = delaysMs[download - 1];
-      if (delayMs === undefined || (!isStorageDown && download === maxIncomplete)) {
-        throw isStorageDown ? new BulkReadError(error.message, { cause: error }) : error;
+      if (delayMs === undefined || (!(error instanceof StorageError) && download === maxIncomplete)) {
+        throw new BulkReadError((error as Error).message, { cause: error });
       }
       await sleep(delayMs, undefined, { signal });
     }
@@ -50,7 +50,8 @@ class StorageError extends Error {}
 
 /** The lines of a result. A line that is repeated counts once. */
 async function* readLines({ url, objects }: BulkResult, signal: AbortSignal): AsyncGenerator<Buffer> {
-  if (url === null) return;
+  if (url === null && objects === 0) return;
+  if (url === null) throw new Error(`the bulk result is incomplete: it has ${objects} lines, but no address`);
   const stalled = new AbortController();
   const distinct = new DistinctLines(objects);
   let received = 0;

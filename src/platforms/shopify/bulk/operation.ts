@@ -32,16 +32,24 @@ interface RunResponse {
 /** Shopify accepted the operation and did not complete it. */
 export class BulkFailedError extends BulkReadError {}
 
+/** Shopify accepted the operation, and has made no progress for a long time. */
+class BulkStuckError extends BulkReadError {}
+
 const firstPollMs = 250;
 const maxPollMs = 10_000;
 /** Attempts to start while Shopify runs as many bulk operations as it allows. */
 const maxStarts = 10;
+/**
+ * An operation that makes no progress for so long is given up: a run has an hour, in which it can
+ * still begin to read page by page.
+ */
+const maxStuckMs = 20 * 60_000;
 const unfinished = new Set(["CREATED", "RUNNING", "CANCELING"]);
 
 /**
  * Runs one of the bulk queries to completion.
- * @throws BulkReadError when Shopify refuses the operation; BulkFailedError when it fails there;
- *   ShopifyError when a request fails
+ * @throws BulkReadError when Shopify refuses the operation, or it makes no progress;
+ *   BulkFailedError when it fails there; ShopifyError when a request fails
  */
 export async function runBulkOperation(
   request: SendRequest,
@@ -49,8 +57,11 @@ export async function runBulkOperation(
   options: RequestOptions,
   log: Log,
   query = bulkQueries[name],
+  stuckMs = maxStuckMs,
 ): Promise<BulkResult> {
   const { id } = await startOperation(request, query, options);
+  let progress = "";
+  let progressAtMs = performance.now();
   try {
     for (let pollMs = firstPollMs; ; pollMs = Math.min(maxPollMs, pollMs * 1.5)) {
       await sleep(pollMs, undefined, { signal: options.signal });
@@ -60,10 +71,19 @@ export async function runBulkOperation(
       if (!unfinished.has(status))
         throw new BulkFailedError(`the bulk operation for ${name} ended as ${status} ${errorCode ?? ""}`.trim());
       log.debug({ bulk: name, status, objectCount }, "bulk operation running");
+      if (progress !== `${status} ${objectCount}`) {
+        progress = `${status} ${objectCount}`;
+        progressAtMs = performance.now();
+      } else if (performance.now() - progressAtMs > stuckMs) {
+        const minutes = Math.round(stuckMs / 60_000);
+        throw new BulkStuckError(
+          `the bulk operation for ${name} was ${status} for ${minutes} minutes without progress`,
+        );
+      }
     }
   } catch (error) {
     // Without a caller it would only block other bulk operations of the shop.
-    if (!(error instanceof BulkReadError)) await cancelOperation(request, id, options);
+    if (!(error instanceof BulkFailedError)) await cancelOperation(request, id, options);
     throw error;
   }
 }

@@ -1,0 +1,40 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Log } from "../../log.ts";
+import type { ReadOptions, SharedPoints } from "../platform.ts";
+import { floors } from "./throttle.ts";
+
+const maxPollMs = 1000;
+/** A process that was frozen while it took points blocks the budget for up to a minute. */
+const timeoutMs = 2000;
+/** So long, this process keeps to its own view after the store has not responded. */
+const pauseMs = 5000;
+
+/**
+ * Creates a function that waits for points of the shared budget.
+ * @returns where to settle them; undefined without a store, when each process keeps to its own view
+ */
+export function createPointsTaker(points: SharedPoints | undefined, log: Log) {
+  let resumeAtMs = Number.NEGATIVE_INFINITY;
+  return async (cost: number, { priority, signal }: ReadOptions): Promise<SharedPoints | undefined> => {
+    while (points !== undefined && performance.now() >= resumeAtMs) {
+      let waitMs: number;
+      try {
+        waitMs = await withinTime(points.take(cost, floors[priority]));
+      } catch (error) {
+        log.debug({ err: error }, "the shared points cannot be read");
+        resumeAtMs = performance.now() + pauseMs;
+        return undefined;
+      }
+      if (waitMs === 0) return points;
+      await sleep(Math.min(waitMs, maxPollMs), undefined, { signal });
+    }
+    return undefined;
+  };
+}
+
+function withinTime(taking: Promise<number>): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  const timer = setTimeout(() => reject(new Error("the store does not respond")), timeoutMs);
+  taking.then(resolve, reject).finally(() => clearTimeout(timer));
+  return promise;
+}
