@@ -16,8 +16,8 @@ export class BackupFile implements Disposable {
 
   /** @throws ServiceError when the file cannot be written, or another file has the name */
   constructor(name: string) {
-    requireBackup(name);
     this.#name = name;
+    this.#explain(() => requireBackup(name));
     this.path = `${name}.partial`;
     // It has everything that the store has.
     this.#descriptor = this.#explain(() => openSync(this.path, "w", 0o600));
@@ -64,6 +64,7 @@ export class BackupFile implements Disposable {
     try {
       return work();
     } catch (cause) {
+      if (cause instanceof ServiceError) throw cause;
       const { code, message } = cause as NodeJS.ErrnoException;
       const reason = code === "ENOSPC" ? "no space is left on the disk (ENOSPC)" : message;
       throw new ServiceError("unavailable", `cannot write ${this.#name}: ${reason}`, { cause });

@@ -73,7 +73,7 @@ async function write(file: BackupFile, name: string, config: Config, signal: Abo
     );
     await stream.close();
     file.flush();
-    const { header, ...summary } = await checkArchive(file.path, name);
+    const { header, summary } = await checkArchive(file.path, name);
     if (!Bun.deepEquals(summary, written)) throw new Error(`${name}: what was read back is not what was written`);
     return { summary, takenAt: header.takenAt };
   } finally {

@@ -47,7 +47,7 @@ async function restoreFile(
 ): Promise<boolean> {
   const url = config.databaseDirectUrl || config.databaseUrl;
   // The whole file is checked before anything is created.
-  const { header } = await checkArchive(path, name);
+  const { header, contentLength } = await checkArchive(path, name);
   requireKnownMigrations(engineOf(url), header.migrations, `${name}: version ${header.version} made this backup`);
   const archive = openArchive(path, name);
   try {
@@ -55,7 +55,7 @@ async function restoreFile(
       title: "restore",
       done: `restored ${name}, of ${header.takenAt},`,
       isResuming: false,
-      requiredBytes: sizeInStore(statSync(path).size),
+      requiredBytes: stagingFactor * contentLength,
     });
   } finally {
     await archive.close();
@@ -94,8 +94,8 @@ function storeOf(values: Values, option: "from" | "to"): string | undefined {
   }
 }
 
-/** A backup takes less than a tenth of a store; for a while there are two, and a log as large. */
-const sizeInStore = (bytes: number) => 30 * bytes;
+/** For a while there are two stores, and a log as large as one. */
+const stagingFactor = 3;
 
 async function load(
   stream: StoreStream,

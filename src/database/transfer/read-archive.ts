@@ -59,12 +59,20 @@ function countLines(text: string): number {
   return lines;
 }
 
+export interface CheckedArchive {
+  readonly header: StreamHeader;
+  readonly summary: ArchiveSummary;
+  /** Characters of the rows: a store takes about as many bytes. */
+  readonly contentLength: number;
+}
+
 /** Reads the whole file, and checks it. */
-export async function checkArchive(path: string, name: string): Promise<Pick<Archive, "header"> & ArchiveSummary> {
+export async function checkArchive(path: string, name: string): Promise<CheckedArchive> {
   const archive = openArchive(path, name);
   try {
-    for await (const _ of archive.chunks());
-    return { header: archive.header, ...archive.summary() };
+    let contentLength = 0;
+    for await (const { text } of archive.chunks()) contentLength += text.length;
+    return { header: archive.header, summary: archive.summary(), contentLength };
   } finally {
     await archive.close();
   }

@@ -15,7 +15,7 @@ import {
 import { type Counters, countedTables, generationTables, type KeptTable, keptTables } from "./tables.ts";
 
 /** Characters of a chunk, about. */
-const chunkLength = 2 ** 20;
+const chunkLength = 2 ** 18;
 
 /**
  * Opens the content of a store as of one moment, without changing anything in it.
