@@ -3,13 +3,14 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { SQL } from "bun";
 import { toStoredProduct } from "../../src/database/product.ts";
+import { toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import { runLoad } from "../support/load.ts";
 import {
   createStore,
   type Engine,
-  endLeases,
+  type Environment,
   engines,
   isCampaign,
   main,
@@ -33,7 +34,6 @@ const personalizationPaths = skus.filter((_, index) => index % 20 === 0).map((sk
 const historyPaths = ["histories/desc", "histories/asc"];
 
 const allPaths = [...productPaths, ...personalizationPaths, ...historyPaths];
-const never = { fromMs: Number.POSITIVE_INFINITY, untilMs: Number.NEGATIVE_INFINITY };
 
 type Answers = readonly string[];
 
@@ -46,38 +46,56 @@ const answersOf = ({ get }: RunningService, paths: readonly string[]): Promise<A
     }),
   );
 
-/** What the original answered at some paths after each change, and when that can have been so. */
+interface State {
+  /** When the original can have answered so. */
+  readonly fromMs: number;
+  untilMs: number;
+  readonly answers: Answers;
+}
+
+/** What the original answered at some paths after each change. */
 class Timeline {
-  readonly #states: { readonly fromMs: number; readonly answers: string; untilMs: number }[] = [];
+  readonly #paths: readonly string[];
+  readonly #states: State[] = [];
+
+  constructor(paths: readonly string[]) {
+    this.#paths = paths;
+  }
 
   get isEmpty(): boolean {
     return this.#states.length === 0;
   }
 
-  /** @param beganMs when the change began */
-  add(answers: Answers, beganMs: number, endedMs: number): void {
+  /** Records what the original answers after a change, until the next one begins. */
+  async add(original: RunningService, beganMs: number, endedMs: number): Promise<void> {
     const last = this.#states.at(-1);
     if (last !== undefined) last.untilMs = endedMs;
-    this.#states.push({ fromMs: beganMs, answers: answers.join("\n"), untilMs: Number.POSITIVE_INFINITY });
+    const answers = await answersOf(original, this.#paths);
+    this.#states.push({ fromMs: beganMs, untilMs: Number.POSITIVE_INFINITY, answers });
   }
 
-  /** When the original can have answered so. */
-  find(answers: Answers): { readonly fromMs: number; readonly untilMs: number } | undefined {
-    const text = answers.join("\n");
-    return this.#states.findLast((state) => state.answers === text);
+  /** Finds the state in which the original answered so. It is recorded soon, if at all. */
+  async find(all: Answers): Promise<State> {
+    const own = all.filter((answer) => this.#paths.some((path) => answer.startsWith(`${path} `)));
+    const find = () => this.#states.findLast(({ answers }) => Bun.deepEquals(answers, own));
+    await until(`the original has answered ${own.join("\n")}`, () => find() !== undefined, 60_000);
+    return find() as State;
   }
 }
 
 /** A loop that goes on until it is stopped. */
-function repeat(step: (number: number) => Promise<void>): () => Promise<void> {
+function repeat(step: (number: number) => Promise<void>) {
   let isStopped = false;
   const running = (async () => {
     for (let number = 1; !isStopped; number++) await step(number);
   })();
-  return async () => {
+  // It fails the test when it is stopped.
+  running.catch(() => {});
+  const stop = () => {
     isStopped = true;
-    await running;
+    return running;
   };
+  return { stop, [Symbol.asyncDispose]: () => stop().catch(() => {}) };
 }
 
 /** Changes all products in one transaction. */
@@ -96,7 +114,7 @@ async function createOriginal(engine: Engine) {
   const environment = { DATABASE_URL: await createStore(engine), BRAND: "acme", SCHEDULER: "off" };
   const folder = await temporaryFolder();
   const [products = ""] = await writeFiles(folder, {
-    "products.ndjson": ids.map((id) => JSON.stringify(toProduct(id))).join("\n"),
+    "products.ndjson": ids.map((id) => toJson(toProduct(id))).join("\n"),
   });
   /** Every feed differs from all others. */
   const writeMarkedFeed = (mark: number) => {
@@ -118,8 +136,6 @@ describe.each([...engines])("on %s", (engine) => {
   test(`a backup under full load answers byte for byte as the original did (${backups} times)`, async () => {
     const { environment, folder, writeMarkedFeed } = await createOriginal(engine);
     await using original = await serve({ ...environment, MEMORY_MEGABYTES: "0" });
-    await using sql = new SQL(environment.DATABASE_URL, { max: 1 });
-    if (engine === "sqlite") await sql`PRAGMA busy_timeout = 30000`;
     const restored = { ...environment, DATABASE_URL: await createStore(other) };
     const backup = join(folder, "nightly.backup");
     expect(await pds(["backup", backup], environment)).toMatchObject({ code: 0 });
@@ -127,95 +143,75 @@ describe.each([...engines])("on %s", (engine) => {
     await using cached = await serve(restored);
     await using uncached = await serve({ ...restored, MEMORY_MEGABYTES: "0" });
 
-    const products = new Timeline();
-    const personalization = new Timeline();
-    const history = new Timeline();
-    const load = new AbortController();
-    const stops = [
-      repeat(async (number) => {
-        const beganMs = performance.now();
-        await changeProducts(sql, number);
-        const endedMs = performance.now();
-        products.add(await answersOf(original, productPaths), beganMs, endedMs);
-      }),
-      repeat(async (number) => {
-        const beganMs = performance.now();
-        const args = ["import", "personalization", feeds[number % feeds.length] ?? "", "--force"];
-        expect(await pds(args, environment)).toMatchObject({ code: 0 });
-        const endedMs = performance.now();
-        personalization.add(await answersOf(original, personalizationPaths), beganMs, endedMs);
-        history.add(await answersOf(original, historyPaths), beganMs, endedMs);
-      }),
-    ];
-    const loaded = runLoad({
-      url: original.url,
-      paths: [...productPaths, ...personalizationPaths, ...historyPaths].map((path) => `/api/v1/${path}`),
-      connections: 4,
-      rate: 200,
-      signal: load.signal,
+    const timelines = {
+      products: new Timeline(productPaths),
+      personalization: new Timeline(personalizationPaths),
+      history: new Timeline(historyPaths),
+    };
+    const all = Object.values(timelines);
+    await using sql = new SQL(environment.DATABASE_URL, { max: 1 });
+    if (engine === "sqlite") await sql`PRAGMA busy_timeout = 30000`;
+    await using changes = repeat(async (number) => {
+      const beganMs = performance.now();
+      await changeProducts(sql, number);
+      await timelines.products.add(original, beganMs, performance.now());
     });
-    // So that every state was recorded.
-    await Bun.sleep(3000);
+    await using imports = repeat(async (number) => {
+      const feed = await writeMarkedFeed(number);
+      const beganMs = performance.now();
+      expect(await pds(["import", "personalization", feed, "--force"], environment)).toMatchObject({ code: 0 });
+      const endedMs = performance.now();
+      await timelines.personalization.add(original, beganMs, endedMs);
+      await timelines.history.add(original, beganMs, endedMs);
+    });
+    const paths = allPaths.map((path) => `/api/v1/${path}`);
+    const load = new AbortController();
+    const loaded = runLoad({ url: original.url, paths, connections: 4, rate: 200, signal: load.signal });
+    // Earlier states are not recorded.
+    await until("states are recorded", () => all.every(({ isEmpty }) => !isEmpty), 120_000);
+
     let killed = 0;
     for (let count = 0; count < backups; count++) {
       const before = readFileSync(backup);
-      const child = Bun.spawn([process.execPath, main, "backup", backup], {
-        env: { PATH: "", PDS_CONFIG: "/dev/null", ...environment },
-        stdio: ["ignore", "ignore", "ignore"],
-      });
-      await Promise.race([Bun.sleep(100 + 600 * Math.random()), child.exited]);
-      child.kill("SIGKILL");
-      await child.exited;
-      if (child.signalCode !== null) {
+      if (await kill(["backup", backup], environment, 100 + 600 * Math.random())) {
         killed++;
         expect(readFileSync(backup).equals(before)).toBe(true);
       }
-
       const beganMs = performance.now();
       expect(await pds(["backup", backup], environment)).toMatchObject({ code: 0 });
       const endedMs = performance.now();
-      await killRestore(backup, restored);
-      expect(await pds(["restore", backup, "--replace"], restored)).toMatchObject({ code: 0 });
 
-      // All states before the end of the backup are recorded.
-      await Bun.sleep(500);
-      const found = [];
-      for (const [timeline, paths] of [
-        [products, productPaths],
-        [personalization, personalizationPaths],
-        [history, historyPaths],
-      ] as const) {
-        const answers = await answersOf(uncached, paths);
-        await untilEqual(() => answersOf(cached, paths), answers, 30_000);
-        let state = timeline.find(answers);
-        for (let wait = 0; state === undefined && wait < 200; wait++) {
-          await Bun.sleep(100);
-          state = timeline.find(answers);
-        }
-        expect({ paths, answers, isKnown: state !== undefined }).toMatchObject({ isKnown: true });
-        if (state !== undefined) found.push(state);
-      }
-      // One instant, within the backup, at which the original can have answered all of that.
-      const fromMs = Math.max(beganMs, ...found.map((state) => state.fromMs));
-      const untilMs = Math.min(endedMs, ...found.map((state) => state.untilMs));
-      expect({ found, beganMs, endedMs, isOneInstant: fromMs <= untilMs }).toMatchObject({ isOneInstant: true });
+      const former = await answersOf(uncached, allPaths);
+      await kill(["restore", backup, "--replace"], restored, 100 + 900 * Math.random());
+      const left = await answersOf(uncached, allPaths);
+      expect(await pds(["restore", backup, "--replace"], restored)).toMatchObject({ code: 0 });
+      // A restore that is killed leaves one of the two stores as a whole.
+      const answers = await answersOf(uncached, allPaths);
+      expect([former, answers]).toContainEqual(left);
+      await untilEqual(() => answersOf(cached, allPaths), answers, 60_000);
+
+      // There is one instant within the backup at which the original can have answered all of that.
+      const states = await Promise.all(all.map((timeline) => timeline.find(answers)));
+      const fromMs = Math.max(beganMs, ...states.map((state) => state.fromMs));
+      const untilMs = Math.min(endedMs, ...states.map((state) => state.untilMs));
+      expect({ states, beganMs, endedMs, isOneInstant: fromMs <= untilMs }).toMatchObject({ isOneInstant: true });
     }
     load.abort();
-    await Promise.all(stops.map((stop) => stop()));
+    await Promise.all([changes.stop(), imports.stop()]);
     const { failures, requests } = await loaded;
     expect(failures).toEqual({});
     if (isCampaign) process.stdout.write(`${engine}: ${backups} backups, ${killed} killed, ${requests} requests\n`);
   }, 3_600_000);
 });
 
-/** A restore that is killed leaves one of the two stores. */
-async function killRestore(backup: string, restored: { readonly DATABASE_URL: string }): Promise<void> {
-  const child = Bun.spawn([process.execPath, main, "restore", backup, "--replace"], {
-    env: { PATH: "", PDS_CONFIG: "/dev/null", ...restored },
+/** @returns whether the command was killed before it ended */
+async function kill(args: readonly string[], environment: Environment, afterMs: number): Promise<boolean> {
+  const child = Bun.spawn([process.execPath, main, ...args], {
+    env: { PATH: "", PDS_CONFIG: "/dev/null", ...environment },
     stdio: ["ignore", "ignore", "ignore"],
   });
-  await Promise.race([Bun.sleep(100 + 900 * Math.random()), child.exited]);
+  await Promise.race([Bun.sleep(afterMs), child.exited]);
   child.kill("SIGKILL");
   await child.exited;
-  await endLeases(restored.DATABASE_URL);
+  return child.signalCode !== null;
 }

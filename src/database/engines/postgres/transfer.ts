@@ -1,4 +1,5 @@
 import type { SQL } from "bun";
+import { ServiceError } from "../../../errors.ts";
 import { progressTable, type Transfer } from "../transfer.ts";
 import { connect, connectOnce } from "./connect.ts";
 
@@ -16,6 +17,12 @@ const quote = (name: string) => `"${name.replaceAll('"', '""')}"`;
 /** Readers of a table wait behind one who waits for its exclusive lock, so this is short. */
 const lockTimeout = "2s";
 const maxAttempts = 30;
+
+/** The server notices within this time that the client of a lock was killed. */
+const killedMs = "10000";
+
+/** lock_not_available, deadlock_detected */
+const isLocked = (error: unknown) => ["55P03", "40P01"].includes(`${(error as { errno?: unknown }).errno}`);
 
 const ofGeneration = "relname ~ '^generation_[0-9]+_(sku|style|group)$'";
 
@@ -68,16 +75,29 @@ export const transfer: Transfer = {
   },
 
   lockStaging: async (url) => {
-    const sql = connectOnce(url);
-    const [row] = await sql<{ isLocked: boolean }[]>`SELECT pg_try_advisory_lock(${stagingLock}) AS "isLocked"`;
+    const sql = connectOnce(url, { lock_timeout: killedMs });
     const release = () => sql.close({ timeout: 0 });
-    if (row?.isLocked === true) return release;
-    await release();
-    return undefined;
+    try {
+      await sql`SELECT CAST(pg_advisory_lock(${stagingLock}) AS TEXT)`;
+      return release;
+    } catch (error) {
+      await release();
+      if (isLocked(error)) return undefined;
+      throw error;
+    }
   },
   openStaging: async (url) => {
     const staging = quote(await stagingSchemaOf(url));
-    await withConnection(url, (sql) => sql.unsafe(`CREATE SCHEMA IF NOT EXISTS ${staging}`));
+    await withConnection(url, (sql) =>
+      sql.unsafe(`SET client_min_messages = warning; CREATE SCHEMA IF NOT EXISTS ${staging}`),
+    ).catch((cause: unknown) => {
+      // insufficient_privilege
+      if ((cause as { errno?: unknown }).errno !== "42501") throw cause;
+      const reason = "this role may not create it; grant the role CREATE on the database";
+      throw new ServiceError("unavailable", `the new store is built in the schema ${staging}, but ${reason}`, {
+        cause,
+      });
+    });
     return connect(url, "job", false, { search_path: staging });
   },
   removeStaging: async (url) => {
@@ -96,9 +116,11 @@ export const transfer: Transfer = {
         await transaction.unsafe(`LOCK TABLE ${tables.map(quote).join(", ")} IN ACCESS EXCLUSIVE MODE`);
         return;
       } catch (error) {
-        // lock_not_available, deadlock_detected
-        const isLocked = ["55P03", "40P01"].includes(`${(error as { errno?: unknown }).errno}`);
-        if (!isLocked || attempt === maxAttempts) throw error;
+        if (!isLocked(error)) throw error;
+        if (attempt === maxAttempts) {
+          const reason = "another program, such as a backup, holds locks on the store's tables; try again without it";
+          throw new ServiceError("unavailable", reason, { cause: error });
+        }
         await transaction.unsafe("ROLLBACK TO SAVEPOINT locking");
         await Bun.sleep(1000);
       }
