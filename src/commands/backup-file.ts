@@ -66,7 +66,7 @@ export class BackupFile implements Disposable {
     } catch (cause) {
       if (cause instanceof ServiceError) throw cause;
       const { code, message } = cause as NodeJS.ErrnoException;
-      const reason = code === "ENOSPC" ? "no space is left on the disk (ENOSPC)" : message;
+      const reason = code === "ENOSPC" ? "no space left on the disk (ENOSPC)" : message;
       throw new ServiceError("unavailable", `cannot write ${this.#name}: ${reason}`, { cause });
     }
   }

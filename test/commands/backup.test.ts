@@ -9,12 +9,14 @@ import { closeDatabase } from "../../src/database/index.ts";
 import { migrate } from "../../src/database/migrate.ts";
 import { toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
+import { canMount, pdsOnDisk } from "../support/disk.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import {
   createStore,
   type Engine,
   type Environment,
   engines,
+  main,
   pds,
   type RunningService,
   serve,
@@ -170,7 +172,7 @@ describe.each([...engines])("on %s", (engine) => {
     await using sql = new SQL(own.DATABASE_URL, { max: 1 });
     await sql`INSERT INTO run (job, brand, started_at, lease_until)
       VALUES ('catalog-sync', 'busy', '2026-01-01T00:00:00.000Z', '9999-01-01T00:00:00.000Z')`;
-    const child = Bun.spawn([process.execPath, ...restoreCommand(backup)], {
+    const child = Bun.spawn([process.execPath, main, "restore", backup, "--replace"], {
       env: { PATH: "", PDS_CONFIG: "/dev/null", ...own },
       stdio: ["ignore", "ignore", "pipe"],
     });
@@ -233,8 +235,6 @@ describe.each([...engines])("on %s", (engine) => {
     expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining("use --replace") });
   });
 });
-
-const restoreCommand = (backup: string) => [join(import.meta.dir, "../../src/main.ts"), "restore", backup, "--replace"];
 
 /** A copy of a store whose products cannot be read. */
 async function createBrokenSource(url: string, engine: Engine) {
@@ -323,6 +323,42 @@ describe("pds backup", () => {
     expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining("does not exist yet") });
     expect(existsSync(join(folder, "absent.sqlite"))).toBe(false);
   });
+});
+
+test.if(canMount)("a full disk is one sentence, and leaves nothing", async () => {
+  const own = { ...originals.sqlite.environment, DATABASE_URL: await createStore("sqlite") };
+  await succeed(["restore", originals.sqlite.backup], own);
+  await using sql = new SQL(own.DATABASE_URL, { max: 1 });
+  await sql`UPDATE run SET log = ${crypto.getRandomValues(Buffer.alloc(2 ** 20)).toString("base64")} WHERE id = 1`;
+  const disk = await temporaryFolder();
+  const onDisk = { folder: disk, size: "1m", after: `ls -A ${disk}` };
+  const { code, stdout, stderr } = await pdsOnDisk(onDisk, ["backup", join(disk, "nightly")], own);
+  expect({ code, stdout, stderr }).toEqual({
+    code: 1,
+    stdout: "",
+    stderr: `pds: cannot write ${disk}/nightly: no space left on the disk (ENOSPC)\n`,
+  });
+  await succeed(["backup", join(folder, "large")], own);
+  const restored = { ...own, DATABASE_URL: `sqlite:${join(disk, "pds.sqlite")}` };
+  const refused = await pdsOnDisk({ ...onDisk, size: "3m" }, ["restore", join(folder, "large")], restored);
+  expect(refused).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/ has \d MB left, and this needs up to 5 MB /),
+  });
+});
+
+test("an interrupted upload exits with 130 and leaves nothing", async () => {
+  using store = await startStore();
+  const own = await temporaryFolder();
+  store.intercept = () => true;
+  const child = Bun.spawn([process.execPath, main, "backup", "s3://backups/nightly"], {
+    env: { PATH: "", PDS_CONFIG: "/dev/null", ...originals.sqlite.environment, ...store.environment, TMPDIR: own },
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  await until("it uploads", () => store.requests.length > 0, 60_000);
+  child.kill("SIGINT");
+  expect(await child.exited).toBe(130);
+  expect(readdirSync(own)).toEqual([]);
 });
 
 test("a backup goes to a bucket and comes back", async () => {

@@ -5,11 +5,10 @@ import { explainDiskFull, requireFreeSpace } from "../disk.ts";
 import type { Engine } from "../engines/engine.ts";
 import { closeDatabase, openDatabase } from "../index.ts";
 import { listApplied, migrate } from "../migrate.ts";
-import { publishStore } from "./publish-store.ts";
+import { publishStore, requireEmpty } from "./publish-store.ts";
 import { readStore } from "./read-store.ts";
 import { StagingLoader } from "./staging-loader.ts";
 import { type Chunk, RowCounter, type StoreStream, type Totals } from "./stream.ts";
-import { keptTables } from "./tables.ts";
 
 export interface LoadOptions {
   /** Whether the store may hold data, which is lost. */
@@ -70,13 +69,10 @@ export function requireKnownMigrations({ migrations }: Engine, names: readonly s
 }
 
 async function requireReplaceable(target: Database, { isReplacing, requiredBytes }: LoadOptions): Promise<void> {
-  const { sql, name } = target;
+  const { name } = target;
   const applied = (await listApplied(target)) ?? [];
   requireKnownMigrations(target.engine, applied, `a newer version has upgraded ${name}`);
-  for (const { name: table } of isReplacing ? [] : keptTables) {
-    if ((await sql.unsafe(`SELECT 1 FROM ${table} LIMIT 1`)).length === 0) continue;
-    throw new ServiceError("unavailable", `${name} holds data (${table}); to replace all of it, use --replace`);
-  }
+  if (!isReplacing) await requireEmpty(target, name);
   await requireFreeSpace(
     target,
     requiredBytes,
@@ -107,6 +103,8 @@ async function buildStore(stream: StoreStream, target: Database, url: string, op
       await loader.load(chunk);
       options.onChunk(chunk);
     }
+    // So that the snapshot of a copy ends.
+    await stream.close();
     const expected = await loader.finish();
     await compare(url, expected);
     await migrate(staging);

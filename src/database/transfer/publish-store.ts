@@ -3,7 +3,7 @@ import { ServiceError } from "../../errors.ts";
 import { keptChanges } from "../change.ts";
 import type { Database, Queryable, Transaction } from "../database.ts";
 import type { LoadOptions } from "./load-store.ts";
-import { type Counters, countedTables } from "./tables.ts";
+import { type Counters, countedTables, keptTables } from "./tables.ts";
 
 /** How long to wait for runs in progress to end. */
 const patienceMs = 600_000;
@@ -21,14 +21,22 @@ export async function publishStore(
   target: Database,
   url: string,
   counters: Counters,
-  { onWait, signal }: Pick<LoadOptions, "onWait" | "signal">,
+  { isReplacing, onWait, signal }: Pick<LoadOptions, "isReplacing" | "onWait" | "signal">,
 ): Promise<void> {
-  const { transfer } = target.engine;
+  const { engine, name } = target;
+  const { transfer } = engine;
   let waitsFor: string | undefined;
   for (const startedAt = performance.now(); ; await Bun.sleep(pauseMs)) {
     signal.throwIfAborted();
     try {
-      const publish = () => target.inTransaction((transaction) => replaceTables(transaction, counters));
+      const publish = () =>
+        target.inTransaction(async (transaction) => {
+          await engine.withoutTimeouts(transaction.sql);
+          await transfer.lockStore(transaction.sql);
+          await requireNoRun(transaction);
+          if (!isReplacing) await requireEmpty(transaction, name);
+          await replaceTables(transaction, counters);
+        });
       return await transfer.withStaging(target.sql, url, publish);
     } catch (error) {
       if (!(error instanceof RunInProgress)) throw error;
@@ -41,10 +49,7 @@ export async function publishStore(
 
 async function replaceTables(transaction: Transaction, counters: Counters): Promise<void> {
   const { sql, engine } = transaction;
-  const { lockStore, moveTables, setCounter } = engine.transfer;
-  await engine.withoutTimeouts(sql);
-  await lockStore(sql);
-  await requireNoRun(transaction);
+  const { moveTables, setCounter } = engine.transfer;
   const before = await readCounters(transaction);
   await moveTables(sql);
   const moved = await readCounters(transaction);
@@ -54,6 +59,14 @@ async function replaceTables(transaction: Transaction, counters: Counters): Prom
   }
   await restartChanges(transaction);
   await sql`UPDATE generation_list SET version = ${randomUUID()}`;
+}
+
+/** @throws ServiceError `unavailable` when the store holds data */
+export async function requireEmpty({ sql }: Queryable, store: string): Promise<void> {
+  for (const { name } of keptTables) {
+    if ((await sql.unsafe(`SELECT 1 FROM ${name} LIMIT 1`)).length === 0) continue;
+    throw new ServiceError("unavailable", `${store} holds data (${name}); to replace all of it, use --replace`);
+  }
 }
 
 async function requireNoRun({ sql, engine }: Queryable): Promise<void> {

@@ -81,7 +81,7 @@ export async function checkArchive(path: string, name: string): Promise<CheckedA
 /** Reads a file block by block, and compares each with its checksum. */
 class BlockReader {
   readonly #name: string;
-  readonly #descriptor: number;
+  #descriptor: number | undefined;
   readonly #size: number;
   readonly #hasher = new Bun.CryptoHasher("sha256");
   #at = 0;
@@ -126,13 +126,16 @@ class BlockReader {
   }
 
   close(): void {
-    closeSync(this.#descriptor);
+    if (this.#descriptor !== undefined) closeSync(this.#descriptor);
+    this.#descriptor = undefined;
   }
 
   #read(length: number): Buffer {
+    const descriptor = this.#descriptor;
+    if (descriptor === undefined) throw new Error("the file is closed");
     const bytes = Buffer.alloc(length);
     for (let read = 0; read < length; ) {
-      const count = readSync(this.#descriptor, bytes, read, length - read, this.#at + read);
+      const count = readSync(descriptor, bytes, read, length - read, this.#at + read);
       if (count === 0) throw this.damaged("it became shorter");
       read += count;
     }

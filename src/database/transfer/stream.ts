@@ -6,6 +6,7 @@ export interface StoreStream {
   readonly header: StreamHeader;
   /** @param isWanted whether to read a generation's tables; by default all */
   readonly chunks: (isWanted?: (generation: StreamedGeneration) => boolean) => AsyncGenerator<Chunk>;
+  /** Can be called again. */
   readonly close: () => Promise<void>;
 }
 

@@ -53,9 +53,10 @@ export const transfer: Transfer = {
       // Before the moment of the snapshot, so that no table of it is dropped.
       if (!isStaging) await sql`SELECT CAST(pg_advisory_lock(${backupLock}) AS TEXT)`;
       await sql.unsafe("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
-    } catch (error) {
+    } catch (cause) {
       await sql.close({ timeout: 0 });
-      throw error;
+      if (!isLocked(cause)) throw cause;
+      throw new ServiceError("unavailable", "another backup or copy of the store is in progress", { cause });
     }
     return {
       all: (query) => sql.unsafe(query),
