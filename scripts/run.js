@@ -43,6 +43,7 @@ const tasks = {
     args: [
       "test/run.ts",
       ...[
+        "backup",
         "catalog-jobs",
         "deliveries",
         "disk-full",
