@@ -10,12 +10,12 @@ import { keptTables, leftTables } from "../../src/database/transfer/tables.ts";
 import { openObject } from "../../src/feed/bucket-object.ts";
 import { writeFeed } from "../support/feed.ts";
 import { listGenerationTables } from "../support/generation-tables.ts";
-import { createMigratedStore, createStore, engines, pds, temporaryFolder } from "../support/pds.ts";
+import { createMigratedStore, createStore, enginesInTurn, pds, temporaryFolder } from "../support/pds.ts";
 import { startStore } from "../support/s3.ts";
 
 const folder = await temporaryFolder();
 
-describe.each([...engines])("a copy of a store on %s", (engine) => {
+describe.each([...enginesInTurn])("a copy of a store on %s", (engine) => {
   test("leaves no table out by mistake", async () => {
     await using sql = new SQL(await createMigratedStore(engine), { max: 1 });
     const query =

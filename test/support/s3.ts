@@ -41,7 +41,11 @@ export async function startStore(): Promise<Store> {
     const problem = signatureError(request);
     if (problem !== undefined) return refuse(403, problem);
     if (store.intercept(request, response)) return;
-    if (method === "PUT" || method === "POST") return void receive(request, response, uploads, store.objects);
+    if (method === "PUT" || method === "POST") {
+      // A client that gives up during an upload is no failure of the store.
+      receive(request, response, uploads, store.objects).catch(() => response.destroy());
+      return;
+    }
     const object = store.objects.get(decodeURIComponent(url).slice(1));
     if (object === undefined) return refuse(404, "NoSuchKey");
     const whole = Buffer.from(object.content);
