@@ -18,7 +18,9 @@ const suitesInTurn = [
   "test/catalog/default-schedules.test.ts",
   "test/catalog/import.test.ts",
   "test/catalog/lookup.test.ts",
+  "test/commands/backup.test.ts",
   "test/console/pages.test.ts",
+  "test/database/transfer.test.ts",
   "test/http/caching.test.ts",
   "test/jobs/clock.test.ts",
   "test/jobs/counts.test.ts",
@@ -43,6 +45,7 @@ const tasks = {
     args: [
       "test/run.ts",
       ...[
+        "backup",
         "catalog-jobs",
         "deliveries",
         "disk-full",

@@ -4,7 +4,7 @@ import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { ServiceError } from "./errors.ts";
 
-const kinds = ["feed", "bulk", "import"] as const;
+const kinds = ["feed", "bulk", "import", "backup"] as const;
 
 /** A folder for downloads. If its process is killed, {@link removeOrphanedFolders} removes it. */
 export interface TemporaryFolder {

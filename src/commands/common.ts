@@ -1,3 +1,5 @@
+import { existsSync, readdirSync } from "node:fs";
+import { constants, setPriority } from "node:os";
 import { type Config, readConfig } from "../config/index.ts";
 import { settings } from "../config/settings.ts";
 import type { Database } from "../database/database.ts";
@@ -49,8 +51,14 @@ export async function openLog({ logLevel }: Config): Promise<Log> {
  */
 export async function withStore<T>(work: (database: Database, config: Config) => Promise<T>): Promise<T> {
   const { databaseUrl } = readConfig(process.env);
+  await requireStore(databaseUrl);
+  return await withDatabase(work);
+}
+
+/** @throws ServiceError `unavailable` if the store of the settings has not been created */
+export async function requireStore(databaseUrl: string): Promise<void> {
   const { databaseExists } = await import("../database/index.ts");
-  if (databaseExists(databaseUrl)) return await withDatabase(work);
+  if (databaseExists(databaseUrl)) return;
   throw new ServiceError(
     "unavailable",
     `DATABASE_URL: ${databaseUrl} does not exist yet; "pds serve" and the imports create it`,
@@ -71,6 +79,20 @@ export async function withDatabase<T>(work: (database: Database, config: Config)
     throw explainDiskFull(database, error);
   } finally {
     await closeDatabase(database);
+  }
+}
+
+/** Lowers this process's priority below that of a service on the same machine. */
+export function lowerPriority(): void {
+  // On Linux each thread has its own priority, including those of the garbage collector, which have
+  // already started.
+  const threads = existsSync("/proc/self/task") ? readdirSync("/proc/self/task") : ["0"];
+  for (const thread of threads) {
+    try {
+      setPriority(Number(thread), constants.priority.PRIORITY_LOW);
+    } catch {
+      // The thread has ended meanwhile, or the system forbids it; the command works without.
+    }
   }
 }
 

@@ -25,6 +25,7 @@ const force: CommandOption = {
   type: "boolean",
   sentence: "Import even if checks fail; the report lists the overridden checks.",
 };
+const replace: CommandOption = { type: "boolean", sentence: "Replace all data that the store holds." };
 const importOptions = {
   brand: { type: "string", sentence: "Brand to import for; defaults to BRAND." },
   "dry-run": { type: "boolean", sentence: "Read and check without changing anything." },
@@ -143,6 +144,32 @@ export const commands: Readonly<Record<string, Command>> = {
     options: { json },
     positionals: [1, 1],
     run: async ([brand = ""], values) => (await import("./brands.ts")).removeBrand(brand, values),
+  },
+  backup: {
+    usage: "FILE|s3://BUCKET/KEY [--json]",
+    summary:
+      "Write the whole store, as of one moment, to a file or a bucket, and verify it; the service keeps running.",
+    options: { json },
+    positionals: [1, 1],
+    run: async ([destination = ""], values) => (await import("./backup.ts")).backup(destination, values),
+  },
+  restore: {
+    usage: "FILE|s3://BUCKET/KEY [--replace] [--json]",
+    summary: "Fill the store from a backup of any engine: all of it, or nothing.",
+    options: { replace, json },
+    positionals: [1, 1],
+    run: async ([source = ""], values) => (await import("./restore.ts")).restore(source, values),
+  },
+  copy: {
+    usage: "[--from URL] --to URL [--replace] [--json]",
+    summary: "Copy a store into another one, of the same or another engine. Repeat it to continue after a failure.",
+    options: {
+      from: { ...url, sentence: "Store to read; defaults to DATABASE_URL." },
+      to: { ...url, sentence: "Store to fill." },
+      replace,
+      json,
+    },
+    run: async (_, values) => (await import("./restore.ts")).copy(values),
   },
   check: {
     usage: "[--json]",

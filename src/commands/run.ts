@@ -1,5 +1,3 @@
-import { existsSync, readdirSync } from "node:fs";
-import { constants, setPriority } from "node:os";
 import { type Config, readConfig } from "../config/index.ts";
 import { hideCredentials } from "../credentials.ts";
 import type { Database } from "../database/database.ts";
@@ -18,7 +16,7 @@ import { createPlatform } from "../platforms/index.ts";
 import { listJobs } from "../service/jobs.ts";
 import { sharedPoints } from "../service/points.ts";
 import { isTerminal } from "../terminal.ts";
-import { brandOf, onSignal, openLog, type Values, withDatabase } from "./common.ts";
+import { brandOf, lowerPriority, onSignal, openLog, type Values, withDatabase } from "./common.ts";
 import { print, printMessage, printSafeJson } from "./output.ts";
 import { createProgressLine } from "./progress.ts";
 import { describePersonalization, describeProblems } from "./report.ts";
@@ -134,20 +132,6 @@ async function claim(database: Database, { name, brand }: Job, leaseSeconds: num
       seen = other;
     }
     await Bun.sleep(heartbeatPollMs);
-  }
-}
-
-/** Lowers this process's priority below that of a service on the same machine. */
-function lowerPriority(): void {
-  // On Linux each thread has its own priority, including those of the garbage collector, which have
-  // already started.
-  const threads = existsSync("/proc/self/task") ? readdirSync("/proc/self/task") : ["0"];
-  for (const thread of threads) {
-    try {
-      setPriority(Number(thread), constants.priority.PRIORITY_LOW);
-    } catch {
-      // The thread has ended meanwhile, or the system forbids it; the run works without.
-    }
   }
 }
 

@@ -38,16 +38,30 @@ const requiredBytes = 16 * 2 ** 20;
  * can neither delete rows nor record that a run failed.
  * @throws ServiceError `unavailable` when there is too little space
  */
-export async function checkFreeSpace({ name, folder }: Database): Promise<void> {
+export async function checkFreeSpace(database: Database): Promise<void> {
+  await requireFreeSpace(
+    database,
+    requiredBytes,
+    (freeMb, requiredMb) =>
+      `DATABASE_URL: the disk of ${database.name} is full: ${freeMb} MB are left, and an import needs ` +
+      `${requiredMb} MB so that it can clean up after a failure; free some space there`,
+  );
+}
+
+/**
+ * Checks the disk of an embedded store.
+ * @param describe makes the message of the megabytes that are free and required
+ * @throws ServiceError `unavailable` when there is too little space
+ */
+export async function requireFreeSpace(
+  { folder }: Database,
+  bytes: number,
+  describe: (freeMb: number, requiredMb: number) => string,
+): Promise<void> {
   if (folder === undefined) return;
   // Not every system reports it. There the store itself fails when the disk is full.
   const disk = await statfs(folder).catch(() => undefined);
   const freeBytes = disk === undefined ? Number.POSITIVE_INFINITY : disk.bavail * disk.bsize;
-  if (freeBytes >= requiredBytes) return;
-  const megabytes = (bytes: number) => Math.floor(bytes / 2 ** 20);
-  throw new ServiceError(
-    "unavailable",
-    `DATABASE_URL: the disk of ${name} is full: ${megabytes(freeBytes)} MB are left, and an import needs ` +
-      `${megabytes(requiredBytes)} MB so that it can clean up after a failure; free some space there`,
-  );
+  if (freeBytes >= bytes) return;
+  throw new ServiceError("unavailable", describe(Math.floor(freeBytes / 2 ** 20), Math.ceil(bytes / 2 ** 20)));
 }

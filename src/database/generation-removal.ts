@@ -78,6 +78,8 @@ export async function removeMarkedGenerations(database: Database, brand: string)
     SELECT id FROM generation WHERE state = 'removed' AND brand = ${brand}`;
   for (const { id } of removed) {
     await database.inTransaction(async (transaction) => {
+      // Readers would wait behind a wait for the backup. The next cleanup drops the tables.
+      if (!(await transaction.engine.mayDropTables(transaction.sql))) return;
       // First, because a loader also locks the row before the tables.
       const { count } = await transaction.sql`DELETE FROM generation WHERE id = ${id}`;
       if (count > 0) await dropGenerationTables(transaction, id);

@@ -7,21 +7,23 @@ export class NewerStoreError extends Error {}
 /**
  * Brings the schema up to date. Any number of replicas may do so at once. A newer version may have
  * added to the store.
+ * @param names of the migrations to apply; all by default
  * @throws NewerStoreError when a newer version made the store unusable for this one
  * @throws Error when a version before the first release made the store
  */
-export async function migrate(database: Database): Promise<void> {
+export async function migrate(database: Database, names?: readonly string[]): Promise<void> {
   const { engine } = database;
+  const migrations = engine.migrations.filter(({ name }) => names?.includes(name) ?? true);
   const applied = await listApplied(database);
   if (applied === undefined) await refusePreRelease(database);
   await refuseNewer(database);
-  if (engine.migrations.every(({ name }) => applied?.includes(name))) return;
+  if (migrations.every(({ name }) => applied?.includes(name))) return;
   await database.inTransaction(async (transaction) => {
     await engine.withoutTimeouts(transaction.sql);
     await engine.lock(transaction.sql, "migrations");
     await transaction.sql`CREATE TABLE IF NOT EXISTS schema_migration (name TEXT PRIMARY KEY)`;
     const done = (await listApplied(transaction)) ?? [];
-    for (const { name, statements } of engine.migrations) {
+    for (const { name, statements } of migrations) {
       if (done.includes(name)) continue;
       for (const statement of statements) await transaction.sql.unsafe(statement);
       await transaction.sql`INSERT INTO schema_migration (name) VALUES (${name})`;
@@ -47,8 +49,8 @@ export async function findNewerVersion({ sql, engine }: Queryable): Promise<stri
   return `it needs version ${version} or newer because of the migration ${migration}; this is version ${packageJson.version}`;
 }
 
-/** @returns undefined for a store without the table */
-async function listApplied({ sql, engine }: Queryable): Promise<string[] | undefined> {
+/** The names of the migrations that the store has had; undefined without the table. */
+export async function listApplied({ sql, engine }: Queryable): Promise<string[] | undefined> {
   try {
     const rows = await sql<{ name: string }[]>`SELECT name FROM schema_migration`;
     return rows.map(({ name }) => name);

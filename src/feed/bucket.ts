@@ -46,7 +46,7 @@ export function bucketSource(
 }
 
 /** Returns a function that makes requests abortable and turns their errors into service errors. */
-function requestGuard(signal: AbortSignal) {
+export function requestGuard(signal: AbortSignal) {
   const aborted = new Promise<never>((_, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
   });
@@ -67,7 +67,7 @@ function requestGuard(signal: AbortSignal) {
 }
 
 /** A response to HEAD has no error body, so this requests the first byte to get the reason. */
-function revealReason(object: S3File): (error: Error & { code?: string }) => Promise<never> {
+export function revealReason(object: S3File): (error: Error & { code?: string }) => Promise<never> {
   return async (error) => {
     if (error.code === "UnknownError") await object.slice(0, 1).bytes();
     throw error;

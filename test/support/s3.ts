@@ -13,9 +13,9 @@ export interface StoredObject {
   readonly changed?: Date;
 }
 
-/** A readable S3-compatible store; tests add and remove its objects. */
+/** An S3-compatible store; tests add and remove its objects. */
 export interface Store extends Disposable {
-  /** Settings for reading from it. */
+  /** Settings for using it. */
   readonly environment: Environment & { readonly S3_SECRET_ACCESS_KEY: string };
   /** By bucket and key: `bucket/folder/name`. */
   readonly objects: Map<string, StoredObject>;
@@ -28,6 +28,7 @@ export interface Store extends Disposable {
 
 /** Listens on a free port until it is stopped or the `using` block ends. */
 export async function startStore(): Promise<Store> {
+  const uploads = new Map<string, Map<number, Buffer>>();
   const server = createServer((request, response) => {
     const { method = "", url = "" } = request;
     store.requests.push(`${method} ${url}`);
@@ -40,6 +41,11 @@ export async function startStore(): Promise<Store> {
     const problem = signatureError(request);
     if (problem !== undefined) return refuse(403, problem);
     if (store.intercept(request, response)) return;
+    if (method === "PUT" || method === "POST") {
+      // A client that gives up during an upload is no failure of the store.
+      receive(request, response, uploads, store.objects).catch(() => response.destroy());
+      return;
+    }
     const object = store.objects.get(decodeURIComponent(url).slice(1));
     if (object === undefined) return refuse(404, "NoSuchKey");
     const whole = Buffer.from(object.content);
@@ -74,6 +80,38 @@ export async function startStore(): Promise<Store> {
     [Symbol.dispose]: stop,
   };
   return store;
+}
+
+/** Stores an object that is sent whole, or in parts. */
+async function receive(
+  request: IncomingMessage,
+  response: ServerResponse,
+  uploads: Map<string, Map<number, Buffer>>,
+  objects: Map<string, StoredObject>,
+): Promise<void> {
+  const { pathname, searchParams } = new URL(request.url ?? "", "http://store");
+  const name = decodeURIComponent(pathname).slice(1);
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk);
+  const body = Buffer.concat(chunks);
+  const id = searchParams.get("uploadId");
+  const parts = uploads.get(id ?? "");
+  let xml = "";
+  if (searchParams.has("uploads")) {
+    uploads.set(`upload${uploads.size}`, new Map());
+    xml = `<InitiateMultipartUploadResult><UploadId>upload${uploads.size - 1}</UploadId></InitiateMultipartUploadResult>`;
+  } else if (id === null) objects.set(name, { content: body });
+  else if (request.method === "PUT") parts?.set(Number(searchParams.get("partNumber")), body);
+  else {
+    const inOrder = [...(parts ?? [])].toSorted(([a], [b]) => a - b);
+    objects.set(name, { content: Buffer.concat(inOrder.map(([, part]) => part)) });
+    xml = '<CompleteMultipartUploadResult><ETag>"whole"</ETag></CompleteMultipartUploadResult>';
+  }
+  response.writeHead(200, {
+    "Content-Length": Buffer.byteLength(xml),
+    ETag: `"${createHash("md5").update(body).digest("hex")}"`,
+  });
+  response.end(xml);
 }
 
 const hmac = (key: string | Buffer, text: string) => createHmac("sha256", key).update(text).digest();

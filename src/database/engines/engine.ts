@@ -1,6 +1,7 @@
 import type { SQL } from "bun";
 import type { MaybePromise } from "../../maybe-promise.ts";
 import type { NewRows } from "./insert-rows.ts";
+import type { Transfer } from "./transfer.ts";
 
 export type Value = string | number | bigint;
 
@@ -98,6 +99,8 @@ export interface Engine {
   readonly lockBrand: (transaction: SQL, brand: string) => Promise<void>;
   /** Lets a transaction wait and take as long as it needs. */
   readonly withoutTimeouts: (transaction: SQL) => Promise<void>;
+  /** Whether tables can be dropped without waiting for a backup that reads them. */
+  readonly mayDropTables: (transaction: SQL) => Promise<boolean>;
   /** Marks a transaction as one of a run until it ends, for `endAbandoned`. */
   readonly holdRun: (transaction: SQL, pool: SQL, run: number) => Promise<void>;
   /**
@@ -130,6 +133,8 @@ export interface Engine {
   readonly vacuum: (sql: SQL, table: string) => Promise<void>;
   /** Frees the disk space of the write-ahead log. */
   readonly truncateLog: (sql: SQL) => Promise<void>;
+
+  readonly transfer: Transfer;
 
   /** Whether the engine raised the error. Statements are tested, so the store is unreachable. */
   readonly isStoreError: (error: unknown) => boolean;

@@ -1,6 +1,6 @@
 import type { SQL } from "bun";
 
-export type Cell = string | number | Uint8Array;
+export type Cell = string | number | Uint8Array | null;
 
 /** Rows to insert into a table. */
 export interface NewRows<Row> {

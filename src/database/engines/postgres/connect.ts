@@ -45,11 +45,20 @@ function timeouts({ lock, statement, idle }: Readonly<Record<"lock" | "statement
   };
 }
 
+/** Parameters of a session, by name. */
+type Parameters = Readonly<Record<string, string>>;
+
+/** Opens one connection for a long transaction, or for a lock. */
+export function connectOnce(url: string, parameters: Parameters = {}): SQL {
+  const connection = { ...livenessChecks, ...timeoutsOf.job, ...parameters };
+  return new SQL(url, { connectionTimeout: 5, max: 1, idleTimeout: 0, connection });
+}
+
 /**
  * Opens a pool of connections.
  * @param isPooled whether a pooler is in between. It refuses parameters, so the role has them.
  */
-export function connect(url: string, purpose: Purpose, isPooled: boolean): Connections {
+export function connect(url: string, purpose: Purpose, isPooled: boolean, parameters: Parameters = {}): Connections {
   const open = (max: number) =>
     new SQL(url, {
       connectionTimeout: 5,
@@ -57,7 +66,7 @@ export function connect(url: string, purpose: Purpose, isPooled: boolean): Conne
       // A prepared statement's plan ignores the values: to find the newest run of a job that rarely
       // ran, it would scan all runs.
       prepare: purpose !== "background",
-      ...(!isPooled && { connection: { ...livenessChecks, ...timeoutsOf[purpose] } }),
+      ...(!isPooled && { connection: { ...livenessChecks, ...timeoutsOf[purpose], ...parameters } }),
     });
   const openAll = () => {
     const sql = open(maxConnections[purpose]);

@@ -45,7 +45,8 @@ export async function loadByCopy<Row>(sql: SQL, { table, columns, rows, append }
   await writer.close();
 }
 
-function formatCell(cell: string | number): string | number {
+function formatCell(cell: string | number | null): string | number {
+  if (cell === null) return "\\N";
   if (typeof cell === "number") return cell;
   // Few cells need escaping, and one test of each is cheaper than replacing in all.
   return special.test(cell) ? cell.replace(/[\\\t\n\r]/g, (character) => escapes[character] ?? character) : cell;

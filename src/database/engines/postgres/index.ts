@@ -9,6 +9,7 @@ import { productTruth } from "./migrations/2026-11-23-product-truth.ts";
 import { webhooks } from "./migrations/2026-11-23-webhooks.ts";
 import { products } from "./migrations/2026-11-24-products.ts";
 import { endAbandoned, holdRun } from "./run-lock.ts";
+import { mayDropTables, transfer } from "./transfer.ts";
 
 /** Arbitrary keys that nothing else in the database uses. */
 const lockKeys: Readonly<Record<LockName, number>> = {
@@ -36,6 +37,7 @@ export const postgres: Engine = {
   lockBrand: (transaction, brand) =>
     transaction`SELECT CAST(pg_advisory_xact_lock(${brandLocks}, hashtext(${brand})) AS TEXT)`,
   withoutTimeouts: (transaction) => transaction.unsafe("SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0"),
+  mayDropTables,
   holdRun,
   endAbandoned,
 
@@ -61,6 +63,8 @@ export const postgres: Engine = {
   vacuum: (sql, table) => sql.unsafe(`VACUUM ${table}`),
   // The server looks after its log.
   truncateLog: async () => {},
+
+  transfer,
 
   // The base class: a lost connection may have no class of its own.
   isStoreError: (error) => error instanceof SQL.SQLError,

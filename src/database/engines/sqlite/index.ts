@@ -8,10 +8,8 @@ import { initial } from "./migrations/2026-11-22-initial.ts";
 import { productTruth } from "./migrations/2026-11-23-product-truth.ts";
 import { webhooks } from "./migrations/2026-11-23-webhooks.ts";
 import { products } from "./migrations/2026-11-24-products.ts";
-import { openFile } from "./open.ts";
-
-const scheme = "sqlite:";
-const pathOf = (url: string) => url.slice(scheme.length);
+import { openFile, pathOf, scheme } from "./open.ts";
+import { transfer } from "./transfer.ts";
 
 /** SQLite looks named values up one by one, so hundreds of names take longer than the insertion. */
 const placeholder = () => "?";
@@ -31,6 +29,8 @@ export const sqlite: Engine = {
   lock: async () => {},
   lockBrand: async () => {},
   withoutTimeouts: async () => {},
+  // A reader keeps what it reads.
+  mayDropTables: async () => true,
   // The lock of a process ends with it.
   holdRun: async () => {},
   endAbandoned: async () => [],
@@ -50,6 +50,8 @@ export const sqlite: Engine = {
   vacuum: async () => {},
   // Waits until no reader needs the log.
   truncateLog: (sql) => sql.unsafe("PRAGMA wal_checkpoint(TRUNCATE)"),
+
+  transfer,
 
   isStoreError,
   isBusy,

@@ -6,6 +6,9 @@ import type { Connections, Purpose, Value } from "../engine.ts";
 import { retryWhileBusy } from "../retry-while-busy.ts";
 import { isBusy } from "./errors.ts";
 
+export const scheme = "sqlite:";
+export const pathOf = (url: string) => url.slice(scheme.length);
+
 const cacheSize = "PRAGMA cache_size = -16384";
 
 const pragmas = [

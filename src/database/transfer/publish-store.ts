@@ -1,0 +1,97 @@
+import { randomUUID } from "node:crypto";
+import { ServiceError } from "../../errors.ts";
+import { keptChanges } from "../change.ts";
+import type { Database, Queryable, Transaction } from "../database.ts";
+import type { LoadOptions } from "./load-store.ts";
+import { type Counters, countedTables, keptTables } from "./tables.ts";
+
+/** How long to wait for runs in progress to end. */
+const patienceMs = 600_000;
+const pauseMs = 1000;
+
+/** Rolls back, to try again later. */
+class RunInProgress extends Error {}
+
+/**
+ * Puts the store in the staging area in the place of the store. Replicas go on meanwhile, and drop
+ * what they have cached.
+ * @throws ServiceError `unavailable` when a run does not end; nothing was changed
+ */
+export async function publishStore(
+  target: Database,
+  url: string,
+  counters: Counters,
+  { isReplacing, onWait, signal }: Pick<LoadOptions, "isReplacing" | "onWait" | "signal">,
+): Promise<void> {
+  const { engine, name } = target;
+  const { transfer } = engine;
+  let waitsFor: string | undefined;
+  for (const startedAt = performance.now(); ; await Bun.sleep(pauseMs)) {
+    signal.throwIfAborted();
+    try {
+      const publish = () =>
+        target.inTransaction(async (transaction) => {
+          await engine.withoutTimeouts(transaction.sql);
+          await transfer.lockStore(transaction.sql);
+          await requireNoRun(transaction);
+          if (!isReplacing) await requireEmpty(transaction, name);
+          await replaceTables(transaction, counters);
+        });
+      return await transfer.withStaging(target.sql, url, publish);
+    } catch (error) {
+      if (!(error instanceof RunInProgress)) throw error;
+      if (performance.now() - startedAt > patienceMs) throw new ServiceError("unavailable", error.message);
+      if (error.message !== waitsFor) onWait(error.message);
+      waitsFor = error.message;
+    }
+  }
+}
+
+async function replaceTables(transaction: Transaction, counters: Counters): Promise<void> {
+  const { sql, engine } = transaction;
+  const { moveTables, setCounter } = engine.transfer;
+  const before = await readCounters(transaction);
+  await moveTables(sql);
+  const moved = await readCounters(transaction);
+  // Processes that still know the former store must not take its ids for others.
+  for (const table of countedTables) {
+    await setCounter(sql, table, Math.max(before[table] ?? 0, moved[table] ?? 0, counters[table] ?? 0));
+  }
+  await restartChanges(transaction);
+  await sql`UPDATE generation_list SET version = ${randomUUID()}`;
+}
+
+/** @throws ServiceError `unavailable` when the store holds data */
+export async function requireEmpty({ sql }: Queryable, store: string): Promise<void> {
+  for (const { name } of keptTables) {
+    if ((await sql.unsafe(`SELECT 1 FROM ${name} LIMIT 1`)).length === 0) continue;
+    throw new ServiceError("unavailable", `${store} holds data (${name}); to replace all of it, use --replace`);
+  }
+}
+
+async function requireNoRun({ sql, engine }: Queryable): Promise<void> {
+  const [run] = await sql<{ id: number; job: string; brand: string }[]>`
+    SELECT id, job, brand FROM run WHERE finished_at IS NULL AND lease_until >= ${sql.unsafe(engine.now)}
+    ORDER BY id LIMIT 1`;
+  if (run === undefined) return;
+  throw new RunInProgress(`run ${run.id} (${run.job} for ${run.brand}) is in progress in the store to replace`);
+}
+
+async function readCounters({ sql, engine }: Queryable): Promise<Counters> {
+  const counters: Record<string, number> = {};
+  for (const table of countedTables) {
+    const [counter] = await sql.unsafe<{ last: number }[]>(engine.transfer.counterQuery(table));
+    counters[table] = counter?.last ?? 0;
+  }
+  return counters as Counters;
+}
+
+/** A replica that misses so many changes drops everything, whichever store it knew. */
+async function restartChanges(transaction: Transaction): Promise<void> {
+  const { sql, engine } = transaction;
+  await engine.lock(sql, "changes");
+  const { change: last = 0 } = await readCounters(transaction);
+  await sql`DELETE FROM change`;
+  await engine.transfer.setCounter(sql, "change", last + keptChanges);
+  await sql`INSERT INTO change (noun, scope) VALUES ('personalization', NULL)`;
+}

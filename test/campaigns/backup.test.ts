@@ -1,0 +1,218 @@
+import { describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { SQL } from "bun";
+import { toStoredProduct } from "../../src/database/product.ts";
+import { toJson } from "../../src/json.ts";
+import { toProduct } from "../support/catalog.ts";
+import { feedFiles, writeFeed } from "../support/feed.ts";
+import { runLoad } from "../support/load.ts";
+import {
+  createStore,
+  type Engine,
+  type Environment,
+  engines,
+  isCampaign,
+  main,
+  pds,
+  type RunningService,
+  serve,
+  temporaryFolder,
+  writeFiles,
+} from "../support/pds.ts";
+import { until, untilEqual } from "../support/until.ts";
+
+// Backups are taken while requests, imports, and changes of all products go on. Each is restored
+// under two running replicas, and what they answer is compared with what the original answered.
+
+/** Number of backups that are restored, on each engine. */
+const backups = isCampaign ? 100 : 3;
+const ids = Array.from({ length: 20 }, (_, index) => index + 1);
+const skus = Array.from({ length: 500 }, (_, index) => `SKU-${index}`);
+const productPaths = ids.map((id) => `products/${id}`);
+const personalizationPaths = skus.filter((_, index) => index % 20 === 0).map((sku) => `products/pz/${sku}`);
+const historyPaths = ["histories/desc", "histories/asc"];
+
+const allPaths = [...productPaths, ...personalizationPaths, ...historyPaths];
+
+type Answers = readonly string[];
+
+/** Status, entity tag, and body at each path. */
+const answersOf = ({ get }: RunningService, paths: readonly string[]): Promise<Answers> =>
+  Promise.all(
+    paths.map(async (path) => {
+      const response = await get(`/api/v1/${path}`);
+      return `${path} ${response.status} ${response.headers.get("etag")} ${await response.text()}`;
+    }),
+  );
+
+interface State {
+  /** When the original can have answered so. */
+  readonly fromMs: number;
+  untilMs: number;
+  readonly answers: Answers;
+}
+
+/** What the original answered at some paths after each change. */
+class Timeline {
+  readonly #paths: readonly string[];
+  readonly #states: State[] = [];
+
+  constructor(paths: readonly string[]) {
+    this.#paths = paths;
+  }
+
+  get isEmpty(): boolean {
+    return this.#states.length === 0;
+  }
+
+  /** Records what the original answers after a change, until the next one begins. */
+  async add(original: RunningService, beganMs: number, endedMs: number): Promise<void> {
+    const last = this.#states.at(-1);
+    if (last !== undefined) last.untilMs = endedMs;
+    const answers = await answersOf(original, this.#paths);
+    this.#states.push({ fromMs: beganMs, untilMs: Number.POSITIVE_INFINITY, answers });
+  }
+
+  /** Finds the state in which the original answered so. It is recorded soon, if at all. */
+  async find(all: Answers): Promise<State> {
+    const own = all.filter((answer) => this.#paths.some((path) => answer.startsWith(`${path} `)));
+    const find = () => this.#states.findLast(({ answers }) => Bun.deepEquals(answers, own));
+    await until(`the original has answered ${own.join("\n")}`, () => find() !== undefined, 60_000);
+    return find() as State;
+  }
+}
+
+/** A loop that goes on until it is stopped. */
+function repeat(step: (number: number) => Promise<void>) {
+  let isStopped = false;
+  const running = (async () => {
+    for (let number = 1; !isStopped; number++) await step(number);
+  })();
+  // It fails the test when it is stopped.
+  running.catch(() => {});
+  const stop = () => {
+    isStopped = true;
+    return running;
+  };
+  return { stop, [Symbol.asyncDispose]: () => stop().catch(() => {}) };
+}
+
+/** Changes all products in one transaction. */
+async function changeProducts(sql: SQL, mark: number): Promise<void> {
+  await sql.begin(sql.options.adapter === "sqlite" ? "IMMEDIATE" : "READ WRITE", async (transaction) => {
+    for (const id of ids) {
+      const { document, tag } = toStoredProduct(
+        toProduct(id, { title: `Mark ${mark}`, body_html: "x".repeat(mark % 97) }),
+      );
+      await transaction`UPDATE product SET document = ${document}, tag = ${tag} WHERE id = ${id}`;
+    }
+  });
+}
+
+async function createOriginal(engine: Engine) {
+  const environment = { DATABASE_URL: await createStore(engine), BRAND: "acme", SCHEDULER: "off" };
+  const folder = await temporaryFolder();
+  const [products = ""] = await writeFiles(folder, {
+    "products.ndjson": ids.map((id) => toJson(toProduct(id))).join("\n"),
+  });
+  /** Every feed differs from all others. */
+  const writeMarkedFeed = (mark: number) => {
+    const lines = skus.map((sku, index) => `${sku},SCRIPT,${index},M${mark}`).join("\n");
+    const header = feedFiles["pzlines.csv"].split("\n")[0];
+    return writeFeed(folder, "feed", { ...feedFiles, "pzlines.csv": `${header}\n${lines}\n` });
+  };
+  for (const args of [
+    ["products", products],
+    ["personalization", await writeMarkedFeed(0)],
+  ]) {
+    expect(await pds(["import", ...args], environment)).toMatchObject({ code: 0 });
+  }
+  return { environment, folder, writeMarkedFeed };
+}
+
+describe.each([...engines])("on %s", (engine) => {
+  const other = engines.find((each) => each !== engine) ?? engine;
+  test(`a backup under full load answers byte for byte as the original did (${backups} times)`, async () => {
+    const { environment, folder, writeMarkedFeed } = await createOriginal(engine);
+    await using original = await serve({ ...environment, MEMORY_MEGABYTES: "0" });
+    const restored = { ...environment, DATABASE_URL: await createStore(other) };
+    const backup = join(folder, "nightly.backup");
+    expect(await pds(["backup", backup], environment)).toMatchObject({ code: 0 });
+    expect(await pds(["restore", backup], restored)).toMatchObject({ code: 0 });
+    await using cached = await serve(restored);
+    await using uncached = await serve({ ...restored, MEMORY_MEGABYTES: "0" });
+
+    const timelines = {
+      products: new Timeline(productPaths),
+      personalization: new Timeline(personalizationPaths),
+      history: new Timeline(historyPaths),
+    };
+    const all = Object.values(timelines);
+    await using sql = new SQL(environment.DATABASE_URL, { max: 1 });
+    if (engine === "sqlite") await sql`PRAGMA busy_timeout = 30000`;
+    await using changes = repeat(async (number) => {
+      const beganMs = performance.now();
+      await changeProducts(sql, number);
+      await timelines.products.add(original, beganMs, performance.now());
+    });
+    await using imports = repeat(async (number) => {
+      const feed = await writeMarkedFeed(number);
+      const beganMs = performance.now();
+      expect(await pds(["import", "personalization", feed, "--force"], environment)).toMatchObject({ code: 0 });
+      const endedMs = performance.now();
+      await timelines.personalization.add(original, beganMs, endedMs);
+      await timelines.history.add(original, beganMs, endedMs);
+    });
+    // A store that takes more than a second counts as unreachable, and a busy machine may be slower.
+    const paths = allPaths.map((path) => ({ path: `/api/v1/${path}`, statuses: [200, 503] }));
+    const load = new AbortController();
+    const loaded = runLoad({ url: original.url, paths, connections: 4, rate: 200, signal: load.signal });
+    // Earlier states are not recorded.
+    await until("states are recorded", () => all.every(({ isEmpty }) => !isEmpty), 120_000);
+
+    let killed = 0;
+    for (let count = 0; count < backups; count++) {
+      const before = readFileSync(backup);
+      if (await kill(["backup", backup], environment, 100 + 600 * Math.random())) {
+        killed++;
+        expect(readFileSync(backup).equals(before)).toBe(true);
+      }
+      const beganMs = performance.now();
+      expect(await pds(["backup", backup], environment)).toMatchObject({ code: 0 });
+      const endedMs = performance.now();
+
+      const former = await answersOf(uncached, allPaths);
+      await kill(["restore", backup, "--replace"], restored, 100 + 900 * Math.random());
+      const left = await answersOf(uncached, allPaths);
+      expect(await pds(["restore", backup, "--replace"], restored)).toMatchObject({ code: 0 });
+      // A restore that is killed leaves one of the two stores as a whole.
+      const answers = await answersOf(uncached, allPaths);
+      expect([former, answers]).toContainEqual(left);
+      await untilEqual(() => answersOf(cached, allPaths), answers, 60_000);
+
+      // There is one instant within the backup at which the original can have answered all of that.
+      const states = await Promise.all(all.map((timeline) => timeline.find(answers)));
+      const fromMs = Math.max(beganMs, ...states.map((state) => state.fromMs));
+      const untilMs = Math.min(endedMs, ...states.map((state) => state.untilMs));
+      expect({ states, beganMs, endedMs, isOneInstant: fromMs <= untilMs }).toMatchObject({ isOneInstant: true });
+    }
+    load.abort();
+    await Promise.all([changes.stop(), imports.stop()]);
+    const { failures, requests } = await loaded;
+    expect(failures).toEqual({});
+    if (isCampaign) process.stdout.write(`${engine}: ${backups} backups, ${killed} killed, ${requests} requests\n`);
+  }, 3_600_000);
+});
+
+/** @returns whether the command was killed before it ended */
+async function kill(args: readonly string[], environment: Environment, afterMs: number): Promise<boolean> {
+  const child = Bun.spawn([process.execPath, main, ...args], {
+    env: { PATH: "", PDS_CONFIG: "/dev/null", ...environment },
+    stdio: ["ignore", "ignore", "ignore"],
+  });
+  await Promise.race([Bun.sleep(afterMs), child.exited]);
+  child.kill("SIGKILL");
+  await child.exited;
+  return child.signalCode !== null;
+}

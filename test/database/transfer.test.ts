@@ -1,0 +1,95 @@
+import { describe, expect, test } from "bun:test";
+import { createReadStream } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { SQL } from "bun";
+import { removeMarkedGenerations } from "../../src/database/generation-removal.ts";
+import { closeDatabase, openDatabase } from "../../src/database/index.ts";
+import { readStore } from "../../src/database/transfer/read-store.ts";
+import { keptTables, leftTables } from "../../src/database/transfer/tables.ts";
+import { openObject } from "../../src/feed/bucket-object.ts";
+import { writeFeed } from "../support/feed.ts";
+import { listGenerationTables } from "../support/generation-tables.ts";
+import { createMigratedStore, createStore, enginesInTurn, pds, temporaryFolder } from "../support/pds.ts";
+import { startStore } from "../support/s3.ts";
+
+const folder = await temporaryFolder();
+
+describe.each([...enginesInTurn])("a copy of a store on %s", (engine) => {
+  test("leaves no table out by mistake", async () => {
+    await using sql = new SQL(await createMigratedStore(engine), { max: 1 });
+    const query =
+      engine === "sqlite"
+        ? "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'product_word%'"
+        : "SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()";
+    const rows = await sql.unsafe<{ name: string }[]>(query);
+    const known = [...keptTables.map(({ name }) => name), ...leftTables];
+    expect(rows.map(({ name }) => name).toSorted()).toEqual(known.toSorted());
+  });
+
+  test("is of one moment, and holds up no writer", async () => {
+    const DATABASE_URL = await createStore(engine);
+    const feed = await writeFeed(folder, "feed");
+    const importFeed = () => pds(["import", "personalization", feed, "--force"], { DATABASE_URL });
+    expect((await importFeed()).code).toBe(0);
+    const stream = await readStore(DATABASE_URL);
+    try {
+      const database = await openDatabase(DATABASE_URL);
+      try {
+        // The third import removes the first generation.
+        for (let count = 0; count < 3; count++) expect(await importFeed()).toMatchObject({ code: 0 });
+        await database.sql`DELETE FROM run`;
+        const rows = new Map<string, number>();
+        for await (const chunk of stream.chunks()) rows.set(chunk.table, chunk.rows);
+        expect(Object.fromEntries(rows)).toEqual({
+          ...{ generation_1_style: 4, generation_1_group: 3, generation_1_sku: 2 },
+          ...{ generation: 1, current_generation: 1, run: 1 },
+        });
+        await stream.close();
+        await removeMarkedGenerations(database, "Larkspur & Finch");
+      } finally {
+        await closeDatabase(database);
+      }
+      expect((await importFeed()).code).toBe(0);
+      await using sql = new SQL(DATABASE_URL, { max: 1 });
+      const ids = await sql<{ id: number }[]>`SELECT id FROM generation ORDER BY id`;
+      expect(ids.map(({ id }) => id)).not.toContain(1);
+      expect(await listGenerationTables(sql)).toHaveLength(3 * ids.length);
+    } finally {
+      await stream.close();
+    }
+  });
+});
+
+test("a large object is uploaded in parts, and comes back", async () => {
+  using store = await startStore();
+  const { S3_ENDPOINT, S3_REGION, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY } = store.environment;
+  const object = openObject(
+    "s3://bucket/large",
+    {
+      s3Endpoint: `${S3_ENDPOINT}`,
+      s3Region: `${S3_REGION}`,
+      s3AccessKeyId: `${S3_ACCESS_KEY_ID}`,
+      s3SecretAccessKey: S3_SECRET_ACCESS_KEY,
+    },
+    AbortSignal.timeout(60_000),
+  );
+  const content = crypto.getRandomValues(new Uint8Array(65_536));
+  const path = join(folder, "large");
+  await writeFile(path, Buffer.concat(Array.from({ length: 300 }, () => content)));
+  await object.upload(path);
+  expect(store.requests.filter((request) => request.includes("partNumber=")).length).toBeGreaterThan(2);
+  const hasher = new Bun.CryptoHasher("sha256");
+  for await (const chunk of createReadStream(path)) hasher.update(chunk);
+  expect(await object.hash()).toBe(hasher.digest("hex"));
+  await object.download(join(folder, "back"));
+  expect((await readFile(join(folder, "back"))).equals(await readFile(path))).toBe(true);
+
+  // The store refuses one part.
+  store.intercept = ({ url }, response) => {
+    if (!url?.includes("partNumber=2")) return false;
+    response.writeHead(403).end("<Error><Code>AccessDenied</Code><Message>no</Message></Error>");
+    return true;
+  };
+  await expect(object.upload(path)).rejects.toThrow(/^s3:\/\/bucket\/large: AccessDenied/);
+});
