@@ -23,6 +23,7 @@ const suitesInTurn = [
   "test/jobs/clock.test.ts",
   "test/jobs/counts.test.ts",
   "test/jobs/first-runs.test.ts",
+  "test/jobs/operations.test.ts",
   "test/jobs/status.test.ts",
   "test/jobs/upgrade.test.ts",
   "test/personalization/guards.test.ts",

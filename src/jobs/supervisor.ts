@@ -33,8 +33,8 @@ const retryPauseMs = 500;
 
 /**
  * Executes a claimed run as `pds run` in a child process, which isolates its memory and its
- * crashes. The process is stopped at its time limit or by the signal. The run is always recorded as
- * finished.
+ * crashes. The process is stopped at its time limit, by the signal, or when somebody cancels the run.
+ * The run is always recorded as finished.
  * @returns the finished run; `released` if it needs another version of the program than this one;
  * undefined if the store stays unreachable until the run counts as abandoned
  */
@@ -97,8 +97,8 @@ interface Stopper extends Disposable {
 }
 
 /**
- * Stops a process at its time limit, by the signal, or when the run loses its lease: SIGTERM first,
- * then SIGKILL.
+ * Stops a process at its time limit, by the signal, when the run is cancelled, or when it loses its
+ * lease: SIGTERM first, then SIGKILL.
  */
 function stopWhenNeeded(
   child: RunProcess,
@@ -118,7 +118,7 @@ function stopWhenNeeded(
   const onAbort = () => stop((signal.reason as Error).message);
   signal.addEventListener("abort", onAbort);
   if (signal.aborted) onAbort();
-  const lease = keepLease(database, id, leaseSeconds, () => stop(leaseExpired));
+  const lease = keepLease(database, id, leaseSeconds, () => stop(leaseExpired), stop);
   return {
     get reason() {
       return reason;
