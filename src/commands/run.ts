@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { constants, setPriority } from "node:os";
 import { type Config, readConfig } from "../config/index.ts";
+import { listSecrets } from "../config/printing.ts";
 import { hideCredentials } from "../credentials.ts";
 import type { Database } from "../database/database.ts";
 import { databaseExists } from "../database/index.ts";
@@ -52,7 +53,7 @@ export function runSupervised(name: string, values: Values): Promise<boolean> {
       printMessage(`${name} for ${job.brand} is paused ${since}; it runs once now, and stays paused`);
     }
     const id = await claim(database, job, config.leaseSeconds);
-    const monitors = new Monitors(log);
+    const monitors = new Monitors(log, listSecrets(config));
     const { signal } = onSignal();
     const context = { database, monitors, leaseSeconds: config.leaseSeconds, signal };
     const run = await supervise(job, id, context, {

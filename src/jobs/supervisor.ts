@@ -6,6 +6,7 @@ import { findReplacement, thisProgram, tooOld } from "../program.ts";
 import type { PlannedJob } from "./job.ts";
 import { keepLease } from "./lease.ts";
 import { LogTail } from "./log-tail.ts";
+import { describeEnd, describeStart } from "./monitor-message.ts";
 import type { Monitors } from "./monitors.ts";
 
 export interface SupervisorContext {
@@ -46,7 +47,7 @@ export async function supervise(
 ): Promise<Run | "released" | undefined> {
   const { database, monitors, leaseSeconds } = context;
   const { start, success, failure } = job.plan.ping;
-  const notified = monitors.notify(start);
+  const notified = monitors.notify(start, describeStart(job, id));
   const end = await runProcess(job, id, context, output).catch(
     ({ message }: Error): ProcessEnd => ({ exit: `its process could not be started: ${message}`, log: null }),
   );
@@ -58,7 +59,8 @@ export async function supervise(
   }
   const run = await conclude(database, id, end, leaseSeconds);
   // In order: if the start arrived last, the job would seem to be running.
-  void monitors.notify(run?.outcome === "succeeded" ? success : failure, notified);
+  const message = describeEnd(job, id, run, end, monitors.hide);
+  void monitors.notify(run?.outcome === "succeeded" ? success : failure, message, notified);
   return run;
 }
 
