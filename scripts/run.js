@@ -45,6 +45,7 @@ const tasks = {
       "test/run.ts",
       ...[
         "catalog-jobs",
+        "chaos",
         "deliveries",
         "disk-full",
         "faults",

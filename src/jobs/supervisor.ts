@@ -31,6 +31,8 @@ const logOnly: ProcessOutput = { arguments: [], stdout: "ignore", stderr: "pipe"
 /** How long a process may take to exit after SIGTERM. */
 const graceMs = 10_000;
 const retryPauseMs = 500;
+/** How long the stop of the service may wait for the store to record the end of a run. */
+const stopPatienceMs = 5000;
 
 /**
  * Executes a claimed run as `pds run` in a child process, which isolates its memory and its
@@ -45,7 +47,7 @@ export async function supervise(
   context: SupervisorContext,
   output = logOnly,
 ): Promise<Run | "released" | undefined> {
-  const { database, monitors, leaseSeconds } = context;
+  const { database, monitors, leaseSeconds, signal } = context;
   const { start, success, failure } = job.plan.ping;
   const notified = monitors.notify(start, describeStart(job, id));
   const end = await runProcess(job, id, context, output).catch(
@@ -57,7 +59,7 @@ export async function supervise(
     const isReleased = await releaseRun(database, id).catch(() => false);
     if (end === "refused" || isReleased) return "released";
   }
-  const run = await conclude(database, id, end, leaseSeconds);
+  const run = await conclude(database, id, end, signal.aborted ? stopPatienceMs : leaseSeconds * 1000);
   // In order: if the start arrived last, the job would seem to be running.
   const message = describeEnd(job, id, run, end, monitors.hide);
   void monitors.notify(run?.outcome === "succeeded" ? success : failure, message, notified);
@@ -135,16 +137,11 @@ function stopWhenNeeded(
 }
 
 /**
- * Records the end of a run. Retries while the store is unreachable, until the run counts as
- * abandoned anyway.
+ * Records the end of a run. Retries while the store is unreachable.
+ * @param patienceMs at most until the run counts as abandoned anyway
  */
-async function conclude(
-  database: Database,
-  id: number,
-  end: ProcessEnd,
-  leaseSeconds: number,
-): Promise<Run | undefined> {
-  const giveUpAt = performance.now() + leaseSeconds * 1000;
+async function conclude(database: Database, id: number, end: ProcessEnd, patienceMs: number): Promise<Run | undefined> {
+  const giveUpAt = performance.now() + patienceMs;
   for (; performance.now() < giveUpAt; await Bun.sleep(retryPauseMs)) {
     const concluded = concludeRun(database, id, end).catch(() => undefined);
     // A store that is cut off may never respond.

@@ -58,14 +58,17 @@ export async function startService(config: Config, log: Log, signal: AbortSignal
   const isNewStore = !(await hasSucceeded(connections.writer));
   const startSchedules = createJobStarter(role, connections, config, log, stopping.signal);
   const scheduler = startSchedules(config, jobs);
-  const requests = await startRequestHandling(config, connections, platform, log, stopping.signal);
+  // Until everything else has stopped: it gives up connections that would never respond.
+  const polling = new AbortController();
+  const requests = await startRequestHandling(config, connections, platform, log, polling.signal);
   const push = startPush(platform, role, { config, connections, requests, log, signal: stopping.signal });
   const context: ServiceContext = { config, log, role, connections, jobs, scheduler, requests, push, isNewStore };
   const stop = async (listeners: Listeners | undefined, isUrgent: boolean) => {
     requests.state.isDraining = true;
     abort();
-    await Promise.all([listeners?.stop(isUrgent), context.scheduler.stopped]);
-    await Promise.all([requests.stopped, push?.stopped]);
+    await Promise.all([listeners?.stop(isUrgent), context.scheduler.stopped, push?.stopped]);
+    polling.abort();
+    await requests.stopped;
     await closeConnections(connections);
   };
 

@@ -1,19 +1,9 @@
 import { describe, expect, test } from "bun:test";
-import { cp, readFile, symlink, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { SQL } from "bun";
 import { toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
-import {
-  createStore,
-  enginesInTurn,
-  isCampaign,
-  main,
-  pds,
-  root,
-  temporaryFolder,
-  writeFiles,
-} from "../support/pds.ts";
+import { createNewVersion } from "../support/new-version.ts";
+import { createStore, enginesInTurn, isCampaign, main, pds, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { spawnService } from "../support/service-process.ts";
 import { until } from "../support/until.ts";
 
@@ -26,24 +16,6 @@ const [products = "", config = ""] = await writeFiles(folder, {
   "products.ndjson": toJson(toProduct(1)),
   "pds.toml": '[jobs.history-retention]\nschedule = "* * * * * *"\nmissed = "all"\n',
 });
-
-/** A copy of the program with one more migration. @returns its main file */
-async function createNewVersion(): Promise<string> {
-  const copy = await temporaryFolder();
-  await cp(join(root, "src"), join(copy, "src"), { recursive: true });
-  for (const name of ["node_modules", "packages", "sample", "package.json", "tsconfig.json"]) {
-    await symlink(join(root, name), join(copy, name));
-  }
-  const later = '{ name: "2999-01-01-later", statements: ["ALTER TABLE run ADD COLUMN later TEXT"] }';
-  for (const engine of ["sqlite", "postgres"]) {
-    const path = join(copy, "src", "database", "engines", engine, "index.ts");
-    const text = await readFile(path, "utf8");
-    const changed = text.replace(/migrations: \[(.+)\]/, `migrations: [$1, ${later}]`);
-    expect(changed).not.toBe(text);
-    await writeFile(path, changed);
-  }
-  return join(copy, "src", "main.ts");
-}
 
 const newVersion = await createNewVersion();
 
