@@ -1,5 +1,8 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { SQL } from "bun";
+import { closeDatabase, openDatabase } from "../../src/database/index.ts";
+import { pauseJob } from "../../src/database/job-pause.ts";
+import { claimRun } from "../../src/database/lease.ts";
 import { createStore, enginesInTurn, migrateStore, pds, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { childrenOf, type ServiceProcess, startService } from "../support/service-process.ts";
 import { until } from "../support/until.ts";
@@ -199,6 +202,18 @@ describe.each([...enginesInTurn])("on %s, a paused job", (engine) => {
     );
     expect((await pds(["resume", job], environment)).stdout).toContain("is not paused");
   }, 180_000);
+
+  test.concurrent("is not claimed by a replica that decided to before the pause, but by hand", async () => {
+    const { environment } = await createWorld(engine, pausing);
+    const database = await openDatabase(environment.DATABASE_URL);
+    const job = { job: "history-retention", brand: "acme" };
+    await pauseJob(database, job.job, job.brand, "a person");
+    for (const isFirst of [false, true]) {
+      expect(await claimRun(database, { ...job, basis: { newest: 0, isFirst } }, 10)).toBeUndefined();
+    }
+    expect(await claimRun(database, job, 10)).toBeNumber();
+    await closeDatabase(database);
+  });
 
   test.concurrent("has no first run, and keeps no service from being ready", async () => {
     const { environment, runs } = await createWorld(engine, config);
