@@ -12,10 +12,7 @@ export interface TemporaryFolder {
   remove(): Promise<void>;
 }
 
-/**
- * Longer than the longest run. An older folder has no owner, even if another process has the same
- * id by now.
- */
+/** Longer than the longest run: an older folder of another machine or container has no owner. */
 const abandonedMs = 8 * 86_400_000;
 
 /** @throws ServiceError `unavailable` if the folder cannot be created */
@@ -56,8 +53,9 @@ async function removeIfOrphan(path: string, name: string): Promise<void> {
   const found = await lstat(path);
   // Other users share the temporary folder.
   if (!found.isDirectory() || found.uid !== (process.getuid?.() ?? found.uid)) return;
-  const isOrphan = pid !== undefined && owner === machine() && !isAlive(Number(pid));
-  if (!isOrphan && Date.now() - found.mtimeMs < abandonedMs) return;
+  // On this machine the process decides: a clock that was set since makes new folders look old.
+  const isOwn = pid !== undefined && owner === machine();
+  if (isOwn ? isAlive(Number(pid)) : Date.now() - found.mtimeMs < abandonedMs) return;
   await rm(path, { recursive: true, force: true });
 }
 
