@@ -246,6 +246,8 @@ async function campaign(engine: Engine): Promise<Result> {
   }
 }
 
+const causedByFault = /^(the service was stopped$|its lease expired|its process (exited|was killed))|connection/i;
+
 function judge(engine: Engine, { runs, faults, restarts }: Result): void {
   for (const brand of brands) {
     const own = runs.filter((run) => run.brand === brand);
@@ -262,6 +264,9 @@ function judge(engine: Engine, { runs, faults, restarts }: Result): void {
   }
   expect(runs.filter(({ outcome }) => outcome === null)).toEqual([]);
   expect(runs.some(({ outcome }) => outcome === "succeeded")).toBe(true);
+  // Faults end runs; they don't make the runs of others fail.
+  const failed = runs.filter(({ outcome }) => outcome === "failed").map(({ reason }) => reason);
+  expect(failed.filter((reason) => !causedByFault.test(reason ?? ""))).toEqual([]);
   if (!isCampaign) return;
   const delays = runs
     .map(({ startedAt, scheduledAt }) => Date.parse(startedAt) - Date.parse(scheduledAt))
