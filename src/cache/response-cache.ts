@@ -91,6 +91,11 @@ export class ResponseCache {
     return this.#entries.count + this.#emptyEntries.count;
   }
 
+  /** Whether any response is cached, besides those of objects that do not exist. */
+  get hasResponses(): boolean {
+    return this.#entries.count > 0;
+  }
+
   /**
    * The response for a key: without a promise when it is cached, or loaded without one.
    * @returns undefined when the object does not exist

@@ -6,7 +6,8 @@ import { chooseEncoding } from "../../src/cache/encoding.ts";
 import { toJson } from "../../src/json.ts";
 import { toMetafield, toProduct } from "../support/catalog.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
-import { pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { importHere } from "../support/import-here.ts";
+import { serve, temporaryFolder, writeFiles } from "../support/pds.ts";
 
 const folder = await temporaryFolder();
 const environment = { DATABASE_URL: `sqlite:${join(folder, "pds.sqlite")}`, BRAND: "acme" };
@@ -14,12 +15,12 @@ const long = toMetafield(1, 8, "product", "long_desc", "é😀 and \u0000 text "
 const [products = ""] = await writeFiles(folder, {
   "products.ndjson": [toProduct(7), toProduct(8, { metafields: [long] })].map(toJson).join("\n"),
 });
-expect((await pds(["import", "products", products], environment)).code).toBe(0);
+expect((await importHere(["import", "products", products], environment)).code).toBe(0);
 const feed = await writeFeed(folder, "feed", {
   ...feedFiles,
   "pzstyles.csv": feedFiles["pzstyles.csv"].replaceAll("Choose a font", "Choose a font. ".repeat(40)),
 });
-expect((await pds(["import", "personalization", feed], environment)).code).toBe(0);
+expect((await importHere(["import", "personalization", feed], environment)).code).toBe(0);
 const service = await serve(environment);
 afterAll(() => service.stop());
 
