@@ -78,7 +78,7 @@ class Machine {
   #program = main;
   #child: Bun.Subprocess;
   #isEnding = false;
-  /** Starts of a process after it ended by itself, as it does when it starts without a store. */
+  /** Starts after it was killed, or ended by itself, as it does when it starts without a store. */
   restarts = 0;
 
   constructor(url: string, shiftMs: number, proxy: Machine["proxy"]) {
