@@ -69,7 +69,11 @@ async function readMetrics(): Promise<string> {
     }
     const urlOf = (listener: string) => printed.match(new RegExp(`^${listener} +(\\S+)`, "m"))?.[1] ?? "";
     await fetch(`${urlOf("Public")}/histories`);
-    return await (await fetch(`${urlOf("Admin")}/metrics`)).text();
+    // On a busy machine, the service listens before its first run has ended.
+    for (let text = ""; ; await Bun.sleep(200)) {
+      text = await (await fetch(`${urlOf("Admin")}/metrics`)).text();
+      if (text.includes("pds_job_last_success_age_seconds{")) return text;
+    }
   } finally {
     service.kill();
     await service.exited;

@@ -25,6 +25,7 @@ const suitesInTurn = [
   "test/jobs/clock.test.ts",
   "test/jobs/counts.test.ts",
   "test/jobs/first-runs.test.ts",
+  "test/jobs/operations.test.ts",
   "test/jobs/status.test.ts",
   "test/jobs/upgrade.test.ts",
   "test/personalization/guards.test.ts",
@@ -47,6 +48,7 @@ const tasks = {
       ...[
         "backup",
         "catalog-jobs",
+        "chaos",
         "deliveries",
         "disk-full",
         "faults",

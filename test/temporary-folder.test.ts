@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { readdirSync } from "node:fs";
+import { readdirSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { createStore, root, serve, temporaryFolder } from "./support/pds.ts";
 import { until } from "./support/until.ts";
@@ -13,6 +13,11 @@ test("a service removes the temporary folders of killed runs", async () => {
   const child = Bun.spawn([process.execPath, "-e", code], { env: environment, stdio: ["ignore", "pipe", "inherit"] });
   const folders = () => readdirSync(temporary).filter((name) => name.startsWith("pds-"));
   await until("the folders are there", () => folders().length === 2);
+  // As if the clock had been ten years behind, and was corrected during the run.
+  for (const name of folders()) utimesSync(join(temporary, name), 1_400_000_000, 1_400_000_000);
+  const remove = `await (await import(${JSON.stringify(source)})).removeOrphanedFolders();`;
+  expect(await Bun.spawn([process.execPath, "-e", remove], { env: environment }).exited).toBe(0);
+  expect(folders()).toHaveLength(2);
   const start = async () => serve({ DATABASE_URL: await createStore("sqlite"), TMPDIR: temporary });
   {
     await using _ = await start();

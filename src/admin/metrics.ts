@@ -123,6 +123,7 @@ const jobGauges: readonly (readonly [name: string, help: string, value: (status:
       "1 if the newest run is in the future, because the database's clock was set back.",
       ({ isAhead }) => Number(isAhead),
     ],
+    ["paused", "1 while the job is paused.", ({ pausedSince }) => Number(pausedSince !== null)],
     ["running", "1 while a run is in progress.", ({ runningSince }) => Number(runningSince !== null)],
     [
       "next_run_timestamp_seconds",

@@ -1,6 +1,7 @@
 import { type Config, readConfig } from "../config/index.ts";
 import { listSettingsWithoutEffect } from "../config/without-effect.ts";
 import { closeDatabase, databaseExists, openDatabase } from "../database/index.ts";
+import { findPause, type JobPause } from "../database/job-pause.ts";
 import type { PlannedJob } from "../jobs/job.ts";
 import { createPlatform } from "../platforms/index.ts";
 import { listJobs } from "../service/jobs.ts";
@@ -25,14 +26,15 @@ export async function check(values: Values): Promise<boolean> {
   const log = await openLog(config);
   const jobs = listJobs(config, log, createPlatform(config, log));
   const checks = await Promise.all([...checkStores(config), ...jobs.map(checkSource)]);
-  const schedules = jobs.flatMap(listTimes);
+  const pauses = await readPauses(config, jobs);
+  const schedules = jobs.flatMap((job) => listTimes(job, pauses.get(job)));
   const unused = listSettingsWithoutEffect(config);
   if (values.json === true) {
     const results = checks.map(({ problem, ...rest }) => ({ ...rest, problem: problem ?? null }));
     printSafeJson({ checks: results, schedules, settings_without_effect: unused });
   } else {
     printTable(checks.map(({ problem, ...rest }) => ({ ...rest, result: problem ?? "ok" })));
-    if (schedules.length > 0) printTable(schedules.map(({ next, ...rest }) => ({ ...rest, next: next.join(", ") })));
+    if (schedules.length > 0) printTable(schedules.map(toTimesRow));
     for (const sentence of unused) printMessage(sentence);
   }
   return checks.every(({ problem }) => problem === undefined);
@@ -67,13 +69,40 @@ async function findProblem(work: () => Promise<unknown>): Promise<string | undef
   }
 }
 
+/** The jobs that are paused, and since when; none if the store cannot be read. */
+async function readPauses(
+  { databaseUrl, databaseDirectUrl }: Config,
+  jobs: readonly PlannedJob[],
+): Promise<Map<PlannedJob, JobPause>> {
+  const paused = new Map<PlannedJob, JobPause>();
+  if (!databaseExists(databaseUrl)) return paused;
+  const read = async () => {
+    const database = await openDatabase(databaseDirectUrl || databaseUrl, "job");
+    for (const job of jobs) {
+      const pause = await findPause(database, job.name, job.brand);
+      if (pause?.resumedAt === null) paused.set(job, pause);
+    }
+    await closeDatabase(database);
+  };
+  // The check of the store reports what is wrong.
+  await read().catch(() => {});
+  return paused;
+}
+
+function toTimesRow({ next, paused_since, paused_by, ...rest }: ReturnType<typeof listTimes>[number]) {
+  const times = paused_since === null ? next.join(", ") : `paused since ${paused_since} by ${paused_by}`;
+  return { ...rest, next: times };
+}
+
 /** The next times of a job's schedule, in its time zone and in UTC. */
-function listTimes({ name, brand, plan: { schedule } }: PlannedJob) {
+function listTimes({ name, brand, plan: { schedule } }: PlannedJob, pause: JobPause | undefined) {
   if (schedule === undefined) return [];
   const next: string[] = [];
   for (let at = Date.now(); next.length < shownTimes; ) {
     at = schedule.next(at);
     next.push(new Date(at).toISOString().replace(".000Z", "Z"));
   }
-  return [{ job: name, brand, schedule: `${schedule.expression} ${schedule.timeZone}`, next }];
+  const { pausedAt = null, pausedBy = null } = pause ?? {};
+  const shown = `${schedule.expression} ${schedule.timeZone}`;
+  return [{ job: name, brand, schedule: shown, next, paused_since: pausedAt, paused_by: pausedBy }];
 }

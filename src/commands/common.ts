@@ -1,5 +1,5 @@
 import { existsSync, readdirSync } from "node:fs";
-import { constants, setPriority } from "node:os";
+import { constants, hostname, setPriority, userInfo } from "node:os";
 import { type Config, readConfig } from "../config/index.ts";
 import { settings } from "../config/settings.ts";
 import type { Database } from "../database/database.ts";
@@ -93,6 +93,29 @@ export function lowerPriority(): void {
     } catch {
       // The thread has ended meanwhile, or the system forbids it; the command works without.
     }
+  }
+}
+
+const maxRunId = 2 ** 31 - 1;
+
+/** @throws ServiceError `bad_request` */
+export function parseRunId(command: string, text: string): number {
+  const id = /^[1-9]\d{0,9}$/.test(text) ? Number(text) : 0;
+  if (id >= 1 && id <= maxRunId) return id;
+  throw new ServiceError("bad_request", `${command}: expected the number of a run, as "pds history" prints it`);
+}
+
+/** Who runs this command, for display. */
+export function describeOperator(): string {
+  return `${userName()}@${hostname()}`;
+}
+
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // A container's user may have no name.
+    return `user ${process.getuid?.()}`;
   }
 }
 

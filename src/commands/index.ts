@@ -26,6 +26,7 @@ const force: CommandOption = {
   sentence: "Import even if checks fail; the report lists the overridden checks.",
 };
 const replace: CommandOption = { type: "boolean", sentence: "Replace all data that the store holds." };
+const jobBrand: CommandOption = { type: "string", sentence: "Brand of the job, if it is configured for several." };
 const importOptions = {
   brand: { type: "string", sentence: "Brand to import for; defaults to BRAND." },
   "dry-run": { type: "boolean", sentence: "Read and check without changing anything." },
@@ -97,6 +98,27 @@ export const commands: Readonly<Record<string, Command>> = {
       return await (values.claimed === undefined ? runSupervised(name, values) : runClaimed(name, values));
     },
   },
+  cancel: {
+    usage: "RUN [--json]",
+    summary: "Cancel a run in progress, wherever it runs, and wait until it has ended. It is not retried.",
+    options: { json },
+    positionals: [1, 1],
+    run: async ([run = ""], values) => (await import("./cancel.ts")).cancel(run, values),
+  },
+  pause: {
+    usage: "JOB [--brand TEXT] [--json]",
+    summary: "Start no scheduled runs of a job, in all replicas, until it is resumed.",
+    options: { brand: jobBrand, json },
+    positionals: [1, 1],
+    run: async ([name = ""], values) => (await import("./pause.ts")).pause(name, values),
+  },
+  resume: {
+    usage: "JOB [--brand TEXT] [--json]",
+    summary: "Continue the schedule of a paused job from now; times that passed meanwhile are left out.",
+    options: { brand: jobBrand, json },
+    positionals: [1, 1],
+    run: async ([name = ""], values) => (await import("./pause.ts")).resume(name, values),
+  },
   jobs: {
     usage: "[--json]",
     summary: "List the configured jobs with their next run, last run, and last success.",
@@ -112,7 +134,7 @@ export const commands: Readonly<Record<string, Command>> = {
       outcome: {
         type: "string",
         placeholder: "OUTCOME",
-        sentence: "Only runs that succeeded, failed, or were abandoned.",
+        sentence: "Only runs that succeeded, failed, or were abandoned or cancelled.",
       },
       since: {
         type: "string",

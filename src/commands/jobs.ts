@@ -42,12 +42,12 @@ function toJobJson({ job: { source, plan }, status: { job, brand, last, ...statu
 }
 
 function toJobRow({ job: { source, plan }, status }: JobWithStatus) {
-  const { job, brand, next, runningSince, last, age, isStale, isAhead } = status;
+  const { job, brand, next, runningSince, last, age, isStale, isAhead, pausedSince } = status;
   return {
     job,
     brand,
     schedule: plan.schedule?.expression ?? "",
-    next: next === null ? "" : next.slice(0, -".000Z".length).concat("Z"),
+    next: pausedSince !== null ? "paused" : next === null ? "" : next.slice(0, -".000Z".length).concat("Z"),
     outcome: runningSince === null ? (last?.outcome ?? neverRun) : "running",
     finished: last?.finishedAt ?? "",
     success: `${age === null ? "never" : `${durationInWords(age)} ago`}${isStale ? " (stale)" : ""}${isAhead ? " (in the future)" : ""}`,

@@ -1,15 +1,12 @@
 import { findReport, findRun } from "../database/run.ts";
 import { ServiceError } from "../errors.ts";
 import type { Run } from "../model/job.ts";
-import { type Values, withStore } from "./common.ts";
+import { parseRunId, type Values, withStore } from "./common.ts";
 import { print, printSafeJson } from "./output.ts";
 import { describePersonalization, describeProblems } from "./report.ts";
 
 export async function printLogs(text: string, values: Values): Promise<boolean> {
-  const id = /^[1-9]\d{0,9}$/.test(text) ? Number(text) : 0;
-  if (id < 1 || id > maxId) {
-    throw new ServiceError("bad_request", `logs: expected the number of a run, as "pds history" prints it`);
-  }
+  const id = parseRunId("logs", text);
   return await withStore(async (database) => {
     const run = await findRun(database, id);
     if (run === undefined) throw new ServiceError("not_found", `there is no run ${id}; "pds history" lists the runs`);
@@ -27,8 +24,6 @@ export async function printLogs(text: string, values: Values): Promise<boolean> 
     return true;
   });
 }
-
-const maxId = 2 ** 31 - 1;
 
 function describeRun({ id, job, brand, startedAt, finishedAt, outcome, counts, reason }: Run): string[] {
   const end = finishedAt === null ? "still running" : `${outcome} at ${finishedAt}`;

@@ -1,22 +1,24 @@
 import { type Config, readConfig } from "../config/index.ts";
+import { listSecrets } from "../config/printing.ts";
 import { hideCredentials } from "../credentials.ts";
 import type { Database } from "../database/database.ts";
 import { databaseExists } from "../database/index.ts";
+import { findPause } from "../database/job-pause.ts";
 import { abandonRuns, claimRun } from "../database/lease.ts";
 import { findRun, findRunUnderWay } from "../database/run.ts";
 import { ServiceError } from "../errors.ts";
 import { pluralize } from "../format.ts";
-import type { Job, PlannedJob } from "../jobs/job.ts";
+import type { Job } from "../jobs/job.ts";
 import { Monitors } from "../jobs/monitors.ts";
 import { AbandonedError, dryRunJob, type RunOptions, type RunResult, runJob } from "../jobs/run.ts";
 import { supervise } from "../jobs/supervisor.ts";
-import type { Log } from "../log.ts";
 import type { Run } from "../model/job.ts";
 import { createPlatform } from "../platforms/index.ts";
 import { listJobs } from "../service/jobs.ts";
 import { sharedPoints } from "../service/points.ts";
 import { isTerminal } from "../terminal.ts";
 import { brandOf, lowerPriority, onSignal, openLog, type Values, withDatabase } from "./common.ts";
+import { findJob } from "./find-job.ts";
 import { print, printMessage, printSafeJson } from "./output.ts";
 import { createProgressLine } from "./progress.ts";
 import { describePersonalization, describeProblems } from "./report.ts";
@@ -42,9 +44,14 @@ export async function importNow(createJob: (config: Config, brand: string) => Jo
 export function runSupervised(name: string, values: Values): Promise<boolean> {
   return withDatabase(async (database, config) => {
     const log = await openLog(config);
-    const job = findJob(name, values, config, log);
+    const job = findJob("run", name, values, listJobs(config, log, createPlatform(config, log)));
+    const pause = await findPause(database, name, job.brand);
+    if (pause?.resumedAt === null) {
+      const since = `since ${pause.pausedAt} by ${pause.pausedBy}`;
+      printMessage(`${name} for ${job.brand} is paused ${since}; it runs once now, and stays paused`);
+    }
     const id = await claim(database, job, config.leaseSeconds);
-    const monitors = new Monitors(log);
+    const monitors = new Monitors(log, listSecrets(config));
     const { signal } = onSignal();
     const context = { database, monitors, leaseSeconds: config.leaseSeconds, signal };
     const run = await supervise(job, id, context, {
@@ -62,7 +69,13 @@ export function runSupervised(name: string, values: Values): Promise<boolean> {
 /** Does the work of a run that the parent process has claimed. Stops if the parent exits. */
 export function runClaimed(name: string, values: Values): Promise<boolean> {
   return withDatabase(async (database, config) => {
-    const job = findJob(name, values, config, await openLog(config), database);
+    const log = await openLog(config);
+    const job = findJob(
+      "run",
+      name,
+      values,
+      listJobs(config, log, createPlatform(config, log, sharedPoints(database))),
+    );
     const id = Number(values.claimed);
     const run = Number.isSafeInteger(id) ? await findRun(database, id) : undefined;
     if (run === undefined || run.job !== name || run.brand !== job.brand || run.finishedAt !== null) {
@@ -90,20 +103,6 @@ const orphanGraceMs = 10_000;
 /** Settles when the parent process, which holds the other end of standard input, has exited. */
 async function parentExit(): Promise<void> {
   for await (const _ of Bun.stdin.stream());
-}
-
-/** @param database for a job that this process does itself */
-function findJob(name: string, { brand }: Values, config: Config, log: Log, database?: Database): PlannedJob {
-  const jobs = listJobs(config, log, createPlatform(config, log, database && sharedPoints(database)));
-  const candidates = jobs.filter((job) => job.name === name);
-  const [job, ...others] = candidates.filter((job) => brand === undefined || job.brand === brand);
-  if (candidates.length === 0) {
-    const known = [...new Set(jobs.map((other) => other.name))].join(", ") || "none";
-    throw new ServiceError("bad_request", `run: no job ${JSON.stringify(name)} is configured; configured: ${known}`);
-  }
-  if (job !== undefined && others.length === 0) return job;
-  const brands = candidates.map((candidate) => JSON.stringify(candidate.brand)).join(", ");
-  throw new ServiceError("bad_request", `run: ${name} is configured for ${brands}; choose one with --brand`);
 }
 
 const heartbeatPollMs = 250;

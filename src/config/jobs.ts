@@ -78,7 +78,7 @@ const planShape = {
     })
     .optional()
     .describe(
-      "URL of an external monitor that alerts when no ping arrives. It is called after a success, with `/start` appended before a run, " +
+      "URL of an external monitor that alerts when no ping arrives. It gets a POST with a message about the run after a success, with `/start` appended before a run, " +
         "and with `/fail` appended after a failure. Or a table with separate URLs: `start`, `success` and `failure`.",
     ),
 };

@@ -1,7 +1,7 @@
 import { hideCredentials } from "../credentials.ts";
 import type { Config } from "./index.ts";
 import type { JobOptions } from "./jobs.ts";
-import { type Setting, type SettingName, settings } from "./settings.ts";
+import { type Setting, type SettingName, settingNames, settings } from "./settings.ts";
 
 /** Returns a setting's value without secrets. */
 export function formatSetting(name: SettingName, config: Config): string {
@@ -10,6 +10,20 @@ export function formatSetting(name: SettingName, config: Config): string {
   const text = typeof value === "object" ? config.text[name] : `${value}`;
   if (hide === "secret") return text === "" ? "(not set)" : "(set, hidden)";
   return hideCredentials(text);
+}
+
+/** Shorter secrets would be found in ordinary words. */
+const minSecretLength = 6;
+
+/** Lists the texts that must not be in anything that leaves this process. */
+export function listSecrets(config: Config): string[] {
+  return settingNames.flatMap((name) => {
+    const { hide } = settings[name] as Setting<unknown>;
+    if (hide === undefined) return [];
+    const text = `${config[name]}`;
+    const password = URL.canParse(text) ? new URL(text).password : "";
+    return (hide === "secret" ? [text, password] : [password]).filter((secret) => secret.length >= minSecretLength);
+  });
 }
 
 /** Returns the options of the jobs without secrets. */

@@ -40,7 +40,7 @@ function problemsOf(health: JobHealth, now: number): Problem[] {
     return [{ text, url }];
   }
   if (last !== null && last.outcome !== "succeeded") {
-    const verb = last.outcome === "abandoned" ? "was abandoned" : "failed";
+    const verb = last.outcome === "failed" ? "failed" : `was ${last.outcome}`;
     const reason = last.reason === null ? "" : `: ${shorten(last.reason)}`;
     const failure = `The last run ${verb} ${relativeTime(Date.parse(last.finishedAt ?? last.startedAt), now)}${reason}.`;
     return [{ text: `${lastSuccessOf(health, now)} ${failure} ${nextRunOf(health, now)}`, url: `/runs/${last.id}` }];
@@ -54,10 +54,11 @@ function lastSuccessOf({ job, brand, lastSuccess, dueSince }: JobHealth, now: nu
   return `${job} for ${brand} last succeeded ${relativeTime(Date.parse(lastSuccess), now)}${due}.`;
 }
 
-function nextRunOf({ runningSince, next }: JobHealth, now: number): string {
+function nextRunOf({ runningSince, next, pausedSince }: JobHealth, now: number): string {
   if (runningSince !== null) {
     return `A new run has been in progress for ${durationInWords((now - Date.parse(runningSince)) / 1000)}.`;
   }
+  if (pausedSince !== null) return "The job is paused.";
   if (next === null) return "No further run is scheduled.";
   return Date.parse(next) <= now
     ? "The next run is due now."

@@ -26,8 +26,8 @@ export interface ClaimBasis {
 }
 
 /**
- * Begins a run, unless another process claimed the same scheduled time and attempt, or a run of the
- * job is in progress. A run whose lease has expired is abandoned first; its transactions end with
+ * Begins a run, unless another process claimed the same scheduled time and attempt, a run of the job
+ * is in progress, or the job is paused and nobody starts it by hand. A run whose lease has expired is abandoned first; its transactions end with
  * the next {@link abandonRuns}.
  * @returns the run's id; undefined when the claim is refused
  */
@@ -53,7 +53,8 @@ export function claimRun(database: Database, claim: Claim, leaseSeconds: number)
     const { count } = await sql`
       DELETE FROM run WHERE id = ${run.id} AND EXISTS (
         SELECT 1 FROM run WHERE job = ${job} AND brand = ${brand}
-          AND ((id > ${newest} AND id < ${run.id} ${counts}) ${succeeded}))`;
+          AND ((id > ${newest} AND id < ${run.id} ${counts}) ${succeeded})
+        UNION ALL SELECT 1 FROM job_pause WHERE job = ${job} AND brand = ${brand} AND resumed_at IS NULL)`;
     return count === 0 ? run.id : undefined;
   });
 }
@@ -85,7 +86,8 @@ async function abandonExpired({ sql, engine }: Transaction, condition: SQL.Query
   await sql`UPDATE run SET lease_until = ${whole} WHERE finished_at IS NULL AND lease_until > ${whole} ${condition}`;
   const reason = "its process sent no heartbeat until its lease expired";
   const { count } = await sql`
-    UPDATE run SET finished_at = ${sql.unsafe(engine.now)}, outcome = ${"abandoned" satisfies Outcome}, reason = ${reason}
+    UPDATE run SET finished_at = ${sql.unsafe(engine.now)}, outcome = ${"abandoned" satisfies Outcome},
+      reason = coalesce(cancelled || ', but ' || ${reason}, ${reason})
     WHERE finished_at IS NULL AND lease_until < ${sql.unsafe(engine.now)} ${condition}`;
   return count;
 }

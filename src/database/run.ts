@@ -16,13 +16,18 @@ export interface RunEnd {
 /** Credentials are never stored, because history, console, and log show these texts. */
 const hide = (text: string | null | undefined) => (text == null ? null : hideCredentials(text));
 
-/** Records how a run ended, which adds it to the history. A run that has ended stays unchanged. */
+/**
+ * Records how a run ended, which adds it to the history. A run that has ended stays unchanged. One
+ * that was cancelled and did not succeed is cancelled, whatever its process noticed first.
+ */
 export async function finishRun({ sql, engine }: Queryable, id: number, end: RunEnd): Promise<void> {
   const report = end.report === undefined ? null : hideCredentials(JSON.stringify(end.report));
+  const isLost = sql`cancelled IS NULL OR ${end.outcome} = 'succeeded'`;
   await sql`
     UPDATE run SET
-      finished_at = ${sql.unsafe(engine.now)}, outcome = ${end.outcome}, counts = ${end.counts},
-      reason = ${hide(end.reason)}, report = ${report}
+      finished_at = ${sql.unsafe(engine.now)}, counts = ${end.counts}, report = ${report},
+      outcome = CASE WHEN ${isLost} THEN ${end.outcome} ELSE ${"cancelled" satisfies Outcome} END,
+      reason = CASE WHEN ${isLost} THEN ${hide(end.reason)} ELSE cancelled END
     WHERE id = ${id} AND finished_at IS NULL`;
 }
 
@@ -37,7 +42,8 @@ export interface ProcessEnd {
 }
 
 /**
- * Adds to a run how its process ended. A run that is still in progress counts as failed.
+ * Adds to a run how its process ended. A run that is still in progress counts as failed, or as
+ * cancelled.
  * @returns the run afterwards
  */
 export async function concludeRun(database: Database, id: number, end: ProcessEnd): Promise<Run | undefined> {
@@ -47,8 +53,10 @@ export async function concludeRun(database: Database, id: number, end: ProcessEn
     ({ sql, engine }) => sql`
       UPDATE run SET
         finished_at = coalesce(finished_at, ${sql.unsafe(engine.now)}),
-        outcome = coalesce(outcome, ${"failed" satisfies Outcome}),
-        reason = coalesce(${hide(end.stopped)}, reason, ${hide(end.exit)}),
+        outcome = coalesce(outcome, CASE WHEN cancelled IS NULL THEN ${"failed" satisfies Outcome}
+          ELSE ${"cancelled" satisfies Outcome} END),
+        reason = CASE WHEN cancelled IS NULL THEN coalesce(${hide(end.stopped)}, reason, ${hide(end.exit)})
+          ELSE coalesce(reason, cancelled) END,
         log = ${hide(end.log)}
       WHERE id = ${id}`,
   );
@@ -66,7 +74,7 @@ export async function releaseRun({ sql }: Queryable, id: number): Promise<boolea
 
 const columns = `
   id, job, brand, scheduled_at AS "scheduledAt", attempt, started_at AS "startedAt",
-  finished_at AS "finishedAt", lease_until AS "leaseUntil", outcome, counts, reason, log`;
+  finished_at AS "finishedAt", lease_until AS "leaseUntil", outcome, counts, reason, log, cancelled`;
 
 const columnsOf = (sql: SQL) => sql.unsafe(columns);
 
@@ -111,6 +119,7 @@ const conditions: Readonly<Record<RunStatus, string>> = {
   succeeded: "outcome = 'succeeded'",
   failed: "outcome = 'failed'",
   abandoned: "outcome = 'abandoned'",
+  cancelled: "outcome = 'cancelled'",
   running: "finished_at IS NULL",
 };
 

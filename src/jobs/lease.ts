@@ -1,11 +1,22 @@
 import type { Database } from "../database/database.ts";
 import { renewLease } from "../database/lease.ts";
+import { findCancellation } from "../database/run-cancellation.ts";
+
+/** Pause between two checks whether the run is cancelled. */
+const cancellationPauseMs = 1000;
 
 /**
- * Renews a run's lease until it is disposed of.
+ * Renews a run's lease until it is disposed of, and looks whether the run is cancelled.
  * @param onExpired called once, when the run counts as abandoned or the store may consider it so
+ * @param onCancelled called once, with the reason
  */
-export function keepLease(database: Database, id: number, leaseSeconds: number, onExpired: () => void): Disposable {
+export function keepLease(
+  database: Database,
+  id: number,
+  leaseSeconds: number,
+  onExpired: () => void,
+  onCancelled: (reason: string) => void,
+): Disposable {
   const leaseMs = leaseSeconds * 1000;
   let renewedAt = performance.now();
   let isOver = false;
@@ -28,10 +39,27 @@ export function keepLease(database: Database, id: number, leaseSeconds: number, 
       if (database.engine.isBusy(error)) renewedAt = startedAt;
     }
   }, leaseMs / 3);
+  const watch = watchCancellation(database, id, onCancelled);
   return {
     [Symbol.dispose]: () => {
       isOver = true;
       clearInterval(heartbeat);
+      clearInterval(watch);
     },
   };
+}
+
+function watchCancellation(database: Database, id: number, onCancelled: (reason: string) => void): Timer {
+  let isAsking = false;
+  const watch = setInterval(async () => {
+    if (isAsking) return;
+    isAsking = true;
+    // Without the store, the lease decides.
+    const reason = await findCancellation(database, id).catch(() => undefined);
+    isAsking = false;
+    if (reason === undefined) return;
+    clearInterval(watch);
+    onCancelled(reason);
+  }, cancellationPauseMs);
+  return watch;
 }

@@ -4,9 +4,11 @@ const maxBytes = 8 * 1024;
 /** Keeps the last lines of a process's log. */
 export class LogTail {
   #bytes = Buffer.alloc(0);
+  #isCut = false;
 
   add(chunk: Uint8Array): void {
     const all = Buffer.concat([this.#bytes, chunk]);
+    this.#isCut ||= all.length > maxBytes;
     this.#bytes = Buffer.from(all.subarray(-maxBytes));
   }
 
@@ -14,6 +16,8 @@ export class LogTail {
   text(): string | null {
     // Not every store accepts text with U+0000.
     const lines = this.#bytes.toString().replaceAll("\0", "").trimEnd().split("\n");
+    // Credentials in the rest of a line may not be recognized.
+    if (this.#isCut && lines.length > 1) lines.shift();
     const text = lines.slice(-maxLines).join("\n");
     return text === "" ? null : text;
   }

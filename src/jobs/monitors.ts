@@ -1,7 +1,10 @@
+import { hideCredentials } from "../credentials.ts";
 import type { Log } from "../log.ts";
 
 const retryDelaysMs = [1000, 3000];
 const timeoutMs = 10_000;
+/** Statuses of a monitor that accepts no POST. */
+const refusesPost: readonly number[] = [404, 405, 501];
 /** How long pending notifications may delay the exit after a stop signal. */
 const exitMs = 3000;
 
@@ -11,18 +14,26 @@ const exitMs = 3000;
  */
 export class Monitors {
   readonly #log: Log;
+  readonly #secrets: readonly string[];
   readonly #pending = new Set<Promise<void>>();
 
-  constructor(log: Log) {
+  /** @param secrets texts that never leave this process */
+  constructor(log: Log, secrets: readonly string[]) {
     this.#log = log;
+    this.#secrets = secrets;
   }
+
+  /** Removes secrets and the credentials of URLs from a text for a monitor. */
+  readonly hide = (text: string): string =>
+    this.#secrets.reduce((rest, secret) => rest.replaceAll(secret, "hidden"), hideCredentials(text));
 
   /**
    * @param url the URL to call; undefined if the monitor wants no notification
+   * @param message about the run, without secrets
    * @param previous the notification that must arrive first
    */
-  notify(url: string | undefined, previous: Promise<void> = Promise.resolve()): Promise<void> {
-    const notified = url === undefined ? previous : previous.then(() => this.#callWithRetries(url));
+  notify(url: string | undefined, message: string, previous: Promise<void> = Promise.resolve()): Promise<void> {
+    const notified = url === undefined ? previous : previous.then(() => this.#callWithRetries(url, message));
     this.#pending.add(notified);
     void notified.then(() => this.#pending.delete(notified));
     return notified;
@@ -45,12 +56,12 @@ export class Monitors {
     signal.removeEventListener("abort", onAbort);
   }
 
-  async #callWithRetries(url: string): Promise<void> {
-    let problem = await call(url);
+  async #callWithRetries(url: string, message: string): Promise<void> {
+    let problem = await call(url, message);
     for (const delayMs of retryDelaysMs) {
       if (problem === undefined) return;
       await Bun.sleep(delayMs);
-      problem = await call(url);
+      problem = await call(url, message);
     }
     if (problem === undefined) return;
     // The path of the URL is as sensitive as a password.
@@ -59,9 +70,12 @@ export class Monitors {
 }
 
 /** @returns what went wrong, or undefined on success */
-async function call(url: string): Promise<string | undefined> {
+async function call(url: string, message: string): Promise<string | undefined> {
   try {
-    const { ok, status } = await fetch(url, { signal: AbortSignal.timeout(timeoutMs) });
+    const signal = AbortSignal.timeout(timeoutMs);
+    const headers = { "Content-Type": "text/plain; charset=utf-8" };
+    const posted = await fetch(url, { method: "POST", body: message, headers, signal });
+    const { ok, status } = refusesPost.includes(posted.status) ? await fetch(url, { signal }) : posted;
     return ok ? undefined : `it responded with status ${status}`;
   } catch (error) {
     return (error as Error).name === "TimeoutError" ? "it did not respond in time" : "it cannot be reached";

@@ -65,13 +65,22 @@ export interface DueRun {
  * @param newest the scheduled run that was claimed last; undefined before the first. One from far in
  *   the future does not count.
  * @param begun when this process began to schedule; without a last run, earlier times don't count
+ * @param resumed when the job was last resumed after a pause: nothing from before is made up for
  */
-export function nextRun(plan: ScheduledPlan, newest: Run | undefined, begun: number, now: number): DueRun {
+export function nextRun(
+  plan: ScheduledPlan,
+  newest: Run | undefined,
+  begun: number,
+  now: number,
+  resumed = Number.NEGATIVE_INFINITY,
+): DueRun {
   const since = Math.min(begun, now);
+  // A wrong clock may have resumed it too.
+  const earliest = resumed - now > awaitedStepMs ? Number.NEGATIVE_INFINITY : resumed;
   const last = newest !== undefined && isWrong(newest, now) ? undefined : newest;
-  const next = nextTime(plan, last, since, now);
+  const next = nextTime(plan, last, since, now, earliest);
   if (last === undefined || next <= now) return { at: next, scheduledAt: next, attempt: 1 };
-  const retryAt = retryTime(plan, last);
+  const retryAt = Date.parse(last.finishedAt ?? "") < earliest ? undefined : retryTime(plan, last);
   return retryAt !== undefined && retryAt < next
     ? { at: retryAt, scheduledAt: Date.parse(last.scheduledAt ?? ""), attempt: last.attempt + 1 }
     : { at: next, scheduledAt: next, attempt: 1 };
@@ -80,9 +89,10 @@ export function nextRun(plan: ScheduledPlan, newest: Run | undefined, begun: num
 /** The clocks of database servers that take over from each other may differ by that much. */
 const toleranceMs = 5 * 60_000;
 
+const awaitedStepMs = awaitedStepSeconds * 1000;
+
 /** Whether a wrong clock has scheduled a run, so that the schedule does not wait for its time. */
-export const isWrong = ({ scheduledAt }: Run, now: number) =>
-  Date.parse(scheduledAt ?? "") - now > awaitedStepSeconds * 1000;
+export const isWrong = ({ scheduledAt }: Run, now: number) => Date.parse(scheduledAt ?? "") - now > awaitedStepMs;
 
 /** Whether a stored time is so far in the future that the clock must have been set back since. */
 export const isAhead = (instant: string, now: number) => Date.parse(instant) - now > toleranceMs;
@@ -99,14 +109,21 @@ export function nextFirstRun(
   since: string,
 ): Pick<DueRun, "at" | "attempt"> | undefined {
   if (newest === undefined || (newest.finishedAt ?? since) < since) return { at: 0, attempt: 1 };
+  if (newest.finishedAt !== null && newest.cancelled !== null) return undefined;
   // Its machine was lost, or may have been: the claim is refused while it is alive.
   if (newest.finishedAt === null || newest.outcome === "abandoned") return { at: 0, attempt: newest.attempt };
   const at = newest.scheduledAt === null ? retryTime(plan, newest) : undefined;
   return at === undefined ? undefined : { at, attempt: newest.attempt + 1 };
 }
 
-function nextTime({ schedule, missed }: ScheduledPlan, last: Run | undefined, since: number, now: number): number {
-  const lastTime = last === undefined ? since : Date.parse(last.scheduledAt ?? "");
+function nextTime(
+  { schedule, missed }: ScheduledPlan,
+  last: Run | undefined,
+  since: number,
+  now: number,
+  earliest: number,
+): number {
+  const lastTime = Math.max(last === undefined ? since : Date.parse(last.scheduledAt ?? ""), earliest);
   if (missed === "skip") {
     const finished = last === undefined ? since : last.finishedAt === null ? now : Date.parse(last.finishedAt);
     return schedule.next(Math.max(lastTime, finished, since));
@@ -114,14 +131,15 @@ function nextTime({ schedule, missed }: ScheduledPlan, last: Run | undefined, si
   return (missed === "once" ? schedule.latest(lastTime, now) : undefined) ?? schedule.next(lastTime);
 }
 
-function retryTime({ retries, retryMs }: Plan, { finishedAt, outcome, attempt }: Run): number | undefined {
-  if (finishedAt === null || outcome === "succeeded" || attempt > retries) return undefined;
+function retryTime({ retries, retryMs }: Plan, { finishedAt, outcome, attempt, cancelled }: Run): number | undefined {
+  if (finishedAt === null || outcome === "succeeded" || cancelled !== null || attempt > retries) return undefined;
   return Date.parse(finishedAt) + retryMs;
 }
 
 /**
  * Whether a job's last success is too old. By default it is when the job has been due twice since
  * then. A run that started by the second time and is still running counts as in time.
+ * @param lastSuccess the later of the last success and the end of the last pause
  * @param runningSince undefined while the job is not running
  */
 export function isStale(

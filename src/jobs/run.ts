@@ -31,6 +31,9 @@ export interface RunOptions {
 /** The reason to stop a run that no longer holds its claim, or whose parent process is gone. */
 export class AbandonedError extends Error {}
 
+/** The reason to stop a run that somebody cancelled. */
+class CancelledError extends Error {}
+
 /**
  * Does the work of a claimed run in this process and records its outcome. A failure is part of the
  * result.
@@ -44,14 +47,15 @@ export async function runJob(
   leaseSeconds: number,
   { signal, onProgress }: RunOptions,
 ): Promise<RunResult> {
-  const expired = new AbortController();
-  using _ = keepLease(database, id, leaseSeconds, () => {
-    expired.abort(new AbandonedError(leaseExpired));
+  const ended = new AbortController();
+  const onExpired = () => {
+    ended.abort(new AbandonedError(leaseExpired));
     // The work may be waiting for a server that never responds.
     database.reconnect();
-  });
+  };
+  using _ = keepLease(database, id, leaseSeconds, onExpired, (reason) => ended.abort(new CancelledError(reason)));
   const own = database.forRun(id);
-  const result = await execute(own, id, job, { signal: AbortSignal.any([signal, expired.signal]), onProgress });
+  const result = await execute(own, id, job, { signal: AbortSignal.any([signal, ended.signal]), onProgress });
   const { outcome, counts, report, error } = result;
   await record(database, id, { outcome, counts, report, ...(error && { reason: error.message }) });
   return result;
@@ -94,6 +98,11 @@ async function execute(
     // Aborted work may throw any error; the reason of the signal says why it was aborted.
     error = (signal.aborted ? signal.reason : explain(database, thrown)) as Error;
   }
-  const outcome = error === undefined ? "succeeded" : error instanceof AbandonedError ? "abandoned" : "failed";
-  return { job: name, brand, outcome, counts: reporter.counts, ...(error && { error }), report };
+  return { job: name, brand, outcome: outcomeOf(error), counts: reporter.counts, ...(error && { error }), report };
+}
+
+function outcomeOf(error: Error | undefined): Outcome {
+  if (error === undefined) return "succeeded";
+  if (error instanceof CancelledError) return "cancelled";
+  return error instanceof AbandonedError ? "abandoned" : "failed";
 }

@@ -1,4 +1,5 @@
 import { readNow } from "../database/database.ts";
+import { findPause } from "../database/job-pause.ts";
 import { abandonRuns, type Claim, claimRun } from "../database/lease.ts";
 import { findLastScheduledRun, findLastSuccess, findNewestRun, findRunOf, findRunUnderWay } from "../database/run.ts";
 import type { Log } from "../log.ts";
@@ -22,6 +23,8 @@ const maxPauseMs = 60_000;
 const lostPauseMs = 2000;
 /** Pause before checking again whether another run of the job has finished. */
 const runningPauseMs = 250;
+/** Pause before checking again whether a paused job was resumed. */
+const pausedPauseMs = 1000;
 /** Pause before retrying after an error of the store. */
 const errorPauseMs = 2000;
 
@@ -97,7 +100,7 @@ function createStartQueue(signal: AbortSignal): Enqueue {
 
 /**
  * Runs a job that has never succeeded, and retries it as configured, until the schedule takes over.
- * If another replica runs it, waits for that run.
+ * If another replica runs it, waits for that run. A paused job is left to its schedule.
  */
 async function runFirst(job: PlannedJob, enqueue: Enqueue, context: SchedulingContext): Promise<void> {
   const { name, brand, plan } = job;
@@ -109,6 +112,7 @@ async function runFirst(job: PlannedJob, enqueue: Enqueue, context: SchedulingCo
       const now = await readNow(database);
       since ??= now;
       if ((await findLastSuccess(database, name, brand)) !== undefined) return;
+      if ((await findPause(database, name, brand))?.resumedAt === null) return;
       const newest = await findNewestRun(database, name, brand);
       const next = nextFirstRun(plan, newest, since);
       if (next === undefined) return;
@@ -148,6 +152,12 @@ async function followSchedule(job: ScheduledJob, context: SchedulingContext, onR
       const now = Date.parse(await readNow(database));
       // Not later than now, in case the clock was set back.
       since = Math.min(since ?? now, now);
+      const jobPause = await findPause(database, name, brand);
+      if (jobPause?.resumedAt === null) {
+        await pause(pausedPauseMs, signal);
+        continue;
+      }
+      const resumed = jobPause === undefined ? undefined : Date.parse(jobPause.resumedAt);
       const newest = await findLastScheduledRun(database, name, brand);
       if (newest !== undefined && newest.id !== reportedAhead && isAhead(newest.startedAt, now)) {
         reportedAhead = newest.id;
@@ -159,7 +169,7 @@ async function followSchedule(job: ScheduledJob, context: SchedulingContext, onR
         // Times before the wrong ones have had their runs.
         if (isWrong(newest, now)) since = now;
       }
-      const due = nextRun(plan, isLater(repeated, newest, now) ? repeated : newest, since, now);
+      const due = nextRun(plan, isLater(repeated, newest, now) ? repeated : newest, since, now, resumed);
       if (due.at > now) {
         await pause(Math.min(due.at - now, maxPauseMs), signal);
         continue;
@@ -206,6 +216,7 @@ async function claimAndRun(job: PlannedJob, claim: Claim, context: SchedulingCon
   }
   if (run === undefined) log.error(fields, "cannot record the run: the store is unreachable");
   else if (run.outcome === "succeeded") log.info({ ...fields, counts: run.counts }, "run succeeded");
+  else if (run.outcome === "cancelled") log.warn({ ...fields, reason: run.reason }, "run cancelled");
   else log.error({ ...fields, reason: run.reason }, `run ${run.outcome}`);
   return true;
 }

@@ -1,4 +1,5 @@
 import { type Database, readNow } from "../database/database.ts";
+import { findPause } from "../database/job-pause.ts";
 import { findLastRun, findLastScheduledRun, findLastSuccess, findRunUnderWay } from "../database/run.ts";
 import { countedTimes, type JobHealth, type JobStatus } from "../model/job.ts";
 import type { Schedule } from "../model/schedule.ts";
@@ -37,14 +38,17 @@ function countTimes(schedule: Schedule | undefined, after: number, until: number
 }
 
 async function getStatus(database: Database, { name: job, brand, plan }: PlannedJob, now: number): Promise<JobStatus> {
-  const [running, last, lastSuccess, lastScheduled] = await Promise.all([
+  const [running, last, lastSuccess, lastScheduled, pause] = await Promise.all([
     findRunUnderWay(database, job, brand),
     findLastRun(database, job, brand),
     findLastSuccess(database, job, brand),
     findLastScheduledRun(database, job, brand),
+    findPause(database, job, brand),
   ]);
   const { schedule } = plan;
-  const next = schedule && nextRun({ ...plan, schedule }, lastScheduled, now, now).at;
+  const isPaused = pause?.resumedAt === null;
+  const resumed = pause?.resumedAt == null ? Number.NEGATIVE_INFINITY : Date.parse(pause.resumedAt);
+  const next = isPaused ? undefined : schedule && nextRun({ ...plan, schedule }, lastScheduled, now, now, resumed).at;
   const hasMaxAge = schedule !== undefined || plan.staleMs !== undefined;
   const succeededAt = lastSuccess === undefined ? undefined : Date.parse(lastSuccess);
   return {
@@ -56,9 +60,12 @@ async function getStatus(database: Database, { name: job, brand, plan }: Planned
     lastSuccess: lastSuccess ?? null,
     age: succeededAt === undefined ? null : Math.max(0, now - succeededAt) / 1000,
     isStale:
-      succeededAt === undefined
+      !isPaused &&
+      (succeededAt === undefined
         ? hasMaxAge && last !== undefined
-        : isStale(plan, succeededAt, running && Date.parse(running.startedAt), now),
+        : isStale(plan, Math.max(succeededAt, resumed), running && Date.parse(running.startedAt), now)),
     isAhead: last !== undefined && isAhead(last.finishedAt ?? last.startedAt, now),
+    pausedSince: isPaused ? pause.pausedAt : null,
+    pausedBy: isPaused ? pause.pausedBy : null,
   };
 }

@@ -6,6 +6,7 @@ import { findReplacement, thisProgram, tooOld } from "../program.ts";
 import type { PlannedJob } from "./job.ts";
 import { keepLease } from "./lease.ts";
 import { LogTail } from "./log-tail.ts";
+import { describeEnd, describeStart } from "./monitor-message.ts";
 import type { Monitors } from "./monitors.ts";
 
 export interface SupervisorContext {
@@ -30,11 +31,13 @@ const logOnly: ProcessOutput = { arguments: [], stdout: "ignore", stderr: "pipe"
 /** How long a process may take to exit after SIGTERM. */
 const graceMs = 10_000;
 const retryPauseMs = 500;
+/** How long the stop of the service may wait for the store to record the end of a run. */
+const stopPatienceMs = 5000;
 
 /**
  * Executes a claimed run as `pds run` in a child process, which isolates its memory and its
- * crashes. The process is stopped at its time limit or by the signal. The run is always recorded as
- * finished.
+ * crashes. The process is stopped at its time limit, by the signal, or when somebody cancels the run.
+ * The run is always recorded as finished.
  * @returns the finished run; `released` if it needs another version of the program than this one;
  * undefined if the store stays unreachable until the run counts as abandoned
  */
@@ -44,9 +47,9 @@ export async function supervise(
   context: SupervisorContext,
   output = logOnly,
 ): Promise<Run | "released" | undefined> {
-  const { database, monitors, leaseSeconds } = context;
+  const { database, monitors, leaseSeconds, signal } = context;
   const { start, success, failure } = job.plan.ping;
-  const notified = monitors.notify(start);
+  const notified = monitors.notify(start, describeStart(job, id));
   const end = await runProcess(job, id, context, output).catch(
     ({ message }: Error): ProcessEnd => ({ exit: `its process could not be started: ${message}`, log: null }),
   );
@@ -56,9 +59,10 @@ export async function supervise(
     const isReleased = await releaseRun(database, id).catch(() => false);
     if (end === "refused" || isReleased) return "released";
   }
-  const run = await conclude(database, id, end, leaseSeconds);
+  const run = await conclude(database, id, end, signal.aborted ? stopPatienceMs : leaseSeconds * 1000);
   // In order: if the start arrived last, the job would seem to be running.
-  void monitors.notify(run?.outcome === "succeeded" ? success : failure, notified);
+  const message = describeEnd(job, id, run, end, monitors.hide);
+  void monitors.notify(run?.outcome === "succeeded" ? success : failure, message, notified);
   return run;
 }
 
@@ -97,8 +101,8 @@ interface Stopper extends Disposable {
 }
 
 /**
- * Stops a process at its time limit, by the signal, or when the run loses its lease: SIGTERM first,
- * then SIGKILL.
+ * Stops a process at its time limit, by the signal, when the run is cancelled, or when it loses its
+ * lease: SIGTERM first, then SIGKILL.
  */
 function stopWhenNeeded(
   child: RunProcess,
@@ -118,7 +122,7 @@ function stopWhenNeeded(
   const onAbort = () => stop((signal.reason as Error).message);
   signal.addEventListener("abort", onAbort);
   if (signal.aborted) onAbort();
-  const lease = keepLease(database, id, leaseSeconds, () => stop(leaseExpired));
+  const lease = keepLease(database, id, leaseSeconds, () => stop(leaseExpired), stop);
   return {
     get reason() {
       return reason;
@@ -133,16 +137,11 @@ function stopWhenNeeded(
 }
 
 /**
- * Records the end of a run. Retries while the store is unreachable, until the run counts as
- * abandoned anyway.
+ * Records the end of a run. Retries while the store is unreachable.
+ * @param patienceMs at most until the run counts as abandoned anyway
  */
-async function conclude(
-  database: Database,
-  id: number,
-  end: ProcessEnd,
-  leaseSeconds: number,
-): Promise<Run | undefined> {
-  const giveUpAt = performance.now() + leaseSeconds * 1000;
+async function conclude(database: Database, id: number, end: ProcessEnd, patienceMs: number): Promise<Run | undefined> {
+  const giveUpAt = performance.now() + patienceMs;
   for (; performance.now() < giveUpAt; await Bun.sleep(retryPauseMs)) {
     const concluded = concludeRun(database, id, end).catch(() => undefined);
     // A store that is cut off may never respond.

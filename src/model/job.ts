@@ -1,5 +1,8 @@
-/** How a run ended. `abandoned`: its process sent no heartbeat until its lease expired. */
-export const outcomes = ["succeeded", "failed", "abandoned"] as const;
+/**
+ * How a run ended. `abandoned`: its process sent no heartbeat until its lease expired. `cancelled`:
+ * somebody ended it.
+ */
+export const outcomes = ["succeeded", "failed", "abandoned", "cancelled"] as const;
 export type Outcome = (typeof outcomes)[number];
 
 /** The status of a run: its outcome, or `running` while it has none. */
@@ -29,13 +32,15 @@ export interface Run {
   readonly reason: string | null;
   /** The last lines of its process's log if it did not succeed; null otherwise. */
   readonly log: string | null;
+  /** By whom it is or was cancelled, in words; null otherwise. It is not retried. */
+  readonly cancelled: string | null;
 }
 
 /** The status of a configured job. Times as in {@link Run}. */
 export interface JobStatus {
   readonly job: string;
   readonly brand: string;
-  /** The next scheduled run; null without a schedule. */
+  /** The next scheduled run; null without a schedule, and while the job is paused. */
   readonly next: string | null;
   /** The newest finished run; null before the first. */
   readonly last: Run | null;
@@ -49,6 +54,10 @@ export interface JobStatus {
   readonly isStale: boolean;
   /** Whether the newest run is from the future: the database's clock was set back since. */
   readonly isAhead: boolean;
+  /** Since when it is paused; null while it is not. A paused job is never stale. */
+  readonly pausedSince: string | null;
+  /** Who paused it; null while it is not paused. */
+  readonly pausedBy: string | null;
 }
 
 /** The status of a job with details for the console. */

@@ -1,5 +1,6 @@
 import type { Config } from "../config/index.ts";
 import { personalizationImportName } from "../config/jobs.ts";
+import { listSecrets } from "../config/printing.ts";
 import { removeUnfinishedGenerations } from "../database/generation-removal.ts";
 import { hasSucceeded } from "../database/run.ts";
 import { ServiceError } from "../errors.ts";
@@ -57,16 +58,19 @@ export async function startService(config: Config, log: Log, signal: AbortSignal
   if (signal.aborted) abort();
 
   const isNewStore = !(await hasSucceeded(connections.writer));
-  const startSchedules = createJobStarter(role, connections, log, stopping.signal);
+  const startSchedules = createJobStarter(role, connections, config, log, stopping.signal);
   const scheduler = startSchedules(config, jobs);
-  const requests = await startRequestHandling(config, connections, platform, log, stopping.signal);
+  // Until everything else has stopped: it gives up connections that would never respond.
+  const polling = new AbortController();
+  const requests = await startRequestHandling(config, connections, platform, log, polling.signal);
   const push = startPush(platform, role, { config, connections, requests, log, signal: stopping.signal });
   const context: ServiceContext = { config, log, role, connections, jobs, scheduler, requests, push, isNewStore };
   const stop = async (listeners: Listeners | undefined, isUrgent: boolean) => {
     requests.state.isDraining = true;
     abort();
-    await Promise.all([listeners?.stop(isUrgent), context.scheduler.stopped]);
-    await Promise.all([requests.stopped, push?.stopped]);
+    await Promise.all([listeners?.stop(isUrgent), context.scheduler.stopped, push?.stopped]);
+    polling.abort();
+    await requests.stopped;
     await closeConnections(connections);
   };
 
@@ -100,8 +104,8 @@ const noScheduler: Scheduler = {
 };
 
 /** Starts the schedules of jobs. Each call ends those of the one before, whose runs finish. */
-function createJobStarter({ kind }: Role, { writer }: Connections, log: Log, signal: AbortSignal) {
-  const monitors = new Monitors(log);
+function createJobStarter({ kind }: Role, { writer }: Connections, given: Config, log: Log, signal: AbortSignal) {
+  const monitors = new Monitors(log, listSecrets(given));
   let retire = new AbortController();
   let previous: Promise<unknown> = Promise.resolve();
   return ({ scheduler: isOn, leaseSeconds }: Config, jobs: readonly PlannedJob[]): Scheduler => {

@@ -637,9 +637,9 @@ describe("external monitors", () => {
       const service = await world.start();
       await service.stop();
       // The service only stops after it has sent all notifications.
-      expect(callsOf("/works")).toEqual(["GET /works/start?token=1", "GET /works?token=1"]);
-      expect(callsOf("/fails")).toEqual(["GET /fails/start", "GET /fails/fail"]);
-      expect(callsOf("/table")).toEqual(["GET /table-begins", "GET /table-fails"]);
+      expect(callsOf("/works")).toEqual(["POST /works/start?token=1", "POST /works?token=1"]);
+      expect(callsOf("/fails")).toEqual(["POST /fails/start", "POST /fails/fail"]);
+      expect(callsOf("/table")).toEqual(["POST /table-begins", "POST /table-fails"]);
       expect((await world.runs()).map(({ job, outcome }) => [job, outcome])).toEqual([
         ["catalog-import", "failed"],
         ["personalization-import", "failed"],
@@ -693,7 +693,7 @@ describe("external monitors", () => {
       const [works, fails] = (await Promise.all(
         ["catalog-import", "personalization-import"].map((job) => pds(["run", job], world.environment)),
       )) as [Finished, Finished];
-      expect(callsOf("/broken")).toEqual(Array(3).fill("GET /broken/secret"));
+      expect(callsOf("/broken")).toEqual(Array(3).fill("POST /broken/secret"));
       const logOf = ({ stderr }: Finished) => linesOf({ log: () => stderr }).map(({ level, msg }) => [level, msg]);
       expect(works.code).toBe(0);
       expect(logOf(works)).toEqual([[40, "cannot notify the monitor: it responded with status 500"]]);

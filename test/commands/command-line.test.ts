@@ -51,6 +51,9 @@ const commands = [
   "import personalization",
   "rollback personalization",
   "run",
+  "cancel",
+  "pause",
+  "resume",
   "jobs",
   "history",
   "logs",
@@ -256,7 +259,11 @@ describe("jobs", async () => {
   test("are listed, run by name, and listed with their outcome", async () => {
     const source = "products.ndjson";
     const never = { outcome: "never run", finished: "", counts: 0, reason: null, lastSuccess: null, age: null };
-    const still = { brand: "acme", schedule: null, next: null, runningSince: null, isStale: false, isAhead: false };
+    const notPaused = { pausedSince: null, pausedBy: null };
+    const still = {
+      ...{ brand: "acme", schedule: null, next: null, runningSince: null, isStale: false, isAhead: false },
+      ...notPaused,
+    };
     expect(await jsonOf(["jobs"], environment, cwd)).toEqual([
       { job: "catalog-import", ...still, ...never, source },
       { job: "personalization-import", ...still, ...never, source: "feed" },

@@ -464,6 +464,7 @@ const run = (changes: Partial<Run>): Run => ({
   counts: 1,
   reason: null,
   log: null,
+  cancelled: null,
   ...changes,
 });
 const health = (changes: Partial<JobHealth>): JobHealth => ({
@@ -476,6 +477,8 @@ const health = (changes: Partial<JobHealth>): JobHealth => ({
   age: 540,
   isStale: false,
   isAhead: false,
+  pausedSince: null,
+  pausedBy: null,
   source: "folder",
   schedule: "0 * * * * UTC",
   dueSince: 0,

@@ -8,6 +8,7 @@ const names = [
   "2026-11-23-jobs",
   "2026-11-23-product-truth",
   "2026-11-23-webhooks",
+  "2026-11-24-operations",
   "2026-11-24-products",
 ];
 

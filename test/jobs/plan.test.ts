@@ -1,7 +1,15 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { PlanOptions } from "../../src/config/jobs.ts";
-import { type DueRun, isStale, nextRun, type Plan, type ScheduledPlan, toPlan } from "../../src/jobs/plan.ts";
+import {
+  type DueRun,
+  isStale,
+  nextFirstRun,
+  nextRun,
+  type Plan,
+  type ScheduledPlan,
+  toPlan,
+} from "../../src/jobs/plan.ts";
 import type { Run } from "../../src/model/job.ts";
 
 /** An instant of 1 June 2026, a Monday, in UTC: `10:00`, or `10:00:00.001`. */
@@ -42,6 +50,7 @@ function run(scheduledAt: string, finishedAt?: string, outcome: Ended = "succeed
     counts: 0,
     reason: null,
     log: null,
+    cancelled: null,
   };
 }
 
@@ -496,4 +505,38 @@ describe("a plan", () => {
   ])("pings the addresses that are given separately: %s", (_, ping) => {
     expect(toPlan(options({ ping })).ping).toEqual(ping);
   });
+});
+
+describe("after a pause, nothing from before the resumption is made up for", () => {
+  test.each([
+    ["once", "13:00"],
+    ["all", "13:00"],
+    ["skip", "13:00"],
+  ] as const)("where missed = %p", (missed, expected) => {
+    const due = nextRun(hourly({ missed }), run("09:00", "09:10"), at("08:00"), at("12:40"), at("12:30"));
+    expect(readable(due)).toBe(readable(first(expected)));
+    const later = nextRun(hourly({ missed: "all" }), run("09:00", "09:10"), at("08:00"), at("15:40"), at("12:30"));
+    expect(readable(later)).toBe(readable(first("13:00")));
+  });
+
+  test("neither is a retry, but one of a later failure is", () => {
+    const plan = hourly({ retries: 2, retry_seconds: 60 });
+    const failed = run("09:00", "09:10", "failed");
+    expect(readable(nextRun(plan, failed, at("08:00"), at("09:20"), at("09:15")))).toBe(readable(first("10:00")));
+    expect(nextRun(plan, failed, at("08:00"), at("09:20"), at("09:05")).attempt).toBe(2);
+  });
+
+  test("unless a wrong clock resumed the job in the far future", () => {
+    const due = nextRun(hourly(), run("09:00", "09:10"), at("08:00"), at("09:20"), at("09:20") + 10 * 24 * hourMs);
+    expect(readable(due)).toBe(readable(first("10:00")));
+  });
+});
+
+test("a cancelled run is not retried, whatever its outcome", () => {
+  const plan = hourly({ retries: 2, retry_seconds: 60 });
+  for (const outcome of ["cancelled", "abandoned"] as const) {
+    const cancelled = { ...run("09:00", "09:10", outcome), cancelled: "cancelled by a person" };
+    expect(readable(nextRun(plan, cancelled, at("08:00"), at("09:20")))).toBe(readable(first("10:00")));
+    expect(nextFirstRun(plan, { ...cancelled, scheduledAt: null }, "2000")).toBeUndefined();
+  }
 });

@@ -61,7 +61,15 @@ function LastRun({ health: { last, runningSince }, now }: JobRowProps) {
   );
 }
 
-function NextRun({ health: { next, schedule }, now }: JobRowProps) {
+function NextRun({ health: { next, schedule, pausedSince, pausedBy }, now }: JobRowProps) {
+  if (pausedSince !== null) {
+    return (
+      <>
+        <strong>paused</strong> <Time at={pausedSince} now={now} />
+        <div class="muted">by {pausedBy}</div>
+      </>
+    );
+  }
   if (next === null) return <span class="muted">manual only</span>;
   const text = Date.parse(next) <= now ? "due now" : relativeTime(Date.parse(next), now);
   return (

@@ -74,7 +74,7 @@ interface ReasonProps {
 }
 
 const Reason = ({ run, reason }: ReasonProps) => (
-  <Section id="reason" title={run.outcome === "abandoned" ? "Why it was abandoned" : "Why it failed"} class="notice">
+  <Section id="reason" title={run.outcome === "failed" ? "Why it failed" : `Why it was ${run.outcome}`} class="notice">
     <p class="break-anywhere">{reason}</p>
   </Section>
 );

@@ -22,6 +22,7 @@ export const keptTables: readonly KeptTable[] = [
   { name: "push_queue", key: "product" },
   { name: "cursor", key: "name" },
   { name: "run", key: "id", only: "finished_at IS NOT NULL" },
+  { name: "job_pause", key: "job, brand" },
 ];
 
 /**

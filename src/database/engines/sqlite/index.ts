@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import type { Engine } from "../engine.ts";
 import { insertRows } from "../insert-rows.ts";
 import { jobs } from "../migrations/2026-11-23-jobs.ts";
+import { operations } from "../migrations/2026-11-24-operations.ts";
 import { columnTypes } from "./column-types.ts";
 import { isBusy, isDiskFull, isStoreError, isTableMissing } from "./errors.ts";
 import { initial } from "./migrations/2026-11-22-initial.ts";
@@ -19,7 +20,7 @@ export const sqlite: Engine = {
   schemes: [scheme],
   exists: (url) => existsSync(pathOf(url)),
   open: (url, purpose) => openFile(pathOf(url), purpose),
-  migrations: [initial, jobs, productTruth, webhooks, products],
+  migrations: [initial, jobs, productTruth, webhooks, operations(columnTypes), products],
   columnTypes,
   // Reads run on the event loop, at about 20 µs each: 32 of them, then other work has its turn.
   maxConcurrentReads: 32,

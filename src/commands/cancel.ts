@@ -1,0 +1,54 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Database } from "../database/database.ts";
+import { abandonRuns } from "../database/lease.ts";
+import { findRun } from "../database/run.ts";
+import { cancelRun } from "../database/run-cancellation.ts";
+import { ServiceError } from "../errors.ts";
+import type { Run } from "../model/job.ts";
+import { describeOperator, onSignal, parseRunId, type Values, withStore } from "./common.ts";
+import { print, printMessage, printSafeJson } from "./output.ts";
+
+const pollMs = 250;
+/** A run gets SIGKILL ten seconds after SIGTERM; its supervisor may notice a cancellation late. */
+const patienceMs = 30_000;
+
+/** Cancels a run in any process of the store, and waits until it has ended. */
+export async function cancel(text: string, values: Values): Promise<boolean> {
+  const id = parseRunId("cancel", text);
+  return await withStore(async (database, { leaseSeconds }) => {
+    if (!(await cancelRun(database, id, describeOperator()))) throw await explainRefusal(database, id);
+    printMessage(`run ${id} is being cancelled`);
+    const run = await waitForEnd(database, id, patienceMs + leaseSeconds * 1000);
+    const isCancelled = run.outcome !== "succeeded";
+    const { job, brand, outcome, reason } = run;
+    if (values.json === true) printSafeJson({ run: id, job, brand, outcome, reason });
+    else
+      print(`run ${id}: ${job} for ${brand} ${isCancelled ? `ended: ${reason}` : "succeeded before it was stopped"}`);
+    return isCancelled;
+  });
+}
+
+async function explainRefusal(database: Database, id: number): Promise<ServiceError> {
+  const run = await findRun(database, id);
+  return run === undefined
+    ? new ServiceError("not_found", `there is no run ${id}; "pds jobs" lists the runs in progress`)
+    : new ServiceError("unavailable", `run ${id} has ended already: ${run.outcome} at ${run.finishedAt}`);
+}
+
+/** @throws ServiceError `unavailable` if the run goes on, or was taken back */
+async function waitForEnd(database: Database, id: number, forMs: number): Promise<Run> {
+  const { signal } = onSignal();
+  for (const begunAt = performance.now(); performance.now() - begunAt < forMs; ) {
+    // The processes of the run may be lost.
+    await abandonRuns(database);
+    const run = await findRun(database, id);
+    if (run === undefined) throw new ServiceError("unavailable", `run ${id} was taken back during an upgrade`);
+    if (run.finishedAt !== null) return run;
+    await sleep(pollMs, undefined, { signal }).catch(() => {});
+    if (signal.aborted) throw signal.reason;
+  }
+  throw new ServiceError(
+    "unavailable",
+    `run ${id} is still in progress: its process has not reacted, or is of a version that cannot cancel runs`,
+  );
+}

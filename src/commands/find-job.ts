@@ -1,0 +1,21 @@
+import { ServiceError } from "../errors.ts";
+import type { PlannedJob } from "../jobs/job.ts";
+import { suggest } from "../suggest.ts";
+import type { Values } from "./common.ts";
+
+/**
+ * Finds the configured job that a command names, for the brand of its option `--brand`.
+ * @throws ServiceError `bad_request`
+ */
+export function findJob(command: string, name: string, { brand }: Values, jobs: readonly PlannedJob[]): PlannedJob {
+  const candidates = jobs.filter((job) => job.name === name);
+  if (candidates.length === 0) {
+    const known = [...new Set(jobs.map((other) => other.name))];
+    const hint = known.length === 0 ? "no jobs are configured" : suggest(name, known, "configured jobs");
+    throw new ServiceError("bad_request", `${command}: no job ${JSON.stringify(name)} is configured; ${hint}`);
+  }
+  const [job, ...others] = candidates.filter((each) => brand === undefined || each.brand === brand);
+  if (job !== undefined && others.length === 0) return job;
+  const brands = candidates.map((each) => JSON.stringify(each.brand)).join(", ");
+  throw new ServiceError("bad_request", `${command}: ${name} is configured for ${brands}; choose one with --brand`);
+}

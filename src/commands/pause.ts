@@ -1,0 +1,50 @@
+import { readConfig } from "../config/index.ts";
+import { findPause, pauseJob, resumeJob } from "../database/job-pause.ts";
+import { findRunUnderWay } from "../database/run.ts";
+import { createPlatform } from "../platforms/index.ts";
+import { listJobs } from "../service/jobs.ts";
+import { describeOperator, openLog, type Values, withStore } from "./common.ts";
+import { findJob } from "./find-job.ts";
+import { print, printMessage, printSafeJson } from "./output.ts";
+
+/** Starts no scheduled runs of a job, in no process of the store, until it is resumed. */
+export async function pause(name: string, values: Values): Promise<boolean> {
+  const job = await findConfigured("pause", name, values);
+  return await withStore(async (database) => {
+    const isNew = await pauseJob(database, name, job.brand, describeOperator());
+    const paused = await findPause(database, name, job.brand);
+    const run = await findRunUnderWay(database, name, job.brand);
+    if (values.json === true) {
+      const { pausedAt = null, pausedBy = null } = paused ?? {};
+      printSafeJson({ job: name, brand: job.brand, paused_since: pausedAt, paused_by: pausedBy });
+    } else if (isNew) print(`${name} for ${job.brand} is paused`);
+    else print(`${name} for ${job.brand} has been paused since ${paused?.pausedAt} by ${paused?.pausedBy}`);
+    if (run !== undefined) printMessage(`run ${run.id} is in progress, and goes on; "pds cancel ${run.id}" ends it`);
+    return true;
+  });
+}
+
+/** Lets a job's schedule go on from now. */
+export async function resume(name: string, values: Values): Promise<boolean> {
+  const job = await findConfigured("resume", name, values);
+  return await withStore(async (database) => {
+    const wasPaused = await resumeJob(database, name, job.brand);
+    const next = job.plan.schedule?.next(Date.now());
+    const shown = next === undefined ? null : new Date(next).toISOString();
+    if (values.json === true) printSafeJson({ job: name, brand: job.brand, was_paused: wasPaused, next: shown });
+    else {
+      const text = wasPaused ? "is resumed" : "is not paused";
+      print(
+        `${name} for ${job.brand} ${text}; ${shown === null ? "it has no schedule" : `its next run is at ${shown}`}`,
+      );
+    }
+    return true;
+  });
+}
+
+/** Wrong names are refused before the store is opened. */
+async function findConfigured(command: string, name: string, values: Values) {
+  const config = readConfig(process.env);
+  const log = await openLog(config);
+  return findJob(command, name, values, listJobs(config, log, createPlatform(config, log)));
+}

@@ -1,0 +1,20 @@
+import type { Database, Queryable } from "./database.ts";
+
+/**
+ * Asks for the end of a run. Its supervisor, in whatever process, notices it within seconds.
+ * @param by who cancels it, for display
+ * @returns whether the run was in progress
+ */
+export async function cancelRun(database: Database, id: number, by: string): Promise<boolean> {
+  return await database.inTransaction(async ({ sql }) => {
+    const { count } = await sql`
+      UPDATE run SET cancelled = coalesce(cancelled, ${`cancelled by ${by}`}) WHERE id = ${id} AND finished_at IS NULL`;
+    return count > 0;
+  });
+}
+
+/** By whom a run is cancelled, in words; undefined if nobody asked for it. */
+export async function findCancellation({ sql }: Queryable, id: number): Promise<string | undefined> {
+  const [run] = await sql<{ cancelled: string | null }[]>`SELECT cancelled FROM run WHERE id = ${id}`;
+  return run?.cancelled ?? undefined;
+}
