@@ -98,6 +98,11 @@ export interface Engine {
   readonly lockBrand: (transaction: SQL, brand: string) => Promise<void>;
   /** Lets a transaction wait and take as long as it needs. */
   readonly withoutTimeouts: (transaction: SQL) => Promise<void>;
+  /**
+   * Makes a transaction fail soon when it has to wait for a lock: statements that read the same
+   * table would wait behind it.
+   */
+  readonly limitLockWaits: (transaction: SQL) => Promise<void>;
   /** Marks a transaction as one of a run until it ends, for `endAbandoned`. */
   readonly holdRun: (transaction: SQL, pool: SQL, run: number) => Promise<void>;
   /**
@@ -135,6 +140,8 @@ export interface Engine {
   readonly isStoreError: (error: unknown) => boolean;
   /** Whether another process holds the write lock. */
   readonly isBusy: (error: unknown) => boolean;
+  /** Whether a wait for a lock reached the limit. */
+  readonly isLocked: (error: unknown) => boolean;
   /** Whether the disk is full, or a file reached its size limit. */
   readonly isDiskFull: (error: unknown) => boolean;
   readonly isTableMissing: (error: unknown) => boolean;

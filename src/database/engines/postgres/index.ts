@@ -35,6 +35,7 @@ export const postgres: Engine = {
   lockBrand: (transaction, brand) =>
     transaction`SELECT CAST(pg_advisory_xact_lock(${brandLocks}, hashtext(${brand})) AS TEXT)`,
   withoutTimeouts: (transaction) => transaction.unsafe("SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0"),
+  limitLockWaits: (transaction) => transaction.unsafe("SET LOCAL lock_timeout = 500"),
   holdRun,
   endAbandoned,
 
@@ -64,6 +65,8 @@ export const postgres: Engine = {
   // The base class: a lost connection may have no class of its own.
   isStoreError: (error) => error instanceof SQL.SQLError,
   isBusy: () => false,
+  // lock_not_available
+  isLocked: (error) => sqlStateOf(error) === "55P03",
   // disk_full
   isDiskFull: (error) => sqlStateOf(error) === "53100",
   // undefined_table

@@ -30,6 +30,7 @@ export const sqlite: Engine = {
   lock: async () => {},
   lockBrand: async () => {},
   withoutTimeouts: async () => {},
+  limitLockWaits: async () => {},
   // The lock of a process ends with it.
   holdRun: async () => {},
   endAbandoned: async () => [],
@@ -52,6 +53,7 @@ export const sqlite: Engine = {
 
   isStoreError,
   isBusy,
+  isLocked: () => false,
   isDiskFull,
   isTableMissing,
 };
