@@ -135,6 +135,8 @@ export interface Engine {
   readonly vacuum: (sql: SQL, table: string) => Promise<void>;
   /** Frees the disk space of the write-ahead log. */
   readonly truncateLog: (sql: SQL) => Promise<void>;
+  /** The space that the store has freed inside its file. */
+  readonly readReusableBytes: (sql: SQL) => Promise<number>;
 
   /** Whether the engine raised the error. Statements are tested, so the store is unreachable. */
   readonly isStoreError: (error: unknown) => boolean;

@@ -61,6 +61,7 @@ export const postgres: Engine = {
   vacuum: (sql, table) => sql.unsafe(`VACUUM ${table}`),
   // The server looks after its log.
   truncateLog: async () => {},
+  readReusableBytes: async () => 0,
 
   // The base class: a lost connection may have no class of its own.
   isStoreError: (error) => error instanceof SQL.SQLError,

@@ -50,6 +50,11 @@ export const sqlite: Engine = {
   vacuum: async () => {},
   // Waits until no reader needs the log.
   truncateLog: (sql) => sql.unsafe("PRAGMA wal_checkpoint(TRUNCATE)"),
+  readReusableBytes: async (sql) => {
+    const [row] = await sql<{ bytes: number }[]>`
+      SELECT freelist_count * page_size AS bytes FROM pragma_freelist_count(), pragma_page_size()`;
+    return row?.bytes ?? 0;
+  },
 
   isStoreError,
   isBusy,
