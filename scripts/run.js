@@ -43,6 +43,7 @@ const tasks = {
     args: [
       "test/run.ts",
       ...[
+        "bodies",
         "catalog-jobs",
         "deliveries",
         "disk-full",
@@ -64,6 +65,7 @@ const tasks = {
       "test/personalization/bad-input.test.ts",
     ],
     env: {
+      BODY_SKUS: "1000000",
       DELIVERIES: "100000",
       DELIVERY_KILLS: "20",
       FAULT_KILLS: "100",
