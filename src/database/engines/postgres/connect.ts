@@ -34,7 +34,7 @@ const livenessChecks = {
   client_connection_check_interval: seconds(5),
 };
 
-/** Mostly how long the server waits before it ends a statement, or a transaction whose client is silent. */
+/** Most say how long the server waits before it ends a statement, or a silent transaction. */
 const parametersOf: Readonly<Record<Purpose, Readonly<Record<string, string>>>> = {
   // The concurrency limit in front of the store gives up after five seconds. Statements look few rows
   // up, but name the tables of all brands. Planning them again for their values, or starting more
