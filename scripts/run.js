@@ -47,6 +47,7 @@ const tasks = {
       "test/run.ts",
       ...[
         "backup",
+        "bodies",
         "catalog-jobs",
         "chaos",
         "deliveries",
@@ -70,6 +71,7 @@ const tasks = {
       "test/personalization/bad-input.test.ts",
     ],
     env: {
+      BODY_SKUS: "1000000",
       DELIVERIES: "100000",
       DELIVERY_KILLS: "20",
       FAULT_KILLS: "100",

@@ -32,19 +32,26 @@ export function explainDiskFull({ engine, name }: Pick<Database, "engine" | "nam
 
 /** Enough for one transaction of an import and the removal of a whole generation. */
 const requiredBytes = 16 * 2 ** 20;
+/** Of these, what the log needs. The store can write the rest to pages that it has freed. */
+const requiredLogBytes = 8 * 2 ** 20;
 
 /**
  * Checks that there is space for more rows and for their removal. On a full disk, an embedded store
  * can neither delete rows nor record that a run failed.
  * @throws ServiceError `unavailable` when there is too little space
  */
-export async function checkFreeSpace(database: Database): Promise<void> {
-  await requireFreeSpace(
-    database,
-    requiredBytes,
-    (freeMb, requiredMb) =>
-      `DATABASE_URL: the disk of ${database.name} is full: ${freeMb} MB are left, and an import needs ` +
-      `${requiredMb} MB so that it can clean up after a failure; free some space there`,
+export async function checkFreeSpace({ name, folder, sql, engine }: Database): Promise<void> {
+  if (folder === undefined || (await readFreeBytes(folder)) >= requiredBytes) return;
+  // An import that failed leaves the log and the file as large as they were.
+  await engine.truncateLog(sql).catch(() => {});
+  const freeBytes = await readFreeBytes(folder);
+  const usableBytes = freeBytes + (await engine.readReusableBytes(sql));
+  if (freeBytes >= requiredLogBytes && usableBytes >= requiredBytes) return;
+  const megabytes = (bytes: number) => Math.floor(bytes / 2 ** 20);
+  throw new ServiceError(
+    "unavailable",
+    `DATABASE_URL: the disk of ${name} is full: ${megabytes(freeBytes)} MB are left, and an import needs ` +
+      `${megabytes(requiredBytes)} MB so that it can clean up after a failure; free some space there`,
   );
 }
 
@@ -59,9 +66,13 @@ export async function requireFreeSpace(
   describe: (freeMb: number, requiredMb: number) => string,
 ): Promise<void> {
   if (folder === undefined) return;
-  // Not every system reports it. There the store itself fails when the disk is full.
-  const disk = await statfs(folder).catch(() => undefined);
-  const freeBytes = disk === undefined ? Number.POSITIVE_INFINITY : disk.bavail * disk.bsize;
+  const freeBytes = await readFreeBytes(folder);
   if (freeBytes >= bytes) return;
   throw new ServiceError("unavailable", describe(Math.floor(freeBytes / 2 ** 20), Math.ceil(bytes / 2 ** 20)));
+}
+
+/** Not every system reports it. There the store itself fails when the disk is full. */
+async function readFreeBytes(folder: string): Promise<number> {
+  const disk = await statfs(folder).catch(() => undefined);
+  return disk === undefined ? Number.POSITIVE_INFINITY : disk.bavail * disk.bsize;
 }

@@ -70,19 +70,27 @@ export async function removeBrandGenerations(database: Database, brand: string):
 }
 
 /**
- * Drops the tables of the brand's generations that are marked as removed. The next call continues
- * where one was interrupted.
+ * Drops the tables of the brand's generations that are marked as removed. Those that someone reads,
+ * such as a dump of the database, stay for the next call, which also continues where one was
+ * interrupted.
  */
 export async function removeMarkedGenerations(database: Database, brand: string): Promise<void> {
   const removed = await database.sql<{ id: number }[]>`
     SELECT id FROM generation WHERE state = 'removed' AND brand = ${brand}`;
   for (const { id } of removed) {
-    await database.inTransaction(async (transaction) => {
-      // Readers would wait behind a wait for the backup. The next cleanup drops the tables.
-      if (!(await transaction.engine.mayDropTables(transaction.sql))) return;
-      // First, because a loader also locks the row before the tables.
-      const { count } = await transaction.sql`DELETE FROM generation WHERE id = ${id}`;
-      if (count > 0) await dropGenerationTables(transaction, id);
-    });
+    try {
+      await database.inTransaction(async (transaction) => {
+        // The next cleanup drops the tables that a backup reads.
+        if (!(await transaction.engine.mayDropTables(transaction.sql))) return;
+        // Requests with an older list of generations still name the tables. While the removal waits
+        // for a lock, they wait, too.
+        await transaction.engine.limitLockWaits(transaction.sql);
+        // First, because a loader also locks the row before the tables.
+        const { count } = await transaction.sql`DELETE FROM generation WHERE id = ${id}`;
+        if (count > 0) await dropGenerationTables(transaction, id);
+      });
+    } catch (error) {
+      if (!database.engine.isLocked(error)) throw error;
+    }
   }
 }

@@ -66,13 +66,16 @@ function lastOfPage(sizes: readonly { readonly number: number; readonly bytes: n
   return last;
 }
 
-/** The number and code of every style of a generation, also of those without rows. */
-export async function* walkStyleCodes(
-  { read, engine }: Queryable,
-  generation: number,
-): AsyncGenerator<{ readonly number: number; readonly code: Uint8Array }[]> {
+/** The number of a style in its generation, and its code in UTF-8. */
+export interface StyleCode {
+  readonly number: number;
+  readonly code: Uint8Array;
+}
+
+/** Every style of a generation, also of those without rows. */
+export async function* walkStyleCodes({ read, engine }: Queryable, generation: number): AsyncGenerator<StyleCode[]> {
   for (let after = 0; ; ) {
-    const rows = await read<{ number: number; code: Uint8Array }>(
+    const rows = await read<StyleCode>(
       `SELECT number, ${engine.toBytes("code")} AS code FROM ${tablesOf(generation).styles}
       WHERE number > $1 ORDER BY number LIMIT ${skusPerQuery}`,
       [after],

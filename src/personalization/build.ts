@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { Database } from "../database/database.ts";
 import { loadGroups, loadSkus, loadStyles, type SkuRow } from "../database/generation-loading.ts";
-import { walkFragments, walkSkus } from "../database/generation-walk.ts";
+import { type Walked, walkFragments, walkSkus, walkStyleCodes } from "../database/generation-walk.ts";
 import { maxStylesOfGroup } from "../database/personalization.ts";
 import type { ServiceError } from "../errors.ts";
 import { type Difference, excerpt, type Occurrences, reportedExamples, reportedNotes } from "../model/import-report.ts";
@@ -137,7 +137,10 @@ class GenerationBuilder implements AsyncDisposable {
         ? new OrderedComparison(
             walkSkus(database, current),
             this.#changes,
-            await createLineComparison(database, current, this.#rows.styleNames),
+            await createLineComparison(
+              this.#garbage.countPages(walkStyleCodes(database, current), ({ code }) => rowBytes + code.length),
+              this.#rows.styleNames,
+            ),
           )
         : undefined;
     await using loader = this.#loader<SkuRow>(skusPerBatch, loadSkus);
@@ -159,7 +162,7 @@ class GenerationBuilder implements AsyncDisposable {
     const { database, current, files } = this.#context;
     const comparison =
       database && current !== undefined
-        ? new OrderedComparison(walkFragments(database, current, "styles"), this.#changes)
+        ? new OrderedComparison(this.#walkFragments(database, current, "styles"), this.#changes)
         : undefined;
     const unused = new FirstInFile<string>(reportedExamples);
     await using loader = this.#loader(fragmentsPerBatch, loadStyles);
@@ -203,7 +206,7 @@ class GenerationBuilder implements AsyncDisposable {
     const choices = new ChoiceCounter(this.#changes);
     const comparison =
       database && current !== undefined
-        ? new OrderedComparison(walkFragments(database, current, "groups"), choices)
+        ? new OrderedComparison(this.#walkFragments(database, current, "groups"), choices)
         : undefined;
     const unused = new FirstInFile<string>(reportedExamples);
     await using loader = this.#loader(fragmentsPerBatch, loadGroups);
@@ -255,6 +258,11 @@ class GenerationBuilder implements AsyncDisposable {
   #add<Row>(loader: BatchLoader<Row>, row: Row, bytes: number): boolean {
     this.#garbage.count(rowBytes + bytes);
     return loader.add(row, bytes);
+  }
+
+  #walkFragments(database: Database, generation: number, kind: "styles" | "groups") {
+    const bytesOf = ({ key, content }: Walked) => rowBytes + key.length + content.length;
+    return this.#garbage.countPages(walkFragments(database, generation, kind), bytesOf);
   }
 
   async #send<Row>(loader: BatchLoader<Row>): Promise<void> {

@@ -1,5 +1,5 @@
 import type { Queryable } from "../database/database.ts";
-import { type Walked, walkFragments, walkSkus, walkStyleCodes } from "../database/generation-walk.ts";
+import { type StyleCode, type Walked, walkFragments, walkSkus, walkStyleCodes } from "../database/generation-walk.ts";
 import { LineCursor } from "../database/packed-lines.ts";
 import { compareBytes, equalBytes } from "./bytes.ts";
 import { NameTable } from "./name-table.ts";
@@ -90,7 +90,9 @@ export async function compareGenerations(
   const walk = (generation: number) =>
     kind === "skus" ? walkSkus(database, generation) : walkFragments(database, generation, kind);
   const isSame =
-    kind === "skus" ? await createLineComparison(database, from, await readStyleNames(database, to)) : equalBytes;
+    kind === "skus"
+      ? await createLineComparison(walkStyleCodes(database, from), await readStyleNames(database, to))
+      : equalBytes;
   const comparison = new OrderedComparison(walk(from), visitor, isSame);
   for await (const page of walk(to)) {
     for (const { key, content } of page) while (!comparison.tryAdd(key, content)) await comparison.loadPage();
@@ -110,13 +112,14 @@ async function readStyleNames(database: Queryable, generation: number): Promise<
 /**
  * Creates the comparison of packed lines of a generation with those that number the styles
  * differently.
+ * @param codes all styles of the generation
  * @param names the styles of the other lines
  */
-export async function createLineComparison(database: Queryable, generation: number, names: NameTable): Promise<IsSame> {
+export async function createLineComparison(codes: AsyncIterable<StyleCode[]>, names: NameTable): Promise<IsSame> {
   let isIdentity = true;
   // By number in the generation; 0 is the number of no style.
   let numbers = new Uint32Array(1024);
-  for await (const page of walkStyleCodes(database, generation)) {
+  for await (const page of codes) {
     for (const { number, code } of page) {
       const other = names.findBytes(code);
       if (number >= numbers.length) numbers = grow(numbers, number);
@@ -144,5 +147,7 @@ export async function createLineComparison(database: Queryable, generation: numb
 function grow(numbers: Uint32Array<ArrayBuffer>, index: number): Uint32Array<ArrayBuffer> {
   const larger = new Uint32Array(Math.max(numbers.length * 2, index + 1));
   larger.set(numbers);
+  // Frees the memory now, rather than when garbage is collected.
+  numbers.buffer.transfer(0);
   return larger;
 }

@@ -14,4 +14,12 @@ export class GarbageCollector {
     this.#bytes = 0;
     Bun.gc(true);
   }
+
+  /** Passes pages of rows on, and counts them once they have been used. */
+  async *countPages<Row>(pages: AsyncIterable<Row[]>, bytesOf: (row: Row) => number): AsyncGenerator<Row[]> {
+    for await (const page of pages) {
+      yield page;
+      this.count(page.reduce((bytes, row) => bytes + bytesOf(row), 0));
+    }
+  }
 }

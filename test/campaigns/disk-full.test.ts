@@ -303,6 +303,25 @@ describe("with a full store disk", () => {
     120_000,
   );
 
+  test.skipIf(!canMount)(
+    "a feed that fits is imported after one that did not",
+    async () => {
+      const world = await createWorld();
+      const large = await writeFeed(world.folder, "large", { ...feedFiles, "pzlines.csv": linesOf(450_000) });
+      const small = await writeFeed(world.folder, "small");
+      const store = join(world.folder, "disk");
+      await mkdir(store);
+      const disk = { folder: store, size: "18m", after: `${process.execPath} ${main} import personalization ${small}` };
+      const { code, stdout, stderr } = await pdsOnDisk(disk, ["import", "personalization", large], {
+        ...world.environment,
+        DATABASE_URL: `sqlite:${store}/pds.sqlite`,
+      });
+      expect({ code, isFull: stderr.includes("is full") }).toEqual({ code: 1, isFull: true });
+      expect(stdout).toMatch(/imported for/);
+    },
+    120_000,
+  );
+
   test.skipIf(!canHaveSmallDisk)(
     "the same is so of a server's",
     async () => {

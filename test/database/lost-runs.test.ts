@@ -117,6 +117,13 @@ test("every connection limits its waits by its purpose, unless a pooler is in be
   expect(await limits("serving", true)).toEqual(["0", "0", "0"]);
 });
 
+test("the server neither plans a lookup again for each request, nor starts more processes for it", async () => {
+  const { sql } = await open("serving", url, false);
+  const parameters = await sql`
+    SELECT setting FROM pg_settings WHERE name IN ('plan_cache_mode', 'max_parallel_workers_per_gather') ORDER BY name`;
+  expect(parameters.map(({ setting }: { setting: string }) => setting)).toEqual(["0", "force_generic_plan"]);
+});
+
 test("jobs and commands connect to DATABASE_DIRECT_URL, without the pooler", async () => {
   const environment = { DATABASE_URL: "postgres://pds@127.0.0.1:1/pooler", DATABASE_DIRECT_URL: url };
   expect(await pds(["jobs", "--json"], environment)).toMatchObject({ code: 0, stdout: "[]\n" });

@@ -6,6 +6,7 @@ import { BatchLoader } from "../../src/personalization/batch-loader.ts";
 import { readWord } from "../../src/personalization/bytes.ts";
 import { OrderedComparison } from "../../src/personalization/difference.ts";
 import { FragmentCache } from "../../src/personalization/fragment-cache.ts";
+import { GarbageCollector } from "../../src/personalization/garbage.ts";
 import { sortByKey } from "../../src/personalization/key-sort.ts";
 import { NameTable } from "../../src/personalization/name-table.ts";
 import { RowSorter } from "../../src/personalization/row-sorter.ts";
@@ -246,4 +247,24 @@ test("a batch is full when it has enough rows or bytes", async () => {
   await loader.send();
   await loader.finish();
   expect(sent).toEqual([3, 1, 2]);
+});
+
+test("pages that were read are collected before many accumulate", async () => {
+  const pages: WeakRef<Uint8Array[]>[] = [];
+  async function* read() {
+    for (let page = 0; page < 64; page++) {
+      const rows = [new Uint8Array(2 ** 18)];
+      pages.push(new WeakRef(rows));
+      yield rows;
+      await Bun.sleep(0);
+    }
+  }
+  let most = 0;
+  for await (const _ of new GarbageCollector().countPages(read(), ({ length }) => length)) {
+    most = Math.max(most, pages.filter((page) => page.deref() !== undefined).length);
+    // References that were followed are held until the next turn.
+    await Bun.sleep(0);
+  }
+  // Eight of them make a collection due.
+  expect(most).toBeLessThan(24);
 });

@@ -101,6 +101,11 @@ export interface Engine {
   readonly withoutTimeouts: (transaction: SQL) => Promise<void>;
   /** Whether tables can be dropped without waiting for a backup that reads them. */
   readonly mayDropTables: (transaction: SQL) => Promise<boolean>;
+  /**
+   * Makes a transaction fail soon when it has to wait for a lock: statements that read the same
+   * table would wait behind it.
+   */
+  readonly limitLockWaits: (transaction: SQL) => Promise<void>;
   /** Marks a transaction as one of a run until it ends, for `endAbandoned`. */
   readonly holdRun: (transaction: SQL, pool: SQL, run: number) => Promise<void>;
   /**
@@ -133,6 +138,8 @@ export interface Engine {
   readonly vacuum: (sql: SQL, table: string) => Promise<void>;
   /** Frees the disk space of the write-ahead log. */
   readonly truncateLog: (sql: SQL) => Promise<void>;
+  /** The space that the store has freed inside its file. */
+  readonly readReusableBytes: (sql: SQL) => Promise<number>;
 
   readonly transfer: Transfer;
 
@@ -140,6 +147,8 @@ export interface Engine {
   readonly isStoreError: (error: unknown) => boolean;
   /** Whether another process holds the write lock. */
   readonly isBusy: (error: unknown) => boolean;
+  /** Whether a wait for a lock reached the limit. */
+  readonly isLocked: (error: unknown) => boolean;
   /** Whether the disk is full, or a file reached its size limit. */
   readonly isDiskFull: (error: unknown) => boolean;
   readonly isTableMissing: (error: unknown) => boolean;

@@ -11,6 +11,15 @@ export const maxConcurrentReads = 16;
  */
 const maxConnections: Readonly<Record<Purpose, number>> = { serving: 2, scheduling: 2, background: 2, job: 5 };
 
+/**
+ * Characters of the statements that connections keep prepared. The server keeps each with its plan,
+ * 75 times as large, until its connection ends. A statement that finds SKUs names the tables of all
+ * brands, and each import makes another one.
+ */
+const maxPreparedLength = 2 ** 18;
+/** How long replaced connections finish what has begun. No statement takes longer. */
+const finishingSeconds = 10;
+
 const seconds = (count: number) => `${count * 1000}`;
 
 /**
@@ -25,10 +34,16 @@ const livenessChecks = {
   client_connection_check_interval: seconds(5),
 };
 
-/** How long the server waits before it ends a statement, or a transaction whose client is silent. */
-const timeoutsOf: Readonly<Record<Purpose, Readonly<Record<string, string>>>> = {
-  // The concurrency limit in front of the store gives up after five seconds.
-  serving: timeouts({ lock: 5, statement: 10, idle: 5 }),
+/** Most say how long the server waits before it ends a statement, or a silent transaction. */
+const parametersOf: Readonly<Record<Purpose, Readonly<Record<string, string>>>> = {
+  // The concurrency limit in front of the store gives up after five seconds. Statements look few rows
+  // up, but name the tables of all brands. Planning them again for their values, or starting more
+  // processes for them, would take longer than running them.
+  serving: {
+    ...timeouts({ lock: 5, statement: 10, idle: 5 }),
+    plan_cache_mode: "force_generic_plan",
+    max_parallel_workers_per_gather: "0",
+  },
   // A frozen replica must not hold up the claims of the others.
   scheduling: timeouts({ lock: 5, statement: 30, idle: 5 }),
   background: timeouts({ lock: 5, statement: 60, idle: 5 }),
@@ -50,7 +65,7 @@ type Parameters = Readonly<Record<string, string>>;
 
 /** Opens one connection for a long transaction, or for a lock. */
 export function connectOnce(url: string, parameters: Parameters = {}): SQL {
-  const connection = { ...livenessChecks, ...timeoutsOf.job, ...parameters };
+  const connection = { ...livenessChecks, ...parametersOf.job, ...parameters };
   return new SQL(url, { connectionTimeout: 5, max: 1, idleTimeout: 0, connection });
 }
 
@@ -66,7 +81,7 @@ export function connect(url: string, purpose: Purpose, isPooled: boolean, parame
       // A prepared statement's plan ignores the values: to find the newest run of a job that rarely
       // ran, it would scan all runs.
       prepare: purpose !== "background",
-      ...(!isPooled && { connection: { ...livenessChecks, ...timeoutsOf[purpose], ...parameters } }),
+      ...(!isPooled && { connection: { ...livenessChecks, ...parametersOf[purpose], ...parameters } }),
     });
   const openAll = () => {
     const sql = open(maxConnections[purpose]);
@@ -77,6 +92,12 @@ export function connect(url: string, purpose: Purpose, isPooled: boolean, parame
   const close = async (timeout: number) => {
     await Promise.all([...new Set([pools.sql, pools.transactions])].map((pool) => pool.close({ timeout })));
   };
+  const countPrepared = createLimit(maxPreparedLength, () => {
+    const { sql } = pools;
+    pools = openAll();
+    const finish = () => sql.close({ timeout: finishingSeconds }).catch(() => {});
+    setTimeout(finish, finishingSeconds * 1000).unref();
+  });
   return {
     get sql() {
       return pools.sql;
@@ -84,7 +105,10 @@ export function connect(url: string, purpose: Purpose, isPooled: boolean, parame
     get transactions() {
       return pools.transactions;
     },
-    read: <Row>(statement: string, values: Value[]) => pools.sql.unsafe<Row[]>(statement, values),
+    read: <Row>(statement: string, values: Value[]) => {
+      if (purpose === "serving") countPrepared(statement);
+      return pools.sql.unsafe<Row[]>(statement, values);
+    },
     close,
     replace: () => {
       // A query that waits on a silent connection fails now.
@@ -92,5 +116,21 @@ export function connect(url: string, purpose: Purpose, isPooled: boolean, parame
       pools = openAll();
     },
     folder: undefined,
+  };
+}
+
+/** Adds up the lengths of different statements, and begins anew when they exceed a limit. */
+function createLimit(maxLength: number, onExceeded: () => void): (statement: string) => void {
+  const statements = new Set<string>();
+  let length = 0;
+  return (statement) => {
+    if (statements.has(statement)) return;
+    length += statement.length;
+    if (length > maxLength) {
+      onExceeded();
+      statements.clear();
+      length = statement.length;
+    }
+    statements.add(statement);
   };
 }

@@ -39,6 +39,7 @@ export const postgres: Engine = {
     transaction`SELECT CAST(pg_advisory_xact_lock(${brandLocks}, hashtext(${brand})) AS TEXT)`,
   withoutTimeouts: (transaction) => transaction.unsafe("SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0"),
   mayDropTables,
+  limitLockWaits: (transaction) => transaction.unsafe("SET LOCAL lock_timeout = 500"),
   holdRun,
   endAbandoned,
 
@@ -64,12 +65,15 @@ export const postgres: Engine = {
   vacuum: (sql, table) => sql.unsafe(`VACUUM ${table}`),
   // The server looks after its log.
   truncateLog: async () => {},
+  readReusableBytes: async () => 0,
 
   transfer,
 
   // The base class: a lost connection may have no class of its own.
   isStoreError: (error) => error instanceof SQL.SQLError,
   isBusy: () => false,
+  // lock_not_available
+  isLocked: (error) => sqlStateOf(error) === "55P03",
   // disk_full
   isDiskFull: (error) => sqlStateOf(error) === "53100",
   // undefined_table

@@ -32,6 +32,7 @@ export const sqlite: Engine = {
   withoutTimeouts: async () => {},
   // A reader keeps what it reads.
   mayDropTables: async () => true,
+  limitLockWaits: async () => {},
   // The lock of a process ends with it.
   holdRun: async () => {},
   endAbandoned: async () => [],
@@ -51,11 +52,17 @@ export const sqlite: Engine = {
   vacuum: async () => {},
   // Waits until no reader needs the log.
   truncateLog: (sql) => sql.unsafe("PRAGMA wal_checkpoint(TRUNCATE)"),
+  readReusableBytes: async (sql) => {
+    const [row] = await sql<{ bytes: number }[]>`
+      SELECT freelist_count * page_size AS bytes FROM pragma_freelist_count(), pragma_page_size()`;
+    return row?.bytes ?? 0;
+  },
 
   transfer,
 
   isStoreError,
   isBusy,
+  isLocked: () => false,
   isDiskFull,
   isTableMissing,
 };
