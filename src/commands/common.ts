@@ -43,32 +43,64 @@ export async function openLog({ logLevel }: Config): Promise<Log> {
   return await createLog(logLevel);
 }
 
+type StoreWork<T> = (database: Database, config: Config) => Promise<T>;
+
 /**
- * Works with the store that is there, and does not create one.
- * @throws ServiceError `unavailable` without one
+ * Works with the store that is there, and neither creates nor upgrades one.
+ * @param access a command that changes data needs the tables of this version; one that only reads
+ *   may find what it needs in an older store
+ * @throws ServiceError `unavailable` without a store, or with one that is too old
  */
-export async function withStore<T>(work: (database: Database, config: Config) => Promise<T>): Promise<T> {
-  const { databaseUrl } = readConfig(process.env);
-  const { databaseExists } = await import("../database/index.ts");
-  if (databaseExists(databaseUrl)) return await withDatabase(work);
-  throw new ServiceError(
-    "unavailable",
-    `DATABASE_URL: ${databaseUrl} does not exist yet; "pds serve" and the imports create it`,
-  );
+export function withStore<T>(work: StoreWork<T>, access: "read" | "write" = "read"): Promise<T> {
+  return withStoreIfAny((database, config) => {
+    if (database !== undefined) return work(database, config);
+    throw new ServiceError(
+      "unavailable",
+      `DATABASE_URL: ${storeUrlOf(config)} does not exist yet; "pds serve" and the imports create it`,
+    );
+  }, access);
+}
+
+/** Like {@link withStore}, for work that can do without a store. */
+export async function withStoreIfAny<T>(
+  work: (database: Database | undefined, config: Config) => Promise<T>,
+  access: "read" | "write" = "read",
+): Promise<T> {
+  const config = readConfig(process.env);
+  const { isDatabaseError, openStored } = await import("../database/index.ts");
+  const store = await openStored(storeUrlOf(config));
+  if (store === undefined) return await work(undefined, config);
+  const { database, state } = store;
+  const isOlder = state === "older";
+  const refuse = (cause?: unknown): never => {
+    const message = `DATABASE_URL: an older version made ${database.name}; "pds serve" and the imports upgrade it`;
+    throw new ServiceError("unavailable", message, { cause });
+  };
+  return await closeAfter(database, async () => {
+    if (isOlder && access === "write") refuse();
+    return await work(database, config).catch((error) => {
+      if (isOlder && isDatabaseError(error)) refuse(error);
+      throw error;
+    });
+  });
 }
 
 /** Reads the settings, opens the store or creates it, and closes it after the work. */
-export async function withDatabase<T>(work: (database: Database, config: Config) => Promise<T>): Promise<T> {
-  const config = readConfig(process.env);
-  const [{ closeDatabase, openDatabase }, { explainDiskFull }] = await Promise.all([
-    import("../database/index.ts"),
-    import("../database/disk.ts"),
-  ]);
-  const database = await openDatabase(config.databaseDirectUrl || config.databaseUrl, "job");
+export async function withDatabase<T>(work: StoreWork<T>, config = readConfig(process.env)): Promise<T> {
+  const { openDatabase } = await import("../database/index.ts");
+  const database = await openDatabase(storeUrlOf(config));
+  return await closeAfter(database, () => work(database, config));
+}
+
+/** Commands hold transactions, so they connect to the server itself. */
+const storeUrlOf = ({ databaseDirectUrl, databaseUrl }: Config) => databaseDirectUrl || databaseUrl;
+
+async function closeAfter<T>(database: Database, work: () => Promise<T>): Promise<T> {
+  const { closeDatabase, explainStoreError } = await import("../database/index.ts");
   try {
-    return await work(database, config);
+    return await work();
   } catch (error) {
-    throw explainDiskFull(database, error);
+    throw explainStoreError(database, error);
   } finally {
     await closeDatabase(database);
   }

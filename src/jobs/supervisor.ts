@@ -1,3 +1,4 @@
+import type { Config } from "../config/index.ts";
 import type { Database } from "../database/database.ts";
 import { leaseExpired } from "../database/lease.ts";
 import { concludeRun, type ProcessEnd, releaseRun } from "../database/run.ts";
@@ -12,7 +13,8 @@ export interface SupervisorContext {
   /** A `scheduling` connection if this process also serves. */
   readonly database: Database;
   readonly monitors: Monitors;
-  readonly leaseSeconds: number;
+  /** The settings in effect, which the process of a run gets too: the file may have changed. */
+  readonly config: Config;
   /** Stops the process; its reason is an Error that says why. */
   readonly signal: AbortSignal;
 }
@@ -44,7 +46,7 @@ export async function supervise(
   context: SupervisorContext,
   output = logOnly,
 ): Promise<Run | "released" | undefined> {
-  const { database, monitors, leaseSeconds } = context;
+  const { database, monitors, config } = context;
   const { start, success, failure } = job.plan.ping;
   const notified = monitors.notify(start);
   const end = await runProcess(job, id, context, output).catch(
@@ -56,7 +58,7 @@ export async function supervise(
     const isReleased = await releaseRun(database, id).catch(() => false);
     if (end === "refused" || isReleased) return "released";
   }
-  const run = await conclude(database, id, end, leaseSeconds);
+  const run = await conclude(database, id, end, config.leaseSeconds);
   // In order: if the start arrived last, the job would seem to be running.
   void monitors.notify(run?.outcome === "succeeded" ? success : failure, notified);
   return run;
@@ -74,9 +76,10 @@ async function runProcess(
   const child: RunProcess = Bun.spawn(
     // As one argument, because a brand may begin with a dash.
     [...thisProgram(), "run", job.name, `--brand=${job.brand}`, "--claimed", `${id}`, ...output.arguments],
-    // The pipe only tells the child that its supervisor is gone: it closes with this process.
+    // The pipe also tells the child that its supervisor is gone: it closes with this process.
     { stdin: "pipe", stdout: output.stdout, stderr: output.stderr },
   );
+  sendLine(child, JSON.stringify(context.config));
   using stopper = stopWhenNeeded(child, job, id, context);
   const tail = new LogTail();
   if (child.stderr instanceof ReadableStream) {
@@ -89,6 +92,14 @@ async function runProcess(
   if (code === tooOld) return "refused";
   const exit = child.signalCode === null ? `exited with status ${code}` : `was killed by ${child.signalCode}`;
   return { stopped: stopper.reason, exit: `its process ${exit}`, log: tail.text() };
+}
+
+/** A process that ends at once does not read it; its exit status says why. */
+function sendLine({ stdin }: RunProcess, line: string): void {
+  try {
+    stdin.write(`${line}\n`);
+    void Promise.resolve(stdin.flush()).catch(() => {});
+  } catch {}
 }
 
 /** Why a process was stopped; undefined if it was not. */
@@ -104,7 +115,7 @@ function stopWhenNeeded(
   child: RunProcess,
   { plan }: PlannedJob,
   id: number,
-  { database, leaseSeconds, signal }: SupervisorContext,
+  { database, config, signal }: SupervisorContext,
 ): Stopper {
   let reason: string | undefined;
   let killTimer: Timer | undefined;
@@ -118,7 +129,7 @@ function stopWhenNeeded(
   const onAbort = () => stop((signal.reason as Error).message);
   signal.addEventListener("abort", onAbort);
   if (signal.aborted) onAbort();
-  const lease = keepLease(database, id, leaseSeconds, () => stop(leaseExpired));
+  const lease = keepLease(database, id, config.leaseSeconds, () => stop(leaseExpired));
   return {
     get reason() {
       return reason;
