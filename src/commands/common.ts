@@ -16,20 +16,21 @@ export const interrupted = 130;
 const sameKeyMs = 1000;
 
 /**
- * Waits for SIGTERM, or for SIGINT from a person at the terminal. A second SIGINT, at least a second
- * later, ends the process at once.
+ * Waits for SIGTERM, or for SIGINT from a person at the terminal. A SIGINT at least a second after
+ * the first signal ends the process at once.
  */
 export function onSignal(): { received: Promise<NodeJS.Signals>; signal: AbortSignal } {
   const controller = new AbortController();
   const received = new Promise<NodeJS.Signals>((resolve) => {
-    let interruptedAt: number | undefined;
-    process.on("SIGTERM", resolve);
-    process.on("SIGINT", (name) => {
+    let stoppingSince: number | undefined;
+    const receive = (name: NodeJS.Signals) => {
       const now = performance.now();
-      interruptedAt ??= now;
-      if (now - interruptedAt >= sameKeyMs) process.exit(interrupted);
+      stoppingSince ??= now;
+      if (name === "SIGINT" && now - stoppingSince >= sameKeyMs) process.exit(interrupted);
       resolve(name);
-    });
+    };
+    process.on("SIGTERM", receive);
+    process.on("SIGINT", receive);
   });
   received.then((name) => {
     stoppedBy = name;

@@ -50,15 +50,19 @@ export async function runSupervised(name: string, values: Values): Promise<boole
     const monitors = new Monitors(log);
     const { signal } = onSignal();
     const context = { database, monitors, config, signal };
+    let status = 0;
     const run = await supervise(job, id, context, {
       arguments: values.json === true ? ["--json"] : [],
       stdout: "inherit",
       stderr: isTerminal() ? "inherit" : "pipe",
+      onExit: (code) => {
+        status = code;
+      },
     });
     await monitors.settled(signal);
     if (run === "released")
       throw new ServiceError("unavailable", `${name}: the store or this program was upgraded; try again`);
-    return run?.outcome === "succeeded";
+    return run?.outcome === "succeeded" && status === 0;
   });
 }
 

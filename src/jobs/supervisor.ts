@@ -4,6 +4,7 @@ import { leaseExpired } from "../database/lease.ts";
 import { concludeRun, type ProcessEnd, releaseRun } from "../database/run.ts";
 import type { Run } from "../model/job.ts";
 import { findReplacement, thisProgram, tooOld } from "../program.ts";
+import { writeToStderr } from "../terminal.ts";
 import type { PlannedJob } from "./job.ts";
 import { keepLease } from "./lease.ts";
 import { LogTail } from "./log-tail.ts";
@@ -23,6 +24,8 @@ export interface SupervisorContext {
 export interface ProcessOutput {
   readonly arguments: readonly string[];
   readonly stdout: "ignore" | "inherit";
+  /** Called with the exit status, which tells whether the output arrived. */
+  readonly onExit?: (status: number) => void;
   /** `inherit` passes the log to a terminal; then the run stores no last lines. */
   readonly stderr: "pipe" | "inherit";
 }
@@ -84,11 +87,12 @@ async function runProcess(
   const tail = new LogTail();
   if (child.stderr instanceof ReadableStream) {
     for await (const chunk of child.stderr) {
-      process.stderr.write(chunk);
+      writeToStderr(chunk);
       tail.add(chunk);
     }
   }
   const code = await child.exited;
+  output.onExit?.(code);
   if (code === tooOld) return "refused";
   const exit = child.signalCode === null ? `exited with status ${code}` : `was killed by ${child.signalCode}`;
   return { stopped: stopper.reason, exit: `its process ${exit}`, log: tail.text() };

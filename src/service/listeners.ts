@@ -9,7 +9,7 @@ import { createReadiness, createStatusReader } from "./readiness.ts";
 import { reportToSupervisor, Workers } from "./workers.ts";
 
 /** How long requests in progress may take after the listeners close. */
-const graceMs = 10_000;
+const graceMs = 4000;
 
 export interface Listeners {
   readonly publicUrl: string;
