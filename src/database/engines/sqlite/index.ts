@@ -1,4 +1,5 @@
 import { existsSync, statSync } from "node:fs";
+import { resolve } from "node:path";
 import type { Engine } from "../engine.ts";
 import { insertRows } from "../insert-rows.ts";
 import { jobs } from "../migrations/2026-11-23-jobs.ts";
@@ -10,7 +11,8 @@ import { webhooks } from "./migrations/2026-11-23-webhooks.ts";
 import { openFile } from "./open.ts";
 
 const scheme = "sqlite:";
-const pathOf = (url: string) => url.slice(scheme.length);
+/** An absolute path, because the driver gives a meaning to relative ones such as `file:x`. */
+const pathOf = (url: string) => resolve(url.slice(scheme.length));
 
 /** SQLite looks named values up one by one, so hundreds of names take longer than the insertion. */
 const placeholder = () => "?";
