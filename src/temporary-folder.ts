@@ -12,10 +12,7 @@ export interface TemporaryFolder {
   remove(): Promise<void>;
 }
 
-/**
- * Longer than the longest run. An older folder has no owner, even if another process has the same
- * id by now.
- */
+/** Longer than the longest run. An older folder of another machine or container has no owner. */
 const abandonedMs = 8 * 86_400_000;
 
 /** @throws ServiceError `unavailable` if the folder cannot be created */
@@ -56,9 +53,10 @@ async function removeIfOrphan(path: string, name: string): Promise<void> {
   const found = await lstat(path);
   // Other users share the temporary folder.
   if (!found.isDirectory() || found.uid !== (process.getuid?.() ?? found.uid)) return;
-  const isOrphan = pid !== undefined && owner === machine() && !isAlive(Number(pid));
-  if (!isOrphan && Date.now() - found.mtimeMs < abandonedMs) return;
-  await rm(path, { recursive: true, force: true });
+  // A process of this machine keeps its folders, however wrong the clock is.
+  const isOrphan =
+    pid !== undefined && owner === machine() ? !isAlive(Number(pid)) : Date.now() - found.mtimeMs >= abandonedMs;
+  if (isOrphan) await rm(path, { recursive: true, force: true });
 }
 
 /** Identifies the machine or container, because a process id only means something there. */

@@ -69,13 +69,17 @@ export const isTooOld = (error: unknown) => (error as Error).cause instanceof Ne
 /** Whether the store failed. Its statements are fixed and tested, so it cannot be reached. */
 export const isDatabaseError = (error: unknown) => engines.some(({ isStoreError }) => isStoreError(error));
 
-/** @returns for an error of the store, one whose message names the store; any other unchanged */
+/** @returns for a full disk, a lock, or a lost connection an error that says so; any other unchanged */
 export function explainStoreError(database: Database, error: unknown): unknown {
   const explained = explainDiskFull(database, error);
-  if (explained instanceof ServiceError || !isDatabaseError(explained)) return explained;
   const { engine, name } = database;
-  const reason = engine.isBusy(error) ? "another process has locked it; try again later" : (error as Error).message;
-  return new ServiceError("unavailable", `DATABASE_URL: ${name}: ${reason}`, { cause: error });
+  if (engine.isBusy(explained)) return fail("another process has locked it; try again later");
+  if (engine.isConnectionLost(explained)) return fail(`the connection was lost: ${(error as Error).message}`);
+  return explained;
+
+  function fail(reason: string) {
+    return new ServiceError("unavailable", `DATABASE_URL: ${name}: ${reason}`, { cause: error });
+  }
 }
 
 /** Whether there may be a store to open. An embedded one may not have been created yet. */

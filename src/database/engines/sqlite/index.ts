@@ -57,4 +57,5 @@ export const sqlite: Engine = {
   isBusy,
   isDiskFull,
   isTableMissing,
+  isConnectionLost: () => false,
 };
