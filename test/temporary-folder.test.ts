@@ -1,13 +1,25 @@
 import { expect, test } from "bun:test";
-import { existsSync } from "node:fs";
-import { utimes } from "node:fs/promises";
-import { createTemporaryFolder, removeOrphanedFolders } from "../src/temporary-folder.ts";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { createStore, root, serve, temporaryFolder } from "./support/pds.ts";
+import { until } from "./support/until.ts";
 
-test("a folder of a living process stays, also when the clock makes it look old", async () => {
-  const folder = await createTemporaryFolder("feed");
-  const longAgo = new Date(Date.now() - 30 * 86_400_000);
-  await utimes(folder.path, longAgo, longAgo);
-  await removeOrphanedFolders();
-  expect(existsSync(folder.path)).toBe(true);
-  await folder.remove();
+test("a service removes the temporary folders of killed runs", async () => {
+  const temporary = await temporaryFolder();
+  const environment = { PATH: process.env.PATH ?? "", TMPDIR: temporary };
+  const source = join(root, "src", "temporary-folder.ts");
+  const code = `const { createTemporaryFolder } = await import(${JSON.stringify(source)});
+    await createTemporaryFolder("bulk"); await createTemporaryFolder("feed"); console.log("created"); await Bun.sleep(60_000);`;
+  const child = Bun.spawn([process.execPath, "-e", code], { env: environment, stdio: ["ignore", "pipe", "inherit"] });
+  const folders = () => readdirSync(temporary).filter((name) => name.startsWith("pds-"));
+  await until("the folders are there", () => folders().length === 2);
+  const start = async () => serve({ DATABASE_URL: await createStore("sqlite"), TMPDIR: temporary });
+  {
+    await using _ = await start();
+    expect(folders()).toHaveLength(2);
+  }
+  child.kill("SIGKILL");
+  await child.exited;
+  await using _ = await start();
+  await until("they are removed", () => folders().length === 0);
 });

@@ -208,6 +208,12 @@ export const settings = {
     sentence:
       "What `/readyz` reports when data is stale: a job has not succeeded for too long, or a new store has no data yet. `warn`: 200 `degraded`. `fail`: 503, so that load balancers send no requests here.",
   }),
+  readiness: setting({
+    default: "available",
+    parse: oneOf("available", "strict"),
+    sentence:
+      "What `/readyz` reports while the store is unreachable. `available`: 200 `degraded` if this process has cached responses to serve, else 503. `strict`: 503, for load balancers that do not retry a 503 elsewhere.",
+  }),
   memoryMegabytes: setting({
     default: "128",
     parse: count,
@@ -225,7 +231,7 @@ export const settings = {
     sentence: "How long caches may keep a product response.",
   }),
   cacheHistories: setting({
-    default: "max-age=5, s-maxage=5",
+    default: "max-age=5, s-maxage=5, stale-if-error=86400",
     parse: parseCachePolicy,
     sentence: "How long caches may keep a history response.",
   }),

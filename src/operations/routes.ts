@@ -31,7 +31,7 @@ function toNamespace(operation: Operation, context: OperationContext): CacheName
     if (result === undefined) return { body: undefined, isEmpty: true };
     const { body, tag, isEmpty = false, fingerprints } = result;
     // Only recorded changes say which key to purge.
-    const tags = lifetime.isInvalidated ? [name, `${name}-${encodeURIComponent(key.toWellFormed())}`] : [name];
+    const tags = lifetime.isInvalidated ? [name, `${name}-${percentEncode(key)}`] : [name];
     const purgeTags = cdn && toPurgeTags(tags, cdn);
     const template = cdn === undefined || purgeTags !== undefined ? purgeable : unpurgeable;
     const responseBody = new ResponseBody({ template, body, tag, purgeTags });
@@ -47,3 +47,10 @@ function toNamespace(operation: Operation, context: OperationContext): CacheName
     },
   };
 }
+
+/** All but letters, digits, and `-._~` (RFC 3986). Akamai ignores tags with parentheses or `*`. */
+const percentEncode = (text: string) =>
+  encodeURIComponent(text.toWellFormed()).replace(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );

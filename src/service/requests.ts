@@ -24,6 +24,8 @@ export interface RequestHandling {
   readonly meters: Omit<ProcessMeters, "deliveries" | "isServing">;
   readonly rateLimiter: RateLimiter;
   readonly sources: Omit<PublicContext, "readiness" | "pages" | "webhooks">;
+  /** Whether this process has cached responses that it serves while the store is unreachable. */
+  servesWithoutStore(): boolean;
   readonly deliveryLimiter: ConcurrencyLimiter;
   /** Returns what the endpoints of a listener share. */
   forListener(listener: "public" | "admin"): ListenerContext;
@@ -50,12 +52,15 @@ export async function startRequestHandling(
   const personalization = new PersonalizationReader(config.brand);
   const findProduct = createProductFinder(config, { database, writer, platform, limiters, log });
   const state = { isDraining: false };
+  const policies = [config.cachePersonalization, config.cacheProducts];
+  const servedUnverifiedMs = Math.max(...policies.map(({ staleIfErrorS }) => staleIfErrorS)) * 1000;
   const requests = new RequestCounter();
   const rateLimiter = new RateLimiter(config.rateLimit, config.trustedProxies);
   const failures = new FailureLog(log);
   return {
     state,
     stopped,
+    servesWithoutStore: () => cache.hasResponses && invalidator.unverifiedMs(performance.now()) <= servedUnverifiedMs,
     deliveryLimiter: limiters.deliveries,
     rateLimiter,
     meters: {
