@@ -1,12 +1,14 @@
 import { describe, expect, test } from "bun:test";
-import { createStore, main, migrateStore, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { join } from "node:path";
+import { createStore, main, migrateStore, root, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { until } from "../support/until.ts";
 
 // The device /dev/full stands for a full disk.
 
 const folder = await temporaryFolder();
+const products = join(root, "sample", "products.ndjson");
 const [PDS_CONFIG = ""] = await writeFiles(folder, {
-  "pds.toml": "port = 0\nadmin_port = 0\n[jobs.history-retention]\n",
+  "pds.toml": `port = 0\nadmin_port = 0\n[jobs.catalog-import]\nsource = ["${products}"]\n`,
 });
 const DATABASE_URL = await createStore("sqlite");
 await migrateStore(DATABASE_URL);
@@ -19,14 +21,14 @@ const start = (redirection: string, ...words: string[]) =>
 
 describe("pds run", () => {
   test("fails when its result is lost", async () => {
-    const child = start("> /dev/full", "run", "history-retention");
-    expect(await child.stderr.text()).toMatch(/^pds: cannot write to standard output: .+\n$/);
+    const child = start("> /dev/full", "run", "catalog-import");
+    expect(await child.stderr.text()).toMatch(/^pds: cannot write to standard output: .+$/m);
     expect(await child.exited).toBe(1);
   });
 
   test("does not fail when its messages are lost", async () => {
-    const child = start("2> /dev/full", "run", "history-retention");
-    expect(await child.stdout.text()).toBe("history-retention: 0 runs removed\n");
+    const child = start("2> /dev/full", "run", "catalog-import");
+    expect(await child.stdout.text()).toBe("catalog-import: 80 imported for default\n");
     expect(await child.exited).toBe(0);
   });
 });

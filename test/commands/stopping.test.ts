@@ -10,12 +10,11 @@ test("an interrupt during a stop ends the process at once", async () => {
   expect(await service.exited).toBe(130);
 }, 60_000);
 
-test("clients that do not read their responses delay the exit by less than five seconds", async () => {
+test("clients that never finish their requests delay the exit by less than five seconds", async () => {
   await using service = await startService({ DATABASE_URL: await createStore("sqlite") });
   const { hostname, port } = new URL(service.url);
   const socket = await Bun.connect({ hostname, port: Number(port), socket: { data: () => {} } });
-  socket.pause();
-  socket.write("GET /docs HTTP/1.1\r\nHost: shop\r\n\r\n".repeat(200));
+  socket.write("GET /docs HTTP/1.1\r\nHost: shop\r\n");
   await Bun.sleep(500);
   const { code, tookMs } = await service.end("SIGTERM");
   socket.terminate();
