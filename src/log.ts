@@ -1,7 +1,7 @@
 import pino, { type DestinationStream, type Logger } from "pino";
 import type { LogLevel } from "./config/settings.ts";
 import { hideCredentials } from "./credentials.ts";
-import { isTerminal } from "./terminal.ts";
+import { isTerminal, writeToStderr } from "./terminal.ts";
 
 export type Log = Logger;
 
@@ -10,11 +10,16 @@ export type Log = Logger;
  * are removed from every line.
  */
 export async function createLog(level: LogLevel): Promise<Log> {
-  const fd = 2;
   const options = { level, base: null, serializers: { err: (error: Error) => describeError(error, level) } };
-  if (!isTerminal()) return pino(options, withoutCredentials(pino.destination({ fd, sync: true })));
-  const { default: pretty } = await import("pino-pretty");
-  return pino(options, withoutCredentials(pretty({ destination: fd, sync: true, translateTime: "SYS:HH:MM:ss" })));
+  if (!isTerminal()) return pino(options, withoutCredentials({ write: writeToStderr }));
+  const [{ default: pretty }, { Writable }] = await Promise.all([import("pino-pretty"), import("node:stream")]);
+  const destination = new Writable({
+    write: (line, _, done) => {
+      writeToStderr(line);
+      done();
+    },
+  });
+  return pino(options, withoutCredentials(pretty({ destination, translateTime: "SYS:HH:MM:ss" })));
 }
 
 const withoutCredentials = (destination: DestinationStream): DestinationStream => ({

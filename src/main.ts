@@ -52,7 +52,8 @@ async function main(args: string[]): Promise<number> {
   const found = findCommand(args);
   if (found === undefined) return handleUnknown(args);
   const { name, command, rest } = found;
-  if (rest.includes("--help")) {
+  const end = rest.indexOf("--");
+  if (rest.slice(0, end < 0 ? rest.length : end).includes("--help")) {
     print(helpOf(name, command));
     return 0;
   }

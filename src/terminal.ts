@@ -1,4 +1,4 @@
-import { fstatSync } from "node:fs";
+import { fstatSync, writeSync } from "node:fs";
 
 /**
  * Whether standard error is a terminal. The cheap check comes first, because `process.stderr` is
@@ -10,5 +10,26 @@ export function isTerminal(): boolean {
   } catch {
     // Standard error is closed.
     return false;
+  }
+}
+
+/** How long a full pipe may hold up this process. */
+const patienceMs = 100;
+
+/**
+ * Writes to standard error. Text that cannot be written is lost: neither a full disk nor a reader
+ * that is gone may end the service.
+ */
+export function writeToStderr(data: string | Uint8Array): void {
+  const bytes = Buffer.from(data);
+  const giveUpAt = performance.now() + patienceMs;
+  for (let written = 0; written < bytes.length; ) {
+    try {
+      written += writeSync(2, bytes, written);
+    } catch (error) {
+      // A pipe that does not block is full for a moment.
+      if ((error as NodeJS.ErrnoException).code !== "EAGAIN" || performance.now() > giveUpAt) return;
+      Bun.sleepSync(1);
+    }
   }
 }

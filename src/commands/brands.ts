@@ -41,5 +41,5 @@ export function removeBrand(brand: string, values: Values): Promise<boolean> {
     const configured = (jobs["personalization-import"] ?? []).some((job) => (job.brand ?? defaultBrand) === brand);
     if (configured) printMessage(`its next import stores it again: remove its table from pds.toml`);
     return true;
-  });
+  }, "write");
 }

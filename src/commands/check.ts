@@ -1,6 +1,6 @@
 import { type Config, readConfig } from "../config/index.ts";
 import { listSettingsWithoutEffect } from "../config/without-effect.ts";
-import { closeDatabase, databaseExists, openDatabase } from "../database/index.ts";
+import { closeDatabase, openStored } from "../database/index.ts";
 import { findPause, type JobPause } from "../database/job-pause.ts";
 import type { PlannedJob } from "../jobs/job.ts";
 import { createPlatform } from "../platforms/index.ts";
@@ -48,24 +48,31 @@ function checkStores({ databaseUrl, databaseDirectUrl }: Config): Promise<Check>
 }
 
 async function checkStore(checked: string, url: string, isPooled: boolean): Promise<Check> {
-  if (!databaseExists(url)) return { checked, at: `${url} (not created yet)`, problem: undefined };
-  const problem = await findProblem(async () => closeDatabase(await openDatabase(url, "job", isPooled)));
-  return { checked, at: url, problem };
+  let note = "";
+  const problem = await findProblem(async () => {
+    const store = await openStored(url, isPooled);
+    if (store === undefined) note = " (not created yet)";
+    else {
+      if (store.state === "older") note = ' (of an older version; "pds serve" upgrades it)';
+      await closeDatabase(store.database);
+    }
+  });
+  return { checked, at: `${url}${note}`, problem };
 }
 
 async function checkSource({ name, brand, source, checkSource: checkJob }: PlannedJob): Promise<Check> {
   const signal = AbortSignal.timeout(maxSeconds * 1000);
-  const problem = checkJob && (await findProblem(() => checkJob(signal)));
+  const problem = checkJob && (await findProblem(() => checkJob(signal), signal));
   return { checked: `${name} of ${brand}`, at: source, problem };
 }
 
-async function findProblem(work: () => Promise<unknown>): Promise<string | undefined> {
+/** @param timeout stops the work, which may then throw any error */
+async function findProblem(work: () => Promise<unknown>, timeout?: AbortSignal): Promise<string | undefined> {
   try {
     await work();
     return undefined;
   } catch (error) {
-    const { name, message } = error as Error;
-    return name === "TimeoutError" ? `no answer within ${maxSeconds} s` : message.replace(/\s+/g, " ");
+    return timeout?.aborted ? `no answer within ${maxSeconds} s` : (error as Error).message.replace(/\s+/g, " ");
   }
 }
 
@@ -75,14 +82,17 @@ async function readPauses(
   jobs: readonly PlannedJob[],
 ): Promise<Map<PlannedJob, JobPause>> {
   const paused = new Map<PlannedJob, JobPause>();
-  if (!databaseExists(databaseUrl)) return paused;
   const read = async () => {
-    const database = await openDatabase(databaseDirectUrl || databaseUrl, "job");
-    for (const job of jobs) {
-      const pause = await findPause(database, job.name, job.brand);
-      if (pause?.resumedAt === null) paused.set(job, pause);
+    const store = await openStored(databaseDirectUrl || databaseUrl);
+    if (store === undefined) return;
+    try {
+      for (const job of jobs) {
+        const pause = await findPause(store.database, job.name, job.brand);
+        if (pause?.resumedAt === null) paused.set(job, pause);
+      }
+    } finally {
+      await closeDatabase(store.database);
     }
-    await closeDatabase(database);
   };
   // The check of the store reports what is wrong.
   await read().catch(() => {});

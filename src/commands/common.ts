@@ -18,20 +18,21 @@ export const interrupted = 130;
 const sameKeyMs = 1000;
 
 /**
- * Waits for SIGTERM, or for SIGINT from a person at the terminal. A second SIGINT, at least a second
- * later, ends the process at once.
+ * Waits for SIGTERM, or for SIGINT from a person at the terminal. A SIGINT at least a second after
+ * the first signal ends the process at once.
  */
 export function onSignal(): { received: Promise<NodeJS.Signals>; signal: AbortSignal } {
   const controller = new AbortController();
   const received = new Promise<NodeJS.Signals>((resolve) => {
-    let interruptedAt: number | undefined;
-    process.on("SIGTERM", resolve);
-    process.on("SIGINT", (name) => {
+    let stoppingSince: number | undefined;
+    const receive = (name: NodeJS.Signals) => {
       const now = performance.now();
-      interruptedAt ??= now;
-      if (now - interruptedAt >= sameKeyMs) process.exit(interrupted);
+      stoppingSince ??= now;
+      if (name === "SIGINT" && now - stoppingSince >= sameKeyMs) process.exit(interrupted);
       resolve(name);
-    });
+    };
+    process.on("SIGTERM", receive);
+    process.on("SIGINT", receive);
   });
   received.then((name) => {
     stoppedBy = name;
@@ -45,38 +46,64 @@ export async function openLog({ logLevel }: Config): Promise<Log> {
   return await createLog(logLevel);
 }
 
+type StoreWork<T> = (database: Database, config: Config) => Promise<T>;
+
 /**
- * Works with the store that is there, and does not create one.
- * @throws ServiceError `unavailable` without one
+ * Works with the store that is there, and neither creates nor upgrades one.
+ * @param access a command that changes data needs the tables of this version; one that only reads
+ *   may find what it needs in an older store
+ * @throws ServiceError `unavailable` without a store, or with one that is too old
  */
-export async function withStore<T>(work: (database: Database, config: Config) => Promise<T>): Promise<T> {
-  const { databaseUrl } = readConfig(process.env);
-  await requireStore(databaseUrl);
-  return await withDatabase(work);
+export function withStore<T>(work: StoreWork<T>, access: "read" | "write" = "read"): Promise<T> {
+  return withStoreIfAny((database, config) => {
+    if (database !== undefined) return work(database, config);
+    throw new ServiceError(
+      "unavailable",
+      `DATABASE_URL: ${storeUrlOf(config)} does not exist yet; "pds serve" and the imports create it`,
+    );
+  }, access);
 }
 
-/** @throws ServiceError `unavailable` if the store of the settings has not been created */
-export async function requireStore(databaseUrl: string): Promise<void> {
-  const { databaseExists } = await import("../database/index.ts");
-  if (databaseExists(databaseUrl)) return;
-  throw new ServiceError(
-    "unavailable",
-    `DATABASE_URL: ${databaseUrl} does not exist yet; "pds serve" and the imports create it`,
-  );
+/** Like {@link withStore}, for work that can do without a store. */
+export async function withStoreIfAny<T>(
+  work: (database: Database | undefined, config: Config) => Promise<T>,
+  access: "read" | "write" = "read",
+): Promise<T> {
+  const config = readConfig(process.env);
+  const { isDatabaseError, openStored } = await import("../database/index.ts");
+  const store = await openStored(storeUrlOf(config));
+  if (store === undefined) return await work(undefined, config);
+  const { database, state } = store;
+  const isOlder = state === "older";
+  const refuse = (cause?: unknown): never => {
+    const message = `DATABASE_URL: an older version made ${database.name}; "pds serve" and the imports upgrade it`;
+    throw new ServiceError("unavailable", message, { cause });
+  };
+  return await closeAfter(database, async () => {
+    if (isOlder && access === "write") refuse();
+    return await work(database, config).catch((error) => {
+      if (isOlder && isDatabaseError(error)) refuse(error);
+      throw error;
+    });
+  });
 }
 
 /** Reads the settings, opens the store or creates it, and closes it after the work. */
-export async function withDatabase<T>(work: (database: Database, config: Config) => Promise<T>): Promise<T> {
-  const config = readConfig(process.env);
-  const [{ closeDatabase, openDatabase }, { explainDiskFull }] = await Promise.all([
-    import("../database/index.ts"),
-    import("../database/disk.ts"),
-  ]);
-  const database = await openDatabase(config.databaseDirectUrl || config.databaseUrl, "job");
+export async function withDatabase<T>(work: StoreWork<T>, config = readConfig(process.env)): Promise<T> {
+  const { openDatabase } = await import("../database/index.ts");
+  const database = await openDatabase(storeUrlOf(config));
+  return await closeAfter(database, () => work(database, config));
+}
+
+/** Commands hold transactions, so they connect to the server itself. */
+const storeUrlOf = ({ databaseDirectUrl, databaseUrl }: Config) => databaseDirectUrl || databaseUrl;
+
+async function closeAfter<T>(database: Database, work: () => Promise<T>): Promise<T> {
+  const { closeDatabase, explainStoreError } = await import("../database/index.ts");
   try {
-    return await work(database, config);
+    return await work();
   } catch (error) {
-    throw explainDiskFull(database, error);
+    throw explainStoreError(database, error);
   } finally {
     await closeDatabase(database);
   }

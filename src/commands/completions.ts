@@ -5,7 +5,7 @@ import { print } from "./output.ts";
 type Commands = Readonly<Record<string, Command>>;
 
 export function printCompletions(shell: string, commands: Commands): boolean {
-  const write = shells[shell];
+  const write = Object.hasOwn(shells, shell) ? shells[shell] : undefined;
   if (write === undefined) {
     throw new ServiceError("bad_request", `completions: expected one of ${Object.keys(shells).join(", ")}`);
   }
@@ -36,6 +36,7 @@ function toBash(commands: Commands): string {
   return `# bash completion for pds: pds completions bash > /etc/bash_completion.d/pds
 _pds() {
   local current="\${COMP_WORDS[COMP_CWORD]}" words="" command="\${COMP_WORDS[1]}"
+  COMPREPLY=()
   case "\${COMP_WORDS[1]} \${COMP_WORDS[2]}" in
     ${seconds.flatMap(([first, all]) => all.map((second) => `"${first} ${second}"`)).join("|")}) command="\${COMP_WORDS[1]} \${COMP_WORDS[2]}" ;;
   esac
@@ -52,7 +53,11 @@ ${seconds.map(([first, all]) => `      ${first}) COMPREPLY=($(compgen -W "${all.
 ${cases.join("\n")}
   esac
   if [[ "$current" == -* ]]; then COMPREPLY=($(compgen -W "$words" -- "$current"))
-  else COMPREPLY=($(compgen -f -- "$current")); fi
+  else
+    # A line for each file: its name may have spaces.
+    local file
+    while IFS= read -r file; do COMPREPLY+=("$file"); done < <(compgen -f -- "$current")
+  fi
 }
 complete -o filenames -F _pds pds`;
 }
@@ -90,12 +95,14 @@ _pds "$@"`;
 }
 
 function toFish(commands: Commands): string {
-  const lines = ["# fish completion for pds: pds completions fish > ~/.config/fish/completions/pds.fish"];
+  const lines = [
+    "# fish completion for pds: pds completions fish > ~/.config/fish/completions/pds.fish",
+    "complete -c pds -l help -d 'Print help.'",
+  ];
   for (const [first, seconds] of toWords(commands)) {
     lines.push(`complete -c pds -n __fish_use_subcommand -f -a ${first}`);
-    for (const second of seconds) {
-      lines.push(`complete -c pds -n "__fish_seen_subcommand_from ${first}" -f -a ${second}`);
-    }
+    const isOpen = `__fish_seen_subcommand_from ${first}; and not __fish_seen_subcommand_from ${seconds.join(" ")}`;
+    for (const second of seconds) lines.push(`complete -c pds -n "${isOpen}" -f -a ${second}`);
   }
   for (const [name, { options = {} }] of Object.entries(commands)) {
     const condition = name

@@ -41,11 +41,16 @@ function toOutcome(text: string) {
 
 const unitMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
+const timePattern = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/;
+
 /** Accepts an age such as `24h`, or a time. */
 function toInstant(text: string): string {
   const [, number, unit] = text.match(/^(\d{1,6})([smhd])$/) ?? [];
-  const time = unit === undefined ? Date.parse(text) : Date.now() - Number(number) * (unitMs[unit] ?? 0);
-  if (/^\d/.test(text) && !Number.isNaN(time)) return new Date(time).toISOString();
+  if (unit !== undefined) return new Date(Date.now() - Number(number) * (unitMs[unit] ?? 0)).toISOString();
+  const [, day = ""] = text.match(timePattern) ?? [];
+  const time = day === "" ? Number.NaN : Date.parse(text);
+  // The parser takes February 30 for March 2.
+  if (!Number.isNaN(time) && new Date(day).toISOString().startsWith(day)) return new Date(time).toISOString();
   throw new ServiceError(
     "bad_request",
     "--since: expected an age such as 90m, 24h or 7d, or a time such as 2026-01-31T12:00Z",

@@ -6,8 +6,6 @@ import { isTerminal } from "../terminal.ts";
 import type { Values } from "./common.ts";
 import { printMessage } from "./output.ts";
 
-const path = "pds.toml";
-
 /** What a first pds.toml needs to know. */
 interface Answers {
   readonly brand: string;
@@ -20,12 +18,17 @@ interface Answers {
   readonly hasPlatform: boolean;
 }
 
-/** Writes `pds.toml`. Never replaces one. */
+/** Writes the file that the other commands read. Never replaces one. */
 export function init(values: Values): boolean {
+  const path = process.env.PDS_CONFIG ?? "pds.toml";
   if (existsSync(path)) throw new ServiceError("unavailable", `${path} exists already, and is not changed`);
   const isAsking = Object.keys(values).length === 0 && isTerminal() && process.stdin.isTTY === true;
   const answers = isAsking ? ask() : toAnswers(values);
-  writeFileSync(path, toToml(answers), { flag: "wx" });
+  try {
+    writeFileSync(path, toToml(answers), { flag: "wx" });
+  } catch (cause) {
+    throw new ServiceError("unavailable", `cannot write ${path}: ${(cause as Error).message}`, { cause });
+  }
   printMessage(`wrote ${path}; "pds check" checks it, "pds serve" starts the service`);
   return true;
 }
@@ -117,7 +120,7 @@ function toToml({ brand, shopDomain, databaseUrl, feed, products, hasPlatform }:
       "",
     ]),
     ...table(hasPlatform, [
-      "# Products from the platform: changes every five minutes, and a comparison of all every night.",
+      "# Products from the platform: changes every five minutes, and a comparison of all twice an hour.",
       "# They need the shop's domain and access to its platform.",
       "[jobs.catalog-sync]",
       "[jobs.catalog-reconcile]",

@@ -14,7 +14,8 @@ export function printManual(commands: Readonly<Record<string, Command>>): boolea
     ".SH COMMANDS",
     ...Object.entries(commands).flatMap(([name, command]) => describe(name, command)),
     ".SH EXIT STATUS",
-    "0 for success, 1 for failure, 2 for wrong usage or an invalid setting, 130 after an interrupt.",
+    "0 for success, 1 for failure, 2 for wrong usage or an invalid setting, 3 if the store needs a newer version,",
+    "130 after an interrupt.",
     ".SH FILES",
     ".TP",
     ".I pds.toml",
@@ -33,5 +34,13 @@ function describe(name: string, { usage, summary, options = {} }: Command): stri
   return [`.SS ${toRoff(`pds ${name} ${usage}`.trimEnd())}`, toRoff(summary), ...described];
 }
 
-/** A line must not begin with a control character, and a hyphen must stay one. */
-const toRoff = (text: string) => text.replaceAll("\\", "\\e").replaceAll("-", "\\-").replace(/^[.']/, "\\&$&");
+/** A line must not begin with a control character, a hyphen must stay one, and not all of roff reads UTF-8. */
+const toRoff = (text: string) =>
+  text
+    .replaceAll("\\", "\\e")
+    .replaceAll("-", "\\-")
+    .replace(/^[.']/, "\\&$&")
+    .replace(
+      /[^\0-\x7f]/gu,
+      (character) => `\\[u${character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}]`,
+    );

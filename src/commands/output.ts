@@ -1,6 +1,7 @@
 import { writeSync } from "node:fs";
 import { hideCredentials } from "../credentials.ts";
 import { ServiceError } from "../errors.ts";
+import { writeToStderr } from "../terminal.ts";
 
 // Synchronous writes, because creating Node's streams takes as long as the rest of a short
 // command's start.
@@ -25,11 +26,7 @@ export function print(line: string): void {
 
 /** Prints a message to standard error, without the credentials in URLs. */
 export function printMessage(line: string): void {
-  try {
-    writeSync(2, `${hideCredentials(line)}\n`);
-  } catch {
-    // The reader is gone or too slow; a lost message must not fail the command.
-  }
+  writeToStderr(`${hideCredentials(line)}\n`);
 }
 
 export function printJson(value: unknown): void {

@@ -1,35 +1,35 @@
+import { readConfig } from "../config/index.ts";
 import { findCursor } from "../database/cursor.ts";
 import { changeShop } from "../database/shop.ts";
 import { ServiceError } from "../errors.ts";
 import { createPlatform } from "../platforms/index.ts";
-import { openLog, type Values, withDatabase } from "./common.ts";
+import { openLog, type Values, withDatabase, withStoreIfAny } from "./common.ts";
 import { printJson, printMessage } from "./output.ts";
 
 const requestTimeoutMs = 30_000;
 
 /** `pds platform shop`: the shop that the stored products come from, and the one that answers. */
-export function platformShop({ "change-to": wanted, json }: Values): Promise<boolean> {
-  return withDatabase(async (database, config) => {
-    const platform = createPlatform(config, await openLog(config));
-    if (platform === undefined) throw new ServiceError("bad_request", "the settings connect no shop");
-    const { id: answering } = await platform.readShop(AbortSignal.timeout(requestTimeoutMs));
-    if (wanted !== undefined) {
-      if (wanted !== answering) {
-        throw new ServiceError(
-          "bad_request",
-          `--change-to: ${platform.source} answers as shop ${answering}, not as ${wanted}: nothing was changed`,
-        );
-      }
-      await changeShop(database, answering);
-    }
-    const stored = (await findCursor(database, "shop")) ?? null;
-    if (json === true) printJson({ stored, answering });
-    else {
-      printMessage(
-        `the stored products are from ${stored === null ? "no shop yet" : `shop ${stored}`}; ` +
-          `${platform.source} answers as shop ${answering}`,
+export async function platformShop({ "change-to": wanted, json }: Values): Promise<boolean> {
+  const config = readConfig(process.env);
+  const platform = createPlatform(config, await openLog(config));
+  if (platform === undefined) throw new ServiceError("bad_request", "the settings connect no shop");
+  const { id: answering } = await platform.readShop(AbortSignal.timeout(requestTimeoutMs));
+  if (wanted !== undefined) {
+    if (wanted !== answering) {
+      throw new ServiceError(
+        "bad_request",
+        `--change-to: ${platform.source} answers as shop ${answering}, not as ${wanted}: nothing was changed`,
       );
     }
-    return stored === null || stored === answering;
-  });
+    await withDatabase((database) => changeShop(database, answering));
+  }
+  const stored = (await withStoreIfAny(async (database) => database && findCursor(database, "shop"))) ?? null;
+  if (json === true) printJson({ stored, answering });
+  else {
+    printMessage(
+      `the stored products are from ${stored === null ? "no shop yet" : `shop ${stored}`}; ` +
+        `${platform.source} answers as shop ${answering}`,
+    );
+  }
+  return stored === null || stored === answering;
 }

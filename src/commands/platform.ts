@@ -42,14 +42,14 @@ export function unsubscribe(values: Values): Promise<boolean> {
 }
 
 /** Lists the subscriptions of this app in the shop, to any address. */
-export function printSubscriptions(values: Values): Promise<boolean> {
-  return withSubscriptions(async ({ subscriptions, signal }) => {
-    const rows = (await subscriptions.list(signal)).map(({ topic, address, id }) => ({ topic, address, id }));
-    if (values.json === true) printSafeJson(rows);
-    else if (rows.length === 0) printMessage("no subscriptions; to create them: pds platform subscribe");
-    else printTable(rows);
-    return true;
-  });
+export async function printSubscriptions(values: Values): Promise<boolean> {
+  const subscriptions = await connectSubscriptions();
+  const { signal } = onSignal();
+  const rows = (await subscriptions.list(signal)).map(({ topic, address, id }) => ({ topic, address, id }));
+  if (values.json === true) printSafeJson(rows);
+  else if (rows.length === 0) printMessage("no subscriptions; to create them: pds platform subscribe");
+  else printTable(rows);
+  return true;
 }
 
 interface SubscriptionContext {
@@ -59,12 +59,16 @@ interface SubscriptionContext {
   readonly signal: AbortSignal;
 }
 
+/** @throws ServiceError `invalid_setting` unless the settings connect a shop */
+async function connectSubscriptions(): Promise<Subscriptions> {
+  const config = readConfig(process.env);
+  const subscriptions = createPlatform(config, await openLog(config))?.subscriptions;
+  if (subscriptions !== undefined) return subscriptions;
+  throw new ServiceError("invalid_setting", "no shop is connected; set its domain and the app's credentials");
+}
+
 async function withSubscriptions(work: (context: SubscriptionContext) => Promise<boolean>): Promise<boolean> {
-  const platform = createPlatform(readConfig(process.env), await openLog(readConfig(process.env)));
-  const subscriptions = platform?.subscriptions;
-  if (subscriptions === undefined) {
-    throw new ServiceError("invalid_setting", "no shop is connected; set its domain and the app's credentials");
-  }
+  const subscriptions = await connectSubscriptions();
   const { signal } = onSignal();
   return await withDatabase((database, config) => work({ subscriptions, database, config, signal }));
 }

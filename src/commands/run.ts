@@ -2,7 +2,6 @@ import { type Config, readConfig } from "../config/index.ts";
 import { listSecrets } from "../config/printing.ts";
 import { hideCredentials } from "../credentials.ts";
 import type { Database } from "../database/database.ts";
-import { databaseExists } from "../database/index.ts";
 import { findPause } from "../database/job-pause.ts";
 import { abandonRuns, claimRun } from "../database/lease.ts";
 import { findRun, findRunUnderWay } from "../database/run.ts";
@@ -17,7 +16,7 @@ import { createPlatform } from "../platforms/index.ts";
 import { listJobs } from "../service/jobs.ts";
 import { sharedPoints } from "../service/points.ts";
 import { isTerminal } from "../terminal.ts";
-import { brandOf, lowerPriority, onSignal, openLog, type Values, withDatabase } from "./common.ts";
+import { brandOf, lowerPriority, onSignal, openLog, type Values, withDatabase, withStoreIfAny } from "./common.ts";
 import { findJob } from "./find-job.ts";
 import { print, printMessage, printSafeJson } from "./output.ts";
 import { createProgressLine } from "./progress.ts";
@@ -37,14 +36,16 @@ export async function importNow(createJob: (config: Config, brand: string) => Jo
   }
   const dryRun = async (database?: Database) =>
     printResult(await runWithProgress((options) => dryRunJob(database, job, options)), values);
-  return databaseExists(config.databaseUrl) ? await withDatabase(dryRun) : await dryRun();
+  return await withStoreIfAny(dryRun);
 }
 
 /** Runs a configured job in a child process, as the service does. */
-export function runSupervised(name: string, values: Values): Promise<boolean> {
-  return withDatabase(async (database, config) => {
-    const log = await openLog(config);
-    const job = findJob("run", name, values, listJobs(config, log, createPlatform(config, log)));
+export async function runSupervised(name: string, values: Values): Promise<boolean> {
+  const config = readConfig(process.env);
+  const log = await openLog(config);
+  // First, so that a mistyped name creates no store.
+  const job = findJob("run", name, values, listJobs(config, log, createPlatform(config, log)));
+  return await withDatabase(async (database) => {
     const pause = await findPause(database, name, job.brand);
     if (pause?.resumedAt === null) {
       const since = `since ${pause.pausedAt} by ${pause.pausedBy}`;
@@ -53,36 +54,40 @@ export function runSupervised(name: string, values: Values): Promise<boolean> {
     const id = await claim(database, job, config.leaseSeconds);
     const monitors = new Monitors(log, listSecrets(config));
     const { signal } = onSignal();
-    const context = { database, monitors, leaseSeconds: config.leaseSeconds, signal };
+    const context = { database, monitors, config, signal };
+    let status = 0;
     const run = await supervise(job, id, context, {
       arguments: values.json === true ? ["--json"] : [],
       stdout: "inherit",
       stderr: isTerminal() ? "inherit" : "pipe",
+      onExit: (code) => {
+        status = code;
+      },
     });
     await monitors.settled(signal);
     if (run === "released")
       throw new ServiceError("unavailable", `${name}: the store or this program was upgraded; try again`);
-    return run?.outcome === "succeeded";
+    return run?.outcome === "succeeded" && status === 0;
   });
 }
 
 /** Does the work of a run that the parent process has claimed. Stops if the parent exits. */
-export function runClaimed(name: string, values: Values): Promise<boolean> {
-  return withDatabase(async (database, config) => {
+export async function runClaimed(name: string, values: Values): Promise<boolean> {
+  const parent = readParent();
+  // The parent's settings, since the file may have changed and need not even be valid.
+  const line = await parent.firstLine;
+  const config = line === "" ? readConfig(process.env) : (JSON.parse(line) as Config);
+  return await withDatabase(async (database) => {
     const log = await openLog(config);
-    const job = findJob(
-      "run",
-      name,
-      values,
-      listJobs(config, log, createPlatform(config, log, sharedPoints(database))),
-    );
+    const platform = createPlatform(config, log, sharedPoints(database));
+    const job = findJob("run", name, values, listJobs(config, log, platform));
     const id = Number(values.claimed);
     const run = Number.isSafeInteger(id) ? await findRun(database, id) : undefined;
     if (run === undefined || run.job !== name || run.brand !== job.brand || run.finishedAt !== null) {
       throw new ServiceError("bad_request", `run: ${values.claimed} is not a current run of ${name} for ${job.brand}`);
     }
     const orphaned = new AbortController();
-    void parentExit().then(() => {
+    void parent.exit.then(() => {
       orphaned.abort(new AbandonedError("its parent process exited"));
       // Work that ignores the signal would renew its lease forever, and no parent is left to kill
       // it.
@@ -95,14 +100,28 @@ export function runClaimed(name: string, values: Values): Promise<boolean> {
       }),
     );
     return printResult(result, values);
-  });
+  }, config);
 }
 
 const orphanGraceMs = 10_000;
 
-/** Settles when the parent process, which holds the other end of standard input, has exited. */
-async function parentExit(): Promise<void> {
-  for await (const _ of Bun.stdin.stream());
+/**
+ * Reads standard input, whose other end the parent process holds.
+ * @returns the first line, which is empty if there is none; `exit` settles when the parent has exited
+ */
+function readParent(): { readonly firstLine: Promise<string>; readonly exit: Promise<void> } {
+  const line = Promise.withResolvers<string>();
+  const read = async () => {
+    const decoder = new TextDecoder();
+    let text = "";
+    for await (const chunk of Bun.stdin.stream()) {
+      text += decoder.decode(chunk, { stream: true });
+      const end = text.indexOf("\n");
+      if (end >= 0) line.resolve(text.slice(0, end));
+    }
+    line.resolve("");
+  };
+  return { firstLine: line.promise, exit: read() };
 }
 
 const heartbeatPollMs = 250;

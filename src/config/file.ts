@@ -10,8 +10,11 @@ export interface SettingsFile {
   locate(place: KeyPath): string;
 }
 
-/** Settings take a few kilobytes; a larger file is probably another one. */
-const maxBytes = 4 * 2 ** 20;
+/**
+ * Settings take a few kilobytes; a larger file is probably another one. Within a second, this many
+ * can be parsed and their problems located.
+ */
+const maxBytes = 256 * 1024;
 
 /**
  * Reads a TOML file; a missing file is empty.
@@ -42,7 +45,7 @@ function readText(path: string, isRequired: boolean): string {
     return "";
   }
   if (stat.isDirectory()) throw invalidSetting(`${name}: expected a file, not a folder`);
-  if (stat.size > maxBytes) throw invalidSetting(`${name}: expected settings of at most 4 MB`);
+  if (stat.size > maxBytes) throw invalidSetting(`${name}: expected settings of at most 256 kB`);
   let bytes: Buffer;
   try {
     bytes = readFileSync(path);

@@ -213,4 +213,6 @@ function checkBrands({ jobs, brand }: Config, file: SettingsFile, problems: Prob
   }
 }
 
-const quote = (text: string) => JSON.stringify(text);
+const maxQuoted = 100;
+
+const quote = (text: string) => JSON.stringify(text.length > maxQuoted ? `${text.slice(0, maxQuoted)}…` : text);

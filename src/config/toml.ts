@@ -27,7 +27,13 @@ const maxFastLength = 32_768;
  * @throws Error if the text is not valid; `findSyntaxProblem` says where
  */
 export function parseToml(text: string): Readonly<Record<string, unknown>> {
-  if (text.length <= maxFastLength) return Bun.TOML.parse(text) as Record<string, unknown>;
+  if (text.length <= maxFastLength) {
+    try {
+      return Bun.TOML.parse(text) as Record<string, unknown>;
+    } catch {
+      // It refuses some valid values, such as a large number. The other parser throws the rest again.
+    }
+  }
   const { getStaticTOMLValue } = loadParser();
   return getStaticTOMLValue(parseTree(text));
 }

@@ -70,7 +70,9 @@ export const isServerUrl = (text: string) =>
 export function databaseUrl(text: string): string {
   // Each process would have an empty store of its own.
   if (/^sqlite::memory:/.test(text)) expected("sqlite:PATH with the path of a file: a store in memory is not shared");
-  if (/^sqlite:.+/.test(text) || isServerUrl(text)) return text;
+  // The driver takes the rest for parameters.
+  if (/^sqlite:.*\?/s.test(text)) expected("sqlite:PATH with a path without a question mark");
+  if (/^sqlite:.*\S/s.test(text) || isServerUrl(text)) return text;
   // Without a password: messages hide whatever is in its place.
   return expected("sqlite:PATH or postgres://USER@HOST:PORT/DATABASE, optionally with :PASSWORD after USER");
 }

@@ -5,7 +5,7 @@ import { explainDiskFull } from "./disk.ts";
 import type { Connections, Purpose } from "./engines/engine.ts";
 import { engineOf, engines } from "./engines/index.ts";
 import { retryWhileBusy } from "./engines/retry-while-busy.ts";
-import { migrate, NewerStoreError } from "./migrate.ts";
+import { migrate, NewerStoreError, readSchemaState, type SchemaState } from "./migrate.ts";
 
 /**
  * Opens the store and brings its schema up to date.
@@ -13,15 +13,46 @@ import { migrate, NewerStoreError } from "./migrate.ts";
  * @param isPooled whether a connection pooler is in between
  * @throws ServiceError `unavailable` when the store cannot be reached, or another version made it
  */
-export async function openDatabase(url: string, purpose: Purpose = "job", isPooled = false): Promise<Database> {
+export function openDatabase(url: string, purpose: Purpose = "job", isPooled = false): Promise<Database> {
+  return open(url, purpose, isPooled, async (database) => {
+    await retryWhileBusy(database.engine, () => migrate(database));
+    return database;
+  });
+}
+
+/** A store that was opened as it is. */
+export interface StoredDatabase {
+  readonly database: Database;
+  readonly state: Exclude<SchemaState, "absent">;
+}
+
+/**
+ * Opens the store without changing it.
+ * @returns undefined if there is none yet
+ * @throws ServiceError as {@link openDatabase} does
+ */
+export async function openStored(url: string, isPooled = false): Promise<StoredDatabase | undefined> {
+  if (!databaseExists(url)) return undefined;
+  return await open(url, "job", isPooled, async (database) => {
+    const state = await retryWhileBusy(database.engine, () => readSchemaState(database));
+    if (state !== "absent") return { database, state };
+    await closeDatabase(database);
+    return undefined;
+  });
+}
+
+async function open<T>(
+  url: string,
+  purpose: Purpose,
+  isPooled: boolean,
+  prepare: (database: Database) => Promise<T>,
+): Promise<T> {
   const engine = engineOf(url);
   const name = hideCredentials(url);
   let connections: Connections | undefined;
   try {
     connections = await engine.open(url, purpose, isPooled);
-    const database = new Database(engine, name, connections);
-    await retryWhileBusy(engine, () => migrate(database));
-    return database;
+    return await prepare(new Database(engine, name, connections));
   } catch (error) {
     await connections?.close(0);
     const cause = explainDiskFull({ engine, name }, error) as Error;
@@ -38,5 +69,18 @@ export const isTooOld = (error: unknown) => (error as Error).cause instanceof Ne
 /** Whether the store failed. Its statements are fixed and tested, so it cannot be reached. */
 export const isDatabaseError = (error: unknown) => engines.some(({ isStoreError }) => isStoreError(error));
 
-/** Whether there is a store to open. An embedded one may not have been created yet. */
+/** @returns for a full disk, a lock, or a lost connection an error that says so; any other unchanged */
+export function explainStoreError(database: Database, error: unknown): unknown {
+  const explained = explainDiskFull(database, error);
+  const { engine, name } = database;
+  if (engine.isBusy(explained)) return fail("another process has locked it; try again later");
+  if (engine.isConnectionLost(explained)) return fail(`the connection was lost: ${(error as Error).message}`);
+  return explained;
+
+  function fail(reason: string) {
+    return new ServiceError("unavailable", `DATABASE_URL: ${name}: ${reason}`, { cause: error });
+  }
+}
+
+/** Whether there may be a store to open. An embedded one may not have been created yet. */
 export const databaseExists = (url: string) => engineOf(url).exists(url);

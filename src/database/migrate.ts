@@ -4,20 +4,31 @@ import type { Database, Queryable } from "./database.ts";
 /** The store needs a newer version of the program. */
 export class NewerStoreError extends Error {}
 
+/** Whether the store has no tables yet, those of an older version, or at least those of this one. */
+export type SchemaState = "absent" | "older" | "current";
+
 /**
- * Brings the schema up to date. Any number of replicas may do so at once. A newer version may have
- * added to the store.
- * @param names of the migrations to apply; all by default
+ * Reads how far the schema is. A newer version may have added to it.
  * @throws NewerStoreError when a newer version made the store unusable for this one
  * @throws Error when a version before the first release made the store
  */
-export async function migrate(database: Database, names?: readonly string[]): Promise<void> {
-  const { engine } = database;
-  const migrations = engine.migrations.filter(({ name }) => names?.includes(name) ?? true);
+export async function readSchemaState(database: Database): Promise<SchemaState> {
   const applied = await listApplied(database);
   if (applied === undefined) await refusePreRelease(database);
   await refuseNewer(database);
-  if (migrations.every(({ name }) => applied?.includes(name))) return;
+  if (applied === undefined) return "absent";
+  return database.engine.migrations.every(({ name }) => applied.includes(name)) ? "current" : "older";
+}
+
+/**
+ * Brings the schema up to date. Any number of replicas may do so at once.
+ * @param names of the migrations to apply; all by default
+ * @throws as {@link readSchemaState} does
+ */
+export async function migrate(database: Database, names?: readonly string[]): Promise<void> {
+  if ((await readSchemaState(database)) === "current") return;
+  const { engine } = database;
+  const migrations = engine.migrations.filter(({ name }) => names?.includes(name) ?? true);
   await database.inTransaction(async (transaction) => {
     await engine.withoutTimeouts(transaction.sql);
     await engine.lock(transaction.sql, "migrations");

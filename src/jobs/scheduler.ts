@@ -203,8 +203,8 @@ function isLater(run: Run | undefined, newest: Run | undefined, now: number): bo
 
 /** @returns whether the claim was granted; the run has then finished */
 async function claimAndRun(job: PlannedJob, claim: Claim, context: SchedulingContext): Promise<boolean> {
-  const { database, leaseSeconds, log } = context;
-  const id = await claimRun(database, claim, leaseSeconds);
+  const { database, config, log } = context;
+  const id = await claimRun(database, claim, config.leaseSeconds);
   if (id === undefined) return false;
   const { basis: _, ...shown } = claim;
   const fields = { ...shown, run: id };

@@ -1,8 +1,10 @@
+import type { Config } from "../config/index.ts";
 import type { Database } from "../database/database.ts";
 import { leaseExpired } from "../database/lease.ts";
 import { concludeRun, type ProcessEnd, releaseRun } from "../database/run.ts";
 import type { Run } from "../model/job.ts";
 import { findReplacement, thisProgram, tooOld } from "../program.ts";
+import { writeToStderr } from "../terminal.ts";
 import type { PlannedJob } from "./job.ts";
 import { keepLease } from "./lease.ts";
 import { LogTail } from "./log-tail.ts";
@@ -13,7 +15,8 @@ export interface SupervisorContext {
   /** A `scheduling` connection if this process also serves. */
   readonly database: Database;
   readonly monitors: Monitors;
-  readonly leaseSeconds: number;
+  /** The settings in effect, which the process of a run gets too: the file may have changed. */
+  readonly config: Config;
   /** Stops the process; its reason is an Error that says why. */
   readonly signal: AbortSignal;
 }
@@ -22,6 +25,8 @@ export interface SupervisorContext {
 export interface ProcessOutput {
   readonly arguments: readonly string[];
   readonly stdout: "ignore" | "inherit";
+  /** Called with the exit status, which tells whether the output arrived. */
+  readonly onExit?: (status: number) => void;
   /** `inherit` passes the log to a terminal; then the run stores no last lines. */
   readonly stderr: "pipe" | "inherit";
 }
@@ -47,7 +52,7 @@ export async function supervise(
   context: SupervisorContext,
   output = logOnly,
 ): Promise<Run | "released" | undefined> {
-  const { database, monitors, leaseSeconds, signal } = context;
+  const { database, monitors, config, signal } = context;
   const { start, success, failure } = job.plan.ping;
   const notified = monitors.notify(start, describeStart(job, id));
   const end = await runProcess(job, id, context, output).catch(
@@ -59,7 +64,7 @@ export async function supervise(
     const isReleased = await releaseRun(database, id).catch(() => false);
     if (end === "refused" || isReleased) return "released";
   }
-  const run = await conclude(database, id, end, signal.aborted ? stopPatienceMs : leaseSeconds * 1000);
+  const run = await conclude(database, id, end, signal.aborted ? stopPatienceMs : config.leaseSeconds * 1000);
   // In order: if the start arrived last, the job would seem to be running.
   const message = describeEnd(job, id, run, end, monitors.hide);
   void monitors.notify(run?.outcome === "succeeded" ? success : failure, message, notified);
@@ -78,21 +83,31 @@ async function runProcess(
   const child: RunProcess = Bun.spawn(
     // As one argument, because a brand may begin with a dash.
     [...thisProgram(), "run", job.name, `--brand=${job.brand}`, "--claimed", `${id}`, ...output.arguments],
-    // The pipe only tells the child that its supervisor is gone: it closes with this process.
+    // The pipe also tells the child that its supervisor is gone: it closes with this process.
     { stdin: "pipe", stdout: output.stdout, stderr: output.stderr },
   );
+  sendLine(child, JSON.stringify(context.config));
   using stopper = stopWhenNeeded(child, job, id, context);
   const tail = new LogTail();
   if (child.stderr instanceof ReadableStream) {
     for await (const chunk of child.stderr) {
-      process.stderr.write(chunk);
+      writeToStderr(chunk);
       tail.add(chunk);
     }
   }
   const code = await child.exited;
+  output.onExit?.(code);
   if (code === tooOld) return "refused";
   const exit = child.signalCode === null ? `exited with status ${code}` : `was killed by ${child.signalCode}`;
   return { stopped: stopper.reason, exit: `its process ${exit}`, log: tail.text() };
+}
+
+/** A process that ends at once does not read it; its exit status says why. */
+function sendLine({ stdin }: RunProcess, line: string): void {
+  try {
+    stdin.write(`${line}\n`);
+    void Promise.resolve(stdin.flush()).catch(() => {});
+  } catch {}
 }
 
 /** Why a process was stopped; undefined if it was not. */
@@ -108,7 +123,7 @@ function stopWhenNeeded(
   child: RunProcess,
   { plan }: PlannedJob,
   id: number,
-  { database, leaseSeconds, signal }: SupervisorContext,
+  { database, config, signal }: SupervisorContext,
 ): Stopper {
   let reason: string | undefined;
   let killTimer: Timer | undefined;
@@ -122,7 +137,7 @@ function stopWhenNeeded(
   const onAbort = () => stop((signal.reason as Error).message);
   signal.addEventListener("abort", onAbort);
   if (signal.aborted) onAbort();
-  const lease = keepLease(database, id, leaseSeconds, () => stop(leaseExpired), stop);
+  const lease = keepLease(database, id, config.leaseSeconds, () => stop(leaseExpired), stop);
   return {
     get reason() {
       return reason;

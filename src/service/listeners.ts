@@ -10,7 +10,7 @@ import { reportToSupervisor } from "./worker-process.ts";
 import { Workers } from "./workers.ts";
 
 /** How long requests in progress may take after the listeners close. */
-const graceMs = 10_000;
+const graceMs = 4000;
 
 export interface Listeners {
   readonly publicUrl: string;

@@ -29,5 +29,5 @@ export function reloadConfig({ config, role, requests }: ServiceContext, log: Lo
   if (waiting.length > 0) {
     log.warn({ settings: waiting.map(environmentName) }, "settings that changed take effect after a restart");
   }
-  return { ...config, jobs: next.jobs, schedules: next.schedules };
+  return { ...config, logLevel: next.logLevel, jobs: next.jobs, schedules: next.schedules };
 }

@@ -108,16 +108,16 @@ function createJobStarter({ kind }: Role, { writer }: Connections, given: Config
   const monitors = new Monitors(log, listSecrets(given));
   let retire = new AbortController();
   let previous: Promise<unknown> = Promise.resolve();
-  return ({ scheduler: isOn, leaseSeconds }: Config, jobs: readonly PlannedJob[]): Scheduler => {
+  return (config: Config, jobs: readonly PlannedJob[]): Scheduler => {
     if (kind === "worker") return noScheduler;
     retire.abort();
     retire = new AbortController();
     // Also cleans up after lost runs, even if there are no jobs.
-    const scheduler = startScheduler(isOn === "on" ? jobs : [], {
+    const scheduler = startScheduler(config.scheduler === "on" ? jobs : [], {
       database: writer,
       log,
       monitors,
-      leaseSeconds,
+      config,
       signal,
       retired: retire.signal,
       removeLeftovers: async () => {

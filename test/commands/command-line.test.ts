@@ -123,6 +123,9 @@ describe("wrong usage exits with 2 and says what is wrong", async () => {
   test.each([
     ["frobnicate", ["frobnicate"], '"frobnicate"'],
     ["a name that every object has", ["constructor"], '"constructor"'],
+    ["a day that does not exist", ["history", "--since", "2026-02-30"], "--since: expected"],
+    ["a time without its zone", ["history", "--since", "2026-01-31T12:00"], "--since: expected"],
+    ["a brand that is not an option", ["brands", "remove", "--", "--help", "x"], "expected BRAND"],
     ["half a command", ["import"], "pds import products or pds import personalization"],
     ["another half", ["rollback"], "pds rollback personalization"],
     ["half a command with something else", ["import", "orders"], "pds import products or pds import personalization"],

@@ -47,6 +47,7 @@ describe.each([...engines])("on %s", async (engine) => {
     [["--job", "catalog-sync"], []],
     [["--since", "1h", "--limit", "1"], [4]],
     [["--since", "2999-01-01"], []],
+    [["--since", "2000-02-29T12:00+01:00", "--limit", "1"], [4]],
     [
       ["asc", "--limit", "2"],
       [3, 4],
@@ -171,7 +172,14 @@ describe("pds check", () => {
       ["personalization-import of default", null],
     ]);
     expect(schedules).toEqual([
-      { job: "personalization-import", brand: "default", schedule: "@daily UTC", next: expect.any(Array) },
+      {
+        job: "personalization-import",
+        brand: "default",
+        schedule: "@daily UTC",
+        next: expect.any(Array),
+        paused_since: null,
+        paused_by: null,
+      },
     ]);
     expect(schedules[0].next).toHaveLength(5);
     expect(settings_without_effect).toHaveLength(1);
@@ -194,8 +202,19 @@ describe("pds init", () => {
     expect(await Bun.file(join(cwd, "pds.toml")).text()).toBe(written);
   });
 
+  test("writes the file that PDS_CONFIG names, and says in a sentence why it cannot", async () => {
+    const cwd = await temporaryFolder();
+    expect(await pds(["init"], { PDS_CONFIG: "other.toml" }, cwd)).toMatchObject({ code: 0 });
+    expect(existsSync(join(cwd, "other.toml"))).toBe(true);
+    expect(await pds(["init"], { PDS_CONFIG: "missing/pds.toml" }, cwd)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^pds: cannot write missing\/pds\.toml: .+\n$/),
+    });
+  });
+
   test("refuses a wrong answer", async () => {
-    const { code, stderr } = await pds(["init", "--feed", "ftp://host/"], {}, await temporaryFolder());
+    const environment = { PDS_CONFIG: "pds.toml" };
+    const { code, stderr } = await pds(["init", "--feed", "ftp://host/"], environment, await temporaryFolder());
     expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringMatching(/^pds: --feed: expected https/) });
   });
 });
@@ -230,6 +249,25 @@ describe("for the shell", () => {
     expect(await complete(...words)).toEqual(offered);
   });
 
+  test("bash completes the names of files, with their spaces", async () => {
+    const [file = ""] = await writeFiles(folder, { "all products.json": "[]" });
+    expect(await complete("import", "products", join(folder, "all"))).toEqual([file]);
+  });
+
+  test("fish offers second words once, and then files", async () => {
+    const script = await dataOf(["completions", "fish"]);
+    expect(script).toContain(
+      '-n "__fish_seen_subcommand_from import; and not __fish_seen_subcommand_from products personalization" -f -a products',
+    );
+  });
+
+  test.each(["constructor", "__proto__", "tcsh"])("there are no completions for %s", async (shell) => {
+    expect(await pds(["completions", shell])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("expected one of"),
+    });
+  });
+
   test.each(["zsh", "fish"])("the script for %s names every command and option", async (shell) => {
     const script = await dataOf(["completions", shell]);
     for (const word of ["personalization", "history", "remove", "dry-run", "limit"]) expect(script).toContain(word);
@@ -238,6 +276,8 @@ describe("for the shell", () => {
 
   test("the manual page describes every command", async () => {
     const manual = await dataOf(["manual"]);
+    expect(manual).toMatch(/^[\n -~]+$/);
+    expect(manual).toContain("3 if the store needs a newer version");
     expect(manual).toStartWith(".TH PDS 1 ");
     expect(manual).toContain(".SS pds brands remove BRAND [\\-\\-json]");
   });

@@ -451,17 +451,37 @@ describe("an invalid setting stops the start", () => {
     ]);
   });
 
-  test("of 100,000 unknown keys the first are reported, and the others are counted", async () => {
-    const unknown = Array.from({ length: 100_000 }, (_, index) => `x${index} = 1`).join("\n");
+  test("of many unknown keys the first are reported, and the others are counted", async () => {
+    const unknown = Array.from({ length: 20_000 }, (_, index) => `x${index} = 1`).join("\n");
     const message = errorFor({ PDS_CONFIG: await writeSettings(unknown) });
-    expect(message).toStartWith("100000 settings are invalid:\n");
+    expect(message).toStartWith("20000 settings are invalid:\n");
     expect(message).toContain(':20:1: "x19" is not a setting;');
-    expect(message).toEndWith("\n  and 99980 more");
+    expect(message).toEndWith("\n  and 19980 more");
+  });
+
+  test("100,000 keys are too many to be settings, and are not even parsed", async () => {
+    const unknown = Array.from({ length: 100_000 }, (_, index) => `x${index} = 1`).join("\n");
+    const path = await writeSettings(unknown);
+    expect(errorFor({ PDS_CONFIG: path })).toBe(`${path}: expected settings of at most 256 kB`);
+  });
+
+  test("a number that no setting can have is reported where it is", async () => {
+    const path = await writeSettings("port = 99999999999999999999\n");
+    expect(errorFor({ PDS_CONFIG: path })).toStartWith(`${path}:1:1: port: expected a port`);
+  });
+
+  test("a long key is shortened", async () => {
+    const path = await writeSettings(`${"k".repeat(5000)} = 1\n`);
+    expect(errorFor({ PDS_CONFIG: path })).toStartWith(`${path}:1:1: "${"k".repeat(100)}…" is not a setting`);
+  });
+
+  test.each(["sqlite: ", "sqlite:a?mode=memory", "sqlite::memory:"])("%j is no path of a store", (DATABASE_URL) => {
+    expectError({ DATABASE_URL }, "expected sqlite:PATH");
   });
 
   test.each([
     ["is a folder", async () => folder, "expected a file, not a folder"],
-    ["is too large", () => writeSettings(`# ${"x".repeat(4 * 2 ** 20)}`), "expected settings of at most 4 MB"],
+    ["is too large", () => writeSettings(`# ${"x".repeat(256 * 1024)}`), "expected settings of at most 256 kB"],
     [
       "is not UTF-8",
       () => writeBytes([..."a = 1\nb = '"].map((c) => c.charCodeAt(0)).concat(0xe9)),

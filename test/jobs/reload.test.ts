@@ -7,6 +7,27 @@ import { until } from "../support/until.ts";
 
 const folder = await temporaryFolder();
 
+test("runs keep the settings in effect while the file is invalid", async () => {
+  const DATABASE_URL = await createStore("sqlite");
+  await migrateStore(DATABASE_URL);
+  const [PDS_CONFIG = ""] = await writeFiles(await temporaryFolder(), {
+    "pds.toml": '[jobs.history-retention]\nschedule = "* * * * * *"\n',
+  });
+  await using sql = new SQL(DATABASE_URL, { max: 1 });
+  await sql`PRAGMA busy_timeout = 5000`;
+  const newest = async () => (await sql`SELECT max(id) AS id FROM run WHERE finished_at IS NOT NULL`)[0]?.id ?? 0;
+  await using service = spawnService([], { DATABASE_URL, PDS_CONFIG });
+  await until("it listens", () => /^Admin/m.test(service.printed()), 30_000);
+  await Bun.write(PDS_CONFIG, "brnad = 1\n");
+  service.process.kill("SIGHUP");
+  await until("it refuses invalid settings", () => service.log().includes("cannot reload the settings"), 30_000);
+  const before = await newest();
+  await until("more runs have finished", async () => (await newest()) > before + 2, 60_000);
+  expect([...(await sql`SELECT DISTINCT outcome FROM run WHERE finished_at IS NOT NULL`)]).toEqual([
+    { outcome: "succeeded" },
+  ]);
+}, 120_000);
+
 test("SIGHUP reloads the jobs, the log level, and limits, and says what needs a restart", async () => {
   const write = (text: string) => writeFiles(folder, { "pds.toml": text });
   await write("[jobs.history-retention]\n");

@@ -508,6 +508,8 @@ describe.each([...enginesInTurn])("on %s, /metrics", async (engine) => {
       "last_run_outcome succeeded": 0,
       "last_run_outcome failed": 1,
       "last_run_outcome abandoned": 0,
+      "last_run_outcome cancelled": 0,
+      paused: 0,
       last_run_timestamp_seconds: Date.parse(failed) / 1000,
       last_run_duration_seconds: 90.5,
       last_run_records: 7,

@@ -152,4 +152,6 @@ export interface Engine {
   /** Whether the disk is full, or a file reached its size limit. */
   readonly isDiskFull: (error: unknown) => boolean;
   readonly isTableMissing: (error: unknown) => boolean;
+  /** Whether the connection failed, and not a statement. */
+  readonly isConnectionLost: (error: unknown) => boolean;
 }

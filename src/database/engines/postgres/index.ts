@@ -78,4 +78,8 @@ export const postgres: Engine = {
   isDiskFull: (error) => sqlStateOf(error) === "53100",
   // undefined_table
   isTableMissing: (error) => sqlStateOf(error) === "42P01",
+  // Those of the driver, and admin_shutdown, crash_shutdown, and cannot_connect_now.
+  isConnectionLost: (error) =>
+    /^ERR_POSTGRES_(CONNECTION|IDLE|LIFETIME)_/.test(`${(error as { code?: unknown }).code}`) ||
+    /^57P0[123]$/.test(`${sqlStateOf(error)}`),
 };

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import type { Engine } from "../engine.ts";
 import { insertRows } from "../insert-rows.ts";
 import { jobs } from "../migrations/2026-11-23-jobs.ts";
@@ -18,7 +18,8 @@ const placeholder = () => "?";
 /** SQLite: an embedded store in one file. */
 export const sqlite: Engine = {
   schemes: [scheme],
-  exists: (url) => existsSync(pathOf(url)),
+  // An empty file is a database without tables.
+  exists: (url) => existsSync(pathOf(url)) && statSync(pathOf(url)).size > 0,
   open: (url, purpose) => openFile(pathOf(url), purpose),
   migrations: [initial, jobs, productTruth, webhooks, operations(columnTypes), products],
   columnTypes,
@@ -65,4 +66,5 @@ export const sqlite: Engine = {
   isLocked: () => false,
   isDiskFull,
   isTableMissing,
+  isConnectionLost: () => false,
 };

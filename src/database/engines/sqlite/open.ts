@@ -1,13 +1,14 @@
 import { Database as File, type Statement } from "bun:sqlite";
 import { mkdir } from "node:fs/promises";
-import { dirname } from "node:path";
+import { dirname, resolve } from "node:path";
 import { SQL } from "bun";
 import type { Connections, Purpose, Value } from "../engine.ts";
 import { retryWhileBusy } from "../retry-while-busy.ts";
 import { isBusy } from "./errors.ts";
 
 export const scheme = "sqlite:";
-export const pathOf = (url: string) => url.slice(scheme.length);
+/** An absolute path, because the driver gives a meaning to relative ones such as `file:x`. */
+export const pathOf = (url: string) => resolve(url.slice(scheme.length));
 
 const cacheSize = "PRAGMA cache_size = -16384";
 

@@ -1,0 +1,87 @@
+import { describe, expect, test } from "bun:test";
+import { existsSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { SQL } from "bun";
+import { createStore, engines, migrateStore, pds, temporaryFolder, writeFiles } from "../support/pds.ts";
+
+// A command that reads leaves the store as it is: absent, empty, or of an older version.
+
+const commands = [
+  ["jobs"],
+  ["history"],
+  ["logs", "1"],
+  ["brands"],
+  ["brands", "remove", "x"],
+  ["rollback", "personalization"],
+];
+
+const folder = await temporaryFolder();
+const [products = ""] = await writeFiles(folder, { "products.json": "[]" });
+
+describe.each([...engines])("on %s", (engine) => {
+  const isSqlite = engine === "sqlite";
+
+  /** The tables of the store; for a file also its size, since even an empty database has a page. */
+  async function contentOf(url: string): Promise<unknown> {
+    const path = url.slice("sqlite:".length);
+    if (isSqlite && (!existsSync(path) || statSync(path).size === 0)) return [];
+    await using sql = new SQL(url, { max: 1 });
+    return isSqlite
+      ? (await sql`SELECT name FROM sqlite_master`).map(({ name }: { name: string }) => name)
+      : (await sql`SELECT tablename FROM pg_tables WHERE schemaname = 'public'`).map(
+          ({ tablename }: { tablename: string }) => tablename,
+        );
+  }
+
+  test("an empty store stays empty", async () => {
+    const DATABASE_URL = await createStore(engine);
+    if (isSqlite) await Bun.write(DATABASE_URL.slice("sqlite:".length), "");
+    for (const words of commands) {
+      const { code, stderr } = await pds(words, { DATABASE_URL });
+      expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining("does not exist yet") });
+    }
+    const check = await pds(["check"], { DATABASE_URL });
+    expect(check).toMatchObject({ code: 0, stdout: expect.stringMatching(/\(not created yet\) +ok/) });
+    expect(await pds(["run", "nothing"], { DATABASE_URL })).toMatchObject({ code: 2 });
+    expect(await pds(["import", "products", products, "--dry-run"], { DATABASE_URL })).toMatchObject({ code: 0 });
+    expect(await contentOf(DATABASE_URL)).toEqual([]);
+  });
+
+  test("an older store is read but not upgraded, unless its tables do not suffice", async () => {
+    const DATABASE_URL = await createStore(engine);
+    await migrateStore(DATABASE_URL);
+    await using sql = new SQL(DATABASE_URL, { max: 1 });
+    const listMigrations = async () =>
+      (await sql`SELECT name FROM schema_migration ORDER BY name`).map((row: { name: string }) => row.name);
+    await sql`DELETE FROM schema_migration WHERE name = '2026-11-23-webhooks'`;
+    const before = await listMigrations();
+    expect(await pds(["history"], { DATABASE_URL })).toMatchObject({ code: 0, stderr: "no job has finished yet\n" });
+    const check = await pds(["check"], { DATABASE_URL });
+    expect(check).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/\(of an older version; .+ upgrades it\) +ok/),
+    });
+    const upgrade = {
+      code: 1,
+      stderr: expect.stringMatching(
+        /^pds: DATABASE_URL: an older version made \S+; "pds serve" and the imports upgrade it\n$/,
+      ),
+    };
+    expect(await pds(["brands", "remove", "x"], { DATABASE_URL })).toMatchObject(upgrade);
+    await sql`ALTER TABLE run DROP COLUMN log`;
+    expect(await pds(["history"], { DATABASE_URL })).toMatchObject(upgrade);
+    expect(await listMigrations()).toEqual(before);
+  });
+});
+
+test("the path of an embedded store is always a path", async () => {
+  const cwd = await temporaryFolder();
+  for (const DATABASE_URL of ["sqlite:file::memory:", "sqlite:sqlite::memory:", "sqlite:file:store"]) {
+    expect(await pds(["import", "products", products], { DATABASE_URL }, cwd)).toMatchObject({ code: 0 });
+    expect(await pds(["history"], { DATABASE_URL }, cwd)).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("catalog-import"),
+    });
+    expect(existsSync(join(cwd, DATABASE_URL.slice("sqlite:".length)))).toBe(true);
+  }
+});
