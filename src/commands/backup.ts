@@ -18,8 +18,7 @@ export async function backup(destination: string, values: Values): Promise<boole
   const config = readConfig(process.env);
   const { signal } = onSignal();
   const object = isUrl(destination) ? openObject(destination, config, signal) : undefined;
-  // An older store lacks tables that a backup has.
-  await withStore(async () => {}, "write");
+  await withStore(async () => {});
   lowerPriority();
   const { summary, takenAt } =
     object === undefined

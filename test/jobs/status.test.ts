@@ -527,6 +527,8 @@ describe.each([...enginesInTurn])("on %s, /metrics", async (engine) => {
       "last_run_outcome succeeded": 0,
       "last_run_outcome failed": 0,
       "last_run_outcome abandoned": 0,
+      "last_run_outcome cancelled": 0,
+      paused: 0,
     });
     expect(new Date((unrun.next_run_timestamp_seconds ?? 0) * 1000).toISOString()).toEndWith("-01-01T06:30:00.000Z");
     const ofJobs = [...samples.keys()].filter((key) => key.startsWith("pds_job_"));
