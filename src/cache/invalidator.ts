@@ -9,6 +9,8 @@ const pollIntervalMs = 200;
 const pollTimeoutMs = 1000;
 /** After that long without a response, the connections to the store are given up. */
 const silenceMs = 10_000;
+/** Cached responses count as verified for this long after the start of a successful poll. */
+export const maxUnverifiedMs = pollTimeoutMs + pollIntervalMs;
 /** Limits the queries that pile up when the store hangs. */
 const maxPendingPolls = 2;
 
@@ -37,7 +39,7 @@ export class CacheInvalidator {
   /** Time since the cache was last verified against the change log; 0 while polling works. */
   unverifiedMs(nowMs: number): number {
     const ms = nowMs - this.#verifiedAtMs;
-    return ms > pollTimeoutMs + pollIntervalMs ? ms : 0;
+    return ms > maxUnverifiedMs ? ms : 0;
   }
 
   get isStoreUnreachable(): boolean {
@@ -91,8 +93,9 @@ export class CacheInvalidator {
     if (newest < last || newest - last >= keptChanges) cache.clear();
     else {
       for (const change of await listChanges(database, last, newest)) {
-        if (change.noun === "product") cache.invalidate(change.noun, change.id);
-        else await cache.invalidateMatching(change.noun, change.fingerprints);
+        if (change.noun === "personalization") await cache.invalidateMatching(change.noun, change.fingerprints);
+        else if (change.id === undefined) await cache.invalidateMatching(change.noun, undefined);
+        else cache.invalidate(change.noun, change.id);
       }
     }
     // Set last, so that a failed poll applies the same changes again.

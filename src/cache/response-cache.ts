@@ -226,7 +226,7 @@ export class ResponseCache {
     if (!load.isInvalidated) this.#store(load, key, entry);
     const suffix = load.isInvalidated ? "" : "; stored";
     const forward = this.maxBytes === 0 ? "fwd=bypass" : `fwd=${load.stale === undefined ? "miss" : "stale"}${suffix}`;
-    return entry.body && new PreparedResponse(entry.body, `pds; ${forward}`);
+    return entry.body && new PreparedResponse(entry.body, `pds; ${forward}`, undefined, load.isInvalidated);
   }
 
   async #wait(

@@ -2,7 +2,8 @@ import type { Queryable, Transaction } from "./database.ts";
 
 /** Stored data that changed, so that caches drop the responses made from it. */
 export type Change =
-  | { readonly noun: "product"; readonly id: string }
+  /** Undefined for all products. */
+  | { readonly noun: "product"; readonly id: string | undefined }
   /** SKUs, styles, and choice groups by fingerprint; undefined when unknown or too many. */
   | { readonly noun: "personalization"; readonly fingerprints: ReadonlySet<number> | undefined };
 
@@ -21,7 +22,7 @@ export async function listChanges({ read }: Queryable, after: number, upTo: numb
   const rows = await read<Row>("SELECT noun, scope FROM change WHERE id > $1 AND id <= $2 ORDER BY id", [after, upTo]);
   return rows.map(({ noun, scope }) =>
     noun === "product"
-      ? { noun, id: scope ?? "" }
+      ? { noun, id: scope ?? undefined }
       : { noun, fingerprints: scope === null ? undefined : new Set(parseFingerprints(scope)) },
   );
 }

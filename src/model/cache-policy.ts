@@ -14,7 +14,7 @@ const directives = ["max-age", "s-maxage", "stale-while-revalidate", "stale-if-e
 const maxSeconds = 365 * 86_400;
 
 /** Fastly ignores `no-store`, and keeps a response without `max-age` for an hour. */
-const cdnNoStore = "no-store, max-age=0";
+export const cdnNoStore = "no-store, max-age=0";
 
 /**
  * Parses directives with their seconds, such as `max-age=60, s-maxage=300`, or `no-store`.
