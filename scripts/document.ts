@@ -2,6 +2,7 @@ import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { personalizationOptions, planOptions } from "../src/config/jobs.ts";
+import { purgeOptions } from "../src/config/purge.ts";
 import { environmentName, fileKey, settingNames, settings } from "../src/config/settings.ts";
 
 // Generates parts of the documentation; with --check it only reports whether they are up to date.
@@ -19,6 +20,16 @@ function describeSettings(): string {
     return [code(environmentName(name)), code(fileKey(name)), code(value), sentence];
   });
   return toTable(["environment", "pds.toml", "default", "meaning"], rows);
+}
+
+function describePurge(): string {
+  const rows = purgeOptions().map(({ name, cdns, default: value, sentence }) => [
+    code(name),
+    cdns.map(code).join(", "),
+    code(value),
+    sentence,
+  ]);
+  return toTable(["option", "CDN", "default", "meaning"], rows);
 }
 
 const describeOptions = (options: ReturnType<typeof planOptions>) =>
@@ -119,6 +130,7 @@ async function describeDecisions(): Promise<string> {
 const parts = [
   { file: "docs/README.md", name: "decisions", text: describeDecisions },
   { file: "docs/reference/settings.md", name: "settings", text: describeSettings },
+  { file: "docs/reference/settings.md", name: "purge", text: async () => describePurge() },
   { file: "docs/reference/jobs.md", name: "plan", text: () => describeOptions(planOptions()) },
   { file: "docs/reference/jobs.md", name: "personalization", text: () => describeOptions(personalizationOptions()) },
   { file: "docs/reference/commands.md", name: "commands", text: describeCommands },

@@ -44,6 +44,12 @@ export function parseCachePolicy(text: string): CachePolicy {
   };
 }
 
+/** The same policy with another lifetime in a CDN; `no-store` stays. */
+export const withCdnLifetime = (policy: CachePolicy, seconds: number): CachePolicy => ({
+  ...policy,
+  cdnCacheControl: policy.cdnCacheControl.replace(/^public, max-age=\d+/, `public, max-age=${seconds}`),
+});
+
 /** @param isPurgeable whether the CDN can purge the response, and so may keep it */
 export const cacheHeaders = (
   { cacheControl, cdnCacheControl }: CachePolicy,

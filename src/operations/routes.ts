@@ -5,7 +5,7 @@ import type { RequestOrigin } from "../http/client-network.ts";
 import type { FailureResponse, Handler, Routes } from "../http/endpoint.ts";
 import { toProblem } from "../http/errors.ts";
 import { chain } from "../maybe-promise.ts";
-import { type CachePolicy, cacheHeaders } from "../model/cache-policy.ts";
+import { type CachePolicy, cacheHeaders, withCdnLifetime } from "../model/cache-policy.ts";
 import { type Cdn, cdns, fingerprintTag, keyTag, toPurgeTags } from "../model/cdn.ts";
 import type { Operation, OperationContext, OperationResult } from "./operation.ts";
 
@@ -32,12 +32,13 @@ function tagMissing({ name, parseKey, createFailureResponse }: Operation, contex
 function toNamespace(operation: Operation, context: OperationContext): CacheNamespace {
   const { name } = operation;
   const cdn: Cdn | undefined = cdns[context.config.cdn];
-  const policy = operation.cachePolicy(context.config);
-  const lifetime = operation.lifetime(policy, context.config);
+  const { purge, cacheNotFound } = context.config;
+  const configured = operation.cachePolicy(context.config);
+  const lifetime = operation.lifetime(configured, context.config);
+  const policy = purge && lifetime.isInvalidated ? withCdnLifetime(configured, purge.max_age) : configured;
   const toTemplate = (ofPolicy: CachePolicy, isPurgeable: boolean) =>
     new HeaderTemplate("application/json", { ...cacheHeaders(ofPolicy, cdn, isPurgeable), ...varyByEncoding });
   const [purgeable, unpurgeable] = [toTemplate(policy, true), toTemplate(policy, false)];
-  const { cacheNotFound } = context.config;
   const [emptyPurgeable, emptyUnpurgeable] = [toTemplate(cacheNotFound, true), toTemplate(cacheNotFound, false)];
   const load = operation.createLoader(context);
   // Only recorded changes say which key to purge.

@@ -16,6 +16,7 @@ import { exampleUrlOf } from "./example.ts";
 import { listJobs } from "./jobs.ts";
 import { type Listeners, startListeners } from "./listeners.ts";
 import { sharedPoints } from "./points.ts";
+import { createPurging } from "./purge.ts";
 import { startPush } from "./push.ts";
 import { describeStarting } from "./readiness.ts";
 import { reloadConfig } from "./reload.ts";
@@ -59,12 +60,25 @@ export async function startService(config: Config, log: Log, signal: AbortSignal
   const scheduler = startSchedules(config, jobs);
   const requests = await startRequestHandling(config, connections, platform, log, stopping.signal);
   const push = startPush(platform, role, { config, connections, requests, log, signal: stopping.signal });
-  const context: ServiceContext = { config, log, role, connections, jobs, scheduler, requests, push, isNewStore };
+  const purging = role.kind === "worker" ? undefined : createPurging(config);
+  let purged: Promise<void> | undefined;
+  const context: ServiceContext = {
+    config,
+    log,
+    role,
+    connections,
+    jobs,
+    scheduler,
+    requests,
+    push,
+    purging,
+    isNewStore,
+  };
   const stop = async (listeners: Listeners | undefined, isUrgent: boolean) => {
     requests.state.isDraining = true;
     abort();
     await Promise.all([listeners?.stop(isUrgent), context.scheduler.stopped]);
-    await Promise.all([requests.stopped, push?.stopped]);
+    await Promise.all([requests.stopped, push?.stopped, purged]);
     await closeConnections(connections);
   };
 
@@ -74,6 +88,7 @@ export async function startService(config: Config, log: Log, signal: AbortSignal
   try {
     const listeners = await startListeners(context);
     const { publicUrl, adminUrl } = listeners;
+    purged = purging?.start(connections.writer, log, stopping.signal);
     const exampleUrl = exampleUrlOf(config.shopDomain, publicUrl);
     const reload = () => {
       const reloaded = reloadConfig(context, log);

@@ -3,7 +3,13 @@ import { SQL } from "bun";
 import { engines as implementations } from "../../src/database/engines/index.ts";
 import { createMigratedStore, createStore, engines, migrateStore, pds } from "../support/pds.ts";
 
-const names = ["2026-11-22-initial", "2026-11-23-jobs", "2026-11-23-product-truth", "2026-11-23-webhooks"];
+const names = [
+  "2026-11-22-initial",
+  "2026-11-23-jobs",
+  "2026-11-23-product-truth",
+  "2026-11-23-webhooks",
+  "2026-11-25-purge",
+];
 
 test("every engine has the same migrations in order of their dates", () => {
   for (const { migrations } of implementations) expect(migrations.map(({ name }) => name)).toEqual(names);

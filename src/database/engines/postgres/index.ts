@@ -7,6 +7,7 @@ import { loadByCopy } from "./copy.ts";
 import { initial } from "./migrations/2026-11-22-initial.ts";
 import { productTruth } from "./migrations/2026-11-23-product-truth.ts";
 import { webhooks } from "./migrations/2026-11-23-webhooks.ts";
+import { purge } from "./migrations/2026-11-25-purge.ts";
 import { endAbandoned, holdRun } from "./run-lock.ts";
 
 /** Arbitrary keys that nothing else in the database uses. */
@@ -26,7 +27,7 @@ export const postgres: Engine = {
   schemes: ["postgres:", "postgresql:"],
   exists: () => true,
   open: async (url, purpose, isPooled) => connect(url, purpose, isPooled),
-  migrations: [initial, jobs, productTruth, webhooks],
+  migrations: [initial, jobs, productTruth, webhooks, purge],
   columnTypes,
   maxConcurrentReads,
 

@@ -7,6 +7,7 @@ import { isBusy, isDiskFull, isStoreError, isTableMissing } from "./errors.ts";
 import { initial } from "./migrations/2026-11-22-initial.ts";
 import { productTruth } from "./migrations/2026-11-23-product-truth.ts";
 import { webhooks } from "./migrations/2026-11-23-webhooks.ts";
+import { purge } from "./migrations/2026-11-25-purge.ts";
 import { openFile } from "./open.ts";
 
 const scheme = "sqlite:";
@@ -20,7 +21,7 @@ export const sqlite: Engine = {
   schemes: [scheme],
   exists: (url) => existsSync(pathOf(url)),
   open: (url, purpose) => openFile(pathOf(url), purpose),
-  migrations: [initial, jobs, productTruth, webhooks],
+  migrations: [initial, jobs, productTruth, webhooks, purge],
   columnTypes,
   // Reads run on the event loop, at about 20 µs each: 32 of them, then other work has its turn.
   maxConcurrentReads: 32,

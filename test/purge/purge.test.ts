@@ -1,0 +1,141 @@
+import { describe, expect, test } from "bun:test";
+import { SQL } from "bun";
+import { toJson } from "../../src/json.ts";
+import { fingerprintTag } from "../../src/model/cdn.ts";
+import { fingerprintOf } from "../../src/model/fingerprint.ts";
+import { toProduct } from "../support/catalog.ts";
+import { cleanUp } from "../support/clean-up.ts";
+import { feedFiles, writeFeed } from "../support/feed.ts";
+import {
+  createStore,
+  type Environment,
+  enginesInTurn,
+  pds,
+  serve,
+  temporaryFolder,
+  writeFiles,
+} from "../support/pds.ts";
+import { startPlatform } from "../support/platform.ts";
+import { startPurgeProvider } from "../support/purge-provider.ts";
+import { until } from "../support/until.ts";
+import { deliver, webhookEnvironment } from "../support/webhooks.ts";
+
+const waitMs = 30_000;
+const folder = await temporaryFolder();
+const tagOf = (name: string) => fingerprintTag(fingerprintOf(name));
+let files = 0;
+
+async function writeSettings(purge: string): Promise<string> {
+  const text = `[purge]\n${purge}\n[jobs.catalog-sync]\n[jobs.catalog-reconcile]\nmax_removed_share = 1\n`;
+  const [path = ""] = await writeFiles(folder, { [`${files++}.toml`]: text });
+  return path;
+}
+
+const fixtures = await Promise.all(
+  enginesInTurn.map(async (engine) => {
+    const [varnish, other] = [startPurgeProvider("varnish"), startPurgeProvider("varnish")];
+    // A second server that cannot be purged must not hold up the first.
+    other.state.isDown = true;
+    const platform = startPlatform({ products: 6 });
+    const environment: Environment = {
+      ...webhookEnvironment(platform),
+      DATABASE_URL: await createStore(engine),
+      PDS_CONFIG: await writeSettings(`url = ["${varnish.url}", "${other.url}"]`),
+      BRAND: "acme",
+      CDN: "varnish",
+      SCHEDULER: "off",
+    };
+    const service = await serve(environment);
+    cleanUp(() => service.stop());
+    return { engine, varnish, other, platform, environment, service };
+  }),
+);
+
+describe.each(fixtures)("on $engine", ({ varnish, other, platform, environment, service }) => {
+  const [synced = "", delivered = "", looked = ""] = platform.catalog.ids(0, 3);
+  const run = async (...args: string[]) => {
+    const { code, stderr } = await pds(args, environment);
+    if (code !== 0) throw new Error(`${args.join(" ")}: ${stderr}`);
+  };
+  const importProducts = async (titles: Readonly<Record<number, string>>) => {
+    const lines = Object.entries(titles).map(([id, title]) => toJson(toProduct(Number(id), { title })));
+    const [path = ""] = await writeFiles(folder, { [`${files++}.ndjson`]: lines.join("\n") });
+    await run("import", "products", path, "--force");
+  };
+  const importFeed = async (choice: string) => {
+    const texts = { ...feedFiles, "pzchoices.csv": feedFiles["pzchoices.csv"].replace("Serif", choice) };
+    await run("import", "personalization", await writeFeed(folder, `feed-${files++}`, texts), "--force");
+  };
+  const sql = async (change: (sql: SQL) => Promise<unknown>) => {
+    await using connection = new SQL(environment.DATABASE_URL ?? "", { max: 1 });
+    await change(connection);
+  };
+  /** Each write path, in this order, with a tag that it must purge. */
+  const paths: readonly (readonly [name: string, tag: string, write: () => Promise<unknown>])[] = [
+    ["the first start", "product", async () => {}],
+    ["the first start, for the other kind", "personalization", async () => {}],
+    ["an import of products", "product-7", () => importProducts({ 7: "Seven", 8: "Eight" })],
+    ["another import of products", "product-8", () => importProducts({ 7: "Seven", 8: "Another" })],
+    ["a removal by an import", "product-7", () => importProducts({ 8: "Another" })],
+    ["a manual change", "product-8", () => sql((on) => on`UPDATE product SET tag = 'manual' WHERE id = 8`)],
+    ["a manual removal", "product-8", () => sql((on) => on`DELETE FROM product WHERE id = 8`)],
+    ["the first import of personalization", "personalization", () => importFeed("Serif")],
+    ["an import of personalization", tagOf("FONT"), () => importFeed("Slab")],
+    ["a rollback", tagOf("FONT"), () => run("rollback", "personalization", "--brand", "acme")],
+    ["the removal of a brand", "personalization", () => run("brands", "remove", "acme")],
+    [
+      "a lookup at the platform",
+      `product-${looked}`,
+      () => until("it is served", async () => (await service.get(`/api/v1/products/${looked}`)).ok, waitMs),
+    ],
+    ["catalog-sync", `product-${synced}`, () => run("run", "catalog-sync")],
+    [
+      "catalog-reconcile",
+      `product-${synced}`,
+      async () => {
+        platform.catalog.remove(synced);
+        await run("run", "catalog-reconcile");
+      },
+    ],
+    [
+      "a delivery",
+      `product-${delivered}`,
+      async () => {
+        platform.catalog.touch(delivered, { product: { title: "Delivered" } });
+        const body = `{"id":${delivered},"updated_at":"${new Date().toISOString()}"}`;
+        expect((await deliver(service.url, { body })).status).toBe(200);
+      },
+    ],
+  ];
+
+  test("every way to change data is followed by a purge", async () => {
+    for (const [name, tag, write] of paths) {
+      const before = name.startsWith("the first start") ? 0 : varnish.countOf(tag);
+      await write();
+      await until(`${name} is purged`, () => varnish.countOf(tag) > before, waitMs);
+    }
+    expect(varnish.violations).toEqual([]);
+    expect(other.purges).toEqual([]);
+    other.state.isDown = false;
+  });
+
+  test("and by another one, after every replica must have dropped the old responses", async () => {
+    const tag = "product-9";
+    await importProducts({ 9: "Nine" });
+    await until("it is purged twice", () => varnish.countOf(tag) >= 2, waitMs);
+    const [first, second] = varnish.purges.filter(({ tags }) => tags.includes(tag));
+    expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThan(4500);
+    expect([first?.isSoft, second?.isSoft]).toEqual([false, false]);
+  });
+
+  test("a server that could not be purged gets everything that it missed", async () => {
+    await until(
+      "all is purged there",
+      () => other.countOf("product") > 0 && other.countOf("personalization") > 0,
+      waitMs,
+    );
+    await importProducts({ 9: "Nine again" });
+    await until("the next change is purged", () => other.countOf("product-9") > 0, waitMs);
+    expect(service.log()).toContain("purging works again");
+  });
+});
