@@ -60,7 +60,7 @@ async function readMetrics(): Promise<string> {
   const PDS_CONFIG = join(folder, "pds.toml");
   await Bun.write(
     PDS_CONFIG,
-    '[jobs.personalization-import]\nsource = "sample/personalization"\nschedule = "@yearly"\n',
+    '[purge]\nurl = "http://127.0.0.1:9/"\n[jobs.personalization-import]\nsource = "sample/personalization"\nschedule = "@yearly"\n',
   );
   const DATABASE_URL = `sqlite:${join(folder, "pds.sqlite")}`;
   const service = Bun.spawn([...program, "serve"], {
@@ -69,6 +69,8 @@ async function readMetrics(): Promise<string> {
       ...{ PDS_CONFIG, DATABASE_URL, PORT: "0", ADMIN_PORT: "0", LOG_LEVEL: "silent", DRAIN_SECONDS: "0" },
       // For the metrics of deliveries; nothing is requested there.
       ...{ SHOP_DOMAIN: "shop.example", SHOPIFY_ACCESS_TOKEN: "none", SHOPIFY_WEBHOOK_SECRET: "none" },
+      // For the metrics of purges; there is no CDN.
+      CDN: "varnish",
     },
     stdio: ["ignore", "pipe", "inherit"],
   });

@@ -30,6 +30,7 @@ const suitesInTurn = [
   "test/personalization/leftovers.test.ts",
   "test/personalization/report.test.ts",
   "test/personalization/rollback.test.ts",
+  "test/purge/purge.test.ts",
   "test/webhooks/webhooks.test.ts",
 ];
 

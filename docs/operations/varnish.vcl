@@ -40,6 +40,10 @@ sub vcl_recv {
     unset req.http.xkey-purge;
     unset req.http.xkey-softpurge;
     set req.backend_hint = replicas.backend();
+    # Expired responses are served while no replica answers, and otherwise only after a soft purge.
+    if (std.healthy(req.backend_hint)) {
+        set req.grace = 10s;
+    }
 }
 
 sub vcl_synth {
@@ -52,15 +56,14 @@ sub vcl_synth {
 sub vcl_backend_response {
     # The service adds Surrogate-Control to every response that may be cached.
     if (beresp.http.Surrogate-Control ~ "no-store") {
-        # Not even for requests that wait: the next one may be fresh.
+        # For a second, requests do not wait for each other. The next response may be cached again.
         set beresp.uncacheable = true;
-        set beresp.ttl = 0s;
+        set beresp.ttl = 1s;
         set beresp.grace = 0s;
     } elsif (beresp.http.Surrogate-Control ~ "max-age=[0-9]+") {
         set beresp.ttl = std.duration(regsub(beresp.http.Surrogate-Control, "^.*max-age=([0-9]+).*$", "\1") + "s", 0s);
         set beresp.grace = 0s;
         if (beresp.http.Surrogate-Control ~ "stale-if-error=[0-9]+") {
-            # Served only while no replica answers; see vcl_hit.
             set beresp.grace = std.duration(regsub(beresp.http.Surrogate-Control, "^.*stale-if-error=([0-9]+).*$", "\1") + "s", 0s);
         }
     }

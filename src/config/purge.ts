@@ -55,7 +55,9 @@ const shapes = {
     ...common,
   },
   varnish: {
-    url: z.union([url, z.array(url).min(1)]).describe("URL of each Varnish server, one or a list."),
+    url: z
+      .union([url, z.array(url).min(1)], { error: "expected an http:// or https:// URL, or a list of them" })
+      .describe("URL of each Varnish server, one or a list."),
     soft,
     ...common,
   },
@@ -67,7 +69,8 @@ const shapes = {
       .default("POST")
       .describe("HTTP method of a purge."),
     headers: z
-      .record(z.string().regex(/^[\w-]+$/), z.string().regex(/^[ -~]*$/))
+      .record(z.string(), z.string().regex(/^[ -~]*$/, "expected visible ASCII characters"))
+      .refine((headers) => Object.keys(headers).every((name) => /^[\w-]+$/.test(name)), "expected names of headers")
       .default({ Authorization: "Bearer {token}", "Content-Type": "application/json" })
       .describe("Headers of a purge. `{token}` stands for `PURGE_TOKEN`, `{tags}` for the tags separated by commas."),
     body: z

@@ -75,11 +75,24 @@ export async function savePurgeState(
   return true;
 }
 
-/** When the oldest change after a number was made, by the database's clock; undefined if unknown. */
-export async function findChangeTime({ read }: Queryable, after: number): Promise<string | undefined> {
-  const [row] = await read<{ at: string | null }>(
+/** How purging a cache does, for operators. */
+export interface PurgeStatus {
+  readonly target: string;
+  /** Changes that have not been purged. */
+  readonly changes: number;
+  /** Age of the oldest of them, or of the first of the purges that failed in a row; 0 when all is purged. */
+  readonly oldestS: number;
+  readonly failure: PurgeFailure | undefined;
+}
+
+export async function readPurgeStatus(database: Queryable, target: string): Promise<PurgeStatus> {
+  const { state, newest, now } = await findPurgePosition(database, target);
+  const changes = Math.max(0, newest - (state?.first ?? 0));
+  const [oldest] = await database.read<{ at: string | null }>(
     "SELECT recorded_at AS at FROM change WHERE id > $1 ORDER BY id LIMIT 1",
-    [after],
+    [state?.first ?? 0],
   );
-  return row?.at ?? undefined;
+  const since = [oldest?.at, state?.failure?.since].flatMap((at) => (at == null ? [] : [Date.parse(at)]));
+  const oldestS = since.length === 0 ? 0 : Math.max(0, Date.parse(now) - Math.min(...since)) / 1000;
+  return { target, changes, oldestS, failure: state?.failure };
 }

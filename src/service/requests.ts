@@ -21,7 +21,7 @@ import type { PublicContext } from "./public.ts";
 /** Everything that requests pass through: cache, limits, and the store or the platform. */
 export interface RequestHandling {
   readonly state: { isDraining: boolean };
-  readonly meters: Omit<ProcessMeters, "deliveries" | "isServing">;
+  readonly meters: Omit<ProcessMeters, "deliveries" | "purges" | "isServing">;
   readonly rateLimiter: RateLimiter;
   readonly sources: Omit<PublicContext, "readiness" | "pages" | "webhooks">;
   readonly deliveryLimiter: ConcurrencyLimiter;

@@ -61,7 +61,7 @@ export async function startService(config: Config, log: Log, signal: AbortSignal
   const requests = await startRequestHandling(config, connections, platform, log, stopping.signal);
   const push = startPush(platform, role, { config, connections, requests, log, signal: stopping.signal });
   const purging = role.kind === "worker" ? undefined : createPurging(config);
-  let purged: Promise<void> | undefined;
+  let purged: Promise<unknown> | undefined;
   const context: ServiceContext = {
     config,
     log,
@@ -88,7 +88,9 @@ export async function startService(config: Config, log: Log, signal: AbortSignal
   try {
     const listeners = await startListeners(context);
     const { publicUrl, adminUrl } = listeners;
-    purged = purging?.start(connections.writer, log, stopping.signal);
+    const { cache } = requests.meters;
+    const { signal } = stopping;
+    purged = purging?.start({ database: connections.writer, cache, originUrl: publicUrl, log, signal });
     const exampleUrl = exampleUrlOf(config.shopDomain, publicUrl);
     const reload = () => {
       const reloaded = reloadConfig(context, log);

@@ -31,12 +31,35 @@ async function writeSettings(purge: string): Promise<string> {
   return path;
 }
 
+/** A CDN that never keeps a response until it is frozen, and then serves old ones whatever is purged. */
+function startEdge() {
+  const state = { origin: "", isFrozen: false };
+  const kept = new Map<string, { body: ArrayBuffer; init: ResponseInit }>();
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: async ({ url, headers }) => {
+      const { pathname } = new URL(url);
+      let found = state.isFrozen ? kept.get(pathname) : undefined;
+      if (found === undefined) {
+        const response = await fetch(state.origin + pathname, { headers, decompress: false });
+        found = { body: await response.arrayBuffer(), init: { status: response.status, headers: response.headers } };
+        kept.set(pathname, found);
+      }
+      return new Response(found.body, found.init);
+    },
+  });
+  cleanUp(() => server.stop(true));
+  return { url: server.url.origin, state };
+}
+
 const fixtures = await Promise.all(
   enginesInTurn.map(async (engine) => {
     const [varnish, other] = [startPurgeProvider("varnish"), startPurgeProvider("varnish")];
     // A second server that cannot be purged must not hold up the first.
     other.state.isDown = true;
     const platform = startPlatform({ products: 6 });
+    const edge = startEdge();
     const environment: Environment = {
       ...webhookEnvironment(platform),
       DATABASE_URL: await createStore(engine),
@@ -44,14 +67,16 @@ const fixtures = await Promise.all(
       BRAND: "acme",
       CDN: "varnish",
       SCHEDULER: "off",
+      PUBLIC_URL: edge.url,
     };
     const service = await serve(environment);
+    edge.state.origin = service.url;
     cleanUp(() => service.stop());
-    return { engine, varnish, other, platform, environment, service };
+    return { engine, varnish, other, platform, edge, environment, service };
   }),
 );
 
-describe.each(fixtures)("on $engine", ({ varnish, other, platform, environment, service }) => {
+describe.each(fixtures)("on $engine", ({ varnish, other, platform, edge, environment, service }) => {
   const [synced = "", delivered = "", looked = ""] = platform.catalog.ids(0, 3);
   const run = async (...args: string[]) => {
     const { code, stderr } = await pds(args, environment);
@@ -70,6 +95,17 @@ describe.each(fixtures)("on $engine", ({ varnish, other, platform, environment, 
     await using connection = new SQL(environment.DATABASE_URL ?? "", { max: 1 });
     await change(connection);
   };
+  const readMetric = async (name: string) => {
+    const text = await (await fetch(`${service.adminUrl}/metrics`)).text();
+    return Number(
+      text
+        .split("\n")
+        .find((line) => line.startsWith(`pds_purge_${name} `))
+        ?.split(" ")
+        .at(-1),
+    );
+  };
+  const target = () => `{target="varnish ${other.url}"}`;
   /** Each write path, in this order, with a tag that it must purge. */
   const paths: readonly (readonly [name: string, tag: string, write: () => Promise<unknown>])[] = [
     ["the first start", "product", async () => {}],
@@ -116,6 +152,13 @@ describe.each(fixtures)("on $engine", ({ varnish, other, platform, environment, 
     }
     expect(varnish.violations).toEqual([]);
     expect(other.purges).toEqual([]);
+    expect(await readMetric(`oldest_seconds${target()}`)).toBeGreaterThan(1);
+    expect(await readMetric('requests_total{result="failed"}')).toBeGreaterThan(1);
+    const overview = await (await fetch(service.adminUrl)).text();
+    expect(overview).toContain(`varnish ${varnish.url}: all changes are purged.`);
+    expect(overview).toMatch(
+      /varnish \S+: \d+ changes to purge.* The last purge failed: it responded with status 503\./,
+    );
     other.state.isDown = false;
   });
 
@@ -137,5 +180,28 @@ describe.each(fixtures)("on $engine", ({ varnish, other, platform, environment, 
     await importProducts({ 9: "Nine again" });
     await until("the next change is purged", () => other.countOf("product-9") > 0, waitMs);
     expect(service.log()).toContain("purging works again");
+    expect(await readMetric(`oldest_seconds${target()}`)).toBeLessThan(10);
+  });
+
+  test("a CDN on which purges have no effect is noticed", async () => {
+    expect(await readMetric('probes_total{result="stale"}')).toBe(0);
+    await until(
+      "a probe found a new response",
+      async () => (await readMetric('probes_total{result="fresh"}')) > 0,
+      waitMs,
+    );
+    await fetch(`${edge.url}/api/v1/products/9`);
+    edge.state.isFrozen = true;
+    let changes = 0;
+    await until(
+      "a probe found an old response",
+      async () => {
+        if (changes++ % 20 === 0) await sql((on) => on`UPDATE product SET tag = ${`${changes}`} WHERE id = 9`);
+        await Bun.sleep(100);
+        return (await readMetric('probes_total{result="stale"}')) > 0;
+      },
+      waitMs,
+    );
+    expect(service.log()).toContain("the CDN still serves the old response after two purges");
   });
 });
