@@ -11,8 +11,9 @@ import xkey;
 backend replica1 {
     .host = "127.0.0.1";
     .port = "3000";
-    .first_byte_timeout = 15s;
-    .probe = { .url = "/readyz"; .interval = 2s; .timeout = 1s; }
+    .connect_timeout = 1s;
+    .first_byte_timeout = 10s;
+    .probe = { .url = "/readyz"; .interval = 1s; .timeout = 1s; .window = 3; .threshold = 2; }
 }
 
 # The machines that the service runs on.
@@ -70,6 +71,10 @@ sub vcl_backend_response {
 }
 
 sub vcl_backend_error {
+    # The director picks another replica.
+    if (bereq.retries < 2) {
+        return (retry);
+    }
     set beresp.ttl = 0s;
     set beresp.grace = 0s;
 }

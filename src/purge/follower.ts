@@ -121,7 +121,7 @@ class Follower {
     try {
       for (const { tags, isSoft } of requests) {
         if (!(await this.#lease.hold())) return false;
-        await sendPurge(this.#target, tags, isSoft, signal);
+        await this.#lease.keep(() => sendPurge(this.#target, tags, isSoft, signal));
         counter.sent++;
         counter.tags += tags.length;
         counter.kinds += kinds.filter((kind) => tags.includes(kind)).length;

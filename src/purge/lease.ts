@@ -1,11 +1,9 @@
 import type { Database } from "../database/database.ts";
 import { holdLease, releaseLease } from "../database/work-lease.ts";
-import { timeoutMs } from "./send.ts";
 
 /** How soon another process continues after one was killed. */
-export const leaseS = 5;
-/** Renewed when less is left than a request may take. */
-const renewMs = leaseS * 1000 - timeoutMs - 500;
+export const leaseS = 2;
+const renewMs = 500;
 
 /** The right to purge, which one process at a time has. Without work, nobody renews it. */
 export class PurgeLease {
@@ -18,23 +16,37 @@ export class PurgeLease {
     this.#database = database;
   }
 
-  /** Whether no other process can have purged anything since the right was last renewed. */
+  /** Whether the right was renewed so lately that no other process can have it. */
   get isHeld(): boolean {
     return performance.now() - this.#heldAtMs < renewMs;
   }
 
-  /** @returns whether this process has the right for as long as a request may take */
+  /** @returns whether this process has the right */
   async hold(): Promise<boolean> {
-    if (this.isHeld) return true;
-    const startedMs = performance.now();
-    const work = (transaction: Parameters<typeof holdLease>[0]) => holdLease(transaction, "purge", this.holder, leaseS);
-    if (!(await this.#database.inTransaction(work))) return false;
-    this.#heldAtMs = startedMs;
-    return true;
+    return this.isHeld || (await this.#renew());
+  }
+
+  /** Keeps the right while a request is under way. */
+  async keep<Result>(work: () => Promise<Result>): Promise<Result> {
+    // A failure shows before the next request.
+    const timer = setInterval(() => this.#renew().catch(() => {}), renewMs);
+    try {
+      return await work();
+    } finally {
+      clearInterval(timer);
+    }
   }
 
   /** Lets another process continue at once. */
   async release(): Promise<void> {
     await releaseLease(this.#database, "purge", this.holder);
+  }
+
+  async #renew(): Promise<boolean> {
+    const startedMs = performance.now();
+    const work = (transaction: Parameters<typeof holdLease>[0]) => holdLease(transaction, "purge", this.holder, leaseS);
+    const isHeld = await this.#database.inTransaction(work);
+    this.#heldAtMs = isHeld ? startedMs : Number.NEGATIVE_INFINITY;
+    return isHeld;
   }
 }

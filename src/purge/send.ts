@@ -1,7 +1,6 @@
 import type { PurgeTarget } from "./target.ts";
 
-/** Shorter than the lease, so that no process sends a purge after another has taken over. */
-export const timeoutMs = 3000;
+const timeoutMs = 5000;
 const maxRetryAfterS = 3600;
 
 /** Why a purge failed. */

@@ -183,6 +183,27 @@ describe.each(fixtures)("on $engine", ({ varnish, other, platform, edge, environ
     expect(await readMetric(`oldest_seconds${target()}`)).toBeLessThan(10);
   });
 
+  test("a process that was frozen gives the CDN no old response", async () => {
+    const path = `/api/v1/products/${delivered}`;
+    const read = async () => {
+      const { headers, status } = await service.get(path);
+      return { status, etag: headers.get("etag"), cdn: headers.get("surrogate-control") };
+    };
+    await until("it is cached", async () => (await read()).status === 200, waitMs);
+    const before = await read();
+    expect(before.cdn).toStartWith("public, max-age=86400");
+    service.process.kill("SIGSTOP");
+    await sql((on) => on`UPDATE product SET tag = 'frozen' WHERE id = ${delivered}`);
+    const reads = Array.from({ length: 20 }, read);
+    await Bun.sleep(1500);
+    service.process.kill("SIGCONT");
+    for (const { etag, cdn } of await Promise.all(reads)) {
+      if (etag === before.etag) expect(cdn).toBe("no-store, max-age=0");
+    }
+    await until("the CDN may keep it again", async () => (await read()).cdn === before.cdn, waitMs);
+    expect((await read()).etag).not.toBe(before.etag);
+  });
+
   test("a CDN on which purges have no effect is noticed", async () => {
     expect(await readMetric('probes_total{result="stale"}')).toBe(0);
     await until(
