@@ -38,7 +38,7 @@ export function findRange({ state, newest, now }: PurgePosition, upTo: number, f
   if (isLost) return { isEverything: true, first: [newest, newest], due: undefined };
   // After the clock was set back, a mark is in the future.
   const isDue = ({ at }: PurgeMark) => Math.abs(Date.parse(now) - Date.parse(at)) >= secondPurgeS * 1000;
-  const dueMarks = marks.filter(isDue);
+  const dueMarks = marks.slice(0, marks.findLastIndex(isDue) + 1);
   const last = dueMarks.at(-1);
   const isDueEverything = dueMarks.some((mark) => mark.isEverything) || newest - second >= keptChanges;
   const due = last && { ...last, isEverything: isDueEverything };
@@ -77,26 +77,31 @@ export function planPurge(
   const budget = new Budget(target, state, now);
   const nothing: TagKinds = new Map();
   const carries = (tags: TagKinds) => budget.carries(toRequests(tags, nothing, target));
-  /** @param settled the last change that is then purged for the second time */
-  const plan = (first: TagKinds, due: TagKinds, upTo: number, settled: number): PurgePlan => {
+  /** @param settled the last change that is then purged for the second time; undefined if none is */
+  const plan = (first: TagKinds, due: TagKinds, upTo: number, settled: number | undefined): PurgePlan => {
     const requests = toRequests(first, due, target);
     const reserved = { ...state, tokens: budget.without(requests) };
-    const marks = state.marks.filter((mark) => !range.isEverything && mark.upTo > settled);
+    const marks = state.marks.filter(
+      ({ upTo: end }) => !range.isEverything && (settled === undefined || end > settled),
+    );
     if (range.isEverything || upTo > state.first) marks.push({ upTo, isEverything: range.isEverything, at: now });
-    return { requests, reserved, next: { ...reserved, form, first: upTo, second: settled, marks, failure: undefined } };
+    return {
+      requests,
+      reserved,
+      next: { ...reserved, form, first: upTo, second: settled ?? state.second, marks, failure: undefined },
+    };
   };
 
-  const { second } = state;
   if (range.isEverything) return carries(allKinds()) ? plan(allKinds(), nothing, newest, newest) : undefined;
   const [after, upTo] = range.first;
-  const settled = range.due?.upTo ?? second;
+  const settled = range.due?.upTo;
   const first = tagsOf(changes.first);
   const due = range.due?.isEverything ? allKinds() : tagsOf(changes.due);
   const all = toRequests(first, due, target);
   if (budget.carries(all)) return plan(first, due, upTo, settled);
   if (budget.carriesSoon(all)) {
     const begin = takePrefix(changes.first, carries);
-    if (begin !== undefined) return plan(begin.tags, nothing, begin.upTo, second);
+    if (begin !== undefined) return plan(begin.tags, nothing, begin.upTo, undefined);
     const rest = first.size === 0 ? takePrefix(changes.due, carries) : undefined;
     if (rest !== undefined) return plan(nothing, rest.tags, after, rest.upTo);
     if (budget.canEverCarry(all)) return undefined;

@@ -71,6 +71,8 @@ test.each([...enginesInTurn])(
       `${engine}: ${changes.length} changes, ${kills} kills, ${provider.purges.length} purges, ${wholes} of all products\n`,
     );
     expect(provider.violations).toEqual([]);
+    // At the first start, too.
+    expect(wholes).toBeGreaterThanOrEqual(2);
     for (const replica of replicas) await replica.end("SIGTERM");
   },
 );

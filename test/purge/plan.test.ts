@@ -205,8 +205,8 @@ describe("the budget", () => {
         fc.boolean(),
         (events, ofTarget, isSoftFirst) => {
           const of = target({ budget: ofTarget, maxTags: 4, isSoftFirst });
-          const world = createPurged(of);
-          const changes: { tag: string; kind: string; atMs: number }[] = [];
+          const world = createWorld(of);
+          const changes = everything.map((kind) => ({ tag: kind, kind, atMs: 0 }));
           let next = 0;
           for (const { kind, count } of events) {
             const { nowMs: atMs } = world;
