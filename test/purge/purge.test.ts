@@ -76,7 +76,7 @@ const fixtures = await Promise.all(
   }),
 );
 
-describe.each(fixtures)("on $engine", ({ varnish, other, platform, edge, environment, service }) => {
+describe.each(fixtures)("on $engine", ({ engine, varnish, other, platform, edge, environment, service }) => {
   const [synced = "", delivered = "", looked = ""] = platform.catalog.ids(0, 3);
   const run = async (...args: string[]) => {
     const { code, stderr } = await pds(args, environment);
@@ -93,6 +93,8 @@ describe.each(fixtures)("on $engine", ({ varnish, other, platform, edge, environ
   };
   const sql = async (change: (sql: SQL) => Promise<unknown>) => {
     await using connection = new SQL(environment.DATABASE_URL ?? "", { max: 1 });
+    // The service writes too.
+    if (engine === "sqlite") await connection`PRAGMA busy_timeout = 20000`;
     await change(connection);
   };
   const readMetric = async (name: string) => {
@@ -144,20 +146,30 @@ describe.each(fixtures)("on $engine", ({ varnish, other, platform, edge, environ
     ],
   ];
 
-  test("every way to change data is followed by a purge", async () => {
-    for (const [name, tag, write] of paths) {
-      const before = name.startsWith("the first start") ? 0 : varnish.countOf(tag);
-      await write();
-      await until(`${name} is purged`, () => varnish.countOf(tag) > before, waitMs);
-    }
+  test.each(paths)("%s is followed by a purge of %s", async (name, tag, write) => {
+    const before = name.startsWith("the first start") ? 0 : varnish.countOf(tag);
+    await write();
+    await until(`${name} is purged`, () => varnish.countOf(tag) > before, waitMs);
+  });
+
+  test("metrics and the console show how far each server is purged", async () => {
     expect(varnish.violations).toEqual([]);
     expect(other.purges).toEqual([]);
-    expect(await readMetric(`oldest_seconds${target()}`)).toBeGreaterThan(1);
-    expect(await readMetric('requests_total{result="failed"}')).toBeGreaterThan(1);
-    const overview = await (await fetch(service.adminUrl)).text();
-    expect(overview).toContain(`varnish ${varnish.url}: all changes are purged.`);
-    expect(overview).toMatch(
-      /varnish \S+: \d+ changes to purge.* The last purge failed: it responded with status 503\./,
+    await until(
+      "the metrics show the failures",
+      async () =>
+        (await readMetric(`oldest_seconds${target()}`)) > 1 &&
+        (await readMetric('requests_total{result="failed"}')) > 1,
+      waitMs,
+    );
+    const failed = /varnish \S+: \d+ changes to purge.* The last purge failed: it responded with status 503\./;
+    await until(
+      "the console shows how far each is purged",
+      async () => {
+        const overview = await (await fetch(service.adminUrl)).text();
+        return overview.includes(`varnish ${varnish.url}: all changes are purged.`) && failed.test(overview);
+      },
+      waitMs,
     );
     other.state.isDown = false;
   });
@@ -179,8 +191,8 @@ describe.each(fixtures)("on $engine", ({ varnish, other, platform, edge, environ
     );
     await importProducts({ 9: "Nine again" });
     await until("the next change is purged", () => other.countOf("product-9") > 0, waitMs);
-    expect(service.log()).toContain("purging works again");
-    expect(await readMetric(`oldest_seconds${target()}`)).toBeLessThan(10);
+    await until("the log says so", () => service.log().includes("purging works again"), waitMs);
+    await until("nothing is old", async () => (await readMetric(`oldest_seconds${target()}`)) === 0, waitMs);
   });
 
   test("a process that was frozen gives the CDN no old response", async () => {
@@ -223,6 +235,6 @@ describe.each(fixtures)("on $engine", ({ varnish, other, platform, edge, environ
       },
       waitMs,
     );
-    expect(service.log()).toContain("the CDN still serves the old response after two purges");
+    await until("the log says so", () => service.log().includes("the CDN still serves the old response"), waitMs);
   });
 });
