@@ -195,6 +195,12 @@ describe.each(fixtures)("on $engine", ({ engine, varnish, other, platform, edge,
     await until("nothing is old", async () => (await readMetric(`oldest_seconds${target()}`)) === 0, waitMs);
   });
 
+  test("everything is purged after the table was emptied, as for a restored store", async () => {
+    const before = varnish.countOf("product");
+    await sql((on) => on`DELETE FROM purge_target`);
+    await until("everything is purged", () => varnish.countOf("product") > before, waitMs);
+  });
+
   test("a process that was frozen gives the CDN no old response", async () => {
     const path = `/api/v1/products/${delivered}`;
     const read = async () => {
