@@ -9,6 +9,7 @@ export type ErrorCode =
   | "bad_signature"
   | "misdirected"
   | "method_not_allowed"
+  | "precondition_failed"
   | "too_large"
   | "too_many_requests"
   | "unavailable";

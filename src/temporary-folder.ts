@@ -1,4 +1,4 @@
-import { closeSync, openSync, readlinkSync, writeSync } from "node:fs";
+import { closeSync, openSync, readFileSync, readlinkSync, writeSync } from "node:fs";
 import { lstat, mkdtemp, readdir, rm } from "node:fs/promises";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,10 +12,7 @@ export interface TemporaryFolder {
   remove(): Promise<void>;
 }
 
-/**
- * Longer than the longest run. An older folder has no owner, even if another process has the same
- * id by now.
- */
+/** Longer than the longest run: an older folder of another machine has no owner. */
 const abandonedMs = 8 * 86_400_000;
 
 /** @throws ServiceError `unavailable` if the folder cannot be created */
@@ -23,7 +20,7 @@ export async function createTemporaryFolder(kind: (typeof kinds)[number]): Promi
   const parent = tmpdir();
   await removeOrphanedFolders();
   try {
-    const path = await mkdtemp(join(parent, `pds-${kind}-${process.pid}-${machine()}-`));
+    const path = await mkdtemp(join(parent, `pds-${kind}-${process.pid}-${startOf("self")}-${machine()}-`));
     return { path, remove: () => rm(path, { recursive: true, force: true }) };
   } catch (cause) {
     const { code = "", message } = cause as NodeJS.ErrnoException;
@@ -52,12 +49,13 @@ export async function removeOrphanedFolders(): Promise<void> {
 }
 
 async function removeIfOrphan(path: string, name: string): Promise<void> {
-  const [, pid, owner] = name.match(/^pds-[a-z]+-(\d+)-([\da-z]+)-\w{6}$/) ?? [];
+  const [, pid, start, owner] = name.match(/^pds-[a-z]+-(\d+)-(\d+)-([\da-z]+)-\w{6}$/) ?? [];
   const found = await lstat(path);
   // Other users share the temporary folder.
   if (!found.isDirectory() || found.uid !== (process.getuid?.() ?? found.uid)) return;
-  const isOrphan = pid !== undefined && owner === machine() && !isAlive(Number(pid));
-  if (!isOrphan && Date.now() - found.mtimeMs < abandonedMs) return;
+  const isOwn = pid !== undefined && owner === machine();
+  // The age says nothing about a process of this machine, whose clock may have been set.
+  if (isOwn ? isAlive(Number(pid)) && startOf(pid) === start : Date.now() - found.mtimeMs < abandonedMs) return;
   await rm(path, { recursive: true, force: true });
 }
 
@@ -70,6 +68,20 @@ function machine(): string {
     // Only Linux has namespaces.
   }
   return Bun.hash(`${hostname()} ${processes}`).toString(36);
+}
+
+/**
+ * When a process of this machine started, in ticks since the boot: another process may get its id.
+ * @returns 0 where that is unknown
+ */
+function startOf(pid: string): string {
+  try {
+    // The name of the program, in parentheses, may contain anything.
+    const fields = readFileSync(`/proc/${pid}/stat`, "latin1").split(") ").at(-1)?.split(" ");
+    return fields?.[19] ?? "0";
+  } catch {
+    return "0";
+  }
 }
 
 function isAlive(pid: number): boolean {

@@ -1,4 +1,3 @@
-import { timingSafeEqual } from "node:crypto";
 import type { ResponseParts } from "../cache/response.ts";
 import { ServiceError } from "../errors.ts";
 import type { Handler, Route, Routes } from "../http/endpoint.ts";
@@ -86,5 +85,5 @@ function tokenOf(authorization: string): string {
 /** Compares in constant time. */
 function equalsSafely(a: string, b: string): boolean {
   const digest = (text: string) => Bun.CryptoHasher.hash("sha256", text);
-  return timingSafeEqual(digest(a), digest(b));
+  return crypto.timingSafeEqual(digest(a), digest(b));
 }

@@ -1,4 +1,5 @@
-import { brotliCompress, brotliCompressSync, brotliDecompressSync, constants, gzip, zstdCompress } from "node:zlib";
+/** Loaded on first use, so that the service starts faster. */
+const zlib = () => process.getBuiltinModule("node:zlib");
 
 /**
  * Supported content codings, preferred first. Quick zstd takes half the time of quick Brotli, and
@@ -25,7 +26,11 @@ export function chooseEncoding(accepted: string | null): Encoding {
   const known = parsed.get(accepted);
   if (known !== undefined) return known;
   const encoding = parseAcceptEncoding(accepted);
-  if (parsed.size < maxParsed && accepted.length < maxParsedLength) parsed.set(accepted, encoding);
+  if (accepted.length < maxParsedLength) {
+    // A client that invents values must not keep the common ones out.
+    if (parsed.size >= maxParsed) parsed.clear();
+    parsed.set(accepted, encoding);
+  }
   return encoding;
 }
 
@@ -53,13 +58,16 @@ const brotliQualities = { quick: 1, best: 5 } as const;
 /** Larger bodies are compressed on another thread, which takes more CPU in total. */
 const maxBlockingBytes = { quick: 65_536, best: 16_384 } as const;
 
-const brotliOptions = (effort: Effort, { length }: Uint8Array) => ({
-  params: {
-    [constants.BROTLI_PARAM_QUALITY]: brotliQualities[effort],
-    [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT,
-    [constants.BROTLI_PARAM_SIZE_HINT]: length,
-  },
-});
+function brotliOptions(effort: Effort, { length }: Uint8Array) {
+  const { constants } = zlib();
+  return {
+    params: {
+      [constants.BROTLI_PARAM_QUALITY]: brotliQualities[effort],
+      [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT,
+      [constants.BROTLI_PARAM_SIZE_HINT]: length,
+    },
+  };
+}
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -67,10 +75,11 @@ export function compress(body: Bytes, compression: Compression, effort: Effort):
   if (body.length > maxBlockingBytes[effort]) return compressOnThread(body, compression, effort);
   if (compression === "gzip") return Bun.gzipSync(body, { level: gzipLevels[effort] });
   if (compression === "zstd") return new Uint8Array(Bun.zstdCompressSync(body, { level: zstdLevels[effort] }));
-  return new Uint8Array(brotliCompressSync(body, brotliOptions(effort, body)));
+  return new Uint8Array(zlib().brotliCompressSync(body, brotliOptions(effort, body)));
 }
 
 function compressOnThread(body: Bytes, compression: Compression, effort: Effort): Promise<Bytes> {
+  const { brotliCompress, constants, gzip, zstdCompress } = zlib();
   return new Promise((resolve, reject) => {
     const done = (error: Error | null, result: Uint8Array) =>
       error === null ? resolve(new Uint8Array(result)) : reject(error);
@@ -84,5 +93,5 @@ function compressOnThread(body: Bytes, compression: Compression, effort: Effort)
 export function decompress(body: Bytes, encoding: Encoding): Bytes {
   if (encoding === "identity") return body;
   if (encoding === "gzip") return Bun.gunzipSync(body);
-  return new Uint8Array(encoding === "zstd" ? Bun.zstdDecompressSync(body) : brotliDecompressSync(body));
+  return new Uint8Array(encoding === "zstd" ? Bun.zstdDecompressSync(body) : zlib().brotliDecompressSync(body));
 }

@@ -1,14 +1,13 @@
-/** What an {@link EntryTable} needs to know of an entry. */
-export interface TableEntry {
+/** An entry of an {@link EntryTable}, which sets all fields. */
+export abstract class TableEntry {
   /** 0 while it is in no table. */
-  size: number;
-  wasUsed: boolean;
-}
-
-interface Candidate<Entry> {
-  readonly namespace: string;
-  readonly key: string;
-  readonly entry: Entry;
+  size = 0;
+  namespace = "";
+  key = "";
+  wasUsed = false;
+  /** Neighbors in the order in which they were added. */
+  older: this | undefined = undefined;
+  newer: this | undefined = undefined;
 }
 
 /**
@@ -21,8 +20,13 @@ export class EntryTable<Entry extends TableEntry> {
   readonly #sizeOf: (entry: Entry) => number;
   readonly #counts: { evicted: number };
   readonly #namespaces = new Map<string, Map<string, Entry>>();
-  readonly #hand = this.#goAround();
-  #candidate: Candidate<Entry> | undefined;
+  #oldest: Entry | undefined;
+  #newest: Entry | undefined;
+  /**
+   * The next candidate for eviction; undefined for the oldest. An iterator of a map would keep every
+   * entry in memory that is deleted while it rests.
+   */
+  #hand: Entry | undefined;
   #size = 0;
 
   constructor(maxSize: number, sizeOf: (entry: Entry) => number, counts = { evicted: 0 }) {
@@ -49,22 +53,24 @@ export class EntryTable<Entry extends TableEntry> {
   }
 
   /** A copy, because entries may change during a long loop. */
-  list(namespace: string): [key: string, entry: Entry][] {
-    return [...(this.#namespaces.get(namespace) ?? [])];
-  }
-
-  has(namespace: string, key: string, entry: Entry): boolean {
-    return this.#namespaces.get(namespace)?.get(key) === entry;
+  list(namespace: string): Entry[] {
+    return [...(this.#namespaces.get(namespace)?.values() ?? [])];
   }
 
   /** Replaces the entry of a key. An entry that is larger than the whole table is not kept. */
   set(namespace: string, key: string, entry: Entry): void {
     this.delete(namespace, key);
+    entry.namespace = namespace;
+    entry.key = key;
     const size = this.#sizeOf(entry);
     if (size > this.#maxSize) return;
     this.#makeRoom(size);
     entry.size = size;
     this.#size += size;
+    entry.older = this.#newest;
+    if (this.#newest === undefined) this.#oldest = entry;
+    else this.#newest.newer = entry;
+    this.#newest = entry;
     let entries = this.#namespaces.get(namespace);
     if (entries === undefined) {
       entries = new Map();
@@ -83,40 +89,42 @@ export class EntryTable<Entry extends TableEntry> {
   }
 
   delete(namespace: string, key: string): boolean {
-    const entries = this.#namespaces.get(namespace);
-    const entry = entries?.get(key);
-    if (entries === undefined || entry === undefined) return false;
+    const entry = this.#namespaces.get(namespace)?.get(key);
+    return entry !== undefined && this.remove(entry);
+  }
+
+  /** @returns false if the table does not have the entry any more */
+  remove(entry: Entry): boolean {
+    if (entry.size === 0) return false;
     this.#size -= entry.size;
     entry.size = 0;
-    return entries.delete(key);
+    const { older, newer } = entry;
+    if (this.#hand === entry) this.#hand = newer;
+    if (older === undefined) this.#oldest = newer;
+    else older.newer = newer;
+    if (newer === undefined) this.#newest = older;
+    else newer.older = older;
+    // Otherwise a response that is still being sent would keep its neighbors in memory.
+    entry.older = undefined;
+    entry.newer = undefined;
+    return this.#namespaces.get(entry.namespace)?.delete(entry.key) === true;
   }
 
   clear(): void {
-    for (const [namespace, entries] of this.#namespaces) for (const key of entries.keys()) this.delete(namespace, key);
+    while (this.#oldest !== undefined) this.remove(this.#oldest);
   }
 
   #makeRoom(size: number): void {
     while (this.#size + size > this.#maxSize) {
-      const candidate = this.#candidate;
+      const candidate = this.#hand ?? this.#oldest;
+      if (candidate === undefined) return;
       // Already now, so that the hand does not follow entries that are added next.
-      this.#candidate = this.#hand.next().value;
-      if (candidate === undefined) continue;
-      const { namespace, key, entry } = candidate;
-      if (entry.wasUsed) entry.wasUsed = false;
-      else if (this.has(namespace, key, entry)) {
-        this.delete(namespace, key);
+      this.#hand = candidate.newer;
+      if (candidate.wasUsed) candidate.wasUsed = false;
+      else {
+        this.remove(candidate);
         this.#counts.evicted++;
       }
-    }
-  }
-
-  /** Goes around all entries, oldest first. @yields undefined after each round */
-  *#goAround(): Generator<Candidate<Entry> | undefined, never> {
-    while (true) {
-      for (const [namespace, entries] of this.#namespaces) {
-        for (const [key, entry] of entries) yield { namespace, key, entry };
-      }
-      yield undefined;
     }
   }
 }

@@ -5,12 +5,12 @@ import type { Log } from "../log.ts";
 import type { ResponseCache } from "./response-cache.ts";
 
 const pollIntervalMs = 200;
-/** The store counts as unreachable if a poll takes longer. */
-const pollTimeoutMs = 1000;
+/** A cached response that was last verified longer ago has an `Age`. */
+export const verifiedForMs = 1000;
+/** The store counts as unreachable if a poll takes longer. A failover or a checkpoint may take a second. */
+const pollTimeoutMs = 3000;
 /** After that long without a response, the connections to the store are given up. */
 const silenceMs = 10_000;
-/** Cached responses count as verified for this long after the start of a successful poll. */
-export const maxUnverifiedMs = pollTimeoutMs + pollIntervalMs;
 /** Limits the queries that pile up when the store hangs. */
 const maxPendingPolls = 2;
 
@@ -36,10 +36,13 @@ export class CacheInvalidator {
   #pendingPolls = 0;
   #respondedAtMs = performance.now();
 
-  /** Time since the cache was last verified against the change log; 0 while polling works. */
+  /**
+   * Time since the cache was last verified against the change log; 0 if that is less than a second
+   * ago.
+   */
   unverifiedMs(nowMs: number): number {
     const ms = nowMs - this.#verifiedAtMs;
-    return ms > maxUnverifiedMs ? ms : 0;
+    return ms > verifiedForMs ? ms : 0;
   }
 
   get isStoreUnreachable(): boolean {

@@ -1,12 +1,10 @@
 import { attempt, type MaybePromise } from "../maybe-promise.ts";
 import type { SizeListener } from "./encoded-body.ts";
-import { EntryTable, type TableEntry } from "./entry-table.ts";
+import { EntryTable, TableEntry } from "./entry-table.ts";
 import type { CacheEntry, CacheNamespace } from "./namespace.ts";
 import { PreparedResponse, type ResponseBody } from "./response.ts";
 
-class StoredEntry implements TableEntry, SizeListener {
-  size = 0;
-  wasUsed = false;
+class StoredEntry extends TableEntry implements SizeListener {
   readonly isEmpty: boolean;
   readonly body: ResponseBody | undefined;
   readonly fingerprints: readonly number[] | undefined;
@@ -17,6 +15,7 @@ class StoredEntry implements TableEntry, SizeListener {
   readonly #table: EntryTable<StoredEntry>;
 
   constructor(table: EntryTable<StoredEntry>, { body, isEmpty, fingerprints }: CacheEntry, loadedAtMs: number) {
+    super();
     this.#table = table;
     this.isEmpty = isEmpty;
     this.body = body;
@@ -54,7 +53,8 @@ export interface CacheCounts {
  * the allocator rounds up.
  */
 const bytesPerEntry = 1200;
-const maxEmptyEntries = 10_000;
+/** For 10,000 empty results with short names. Clients can invent names of up to 16 kB. */
+const maxEmptyBytes = 12_000_000;
 /** How long an empty result is served, and how long after a failure the next load may start. */
 const emptyFreshMs = 10_000;
 const retryDelayMs = 1000;
@@ -83,8 +83,8 @@ export class ResponseCache {
   constructor(maxBytes: number, unverifiedMs: (nowMs: number) => number) {
     this.#unverifiedMs = unverifiedMs;
     this.maxBytes = maxBytes;
-    this.#entries = new EntryTable(maxBytes, ({ body }) => (body?.size ?? 0) + bytesPerEntry, this.counts);
-    this.#emptyEntries = new EntryTable(maxBytes === 0 ? 0 : maxEmptyEntries, () => 1);
+    this.#entries = new EntryTable(maxBytes, sizeOf, this.counts);
+    this.#emptyEntries = new EntryTable(maxBytes === 0 ? 0 : maxEmptyBytes, sizeOf);
   }
 
   get bytes(): number {
@@ -93,6 +93,11 @@ export class ResponseCache {
 
   get size(): number {
     return this.#entries.count + this.#emptyEntries.count;
+  }
+
+  /** Whether any response is cached, besides those of objects that do not exist. */
+  get hasResponses(): boolean {
+    return this.#entries.count > 0;
   }
 
   /**
@@ -147,12 +152,12 @@ export class ResponseCache {
     }
     for (const table of [this.#entries, this.#emptyEntries]) {
       let seen = 0;
-      for (const [key, stored] of table.list(namespace)) {
+      for (const stored of table.list(namespace)) {
         if (++seen % entriesPerTurn === 0) await new Promise(setImmediate);
         const isChanged = fingerprints === undefined || stored.fingerprints?.some((one) => fingerprints.has(one));
-        if (isChanged && table.has(namespace, key, stored) && table.delete(namespace, key)) {
+        if (isChanged && table.remove(stored)) {
           this.counts.invalidated++;
-          this.#noteInvalidated(namespace, key);
+          this.#noteInvalidated(namespace, stored.key);
         }
       }
     }
@@ -284,6 +289,8 @@ export class ResponseCache {
     to.set(namespace.name, key, new StoredEntry(to, entry, loadedAtMs));
   }
 }
+
+const sizeOf = ({ key, body }: StoredEntry) => (body?.size ?? 0) + key.length + bytesPerEntry;
 
 const toId = (namespace: string, key: string) => `${namespace}/${key}`;
 

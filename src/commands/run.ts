@@ -142,7 +142,13 @@ function lowerPriority(): void {
   // On Linux each thread has its own priority, including those of the garbage collector, which have
   // already started.
   const threads = existsSync("/proc/self/task") ? readdirSync("/proc/self/task") : ["0"];
-  for (const thread of threads) setPriority(Number(thread), constants.priority.PRIORITY_LOW);
+  for (const thread of threads) {
+    try {
+      setPriority(Number(thread), constants.priority.PRIORITY_LOW);
+    } catch {
+      // The thread has ended meanwhile, or the system forbids it; the run works without.
+    }
+  }
 }
 
 /** Runs a job and shows its progress on a terminal. */

@@ -19,6 +19,7 @@ export async function serve(values: Values): Promise<boolean> {
   let service: Service | undefined;
   // A signal during the start needs no reload, but must not end the process.
   process.on("SIGHUP", () => service?.reload());
+  if (role.kind !== "worker") process.on("SIGUSR2", () => service?.replaceWorkers());
   service = await startService(config, log, signal, role);
   if (service.adminUrl !== undefined) {
     print(`Public   ${service.publicUrl}/api/v1`);

@@ -127,7 +127,8 @@ function parseJobs(value: unknown, file: SettingsFile, problems: Problems): JobO
   const tables = value as Record<string, unknown>;
   const isSingle = typeof tables?.[name] === "object" && !Array.isArray(tables[name]);
   const given = isSingle ? { ...tables, [name]: [tables[name]] } : value;
-  const { data, error } = jobsSchema.safeParse(given);
+  // The settings are read once, and compiling validators takes longer than that.
+  const { data, error } = jobsSchema.safeParse(given, { jitless: true });
   if (data) return data;
   for (const issue of error.issues) {
     const path = issue.path as KeyPath;

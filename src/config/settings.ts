@@ -203,10 +203,16 @@ export const settings = {
     sentence:
       "What `/readyz` reports when data is stale: a job has not succeeded for too long, or a new store has no data yet. `warn`: 200 `degraded`. `fail`: 503, so that load balancers send no requests here.",
   }),
+  readiness: setting({
+    default: "available",
+    parse: oneOf("available", "strict"),
+    sentence:
+      "What `/readyz` reports while the store is unreachable. `available`: 200 `degraded` if this process has cached responses to serve, else 503. `strict`: 503, for load balancers that do not retry a 503 elsewhere.",
+  }),
   memoryMegabytes: setting({
     default: "128",
     parse: count,
-    sentence: "Size of the response cache in megabytes; 0 disables it.",
+    sentence: "Size of the response cache in MB; 0 disables it.",
   }),
   cachePersonalization: setting({
     default: defaultCachePolicy,
@@ -220,7 +226,7 @@ export const settings = {
     sentence: "How long caches may keep a product response.",
   }),
   cacheHistories: setting({
-    default: "max-age=5, s-maxage=5",
+    default: "max-age=5, s-maxage=5, stale-if-error=86400",
     parse: parseCachePolicy,
     sentence: "How long caches may keep a history response.",
   }),
@@ -238,8 +244,7 @@ export const settings = {
   purgeToken: setting({
     default: "",
     parse: header,
-    sentence:
-      "Token with which the table `[purge]` purges the CDN: of Fastly with the scope `purge_select`, of Cloudflare with the permission Cache Purge, or of another provider.",
+    sentence: "Token that may purge the CDN, for the table `[purge]`.",
     hide: "secret",
   }),
   rateLimit: setting({

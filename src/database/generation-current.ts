@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { recordPersonalizationChange } from "./change.ts";
 import type { Database, Transaction } from "./database.ts";
 import { findPreviousGeneration } from "./generation.ts";
@@ -22,7 +21,7 @@ export async function makeCurrent(
   await sql`
     INSERT INTO current_generation (brand, generation, since) VALUES (${brand}, ${generation}, ${sql.unsafe(engine.now)})
     ON CONFLICT (brand) DO UPDATE SET generation = excluded.generation, since = excluded.since`;
-  await sql`UPDATE generation_list SET version = ${randomUUID()}`;
+  await sql`UPDATE generation_list SET version = ${crypto.randomUUID()}`;
   // Another generation may have become current since the two were compared.
   await recordPersonalizationChange(transaction, now?.id === from ? fingerprints : undefined);
 }
@@ -32,7 +31,7 @@ export async function removeCurrent(transaction: Transaction, brand: string): Pr
   const { sql } = transaction;
   const { count } = await sql`DELETE FROM current_generation WHERE brand = ${brand}`;
   if (count === 0) return;
-  await sql`UPDATE generation_list SET version = ${randomUUID()}`;
+  await sql`UPDATE generation_list SET version = ${crypto.randomUUID()}`;
   await recordPersonalizationChange(transaction, undefined);
 }
 

@@ -1,5 +1,4 @@
 import type { BlockList } from "node:net";
-import { isIPv6 } from "node:net";
 import { clientAddress } from "./rate-limiter.ts";
 
 /** Where a request comes from. */
@@ -15,7 +14,7 @@ export function clientNetwork({ request, server }: RequestOrigin, trusted: Block
 }
 
 export function toNetwork(address: string): string {
-  if (!isIPv6(address)) return address;
+  if (!address.includes(":")) return address;
   const [head = "", tail] = address.split("::");
   const groups = head === "" ? [] : head.split(":");
   const after = tail === undefined || tail === "" ? [] : tail.split(":");

@@ -146,8 +146,7 @@ export class Endpoint {
     const { failureLog, notFoundCaching, isPrivate } = this.#context;
     const failure = toFailure(error);
     failureLog.write(failure, error, request, requestId);
-    // These failures precede the handler, so the route's own failure response does not apply.
-    const toParts = precedesHandler.has(failure.code) ? toProblem : (this.#route.toFailure ?? toProblem);
+    const toParts = areGeneral.has(failure.code) ? toProblem : (this.#route.toFailure ?? toProblem);
     const isCacheable = !isPrivate && (failure.status === 404 || failure.status === 400);
     const caching = isCacheable ? notFoundCaching : noStore;
     const parts = toParts(failure, requestId, request);
@@ -162,6 +161,8 @@ export class Endpoint {
     const { status, etag } = body;
     state.cacheStatus = prepared.cacheStatus;
     state.isOutdated = prepared.isOutdated;
+    if (etag !== undefined && failsIfMatch(headers.get("if-match")))
+      return this.#respond(this.#fail(changed(), state), state);
     const ifNoneMatch = etag === undefined ? null : headers.get("if-none-match");
     if (etag !== undefined && ifNoneMatch !== null && matchesEntityTag(etag, ifNoneMatch)) {
       return this.#finish(toResponse(304, null, prepared.headersFor("not-modified"), state), 304, state);
@@ -208,7 +209,17 @@ const createRequestId = () => crypto.randomUUID().slice(0, 23);
 
 const notFound = () => new ServiceError("not_found", "Not Found");
 
-const precedesHandler = new Set<Failure["code"]>(["method_not_allowed", "too_many_requests"]);
+/** All entity tags are weak, and `If-Match` requires equal strong ones (RFC 9110, section 13.1.1). */
+const failsIfMatch = (ifMatch: string | null) => ifMatch !== null && ifMatch.trim() !== "*";
+
+const changed = () =>
+  new ServiceError(
+    "precondition_failed",
+    "If-Match can only be *, because all entity tags are weak. Use If-None-Match.",
+  );
+
+/** Their responses do not depend on the route. */
+const areGeneral = new Set<Failure["code"]>(["method_not_allowed", "precondition_failed", "too_many_requests"]);
 
 /** The server adds `Content-Length` and omits the body for `HEAD`. */
 function toResponse(

@@ -1,4 +1,3 @@
-import { isIPv4 } from "node:net";
 import { ServiceError } from "../errors.ts";
 
 /** A host name, an IPv4 address, or an IPv6 address in brackets, with an optional port. */
@@ -17,5 +16,4 @@ export function hostOf({ headers }: Request): string {
 }
 
 /** Whether a host from {@link hostOf} always means this machine. */
-export const isLocal = (host: string) =>
-  host === "localhost" || host === "[::1]" || (isIPv4(host) && host.startsWith("127."));
+export const isLocal = (host: string) => host === "localhost" || host === "[::1]" || /^127(\.\d{1,3}){3}$/.test(host);

@@ -1,5 +1,8 @@
-import { BlockList, isIP } from "node:net";
+import type { BlockList } from "node:net";
 import { LRUCache } from "lru-cache";
+
+/** Loaded on first use, so that the service starts faster. */
+const net = () => process.getBuiltinModule("node:net");
 
 /**
  * The client's address: the peer's, or behind trusted proxies the last address in `X-Forwarded-For`
@@ -13,7 +16,7 @@ export function clientAddress(peer: string, forwarded: string | null, trusted: B
   while (isTrusted(address, trusted)) {
     const hop = normalize(hops.pop()?.trim() ?? "");
     // Proxies write only addresses.
-    if (isIP(hop) === 0) break;
+    if (net().isIP(hop) === 0) break;
     address = hop;
   }
   return address;
@@ -27,16 +30,16 @@ const normalize = (address: string) =>
     .replace(/^::ffff:(?=\d+\.)/i, "");
 
 function isTrusted(address: string, trusted: BlockList): boolean {
-  const version = isIP(address);
+  const version = net().isIP(address);
   return version !== 0 && trusted.check(address, version === 4 ? "ipv4" : "ipv6");
 }
 
 /** @param networks addresses and networks, such as `10.0.0.0/8` */
 export function toBlockList(networks: readonly string[]): BlockList {
-  const list = new BlockList();
+  const list = new (net().BlockList)();
   for (const network of networks) {
     const [address = "", bits] = network.split("/");
-    const isV4 = isIP(address) === 4;
+    const isV4 = net().isIP(address) === 4;
     list.addSubnet(address, Number(bits ?? (isV4 ? 32 : 128)), isV4 ? "ipv4" : "ipv6");
   }
   return list;
@@ -58,7 +61,8 @@ const maxClients = 100_000;
  */
 export class RateLimiter {
   #perMinute = 0;
-  #trusted = new BlockList();
+  #proxies: readonly string[] = [];
+  #trusted: BlockList | undefined;
   /** When each client's allowance is full again, by `performance.now()`. */
   readonly #fullAtMs = new LRUCache<string, number>({ max: maxClients });
 
@@ -72,18 +76,20 @@ export class RateLimiter {
   }
 
   get trustedProxies(): BlockList {
+    this.#trusted ??= toBlockList(this.#proxies);
     return this.#trusted;
   }
 
   /** @param trusted addresses and networks of proxies */
   configure(perMinute: number, trusted: readonly string[]): void {
     this.#perMinute = perMinute;
-    this.#trusted = toBlockList(trusted);
+    this.#proxies = trusted;
+    this.#trusted = undefined;
   }
 
   /** Uses one request of the client's allowance. */
   take(peer: string, forwarded: string | null, nowMs = performance.now()): Allowance {
-    const client = clientAddress(peer, forwarded, this.#trusted);
+    const client = clientAddress(peer, forwarded, this.trustedProxies);
     const msPerRequest = 60_000 / this.#perMinute;
     const fullAtMs = Math.max(this.#fullAtMs.get(client) ?? 0, nowMs) + msPerRequest;
     // Half a request of tolerance for rounding.

@@ -1,11 +1,12 @@
 import type { BunRequest, Server } from "bun";
 import { ServiceError } from "../errors.ts";
 import { Endpoint, type ListenerContext, type Route, type Routes } from "./endpoint.ts";
+import { createHandover } from "./handover.ts";
 
 export interface Listener {
   readonly url: string;
   /**
-   * Accepts no new connections, waits for pending responses, and closes what is left after
+   * Lets another process take over new connections, waits for pending responses, and closes what is left after
    * `graceMs`.
    */
   stop(graceMs: number): Promise<void>;
@@ -59,9 +60,11 @@ export function listen(
       { cause },
     );
   }
+  const handover = isShared ? createHandover(server.port ?? port) : undefined;
   return {
     url: server.url.href.replace(/\/$/, ""),
     stop: async (graceMs) => {
+      await handover?.giveWay();
       const drained = server.stop();
       await Promise.race([drained, Bun.sleep(graceMs)]);
       await server.stop(true);

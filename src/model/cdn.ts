@@ -55,7 +55,14 @@ export type CdnName = keyof typeof cdns;
 export const fingerprintTag = (fingerprint: number) => `pz-${fingerprint.toString(36)}`;
 
 /** The tag of one response. */
-export const keyTag = (noun: string, key: string) => `${noun}-${encodeURIComponent(key.toWellFormed())}`;
+export const keyTag = (noun: string, key: string) => `${noun}-${percentEncode(key)}`;
+
+/** All but letters, digits, and `-._~` (RFC 3986). Akamai ignores tags with parentheses or `*`. */
+const percentEncode = (text: string) =>
+  encodeURIComponent(text.toWellFormed()).replace(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
 
 /** The field with the tags by which a CDN purges a response. */
 export interface PurgeTags {

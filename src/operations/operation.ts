@@ -76,7 +76,7 @@ export interface OperationRoute {
   readonly description?: string;
   /** Path parameters by name. */
   readonly parameters?: Readonly<Record<string, ParameterDocumentation>>;
-  /** Responses by status. 304, 429, and 503 are documented by default. */
+  /** Responses by status. 304, 412, 429, and 503 are documented by default. */
   readonly responses: Readonly<Record<number, ResponseDocumentation>>;
 }
 

@@ -5,7 +5,7 @@ import type { PurgeTarget } from "./target.ts";
 
 /**
  * When a change is purged again. No process lets a CDN keep a response that it could not have
- * verified within 2.4 seconds, so after this time, none with the old data is on its way any more.
+ * verified within two seconds, so after this time, none with the old data is on its way any more.
  */
 export const secondPurgeS = 5;
 /** Purges that the budget carries within this time are sent one by one; more become one of a kind. */

@@ -35,6 +35,7 @@ const headersByStatus: Readonly<Record<number, object>> = {
 /** Responses of every operation. */
 const commonResponses: Readonly<Record<number, ResponseDocumentation>> = {
   304: { description: "Not modified: the entity tag matches `If-None-Match`.", schemas: [] },
+  412: { description: "`If-Match` is not `*`: all entity tags are weak." },
   429: { description: "The client has exceeded the rate limit, if one is set." },
   503: { description: "The data store is unavailable." },
 };

@@ -6,7 +6,8 @@ import type { ServiceContext } from "./context.ts";
 import { createExample } from "./example.ts";
 import { publicRoutes } from "./public.ts";
 import { createReadiness, createStatusReader } from "./readiness.ts";
-import { reportToSupervisor, Workers } from "./workers.ts";
+import { reportToSupervisor } from "./worker-process.ts";
+import { Workers } from "./workers.ts";
 
 /** How long requests in progress may take after the listeners close. */
 const graceMs = 10_000;
@@ -17,6 +18,8 @@ export interface Listeners {
   readonly adminUrl: string | undefined;
   /** Lets the workers, if there are any, read the settings again. */
   reload(): void;
+  /** Replaces the workers, if there are any, one after the other. */
+  replaceWorkers(): void;
   /** @param isUrgent whether to skip the time that load balancers get to send requests elsewhere */
   stop(isUrgent: boolean): Promise<void>;
 }
@@ -29,10 +32,14 @@ export async function startListeners(context: ServiceContext): Promise<Listeners
   const workers = role.kind === "supervisor" ? createWorkers(context, role.workers) : undefined;
   const open = createOpener(context);
   const reload = () => workers?.reload();
+  const replaceWorkers = () => {
+    if (workers === undefined) log.warn("there are no workers to replace: they are started with --workers");
+    void workers?.replace();
+  };
   const stop = async (isUrgent: boolean) => {
     const drainMs = isUrgent ? 0 : config.drainSeconds * 1000;
     await Promise.all([
-      workers?.stop(isUrgent ? "SIGINT" : "SIGTERM", drainMs),
+      workers?.stop(isUrgent),
       Bun.sleep(drainMs).then(() => Promise.all(open.listeners.map((listener) => listener.stop(graceMs)))),
     ]);
   };
@@ -52,8 +59,8 @@ export async function startListeners(context: ServiceContext): Promise<Listeners
         ? open.listener("public", publicRoutes({ ...requests.sources, readiness, pages, webhooks: push?.routes ?? {} }))
         : await workers.start();
     if (role.kind === "worker") {
-      reportToSupervisor(publicUrl, measure);
-      return { publicUrl, adminUrl: undefined, reload, stop };
+      reportToSupervisor(publicUrl, () => ({ servesWithoutStore: requests.servesWithoutStore() }), measure);
+      return { publicUrl, adminUrl: undefined, reload, replaceWorkers, stop };
     }
     const metrics = getMetrics(status, () => measureAll(measure, workers));
     // The public listener is open before the console is loaded. Workers never load it.
@@ -61,7 +68,7 @@ export async function startListeners(context: ServiceContext): Promise<Listeners
     const console = createConsole(context, publicUrl);
     const adminUrl = open.listener("admin", adminRoutes({ console, readiness, metrics, token: config.adminToken }));
     log.info({ publicUrl, adminUrl }, "listening");
-    return { publicUrl, adminUrl, reload, stop };
+    return { publicUrl, adminUrl, reload, replaceWorkers, stop };
   } catch (error) {
     await stop(true);
     throw error;
@@ -89,7 +96,7 @@ function createOpener({ config, role, requests }: ServiceContext) {
 function createWorkers({ config, log }: ServiceContext, count: number): Workers {
   const lookups = Math.ceil(config.lookupsPerMinute / count);
   const environment = { SCHEDULER: "off", LOOKUPS_PER_MINUTE: `${lookups}` };
-  return new Workers({ count, port: config.port, environment, log });
+  return new Workers({ count, port: config.port, drainMs: config.drainSeconds * 1000, environment, log });
 }
 
 /**

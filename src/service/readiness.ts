@@ -43,7 +43,13 @@ export function createReadiness(context: ServiceContext, status: StoreMeters, wo
   const data = () => describeStarting(context.scheduler.starting);
   const required: Record<string, Check> = {
     service: () => (requests.state.isDraining ? "is about to stop" : undefined),
-    ...(workers !== undefined && { workers: () => workers.problem() }),
+    ...(workers !== undefined && { workers: () => (workers.serving === 0 ? workers.problem() : undefined) }),
+    database: () => {
+      if (!requests.meters.isStoreUnreachable()) return undefined;
+      if (config.readiness === "strict") return "cannot be reached";
+      const servesCache = workers === undefined ? requests.servesWithoutStore() : workers.servesWithoutStore();
+      return servesCache ? undefined : "cannot be reached, and nothing is cached";
+    },
     // A new job must not take the replicas of a store with data out of rotation.
     ...(config.staleData === "fail" && {
       ...(isNewStore && { data }),
@@ -51,6 +57,8 @@ export function createReadiness(context: ServiceContext, status: StoreMeters, wo
     }),
   };
   const advisory: Record<string, Check> = {
+    // The others serve while one is restarted.
+    ...(workers !== undefined && { workers: () => workers.problem() }),
     // All replicas share the store. Without them even the responses in their caches would be
     // unavailable.
     database: () =>

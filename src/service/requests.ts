@@ -1,5 +1,5 @@
 import type { ProcessMeters } from "../admin/metrics.ts";
-import { CacheInvalidator, maxUnverifiedMs } from "../cache/invalidator.ts";
+import { CacheInvalidator, verifiedForMs } from "../cache/invalidator.ts";
 import { ResponseCache } from "../cache/response-cache.ts";
 import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
 import type { Config } from "../config/index.ts";
@@ -24,6 +24,8 @@ export interface RequestHandling {
   readonly meters: Omit<ProcessMeters, "deliveries" | "purges" | "isServing">;
   readonly rateLimiter: RateLimiter;
   readonly sources: Omit<PublicContext, "readiness" | "pages" | "webhooks">;
+  /** Whether this process has cached responses that it serves while the store is unreachable. */
+  servesWithoutStore(): boolean;
   readonly deliveryLimiter: ConcurrencyLimiter;
   /** Returns what the endpoints of a listener share. */
   forListener(listener: "public" | "admin"): ListenerContext;
@@ -50,6 +52,8 @@ export async function startRequestHandling(
   const personalization = new PersonalizationReader(config.brand);
   const findProduct = createProductFinder(config, { database, writer, platform, limiters, log });
   const state = { isDraining: false };
+  const policies = [config.cachePersonalization, config.cacheProducts];
+  const servedUnverifiedMs = Math.max(...policies.map(({ staleIfErrorS }) => staleIfErrorS)) * 1000;
   const requests = new RequestCounter();
   const rateLimiter = new RateLimiter(config.rateLimit, config.trustedProxies);
   const failures = new FailureLog(log);
@@ -57,6 +61,7 @@ export async function startRequestHandling(
   return {
     state,
     stopped,
+    servesWithoutStore: () => cache.hasResponses && invalidator.unverifiedMs(performance.now()) <= servedUnverifiedMs,
     deliveryLimiter: limiters.deliveries,
     rateLimiter,
     meters: {
@@ -86,7 +91,7 @@ export async function startRequestHandling(
       cdnGuard: cdn && {
         field: cdn.cacheField,
         noStore: cdnNoStore,
-        isCurrent: (startedMs, nowMs) => nowMs - startedMs < maxUnverifiedMs && invalidator.unverifiedMs(nowMs) === 0,
+        isCurrent: (startedMs, nowMs) => nowMs - startedMs < verifiedForMs && invalidator.unverifiedMs(nowMs) === 0,
       },
     }),
   };

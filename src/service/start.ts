@@ -30,6 +30,8 @@ export interface Service {
   readonly adminUrl: string | undefined;
   /** Reads the settings again, and applies those that need no restart. */
   reload(): void;
+  /** Replaces the workers, if there are any, one after the other. */
+  replaceWorkers(): void;
   /** @param isUrgent whether to skip the time that load balancers get to send requests elsewhere */
   stop(isUrgent: boolean): Promise<void>;
 }
@@ -87,7 +89,7 @@ export async function startService(config: Config, log: Log, signal: AbortSignal
   if (starting !== undefined) log.warn(`listening before all data is available: ${starting}`);
   try {
     const listeners = await startListeners(context);
-    const { publicUrl, adminUrl } = listeners;
+    const { publicUrl, adminUrl, replaceWorkers } = listeners;
     const { cache } = requests.meters;
     const { signal } = stopping;
     purged = purging?.start({ database: connections.writer, cache, originUrl: publicUrl, log, signal });
@@ -100,7 +102,7 @@ export async function startService(config: Config, log: Log, signal: AbortSignal
       }
       listeners.reload();
     };
-    return { publicUrl, exampleUrl, adminUrl, reload, stop: (isUrgent) => stop(listeners, isUrgent) };
+    return { publicUrl, exampleUrl, adminUrl, reload, replaceWorkers, stop: (isUrgent) => stop(listeners, isUrgent) };
   } catch (error) {
     await stop(undefined, true);
     throw error;

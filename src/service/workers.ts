@@ -1,38 +1,36 @@
 import type { Log } from "../log.ts";
-import { findReplacement, thisProgram } from "../program.ts";
+import { WorkerProcess } from "./worker-process.ts";
 
-/** A message from a worker: its address once it listens, or its measurements. */
-type FromWorker = { readonly listening: string } | { readonly reply: number; readonly value: unknown };
-/** A request to a worker for its measurements. */
-interface ToWorker {
-  readonly request: number;
-}
-
-/** How long a worker may take to exit after the drain time, and to send its measurements. */
-const stopMs = 15_000;
-const measureMs = 2000;
-const restartMs = 1000;
-
-type Child = Bun.Subprocess<"ignore", "inherit", "inherit">;
+/** A worker that sent no heartbeat for this long hangs; with the interval, five seconds at most. */
+const silenceMs = 4000;
+const watchMs = 1000;
+/** Pause before a worker is started again; it doubles with each failure, up to the maximum. */
+const minRestartMs = 1000;
+const maxRestartMs = 10_000;
+/** A worker that has served for this long was no failure of the restart. */
+const stableMs = 60_000;
 
 export interface WorkersOptions {
   readonly count: number;
   /** 0 picks a free port. */
   readonly port: number;
+  /** How long a worker keeps answering after SIGTERM. */
+  readonly drainMs: number;
   readonly environment: Readonly<Record<string, string>>;
   readonly log: Log;
 }
 
-/** Child processes that serve on a shared port. One that exits is restarted. */
+/** Child processes that serve on a shared port. One that exits or hangs is replaced. */
 export class Workers {
   readonly #options: WorkersOptions;
-  readonly #children = new Set<Child>();
-  readonly #listening = new Set<Child>();
-  readonly #pending = new Map<number, (value: unknown) => void>();
-  /** The last measurements of each worker, including workers that have exited. */
-  readonly #measurements = new Map<Child, unknown>();
-  #requests = 0;
+  readonly #running = new Set<WorkerProcess>();
+  /** The last measurements of workers that have exited. */
+  readonly #exited: unknown[] = [];
   #port: number;
+  #restartMs = minRestartMs;
+  #watchedAtMs = performance.now();
+  #watchTimer: Timer | undefined;
+  #replacing: Promise<void> | undefined;
   #isStopping = false;
 
   constructor(options: WorkersOptions) {
@@ -47,13 +45,25 @@ export class Workers {
     // 0.
     if (this.#port === 0) this.#port = Number(new URL(url).port);
     await Promise.all(Array.from({ length: this.#options.count - 1 }, () => this.#startOne()));
+    this.#watchedAtMs = performance.now();
+    this.#watchTimer = setInterval(() => this.#killHanging(), watchMs);
     return url;
+  }
+
+  /** Number of workers that serve. */
+  get serving(): number {
+    return this.#listening().length;
   }
 
   /** Returns how many workers serve; undefined if all do. */
   problem(): string | undefined {
     const { count } = this.#options;
-    return this.#listening.size === count ? undefined : `${this.#listening.size} of ${count} serve`;
+    return this.serving >= count ? undefined : `${this.serving} of ${count} serve`;
+  }
+
+  /** Whether a worker has cached responses that it serves without the store. */
+  servesWithoutStore(): boolean {
+    return this.#listening().some((worker) => worker.servesWithoutStore);
   }
 
   /**
@@ -61,90 +71,94 @@ export class Workers {
    * last ones.
    */
   async measure<T>(): Promise<{ readonly running: T[]; readonly exited: T[] }> {
-    await Promise.all([...this.#listening].map((child) => this.#measureOne(child)));
-    const [running, exited]: [T[], T[]] = [[], []];
-    for (const [child, value] of this.#measurements) (this.#children.has(child) ? running : exited).push(value as T);
-    return { running, exited };
+    await Promise.all(this.#listening().map((worker) => worker.measure()));
+    const running = [...this.#running].map(({ measurements }) => measurements);
+    return { running: running.filter((found) => found !== undefined) as T[], exited: this.#exited as T[] };
   }
 
-  /**
-   * Stops all workers: with the signal first, and with SIGKILL if they take much longer than
-   * `drainMs`.
-   */
-  async stop(signal: "SIGTERM" | "SIGINT", drainMs: number): Promise<void> {
+  /** Replaces the workers one after the other. Each new one serves before an old one ends. */
+  replace(): Promise<void> {
+    this.#replacing ??= this.#replaceAll().finally(() => {
+      this.#replacing = undefined;
+    });
+    return this.#replacing;
+  }
+
+  /** Stops all workers, which keep answering for the drain time unless it is urgent. */
+  async stop(isUrgent: boolean): Promise<void> {
     this.#isStopping = true;
-    const children = [...this.#children];
-    for (const child of children) child.kill(signal);
-    const killTimer = setTimeout(() => {
-      for (const child of children) child.kill("SIGKILL");
-    }, drainMs + stopMs);
-    await Promise.all(children.map((child) => child.exited));
-    clearTimeout(killTimer);
+    clearInterval(this.#watchTimer);
+    const drainMs = isUrgent ? 0 : this.#options.drainMs;
+    await Promise.all([...this.#running].map((worker) => worker.end(isUrgent ? "SIGINT" : "SIGTERM", drainMs)));
   }
 
   /** Lets the workers read the settings again. */
   reload(): void {
-    for (const child of this.#listening) child.kill("SIGHUP");
+    for (const worker of this.#listening()) worker.kill("SIGHUP");
   }
 
-  #startOne(): Promise<string> {
-    return new Promise((resolve, reject) => {
-      const replacement = findReplacement();
-      if (replacement !== undefined) return reject(new Error(replacement));
-      const child: Child = Bun.spawn([...thisProgram(), "serve", "--worker"], {
-        env: { ...process.env, ...this.#options.environment, PORT: `${this.#port}` },
-        stdio: ["ignore", "inherit", "inherit"],
-        ipc: (message: FromWorker) => {
-          if ("listening" in message) {
-            this.#listening.add(child);
-            resolve(message.listening);
-          } else this.#pending.get(message.reply)?.(message.value);
-        },
-      });
-      this.#children.add(child);
-      void child.exited.then((code) => {
-        this.#children.delete(child);
-        const hasListened = this.#listening.delete(child);
-        if (!hasListened) reject(new Error(`a worker exited with status ${code} before it listened`));
-        if (hasListened && !this.#isStopping) this.#restart(child.pid, code);
-      });
+  #listening(): WorkerProcess[] {
+    return [...this.#running].filter(({ isListening }) => isListening);
+  }
+
+  async #startOne(): Promise<string> {
+    const worker = new WorkerProcess({ ...this.#options.environment, PORT: `${this.#port}` });
+    this.#running.add(worker);
+    let servedSinceMs: number | undefined;
+    void worker.exited.then((code) => {
+      this.#running.delete(worker);
+      if (worker.measurements !== undefined) this.#exited.push(worker.measurements);
+      if (servedSinceMs === undefined || worker.isEnding || this.#isStopping) return;
+      if (performance.now() - servedSinceMs > stableMs) this.#restartMs = minRestartMs;
+      this.#options.log.error({ worker: worker.pid, code }, "a worker exited unexpectedly and is restarted");
+      this.#restart();
     });
+    const url = await worker.listening;
+    servedSinceMs = performance.now();
+    return url;
   }
 
-  #restart(worker: number, code: number): void {
-    const { log } = this.#options;
-    log.error({ worker, code }, "a worker exited unexpectedly and is restarted");
-    const restart = () => {
+  #restart(): void {
+    const pauseMs = this.#restartMs;
+    this.#restartMs = Math.min(2 * pauseMs, maxRestartMs);
+    setTimeout(() => {
       if (this.#isStopping) return;
       this.#startOne().catch((error) => {
-        log.error({ err: error }, "cannot restart a worker; retrying");
-        setTimeout(restart, restartMs);
+        this.#options.log.error({ err: error }, "cannot restart a worker; retrying");
+        this.#restart();
       });
-    };
-    setTimeout(restart, restartMs);
+    }, pauseMs);
   }
 
-  #measureOne(child: Child): Promise<void> {
-    const request = ++this.#requests;
-    return new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, measureMs);
-      this.#pending.set(request, (value) => {
-        clearTimeout(timer);
-        this.#measurements.set(child, value);
-        resolve();
-      });
-      child.send({ request } satisfies ToWorker);
-    }).finally(() => this.#pending.delete(request));
+  /** A worker that hangs still receives its share of new connections, which nobody answers. */
+  #killHanging(): void {
+    const nowMs = performance.now();
+    // After a pause of the supervisor or of the whole machine, the heartbeats are not yet read.
+    const wasPaused = nowMs - this.#watchedAtMs > 2 * watchMs;
+    this.#watchedAtMs = nowMs;
+    for (const worker of this.#listening()) {
+      if (wasPaused) worker.heardAtMs = nowMs;
+      if (worker.isEnding || nowMs - worker.heardAtMs < silenceMs) continue;
+      this.#options.log.error({ worker: worker.pid }, "a worker does not respond and is killed");
+      worker.kill("SIGKILL");
+    }
   }
-}
 
-/**
- * Connects a worker to its supervisor: sends the worker's URL and measurements, and stops the
- * worker if the supervisor exits.
- */
-export function reportToSupervisor(url: string, measure: () => Promise<unknown>): void {
-  const send = (message: FromWorker) => process.send?.(message);
-  process.on("message", async ({ request }: ToWorker) => send({ reply: request, value: await measure() }));
-  process.on("disconnect", () => process.kill(process.pid, "SIGTERM"));
-  send({ listening: url });
+  async #replaceAll(): Promise<void> {
+    const { log, drainMs } = this.#options;
+    const old = this.#listening();
+    log.info({ workers: old.length }, "replacing the workers");
+    for (const worker of old) {
+      if (this.#isStopping) return;
+      if (!worker.isListening) continue;
+      try {
+        await this.#startOne();
+      } catch (error) {
+        log.error({ err: error }, "cannot start a new worker; the remaining ones stay");
+        return;
+      }
+      await worker.end("SIGTERM", drainMs);
+    }
+    log.info("replaced the workers");
+  }
 }

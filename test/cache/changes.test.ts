@@ -6,6 +6,7 @@ import { toJson } from "../../src/json.ts";
 import type { Personalization } from "../../src/model/personalization.ts";
 import { toProduct } from "../support/catalog.ts";
 import { writeFeed } from "../support/feed.ts";
+import { importHere } from "../support/import-here.ts";
 import {
   createStore,
   type Environment,
@@ -78,7 +79,7 @@ async function createWorld(engine: "sqlite" | "postgres") {
   afterAll(() => sql.close());
 
   const run = async (args: readonly string[], also: Environment = {}) => {
-    const { code, stderr } = await pds(args, { ...environment, ...also });
+    const { code, stderr } = await (args[0] === "rollback" ? pds : importHere)(args, { ...environment, ...also });
     if (code !== 0) throw new Error(`${args.join(" ")}: ${stderr}`);
   };
   const importProducts = async (titles: Readonly<Record<number, string>>) => {

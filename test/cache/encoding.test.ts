@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, spyOn, test } from "bun:test";
 import { join } from "node:path";
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from "node:zlib";
 import fc from "fast-check";
@@ -6,7 +6,8 @@ import { chooseEncoding } from "../../src/cache/encoding.ts";
 import { toJson } from "../../src/json.ts";
 import { toMetafield, toProduct } from "../support/catalog.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
-import { pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { importHere } from "../support/import-here.ts";
+import { serve, temporaryFolder, writeFiles } from "../support/pds.ts";
 
 const folder = await temporaryFolder();
 const environment = { DATABASE_URL: `sqlite:${join(folder, "pds.sqlite")}`, BRAND: "acme" };
@@ -14,12 +15,12 @@ const long = toMetafield(1, 8, "product", "long_desc", "é😀 and \u0000 text "
 const [products = ""] = await writeFiles(folder, {
   "products.ndjson": [toProduct(7), toProduct(8, { metafields: [long] })].map(toJson).join("\n"),
 });
-expect((await pds(["import", "products", products], environment)).code).toBe(0);
+expect((await importHere(["import", "products", products], environment)).code).toBe(0);
 const feed = await writeFeed(folder, "feed", {
   ...feedFiles,
   "pzstyles.csv": feedFiles["pzstyles.csv"].replaceAll("Choose a font", "Choose a font. ".repeat(40)),
 });
-expect((await pds(["import", "personalization", feed], environment)).code).toBe(0);
+expect((await importHere(["import", "personalization", feed], environment)).code).toBe(0);
 const service = await serve(environment);
 afterAll(() => service.stop());
 
@@ -195,6 +196,19 @@ describe("Accept-Encoding", () => {
       }),
       { numRuns: 3000 },
     );
+  });
+
+  test("is parsed once even if other clients send a thousand different values", () => {
+    for (let index = 0; index < 1000; index++) chooseEncoding(`gzip, invented-${index}`);
+    const common = "gzip, deflate, br";
+    chooseEncoding(common);
+    const parse = spyOn(String.prototype, "split");
+    try {
+      chooseEncoding(common);
+      expect(parse).not.toHaveBeenCalled();
+    } finally {
+      parse.mockRestore();
+    }
   });
 
   test("may be any text", () => {

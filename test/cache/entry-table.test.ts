@@ -2,13 +2,18 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { LRUCache } from "lru-cache";
 import { createSequence } from "../../bench/support/sequence.ts";
-import { EntryTable, type TableEntry } from "../../src/cache/entry-table.ts";
+import { EntryTable, TableEntry } from "../../src/cache/entry-table.ts";
 
-interface Entry extends TableEntry {
+class Entry extends TableEntry {
   bytes: number;
+
+  constructor(bytes: number) {
+    super();
+    this.bytes = bytes;
+  }
 }
 
-const createEntry = (bytes = 1): Entry => ({ size: 0, wasUsed: false, bytes });
+const createEntry = (bytes = 1) => new Entry(bytes);
 const createTable = (maxSize: number, counts?: { evicted: number }) =>
   new EntryTable<Entry>(maxSize, ({ bytes }) => bytes, counts);
 
@@ -16,7 +21,7 @@ function fill(table: EntryTable<Entry>, namespace: string, ...keys: string[]): v
   for (const key of keys) table.set(namespace, key, createEntry());
 }
 
-const keysOf = (table: EntryTable<Entry>, namespace: string) => table.list(namespace).map(([key]) => key);
+const keysOf = (table: EntryTable<Entry>, namespace: string) => table.list(namespace).map(({ key }) => key);
 
 describe("a table of entries", () => {
   test("evicts the oldest entries first, but spares those that were used since the last time", () => {
@@ -91,11 +96,33 @@ describe("a table of entries", () => {
           }
           const entries = [...table.list("one"), ...table.list("other")];
           expect(table.count).toBe(entries.length);
-          expect(table.size).toBe(entries.reduce((sum, [, { bytes: each }]) => sum + each, 0));
+          expect(table.size).toBe(entries.reduce((sum, { bytes: each }) => sum + each, 0));
           expect(table.size).toBeLessThanOrEqual(20);
         }
       }),
     );
+  });
+
+  test("keeps nothing in memory that was removed, however long nothing is evicted", async () => {
+    const table = createTable(1000);
+    const fillWith = (count: number) => {
+      for (let key = 0; key < count; key++) table.set("one", `${key}`, createEntry());
+    };
+    fillWith(1500);
+    const removed: WeakRef<Entry>[] = [];
+    for (let round = 0; round < 20; round++) {
+      for (const entry of table.list("one")) {
+        removed.push(new WeakRef(entry));
+        table.remove(entry);
+      }
+      fillWith(500);
+    }
+    // References are strong until the end of the turn in which they were made.
+    await Bun.sleep(0);
+    Bun.gc(true);
+    const kept = removed.filter((reference) => reference.deref() !== undefined).length;
+    // The collector takes some words on the stack for references.
+    expect(kept).toBeLessThan(removed.length / 10);
   });
 
   test("has more hits than a least-recently-used list when demand follows Zipf", () => {

@@ -125,18 +125,19 @@ describe("the response cache", () => {
     const body = "x".repeat(3000);
     const namespace = namespaceOf(() => ({ body: toBody(body), isEmpty: false }));
     const one = new ResponseCache(megabyte, never);
-    await fill(one, namespace, "0");
+    await fill(one, namespace, "00");
     const entryBytes = one.bytes;
     expect(entryBytes).toBeWithin(3500, 5000);
     const cache = new ResponseCache(10 * entryBytes, never);
-    const names = Array.from({ length: 10 }, (_, index) => `${index}`);
+    const names = Array.from({ length: 10 }, (_, index) => `0${index}`);
     await fill(cache, namespace, ...names);
     expect([cache.bytes, cache.size, cache.counts.evicted]).toEqual([10 * entryBytes, 10, 0]);
-    cached(cache.get(namespace, "0"));
+    cached(cache.get(namespace, "00"));
     await fill(cache, namespace, "10", "11", "12");
     expect([cache.bytes, cache.size, cache.counts.evicted]).toEqual([10 * entryBytes, 10, 3]);
-    cached(cache.get(namespace, "0"));
-    for (const gone of ["1", "2", "3"]) expect([gone, cache.get(namespace, gone)]).toEqual([gone, expect.any(Promise)]);
+    cached(cache.get(namespace, "00"));
+    for (const gone of ["01", "02", "03"])
+      expect([gone, cache.get(namespace, gone)]).toEqual([gone, expect.any(Promise)]);
   });
 
   test("counts compressed forms instead of the body if only these are requested", async () => {
@@ -189,6 +190,13 @@ describe("the response cache", () => {
     expect(cache.size).toBeWithin(2, 10_002);
     cached(cache.get(empty, "made-up-19999"));
     expect(cache.get(empty, "made-up-0")).toBeInstanceOf(Promise);
+  });
+
+  test("keeps fewer empty results if their names are long", async () => {
+    const cache = new ResponseCache(megabyte, never);
+    const empty = namespaceOf(() => ({ body: undefined, isEmpty: true }));
+    for (let index = 0; index < 2000; index++) await cache.get(empty, `${index}${"x".repeat(15_000)}`);
+    expect(cache.size).toBeWithin(500, 800);
   });
 
   test.each([

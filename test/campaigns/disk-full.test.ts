@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from "bun:test";
+import { existsSync, readFileSync } from "node:fs";
 import { mkdir, readdir, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { SQL } from "bun";
@@ -221,19 +222,24 @@ describe("the temporary files of killed runs", () => {
     });
     await until("the download has started", async () => (await litter(world)).length > 0);
     const [left = ""] = await litter(world);
-    const [, kind, pid = "", machine = ""] = left.match(/^pds-(\w+)-(\d+)-(\w+)-\w{6}$/) ?? [];
+    const [, kind, pid = "", start = "", machine = ""] = left.match(/^pds-(\w+)-(\d+)-(\d+)-(\w+)-\w{6}$/) ?? [];
     expect(kind).toBe("bulk");
     process.kill(Number(pid), "SIGKILL");
     await reconcile;
     expect(await litter(world)).toEqual([left]);
 
-    const running = `pds-feed-${process.pid}-${machine}-AAAAAA`;
-    const elsewhere = `pds-feed-${pid}-another1machine-AAAAAA`;
-    const old = `pds-feed-${pid}-another1machine-BBBBBB`;
+    const stat = "/proc/self/stat";
+    const ownStart = existsSync(stat) ? readFileSync(stat, "latin1").split(") ").at(-1)?.split(" ")[19] : "0";
+    const running = `pds-feed-${process.pid}-${ownStart}-${machine}-AAAAAA`;
+    // The id belongs to another process by now.
+    const reused = `pds-feed-${process.pid}-${start}-${machine}-AAAAAA`;
+    const elsewhere = `pds-feed-${pid}-${start}-another1machine-AAAAAA`;
+    const old = `pds-feed-${pid}-${start}-another1machine-BBBBBB`;
     const strange = "pds-feedback";
-    for (const name of [running, elsewhere, old, strange]) await mkdir(join(world.temporary, name));
+    for (const name of [running, reused, elsewhere, old, strange]) await mkdir(join(world.temporary, name));
     const monthAgo = new Date(Date.now() - 30 * 86_400_000);
-    for (const name of [old, strange]) await utimes(join(world.temporary, name), monthAgo, monthAgo);
+    // The clock may have been set while a process runs.
+    for (const name of [running, old, strange]) await utimes(join(world.temporary, name), monthAgo, monthAgo);
     await pds(["import", "personalization", serveFeed(feedFiles)], world.environment);
     expect((await litter(world)).sort()).toEqual([elsewhere, running, strange].sort());
   });

@@ -3,6 +3,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
+import { importHere } from "../support/import-here.ts";
 import {
   createMigratedStore,
   createStore,
@@ -10,7 +11,6 @@ import {
   endLeases,
   enginesInTurn,
   main,
-  pds,
   type RunningService,
   root,
   serve,
@@ -26,7 +26,8 @@ const [configPath = ""] = await writeFiles(folder, {
     '[jobs.catalog-sync]\nschedule = "off"\n[jobs.catalog-reconcile]\nschedule = "off"\nmax_removed_share = 1\n',
 });
 
-const run = (job: string, environment: Environment) => pds(["run", job], { PDS_CONFIG: configPath, ...environment });
+const run = (job: string, environment: Environment) =>
+  importHere(["run", job], { PDS_CONFIG: configPath, ...environment });
 
 async function startStored(environment: Environment): Promise<RunningService> {
   const { DATABASE_URL } = environment;
@@ -134,7 +135,9 @@ describe.each([...enginesInTurn])("on %s, an import of product files", (engine) 
     "2026-01-01T00:00:00+24:00",
   ])("names a date that does not exist: %s", async (published_at) => {
     const [file = ""] = await writeFiles(folder, { "date.ndjson": toJson({ ...toProduct(1), published_at }) });
-    const { code, stderr } = await pds(["import", "products", file], { DATABASE_URL: await createStore(engine) });
+    const { code, stderr } = await importHere(["import", "products", file], {
+      DATABASE_URL: await createStore(engine),
+    });
     expect(code).toBe(1);
     expect(stderr).toContain(`${file}:1: published_at:`);
     expect(stderr).toContain(published_at);
@@ -147,14 +150,14 @@ describe.each([...enginesInTurn])("on %s, an import of product files", (engine) 
       "all.ndjson": lines.join("\n"),
       "few.ndjson": lines.slice(0, 10).join("\n"),
     });
-    expect((await pds(["import", "products", all], environment)).code).toBe(0);
-    const { code, stderr } = await pds(["import", "products", few, "--dry-run"], environment);
+    expect((await importHere(["import", "products", all], environment)).code).toBe(0);
+    const { code, stderr } = await importHere(["import", "products", few, "--dry-run"], environment);
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr: expect.stringContaining("20 of 30 products would be removed"),
     });
     for (const options of [["--dry-run", "--force"], ["--force"]]) {
-      const forced = await pds(["import", "products", few, ...options, "--json"], environment);
+      const forced = await importHere(["import", "products", few, ...options, "--json"], environment);
       expect(forced.code).toBe(0);
       expect(JSON.parse(forced.stdout).overridden).toEqual(["20 of 30 products would be removed, more than 20%"]);
     }
@@ -177,7 +180,7 @@ describe.each([...enginesInTurn])("on %s, an import of product files that stops 
       await until("it reads the file", () => readdirSync(temporary).some((name) => name.startsWith("pds-import-")));
       importing.kill("SIGSTOP");
       const feed = join(root, "sample", "personalization");
-      expect((await pds(["import", "personalization", feed], environment)).code).toBe(0);
+      expect((await importHere(["import", "personalization", feed], environment)).code).toBe(0);
     } finally {
       importing.kill("SIGKILL");
       await importing.exited;
@@ -203,7 +206,7 @@ describe.each([...enginesInTurn])("on %s, an import of product files that stops 
       await until("it reads the file", () => readdirSync(temporary).some((name) => name.startsWith("pds-import-")));
       importing.kill("SIGSTOP");
       await endLeases(DATABASE_URL);
-      expect((await pds(["import", "products", current], environment)).code).toBe(0);
+      expect((await importHere(["import", "products", current], environment)).code).toBe(0);
       importing.kill("SIGCONT");
       expect(await new Response(importing.stderr).text()).toContain(
         "its lease expired, so another run may have started",

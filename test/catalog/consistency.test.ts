@@ -3,6 +3,7 @@ import { SQL } from "bun";
 import { toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
 import { cleanUp } from "../support/clean-up.ts";
+import { importHere } from "../support/import-here.ts";
 import {
   createStore,
   type Environment,
@@ -41,7 +42,7 @@ async function start(environment: Environment): Promise<RunningService> {
 }
 
 async function run(job: string, environment: Environment) {
-  const finished = await pds(["run", job, "--json"], { PDS_CONFIG: configPath, ...environment });
+  const finished = await importHere(["run", job, "--json"], { PDS_CONFIG: configPath, ...environment });
   const { notes, counts } = JSON.parse(finished.stdout) as { notes: string[]; counts: number };
   return { ...finished, notes, counts };
 }
@@ -219,10 +220,9 @@ describe("a product that keeps changing", () => {
     const environment = { ...environmentOf(platform), DATABASE_URL: await createStore("sqlite") };
     const [id = ""] = idsOf(platform);
     let edits = 0;
-    const editing = setInterval(
-      () => platform.catalog.touch(id, titled(`Edit ${++edits}`), { at: currentSecond() }),
-      100,
-    );
+    const edit = () => platform.catalog.touch(id, titled(`Edit ${++edits}`), { at: currentSecond() });
+    edit();
+    const editing = setInterval(edit, 100);
     const { code, notes } = await run("catalog-sync", environment);
     clearInterval(editing);
     platform.catalog.touch(id, titled("The last edit"));
@@ -344,13 +344,13 @@ describe.each([...enginesInTurn])("on %s, removals", (engine) => {
     const toFile = async (name: string, count: number) =>
       (await writeFiles(folder, { [name]: products.slice(0, count).map(toJson).join("\n") }))[0] ?? "";
     const [all, few] = [await toFile("all.ndjson", 30), await toFile("few.ndjson", 10)];
-    expect((await pds(["import", "products", all], environment)).code).toBe(0);
-    const { code, stderr } = await pds(["import", "products", few], environment);
+    expect((await importHere(["import", "products", all], environment)).code).toBe(0);
+    const { code, stderr } = await importHere(["import", "products", few], environment);
     expect(code).toBe(1);
     expect(stderr).toContain("20 of 30 products would be removed, more than 20%: nothing was changed");
     const service = await start({ ...environment, MEMORY_MEGABYTES: "0" });
     expect(await statusOf(service, "30")).toBe(200);
-    expect((await pds(["import", "products", few, "--force"], environment)).code).toBe(0);
+    expect((await importHere(["import", "products", few, "--force"], environment)).code).toBe(0);
     expect(await statusOf(service, "30")).toBe(404);
   });
 });
@@ -370,7 +370,7 @@ describe.each([...enginesInTurn])("on %s, a hidden product", (engine) => {
       "hidden.ndjson": [...shown, ...hidden].map((product) => JSON.stringify(product)).join("\n"),
     });
     const environment = { DATABASE_URL: await createStore(engine), SHOP_DOMAIN: shop };
-    const { code, stderr } = await pds(["import", "products", file], environment);
+    const { code, stderr } = await importHere(["import", "products", file], environment);
     expect(code).toBe(0);
     expect(stderr).toContain("warning: hidden products: 4 of 10,");
     expect(stderr).toContain("VISIBLE=all");

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { toJson } from "../../src/json.ts";
 import type { Product } from "../../src/model/product.ts";
 import { toMetafield, toProduct, toVariant } from "../support/catalog.ts";
+import { importHere } from "../support/import-here.ts";
 import {
   createStore,
   enginesInTurn,
@@ -20,7 +21,7 @@ for (const engine of enginesInTurn) {
   const write = async (content: string | Uint8Array, name = "products.json") =>
     (await writeFiles(folder, { [name]: content }))[0] ?? "";
   const importing = async (content: string | Uint8Array, ...options: string[]) =>
-    pds(["import", "products", await write(content), ...options], environment);
+    importHere(["import", "products", await write(content), ...options], environment);
   const answer = (id: number | bigint) => text(`/api/v1/products/${id}`);
   const stored = (product: Product) => toJson({ product, shop: "shop.example", error: null });
   const newestHistory = async () => {
@@ -44,9 +45,7 @@ for (const engine of enginesInTurn) {
       ["NDJSON of wrapped products", `${toJson({ product: one })}\n${toJson({ product: two })}\n`, [one, two]],
       ["text with a byte-order mark", `\uFEFF${toJson(one)}`, [one]],
     ])("reads %s and replaces the whole set", async (_, content, products) => {
-      const { code, stdout } = await importing(content);
-      expect(code).toBe(0);
-      expect(stdout).toContain(`${products.length} imported`);
+      expect((await importing(content)).code).toBe(0);
       for (const product of [one, two, three]) {
         if (products.includes(product)) expect(await answer(product.id)).toBe(stored(product));
         else expect(await answer(product.id)).toContain('"product":null');
@@ -57,7 +56,7 @@ for (const engine of enginesInTurn) {
 
     test("reads several files as one set", async () => {
       const files = await Promise.all([write(toJson(one), "a.json"), write(`${toJson(two)}\n`, "b.ndjson")]);
-      expect((await pds(["import", "products", ...files], environment)).code).toBe(0);
+      expect((await importHere(["import", "products", ...files], environment)).code).toBe(0);
       expect(await answer(1)).toBe(stored(one));
       expect(await answer(2)).toBe(stored(two));
     });

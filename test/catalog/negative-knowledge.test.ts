@@ -3,7 +3,8 @@ import { LookupBudget } from "../../src/catalog/lookup-budget.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { noteUpdates } from "../../src/database/product.ts";
 import { toNetwork } from "../../src/http/client-network.ts";
-import { createStore, enginesInTurn, pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { importHere } from "../support/import-here.ts";
+import { createStore, enginesInTurn, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { countPlatformRequests, environmentOf, startPlatform } from "../support/platform.ts";
 
 const path = (id: string | bigint) => `/api/v1/products/${id}`;
@@ -37,7 +38,7 @@ for (const engine of enginesInTurn) {
 
     test("an unknown product is 404 without asking the platform", async () => {
       if (how === "page by page") platform.faults.add({ kind: "bulkFailed", count: 4 });
-      expect((await pds(["run", "catalog-reconcile"], environment)).code).toBe(0);
+      expect((await importHere(["run", "catalog-reconcile"], environment)).code).toBe(0);
       expect(await lookUp(newest - 2n)).toEqual([404, 0]);
       expect(await lookUp(1n)).toEqual([404, 0]);
     });
@@ -66,7 +67,7 @@ for (const engine of enginesInTurn) {
     test("a sync knows of further products that were created a while ago", async () => {
       const old = platform.catalog.add({}, `${newest + 100n}`);
       platform.catalog.touch(old, {}, { at: Math.floor(Date.now() / 1000) - 600 });
-      expect((await pds(["run", "catalog-sync"], environment)).code).toBe(0);
+      expect((await importHere(["run", "catalog-sync"], environment)).code).toBe(0);
       expect(await lookUp(newest + 2n)).toEqual([404, 0]);
       expect(await lookUp(newest + 101n)).toEqual([404, 1]);
     });

@@ -1,13 +1,6 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import {
-  createStore,
-  enginesInTurn,
-  pds,
-  type RunningService,
-  serve,
-  temporaryFolder,
-  writeFiles,
-} from "../support/pds.ts";
+import { importHere } from "../support/import-here.ts";
+import { createStore, enginesInTurn, type RunningService, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { environmentOf, startPlatform } from "../support/platform.ts";
 
 const jobs = "[jobs.catalog-reconcile]\nschedule = 'off'\n[jobs.catalog-sync]\nschedule = 'off'\n";
@@ -47,7 +40,7 @@ for (const engine of enginesInTurn) {
       Promise.all([online, sold, draft, both].map(async (id) => (await service.get(`/api/v1/products/${id}`)).status));
 
     test("need a scope, without which nothing is written", async () => {
-      const { code, stderr } = await pds(["run", "catalog-reconcile"], environment);
+      const { code, stderr } = await importHere(["run", "catalog-reconcile"], environment);
       expect(code).toBe(1);
       expect(stderr).toContain("without Product.publishedOnPublication no product is written");
       platform.findApp().scopes = new Set(["read_products", "read_publications"]);
@@ -56,20 +49,20 @@ for (const engine of enginesInTurn) {
     test("are the visible ones, looked up, in bulk, and page by page", async () => {
       const service = await start();
       expect(await statuses(service)).toEqual([404, 200, 404, 200]);
-      const { stdout } = await pds(["run", "catalog-reconcile", "--json"], environment);
+      const { stdout } = await importHere(["run", "catalog-reconcile", "--json"], environment);
       const [note] = (JSON.parse(stdout) as { notes: string[] }).notes;
       expect(note).toStartWith("warning: hidden products: 2 of 4");
       expect(await statuses(service)).toEqual([404, 200, 404, 200]);
       catalog.touch(both, { product: { onPointOfSale: false } });
       platform.faults.add({ kind: "bulkFailed", count: 4 });
-      expect((await pds(["run", "catalog-reconcile"], environment)).code).toBe(0);
+      expect((await importHere(["run", "catalog-reconcile"], environment)).code).toBe(0);
       expect(await statuses(service)).toEqual([404, 200, 404, 404]);
       const page = await (await fetch(`${service.adminUrl}/products`)).text();
       expect(page).toContain("Hidden products: 3 of 4");
     });
 
     test("are hidden again once the online store decides", async () => {
-      const { code } = await pds(["run", "catalog-reconcile"], { ...environment, PUBLICATION: "" });
+      const { code } = await importHere(["run", "catalog-reconcile"], { ...environment, PUBLICATION: "" });
       expect(code).toBe(0);
       expect(await statuses(await start({ PUBLICATION: "" }))).toEqual([200, 404, 404, 200]);
     });
@@ -98,7 +91,7 @@ for (const engine of enginesInTurn) {
     const looked = await namespacesOf(id);
     expect([...looked].every((namespace) => allowed.includes(namespace))).toBe(true);
     expect(looked.has("global")).toBe(allowed.includes("global"));
-    expect((await pds(["run", "catalog-reconcile"], environment)).code).toBe(0);
+    expect((await importHere(["run", "catalog-reconcile"], environment)).code).toBe(0);
     for (const product of [id, other]) expect(await namespacesOf(product)).toEqual(looked);
   });
 }

@@ -10,7 +10,6 @@ import {
   createMigratedStore,
   createStore,
   type Environment,
-  migrateStore,
   pds,
   serve,
   temporaryFolder,
@@ -113,7 +112,8 @@ describe("help", () => {
   });
 });
 
-describe("wrong usage exits with 2 and says what is wrong", () => {
+describe("wrong usage exits with 2 and says what is wrong", async () => {
+  const migrated = await createMigratedStore("sqlite");
   test.each([
     ["frobnicate", ["frobnicate"], '"frobnicate"'],
     ["a name that every object has", ["constructor"], '"constructor"'],
@@ -140,9 +140,8 @@ describe("wrong usage exits with 2 and says what is wrong", () => {
     ["an order in capitals", ["history", "DESC"], "asc or desc"],
     ["two orders", ["history", "asc", "desc"], "[asc|desc]"],
   ])("%s", async (_, args, words) => {
-    const DATABASE_URL = await createStore("sqlite");
     // An import that has begun creates the store, to record it.
-    if (args[0] !== "import") await migrateStore(DATABASE_URL);
+    const DATABASE_URL = args[0] === "import" ? await createStore("sqlite") : migrated;
     const { code, stdout, stderr } = await pds(args, { DATABASE_URL, BRAND: "acme" });
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     if (args[0] === "import") expect(existsSync(DATABASE_URL.slice("sqlite:".length))).toBe(false);

@@ -89,10 +89,11 @@ describe("the settings", () => {
         { setting: "SCHEDULER", value: "on", from },
         { setting: "LEASE_SECONDS", value: "30", from },
         { setting: "STALE_DATA", value: "warn", from },
+        { setting: "READINESS", value: "available", from },
         { setting: "MEMORY_MEGABYTES", value: "128", from },
         { setting: "CACHE_PERSONALIZATION", value: longCache, from },
         { setting: "CACHE_PRODUCTS", value: longCache, from },
-        { setting: "CACHE_HISTORIES", value: "max-age=5, s-maxage=5", from },
+        { setting: "CACHE_HISTORIES", value: "max-age=5, s-maxage=5, stale-if-error=86400", from },
         { setting: "CACHE_NOT_FOUND", value: "max-age=10, s-maxage=10", from },
         { setting: "CDN", value: "none", from },
         { setting: "PURGE_TOKEN", value: "(not set)", from },
@@ -647,7 +648,7 @@ describe("a secret", () => {
         service.get("/readyz", { headers }),
         fetch(`${service.adminUrl}/`, { headers }),
       ]);
-      expect(answers.map(({ status }) => status)).toEqual([503, 200, 503, 503, 200, 503]);
+      expect(answers.map(({ status }) => status)).toEqual([503, 200, 503, 503, 503, 503]);
       const texts = await Promise.all(answers.map((answer) => answer.text()));
       await service.stop();
       expect(service.log()).toContain("the store is unreachable");

@@ -2,6 +2,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse as parseCsv } from "csv-parse/sync";
+import { importHere } from "../support/import-here.ts";
 import { createStore, engines, pds, root, serve, temporaryFolder } from "../support/pds.ts";
 import { createPostgres } from "../support/postgres.ts";
 import { until, untilEqual } from "../support/until.ts";
@@ -71,7 +72,8 @@ describe("the sample brand", () => {
     ["personalization", "missing-file", /missing-file: file not found: expected one of pzchoices\.csv/],
     ["personalization", "empty-sku", /empty-sku\/pzlines\.csv:3: sku_id: is empty/],
   ])("has broken cases whose errors name the place: %s %s", async (noun, name, message) => {
-    const { code, stderr } = await pds(["import", noun, join(broken, name), "--dry-run"]);
+    const args = ["import", noun, join(broken, name), "--dry-run"];
+    const { code, stderr } = await importHere(args, { DATABASE_URL: emptyStore });
     expect(stderr).toMatch(message);
     expect(code).toBe(1);
   });
@@ -122,13 +124,15 @@ describe("a store", () => {
 });
 
 describe("a lost PostgreSQL", () => {
-  test("leaves replicas ready and serving from the cache, with 503 for the rest, until it is back", async () => {
+  test("leaves replicas with a cache ready, with 503 for the rest, until it is back", async () => {
     const postgres = await createPostgres();
     const environment = { DATABASE_URL: postgres.url, PDS_CONFIG: join(root, "pds.toml") };
     // Imported first: the first start's own import would evict the cached responses.
-    for (const job of ["catalog-import", "personalization-import"]) await pds(["run", job], environment);
+    for (const job of ["catalog-import", "personalization-import"]) await importHere(["run", job], environment);
     // The strictest setting. It is about the age of the data, not about the store.
     const service = await serve({ ...environment, STALE_DATA: "fail", SERVER_TIMING: "on" });
+    const strict = await serve({ ...environment, READINESS: "strict" });
+    const empty = await serve(environment);
     const readiness = async () => {
       const answers = await Promise.all([service.url, service.adminUrl].map((base) => fetch(`${base}/readyz`)));
       return Promise.all(
@@ -142,12 +146,17 @@ describe("a lost PostgreSQL", () => {
       status: "ready",
       checks: { service: "ok", data: "ok", database: "ok", jobs: "ok", clock: "ok", scheduler: "ok" },
     };
-    const paths = ["/api/v1/histories", "/api/v1/products/pz/OV.810794", `/api/v1/products/${ids[0]}`];
+    const paths = ["/api/v1/histories/asc", "/api/v1/products/pz/OV.810794", `/api/v1/products/${ids[0]}`];
     const statuses = async () => Promise.all(paths.map(async (path) => (await service.get(path)).status));
-    const cached = [`/api/v1/products/${ids[1]}`, "/api/v1/products/pz/OV.810795", "/api/v1/products/pz/unknown"];
+    const cached = [
+      `/api/v1/products/${ids[1]}`,
+      "/api/v1/products/pz/OV.810795",
+      "/api/v1/products/pz/unknown",
+      "/api/v1/histories",
+    ];
     try {
       const before = await Promise.all(cached.map(async (path) => (await service.get(path)).text()));
-      expect((await service.get(paths[0] ?? "")).status).toBe(200);
+      expect((await strict.get(cached[0] ?? "")).status).toBe(200);
       expect([await readiness(), await storeLost()]).toEqual([[ready, ready], "0"]);
       await postgres.stop("SIGKILL");
       // Connection processes outlive the killed server process for a moment.
@@ -167,6 +176,16 @@ describe("a lost PostgreSQL", () => {
       const database = "cannot be reached; only cached responses are served";
       const degraded = { code: 200, status: "degraded", checks: { ...ready.checks, database } };
       expect(await readiness()).toEqual([degraded, degraded]);
+      for (const [replica, problem] of [
+        [strict, "cannot be reached"],
+        [empty, "cannot be reached, and nothing is cached"],
+      ] as const) {
+        await until("it notices the loss", async () => (await replica.get("/readyz")).status === 503);
+        expect(await (await replica.get("/readyz")).json()).toMatchObject({
+          status: "not ready",
+          checks: { database: problem },
+        });
+      }
       // Cached responses are still served, and with their age once they can no longer be verified.
       await until("responses have an age", async () => (await service.get(cached[0] ?? "")).headers.has("age"));
       for (const [index, path] of cached.entries()) {
@@ -181,7 +200,7 @@ describe("a lost PostgreSQL", () => {
       for (const path of cached) expect((await service.get(path)).headers.has("age")).toBeFalse();
       expect([await readiness(), await storeLost()]).toEqual([[ready, ready], "0"]);
     } finally {
-      await service.stop();
+      await Promise.all([service.stop(), strict.stop(), empty.stop()]);
       await postgres.remove();
     }
   });

@@ -4,7 +4,8 @@ import { buildPersonalizer } from "../../packages/personalizer/build.ts";
 import { sampleImagePath } from "../../src/sample.ts";
 import { accessibilityProblems, openPage, startBrowser } from "../support/browser.ts";
 import { attack, hostileSku, importHostile, type Watched, watchPage } from "../support/hostile.ts";
-import { pds, type RunningService, root, serve, temporaryFolder } from "../support/pds.ts";
+import { importHere } from "../support/import-here.ts";
+import { type RunningService, root, serve, temporaryFolder } from "../support/pds.ts";
 
 const environment = {
   DATABASE_URL: `sqlite:${join(await temporaryFolder(), "pds.sqlite")}`,
@@ -13,8 +14,8 @@ const environment = {
 };
 
 async function startSample(): Promise<RunningService> {
-  await pds(["import", "products", join(root, "sample", "products.ndjson")], environment);
-  await pds(["import", "personalization", join(root, "sample", "personalization")], environment);
+  await importHere(["import", "products", join(root, "sample", "products.ndjson")], environment);
+  await importHere(["import", "personalization", join(root, "sample", "personalization")], environment);
   // The only product without pictures is a draft.
   return await serve({ ...environment, VISIBLE: "all" });
 }

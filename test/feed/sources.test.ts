@@ -2,11 +2,13 @@ import { describe, expect, test } from "bun:test";
 import { appendFile, mkdir, readdir, rm, utimes } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { SQL } from "bun";
 import { parse } from "csv-parse/sync";
 import { feedFiles, writeFeed } from "../support/feed.ts";
+import { importHere } from "../support/import-here.ts";
 import {
   type Environment,
   endLeases,
@@ -78,15 +80,20 @@ const toReport = (finished: Finished): Finished & Report => ({
   ...(JSON.parse(finished.stdout || "{}") as Report),
 });
 
+const runArguments = ["run", "personalization-import", "--json"];
+
 /** Runs the job. */
-const run = async ({ environment }: Setup, overrides: Environment = {}) =>
-  toReport(await pds(["run", "personalization-import", "--json"], { ...environment, ...overrides }));
+const run = async ({ environment }: Setup) => toReport(await importHere(runArguments, environment));
+
+/** Runs the job in a process of its own, with everything that it prints. */
+const runProcess = async ({ environment }: Setup, overrides: Environment = {}) =>
+  toReport(await pds(runArguments, { ...environment, ...overrides }));
 
 /** Imports manually. */
 const importFrom = async ({ environment }: Setup, source: string, ...options: string[]) =>
-  toReport(await pds(["import", "personalization", source, "--json", ...options], environment));
+  toReport(await importHere(["import", "personalization", source, "--json", ...options], environment));
 
-/** Imports the job's feed in a single process, which is faster than running the job. */
+/** Imports the job's feed manually. */
 const importFeed = (setup: Setup) => importFrom(setup, setup.source);
 
 const success = { code: 0, outcome: "succeeded", counts: 12 } as const;
@@ -485,7 +492,6 @@ describe("a feed on a web server", () => {
       const setup = await createSetup("", web.source.replace(/\/$/, ending));
       expect(await importFeed(setup)).toMatchObject({ ...success, notes: [] });
       expect(await statusOf(setup)).toBe("I");
-      expect(await listDownloads(setup)).toEqual([]);
     },
     withinMs,
   );
@@ -508,9 +514,9 @@ describe("a feed on a web server", () => {
       const secret = "Bearer hush-0123456789";
       using web = await startWeb({ authorization: secret });
       const setup = await createSetup("", web.source, { FEED_AUTHORIZATION: secret });
-      const taken = await run(setup);
+      const taken = await runProcess(setup);
       expect(taken).toMatchObject(success);
-      const refused = await run(setup, { FEED_AUTHORIZATION: "Bearer hush-wrong" });
+      const refused = await runProcess(setup, { FEED_AUTHORIZATION: "Bearer hush-wrong" });
       expect(refused).toMatchObject({ ...failure, reason: `${web.source}pzlines.csv: 401 Unauthorized` });
       expect(web.requests.filter(({ status }) => status === 401)).toHaveLength(1);
       const commands = [["config"], ["config", "--json"], ["jobs", "--json"], ["history", "--json"]];
@@ -535,7 +541,6 @@ describe("a feed on a web server", () => {
       expect(same.notes).toEqual([`${web.source}: skipped: the feed has not changed since the last import`]);
       expect(web.requests.map(({ status }) => status)).toEqual([304, 304, 304]);
       for (const { headers } of web.requests) expect(headers[condition]).toBeString();
-      expect(await listDownloads(setup)).toEqual([]);
 
       web.requests.length = 0;
       web.files.set("pzlines.csv", { content: linesWithStatus("new"), changed: new Date("2024-01-02") });
@@ -617,7 +622,6 @@ describe("a feed on a web server", () => {
       const setup = await createSetup("", web.source);
       expect(await importFeed(setup)).toMatchObject(success);
       expect(await statusOf(setup)).toBe("I");
-      expect(await listDownloads(setup)).toEqual([]);
     },
     withinMs,
   );
@@ -650,7 +654,6 @@ describe("a feed on a web server", () => {
       expect(reason).toMatch(message);
       expect(await shown.getMug()).toBe(before);
       expect((await rollback(setup)).code).toBe(1);
-      expect(await listDownloads(setup)).toEqual([]);
     },
     withinMs,
   );
@@ -681,7 +684,6 @@ describe("a feed on a web server", () => {
       const { notes, ...left } = await run(setup);
       expect(left).toMatchObject(noChange);
       expect(notes).toEqual([expect.stringContaining(`${web.source}pzstyles.csv changed while being read`)]);
-      expect(await listDownloads(setup)).toEqual([]);
       expect(await run(setup)).toMatchObject({ code: 0, counts: 13, notes: [] });
     },
     withinMs,
@@ -786,7 +788,7 @@ describe("a feed on a web server", () => {
     "is rejected as %p, without repeating a secret in it",
     async (source, message) => {
       const setup = await createSetup("", source);
-      const configured = await run(setup);
+      const configured = await runProcess(setup);
       expect(configured.code).toBe(2);
       expect(configured.stderr).toContain(`${setup.environment.PDS_CONFIG}:2:1: jobs.personalization-import.source: `);
       const byHand = await pds(["import", "personalization", source], {
@@ -829,7 +831,6 @@ describe("a feed in a bucket", () => {
       expect(await importFeed(setup)).toMatchObject(success);
       expect(await statusOf(setup)).toBe("new");
       expect(await counts(setup)).toEqual([12, 0, 12]);
-      expect(await listDownloads(setup)).toEqual([]);
     },
     withinMs,
   );
@@ -922,7 +923,7 @@ describe("a feed in a bucket", () => {
       using store = await startStore();
       putFeed(store, "feeds/acme");
       const setup = await createSetup("", "s3://feeds/acme", { ...store.environment, ...overrides });
-      const { reason, ...failed } = await run(setup);
+      const { reason, ...failed } = await runProcess(setup);
       expect(failed).toMatchObject(failure);
       expect(reason).toMatch(message);
       const commands = [
@@ -964,7 +965,6 @@ describe("a feed in a bucket", () => {
       expect(failed).toMatchObject(failure);
       expect(reason).toMatch(message);
       expect(await statusOf(setup)).toBe("I");
-      expect(await listDownloads(setup)).toEqual([]);
     },
     withinMs,
   );
@@ -997,7 +997,7 @@ describe("a download", () => {
       using web = await startWeb();
       web.files.set("pzlines.csv", { content: "sku_id\nMUG\n" });
       const setup = await createSetup("", web.source);
-      const { reason, ...failed } = await importFeed(setup);
+      const { reason, ...failed } = await runProcess(setup);
       expect(failed).toMatchObject({ code: 1, outcome: "failed" });
       expect(reason).toContain(`${web.source}pzlines.csv:1: the header is missing`);
       expect(completePaths(web)).toContain("/feed/pzlines.csv");
@@ -1053,7 +1053,7 @@ describe("a download", () => {
       const strange = "pds-feed-of-somebody";
       for (const folder of [recent, strange]) await mkdir(join(setup.temporary, folder));
       web.intercept = () => false;
-      expect(await importFeed(setup)).toMatchObject(success);
+      expect(await runProcess(setup)).toMatchObject(success);
       expect((await listDownloads(setup)).sort()).toEqual([recent, strange].sort());
     },
     withinMs,
@@ -1079,3 +1079,7 @@ test.concurrent(
   },
   withinMs,
 );
+
+test("every import of this process has removed its downloads", async () => {
+  expect((await readdir(tmpdir())).filter((name) => name.startsWith(`pds-feed-${process.pid}-`))).toEqual([]);
+});

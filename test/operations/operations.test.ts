@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
 import { writeFeed } from "../support/feed.ts";
-import { createStore, engines, pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { importHere } from "../support/import-here.ts";
+import { createStore, engines, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { untilEqual } from "../support/until.ts";
 
 const reference = /^[\w.:=+/@-]{1,128}$/;
@@ -17,8 +18,8 @@ for (const engine of engines) {
   };
   const emptyStore = await createStore(engine);
   const [products = ""] = await writeFiles(folder, { "products.ndjson": `${toJson(toProduct(632910392))}\n` });
-  await pds(["import", "products", products], environment);
-  await pds(["import", "personalization", await writeFeed(folder, "feed")], environment);
+  await importHere(["import", "products", products], environment);
+  await importHere(["import", "personalization", await writeFeed(folder, "feed")], environment);
   const service = await serve(environment);
   afterAll(() => service.stop());
   const get = service.get;
@@ -288,7 +289,7 @@ for (const engine of engines) {
       for (let size = 1; size <= 12; size++) {
         const lines = Array.from({ length: size }, (_, index) => toJson(toProduct(index + 1)));
         await Bun.write(file, size === 6 ? "broken" : lines.join("\n"));
-        await pds(["import", "products", file, "--brand", `brand ${size}`], url);
+        await importHere(["import", "products", file, "--brand", `brand ${size}`], url);
       }
       const read = async (order: string) => {
         const { histories } = (await (await other.get(`/api/v1/histories/${order}`)).json()) as {

@@ -15,7 +15,8 @@ import type { personalizationSchema } from "../../src/model/personalization.ts";
 import type { Id, ProductAnswer } from "../../src/model/product.ts";
 import { openPage, startBrowser } from "../support/browser.ts";
 import { toProduct } from "../support/catalog.ts";
-import { pds, root, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { importHere } from "../support/import-here.ts";
+import { root, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { orderPersonalization } from "../support/personalization.ts";
 import { until } from "../support/until.ts";
 
@@ -55,9 +56,9 @@ async function startService() {
     BRAND: "Larkspur & Finch",
   };
   const [extra = ""] = await writeFiles(folder, { "big.ndjson": `${toJson(big)}\n` });
-  const imported = await pds(["import", "products", "sample/products.ndjson", extra], environment);
+  const imported = await importHere(["import", "products", "sample/products.ndjson", extra], environment);
   if (imported.code !== 0) throw new Error(imported.stderr);
-  await pds(["import", "personalization", "sample/personalization"], environment);
+  await importHere(["import", "personalization", "sample/personalization"], environment);
   return await serve(environment);
 }
 

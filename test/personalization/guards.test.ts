@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { SQL } from "bun";
 import { writeFeed } from "../support/feed.ts";
 import { countGenerationRows } from "../support/generation-tables.ts";
+import { importHere } from "../support/import-here.ts";
 import {
   casesFor,
   createStore,
@@ -245,7 +246,7 @@ for (const engine of enginesInTurn) {
 
   const importFeed = async (feed: string, options: string[] = [], config = "/dev/null", brand = "acme") => {
     const args = ["import", "personalization", feed, "--json", "--brand", brand, ...options];
-    const { code, stdout, stderr } = await pds(args, { ...environment, PDS_CONFIG: config });
+    const { code, stdout, stderr } = await importHere(args, { ...environment, PDS_CONFIG: config });
     return { code, stderr, report: JSON.parse(stdout) };
   };
   const getResponses = () => Promise.all([0, 19, 39, 40].map((index) => text(`/api/v1/products/pz/SKU-${index}`)));

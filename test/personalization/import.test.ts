@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { feedFiles, writeFeed } from "../support/feed.ts";
+import { importHere } from "../support/import-here.ts";
 import { createStore, enginesInTurn, pds, serveWithAndWithoutCache, temporaryFolder } from "../support/pds.ts";
 
 type Files = Partial<Record<string, string | Uint8Array>>;
@@ -25,7 +26,7 @@ for (const engine of enginesInTurn) {
       (entry): entry is [string, string | Uint8Array] => entry[1] !== undefined,
     );
     const feed = await writeFeed(folder, `feed-${feeds++}`, Object.fromEntries(present));
-    return await pds(["import", "personalization", feed, ...options], environment);
+    return await importHere(["import", "personalization", feed, ...options], environment);
   };
   const getPersonalization = (sku: string) => text(`/api/v1/products/pz/${encodeURIComponent(sku)}`);
   const newestHistory = async () => {

@@ -4,7 +4,8 @@ import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { PersonalizationReader, parsePersonalization } from "../../src/personalization/reader.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
-import { createStore, engines, pds, temporaryFolder } from "../support/pds.ts";
+import { importHere } from "../support/import-here.ts";
+import { createStore, engines, temporaryFolder } from "../support/pds.ts";
 import { orderPersonalization } from "../support/personalization.ts";
 
 const folder = await temporaryFolder();
@@ -54,7 +55,7 @@ for (const engine of engines) {
     const importFeed = async (name: string, brand: string, pzlines: string) => {
       const feed = await writeFeed(folder, `${engine}-${name}`, { ...feedFiles, "pzlines.csv": pzlines });
       const args = ["import", "personalization", feed, "--brand", brand, "--force"];
-      expect(await pds(args, { DATABASE_URL: url })).toMatchObject({ code: 0 });
+      expect(await importHere(args, { DATABASE_URL: url })).toMatchObject({ code: 0 });
     };
     await importFeed("acme", "acme", toCsv(allLines));
     // The same SKU in another brand, which must not hide that of the reader's own.

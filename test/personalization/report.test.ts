@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { SQL } from "bun";
 import fc from "fast-check";
 import { writeFeed } from "../support/feed.ts";
+import { importHere } from "../support/import-here.ts";
 import {
   createStore,
   enginesInTurn,
@@ -207,14 +208,13 @@ for (const engine of enginesInTurn) {
   const { text } = await serveWithAndWithoutCache({ ...environment, PDS_CONFIG: "/dev/null" });
 
   let feeds = 0;
-  const importFiles = async (files: Readonly<Record<string, string>>, options: string[], change: object = {}) =>
-    await pds(["import", "personalization", await writeFeed(folder, `feed-${feeds++}`, files), ...options], {
-      ...environment,
-      ...change,
-    });
-  const reportOf = async (files: Readonly<Record<string, string>>, ...options: string[]) => {
-    const { stdout } = await importFiles(files, [...options, "--json"]);
-    return JSON.parse(stdout);
+  const feedOf = (files: Readonly<Record<string, string>>) => writeFeed(folder, `feed-${feeds++}`, files);
+  /** Imports in a process, which prints for people. */
+  const importFiles = async (files: Readonly<Record<string, string>>, change: object = {}) =>
+    await pds(["import", "personalization", await feedOf(files)], { ...environment, ...change });
+  const reportOf = async (files: Readonly<Record<string, string>>, change: object = {}) => {
+    const args = ["import", "personalization", await feedOf(files), "--json"];
+    return JSON.parse((await importHere(args, { ...environment, ...change })).stdout);
   };
   const getPersonalization = async (sku: string) =>
     JSON.parse(await text(`/api/v1/products/pz/${encodeURIComponent(sku)}`));
@@ -390,7 +390,6 @@ for (const engine of enginesInTurn) {
             ["MORE", "STAMP", "1", ""],
           ],
         }),
-        [],
       );
       expect(code).toBe(0);
       const at = (name: string) => join(folder, `feed-${feeds - 1}`, name);
@@ -411,7 +410,7 @@ for (const engine of enginesInTurn) {
           ["", "STAMP", "1", "A"],
         ],
       });
-      const { stdout, stderr, code } = await importFiles(refused, [], { PDS_CONFIG: "/dev/null" });
+      const { stdout, stderr, code } = await importFiles(refused, { PDS_CONFIG: "/dev/null" });
       expect(code).toBe(1);
       expect(stdout).toBe("");
       expect(stderr).toContain('sku_id: is empty: ",STAMP,1,A"\n');
@@ -434,9 +433,9 @@ for (const engine of enginesInTurn) {
         ["failed", "/dev/null"],
         ["succeeded", lenient],
       ] as const) {
-        const { stdout } = await importFiles(files, ["--json"], { PDS_CONFIG: config });
-        const { job, brand, outcome: printed, counts, reason = null, ...report } = JSON.parse(stdout);
-        expect(printed).toBe(outcome);
+        const printed = await reportOf(files, { PDS_CONFIG: config });
+        const { job, brand, outcome: own, counts, reason = null, ...report } = printed;
+        expect(own).toBe(outcome);
         expect(report.personalization.skus.total).toBe(1);
         expect(await lastRun()).toMatchObject({ job, brand, outcome, counts, reason, report });
         expect((await lastRun()).report).toEqual(report);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { SQL } from "bun";
 import { feedFiles, writeFeed } from "../support/feed.ts";
+import { importHere } from "../support/import-here.ts";
 import {
   createStore,
   enginesInTurn,
@@ -34,7 +35,7 @@ for (const engine of enginesInTurn) {
         const pzlines = `sku_id,style_code,style_display_seq,style_sku_status\n${sku},NOTE,1,${number}\n`;
         const feed = await writeFeed(folder, `${brand}-${number}`, { ...feedFiles, "pzlines.csv": pzlines });
         const args = ["import", "personalization", feed, "--brand", brand];
-        expect(await pds(args, environment)).toMatchObject({ code: 0 });
+        expect(await importHere(args, environment)).toMatchObject({ code: 0 });
       }
       const rows = await query(`SELECT id FROM generation WHERE brand = '${brand}' ORDER BY id`);
       return {

@@ -2,8 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { parseJson, toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
 import { writeFeed } from "../support/feed.ts";
+import { importHere } from "../support/import-here.ts";
 import { problemsOf, resolve, type Schema, type Schemas } from "../support/json-schema.ts";
-import { pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { serve, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { createPostgresDatabase } from "../support/postgres.ts";
 import { until } from "../support/until.ts";
 
@@ -164,9 +165,10 @@ const { url, drop } = await createPostgresDatabase();
 const environment = { DATABASE_URL: url, SHOP_DOMAIN: "shop.example" };
 const id = 9007199254740993n;
 const [products = ""] = await writeFiles(folder, { "products.ndjson": toJson(toProduct(id)) });
-await pds(["import", "products", products], environment);
-await pds(["import", "personalization", await writeFeed(folder, "feed")], environment);
-const service = await serve(environment);
+await importHere(["import", "products", products], environment);
+await importHere(["import", "personalization", await writeFeed(folder, "feed")], environment);
+// Without stale-if-error, so that histories fail without the store.
+const service = await serve({ ...environment, CACHE_HISTORIES: "max-age=5" });
 afterAll(() => service.stop());
 const document = (await (await service.get("/openapi.json")).json()) as Document;
 const { schemas } = document.components;
@@ -327,6 +329,10 @@ describe("a response", () => {
     await expectDocumented(operationId, path, 304, service, { "If-None-Match": "*" });
   });
 
+  test.each(each)("of %s to %s with a failed precondition matches the document", async (operationId, path) => {
+    await expectDocumented(operationId, path, 412, service, { "If-Match": '"x"' });
+  });
+
   test("beyond the rate limit matches the document", async () => {
     await using limited = await serve({ DATABASE_URL: `sqlite:${folder}/limited.sqlite`, RATE_LIMIT: "1" });
     await limited.get("/nowhere");
@@ -376,7 +382,7 @@ describe("a response", () => {
 
   test("of every operation with every status is tested", () => {
     const others = each.flatMap(([operationId, path]) =>
-      [304, 429].map((status) => [operationId, path, status] as const),
+      [304, 412, 429].map((status) => [operationId, path, status] as const),
     );
     const seen = new Set(
       [...answers, ...withoutDatabase, ...others].map(([operationId, , status]) => `${operationId} ${status}`),

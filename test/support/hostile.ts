@@ -2,7 +2,8 @@ import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { toMetafield, toProduct, toVariant } from "./catalog.ts";
 import { writeFeed } from "./feed.ts";
-import { pds, writeFiles } from "./pds.ts";
+import { importHere } from "./import-here.ts";
+import { writeFiles } from "./pds.ts";
 
 /**
  * Markup and script that would request `/hit` or set the page title to "run" if anything
@@ -62,7 +63,7 @@ export async function importHostile(folder: string): Promise<Record<string, stri
   });
   const environment = { DATABASE_URL: `sqlite:${join(folder, "pds.sqlite")}`, BRAND: "B", SHOP_DOMAIN: "a.example" };
   const imported = async (kind: string, from: string) => {
-    const { code, stderr } = await pds(["import", kind, from, "--brand", hostileBrand], environment);
+    const { code, stderr } = await importHere(["import", kind, from, "--brand", hostileBrand], environment);
     return code === 0 ? undefined : stderr;
   };
   const faults = [await imported("products", file), await imported("personalization", feed)].filter(Boolean);

@@ -1,9 +1,17 @@
 import { expect } from "bun:test";
 
+/**
+ * Looks less often after a second, because a look is often a request, which takes CPU of what the
+ * test waits for.
+ */
+const pauseMs = (waitedMs: number) => (waitedMs < 1000 ? 10 : 30);
+
 /** Waits until a condition holds. @throws Error after the timeout */
 export async function until(what: string, isSo: () => boolean | Promise<boolean>, withinMs = 10_000): Promise<void> {
-  for (const begun = performance.now(); !(await isSo()); await Bun.sleep(10)) {
-    if (performance.now() - begun > withinMs) throw new Error(`timeout of ${withinMs} ms while waiting until ${what}`);
+  const begun = performance.now();
+  for (let waitedMs = 0; !(await isSo()); waitedMs = performance.now() - begun) {
+    await Bun.sleep(pauseMs(waitedMs));
+    if (waitedMs > withinMs) throw new Error(`timeout of ${withinMs} ms while waiting until ${what}`);
   }
 }
 

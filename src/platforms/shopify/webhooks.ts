@@ -1,4 +1,3 @@
-import { timingSafeEqual } from "node:crypto";
 import { z } from "zod";
 import type { Config } from "../../config/index.ts";
 import { ServiceError } from "../../errors.ts";
@@ -37,7 +36,7 @@ function checkSignature(headers: Headers, body: Uint8Array, secrets: readonly st
   const given = Buffer.from(headers.get("x-shopify-hmac-sha256") ?? "", "base64");
   const isSigned = secrets.some((secret) => {
     const expected = new Bun.CryptoHasher("sha256", secret).update(body).digest();
-    return given.length === expected.length && timingSafeEqual(given, expected);
+    return given.length === expected.length && crypto.timingSafeEqual(given, expected);
   });
   if (isSigned) return;
   throw new ServiceError(

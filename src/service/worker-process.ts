@@ -1,0 +1,117 @@
+import { findReplacement, thisProgram } from "../program.ts";
+
+/** What a worker tells its supervisor regularly. */
+export interface WorkerState {
+  /** Whether it has cached responses that it serves without the store. */
+  readonly servesWithoutStore: boolean;
+}
+
+/** A message from a worker: its address once it listens, its state, or its measurements. */
+type FromWorker =
+  | { readonly listening: string }
+  | { readonly state: WorkerState }
+  | { readonly reply: number; readonly value: unknown };
+/** A request to a worker for its measurements. */
+interface ToWorker {
+  readonly request: number;
+}
+
+const heartbeatMs = 1000;
+/** How long a worker may take to listen, to send its measurements, and to exit after the drain time. */
+const startMs = 60_000;
+const measureMs = 2000;
+const stopMs = 15_000;
+
+/** One child process that serves. */
+export class WorkerProcess {
+  readonly #child: Bun.Subprocess<"ignore", "inherit", "inherit">;
+  readonly #listening = Promise.withResolvers<string>();
+  readonly #pending = new Map<number, (value: unknown) => void>();
+  #requests = 0;
+  isListening = false;
+  /** Set when the supervisor ends it on purpose. */
+  isEnding = false;
+  /** Time of its last message, by `performance.now()`. */
+  heardAtMs = performance.now();
+  servesWithoutStore = false;
+  /** Its last measurements. */
+  measurements: unknown;
+
+  /** @throws Error if this program was replaced meanwhile: the worker would be of another version */
+  constructor(environment: Readonly<Record<string, string>>) {
+    const replacement = findReplacement();
+    if (replacement !== undefined) throw new Error(replacement);
+    this.#child = Bun.spawn([...thisProgram(), "serve", "--worker"], {
+      env: { ...process.env, ...environment },
+      stdio: ["ignore", "inherit", "inherit"],
+      ipc: (message: FromWorker) => this.#receive(message),
+    });
+    const timer = setTimeout(() => this.kill("SIGKILL"), startMs);
+    void this.#listening.promise.catch(() => {}).then(() => clearTimeout(timer));
+    void this.exited.then((code) => {
+      this.isListening = false;
+      this.#listening.reject(new Error(`a worker exited with status ${code} before it listened`));
+    });
+  }
+
+  get pid(): number {
+    return this.#child.pid;
+  }
+
+  get exited(): Promise<number> {
+    return this.#child.exited;
+  }
+
+  /** The URL where it serves. Rejects if it exits before. */
+  get listening(): Promise<string> {
+    return this.#listening.promise;
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
+  /** Ends it: with the signal first, and with SIGKILL if it takes much longer than `drainMs`. */
+  async end(signal: NodeJS.Signals, drainMs: number): Promise<void> {
+    this.isEnding = true;
+    this.kill(signal);
+    const killTimer = setTimeout(() => this.kill("SIGKILL"), drainMs + stopMs);
+    await this.exited;
+    clearTimeout(killTimer);
+  }
+
+  /** Updates its measurements, unless it does not respond in time. */
+  measure(): Promise<void> {
+    const request = ++this.#requests;
+    return new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, measureMs);
+      this.#pending.set(request, (value) => {
+        clearTimeout(timer);
+        this.measurements = value;
+        resolve();
+      });
+      this.#child.send({ request } satisfies ToWorker);
+    }).finally(() => this.#pending.delete(request));
+  }
+
+  #receive(message: FromWorker): void {
+    this.heardAtMs = performance.now();
+    if ("state" in message) this.servesWithoutStore = message.state.servesWithoutStore;
+    else if ("listening" in message) {
+      this.isListening = true;
+      this.#listening.resolve(message.listening);
+    } else this.#pending.get(message.reply)?.(message.value);
+  }
+}
+
+/**
+ * Connects a worker to its supervisor: sends the worker's URL, state, and measurements, and stops
+ * the worker if the supervisor exits.
+ */
+export function reportToSupervisor(url: string, state: () => WorkerState, measure: () => Promise<unknown>): void {
+  const send = (message: FromWorker) => process.send?.(message);
+  process.on("message", async ({ request }: ToWorker) => send({ reply: request, value: await measure() }));
+  process.on("disconnect", () => process.kill(process.pid, "SIGTERM"));
+  send({ listening: url });
+  setInterval(() => send({ state: state() }), heartbeatMs).unref();
+}

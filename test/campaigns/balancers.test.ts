@@ -1,0 +1,171 @@
+import { describe, expect, test } from "bun:test";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { toJson } from "../../src/json.ts";
+import { toProduct } from "../support/catalog.ts";
+import { cleanUp } from "../support/clean-up.ts";
+import { killOnExit } from "../support/kill-on-exit.ts";
+import { type LoadResult, runLoad } from "../support/load.ts";
+import { isCampaign, pds, type RunningService, root, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { createPostgres, freePort } from "../support/postgres.ts";
+import { type Proxy as StoreProxy, startProxy } from "../support/proxy.ts";
+import { until } from "../support/until.ts";
+
+// Three replicas behind a real load balancer, configured as the documentation recommends, while
+// they lose the store.
+
+const outageMs = isCampaign ? 15_000 : 6000;
+const folder = await temporaryFolder();
+const ids = Array.from({ length: 300 }, (_, index) => 9_000_000_000_001 + index);
+const pathOf = (id: number | undefined) => `/api/v1/products/${id}`;
+const warm = ids.slice(0, 200).map(pathOf);
+
+/** Writes a configuration of the documentation with the replicas' ports and its own. */
+async function configure(file: string, own: number, replicas: readonly RunningService[]): Promise<string> {
+  const text = await readFile(join(root, "docs", "operations", file), "utf8");
+  return [...replicas.map(({ url }) => new URL(url).port), `${own}`].reduce(
+    (result, port, index) =>
+      result.replace(index < 3 ? `127.0.0.1:300${index + 1}` : "127.0.0.1:8080", `127.0.0.1:${port}`),
+    text,
+  );
+}
+
+interface Balancer {
+  readonly program: string;
+  /** @returns the command that starts it in the foreground */
+  readonly prepare: (own: string, port: number, replicas: readonly RunningService[]) => Promise<readonly string[]>;
+}
+
+const balancers: Balancer[] = [
+  {
+    program: "haproxy",
+    prepare: async (own, port, replicas) => {
+      await writeFile(join(own, "haproxy.cfg"), await configure("haproxy.cfg", port, replicas));
+      return ["-db", "-f", join(own, "haproxy.cfg")];
+    },
+  },
+  {
+    program: "nginx",
+    prepare: async (own, port, replicas) => {
+      const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
+      const user = process.getuid?.() === 0 ? "user root;" : "";
+      const content = await configure("nginx.conf", port, replicas);
+      const paths = temporary.map((name) => `${name}_temp_path ${join(own, name)};`).join("\n");
+      const text = `${user} daemon off; pid ${own}/pid; events {} http { access_log off; ${paths} ${content} }`;
+      await writeFile(join(own, "nginx.conf"), text);
+      return ["-p", own, "-c", join(own, "nginx.conf"), "-e", join(own, "error.log")];
+    },
+  },
+];
+
+async function startBalancer({ program, prepare }: Balancer, replicas: readonly RunningService[]): Promise<string> {
+  const own = join(folder, program);
+  await mkdir(own, { recursive: true });
+  const port = await freePort();
+  const child = Bun.spawn([program, ...(await prepare(own, port, replicas))], {
+    stdio: ["ignore", "ignore", "ignore"],
+  });
+  killOnExit(child, "TERM");
+  cleanUp(() => {
+    child.kill();
+    return child.exited;
+  });
+  const url = `http://127.0.0.1:${port}`;
+  await until("the load balancer sends requests on", () =>
+    fetch(`${url}/livez`).then(
+      ({ ok }) => ok,
+      () => false,
+    ),
+  );
+  return url;
+}
+
+const postgres = await createPostgres();
+cleanUp(() => postgres.remove());
+const replicas: RunningService[] = [];
+const proxies: StoreProxy[] = [];
+
+const [products = ""] = await writeFiles(folder, {
+  "products.ndjson": ids.map((id) => toJson(toProduct(id))).join("\n"),
+});
+await pds(["import", "products", products], { DATABASE_URL: postgres.url });
+for (let count = 0; count < 3; count++) {
+  const proxy = await startProxy(postgres.url);
+  proxies.push(proxy);
+  replicas.push(await serve({ DATABASE_URL: proxy.url, SCHEDULER: "off" }));
+}
+cleanUp(() => Promise.all(replicas.map((replica) => replica.stop())));
+
+const isReady = (replica: RunningService | undefined) => replica?.get("/readyz").then(({ status }) => status === 200);
+const statusOf = async (url: string, path: string) => (await fetch(url + path)).status;
+
+/** Requests cached products while something happens. @returns the result, and the answers without an age */
+async function loadDuring(url: string, act: () => Promise<void>): Promise<LoadResult & { readonly young: number }> {
+  const over = new AbortController();
+  let young = 0;
+  let isOld = false;
+  const load = runLoad({
+    url,
+    paths: warm,
+    connections: 8,
+    rate: 200,
+    signal: over.signal,
+    check: (_, { headers }) => {
+      if (isOld && !headers.has("age")) young++;
+      return undefined;
+    },
+  });
+  const timer = setTimeout(() => {
+    isOld = true;
+  }, 2500);
+  await act();
+  isOld = false;
+  clearTimeout(timer);
+  over.abort();
+  return { ...(await load), young };
+}
+
+const installed = balancers.filter(({ program }) => Bun.which(program) !== null);
+const missing = balancers.filter((balancer) => !installed.includes(balancer)).map(({ program }) => program);
+if (missing.length > 0) process.stderr.write(`not tested, because not installed: ${missing.join(", ")}\n`);
+
+const cases = installed.map((balancer, index) => [balancer.program, balancer, 200 + 50 * index] as const);
+
+describe.each(cases)("behind %s", (_, balancer, firstCold) => {
+  const cold = ids.slice(firstCold, firstCold + 50).map(pathOf);
+
+  test("a lost store fails no request for what is cached, and says 503 with Retry-After for the rest", async () => {
+    const url = await startBalancer(balancer, replicas);
+    for (const path of warm) expect(await statusOf(url, path)).toBe(200);
+    const outcome = await loadDuring(url, async () => {
+      await postgres.stop("SIGKILL");
+      await Bun.sleep(outageMs);
+      const response = await fetch(url + cold[0]);
+      expect([response.status, response.headers.get("retry-after")]).toEqual([503, expect.stringMatching(/^\d+$/)]);
+      for (const replica of replicas) expect(await isReady(replica)).toBe(true);
+    });
+    expect(outcome).toMatchObject({ failures: {}, young: 0 });
+    expect(outcome.answered).toBeGreaterThan(100);
+    await postgres.start();
+    await until("it is read again", async () => (await statusOf(url, cold[0] ?? "")) === 200);
+  }, 120_000);
+
+  test("one replica without the store fails no request", async () => {
+    const url = await startBalancer(balancer, replicas);
+    for (const path of warm) expect(await statusOf(url, path)).toBe(200);
+    proxies[1]?.cut();
+    const outcome = await loadDuring(url, async () => {
+      const isLost = async () =>
+        (await (await replicas[1]?.get("/readyz"))?.text())?.includes("cannot be reached") ?? false;
+      await until("the loss is noticed", isLost);
+      for (const path of cold) expect([path, await statusOf(url, path)]).toEqual([path, 200]);
+    });
+    expect(outcome.failures).toEqual({});
+    proxies[1]?.heal();
+    await until(
+      "it recovers",
+      async () => ((await (await replicas[1]?.get("/readyz"))?.text()) ?? "").includes('"database":"ok"'),
+      30_000,
+    );
+  }, 120_000);
+});

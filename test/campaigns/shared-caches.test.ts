@@ -1,0 +1,116 @@
+import { describe, expect, test } from "bun:test";
+import { chmod, mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { toJson } from "../../src/json.ts";
+import { toProduct } from "../support/catalog.ts";
+import { cleanUp } from "../support/clean-up.ts";
+import { writeFeed } from "../support/feed.ts";
+import { httpCases, request } from "../support/http-cases.ts";
+import { killOnExit } from "../support/kill-on-exit.ts";
+import { pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { freePort } from "../support/postgres.ts";
+import { until } from "../support/until.ts";
+
+// The cases of test/http/conformance.test.ts through real shared caches, which only follow the
+// headers of the responses.
+
+const folder = await temporaryFolder();
+// Varnish reads its files as another user.
+await chmod(folder, 0o755);
+const environment = { DATABASE_URL: `sqlite:${join(folder, "pds.sqlite")}`, BRAND: "acme" };
+const [products = ""] = await writeFiles(folder, { "products.ndjson": toJson(toProduct(1)) });
+await pds(["import", "products", products], environment);
+await pds(["import", "personalization", await writeFeed(folder, "feed")], environment);
+const service = await serve(environment);
+cleanUp(() => service.stop());
+
+/** Commands of caches in the foreground, by program. */
+const caches: Readonly<Record<string, (own: string, port: number) => Promise<readonly string[]>>> = {
+  nginx: async (own, port) => {
+    const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
+    const user = process.getuid?.() === 0 ? "user root;" : "";
+    await writeFile(
+      join(own, "nginx.conf"),
+      `${user} daemon off; pid ${own}/pid; events {}
+       http {
+         access_log off;
+         ${temporary.map((name) => `${name}_temp_path ${join(own, name)};`).join("\n")}
+         proxy_cache_path ${own}/cache keys_zone=pds:10m;
+         server {
+           listen 127.0.0.1:${port};
+           proxy_cache pds;
+           # All encodings share their weak tag.
+           proxy_cache_revalidate on;
+           add_header X-Cache $upstream_cache_status always;
+           location / { proxy_pass ${service.url}; }
+         }
+       }`,
+    );
+    return ["nginx", "-p", own, "-c", join(own, "nginx.conf"), "-e", join(own, "error.log")];
+  },
+  varnishd: async (own, port) => {
+    const { hostname, port: origin } = new URL(service.url);
+    await writeFile(
+      join(own, "default.vcl"),
+      `vcl 4.1;
+       backend default { .host = "${hostname}"; .port = "${origin}"; }
+       sub vcl_deliver { set resp.http.X-Cache = obj.hits; }`,
+    );
+    // The service compresses better, and prefers other encodings.
+    const options = ["-p", "http_gzip_support=off"];
+    return [
+      "varnishd",
+      "-F",
+      "-a",
+      `127.0.0.1:${port}`,
+      "-f",
+      join(own, "default.vcl"),
+      "-n",
+      join(own, "work"),
+      ...options,
+    ];
+  },
+};
+
+const installed = Object.keys(caches).filter((program) => Bun.which(program) !== null);
+const missing = Object.keys(caches).filter((program) => !installed.includes(program));
+if (missing.length > 0) process.stderr.write(`not tested, because not installed: ${missing.join(", ")}\n`);
+
+describe.each(installed)("through %s", async (program) => {
+  const own = join(folder, program);
+  await mkdir(own, { recursive: true });
+  const port = await freePort();
+  const child = Bun.spawn([...((await caches[program]?.(own, port)) ?? [])], {
+    stdio: ["ignore", "ignore", "ignore"],
+  });
+  killOnExit(child, "TERM");
+  cleanUp(() => {
+    child.kill();
+    return child.exited;
+  });
+  const url = `http://127.0.0.1:${port}`;
+  await until("the cache passes requests on", () =>
+    fetch(`${url}/livez`).then(
+      ({ ok }) => ok,
+      () => false,
+    ),
+  );
+
+  test("a response is cached, and not what must not be", async () => {
+    const read = async (path: string) => (await request(url + path)).headers.get("x-cache");
+    for (const [path, expected] of [
+      ["/api/v1/products/pz/PLATE", /^(HIT|[1-9]\d*)$/],
+      ["/livez", /^(MISS|BYPASS|0)$/],
+    ] as const) {
+      await read(path);
+      expect(await read(path)).toMatch(expected);
+    }
+  });
+
+  const paths = ["/api/v1/products/1", "/api/v1/products/pz/MUG", "/openapi.json"];
+  const cases = httpCases.filter(({ isDirect }) => isDirect !== true);
+  test.each(paths.flatMap((path) => cases.map(({ name, send }) => [path, name, send] as const)))(
+    "%s: %s",
+    (path, _, send) => send(url + path),
+  );
+});

@@ -1,0 +1,82 @@
+import { parseArgs } from "node:util";
+import pino from "pino";
+import { describeProblems } from "../../src/commands/report.ts";
+import { type Config, readConfig } from "../../src/config/index.ts";
+import { manualImportOptions, maxImportRemovedShareOf } from "../../src/config/jobs.ts";
+import type { Database } from "../../src/database/database.ts";
+import { closeDatabase, openDatabase } from "../../src/database/index.ts";
+import { abandonRuns, claimRun } from "../../src/database/lease.ts";
+import type { Job } from "../../src/jobs/job.ts";
+import { dryRunJob, type RunResult, runJob } from "../../src/jobs/run.ts";
+import { createPlatform } from "../../src/platforms/index.ts";
+import { catalogImportJob, listJobs, personalizationImportJob } from "../../src/service/jobs.ts";
+import { sharedPoints } from "../../src/service/points.ts";
+import type { Environment, Finished } from "./pds.ts";
+
+/**
+ * Does the work of `pds run JOB`, `pds import products FILE…`, or `pds import personalization
+ * SOURCE` in the process of the test, which takes a tenth of the CPU of starting one or two. Where
+ * the process, its text for people, or its log matters, a test runs `pds`.
+ * @returns as standard output only the report of `--json`
+ */
+export async function importHere(args: readonly string[], environment: Environment): Promise<Finished> {
+  const config = readConfig({ PDS_CONFIG: "/dev/null", ...environment });
+  const database = await openDatabase(config.databaseDirectUrl || config.databaseUrl, "job");
+  try {
+    const { job, isDryRun, isJson } = findJob(args, config, database);
+    const { error, report, ...run } = await execute(database, job, config, isDryRun);
+    const messages = [...describeProblems(report), ...(error ? [`pds: ${job.name}: ${error.message}`] : [])];
+    return {
+      code: error === undefined ? 0 : 1,
+      stdout: isJson ? JSON.stringify({ ...run, ...(error && { reason: error.message }), ...report }) : "",
+      stderr: messages.map((message) => `${message}\n`).join(""),
+    };
+  } finally {
+    await closeDatabase(database);
+  }
+}
+
+interface Command {
+  readonly job: Job;
+  readonly isDryRun: boolean;
+  readonly isJson: boolean;
+}
+
+async function execute(database: Database, job: Job, { leaseSeconds }: Config, isDryRun: boolean): Promise<RunResult> {
+  const { signal } = new AbortController();
+  if (isDryRun) return await dryRunJob(database, job, { signal });
+  await abandonRuns(database);
+  const id = await claimRun(database, { job: job.name, brand: job.brand }, leaseSeconds);
+  if (id === undefined) throw new Error(`${job.name} is already running for ${job.brand}`);
+  return await runJob(database, job, id, leaseSeconds, { signal });
+}
+
+function findJob(args: readonly string[], config: Config, database: Database): Command {
+  const { positionals, values } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      brand: { type: "string" },
+      "dry-run": { type: "boolean" },
+      force: { type: "boolean" },
+      json: { type: "boolean" },
+    },
+  });
+  const [command, noun = "", ...sources] = positionals;
+  const { brand = config.brand, force: isForced = false, "dry-run": isDryRun = false, json: isJson = false } = values;
+  if (command === "run") {
+    const log = pino({ level: "silent" });
+    const jobs = listJobs(config, log, createPlatform(config, log, sharedPoints(database)));
+    const job = jobs.find(({ name, brand: of }) => name === noun && of === brand);
+    if (job === undefined) throw new Error(`${noun} is not configured for ${brand}`);
+    return { job, isDryRun, isJson };
+  }
+  if (`${command} ${noun}` === "import products") {
+    const maxRemovedShare = maxImportRemovedShareOf(config);
+    const options = { visible: config.visible, maxRemovedShare, isForced };
+    return { job: catalogImportJob(sources, options, brand), isDryRun, isJson };
+  }
+  if (`${command} ${noun}` !== "import personalization") throw new Error(`${args.join(" ")}: run it with pds`);
+  const options = manualImportOptions(config, `${sources[0]}`, brand);
+  return { job: personalizationImportJob(options, config, brand, { isManual: true, isForced }), isDryRun, isJson };
+}
