@@ -212,7 +212,7 @@ export const settings = {
   memoryMegabytes: setting({
     default: "128",
     parse: count,
-    sentence: "Size of the response cache in MB; 0 disables it.",
+    sentence: "Size of the response cache in megabytes; 0 disables it.",
   }),
   cachePersonalization: setting({
     default: defaultCachePolicy,
@@ -241,12 +241,7 @@ export const settings = {
     sentence:
       "CDN in front of the service: `cloudflare`, `fastly`, `varnish`, `generic` (any other), or `none`. Responses have the headers by which it caches and purges them.",
   }),
-  purgeToken: setting({
-    default: "",
-    parse: header,
-    sentence: "Token that may purge the CDN, for the table `[purge]`.",
-    hide: "secret",
-  }),
+  purgeToken: setting({ default: "", parse: header, sentence: "Token for the table `[purge]`.", hide: "secret" }),
   rateLimit: setting({
     default: "0",
     parse: count,
