@@ -227,13 +227,15 @@ describe.each(fixtures)("on $engine", ({ engine, varnish, other, platform, edge,
         async () => (await readMetric('probes_total{result="fresh"}')) > 0,
         waitMs,
       );
-      await fetch(`${edge.url}/api/v1/products/9`);
+      // The platform has it, so it stays in the store.
+      await fetch(`${edge.url}/api/v1/products/${delivered}`);
       edge.state.isFrozen = true;
       let changes = 0;
       await until(
         "a probe found an old response",
         async () => {
-          if (changes++ % 20 === 0) await sql((on) => on`UPDATE product SET tag = ${`${changes}`} WHERE id = 9`);
+          if (changes++ % 20 === 0)
+            await sql((on) => on`UPDATE product SET tag = ${`${changes}`} WHERE id = ${delivered}`);
           await Bun.sleep(100);
           return (await readMetric('probes_total{result="stale"}')) > 0;
         },
