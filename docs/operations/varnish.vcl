@@ -12,7 +12,8 @@ backend replica1 {
     .host = "127.0.0.1";
     .port = "3000";
     .connect_timeout = 1s;
-    .first_byte_timeout = 10s;
+    # A replica that hangs is given up then, and another is asked.
+    .first_byte_timeout = 5s;
     .probe = { .url = "/readyz"; .interval = 1s; .timeout = 1s; .window = 3; .threshold = 2; }
 }
 
