@@ -2,6 +2,7 @@ import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { personalizationOptions, planOptions } from "../src/config/jobs.ts";
+import { purgeOptions } from "../src/config/purge.ts";
 import { environmentName, fileKey, settingNames, settings } from "../src/config/settings.ts";
 
 // Generates parts of the documentation; with --check it only reports whether they are up to date.
@@ -19,6 +20,16 @@ function describeSettings(): string {
     return [code(environmentName(name)), code(fileKey(name)), code(value), sentence];
   });
   return toTable(["environment", "pds.toml", "default", "meaning"], rows);
+}
+
+function describePurge(): string {
+  const rows = purgeOptions().map(({ name, cdns, default: value, sentence }) => [
+    code(name),
+    cdns.map(code).join(", "),
+    code(value),
+    sentence,
+  ]);
+  return toTable(["option", "CDN", "default", "meaning"], rows);
 }
 
 const describeOptions = (options: ReturnType<typeof planOptions>) =>
@@ -49,7 +60,7 @@ async function readMetrics(): Promise<string> {
   const PDS_CONFIG = join(folder, "pds.toml");
   await Bun.write(
     PDS_CONFIG,
-    '[jobs.personalization-import]\nsource = "sample/personalization"\nschedule = "@yearly"\n',
+    '[purge]\nurl = "http://127.0.0.1:9/"\n[jobs.personalization-import]\nsource = "sample/personalization"\nschedule = "@yearly"\n',
   );
   const DATABASE_URL = `sqlite:${join(folder, "pds.sqlite")}`;
   const service = Bun.spawn([...program, "serve"], {
@@ -58,6 +69,8 @@ async function readMetrics(): Promise<string> {
       ...{ PDS_CONFIG, DATABASE_URL, PORT: "0", ADMIN_PORT: "0", LOG_LEVEL: "silent", DRAIN_SECONDS: "0" },
       // For the metrics of deliveries; nothing is requested there.
       ...{ SHOP_DOMAIN: "shop.example", SHOPIFY_ACCESS_TOKEN: "none", SHOPIFY_WEBHOOK_SECRET: "none" },
+      // For the metrics of purges; there is no CDN.
+      CDN: "varnish",
     },
     stdio: ["ignore", "pipe", "inherit"],
   });
@@ -123,6 +136,7 @@ async function describeDecisions(): Promise<string> {
 const parts = [
   { file: "docs/README.md", name: "decisions", text: describeDecisions },
   { file: "docs/reference/settings.md", name: "settings", text: describeSettings },
+  { file: "docs/reference/settings.md", name: "purge", text: async () => describePurge() },
   { file: "docs/reference/jobs.md", name: "plan", text: () => describeOptions(planOptions()) },
   { file: "docs/reference/jobs.md", name: "personalization", text: () => describeOptions(personalizationOptions()) },
   { file: "docs/reference/commands.md", name: "commands", text: describeCommands },

@@ -33,6 +33,7 @@ const suitesInTurn = [
   "test/personalization/leftovers.test.ts",
   "test/personalization/report.test.ts",
   "test/personalization/rollback.test.ts",
+  "test/purge/purge.test.ts",
   "test/webhooks/webhooks.test.ts",
 ];
 
@@ -52,6 +53,7 @@ const tasks = {
         "chaos",
         "deliveries",
         "disk-full",
+        "edge",
         "faults",
         "fuzz",
         "generations",
@@ -59,6 +61,7 @@ const tasks = {
         "life",
         "lost-machines",
         "overload",
+        "purge",
         "replicas",
         "retention",
         "scheduler",

@@ -31,7 +31,7 @@ const floors = [
   ],
   ["config", "log"],
   ["database", "platforms", "feed"],
-  ["cache", "jobs"],
+  ["cache", "jobs", "purge"],
   ["http", "catalog", "personalization"],
   ["operations", "widget", "webhooks", "admin", "console", "example"],
   ["reference"],

@@ -5,10 +5,13 @@ import type { ResponseCache } from "../cache/response-cache.ts";
 import type { DeliveryCounter } from "../catalog/push/delivery-counter.ts";
 import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
 import { type CatalogTruth, verifiedAges } from "../database/product-truth.ts";
+import type { PurgeStatus } from "../database/purge.ts";
 import type { PushState } from "../database/push-state.ts";
 import { type Handler, noStore } from "../http/endpoint.ts";
 import { durationBounds, type RequestCounter } from "../http/request-counter.ts";
 import { type JobStatus, outcomes } from "../model/job.ts";
+import type { PurgeCounter } from "../purge/counter.ts";
+import { addPurgeMetrics, describePurge } from "./purge-metrics.ts";
 
 type Samples = readonly (readonly [value: number, labels?: Readonly<Record<string, string>>])[];
 
@@ -20,6 +23,8 @@ export interface ProcessMeters {
   readonly isStoreUnreachable: () => boolean;
   /** Undefined when the platform does not notify this service. */
   readonly deliveries: DeliveryCounter | undefined;
+  /** Undefined when this process does not purge a CDN. */
+  readonly purges: PurgeCounter | undefined;
   /** False for a supervisor, which only starts the workers that serve. */
   readonly isServing: boolean;
 }
@@ -30,6 +35,8 @@ export interface StoreMeters {
   readonly generations: () => Promise<readonly { readonly brand: string; readonly generation: number }[]>;
   /** Undefined when the platform does not notify this service. */
   readonly push: (() => Promise<PushState>) | undefined;
+  /** Undefined when this service does not purge a CDN. */
+  readonly purge: (() => Promise<PurgeStatus[]>) | undefined;
   readonly catalogTruth: () => Promise<CatalogTruth>;
 }
 
@@ -76,12 +83,16 @@ export function getMetrics(store: StoreMeters, processes: () => Promise<ProcessM
     for (const [name, help, labels, samples] of push === undefined ? [] : describePush(push)) {
       gauge(`pds_push_${name}`, help, labels, samples);
     }
+    const purge = await store.purge?.().catch(() => undefined);
+    for (const [name, help, labels, samples] of purge === undefined ? [] : describePurge(purge)) {
+      gauge(`pds_purge_${name}`, help, labels, samples);
+    }
     const body = await Registry.merge([registry, AggregatorRegistry.aggregate(own)]).metrics();
     return prepareResponse({ type: registry.contentType, body, headers: noStore });
   };
 }
 
-type Description = readonly [name: string, help: string, labels: string[], samples: Samples];
+export type Description = readonly [name: string, help: string, labels: string[], samples: Samples];
 
 function describeCatalog({ products, verified, unsettled, waiting }: CatalogTruth): Description[] {
   const ratios = verifiedAges.map(
@@ -202,6 +213,7 @@ export async function measureProcess(meters: ProcessMeters): Promise<ProcessMetr
   addCacheMetrics(meters.cache, counter, gauge);
   addLimiterMetrics(meters.limiters, counter, gauge);
   if (meters.deliveries !== undefined) addDeliveryMetrics(meters.deliveries, counter);
+  if (meters.purges !== undefined) addPurgeMetrics(meters.purges, counter);
   gauge("store_unreachable", "Processes that cannot reach the store.", "", [[Number(meters.isStoreUnreachable())]]);
   const { user, system } = process.cpuUsage();
   counter("process_cpu_seconds_total", "CPU time.", "", [[(user + system) / 1e6]]);
@@ -211,7 +223,7 @@ export async function measureProcess(meters: ProcessMeters): Promise<ProcessMetr
 }
 
 /** Adds a metric; `labels` are separated by spaces. */
-type AddMetric = (name: string, help: string, labels: string, samples: Samples) => void;
+export type AddMetric = (name: string, help: string, labels: string, samples: Samples) => void;
 
 function addDeliveryMetrics(deliveries: DeliveryCounter, counter: AddMetric): void {
   counter(

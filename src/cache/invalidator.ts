@@ -6,7 +6,7 @@ import type { ResponseCache } from "./response-cache.ts";
 
 const pollIntervalMs = 200;
 /** A cached response that was last verified longer ago has an `Age`. */
-const verifiedForMs = 1000;
+export const verifiedForMs = 1000;
 /** The store counts as unreachable if a poll takes longer. A failover or a checkpoint may take a second. */
 const pollTimeoutMs = 3000;
 /** After that long without a response, the connections to the store are given up. */
@@ -96,8 +96,9 @@ export class CacheInvalidator {
     if (newest < last || newest - last >= keptChanges) cache.clear();
     else {
       for (const change of await listChanges(database, last, newest)) {
-        if (change.noun === "product") cache.invalidate(change.noun, change.id);
-        else await cache.invalidateMatching(change.noun, change.fingerprints);
+        if (change.noun === "personalization") await cache.invalidateMatching(change.noun, change.fingerprints);
+        else if (change.id === undefined) await cache.invalidateMatching(change.noun, undefined);
+        else cache.invalidate(change.noun, change.id);
       }
     }
     // Set last, so that a failed poll applies the same changes again.

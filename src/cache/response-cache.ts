@@ -61,6 +61,9 @@ const retryDelayMs = 1000;
 /** Invalidation yields to the event loop after this many entries. */
 const entriesPerTurn = 5000;
 
+/** Keys of a namespace that were invalidated last. */
+const maxInvalidatedKeys = 10;
+
 const noResult = Promise.resolve(undefined);
 
 /** Caches prepared responses, and collapses concurrent loads of the same key into one. */
@@ -69,6 +72,7 @@ export class ResponseCache {
   readonly #entries: EntryTable<StoredEntry>;
   readonly #emptyEntries: EntryTable<StoredEntry>;
   readonly #pending = new Map<string, PendingLoad>();
+  readonly #invalidatedKeys = new Map<string, string[]>();
   readonly #unverifiedMs: (nowMs: number) => number;
   readonly maxBytes: number;
 
@@ -151,9 +155,25 @@ export class ResponseCache {
       for (const stored of table.list(namespace)) {
         if (++seen % entriesPerTurn === 0) await new Promise(setImmediate);
         const isChanged = fingerprints === undefined || stored.fingerprints?.some((one) => fingerprints.has(one));
-        if (isChanged && table.remove(stored)) this.counts.invalidated++;
+        if (isChanged && table.remove(stored)) {
+          this.counts.invalidated++;
+          this.#noteInvalidated(namespace, stored.key);
+        }
       }
     }
+  }
+
+  /** The keys that {@link invalidateMatching} removed last, each once: a sample, to look at them elsewhere. */
+  takeInvalidated(namespace: string): readonly string[] {
+    const keys = this.#invalidatedKeys.get(namespace) ?? [];
+    this.#invalidatedKeys.delete(namespace);
+    return keys;
+  }
+
+  #noteInvalidated(namespace: string, key: string): void {
+    const keys = this.#invalidatedKeys.get(namespace) ?? [];
+    if (keys.length >= maxInvalidatedKeys) keys.shift();
+    this.#invalidatedKeys.set(namespace, [...keys, key]);
   }
 
   clear(): void {
@@ -231,7 +251,7 @@ export class ResponseCache {
     if (!load.isInvalidated) this.#store(load, key, entry);
     const suffix = load.isInvalidated ? "" : "; stored";
     const forward = this.maxBytes === 0 ? "fwd=bypass" : `fwd=${load.stale === undefined ? "miss" : "stale"}${suffix}`;
-    return entry.body && new PreparedResponse(entry.body, `pds; ${forward}`);
+    return entry.body && new PreparedResponse(entry.body, `pds; ${forward}`, undefined, load.isInvalidated);
   }
 
   async #wait(

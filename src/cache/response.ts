@@ -103,12 +103,15 @@ export class PreparedResponse {
   readonly body: ResponseBody;
   /** `Cache-Status`; undefined for a response that the cache does not know. */
   readonly cacheStatus: string | undefined;
+  /** Whether the data changed while it was loaded. A CDN must not keep it. */
+  readonly isOutdated: boolean;
   readonly #extraHeaders: HeaderFields | undefined;
 
   /** @param extraHeaders override the body's headers */
-  constructor(body: ResponseBody, cacheStatus?: string, extraHeaders?: HeaderFields) {
+  constructor(body: ResponseBody, cacheStatus?: string, extraHeaders?: HeaderFields, isOutdated = false) {
     this.body = body;
     this.cacheStatus = cacheStatus;
+    this.isOutdated = isOutdated;
     this.#extraHeaders = extraHeaders;
   }
 

@@ -1,5 +1,6 @@
 import { readConfig } from "../config/index.ts";
 import { formatSetting, withoutSecrets } from "../config/printing.ts";
+import { showPurge } from "../config/purge.ts";
 import { environmentName, settingNames } from "../config/settings.ts";
 import { listSettingsWithoutEffect } from "../config/without-effect.ts";
 import type { Values } from "./common.ts";
@@ -17,8 +18,15 @@ export function printConfig(values: Values): boolean {
     value: schedule,
     from,
   }));
-  if (values.json === true) printSafeJson({ settings: rows, jobs: withoutSecrets(config.jobs) });
-  else printTable([...rows, ...schedules]);
+  const purge = config.purge && showPurge(config.purge);
+  const purgeRows = Object.entries(purge ?? {}).map(([name, value]) => ({
+    setting: `purge.${name}`,
+    value: typeof value === "string" ? value : JSON.stringify(value),
+    from: "file",
+  }));
+  if (values.json === true) {
+    printSafeJson({ settings: rows, jobs: withoutSecrets(config.jobs), ...(purge && { purge }) });
+  } else printTable([...rows, ...schedules, ...purgeRows]);
   for (const sentence of listSettingsWithoutEffect(config)) printMessage(sentence);
   return true;
 }

@@ -11,6 +11,7 @@ import {
   type PlanOptions,
 } from "./jobs.ts";
 import { Problems } from "./problems.ts";
+import { type PurgeOptions, parsePurge } from "./purge.ts";
 import {
   environmentName,
   fileKey,
@@ -30,6 +31,8 @@ type Source = "default" | "file" | "environment";
 /** The settings in effect. */
 export interface Config extends SettingValues {
   readonly jobs: JobOptions;
+  /** Undefined if the service does not purge the CDN. */
+  readonly purge: PurgeOptions | undefined;
   /** The schedule of each job, for display. */
   readonly schedules: readonly ShownSchedule[];
   /** The text of each scalar setting before it was parsed. */
@@ -55,7 +58,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
  */
 export function readConfig(environment: Environment): Config {
   const file = readSettingsFile(environment.PDS_CONFIG ?? "pds.toml", environment.PDS_CONFIG !== undefined);
-  const { jobs: tables = {}, ...scalars } = file.values;
+  const { jobs: tables = {}, purge: purgeTable, ...scalars } = file.values;
   const problems = new Problems();
   findUnknownSettings(Object.keys(scalars), file, problems);
 
@@ -71,10 +74,11 @@ export function readConfig(environment: Environment): Config {
     values[name] = parseSetting(name, given, from[name], file, problems);
   }
   const jobs = parseJobs(tables, file, problems);
+  const purge = parsePurge(purgeTable, values as Partial<SettingValues>, file, problems);
   problems.throwIfAny();
 
   const schedules = listSchedules(jobs, tables as Record<string, unknown>);
-  const config = { ...(values as SettingValues), jobs, schedules, text, from };
+  const config = { ...(values as SettingValues), jobs, purge, schedules, text, from };
   checkStore(config, problems);
   checkAdmin(config, problems);
   checkPlatform(config, file, problems);
@@ -84,7 +88,7 @@ export function readConfig(environment: Environment): Config {
 }
 
 function findUnknownSettings(keys: readonly string[], file: SettingsFile, problems: Problems): void {
-  const known = [...settingNames.map(fileKey), "jobs"];
+  const known = [...settingNames.map(fileKey), "jobs", "purge"];
   for (const key of keys) {
     if (known.includes(key)) continue;
     problems.add(() => `${file.locate([key])}: ${quote(key)} is not a setting; ${suggest(key, known, "settings")}`);

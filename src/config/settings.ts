@@ -56,7 +56,7 @@ export const settings = {
     default: "",
     parse: httpUrl,
     sentence:
-      "URL at which others reach the public listener, such as `https://products.example.com`. `pds platform subscribe` needs it.",
+      "URL at which others reach the public listener, such as `https://products.example.com`. `pds platform subscribe` needs it, and so do the probes after a purge.",
   }),
   adminHost: setting({
     default: "127.0.0.1",
@@ -148,12 +148,7 @@ export const settings = {
     hide: "credentials",
   }),
   s3Region: setting({ default: "us-east-1", parse: anyText, sentence: "Region of the S3 store." }),
-  s3AccessKeyId: setting({
-    default: "",
-    parse: anyText,
-    sentence: "Access key ID for the S3 store.",
-    hide: "secret",
-  }),
+  s3AccessKeyId: setting({ default: "", parse: anyText, sentence: "Access key ID for the S3 store.", hide: "secret" }),
   s3SecretAccessKey: setting({
     default: "",
     parse: anyText,
@@ -238,7 +233,7 @@ export const settings = {
   cacheNotFound: setting({
     default: "max-age=10, s-maxage=10",
     parse: parseCachePolicy,
-    sentence: "How long caches may keep a 404 or 400 response.",
+    sentence: "How long caches may keep a 404 or 400 response, and the personalization of an unknown SKU.",
   }),
   cdn: setting({
     default: "none",
@@ -246,6 +241,7 @@ export const settings = {
     sentence:
       "CDN in front of the service: `cloudflare`, `fastly`, `varnish`, `generic` (any other), or `none`. Responses have the headers by which it caches and purges them.",
   }),
+  purgeToken: setting({ default: "", parse: header, sentence: "Token for the table `[purge]`.", hide: "secret" }),
   rateLimit: setting({
     default: "0",
     parse: count,

@@ -4,7 +4,6 @@ import { environmentName, fileKey, type SettingName } from "./settings.ts";
 const platformSettings: readonly SettingName[] = [
   "productMaxAge",
   "lookupsPerMinute",
-  "publicUrl",
   "publication",
   "metafieldNamespaces",
   "shopifyApiUrl",
@@ -28,6 +27,8 @@ export function listSettingsWithoutEffect(config: Config): string[] {
       "on jobs: none reads a feed from an s3:// URL",
     ],
     [platformSettings, !hasPlatform, "without access to the platform"],
+    [["publicUrl"], !hasPlatform && config.purge === undefined, "without access to the platform and a table [purge]"],
+    [["purgeToken"], config.purge === undefined, "without a table [purge]"],
     [
       ["shopifyClientId", "shopifyClientSecret"],
       config.shopifyAccessToken !== "",

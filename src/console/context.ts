@@ -1,5 +1,6 @@
 import type { Child } from "hono/jsx";
 import type { Database } from "../database/database.ts";
+import type { PurgeStatus } from "../database/purge.ts";
 import type { PushState } from "../database/push-state.ts";
 import type { JobHealth } from "../model/job.ts";
 import type { GenerationDifference, Personalization } from "../model/personalization.ts";
@@ -13,6 +14,8 @@ export interface ConsoleContext {
   readonly jobs: () => Promise<readonly JobHealth[]>;
   /** Absent when the platform does not notify this service. */
   readonly push?: (() => Promise<PushState>) | undefined;
+  /** Absent when this service does not purge a CDN. */
+  readonly purge?: (() => Promise<PurgeStatus[]>) | undefined;
   readonly findPersonalization: (brand: string, sku: string) => Promise<Personalization>;
   /** Changes from generation `from` to generation `to`. */
   readonly compare: (from: number, to: number) => Promise<GenerationDifference>;

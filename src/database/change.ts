@@ -2,9 +2,13 @@ import type { Queryable, Transaction } from "./database.ts";
 
 /** Stored data that changed, so that caches drop the responses made from it. */
 export type Change =
-  | { readonly noun: "product"; readonly id: string }
+  /** Undefined for all products. */
+  | { readonly noun: "product"; readonly id: string | undefined }
   /** SKUs, styles, and choice groups by fingerprint; undefined when unknown or too many. */
   | { readonly noun: "personalization"; readonly fingerprints: ReadonlySet<number> | undefined };
+
+/** A change with its place in the order in which changes became visible. */
+export type NumberedChange = Change & { readonly number: number };
 
 /** How many changes a trigger keeps for replicas that have not read them yet. */
 export const keptChanges = 100_000;
@@ -16,13 +20,16 @@ export async function findLastChange({ read }: Queryable): Promise<number> {
 }
 
 /** Changes after one number and up to another, in the order in which they became visible. */
-export async function listChanges({ read }: Queryable, after: number, upTo: number): Promise<Change[]> {
-  type Row = { noun: Change["noun"]; scope: string | null };
-  const rows = await read<Row>("SELECT noun, scope FROM change WHERE id > $1 AND id <= $2 ORDER BY id", [after, upTo]);
-  return rows.map(({ noun, scope }) =>
+export async function listChanges({ read }: Queryable, after: number, upTo: number): Promise<NumberedChange[]> {
+  type Row = { number: number; noun: Change["noun"]; scope: string | null };
+  const rows = await read<Row>("SELECT id AS number, noun, scope FROM change WHERE id > $1 AND id <= $2 ORDER BY id", [
+    after,
+    upTo,
+  ]);
+  return rows.map(({ number, noun, scope }) =>
     noun === "product"
-      ? { noun, id: scope ?? "" }
-      : { noun, fingerprints: scope === null ? undefined : new Set(parseFingerprints(scope)) },
+      ? { number, noun, id: scope ?? undefined }
+      : { number, noun, fingerprints: scope === null ? undefined : new Set(parseFingerprints(scope)) },
   );
 }
 
@@ -37,7 +44,8 @@ export async function recordPersonalizationChange(
   const scope = fingerprints === undefined ? null : formatFingerprints(fingerprints);
   // Changes must be numbered in the order in which their transactions commit.
   await engine.lock(sql, "changes");
-  await sql`INSERT INTO change (noun, scope) VALUES ('personalization', ${scope})`;
+  await sql`
+    INSERT INTO change (noun, scope, recorded_at) VALUES ('personalization', ${scope}, ${sql.unsafe(engine.now)})`;
 }
 
 const formatFingerprints = (numbers: readonly number[]) =>

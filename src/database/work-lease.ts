@@ -1,7 +1,7 @@
 import type { Queryable } from "./database.ts";
 
 /** Work that one process at a time does. */
-export type WorkName = "push";
+export type WorkName = "push" | "purge";
 
 /**
  * Takes or renews the right to do some work.

@@ -56,6 +56,17 @@ export interface ListenerContext {
   readonly isPrivate: boolean;
   /** Caching fields of responses with status 400 and 404. */
   readonly notFoundCaching: HeaderFields;
+  /** Undefined without a CDN. */
+  readonly cdnGuard: CdnGuard | undefined;
+}
+
+/** Keeps responses out of the CDN that may be older than a purge. */
+export interface CdnGuard {
+  /** The field that tells only the CDN how long to keep a response, and its value for not at all. */
+  readonly field: string;
+  readonly noStore: string;
+  /** Whether a response is current, if one that was so at the start of its request is sent now. */
+  readonly isCurrent: (startedMs: number, nowMs: number) => boolean;
 }
 
 /** A request and what is determined once per request. */
@@ -66,6 +77,7 @@ interface RequestState extends RequestOrigin {
   readonly startedMs: number;
   rateLimitHeaders: HeaderFields | undefined;
   cacheStatus: string | undefined;
+  isOutdated: boolean;
 }
 
 /**
@@ -102,6 +114,7 @@ export class Endpoint {
       startedMs: performance.now(),
       rateLimitHeaders: undefined,
       cacheStatus: undefined,
+      isOutdated: false,
     };
     let response: ReturnType<Handler>;
     try {
@@ -147,6 +160,7 @@ export class Endpoint {
     const { headers } = state.request;
     const { status, etag } = body;
     state.cacheStatus = prepared.cacheStatus;
+    state.isOutdated = prepared.isOutdated;
     if (etag !== undefined && failsIfMatch(headers.get("if-match")))
       return this.#respond(this.#fail(changed(), state), state);
     const ifNoneMatch = etag === undefined ? null : headers.get("if-none-match");
@@ -166,9 +180,14 @@ export class Endpoint {
   /** Counts the response and sets the headers that depend on the request. */
   #finish(response: Response, status: number, state: RequestState): Response {
     const { method, startedMs, rateLimitHeaders, cacheStatus } = state;
-    const { lifecycle, sendsTiming, isPrivate } = this.#context;
-    const seconds = (performance.now() - startedMs) / 1000;
+    const { lifecycle, sendsTiming, isPrivate, cdnGuard } = this.#context;
+    const nowMs = performance.now();
+    const seconds = (nowMs - startedMs) / 1000;
     this.#counter.count(method, status, seconds);
+    // As late as possible: the process may have been frozen since the request arrived.
+    if (cdnGuard !== undefined && (state.isOutdated || !cdnGuard.isCurrent(startedMs, nowMs))) {
+      if (response.headers.has(cdnGuard.field)) response.headers.set(cdnGuard.field, cdnGuard.noStore);
+    }
     if (isPrivate) removeCorsHeaders(response.headers);
     if (lifecycle.isDraining) response.headers.set("Connection", "close");
     if (sendsTiming) {

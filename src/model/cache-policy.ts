@@ -14,7 +14,7 @@ const directives = ["max-age", "s-maxage", "stale-while-revalidate", "stale-if-e
 const maxSeconds = 365 * 86_400;
 
 /** Fastly ignores `no-store`, and keeps a response without `max-age` for an hour. */
-const cdnNoStore = "no-store, max-age=0";
+export const cdnNoStore = "no-store, max-age=0";
 
 /**
  * Parses directives with their seconds, such as `max-age=60, s-maxage=300`, or `no-store`.
@@ -43,6 +43,12 @@ export function parseCachePolicy(text: string): CachePolicy {
     staleIfErrorS: seconds.get("stale-if-error") ?? 0,
   };
 }
+
+/** The same policy with another lifetime in a CDN; `no-store` stays. */
+export const withCdnLifetime = (policy: CachePolicy, seconds: number): CachePolicy => ({
+  ...policy,
+  cdnCacheControl: policy.cdnCacheControl.replace(/^public, max-age=\d+/, `public, max-age=${seconds}`),
+});
 
 /** @param isPurgeable whether the CDN can purge the response, and so may keep it */
 export const cacheHeaders = (

@@ -48,6 +48,22 @@ export const cdns = {
 
 export type CdnName = keyof typeof cdns;
 
+/**
+ * The tag of a SKU, style, or choice group by its fingerprint. Changes of personalization are recorded
+ * by fingerprint, so a purge needs no list of the SKUs that use a style.
+ */
+export const fingerprintTag = (fingerprint: number) => `pz-${fingerprint.toString(36)}`;
+
+/** The tag of one response. */
+export const keyTag = (noun: string, key: string) => `${noun}-${percentEncode(key)}`;
+
+/** All but letters, digits, and `-._~` (RFC 3986). Akamai ignores tags with parentheses or `*`. */
+const percentEncode = (text: string) =>
+  encodeURIComponent(text.toWellFormed()).replace(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+
 /** The field with the tags by which a CDN purges a response. */
 export interface PurgeTags {
   readonly field: string;

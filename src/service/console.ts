@@ -10,7 +10,7 @@ import type { ServiceContext } from "./context.ts";
 import { findWidgetPath } from "./example.ts";
 
 export function createConsole(context: ServiceContext, publicUrl: string): ConsolePages {
-  const { config, connections, push } = context;
+  const { config, connections, push, purging } = context;
   const { brand, shopDomain } = config;
   const database = connections.background;
   const comparisons = new GenerationComparer(database);
@@ -19,6 +19,7 @@ export function createConsole(context: ServiceContext, publicUrl: string): Conso
     brand,
     jobs: () => listJobHealth(database, context.jobs),
     push: push && (() => readPushState(database)),
+    purge: purging && (() => purging.readStatus(database)),
     findPersonalization: async (ofBrand, sku) =>
       parsePersonalization(await new PersonalizationReader(ofBrand).find(database, sku)),
     compare: (from, to) => comparisons.find(from, to),

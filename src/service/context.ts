@@ -3,6 +3,7 @@ import type { PlannedJob } from "../jobs/job.ts";
 import type { Scheduler } from "../jobs/scheduler.ts";
 import type { Log } from "../log.ts";
 import type { Connections } from "./connections.ts";
+import type { Purging } from "./purge.ts";
 import type { Push } from "./push.ts";
 import type { RequestHandling } from "./requests.ts";
 
@@ -26,6 +27,8 @@ export interface ServiceContext {
   readonly requests: RequestHandling;
   /** Undefined when the platform does not notify this service. */
   readonly push: Push | undefined;
+  /** Undefined when this process does not purge a CDN. */
+  readonly purging: Purging | undefined;
   /** Whether no job had ever succeeded when this process began. */
   readonly isNewStore: boolean;
 }

@@ -28,7 +28,7 @@ export interface Listeners {
  * Opens the public listener, in workers if this process supervises them, and the admin listener.
  */
 export async function startListeners(context: ServiceContext): Promise<Listeners> {
-  const { config, log, role, requests, push } = context;
+  const { config, log, role, requests, push, purging } = context;
   const workers = role.kind === "supervisor" ? createWorkers(context, role.workers) : undefined;
   const open = createOpener(context);
   const reload = () => workers?.reload();
@@ -47,7 +47,12 @@ export async function startListeners(context: ServiceContext): Promise<Listeners
     const status = createStatusReader(context);
     const readiness = createReadiness(context, status, workers);
     const measure = () =>
-      measureProcess({ ...requests.meters, deliveries: push?.counter, isServing: workers === undefined });
+      measureProcess({
+        ...requests.meters,
+        deliveries: push?.counter,
+        purges: purging?.counter,
+        isServing: workers === undefined,
+      });
     const pages = createExample(requests.sources.operationContext);
     const publicUrl =
       workers === undefined

@@ -16,7 +16,7 @@ const statusTimeoutMs = 500;
  * Reads the store for probes and metrics, which must respond quickly even if the store does not.
  */
 export function createStatusReader(context: ServiceContext): StoreMeters {
-  const { connections, requests, push } = context;
+  const { connections, requests, push, purging } = context;
   const withTimeout = <T>(reading: Promise<T>): Promise<T> =>
     Promise.race([
       reading,
@@ -29,6 +29,7 @@ export function createStatusReader(context: ServiceContext): StoreMeters {
     },
     generations: () => withTimeout(listCurrentGenerations(connections.background)),
     push: push && (() => withTimeout(readPushState(connections.background))),
+    purge: purging && (() => withTimeout(purging.readStatus(connections.background))),
     catalogTruth: () => withTimeout(readCatalogTruth(connections.background)),
   };
 }

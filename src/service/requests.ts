@@ -1,5 +1,5 @@
 import type { ProcessMeters } from "../admin/metrics.ts";
-import { CacheInvalidator } from "../cache/invalidator.ts";
+import { CacheInvalidator, verifiedForMs } from "../cache/invalidator.ts";
 import { ResponseCache } from "../cache/response-cache.ts";
 import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
 import type { Config } from "../config/index.ts";
@@ -9,8 +9,8 @@ import { FailureLog } from "../http/failure-log.ts";
 import { RateLimiter } from "../http/rate-limiter.ts";
 import { RequestCounter } from "../http/request-counter.ts";
 import type { Log } from "../log.ts";
-import { cacheHeaders } from "../model/cache-policy.ts";
-import { cdns } from "../model/cdn.ts";
+import { cacheHeaders, cdnNoStore } from "../model/cache-policy.ts";
+import { type Cdn, cdns } from "../model/cdn.ts";
 import { PersonalizationReader } from "../personalization/reader.ts";
 import type { Platform } from "../platforms/platform.ts";
 import { type Connections, reconnectAll } from "./connections.ts";
@@ -21,7 +21,7 @@ import type { PublicContext } from "./public.ts";
 /** Everything that requests pass through: cache, limits, and the store or the platform. */
 export interface RequestHandling {
   readonly state: { isDraining: boolean };
-  readonly meters: Omit<ProcessMeters, "deliveries" | "isServing">;
+  readonly meters: Omit<ProcessMeters, "deliveries" | "purges" | "isServing">;
   readonly rateLimiter: RateLimiter;
   readonly sources: Omit<PublicContext, "readiness" | "pages" | "webhooks">;
   /** Whether this process has cached responses that it serves while the store is unreachable. */
@@ -57,6 +57,7 @@ export async function startRequestHandling(
   const requests = new RequestCounter();
   const rateLimiter = new RateLimiter(config.rateLimit, config.trustedProxies);
   const failures = new FailureLog(log);
+  const cdn: Cdn | undefined = cdns[config.cdn];
   return {
     state,
     stopped,
@@ -86,7 +87,12 @@ export async function startRequestHandling(
       rateLimiter: listener === "public" ? rateLimiter : undefined,
       isPrivate: listener === "admin",
       sendsTiming: config.serverTiming === "on",
-      notFoundCaching: cacheHeaders(config.cacheNotFound, cdns[config.cdn]),
+      notFoundCaching: cacheHeaders(config.cacheNotFound, cdn),
+      cdnGuard: cdn && {
+        field: cdn.cacheField,
+        noStore: cdnNoStore,
+        isCurrent: (startedMs, nowMs) => nowMs - startedMs < verifiedForMs && invalidator.unverifiedMs(nowMs) === 0,
+      },
     }),
   };
 }

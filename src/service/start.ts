@@ -17,6 +17,7 @@ import { exampleUrlOf } from "./example.ts";
 import { listJobs } from "./jobs.ts";
 import { type Listeners, startListeners } from "./listeners.ts";
 import { sharedPoints } from "./points.ts";
+import { createPurging } from "./purge.ts";
 import { startPush } from "./push.ts";
 import { describeStarting } from "./readiness.ts";
 import { reloadConfig } from "./reload.ts";
@@ -64,11 +65,24 @@ export async function startService(config: Config, log: Log, signal: AbortSignal
   const polling = new AbortController();
   const requests = await startRequestHandling(config, connections, platform, log, polling.signal);
   const push = startPush(platform, role, { config, connections, requests, log, signal: stopping.signal });
-  const context: ServiceContext = { config, log, role, connections, jobs, scheduler, requests, push, isNewStore };
+  const purging = role.kind === "worker" ? undefined : createPurging(config);
+  let purged: Promise<unknown> | undefined;
+  const context: ServiceContext = {
+    config,
+    log,
+    role,
+    connections,
+    jobs,
+    scheduler,
+    requests,
+    push,
+    purging,
+    isNewStore,
+  };
   const stop = async (listeners: Listeners | undefined, isUrgent: boolean) => {
     requests.state.isDraining = true;
     abort();
-    await Promise.all([listeners?.stop(isUrgent), context.scheduler.stopped, push?.stopped]);
+    await Promise.all([listeners?.stop(isUrgent), context.scheduler.stopped, push?.stopped, purged]);
     polling.abort();
     await requests.stopped;
     await closeConnections(connections);
@@ -80,6 +94,9 @@ export async function startService(config: Config, log: Log, signal: AbortSignal
   try {
     const listeners = await startListeners(context);
     const { publicUrl, adminUrl, replaceWorkers } = listeners;
+    const { cache } = requests.meters;
+    const { signal } = stopping;
+    purged = purging?.start({ database: connections.writer, cache, originUrl: publicUrl, log, signal });
     const exampleUrl = exampleUrlOf(config.shopDomain, publicUrl);
     const reload = () => {
       const reloaded = reloadConfig(context, log);

@@ -47,6 +47,9 @@ const rules = (YAML.parse(alertsText) as Rules).groups.flatMap((group) => group.
 const folder = await temporaryFolder();
 const [PDS_CONFIG] = await writeFiles(folder, {
   "pds.toml": `
+[purge]
+url = "http://127.0.0.1:9/"
+
 [jobs.catalog-import]
 source = ["sample/products.ndjson"]
 schedule = "@yearly"
@@ -69,6 +72,8 @@ const service = await serve({
   SHOPIFY_API_URL: "http://127.0.0.1:9",
   SHOPIFY_ACCESS_TOKEN: "none",
   SHOPIFY_WEBHOOK_SECRET: "none",
+  // For the metrics of purges; there is no CDN.
+  CDN: "varnish",
 });
 afterAll(() => service.stop());
 const calls = ["/api/v1/products/pz/TM814935W", "/api/v1/products/6781204660224", "/api/v1/products/12", "/readyz"];

@@ -96,6 +96,7 @@ describe("the settings", () => {
         { setting: "CACHE_HISTORIES", value: "max-age=5, s-maxage=5, stale-if-error=86400", from },
         { setting: "CACHE_NOT_FOUND", value: "max-age=10, s-maxage=10", from },
         { setting: "CDN", value: "none", from },
+        { setting: "PURGE_TOKEN", value: "(not set)", from },
         { setting: "RATE_LIMIT", value: "0", from },
         { setting: "TRUSTED_PROXIES", value: "", from },
         { setting: "REUSE_PORT", value: "off", from },

@@ -43,7 +43,9 @@ test("an import that ends during a rollback follows the restored generation", as
   expect(await findPreviousGeneration(database, brand)).toEqual({ current: third, previous: first });
   // The import was compared with the second one, so caches cannot rely on its fingerprints.
   const last = await findLastChange(database);
-  expect(await listChanges(database, last - 1, last)).toEqual([{ noun: "personalization", fingerprints: undefined }]);
+  expect(await listChanges(database, last - 1, last)).toEqual([
+    { number: last, noun: "personalization", fingerprints: undefined },
+  ]);
 });
 
 for (const engine of engines) {

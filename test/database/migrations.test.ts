@@ -10,6 +10,7 @@ const names = [
   "2026-11-23-webhooks",
   "2026-11-24-operations",
   "2026-11-24-products",
+  "2026-11-25-purge",
 ];
 
 test("every engine has the same migrations in order of their dates", () => {

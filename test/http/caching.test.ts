@@ -4,6 +4,8 @@ import { HeaderTemplate, ResponseBody } from "../../src/cache/response.ts";
 import { ResponseCache } from "../../src/cache/response-cache.ts";
 import { toJson } from "../../src/json.ts";
 import { parseCachePolicy } from "../../src/model/cache-policy.ts";
+import { fingerprintTag } from "../../src/model/cdn.ts";
+import { fingerprintOf } from "../../src/model/fingerprint.ts";
 import { toProduct } from "../support/catalog.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import { importHere } from "../support/import-here.ts";
@@ -326,7 +328,7 @@ for (const engine of enginesInTurn) {
     test.each([
       ["/api/v1/products/7", 200, longPolicy],
       ["/api/v1/products/pz/MUG", 200, longPolicy],
-      ["/api/v1/products/pz/NOPE", 200, longPolicy],
+      ["/api/v1/products/pz/NOPE", 200, short],
       ["/api/v1/histories", 200, "public, max-age=5, s-maxage=5, stale-if-error=86400"],
       ["/api/v1/histories/asc", 200, "public, max-age=5, s-maxage=5, stale-if-error=86400"],
       ["/api/v1/products/9", 404, short],
@@ -410,30 +412,44 @@ for (const engine of enginesInTurn) {
   });
 
   describe("purge tags", () => {
+    const tagOf = (name: string) => fingerprintTag(fingerprintOf(name));
+    const tagsOf = (sku: string, ...names: readonly string[]) => [
+      "personalization",
+      `personalization-${encodeURIComponent(sku).replace(/[!'()*]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`)}`,
+      ...[sku, ...names].map(tagOf),
+    ];
     const longest = "x".repeat(1024 - "personalization-".length);
-    const limit = "x".repeat(8000 - "personalization personalization-".length);
+    const lengthOf = (sku: string) => tagsOf(sku).join(" ").length;
+    // The tag of a fingerprint has ten or eleven characters more.
+    const limit = ["x".repeat(7940), "x".repeat(7941), "x".repeat(7942), "x".repeat(7955)].findLast(
+      (sku) => lengthOf(sku) <= 8000,
+    ) as string;
     test.each([
       [paths.product, ["product", "product-7"]],
       [paths.histories, ["histories"]],
       [paths.ordered, ["histories"]],
-      [paths.personalization, ["personalization", "personalization-MUG"]],
-      [paths.unknownSku, ["personalization", "personalization-NOPE"]],
-      ["/api/v1/products/pz/a%20b%2Cc", ["personalization", "personalization-a%20b%2Cc"]],
-      ["/api/v1/products/pz/A%2FB%20%C3%A9%2B", ["personalization", "personalization-A%2FB%20%C3%A9%2B"]],
-      ["/api/v1/products/pz/%F0%9F%98%80%0D%0A%00", ["personalization", "personalization-%F0%9F%98%80%0D%0A%00"]],
-      ["/api/v1/products/pz/A(1)*!'-._~", ["personalization", "personalization-A%281%29%2A%21%27-._~"]],
-      [`/api/v1/products/pz/${longest}`, ["personalization", `personalization-${longest}`]],
-    ])("name the operation and the key in the CDN's own header: %s", async (path, tags) => {
+      ["/api/v1/products/9", ["product", "product-9"]],
+      ["/api/v1/products/x", []],
+      [paths.personalization, tagsOf("MUG", "BLOCK", "SCRIPT", "FONT", "MOTIF")],
+      [paths.unknownSku, tagsOf("NOPE")],
+      ["/api/v1/products/pz/a%20b%2Cc", tagsOf("a b,c")],
+      ["/api/v1/products/pz/A%2FB%20%C3%A9%2B", tagsOf("A/B é+", "NOTE", "TEXT")],
+      ["/api/v1/products/pz/%F0%9F%98%80%0D%0A%00", tagsOf("😀\r\n\0")],
+      ["/api/v1/products/pz/A(1)*!'-._~", tagsOf("A(1)*!'-._~")],
+      [`/api/v1/products/pz/${longest}`, tagsOf(longest)],
+    ])("name the operation, the key, and what a change names in the CDN's own header: %s", async (path, tags) => {
       const [plain, cloudflare, fastly, varnish] = await Promise.all(
         [service, replica, otherShop, uncached].map((of) => headersOf(of, path)),
       );
-      expect(cloudflare?.get("cache-tag")).toBe(tags.join(","));
-      expect(fastly?.get("surrogate-key")).toBe(tags.join(" "));
-      expect(varnish?.get("xkey")).toBe(tags.join(" "));
+      if (tags.length > 0) {
+        expect(cloudflare?.get("cache-tag")).toBe(tags.join(","));
+        expect(fastly?.get("surrogate-key")).toBe(tags.join(" "));
+        expect(varnish?.get("xkey")).toBe(tags.join(" "));
+      }
       const tagged = [plain, cloudflare, fastly, varnish].map((headers) =>
         ["cache-tag", "surrogate-key", "xkey"].filter((name) => headers?.has(name)),
       );
-      expect(tagged).toEqual([[], ["cache-tag"], ["surrogate-key"], ["xkey"]]);
+      expect(tagged).toEqual(tags.length === 0 ? [[], [], [], []] : [[], ["cache-tag"], ["surrogate-key"], ["xkey"]]);
     });
 
     test("that exceed the CDN's limits keep the response out of that CDN, but not out of browsers", async () => {
@@ -441,13 +457,14 @@ for (const engine of enginesInTurn) {
         [replica, "cloudflare-cdn-cache-control", "cache-tag", `${longest}x`],
         [replica, "cloudflare-cdn-cache-control", "cache-tag", "%C3%A9".repeat(200)],
         [otherShop, "surrogate-control", "surrogate-key", `${longest}x`],
-        [uncached, "surrogate-control", "xkey", `${limit}x`],
+        [uncached, "surrogate-control", "xkey", `${limit}${"x".repeat(60)}`],
       ] as const;
       for (const [of, cacheField, tagField, sku] of cases) {
         const headers = await headersOf(of, `/api/v1/products/pz/${sku}`);
         expect(headers.get(cacheField)).toBe("no-store, max-age=0");
         expect(headers.has(tagField)).toBeFalse();
-        expect(headers.get("cache-control")).toStartWith("public, ");
+        // An unknown SKU, which follows CACHE_NOT_FOUND.
+        expect(headers.get("cache-control")).toBe(of === otherShop ? "no-store" : "public, max-age=10, s-maxage=10");
         // Other responses are not affected.
         const next = await headersOf(of, paths.personalization);
         expect(next.get(cacheField)).toStartWith("public, ");
@@ -589,6 +606,10 @@ describe("while the store is unreachable", async () => {
       const { status, headers, body } = await get(paths.personalization);
       expect(status).toBe(200);
       expect(body).toBe(before.body);
+      expect([before, { headers }].map((each) => each.headers.get("cdn-cache-control"))).toEqual([
+        "public, max-age=300, stale-while-revalidate=600, stale-if-error=86400",
+        "no-store, max-age=0",
+      ]);
       expect(headers.get("etag")).toBe(before.headers.get("etag"));
       expect(headers.get("cache-status")).toBe("pds; hit; detail=unverified");
       // The age starts at the last successful poll, just before the store was dropped.
@@ -596,6 +617,7 @@ describe("while the store is unreachable", async () => {
       expect(Number(headers.get("age"))).toBeWithin(Math.floor(lostS - 0.5), lostS + 1.5);
       const unchanged = await service.get(paths.personalization, { headers: { "If-None-Match": "*" } });
       expect([unchanged.status, unchanged.headers.has("age")]).toEqual([304, true]);
+      expect(unchanged.headers.get("cdn-cache-control")).toBe("no-store, max-age=0");
       const histories = await get(paths.histories);
       expect([histories.status, histories.headers.get("age")]).toEqual([200, expect.stringMatching(/^\d+$/)]);
       await Bun.sleep(1000);

@@ -3,6 +3,7 @@ import { type Database, readNow } from "../../database/database.ts";
 import { type Generation, listGenerations } from "../../database/generation.ts";
 import { countProducts } from "../../database/product.ts";
 import { type CatalogTruth, readCatalogTruth } from "../../database/product-truth.ts";
+import type { PurgeStatus } from "../../database/purge.ts";
 import type { PushState } from "../../database/push-state.ts";
 import {
   findLastRun,
@@ -18,11 +19,13 @@ import type { PageRequest } from "../../page.ts";
 import { Chart, type Series } from "../components/chart.tsx";
 import { Section } from "../components/elements.tsx";
 import { JobTable, NoJobs } from "../components/job-table.tsx";
+import { Purge } from "../components/purge.tsx";
 import { Push } from "../components/push.tsx";
 import { CurrentGenerations, Totals } from "../components/stored-data.tsx";
 import { Verification } from "../components/verification.tsx";
 import { type ConsoleContext, type PageContent, publicOrigin } from "../context.ts";
 import { listProblems, type Problem } from "../problems.ts";
+import { listPurgeProblems } from "../purge-problems.ts";
 import { listPushProblems } from "../push-problems.ts";
 
 const runsPerSeries = 30;
@@ -44,6 +47,7 @@ interface OverviewData {
   readonly jobs: readonly JobHealth[];
   readonly problems: readonly Problem[];
   readonly push: PushState | undefined;
+  readonly purge: readonly PurgeStatus[] | undefined;
   readonly charts: readonly JobChart[];
 }
 
@@ -53,8 +57,13 @@ interface JobChart {
   readonly series: readonly Series[];
 }
 
-async function readOverview({ database, jobs, push: readPush }: ConsoleContext): Promise<OverviewData> {
-  const [instant, productCount, truth, generations, configured, kinds, push] = await Promise.all([
+async function readOverview({
+  database,
+  jobs,
+  push: readPush,
+  purge: readPurge,
+}: ConsoleContext): Promise<OverviewData> {
+  const [instant, productCount, truth, generations, configured, kinds, push, purge] = await Promise.all([
     readNow(database),
     countProducts(database),
     readCatalogTruth(database),
@@ -62,6 +71,7 @@ async function readOverview({ database, jobs, push: readPush }: ConsoleContext):
     jobs(),
     listRunKinds(database),
     readPush?.(),
+    readPurge?.(),
   ]);
   const now = Date.parse(instant);
   const configuredKeys = new Set(configured.map(keyOf));
@@ -79,9 +89,11 @@ async function readOverview({ database, jobs, push: readPush }: ConsoleContext):
     jobs: [...configured, ...others],
     problems: [
       ...(push === undefined ? [] : listPushProblems(push, now)),
+      ...listPurgeProblems(purge ?? []),
       ...listProblems(configured, brands, productCount, now),
     ],
     push,
+    purge,
     charts,
   };
 }
@@ -149,7 +161,7 @@ function linksOf(context: ConsoleContext, request: PageRequest): Link[] {
 }
 
 function Overview({ links, ...overview }: OverviewData & { readonly links: readonly Link[] }) {
-  const { now, productCount, truth, generations, jobs, problems, push, charts } = overview;
+  const { now, productCount, truth, generations, jobs, problems, push, purge, charts } = overview;
   const current = generations.filter(({ isCurrent }) => isCurrent);
   return (
     <>
@@ -163,6 +175,7 @@ function Overview({ links, ...overview }: OverviewData & { readonly links: reado
         {jobs.length === 0 ? <NoJobs /> : <JobTable jobs={jobs} now={now} />}
       </Section>
       {push === undefined ? "" : <Push push={push} now={now} />}
+      {purge === undefined ? "" : <Purge statuses={purge} />}
       {charts.length === 0 ? "" : <Charts charts={charts} />}
       <nav aria-labelledby="links">
         <h2 id="links">Links</h2>

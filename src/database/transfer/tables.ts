@@ -27,9 +27,17 @@ export const keptTables: readonly KeptTable[] = [
 
 /**
  * Tables of which nothing is kept: rights of processes, what migrations write, and what caches have
- * to be told. Publishing a copy writes that anew.
+ * to be told. Publishing a copy writes that anew, or, for a CDN, the service does: without a target's
+ * row it purges everything.
  */
-export const leftTables = ["lease", "change", "generation_list", "schema_migration", "schema_minimum"] as const;
+export const leftTables = [
+  "lease",
+  "change",
+  "generation_list",
+  "purge_target",
+  "schema_migration",
+  "schema_minimum",
+] as const;
 
 /** Tables whose ids a counter gives. No id is given twice. */
 export const countedTables = ["run", "generation", "change", "product_removal"] as const;

@@ -9,6 +9,7 @@ import { initial } from "./migrations/2026-11-22-initial.ts";
 import { productTruth } from "./migrations/2026-11-23-product-truth.ts";
 import { webhooks } from "./migrations/2026-11-23-webhooks.ts";
 import { products } from "./migrations/2026-11-24-products.ts";
+import { purge } from "./migrations/2026-11-25-purge.ts";
 import { endAbandoned, holdRun } from "./run-lock.ts";
 import { mayDropTables, transfer } from "./transfer.ts";
 
@@ -29,7 +30,7 @@ export const postgres: Engine = {
   schemes: ["postgres:", "postgresql:"],
   exists: () => true,
   open: async (url, purpose, isPooled) => connect(url, purpose, isPooled),
-  migrations: [initial, jobs, productTruth, webhooks, operations(columnTypes), products],
+  migrations: [initial, jobs, productTruth, webhooks, operations(columnTypes), products, purge],
   columnTypes,
   maxConcurrentReads,
 

@@ -9,6 +9,7 @@ import { initial } from "./migrations/2026-11-22-initial.ts";
 import { productTruth } from "./migrations/2026-11-23-product-truth.ts";
 import { webhooks } from "./migrations/2026-11-23-webhooks.ts";
 import { products } from "./migrations/2026-11-24-products.ts";
+import { purge } from "./migrations/2026-11-25-purge.ts";
 import { openFile, pathOf, scheme } from "./open.ts";
 import { transfer } from "./transfer.ts";
 
@@ -21,7 +22,7 @@ export const sqlite: Engine = {
   // An empty file is a database without tables.
   exists: (url) => existsSync(pathOf(url)) && statSync(pathOf(url)).size > 0,
   open: (url, purpose) => openFile(pathOf(url), purpose),
-  migrations: [initial, jobs, productTruth, webhooks, operations(columnTypes), products],
+  migrations: [initial, jobs, productTruth, webhooks, operations(columnTypes), products, purge],
   columnTypes,
   // Reads run on the event loop, at about 20 µs each: 32 of them, then other work has its turn.
   maxConcurrentReads: 32,

@@ -1,0 +1,86 @@
+vcl 4.1;
+
+# Varnish in front of the service, with CDN=varnish: caches by Surrogate-Control, and purges by tag.
+# Needs varnish-modules. docs/how-to/purge-a-cdn.md describes the service's side.
+
+import directors;
+import std;
+import xkey;
+
+# The replicas, or the balancer in front of them.
+backend replica1 {
+    .host = "127.0.0.1";
+    .port = "3000";
+    .connect_timeout = 1s;
+    # A replica that hangs is given up then, and another is asked.
+    .first_byte_timeout = 5s;
+    .probe = { .url = "/readyz"; .interval = 1s; .timeout = 1s; .window = 3; .threshold = 2; }
+}
+
+# The machines that the service runs on.
+acl purgers {
+    "127.0.0.1";
+    "::1";
+}
+
+sub vcl_init {
+    new replicas = directors.round_robin();
+    replicas.add_backend(replica1);
+}
+
+sub vcl_recv {
+    if (req.method == "PURGE") {
+        if (client.ip !~ purgers) {
+            return (synth(405, "Not allowed"));
+        }
+        if (req.http.xkey-softpurge) {
+            return (synth(200, xkey.softpurge(req.http.xkey-softpurge) + " purged"));
+        }
+        return (synth(200, xkey.purge(req.http.xkey-purge) + " purged"));
+    }
+    # Only this server may set it.
+    unset req.http.xkey-purge;
+    unset req.http.xkey-softpurge;
+    set req.backend_hint = replicas.backend();
+    # Expired responses are served while no replica answers, and otherwise only after a soft purge.
+    if (std.healthy(req.backend_hint)) {
+        set req.grace = 10s;
+    }
+}
+
+sub vcl_synth {
+    set resp.http.Content-Type = "text/plain";
+    set resp.body = resp.reason + {"
+"};
+    return (deliver);
+}
+
+sub vcl_backend_response {
+    # The service adds Surrogate-Control to every response that may be cached.
+    if (beresp.http.Surrogate-Control ~ "no-store") {
+        # For a second, requests do not wait for each other. The next response may be cached again.
+        set beresp.uncacheable = true;
+        set beresp.ttl = 1s;
+        set beresp.grace = 0s;
+    } elsif (beresp.http.Surrogate-Control ~ "max-age=[0-9]+") {
+        set beresp.ttl = std.duration(regsub(beresp.http.Surrogate-Control, "^.*max-age=([0-9]+).*$", "\1") + "s", 0s);
+        set beresp.grace = 0s;
+        if (beresp.http.Surrogate-Control ~ "stale-if-error=[0-9]+") {
+            set beresp.grace = std.duration(regsub(beresp.http.Surrogate-Control, "^.*stale-if-error=([0-9]+).*$", "\1") + "s", 0s);
+        }
+    }
+}
+
+sub vcl_backend_error {
+    # The director picks another replica.
+    if (bereq.retries < 2) {
+        return (retry);
+    }
+    set beresp.ttl = 0s;
+    set beresp.grace = 0s;
+}
+
+sub vcl_deliver {
+    unset resp.http.Surrogate-Control;
+    unset resp.http.xkey;
+}

@@ -1,0 +1,16 @@
+import type { PurgeStatus } from "../database/purge.ts";
+import { durationInWords } from "../format.ts";
+import type { Problem } from "./problems.ts";
+
+/** A change that is purged later than this is a problem. */
+const maxUnpurgedS = 60;
+
+/** Problems of purging the CDN; empty when there are none. */
+export const listPurgeProblems = (statuses: readonly PurgeStatus[]): Problem[] =>
+  statuses
+    .filter(({ oldestS }) => oldestS > maxUnpurgedS)
+    .map(({ target, oldestS, failure }) => ({
+      text:
+        `Changes have not been purged from ${target} for ${durationInWords(oldestS)}, so it may serve old data. ` +
+        (failure === undefined ? "See the log." : `The last purge failed: ${failure.reason}.`),
+    }));

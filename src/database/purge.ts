@@ -1,0 +1,98 @@
+import type { Queryable, Transaction } from "./database.ts";
+import { holdLease } from "./work-lease.ts";
+
+/** A first purge whose second one is due later. */
+export interface PurgeMark {
+  /** Number of the last change that was purged. */
+  readonly upTo: number;
+  /** Whether everything was purged, and not only changes. */
+  readonly isEverything: boolean;
+  /** When: ISO 8601, by the database's clock. */
+  readonly at: string;
+}
+
+/** How far a cache has been purged. */
+export interface PurgeState {
+  /** Identifies everything besides the data that responses depend on. */
+  readonly form: string;
+  /** Number of the last change that was purged once, and of the last one that was purged twice. */
+  readonly first: number;
+  readonly second: number;
+  /** In the order of their changes. */
+  readonly marks: readonly PurgeMark[];
+  /** Tokens of the provider's budget that were left at a time; undefined for a full bucket. */
+  readonly tokens: { readonly left: number; readonly at: string } | undefined;
+  /** Undefined while purging works. */
+  readonly failure: PurgeFailure | undefined;
+}
+
+/** Purges that failed in a row. */
+export interface PurgeFailure {
+  readonly count: number;
+  /** When the first of them failed, and when the next is sent: by the database's clock. */
+  readonly since: string;
+  readonly retryAt: string;
+  /** Of the last one. */
+  readonly reason: string;
+}
+
+export interface PurgePosition {
+  /** Undefined if the cache has never been purged. */
+  readonly state: PurgeState | undefined;
+  /** Number of the newest change. */
+  readonly newest: number;
+  /** The database's clock. */
+  readonly now: string;
+}
+
+/** How far a cache has been purged, and how far the changes are. */
+export async function findPurgePosition({ read, engine }: Queryable, target: string): Promise<PurgePosition> {
+  const [row] = await read<{ newest: number; state: string | null; now: string }>(
+    `SELECT (SELECT coalesce(max(id), 0) FROM change) AS newest,
+      (SELECT state FROM purge_target WHERE name = $1) AS state, ${engine.now} AS now`,
+    [target],
+  );
+  const { newest = 0, state = null, now = "" } = row ?? {};
+  return { newest, now, state: state === null ? undefined : (JSON.parse(state) as PurgeState) };
+}
+
+/**
+ * Renews the right to purge, and saves how far a cache has been purged.
+ * @param holder what identifies the process
+ * @returns whether the process still has the right; without it, nothing is saved
+ */
+export async function savePurgeState(
+  transaction: Transaction,
+  target: string,
+  state: PurgeState,
+  holder: string,
+  leaseS: number,
+): Promise<boolean> {
+  if (!(await holdLease(transaction, "purge", holder, leaseS))) return false;
+  await transaction.sql`
+    INSERT INTO purge_target (name, state) VALUES (${target}, ${JSON.stringify(state)})
+    ON CONFLICT (name) DO UPDATE SET state = excluded.state`;
+  return true;
+}
+
+/** How purging a cache does, for operators. */
+export interface PurgeStatus {
+  readonly target: string;
+  /** Changes that have not been purged. */
+  readonly changes: number;
+  /** Age of the oldest of them, or of the first of the purges that failed in a row; 0 when all is purged. */
+  readonly oldestS: number;
+  readonly failure: PurgeFailure | undefined;
+}
+
+export async function readPurgeStatus(database: Queryable, target: string): Promise<PurgeStatus> {
+  const { state, newest, now } = await findPurgePosition(database, target);
+  const changes = Math.max(0, newest - (state?.first ?? 0));
+  const [oldest] = await database.read<{ at: string | null }>(
+    "SELECT recorded_at AS at FROM change WHERE id > $1 ORDER BY id LIMIT 1",
+    [state?.first ?? 0],
+  );
+  const since = [oldest?.at, state?.failure?.since].flatMap((at) => (at == null ? [] : [Date.parse(at)]));
+  const oldestS = since.length === 0 ? 0 : Math.max(0, Date.parse(now) - Math.min(...since)) / 1000;
+  return { target, changes, oldestS, failure: state?.failure };
+}

@@ -1,0 +1,11 @@
+export type ProbeResult = "fresh" | "stale" | "failed";
+
+/** Counts what this process did since it started. */
+export class PurgeCounter {
+  sent = 0;
+  failed = 0;
+  tags = 0;
+  /** Purges of all responses of a kind. */
+  kinds = 0;
+  readonly probes: Record<ProbeResult, number> = { fresh: 0, stale: 0, failed: 0 };
+}

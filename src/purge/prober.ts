@@ -1,0 +1,76 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Log } from "../log.ts";
+import type { ProbeResult, PurgeCounter } from "./counter.ts";
+import { secondPurgeS } from "./plan.ts";
+
+const timeoutMs = 5000;
+const intervalMs = 5000;
+const sampleSize = 3;
+/** A change between the two reads is purged twice within this time. */
+const againMs = (secondPurgeS + 2) * 1000;
+
+export interface ProberOptions {
+  /** URL of the service as shoppers reach it, through the CDN. */
+  readonly edgeUrl: string;
+  readonly originUrl: string;
+  readonly counter: PurgeCounter;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+}
+
+/** Reads a sample of purged addresses through the CDN: a purge may succeed without any effect. */
+export class Prober {
+  readonly #options: ProberOptions;
+  #lastMs = Number.NEGATIVE_INFINITY;
+  #probing: Promise<unknown> = Promise.resolve();
+
+  constructor(options: ProberOptions) {
+    this.#options = options;
+  }
+
+  /** Settles when no probe is in progress. */
+  get stopped(): Promise<unknown> {
+    return this.#probing;
+  }
+
+  /** @param paths addresses that have just been purged for the second time */
+  probe(paths: readonly string[]): void {
+    const nowMs = performance.now();
+    if (paths.length === 0 || nowMs - this.#lastMs < intervalMs) return;
+    this.#lastMs = nowMs;
+    const sample = paths.toSorted(() => Math.random() - 0.5).slice(0, sampleSize);
+    this.#probing = Promise.all([this.#probing, ...sample.map((path) => this.#probeOne(path))]);
+  }
+
+  async #probeOne(path: string): Promise<void> {
+    const { counter, log, signal } = this.#options;
+    const result = await this.#compare(path).catch((): ProbeResult => "failed");
+    if (signal.aborted) return;
+    counter.probes[result]++;
+    if (result === "stale") log.warn({ path }, "the CDN still serves the old response after two purges");
+  }
+
+  async #compare(path: string): Promise<ProbeResult> {
+    const before = await this.#readBoth(path);
+    if (before.edge === before.origin) return "fresh";
+    // It may have changed since it was purged.
+    await sleep(againMs, undefined, { signal: this.#options.signal });
+    const after = await this.#readBoth(path);
+    return after.edge === after.origin || after.edge !== before.edge ? "fresh" : "stale";
+  }
+
+  async #readBoth(path: string): Promise<{ origin: string; edge: string }> {
+    const { originUrl, edgeUrl, signal } = this.#options;
+    const [origin, edge] = await Promise.all([read(originUrl + path, signal), read(edgeUrl + path, signal)]);
+    return { origin, edge };
+  }
+}
+
+/** @returns the status and the entity tag; a CDN may make the tag a weak one */
+async function read(url: string, signal: AbortSignal): Promise<string> {
+  const response = await fetch(url, { signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]) });
+  await response.arrayBuffer();
+  const etag = response.headers.get("etag")?.replace(/^W\//, "");
+  if (response.status !== 404 && (response.status !== 200 || etag === undefined)) throw new Error("cannot be compared");
+  return `${response.status} ${etag}`;
+}

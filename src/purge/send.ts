@@ -1,0 +1,79 @@
+import type { PurgeTarget } from "./target.ts";
+
+const timeoutMs = 5000;
+const maxRetryAfterS = 3600;
+
+/** Why a purge failed. */
+export class PurgeError extends Error {
+  /** The provider refused it because there were too many. */
+  readonly isThrottled: boolean;
+  /** Seconds to wait, as the provider says. */
+  readonly retryAfterS: number | undefined;
+
+  constructor(
+    message: string,
+    { isThrottled = false, retryAfterS }: { isThrottled?: boolean; retryAfterS?: number } = {},
+  ) {
+    super(message);
+    this.isThrottled = isThrottled;
+    this.retryAfterS = retryAfterS;
+  }
+}
+
+/** Purges the responses that have one of the tags. @throws PurgeError */
+export async function sendPurge(
+  target: PurgeTarget,
+  tags: readonly string[],
+  isSoft: boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  const { url, ...request } = target.toRequest(tags, isSoft);
+  let response: Response;
+  let body: string;
+  try {
+    // A redirect could lead anywhere, with the token.
+    response = await fetch(url, {
+      ...request,
+      redirect: "manual",
+      signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+    });
+    body = await response.text();
+  } catch (error) {
+    signal.throwIfAborted();
+    throw new PurgeError(
+      (error as Error).name === "TimeoutError" ? "it did not respond in time" : "it cannot be reached",
+    );
+  }
+  const { ok, status, headers } = response;
+  if (!ok) {
+    const retryAfterS = parseRetryAfter(headers.get("retry-after"), Date.now());
+    throw new PurgeError(`it responded with status ${status}${hints[status] ?? ""}`, {
+      isThrottled: status === 429,
+      ...(retryAfterS !== undefined && { retryAfterS }),
+    });
+  }
+  const problem = readProblem(target, body);
+  if (problem !== undefined) throw new PurgeError(`it responded with status ${status}: ${problem.slice(0, 200)}`);
+}
+
+function readProblem({ findProblem }: PurgeTarget, body: string): string | undefined {
+  try {
+    return findProblem?.(body);
+  } catch {
+    return "the response cannot be read";
+  }
+}
+
+const hints: Partial<Record<number, string>> = {
+  401: ": PURGE_TOKEN was rejected",
+  403: ": PURGE_TOKEN lacks the permission to purge",
+  404: ": check the table [purge]",
+  405: ": it accepts no purges from this address",
+};
+
+/** @returns seconds; undefined if the field is missing or malformed */
+export function parseRetryAfter(text: string | null, nowMs: number): number | undefined {
+  if (text === null) return undefined;
+  const seconds = /^\d+$/.test(text.trim()) ? Number(text) : (Date.parse(text) - nowMs) / 1000;
+  return Number.isNaN(seconds) ? undefined : Math.min(maxRetryAfterS, Math.max(0, seconds));
+}

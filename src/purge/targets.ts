@@ -1,0 +1,118 @@
+import type { PurgeOptions, PurgeOptionsOf } from "../config/purge.ts";
+import { hideCredentials } from "../credentials.ts";
+import type { PurgeBudget, PurgeTarget } from "./target.ts";
+
+/** The caches that the settings say to purge. */
+export function createTargets(options: PurgeOptions, token: string): PurgeTarget[] {
+  switch (options.cdn) {
+    case "fastly":
+      return [fastly(options, token)];
+    case "cloudflare":
+      return [cloudflare(options, token)];
+    case "varnish":
+      return [...new Set([options.url].flat())].map((url) => varnish(url, options.soft, token));
+    case "generic":
+      return [endpoint(options, token)];
+  }
+}
+
+const json = { "Content-Type": "application/json" };
+const jsonMaxBytes = 256 * 1024;
+const withoutSlash = (url: string) => url.replace(/\/+$/, "");
+
+/** https://www.fastly.com/documentation/reference/api/purging/ */
+function fastly({ service, api_url: api, soft }: PurgeOptionsOf<"fastly">, token: string): PurgeTarget {
+  return {
+    name: `fastly ${service}`,
+    maxTags: 256,
+    maxBytes: jsonMaxBytes,
+    // 100,000 purges an hour for an account, where each key counts. Other services of it share them.
+    budget: { unit: "tag", burst: 10_000, perSecond: 25 },
+    isSoftFirst: soft,
+    toRequest: (tags, isSoft) => ({
+      url: `${withoutSlash(api)}/service/${service}/purge`,
+      method: "POST",
+      headers: {
+        ...json,
+        Accept: "application/json",
+        "Fastly-Key": token,
+        ...(isSoft && { "Fastly-Soft-Purge": "1" }),
+      },
+      body: JSON.stringify({ surrogate_keys: tags }),
+    }),
+  };
+}
+
+/** Requests of an account: https://developers.cloudflare.com/cache/how-to/purge-cache/ */
+const cloudflareBudgets: Readonly<Record<PurgeOptionsOf<"cloudflare">["plan"], PurgeBudget>> = {
+  free: { unit: "request", burst: 25, perSecond: 5 / 60 },
+  pro: { unit: "request", burst: 25, perSecond: 5 },
+  business: { unit: "request", burst: 50, perSecond: 10 },
+  enterprise: { unit: "request", burst: 500, perSecond: 50 },
+};
+
+function cloudflare({ zone, plan, api_url: api }: PurgeOptionsOf<"cloudflare">, token: string): PurgeTarget {
+  return {
+    name: `cloudflare ${zone}`,
+    maxTags: 100,
+    maxBytes: jsonMaxBytes,
+    budget: cloudflareBudgets[plan],
+    isSoftFirst: false,
+    toRequest: (tags) => ({
+      url: `${withoutSlash(api)}/client/v4/zones/${zone}/purge_cache`,
+      method: "POST",
+      headers: { ...json, Authorization: `Bearer ${token}` },
+      body: JSON.stringify({ tags }),
+    }),
+    findProblem: (body) => {
+      const { success, errors } = JSON.parse(body) as { success?: boolean; errors?: { message?: string }[] };
+      return success === true ? undefined : (errors?.[0]?.message ?? "the response does not report success");
+    },
+  };
+}
+
+/** With `docs/operations/varnish.vcl`. */
+function varnish(url: string, soft: boolean, token: string): PurgeTarget {
+  return {
+    name: `varnish ${hideCredentials(url)}`,
+    maxTags: 1000,
+    // `http_req_hdr_len` limits a header line to 8 kB by default.
+    maxBytes: 7800,
+    budget: undefined,
+    isSoftFirst: soft,
+    toRequest: (tags, isSoft) => ({
+      url,
+      method: "PURGE",
+      headers: {
+        [isSoft ? "xkey-softpurge" : "xkey-purge"]: tags.join(" "),
+        ...(token !== "" && { Authorization: `Bearer ${token}` }),
+      },
+    }),
+    // A Varnish that has another configuration passes PURGE on, and may return 200 for it.
+    findProblem: (body) =>
+      /^\d+ purged/m.test(body) ? undefined : "the response is not that of docs/operations/varnish.vcl",
+  };
+}
+
+function endpoint(options: PurgeOptionsOf<"generic">, token: string): PurgeTarget {
+  const { url, method, headers, body, max_tags: maxTags, requests_per_minute: perMinute, burst } = options;
+  return {
+    name: `generic ${hideCredentials(url)}`,
+    maxTags,
+    // Servers accept header lines of 8 kB.
+    maxBytes: Object.values(headers).some((value) => value.includes("{tags}")) ? 7800 : jsonMaxBytes,
+    budget: { unit: "request", burst, perSecond: perMinute / 60 },
+    isSoftFirst: false,
+    toRequest: (tags) => ({
+      url,
+      method,
+      headers: Object.fromEntries(
+        Object.entries(headers).map(([name, value]) => [
+          name,
+          value.replaceAll("{token}", () => token).replaceAll("{tags}", () => tags.join(",")),
+        ]),
+      ),
+      ...(method !== "GET" && method !== "HEAD" && { body: body.replaceAll("{tags}", () => JSON.stringify(tags)) }),
+    }),
+  };
+}

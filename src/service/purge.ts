@@ -1,0 +1,68 @@
+import packageJson from "../../package.json" with { type: "json" };
+import type { ResponseCache } from "../cache/response-cache.ts";
+import type { Config } from "../config/index.ts";
+import type { Database } from "../database/database.ts";
+import { type PurgeStatus, readPurgeStatus } from "../database/purge.ts";
+import type { Log } from "../log.ts";
+import { hashTag } from "../model/entity-tag.ts";
+import { PurgeCounter } from "../purge/counter.ts";
+import { followChanges } from "../purge/follower.ts";
+import { Prober } from "../purge/prober.ts";
+import { createTargets } from "../purge/targets.ts";
+
+/** Purging the CDN. */
+export interface Purging {
+  readonly counter: PurgeCounter;
+  readStatus(database: Database): Promise<PurgeStatus[]>;
+  /** @returns a promise that settles when the signal has stopped it */
+  start(context: PurgingContext): Promise<unknown>;
+}
+
+interface PurgingContext {
+  readonly database: Database;
+  /** Of this process. */
+  readonly cache: ResponseCache;
+  /** URL of the public listener. */
+  readonly originUrl: string;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+}
+
+/** @returns undefined unless the settings say what to purge */
+export function createPurging(config: Config): Purging | undefined {
+  const { purge, purgeToken, publicUrl } = config;
+  if (purge === undefined) return undefined;
+  const targets = createTargets(purge, purgeToken);
+  const counter = new PurgeCounter();
+  return {
+    counter,
+    readStatus: (database) => Promise.all(targets.map(({ name }) => readPurgeStatus(database, name))),
+    start: async ({ database, cache, originUrl, log, signal }) => {
+      const edgeUrl = publicUrl.replace(/\/+$/, "");
+      const prober =
+        edgeUrl === "" ? undefined : new Prober({ edgeUrl, originUrl: toReachable(originUrl), counter, log, signal });
+      const onSettled = (tags: readonly string[]) => prober?.probe(toPaths(tags, cache));
+      await followChanges({ database, targets, form: formOf(config), counter, log, signal, onSettled });
+      await prober?.stopped;
+    },
+  };
+}
+
+/** Responses differ between versions, and depend on these settings. */
+const formOf = ({ shopDomain, brand, visible }: Config) =>
+  hashTag(JSON.stringify([packageJson.version, shopDomain, brand, visible]));
+
+/** Addresses that have some of the tags. The SKUs are those that this process has dropped from its cache. */
+function toPaths(tags: readonly string[], cache: ResponseCache): string[] {
+  const ids = tags.flatMap((tag) => tag.match(/^product-(\d+)$/)?.[1] ?? []);
+  const skus = tags.some((tag) => tag.startsWith("pz-")) ? cache.takeInvalidated("personalization") : [];
+  return [
+    ...ids.map((id) => `/api/v1/products/${id}`),
+    ...skus.map((sku) => `/api/v1/products/pz/${encodeURIComponent(sku)}`),
+  ];
+}
+
+/** A wildcard address can be reached on this machine. */
+function toReachable(url: string): string {
+  return url.replace(/^(https?:\/\/)(0\.0\.0\.0|\[::\])/, "$1localhost");
+}

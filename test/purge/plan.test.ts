@@ -1,0 +1,285 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { keptChanges, type NumberedChange } from "../../src/database/change.ts";
+import type { PurgePosition, PurgeState } from "../../src/database/purge.ts";
+import { fingerprintTag } from "../../src/model/cdn.ts";
+import { fail } from "../../src/purge/follower.ts";
+import { findRange, type PurgePlan, planPurge, secondPurgeS } from "../../src/purge/plan.ts";
+import { PurgeError } from "../../src/purge/send.ts";
+import type { PurgeTarget } from "../../src/purge/target.ts";
+
+const startMs = Date.parse("2026-11-22T00:00:00.000Z");
+const at = (ms: number) => new Date(startMs + ms).toISOString();
+
+const target = (changes: Partial<PurgeTarget> = {}): PurgeTarget => ({
+  name: "test",
+  maxTags: 10,
+  maxBytes: 1000,
+  budget: undefined,
+  isSoftFirst: false,
+  toRequest: () => ({ url: "", method: "", headers: {} }),
+  ...changes,
+});
+
+/** A store with changes, and a cache that is purged step by step. */
+function createWorld(of: PurgeTarget, initial?: PurgeState) {
+  const log: NumberedChange[] = [];
+  const world = {
+    nowMs: 0,
+    state: initial,
+    newest: 0,
+    sent: [] as { atMs: number; tags: readonly string[]; isSoft: boolean }[],
+    addProduct: (id: string) => log.push({ number: ++world.newest, noun: "product", id }),
+    addFingerprints: (...fingerprints: number[]) =>
+      log.push({ number: ++world.newest, noun: "personalization", fingerprints: new Set(fingerprints) }),
+    plan: (form = "a"): PurgePlan | undefined => {
+      const position: PurgePosition = { state: world.state, newest: world.newest, now: at(world.nowMs) };
+      const range = findRange(position, world.newest, form);
+      if (range === undefined) return undefined;
+      const between = (after: number, upTo: number) => log.filter(({ number }) => number > after && number <= upTo);
+      const changes = {
+        first: between(...range.first),
+        due: range.due === undefined ? [] : between(world.state?.second ?? 0, range.due.upTo),
+      };
+      return planPurge(position, range, changes, of, form);
+    },
+    /** @param isKilled whether the process ends after it has sent the requests */
+    step: (form = "a", isKilled = false): void => {
+      const plan = world.plan(form);
+      if (plan === undefined) return;
+      world.state = plan.reserved;
+      for (const request of plan.requests) world.sent.push({ atMs: world.nowMs, ...request });
+      if (!isKilled) world.state = plan.next;
+    },
+    take: () => world.sent.splice(0).map(({ tags }) => tags),
+  };
+  return world;
+}
+
+/** A world in which everything has been purged. */
+function createPurged(of: PurgeTarget) {
+  const world = createWorld(of);
+  world.step();
+  world.nowMs += secondPurgeS * 1000;
+  world.step();
+  world.sent.length = 0;
+  world.nowMs += 3_600_000;
+  return world;
+}
+
+const everything = ["product", "personalization"];
+
+describe("a purge", () => {
+  test("begins with everything, twice", () => {
+    const world = createWorld(target());
+    world.addProduct("1");
+    world.step();
+    expect(world.take()).toEqual([everything]);
+    world.step();
+    world.nowMs += secondPurgeS * 1000 - 1;
+    world.step();
+    expect(world.take()).toEqual([]);
+    world.nowMs += 1;
+    world.step();
+    expect(world.take()).toEqual([everything]);
+    world.nowMs += 3_600_000;
+    expect(world.plan()).toBe(undefined);
+  });
+
+  test("covers changes once for each tag, and again later", () => {
+    const world = createPurged(target());
+    world.addProduct("1");
+    world.addProduct("2");
+    world.addProduct("1");
+    world.addFingerprints(7, 8);
+    world.step();
+    const tags = ["product-1", "product-2", fingerprintTag(7), fingerprintTag(8)];
+    expect(world.take()).toEqual([tags]);
+    world.nowMs += 2000;
+    world.addProduct("3");
+    world.step();
+    expect(world.take()).toEqual([["product-3"]]);
+    world.nowMs += 3000;
+    world.step();
+    expect(world.take()).toEqual([tags]);
+    world.nowMs += 2000;
+    world.step();
+    expect(world.take()).toEqual([["product-3"]]);
+    expect(world.state?.marks).toEqual([]);
+  });
+
+  test("is soft for the first time only, if at all", () => {
+    const world = createPurged(target({ isSoftFirst: true }));
+    world.addProduct("1");
+    world.step();
+    world.nowMs += secondPurgeS * 1000;
+    world.addProduct("2");
+    world.step();
+    expect(world.sent.map(({ tags, isSoft }) => [...tags, isSoft])).toEqual([
+      ["product-1", true],
+      ["product-2", true],
+      ["product-1", false],
+    ]);
+  });
+
+  test("is split by the provider's limits", () => {
+    const world = createPurged(target({ maxTags: 2, maxBytes: 30 }));
+    for (const id of ["1", "2", "3", "1234567890", "4"]) world.addProduct(id);
+    world.step();
+    expect(world.take()).toEqual([["product-1", "product-2"], ["product-3"], ["product-1234567890"], ["product-4"]]);
+  });
+
+  test.each([
+    ["the store was restored from a backup", (world: { newest: number }) => (world.newest -= 1)],
+    ["changes were deleted from the log", (world: { newest: number }) => (world.newest += keptChanges)],
+  ])("covers everything after %s", (_, change) => {
+    const world = createPurged(target());
+    world.addProduct("1");
+    world.step();
+    world.take();
+    change(world);
+    world.step();
+    expect(world.take()).toEqual([everything]);
+    world.nowMs += secondPurgeS * 1000;
+    world.step();
+    expect(world.take()).toEqual([everything]);
+    expect(world.plan()).toBe(undefined);
+  });
+
+  test("covers everything for another form of responses", () => {
+    const world = createPurged(target());
+    world.step("b");
+    expect(world.take()).toEqual([everything]);
+  });
+
+  test("is due at once after the clock was set back", () => {
+    const world = createPurged(target());
+    world.addProduct("1");
+    world.step();
+    world.nowMs -= 60_000;
+    world.take();
+    world.step();
+    expect(world.take()).toEqual([["product-1"]]);
+  });
+});
+
+describe("the budget", () => {
+  const budget = { unit: "request", burst: 10, perSecond: 1 } as const;
+
+  test("is waited for if it carries the changes soon", () => {
+    const world = createPurged(target({ budget, maxTags: 1 }));
+    for (let id = 1; id <= 12; id++) world.addProduct(`${id}`);
+    world.step();
+    expect(world.take()).toHaveLength(9);
+    world.step();
+    expect(world.take()).toEqual([]);
+    world.nowMs += 3000;
+    world.step();
+    expect(world.take()).toEqual([["product-10"], ["product-11"], ["product-12"]]);
+  });
+
+  test("turns what it can't carry into a purge of one kind, and keeps the other exact", () => {
+    const world = createPurged(target({ budget, maxTags: 1 }));
+    world.addFingerprints(7);
+    for (let id = 1; id <= 100; id++) world.addProduct(`${id}`);
+    world.step();
+    expect(world.take()).toEqual([[fingerprintTag(7)], ["product"]]);
+    world.addFingerprints(...Array.from({ length: 100 }, (_, index) => index));
+    world.nowMs += 1;
+    world.step();
+    expect(world.take()).toEqual([["personalization"]]);
+  });
+
+  test("is never exceeded, and nothing is forgotten, whatever happens", () => {
+    const event = fc.oneof(
+      { weight: 6, arbitrary: fc.record({ kind: fc.constant("products" as const), count: fc.nat(30) }) },
+      { weight: 2, arbitrary: fc.record({ kind: fc.constant("fingerprints" as const), count: fc.nat(200) }) },
+      { weight: 6, arbitrary: fc.record({ kind: fc.constant("time" as const), count: fc.nat(4000) }) },
+      { weight: 2, arbitrary: fc.record({ kind: fc.constant("kill" as const), count: fc.constant(0) }) },
+      { weight: 1, arbitrary: fc.record({ kind: fc.constant("failure" as const), count: fc.nat(3) }) },
+    );
+    fc.assert(
+      fc.property(
+        fc.array(event, { maxLength: 60 }),
+        fc.constantFrom<PurgeTarget["budget"]>(undefined, budget, { unit: "tag", burst: 60, perSecond: 5 }),
+        fc.boolean(),
+        (events, ofTarget, isSoftFirst) => {
+          const of = target({ budget: ofTarget, maxTags: 4, isSoftFirst });
+          const world = createWorld(of);
+          const changes = everything.map((kind) => ({ tag: kind, kind, atMs: 0 }));
+          let next = 0;
+          for (const { kind, count } of events) {
+            const { nowMs: atMs } = world;
+            if (kind === "products") {
+              for (let each = 0; each < count; each++) {
+                world.addProduct(`${next % 50}`);
+                changes.push({ tag: `product-${next++ % 50}`, kind: "product", atMs });
+              }
+            } else if (kind === "fingerprints") {
+              const found = Array.from({ length: count }, () => next++ % 300);
+              world.addFingerprints(...found);
+              for (const each of found) changes.push({ tag: fingerprintTag(each), kind: "personalization", atMs });
+            } else if (kind === "time") world.nowMs += count;
+            else if (kind === "kill") world.step("a", true);
+            else {
+              const failed = world.plan();
+              if (failed) world.state = fail(failed.reserved, new PurgeError("no"), at(world.nowMs), 0);
+            }
+            world.step();
+          }
+          for (let time = 0; time < 300; time++) {
+            world.nowMs += 500;
+            world.step();
+          }
+          expect(world.plan()).toBe(undefined);
+          for (const { tag, kind, atMs } of changes) {
+            const purges = world.sent.filter(
+              (sent) => sent.atMs >= atMs && (sent.tags.includes(tag) || sent.tags.includes(kind)),
+            );
+            expect([tag, purges.length > 0]).toEqual([tag, true]);
+            const last = purges.at(-1);
+            expect([tag, (last?.atMs ?? 0) - atMs >= secondPurgeS * 1000, last?.isSoft]).toEqual([tag, true, false]);
+          }
+          if (ofTarget === undefined) return;
+          let [left, leftMs] = [ofTarget.burst, 0];
+          for (const { atMs, tags } of world.sent) {
+            left = Math.min(ofTarget.burst, left + ((atMs - leftMs) / 1000) * ofTarget.perSecond);
+            leftMs = atMs;
+            left -= ofTarget.unit === "tag" ? tags.length : 1;
+            expect(left).toBeGreaterThanOrEqual(0);
+          }
+        },
+      ),
+      { numRuns: 40 },
+    );
+  });
+});
+
+describe("after a failure, the next purge", () => {
+  const state: PurgeState = {
+    form: "a",
+    first: 1,
+    second: 1,
+    marks: [],
+    tokens: { left: 5, at: at(0) },
+    failure: undefined,
+  };
+  const waitOf = (failed: PurgeState) => Date.parse(failed.failure?.retryAt ?? "") - startMs;
+
+  test("waits longer each time, up to a minute", () => {
+    let failed = state;
+    const waits = Array.from({ length: 9 }, () => {
+      failed = fail(failed, new PurgeError("no"), at(0), 1);
+      return waitOf(failed) / 1000;
+    });
+    expect(waits).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60]);
+    expect(failed.failure).toMatchObject({ count: 9, since: at(0), reason: "no" });
+    expect(failed.tokens?.left).toBe(5);
+  });
+
+  test("waits as long as the provider says, and finds no tokens", () => {
+    const failed = fail(state, new PurgeError("no", { isThrottled: true, retryAfterS: 90 }), at(0), 0);
+    expect(waitOf(failed)).toBe(90_000);
+    expect(failed.tokens?.left).toBe(0);
+  });
+});

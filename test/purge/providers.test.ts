@@ -1,0 +1,119 @@
+import { describe, expect, test } from "bun:test";
+import type { PurgeOptions } from "../../src/config/purge.ts";
+import { parseRetryAfter, sendPurge } from "../../src/purge/send.ts";
+import type { PurgeTarget } from "../../src/purge/target.ts";
+import { createTargets } from "../../src/purge/targets.ts";
+import { cleanUp } from "../support/clean-up.ts";
+import { purgeToken, startPurgeProvider, zone } from "../support/purge-provider.ts";
+
+const { signal } = new AbortController();
+const targetOf = (options: PurgeOptions, token = purgeToken) => createTargets(options, token)[0] as PurgeTarget;
+const purge = (target: PurgeTarget, tags: readonly string[] = ["a", "b"], isSoft = false) =>
+  sendPurge(target, tags, isSoft, signal);
+
+const defaults = { max_age: 86_400, soft: false };
+const generic = {
+  ...defaults,
+  cdn: "generic",
+  method: "POST",
+  headers: { Authorization: "Bearer {token}" },
+  body: '{"tags":{tags}}',
+  max_tags: 100,
+  requests_per_minute: 60,
+  burst: 10,
+} as const;
+
+const cases = (["fastly", "cloudflare", "varnish", "generic"] as const).map((cdn) => {
+  const provider = startPurgeProvider(cdn);
+  const { url } = provider;
+  const options: Record<typeof cdn, PurgeOptions> = {
+    fastly: { ...defaults, cdn: "fastly", service: "SERVICE", api_url: `${url}/` },
+    cloudflare: { ...defaults, cdn: "cloudflare", zone, plan: "free", api_url: url },
+    varnish: { ...defaults, cdn: "varnish", url },
+    generic: { ...generic, url },
+  };
+  return { cdn, provider, options: options[cdn] };
+});
+
+describe.each(cases)("a purge of $cdn", ({ cdn, provider, options }) => {
+  test("reaches it, with as many tags as it accepts", async () => {
+    const target = targetOf(options);
+    const tags = Array.from({ length: Math.min(target.maxTags, 500) }, (_, index) => `pz-${index.toString(36)}`);
+    await purge(target, tags);
+    expect(provider.purges.splice(0)).toMatchObject([{ tags, isSoft: false }]);
+    expect(provider.violations).toEqual([]);
+  });
+
+  test("may be soft, where it supports that", async () => {
+    await purge(targetOf(options), ["a"], true);
+    expect(provider.purges.splice(0)).toMatchObject([{ tags: ["a"], isSoft: cdn === "fastly" || cdn === "varnish" }]);
+  });
+
+  if (cdn !== "varnish") {
+    test("fails with another token", async () => {
+      expect(purge(targetOf(options, "wrong"))).rejects.toThrow(/^it responded with status 40[13]: PURGE_TOKEN /);
+    });
+  }
+
+  test("fails when it is refused, and knows for how long", async () => {
+    provider.state.refusals = [new Response("", { status: 429, headers: { "Retry-After": "7" } })];
+    expect(await purge(targetOf(options)).catch((error) => error)).toMatchObject({ isThrottled: true, retryAfterS: 7 });
+    provider.state.refusals = [new Response("", { status: 500 })];
+    expect(purge(targetOf(options))).rejects.toThrow("it responded with status 500");
+    provider.state.refusals = [Response.redirect("https://elsewhere.example/")];
+    expect(purge(targetOf(options))).rejects.toThrow("it responded with status 302");
+  });
+});
+
+test("a purge fails when the response says so, whatever its status", async () => {
+  const find = (cdn: string) => cases.find((each) => each.cdn === cdn) as (typeof cases)[number];
+  const cloudflare = find("cloudflare");
+  cloudflare.provider.state.refusals = [Response.json({ success: false, errors: [{ message: "No such zone" }] })];
+  expect(purge(targetOf(cloudflare.options))).rejects.toThrow("it responded with status 200: No such zone");
+  cloudflare.provider.state.refusals = [new Response("<html>")];
+  expect(purge(targetOf(cloudflare.options))).rejects.toThrow("the response cannot be read");
+  const varnish = find("varnish");
+  varnish.provider.state.refusals = [new Response("a page")];
+  expect(purge(targetOf(varnish.options))).rejects.toThrow("the response is not that of docs/operations/varnish.vcl");
+});
+
+test("a purge fails when it cannot be reached", async () => {
+  expect(purge(targetOf({ ...generic, url: "http://127.0.0.1:1/" }))).rejects.toThrow("it cannot be reached");
+});
+
+test("any other endpoint gets the purge in the form that it expects", async () => {
+  const received: unknown[] = [];
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: async (request) => {
+      const { pathname, search } = new URL(request.url);
+      const { method, headers } = request;
+      received.push([method, pathname + search, headers.get("accesskey"), headers.get("x-tags"), await request.text()]);
+      return new Response(null, { status: 204 });
+    },
+  });
+  cleanUp(() => server.stop(true));
+  const options: PurgeOptions = {
+    ...generic,
+    url: `${server.url.origin}/zones/1?by=tag`,
+    method: "DELETE",
+    headers: { AccessKey: "{token}", "X-Tags": "{tags}" },
+    body: '{"CacheTags":{tags}}',
+  };
+  await purge(targetOf(options), ["a", "b"]);
+  expect(received).toEqual([["DELETE", "/zones/1?by=tag", purgeToken, "a,b", '{"CacheTags":["a","b"]}']]);
+  expect(targetOf(options).name).toBe(`generic ${server.url.origin}/zones/1?by=hidden`);
+});
+
+test.each([
+  ["7", 7],
+  [" 7 ", 7],
+  ["999999", 3600],
+  ["Sun, 22 Nov 2026 08:00:30 GMT", 30],
+  ["Sun, 22 Nov 2026 07:00:00 GMT", 0],
+  ["soon", undefined],
+  [null, undefined],
+])("Retry-After %p is %p seconds", (text, seconds) => {
+  expect(parseRetryAfter(text, Date.parse("2026-11-22T08:00:00Z"))).toBe(seconds as number);
+});

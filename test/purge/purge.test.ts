@@ -1,0 +1,254 @@
+import { describe, expect, test } from "bun:test";
+import { SQL } from "bun";
+import { toJson } from "../../src/json.ts";
+import { fingerprintTag } from "../../src/model/cdn.ts";
+import { fingerprintOf } from "../../src/model/fingerprint.ts";
+import { toProduct } from "../support/catalog.ts";
+import { cleanUp } from "../support/clean-up.ts";
+import { feedFiles, writeFeed } from "../support/feed.ts";
+import {
+  createStore,
+  type Environment,
+  enginesInTurn,
+  pds,
+  serve,
+  temporaryFolder,
+  writeFiles,
+} from "../support/pds.ts";
+import { startPlatform } from "../support/platform.ts";
+import { startPurgeProvider } from "../support/purge-provider.ts";
+import { until } from "../support/until.ts";
+import { deliver, webhookEnvironment } from "../support/webhooks.ts";
+
+const waitMs = 30_000;
+/** A probe waits for the second purge, for the previous probe, and for a change in between. */
+const probeMs = 90_000;
+const folder = await temporaryFolder();
+const tagOf = (name: string) => fingerprintTag(fingerprintOf(name));
+let files = 0;
+
+async function writeSettings(purge: string): Promise<string> {
+  const text = `[purge]\n${purge}\n[jobs.catalog-sync]\n[jobs.catalog-reconcile]\nmax_removed_share = 1\n`;
+  const [path = ""] = await writeFiles(folder, { [`${files++}.toml`]: text });
+  return path;
+}
+
+/** A CDN that never keeps a response until it is frozen, and then serves old ones whatever is purged. */
+function startEdge() {
+  const state = { origin: "", isFrozen: false };
+  const kept = new Map<string, { body: ArrayBuffer; init: ResponseInit }>();
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: async ({ url, headers }) => {
+      const { pathname } = new URL(url);
+      let found = state.isFrozen ? kept.get(pathname) : undefined;
+      if (found === undefined) {
+        const response = await fetch(state.origin + pathname, { headers, decompress: false });
+        found = { body: await response.arrayBuffer(), init: { status: response.status, headers: response.headers } };
+        kept.set(pathname, found);
+      }
+      return new Response(found.body, found.init);
+    },
+  });
+  cleanUp(() => server.stop(true));
+  return { url: server.url.origin, state };
+}
+
+const fixtures = await Promise.all(
+  enginesInTurn.map(async (engine) => {
+    const [varnish, other] = [startPurgeProvider("varnish"), startPurgeProvider("varnish")];
+    // A second server that cannot be purged must not hold up the first.
+    other.state.isDown = true;
+    const platform = startPlatform({ products: 6 });
+    const edge = startEdge();
+    const environment: Environment = {
+      ...webhookEnvironment(platform),
+      DATABASE_URL: await createStore(engine),
+      PDS_CONFIG: await writeSettings(`url = ["${varnish.url}", "${other.url}"]`),
+      BRAND: "acme",
+      CDN: "varnish",
+      SCHEDULER: "off",
+      PUBLIC_URL: edge.url,
+    };
+    const service = await serve(environment);
+    edge.state.origin = service.url;
+    cleanUp(() => service.stop());
+    return { engine, varnish, other, platform, edge, environment, service };
+  }),
+);
+
+describe.each(fixtures)("on $engine", ({ engine, varnish, other, platform, edge, environment, service }) => {
+  const [synced = "", delivered = "", looked = ""] = platform.catalog.ids(0, 3);
+  const run = async (...args: string[]) => {
+    const { code, stderr } = await pds(args, environment);
+    if (code !== 0) throw new Error(`${args.join(" ")}: ${stderr}`);
+  };
+  const importProducts = async (titles: Readonly<Record<number, string>>) => {
+    const lines = Object.entries(titles).map(([id, title]) => toJson(toProduct(Number(id), { title })));
+    const [path = ""] = await writeFiles(folder, { [`${files++}.ndjson`]: lines.join("\n") });
+    await run("import", "products", path, "--force");
+  };
+  const importFeed = async (choice: string) => {
+    const texts = { ...feedFiles, "pzchoices.csv": feedFiles["pzchoices.csv"].replace("Serif", choice) };
+    await run("import", "personalization", await writeFeed(folder, `feed-${files++}`, texts), "--force");
+  };
+  const sql = async (change: (sql: SQL) => Promise<unknown>) => {
+    await using connection = new SQL(environment.DATABASE_URL ?? "", { max: 1 });
+    // The service writes too.
+    if (engine === "sqlite") await connection`PRAGMA busy_timeout = 20000`;
+    await change(connection);
+  };
+  const readMetric = async (name: string) => {
+    const text = await (await fetch(`${service.adminUrl}/metrics`)).text();
+    return Number(
+      text
+        .split("\n")
+        .find((line) => line.startsWith(`pds_purge_${name} `))
+        ?.split(" ")
+        .at(-1),
+    );
+  };
+  const target = () => `{target="varnish ${other.url}"}`;
+  /** Each write path, in this order, with a tag that it must purge. */
+  const paths: readonly (readonly [name: string, tag: string, write: () => Promise<unknown>])[] = [
+    ["the first start", "product", async () => {}],
+    ["the first start, for the other kind", "personalization", async () => {}],
+    ["an import of products", "product-7", () => importProducts({ 7: "Seven", 8: "Eight" })],
+    ["another import of products", "product-8", () => importProducts({ 7: "Seven", 8: "Another" })],
+    ["a removal by an import", "product-7", () => importProducts({ 8: "Another" })],
+    ["a manual change", "product-8", () => sql((on) => on`UPDATE product SET tag = 'manual' WHERE id = 8`)],
+    ["a manual removal", "product-8", () => sql((on) => on`DELETE FROM product WHERE id = 8`)],
+    ["the first import of personalization", "personalization", () => importFeed("Serif")],
+    ["an import of personalization", tagOf("FONT"), () => importFeed("Slab")],
+    ["a rollback", tagOf("FONT"), () => run("rollback", "personalization", "--brand", "acme")],
+    ["the removal of a brand", "personalization", () => run("brands", "remove", "acme")],
+    [
+      "a lookup at the platform",
+      `product-${looked}`,
+      () => until("it is served", async () => (await service.get(`/api/v1/products/${looked}`)).ok, waitMs),
+    ],
+    ["catalog-sync", `product-${synced}`, () => run("run", "catalog-sync")],
+    [
+      "catalog-reconcile",
+      `product-${synced}`,
+      async () => {
+        platform.catalog.remove(synced);
+        await run("run", "catalog-reconcile");
+      },
+    ],
+    [
+      "a delivery",
+      `product-${delivered}`,
+      async () => {
+        platform.catalog.touch(delivered, { product: { title: "Delivered" } });
+        const body = `{"id":${delivered},"updated_at":"${new Date().toISOString()}"}`;
+        expect((await deliver(service.url, { body })).status).toBe(200);
+      },
+    ],
+  ];
+
+  test.each(paths)("%s is followed by a purge of %s", async (name, tag, write) => {
+    const before = name.startsWith("the first start") ? 0 : varnish.countOf(tag);
+    await write();
+    await until(`${name} is purged`, () => varnish.countOf(tag) > before, waitMs);
+  });
+
+  test("metrics and the console show how far each server is purged", async () => {
+    expect(varnish.violations).toEqual([]);
+    expect(other.purges).toEqual([]);
+    await until(
+      "the metrics show the failures",
+      async () =>
+        (await readMetric(`oldest_seconds${target()}`)) > 1 &&
+        (await readMetric('requests_total{result="failed"}')) > 1,
+      waitMs,
+    );
+    const failed = /varnish \S+: \d+ changes to purge.* The last purge failed: it responded with status 503\./;
+    await until(
+      "the console shows how far each is purged",
+      async () => {
+        const overview = await (await fetch(service.adminUrl)).text();
+        return overview.includes(`varnish ${varnish.url}: all changes are purged.`) && failed.test(overview);
+      },
+      waitMs,
+    );
+    other.state.isDown = false;
+  });
+
+  test("and by another one, after every replica must have dropped the old responses", async () => {
+    const tag = "product-9";
+    await importProducts({ 9: "Nine" });
+    await until("it is purged twice", () => varnish.countOf(tag) >= 2, waitMs);
+    const [first, second] = varnish.purges.filter(({ tags }) => tags.includes(tag));
+    expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThan(4500);
+    expect([first?.isSoft, second?.isSoft]).toEqual([false, false]);
+  });
+
+  test("a server that could not be purged gets everything that it missed", async () => {
+    await until(
+      "all is purged there",
+      () => other.countOf("product") > 0 && other.countOf("personalization") > 0,
+      waitMs,
+    );
+    await importProducts({ 9: "Nine again" });
+    await until("the next change is purged", () => other.countOf("product-9") > 0, waitMs);
+    await until("the log says so", () => service.log().includes("purging works again"), waitMs);
+    await until("nothing is old", async () => (await readMetric(`oldest_seconds${target()}`)) === 0, waitMs);
+  });
+
+  test("a process that was frozen gives the CDN no old response", async () => {
+    const path = `/api/v1/products/${delivered}`;
+    const read = async () => {
+      const { headers, status } = await service.get(path);
+      return { status, etag: headers.get("etag"), cdn: headers.get("surrogate-control") };
+    };
+    await until("it is cached", async () => (await read()).status === 200, waitMs);
+    const before = await read();
+    expect(before.cdn).toStartWith("public, max-age=86400");
+    service.process.kill("SIGSTOP");
+    await sql((on) => on`UPDATE product SET tag = 'frozen' WHERE id = ${delivered}`);
+    const reads = Array.from({ length: 20 }, read);
+    await Bun.sleep(1500);
+    service.process.kill("SIGCONT");
+    for (const { etag, cdn } of await Promise.all(reads)) {
+      if (etag === before.etag) expect(cdn).toBe("no-store, max-age=0");
+    }
+    await until("the CDN may keep it again", async () => (await read()).cdn === before.cdn, waitMs);
+    expect((await read()).etag).not.toBe(before.etag);
+  });
+
+  test(
+    "a CDN on which purges have no effect is noticed",
+    async () => {
+      expect(await readMetric('probes_total{result="stale"}')).toBe(0);
+      await until(
+        "a probe found a new response",
+        async () => (await readMetric('probes_total{result="fresh"}')) > 0,
+        waitMs,
+      );
+      // The platform has it, so it stays in the store.
+      await fetch(`${edge.url}/api/v1/products/${delivered}`);
+      edge.state.isFrozen = true;
+      let changes = 0;
+      await until(
+        "a probe found an old response",
+        async () => {
+          if (changes++ % 20 === 0)
+            await sql((on) => on`UPDATE product SET tag = ${`${changes}`} WHERE id = ${delivered}`);
+          await Bun.sleep(100);
+          return (await readMetric('probes_total{result="stale"}')) > 0;
+        },
+        probeMs,
+      );
+      await until("the log says so", () => service.log().includes("the CDN still serves the old response"), waitMs);
+    },
+    2 * probeMs,
+  );
+
+  test("everything is purged after the table was emptied, as for a restored store", async () => {
+    const before = varnish.countOf("product");
+    await sql((on) => on`DELETE FROM purge_target`);
+    await until("everything is purged", () => varnish.countOf("product") > before, waitMs);
+  });
+});

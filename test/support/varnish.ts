@@ -1,0 +1,54 @@
+import { join } from "node:path";
+import { cleanUp } from "./clean-up.ts";
+import { killOnExit } from "./kill-on-exit.ts";
+import { root, temporaryFolder, writeFiles } from "./pds.ts";
+import { until } from "./until.ts";
+
+/** Undefined where Varnish is not installed: on Debian, `apt-get install varnish varnish-modules`. */
+export const varnishd = Bun.which("varnishd", { PATH: `${process.env.PATH}:/usr/sbin:/usr/local/sbin` });
+
+export async function findFreePort(): Promise<number> {
+  const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
+  const { port } = server;
+  await server.stop(true);
+  return port ?? 0;
+}
+
+/** Starts Varnish with the configuration of the documentation, in front of replicas on these ports. */
+export async function startVarnish(ports: readonly number[], port: number): Promise<{ readonly url: string }> {
+  const documented = await Bun.file(join(root, "docs", "operations", "varnish.vcl")).text();
+  const [backend = ""] = documented.match(/^backend replica1 \{\n[\s\S]*?^\}\n/m) ?? [];
+  const backends = ports.map((each, index) =>
+    backend.replace("replica1", `replica${index + 1}`).replace('"3000"', `"${each}"`),
+  );
+  const added = ports.map((_, index) => `replicas.add_backend(replica${index + 1});`);
+  const vcl = documented
+    .replace(backend, () => backends.join("\n"))
+    .replace("replicas.add_backend(replica1);", added.join("\n"));
+  const folder = await temporaryFolder();
+  const [path = ""] = await writeFiles(folder, { "edge.vcl": vcl });
+  const options = ["-F", "-j", "none", "-n", join(folder, "varnish"), "-s", "malloc,128m"];
+  const child = Bun.spawn([varnishd ?? "", ...options, "-a", `127.0.0.1:${port}`, "-f", path], {
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  killOnExit(child, "TERM");
+  cleanUp(async () => {
+    child.kill("SIGTERM");
+    await child.exited;
+  });
+  const url = `http://127.0.0.1:${port}`;
+  const answers = () =>
+    fetch(`${url}/livez`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  await until(
+    "Varnish answers",
+    async () => {
+      if (child.exitCode !== null) throw new Error(`varnishd exited: ${await child.stderr.text()}`);
+      return await answers();
+    },
+    60_000,
+  );
+  return { url };
+}
