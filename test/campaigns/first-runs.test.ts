@@ -5,7 +5,7 @@ import { toProduct } from "../support/catalog.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import { importHere } from "../support/import-here.ts";
-import { createStore, enginesInTurn, type RunningService, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { createStore, engines, type RunningService, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { countPlatformRequests, environmentOf, startPlatform } from "../support/platform.ts";
 import { until } from "../support/until.ts";
 
@@ -73,7 +73,7 @@ function openRuns(url: string) {
   ];
 }
 
-describe.each([...enginesInTurn])("on %s, first runs", (engine) => {
+describe.each([...engines])("on %s, first runs", (engine) => {
   test("of several jobs run side by side and succeed once each", async () => {
     const store = { DATABASE_URL: await createStore(engine), BRAND: "acme" };
     await using service = await serve({ ...store, PDS_CONFIG: many });
