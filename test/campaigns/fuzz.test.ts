@@ -483,7 +483,8 @@ function problemsOfResponse({ method, target, fields: lines }: ValidRequest, res
   const [operation] = reads && !target.includes("/.") ? operationsOf(target) : [];
   if (operation !== undefined) problems.push(...compareHeaders(operation, response));
   const right = operation && expectedStatus(operation, target);
-  if (right !== undefined && status !== right && status !== 429 && !(status === 304 && right === 200)) {
+  if (status === 412 && !lines.some((line) => /^if-match:/i.test(line))) problems.push("412 unasked");
+  if (right !== undefined && ![right, 412, 429].includes(status) && !(status === 304 && right === 200)) {
     problems.push(`${status} instead of ${right}`);
   }
   if (status === 204 || status === 304) return problems;
