@@ -24,7 +24,8 @@ const [open, limited, behindProxy] = (await Promise.all(
         RATE_LIMIT: `${perMinute}`,
         TRUSTED_PROXIES: "127.0.0.0/8, 10.0.0.0/8, 2001:db8::/32",
         SERVER_TIMING: "on",
-        CACHE_PERSONALIZATION: "no-store",
+        // Of an unknown SKU.
+        CACHE_NOT_FOUND: "no-store",
       },
     ] satisfies Environment[]
   ).map((more) => serve({ ...environment, ...more })),
