@@ -24,8 +24,7 @@ const [open, limited, behindProxy] = (await Promise.all(
         RATE_LIMIT: `${perMinute}`,
         TRUSTED_PROXIES: "127.0.0.0/8, 10.0.0.0/8, 2001:db8::/32",
         SERVER_TIMING: "on",
-        // Of an unknown SKU.
-        CACHE_NOT_FOUND: "no-store",
+        CACHE_HISTORIES: "no-store",
       },
     ] satisfies Environment[]
   ).map((more) => serve({ ...environment, ...more })),
@@ -33,7 +32,8 @@ const [open, limited, behindProxy] = (await Promise.all(
 afterAll(() => Promise.all([open, limited, behindProxy].map((service) => service.stop())));
 
 const path = "/api/v1/histories";
-const uncacheablePath = "/api/v1/products/pz/MUG";
+const cacheablePath = "/openapi.json";
+const uncacheablePath = "/api/v1/histories/asc";
 const asking = (service: RunningService, client: string, of = path, init: RequestInit = {}) =>
   service.get(of, { ...init, headers: { "X-Forwarded-For": client } });
 const statusesOf = async (service: RunningService, clients: readonly string[]) => {
@@ -84,10 +84,10 @@ describe("a client that exceeds the rate limit", () => {
   test("does not see its remaining requests in a response that caches repeat to others", async () => {
     const unchanged = { "If-None-Match": "*", "X-Forwarded-For": "192.0.2.5" };
     const responses = [
-      await asking(behindProxy, "192.0.2.5"),
-      await asking(behindProxy, "192.0.2.5", path, { method: "HEAD" }),
+      await asking(behindProxy, "192.0.2.5", cacheablePath),
+      await asking(behindProxy, "192.0.2.5", cacheablePath, { method: "HEAD" }),
       await asking(behindProxy, "192.0.2.5", "/nowhere"),
-      await behindProxy.get(path, { headers: unchanged }),
+      await behindProxy.get(cacheablePath, { headers: unchanged }),
     ];
     expect(responses.map(({ status }) => status)).toEqual([200, 200, 404, 304]);
     for (const { headers } of responses) {
