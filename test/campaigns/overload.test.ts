@@ -19,7 +19,7 @@ import { createPostgres } from "../support/postgres.ts";
 import { until } from "../support/until.ts";
 
 /** How long a store is unreachable. */
-const outageMs = isCampaign ? 10_000 : 2500;
+const outageMs = isCampaign ? 10_000 : 6000;
 /** By then the outage is detected, and every request gets a response at once. */
 const detectionMs = 3500;
 const promptMs = 100;
