@@ -162,7 +162,7 @@ export class Endpoint {
     state.cacheStatus = prepared.cacheStatus;
     state.isOutdated = prepared.isOutdated;
     if (etag !== undefined && failsIfMatch(headers.get("if-match")))
-      return this.#respond(this.#fail(changed(), state), state);
+      return this.#respond(this.#fail(preconditionFailed(), state), state);
     const ifNoneMatch = etag === undefined ? null : headers.get("if-none-match");
     if (etag !== undefined && ifNoneMatch !== null && matchesEntityTag(etag, ifNoneMatch)) {
       return this.#finish(toResponse(304, null, prepared.headersFor("not-modified"), state), 304, state);
@@ -212,7 +212,7 @@ const notFound = () => new ServiceError("not_found", "Not Found");
 /** All entity tags are weak, and `If-Match` requires equal strong ones (RFC 9110, section 13.1.1). */
 const failsIfMatch = (ifMatch: string | null) => ifMatch !== null && ifMatch.trim() !== "*";
 
-const changed = () =>
+const preconditionFailed = () =>
   new ServiceError(
     "precondition_failed",
     "If-Match can only be *, because all entity tags are weak. Use If-None-Match.",

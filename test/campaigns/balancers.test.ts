@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
 import { cleanUp } from "../support/clean-up.ts";
-import { killOnExit } from "../support/kill-on-exit.ts";
+import { listInstalled, startFront } from "../support/front.ts";
 import { type LoadResult, runLoad } from "../support/load.ts";
 import { isCampaign, pds, type RunningService, root, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { createPostgres, freePort } from "../support/postgres.ts";
@@ -62,22 +62,7 @@ async function startBalancer({ program, prepare }: Balancer, replicas: readonly 
   const own = join(folder, program);
   await mkdir(own, { recursive: true });
   const port = await freePort();
-  const child = Bun.spawn([program, ...(await prepare(own, port, replicas))], {
-    stdio: ["ignore", "ignore", "ignore"],
-  });
-  killOnExit(child, "TERM");
-  cleanUp(() => {
-    child.kill();
-    return child.exited;
-  });
-  const url = `http://127.0.0.1:${port}`;
-  await until("the load balancer sends requests on", () =>
-    fetch(`${url}/livez`).then(
-      ({ ok }) => ok,
-      () => false,
-    ),
-  );
-  return url;
+  return await startFront([program, ...(await prepare(own, port, replicas))], port);
 }
 
 const postgres = await createPostgres();
@@ -125,10 +110,8 @@ async function loadDuring(url: string, act: () => Promise<void>): Promise<LoadRe
   return { ...(await load), young };
 }
 
-const installed = balancers.filter(({ program }) => Bun.which(program) !== null);
-const missing = balancers.filter((balancer) => !installed.includes(balancer)).map(({ program }) => program);
-if (missing.length > 0) process.stderr.write(`not tested, because not installed: ${missing.join(", ")}\n`);
-
+const programs = listInstalled(balancers.map(({ program }) => program));
+const installed = balancers.filter(({ program }) => programs.includes(program));
 const cases = installed.map((balancer, index) => [balancer.program, balancer, 200 + 50 * index] as const);
 
 describe.each(cases)("behind %s", (_, balancer, firstCold) => {

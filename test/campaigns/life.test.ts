@@ -457,6 +457,16 @@ describe("workers", () => {
       },
     );
 
+    test.concurrent("drain when the supervisor is killed", async () => {
+      await using service = await startService({ ...store, DRAIN_SECONDS: "4" }, "--workers", "1");
+      const [worker = 0] = childrenOf(service.pid);
+      process.kill(service.pid, "SIGKILL");
+      // Longer than the interval of heartbeats, which nobody receives any more.
+      await Bun.sleep(2500);
+      expect((await fetch(`${service.url}/livez`)).status).toBe(200);
+      await until("it has ended", () => !isAlive(worker), 10_000);
+    });
+
     test.concurrent("all exit when the supervisor is killed while they serve", async () => {
       await using service = await startService(store, "--workers", "3");
       const workers = childrenOf(service.pid);

@@ -5,11 +5,10 @@ import { toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { writeFeed } from "../support/feed.ts";
+import { listInstalled, startFront } from "../support/front.ts";
 import { httpCases, request } from "../support/http-cases.ts";
-import { killOnExit } from "../support/kill-on-exit.ts";
 import { pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { freePort } from "../support/postgres.ts";
-import { until } from "../support/until.ts";
 
 // The cases of test/http/conformance.test.ts through real shared caches, which only follow the
 // headers of the responses.
@@ -72,29 +71,11 @@ const caches: Readonly<Record<string, (own: string, port: number) => Promise<rea
   },
 };
 
-const installed = Object.keys(caches).filter((program) => Bun.which(program) !== null);
-const missing = Object.keys(caches).filter((program) => !installed.includes(program));
-if (missing.length > 0) process.stderr.write(`not tested, because not installed: ${missing.join(", ")}\n`);
-
-describe.each(installed)("through %s", async (program) => {
+describe.each(listInstalled(Object.keys(caches)))("through %s", async (program) => {
   const own = join(folder, program);
   await mkdir(own, { recursive: true });
   const port = await freePort();
-  const child = Bun.spawn([...((await caches[program]?.(own, port)) ?? [])], {
-    stdio: ["ignore", "ignore", "ignore"],
-  });
-  killOnExit(child, "TERM");
-  cleanUp(() => {
-    child.kill();
-    return child.exited;
-  });
-  const url = `http://127.0.0.1:${port}`;
-  await until("the cache passes requests on", () =>
-    fetch(`${url}/livez`).then(
-      ({ ok }) => ok,
-      () => false,
-    ),
-  );
+  const url = await startFront((await caches[program]?.(own, port)) ?? [], port);
 
   test("a response is cached, and not what must not be", async () => {
     const read = async (path: string) => (await request(url + path)).headers.get("x-cache");
