@@ -1,4 +1,4 @@
-import { countsOf, getMetrics, measureProcess, type ProcessMetrics } from "../admin/metrics.ts";
+import { ExitedMetrics, getMetrics, measureProcess, type ProcessMetrics } from "../admin/metrics.ts";
 import { adminRoutes } from "../admin/routes.ts";
 import type { Routes } from "../http/endpoint.ts";
 import { type Listener, listen } from "../http/server.ts";
@@ -29,7 +29,8 @@ export interface Listeners {
  */
 export async function startListeners(context: ServiceContext): Promise<Listeners> {
   const { config, log, role, requests, push, purging } = context;
-  const workers = role.kind === "supervisor" ? createWorkers(context, role.workers) : undefined;
+  const exited = new ExitedMetrics();
+  const workers = role.kind === "supervisor" ? createWorkers(context, role.workers, exited) : undefined;
   const open = createOpener(context);
   const reload = () => workers?.reload();
   const replaceWorkers = () => {
@@ -62,7 +63,12 @@ export async function startListeners(context: ServiceContext): Promise<Listeners
       reportToSupervisor(publicUrl, () => ({ servesWithoutStore: requests.servesWithoutStore() }), measure);
       return { publicUrl, adminUrl: undefined, reload, replaceWorkers, stop };
     }
-    const metrics = getMetrics(status, () => measureAll(measure, workers));
+    const measureAll = async () => {
+      const ofWorkers = workers?.measure() as Promise<ProcessMetrics[]> | undefined;
+      const [own, running = [], ended] = await Promise.all([measure(), ofWorkers, exited.counts]);
+      return [own, ...running, ended];
+    };
+    const metrics = getMetrics(status, measureAll);
     // The public listener is open before the console is loaded. Workers never load it.
     const { createConsole } = await import("./console.ts");
     const console = createConsole(context, publicUrl);
@@ -93,21 +99,10 @@ function createOpener({ config, role, requests }: ServiceContext) {
 }
 
 /** Together the workers look up as many products per minute as one process would. */
-function createWorkers({ config, log }: ServiceContext, count: number): Workers {
+function createWorkers({ config, log }: ServiceContext, count: number, exited: ExitedMetrics): Workers {
   const lookups = Math.ceil(config.lookupsPerMinute / count);
   const environment = { SCHEDULER: "off", LOOKUPS_PER_MINUTE: `${lookups}` };
-  return new Workers({ count, port: config.port, drainMs: config.drainSeconds * 1000, environment, log });
-}
-
-/**
- * Measures this process and its workers. Workers that have exited only contribute their counters.
- */
-async function measureAll(
-  measure: () => Promise<ProcessMetrics>,
-  workers: Workers | undefined,
-): Promise<ProcessMetrics[]> {
-  const own = await measure();
-  if (workers === undefined) return [own];
-  const { running, exited } = await workers.measure<ProcessMetrics>();
-  return [own, ...running, ...exited.map(countsOf)];
+  const drainMs = config.drainSeconds * 1000;
+  const onExit = (measurements: unknown) => exited.add(measurements as ProcessMetrics);
+  return new Workers({ count, port: config.port, drainMs, environment, log, onExit });
 }

@@ -18,14 +18,14 @@ export interface WorkersOptions {
   readonly drainMs: number;
   readonly environment: Readonly<Record<string, string>>;
   readonly log: Log;
+  /** Receives the last measurements of a worker that has exited. */
+  readonly onExit: (measurements: unknown) => void;
 }
 
 /** Child processes that serve on a shared port. One that exits or hangs is replaced. */
 export class Workers {
   readonly #options: WorkersOptions;
   readonly #running = new Set<WorkerProcess>();
-  /** The last measurements of workers that have exited. */
-  readonly #exited: unknown[] = [];
   #port: number;
   #restartMs = minRestartMs;
   #watchedAtMs = performance.now();
@@ -66,14 +66,10 @@ export class Workers {
     return this.#listening().some((worker) => worker.servesWithoutStore);
   }
 
-  /**
-   * Collects measurements. A worker that does not respond in time, or has exited, contributes its
-   * last ones.
-   */
-  async measure<T>(): Promise<{ readonly running: T[]; readonly exited: T[] }> {
+  /** Collects measurements. A worker that does not respond in time contributes its last ones. */
+  async measure(): Promise<unknown[]> {
     await Promise.all(this.#listening().map((worker) => worker.measure()));
-    const running = [...this.#running].map(({ measurements }) => measurements);
-    return { running: running.filter((found) => found !== undefined) as T[], exited: this.#exited as T[] };
+    return [...this.#running].map(({ measurements }) => measurements).filter((found) => found !== undefined);
   }
 
   /** Replaces the workers one after the other. Each new one serves before an old one ends. */
@@ -107,7 +103,7 @@ export class Workers {
     let servedSinceMs: number | undefined;
     void worker.exited.then((code) => {
       this.#running.delete(worker);
-      if (worker.measurements !== undefined) this.#exited.push(worker.measurements);
+      if (worker.measurements !== undefined) this.#options.onExit(worker.measurements);
       if (servedSinceMs === undefined || worker.isEnding || this.#isStopping) return;
       if (performance.now() - servedSinceMs > stableMs) this.#restartMs = minRestartMs;
       this.#options.log.error({ worker: worker.pid, code }, "a worker exited unexpectedly and is restarted");
