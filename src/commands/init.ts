@@ -25,7 +25,7 @@ export function init(values: Values): boolean {
   const isAsking = Object.keys(values).length === 0 && isTerminal() && process.stdin.isTTY === true;
   const answers = isAsking ? ask() : toAnswers(values);
   try {
-    writeFileSync(path, toToml(answers), { flag: "wx" });
+    writeFileSync(path, toToml(answers), { flag: "wx", mode: hasPassword(answers.databaseUrl) ? 0o600 : 0o644 });
   } catch (cause) {
     throw new ServiceError("unavailable", `cannot write ${path}: ${(cause as Error).message}`, { cause });
   }
@@ -135,6 +135,9 @@ function toToml({ brand, shopDomain, databaseUrl, feed, products, hasPlatform }:
 
 const secretNames = () =>
   settingNames.filter((name) => (settings[name] as Setting<unknown>).hide === "secret").map(environmentName);
+
+/** `sqlite:` and a path need not be a URL. */
+const hasPassword = (databaseUrl: string) => URL.canParse(databaseUrl) && new URL(databaseUrl).password !== "";
 
 /** A basic string of TOML; JSON escapes the same characters. */
 const quote = (text: string) => JSON.stringify(text).replaceAll("\u007f", "\\u007F");
