@@ -72,18 +72,6 @@ describe.each([...engines])("on %s", (engine) => {
     expect(await pds(["history"], { DATABASE_URL })).toMatchObject(upgrade);
     expect(await listMigrations()).toEqual(before);
   });
-});
-
-test("the path of an embedded store is always a path", async () => {
-  const cwd = await temporaryFolder();
-  for (const DATABASE_URL of ["sqlite:file::memory:", "sqlite:sqlite::memory:", "sqlite:file:store"]) {
-    expect(await pds(["import", "products", products], { DATABASE_URL }, cwd)).toMatchObject({ code: 0 });
-    expect(await pds(["history"], { DATABASE_URL }, cwd)).toMatchObject({
-      code: 0,
-      stdout: expect.stringContaining("catalog-import"),
-    });
-    expect(existsSync(join(cwd, DATABASE_URL.slice("sqlite:".length)))).toBe(true);
-  }
 
   test.if(!isSqlite)("a role without the rights of imports is found by a check", async () => {
     const owned = await createStore(engine);
@@ -106,4 +94,16 @@ test("the path of an embedded store is always a path", async () => {
     await sql.unsafe(`GRANT "${owner}" TO ${role}`);
     expect(await checkStore()).toMatch(/^store .+ ok$/m);
   });
+});
+
+test("the path of an embedded store is always a path", async () => {
+  const cwd = await temporaryFolder();
+  for (const DATABASE_URL of ["sqlite:file::memory:", "sqlite:sqlite::memory:", "sqlite:file:store"]) {
+    expect(await pds(["import", "products", products], { DATABASE_URL }, cwd)).toMatchObject({ code: 0 });
+    expect(await pds(["history"], { DATABASE_URL }, cwd)).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("catalog-import"),
+    });
+    expect(existsSync(join(cwd, DATABASE_URL.slice("sqlite:".length)))).toBe(true);
+  }
 });
