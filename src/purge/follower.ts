@@ -4,21 +4,21 @@ import type { Database } from "../database/database.ts";
 import { findPurgePosition, type PurgePosition, type PurgeState, savePurgeState } from "../database/purge.ts";
 import type { Log } from "../log.ts";
 import type { PurgeCounter } from "./counter.ts";
-import { leaseS, PurgeLease } from "./lease.ts";
-import { findRange, type PurgePlan, type PurgeRange, planPurge } from "./plan.ts";
+import { fail, mustWait } from "./failure.ts";
+import { PurgeLease } from "./lease.ts";
+import { findRange, hasTokens, type PurgePlan, type PurgeRange, planPurge } from "./plan.ts";
 import { PurgeError, sendPurge } from "./send.ts";
 import { kinds } from "./tags.ts";
 import type { PurgeTarget } from "./target.ts";
 
 const pollMs = 100;
-/** After another process has the right to purge, or the store fails. */
+/** While another process has the right to purge, the store fails, or the budget is too low. */
 const refusedMs = 500;
 /**
  * How long a change waits for its first purge. By then every replica that is not held up has noticed
  * it, so that the CDN doesn't fetch the old response again right after the purge.
  */
 const gatherMs = 250;
-const maxRetryS = 60;
 
 export interface FollowerOptions {
   readonly database: Database;
@@ -34,9 +34,7 @@ export interface FollowerOptions {
 
 /** Purges what the change log says, until the signal aborts, while no other process does. */
 export async function followChanges({ targets, ...options }: FollowerOptions): Promise<void> {
-  const lease = new PurgeLease(options.database);
-  await Promise.all(targets.map((target) => new Follower(target, lease, options).run()));
-  await lease.release().catch(() => {});
+  await Promise.all(targets.map((target) => new Follower(target, options).run()));
 }
 
 type Options = Omit<FollowerOptions, "targets">;
@@ -52,9 +50,9 @@ class Follower {
   /** Two versions that run side by side must not purge everything in turn. */
   #isFormKnown = false;
 
-  constructor(target: PurgeTarget, lease: PurgeLease, options: Options) {
+  constructor(target: PurgeTarget, options: Options) {
     this.#target = target;
-    this.#lease = lease;
+    this.#lease = new PurgeLease(options.database, target.name);
     this.#options = options;
   }
 
@@ -66,12 +64,13 @@ class Follower {
         waitMs = await this.#step();
         this.#hasStoreFailed = false;
       } catch (error) {
-        if (signal.aborted) return;
+        if (signal.aborted) break;
         if (!this.#hasStoreFailed) log.warn({ err: error }, "cannot follow the changes to purge; retrying");
         this.#hasStoreFailed = true;
       }
       await sleep(waitMs, undefined, { signal }).catch(() => {});
     }
+    await this.#lease.release().catch(() => {});
   }
 
   /** @returns how long to wait before the next step */
@@ -81,16 +80,20 @@ class Follower {
     this.#isFormKnown ||= position.state?.form === this.#options.form;
     const form = (this.#isFormKnown ? position.state?.form : undefined) ?? this.#options.form;
     const upTo = this.#settledChange(position.newest);
-    if (findRange(position, upTo, form) === undefined || mustWait(position)) return pollMs;
+    if (findRange(position, upTo, form) === undefined || this.#mustWait(position)) return pollMs;
     const wasHeld = this.#lease.isHeld;
     if (!(await this.#lease.hold())) return refusedMs;
     // Another process may have purged in the meantime.
     const current = wasHeld ? position : await findPurgePosition(database, this.#target.name);
     const range = findRange(current, upTo, form);
-    if (range === undefined || mustWait(current)) return pollMs;
+    if (range === undefined || this.#mustWait(current)) return pollMs;
     const plan = planPurge(current, range, await this.#loadChanges(range, current), this.#target, form);
-    if (plan === undefined) return pollMs;
+    if (plan === undefined) return refusedMs;
     return (await this.#execute(plan, range, current)) ? pollMs : refusedMs;
+  }
+
+  #mustWait(position: PurgePosition): boolean {
+    return mustWait(position) || !hasTokens(position, this.#target);
   }
 
   /** The newest change that was seen long enough ago. */
@@ -120,7 +123,7 @@ class Follower {
     if (budget !== undefined && !(await this.#save(reserved))) return false;
     try {
       for (const { tags, isSoft } of requests) {
-        if (!(await this.#lease.hold())) return false;
+        if (!(await this.#lease.renew())) return false;
         await this.#lease.keep(() => sendPurge(this.#target, tags, isSoft, signal));
         counter.sent++;
         counter.tags += tags.length;
@@ -142,24 +145,7 @@ class Follower {
 
   #save(state: PurgeState): Promise<boolean> {
     const save = (transaction: Parameters<typeof savePurgeState>[0]) =>
-      savePurgeState(transaction, this.#target.name, state, this.#lease.holder, leaseS);
+      savePurgeState(transaction, this.#target.name, state, this.#lease.holder);
     return this.#options.database.inTransaction(save);
   }
-}
-
-/** Whether the provider is not to be asked yet. A wait beyond any that is set is of a wrong clock. */
-function mustWait({ state, now }: PurgePosition): boolean {
-  if (state?.failure === undefined) return false;
-  const leftS = (Date.parse(state.failure.retryAt) - Date.parse(now)) / 1000;
-  return leftS > 0 && leftS <= 2 * 3600;
-}
-
-/** @param random from 0 to 1 */
-export function fail(state: PurgeState, error: PurgeError, now: string, random: number): PurgeState {
-  const count = (state.failure?.count ?? 0) + 1;
-  const backoffS = Math.min(maxRetryS, 2 ** (count - 1)) * (0.5 + random / 2);
-  const waitS = Math.max(error.retryAfterS ?? 0, backoffS);
-  const retryAt = new Date(Date.parse(now) + waitS * 1000).toISOString();
-  const tokens = error.isThrottled && state.tokens !== undefined ? { left: 0, at: now } : state.tokens;
-  return { ...state, tokens, failure: { count, since: state.failure?.since ?? now, retryAt, reason: error.message } };
 }

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { keptChanges, type NumberedChange } from "../../src/database/change.ts";
 import type { PurgePosition, PurgeState } from "../../src/database/purge.ts";
 import { fingerprintTag } from "../../src/model/cdn.ts";
-import { fail } from "../../src/purge/follower.ts";
+import { fail } from "../../src/purge/failure.ts";
 import { findRange, type PurgePlan, planPurge, secondPurgeS } from "../../src/purge/plan.ts";
 import { PurgeError } from "../../src/purge/send.ts";
 import type { PurgeTarget } from "../../src/purge/target.ts";
@@ -25,6 +25,7 @@ const target = (changes: Partial<PurgeTarget> = {}): PurgeTarget => ({
 function createWorld(of: PurgeTarget, initial?: PurgeState) {
   const log: NumberedChange[] = [];
   const world = {
+    log,
     nowMs: 0,
     state: initial,
     newest: 0,
@@ -178,6 +179,21 @@ describe("the budget", () => {
     expect(world.take()).toEqual([["product-10"], ["product-11"], ["product-12"]]);
   });
 
+  test("recovers after the clock was set back", () => {
+    const world = createPurged(target({ budget, maxTags: 1 }));
+    for (let id = 1; id <= 9; id++) world.addProduct(`${id}`);
+    world.step();
+    world.addProduct("10");
+    world.step();
+    expect(world.take()).toHaveLength(9);
+    world.nowMs -= 3_600_000;
+    for (let second = 0; second < 3; second++) {
+      world.nowMs += 1000;
+      world.step();
+    }
+    expect(world.take()).toContainEqual(["product-10"]);
+  });
+
   test("turns what it can't carry into a purge of one kind, and keeps the other exact", () => {
     const world = createPurged(target({ budget, maxTags: 1 }));
     world.addFingerprints(7);
@@ -188,6 +204,24 @@ describe("the budget", () => {
     world.nowMs += 1;
     world.step();
     expect(world.take()).toEqual([["personalization"]]);
+  });
+
+  test("is found to carry some of many changes without reading each of them many times", () => {
+    const world = createPurged(target({ budget: { unit: "request", burst: 500, perSecond: 50 }, maxTags: 1 }));
+    let reads = 0;
+    for (let id = 1; id <= 600; id++) {
+      world.log.push({
+        number: ++world.newest,
+        noun: "product",
+        get id() {
+          reads++;
+          return `${id}`;
+        },
+      });
+    }
+    world.step();
+    expect(world.take()).toHaveLength(450);
+    expect(reads / 600).toBeLessThan(6);
   });
 
   test("is never exceeded, and nothing is forgotten, whatever happens", () => {
@@ -252,34 +286,5 @@ describe("the budget", () => {
       ),
       { numRuns: 40 },
     );
-  });
-});
-
-describe("after a failure, the next purge", () => {
-  const state: PurgeState = {
-    form: "a",
-    first: 1,
-    second: 1,
-    marks: [],
-    tokens: { left: 5, at: at(0) },
-    failure: undefined,
-  };
-  const waitOf = (failed: PurgeState) => Date.parse(failed.failure?.retryAt ?? "") - startMs;
-
-  test("waits longer each time, up to a minute", () => {
-    let failed = state;
-    const waits = Array.from({ length: 9 }, () => {
-      failed = fail(failed, new PurgeError("no"), at(0), 1);
-      return waitOf(failed) / 1000;
-    });
-    expect(waits).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60]);
-    expect(failed.failure).toMatchObject({ count: 9, since: at(0), reason: "no" });
-    expect(failed.tokens?.left).toBe(5);
-  });
-
-  test("waits as long as the provider says, and finds no tokens", () => {
-    const failed = fail(state, new PurgeError("no", { isThrottled: true, retryAfterS: 90 }), at(0), 0);
-    expect(waitOf(failed)).toBe(90_000);
-    expect(failed.tokens?.left).toBe(0);
   });
 });
