@@ -41,6 +41,9 @@ sub vcl_recv {
     # Only this server may set it.
     unset req.http.xkey-purge;
     unset req.http.xkey-softpurge;
+    # The service reads neither. Varnish would pass such requests on, uncached.
+    unset req.http.Cookie;
+    unset req.http.Authorization;
     set req.backend_hint = replicas.backend();
     # Expired responses are served while no replica answers, and otherwise only after a soft purge.
     if (std.healthy(req.backend_hint)) {
@@ -81,6 +84,11 @@ sub vcl_backend_error {
 }
 
 sub vcl_deliver {
+    # What changes is purged, so a response here is as current as one from the service. With its age,
+    # which may exceed max-age by far, browsers would not keep it.
+    if (obj.ttl > 0s && resp.http.Surrogate-Control !~ "no-store" && resp.http.xkey ~ "^(product|personalization) ") {
+        unset resp.http.Age;
+    }
     unset resp.http.Surrogate-Control;
     unset resp.http.xkey;
 }
