@@ -36,6 +36,11 @@ test.each([
   expect(() => readConfig(environment)).toThrow(problem);
 });
 
+test("[purge] must be a table", async () => {
+  const [PDS_CONFIG] = await writeFiles(folder, { "text.toml": 'purge = "fastly"\ncdn = "varnish"\n' });
+  expect(() => readConfig({ PDS_CONFIG })).toThrow(/:1:1: purge: expected a table$/);
+});
+
 test("Fastly and Cloudflare need a token", async () => {
   const environment = { ...(await settingsOf("fastly", 'service = "a"')), PURGE_TOKEN: "" };
   expect(() => readConfig(environment)).toThrow(/: purge: set PURGE_TOKEN; fastly accepts no purge without it$/);
