@@ -28,6 +28,8 @@ export interface PurgeState {
   readonly marks: readonly PurgeMark[];
   /** Tokens of the provider's budget that were left at a time; undefined for a full bucket. */
   readonly tokens: { readonly left: number; readonly at: string } | undefined;
+  /** How many purges to send before the state is saved; undefined for any number. */
+  readonly atOnce: number | undefined;
   /** Undefined while purging works. */
   readonly failure: PurgeFailure | undefined;
 }

@@ -6,7 +6,7 @@ import type { Log } from "../log.ts";
 import type { PurgeCounter } from "./counter.ts";
 import { fail, mustWait } from "./failure.ts";
 import { PurgeLease } from "./lease.ts";
-import { findRange, hasTokens, type PurgePlan, type PurgeRange, planPurge } from "./plan.ts";
+import { findRange, giveBack, hasTokens, type PurgePlan, type PurgeRange, planPurge } from "./plan.ts";
 import { PurgeError, sendPurge } from "./send.ts";
 import { kinds } from "./tags.ts";
 import type { PurgeTarget } from "./target.ts";
@@ -121,9 +121,11 @@ class Follower {
     const { name, budget } = this.#target;
     // Before they are sent, so that a process that takes over keeps to the budget too.
     if (budget !== undefined && !(await this.#save(reserved))) return false;
+    let sent = 0;
     try {
       for (const { tags, isSoft } of requests) {
         if (!(await this.#lease.renew())) return false;
+        sent++;
         await this.#lease.keep(() => sendPurge(this.#target, tags, isSoft, signal));
         counter.sent++;
         counter.tags += tags.length;
@@ -132,7 +134,7 @@ class Follower {
     } catch (error) {
       if (!(error instanceof PurgeError)) throw error;
       counter.failed++;
-      const failed = fail(reserved, error, now, Math.random());
+      const failed = fail(giveBack(reserved, requests.slice(sent), this.#target), error, now, Math.random());
       if (reserved.failure === undefined) log.warn({ target: name, cause: error.message }, "cannot purge; retrying");
       return await this.#save(failed);
     }

@@ -12,7 +12,7 @@ export const secondPurgeS = 5;
 const maxWaitS = 10;
 /** The rest is for what other clients of the account send, and for requests that catch up. */
 const usableShare = 0.9;
-/** For a provider without a budget. */
+/** At once. For a provider without a budget, also within the time that a purge may wait. */
 const maxRequests = 500;
 
 /** The changes that a purge may cover. */
@@ -76,6 +76,7 @@ export function planPurge(
   const state = position.state ?? createState(newest);
   const budget = new Budget(target, state, now);
   const nothing: TagKinds = new Map();
+  const { atOnce = maxRequests } = state;
   const carries = (tags: TagKinds) => budget.carries(toRequests(tags, nothing, target));
   /** @param settled the last change that is then purged for the second time; undefined if none is */
   const plan = (first: TagKinds, due: TagKinds, upTo: number, settled: number | undefined): PurgePlan => {
@@ -88,7 +89,15 @@ export function planPurge(
     return {
       requests,
       reserved,
-      next: { ...reserved, form, first: upTo, second: settled ?? state.second, marks, failure: undefined },
+      next: {
+        ...reserved,
+        form,
+        first: upTo,
+        second: settled ?? state.second,
+        marks,
+        atOnce: atOnce < maxRequests ? 2 * atOnce : undefined,
+        failure: undefined,
+      },
     };
   };
 
@@ -98,12 +107,15 @@ export function planPurge(
   const first = collectTags(changes.first, budget.maxTagsSoon);
   const due = range.due?.isEverything ? allKinds() : collectTags(changes.due, budget.maxTagsSoon);
   const all = toRequests(first, due, target);
-  if (budget.carries(all)) return plan(first, due, upTo, settled);
+  const fits = (requests: readonly Sent[]) => requests.length <= atOnce && budget.carries(requests);
+  if (fits(all)) return plan(first, due, upTo, settled);
   if (budget.carriesSoon(all)) {
-    const begin = takePrefix(changes.first, target, budget);
+    const begin = takePrefix(changes.first, target, fits);
     if (begin !== undefined) return plan(begin.tags, nothing, begin.upTo, undefined);
-    const rest = first.size === 0 ? takePrefix(changes.due, target, budget) : undefined;
+    const rest = first.size === 0 ? takePrefix(changes.due, target, fits) : undefined;
     if (rest !== undefined) return plan(nothing, rest.tags, after, rest.upTo);
+    // One change may have more tags than a request.
+    if (budget.carries(all)) return plan(first, due, upTo, settled);
     if (budget.canEverCarry(all)) return undefined;
   }
   // The kind with the most tags first: the responses of the other may stay.
@@ -111,6 +123,12 @@ export function planPurge(
     if (budget.carries(toRequests(...collapsed, target))) return plan(...collapsed, upTo, settled);
   }
   return undefined;
+}
+
+/** Returns the tokens of requests that were not sent. */
+export function giveBack(state: PurgeState, unsent: readonly Sent[], { budget }: PurgeTarget): PurgeState {
+  if (state.tokens === undefined) return state;
+  return { ...state, tokens: { ...state.tokens, left: state.tokens.left + costOf(unsent, budget) } };
 }
 
 /** Whether the budget carries any purge now. */
@@ -124,6 +142,7 @@ const createState = (newest: number): PurgeState => ({
   second: newest,
   marks: [],
   tokens: undefined,
+  atOnce: undefined,
   failure: undefined,
 });
 
@@ -168,11 +187,11 @@ function toRequests(first: TagKinds, due: TagKinds, target: PurgeTarget): Reques
   return batches(new Map([...first, ...due]), false);
 }
 
-/** The first changes whose tags the budget carries; undefined if it does not carry those of one. */
+/** The first changes whose tags fit; undefined if those of one do not. */
 function takePrefix(
   changes: readonly NumberedChange[],
   target: PurgeTarget,
-  budget: Budget,
+  fits: (batches: readonly Sent[]) => boolean,
 ): { readonly tags: TagKinds; readonly upTo: number } | undefined {
   const tags: TagKinds = new Map();
   const batches: TagBatch[] = [];
@@ -185,7 +204,7 @@ function takePrefix(
       tags.set(tag, change.noun);
       addToBatches(batches, tag, target);
     }
-    if (!budget.carries(batches)) {
+    if (!fits(batches)) {
       for (const tag of [...tags.keys()].slice(before)) tags.delete(tag);
       break;
     }
@@ -244,24 +263,23 @@ class Budget {
   }
 
   carries(requests: readonly Sent[]): boolean {
-    return this.#costOf(requests) <= this.#available;
+    return costOf(requests, this.#target.budget) <= this.#available;
   }
 
   carriesSoon(requests: readonly Sent[]): boolean {
-    return this.#costOf(requests) <= this.#soon;
+    return costOf(requests, this.#target.budget) <= this.#soon;
   }
 
   canEverCarry(requests: readonly Sent[]): boolean {
-    return this.#costOf(requests) <= this.#burst;
+    return costOf(requests, this.#target.budget) <= this.#burst;
   }
 
   without(requests: readonly Sent[]): PurgeState["tokens"] {
     if (this.#target.budget === undefined) return undefined;
-    return { left: this.#available - this.#costOf(requests), at: this.#now };
+    return { left: this.#available - costOf(requests, this.#target.budget), at: this.#now };
   }
+}
 
-  #costOf(requests: readonly Sent[]): number {
-    if (this.#target.budget?.unit !== "tag") return requests.length;
-    return requests.reduce((sum, { tags }) => sum + tags.length, 0);
-  }
+function costOf(requests: readonly Sent[], budget: PurgeTarget["budget"]): number {
+  return budget?.unit === "tag" ? requests.reduce((sum, { tags }) => sum + tags.length, 0) : requests.length;
 }

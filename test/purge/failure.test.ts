@@ -1,10 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import type { PurgeState } from "../../src/database/purge.ts";
 import { fail, mustWait } from "../../src/purge/failure.ts";
+import { giveBack } from "../../src/purge/plan.ts";
 import { PurgeError } from "../../src/purge/send.ts";
-
-const startMs = Date.parse("2026-11-22T00:00:00.000Z");
-const at = (ms: number) => new Date(startMs + ms).toISOString();
+import { at, createPurged, startMs, target } from "./world.ts";
 
 describe("after a failure, the next purge", () => {
   const state: PurgeState = {
@@ -13,6 +12,7 @@ describe("after a failure, the next purge", () => {
     second: 1,
     marks: [],
     tokens: { left: 5, at: at(0) },
+    atOnce: undefined,
     failure: undefined,
   };
   const waitOf = (failed: PurgeState) => Date.parse(failed.failure?.retryAt ?? "") - startMs;
@@ -38,5 +38,21 @@ describe("after a failure, the next purge", () => {
     const failed = fail(state, new PurgeError("no", { retryAfterS: 60 }), at(0), 0);
     const waitsAt = (ms: number) => mustWait({ state: failed, newest: 1, now: at(ms) });
     expect([0, 59_999, 60_000, -1, -3_600_000].map(waitsAt)).toEqual([true, true, false, false, false]);
+  });
+
+  test("is small enough to be saved before the one after it fails", () => {
+    const of = target({ maxTags: 1, budget: { unit: "request", burst: 1000, perSecond: 0 } });
+    const world = createPurged(of);
+    for (let id = 1; id <= 40; id++) world.addProduct(`${id}`);
+    const before = world.state?.tokens?.left ?? 0;
+    let sent = 0;
+    for (let plan = world.plan(); plan !== undefined && sent < 500; plan = world.plan()) {
+      const failed = plan.requests.findIndex(() => ++sent % 10 === 0);
+      const unsent = plan.requests.slice(failed + 1);
+      const error = new PurgeError("no");
+      world.state = failed < 0 ? plan.next : fail(giveBack(plan.reserved, unsent, of), error, at(world.nowMs), 0);
+    }
+    expect(sent).toBeLessThan(100);
+    expect(world.state?.tokens?.left).toBe(before - sent);
   });
 });

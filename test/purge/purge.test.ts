@@ -265,7 +265,15 @@ describe.each(fixtures)("on $engine", ({ engine, varnish, other, platform, edge,
     const [heldUp, other] = [new PurgeLease(database, "edge"), new PurgeLease(database, "edge")];
     const endLease = () =>
       sql((on) => on`UPDATE lease SET ends_at = '2020-01-01T00:00:00.000Z' WHERE name = 'purge edge'`);
-    const state: PurgeState = { form: "", first: 1, second: 1, marks: [], tokens: undefined, failure: undefined };
+    const state: PurgeState = {
+      form: "",
+      first: 1,
+      second: 1,
+      marks: [],
+      tokens: undefined,
+      atOnce: undefined,
+      failure: undefined,
+    };
     const save = ({ holder }: PurgeLease, first: number) =>
       database.inTransaction((transaction) => savePurgeState(transaction, "edge", { ...state, first }, holder));
     expect([await heldUp.hold(), await other.hold()]).toEqual([true, false]);
