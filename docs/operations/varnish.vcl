@@ -45,13 +45,22 @@ sub vcl_recv {
     unset req.http.Cookie;
     unset req.http.Authorization;
     set req.backend_hint = replicas.backend();
-    # Expired responses are served while no replica answers, and otherwise only after a soft purge.
-    if (std.healthy(req.backend_hint)) {
+    # Expired responses are served while no replica has a new one, and otherwise only for ten seconds.
+    set req.grace = 365d;
+    if (req.restarts == 0 && std.healthy(req.backend_hint)) {
         set req.grace = 10s;
+    }
+    unset req.http.Last-Attempt;
+    if (req.restarts == 2 || (req.method != "GET" && req.method != "HEAD")) {
+        set req.http.Last-Attempt = "yes";
     }
 }
 
 sub vcl_synth {
+    # An expired response is served, or another replica is asked.
+    if (resp.status == 503 && !req.http.Last-Attempt) {
+        return (restart);
+    }
     set resp.http.Content-Type = "text/plain";
     set resp.body = resp.reason + {"
 "};
@@ -59,6 +68,10 @@ sub vcl_synth {
 }
 
 sub vcl_backend_response {
+    # The store cannot be reached. An expired response here would be lost if this one were delivered.
+    if (beresp.status == 503 && (bereq.is_bgfetch || !bereq.http.Last-Attempt)) {
+        return (abandon);
+    }
     # The service adds Surrogate-Control to every response that may be cached.
     if (beresp.http.Surrogate-Control ~ "no-store") {
         # For a second, requests do not wait for each other. The next response may be cached again.
@@ -78,6 +91,9 @@ sub vcl_backend_error {
     # The director picks another replica.
     if (bereq.retries < 2) {
         return (retry);
+    }
+    if (bereq.is_bgfetch || !bereq.http.Last-Attempt) {
+        return (abandon);
     }
     set beresp.ttl = 0s;
     set beresp.grace = 0s;

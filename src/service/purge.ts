@@ -48,9 +48,12 @@ export function createPurging(config: Config): Purging | undefined {
   };
 }
 
-/** Responses differ between versions, and depend on these settings. */
-const formOf = ({ shopDomain, brand, visible }: Config) =>
-  hashTag(JSON.stringify([packageJson.version, shopDomain, brand, visible]));
+/**
+ * Responses differ between versions, and depend on these settings. Which cache an endpoint purges may
+ * be said anywhere in its request.
+ */
+export const formOf = ({ shopDomain, brand, visible, purge }: Config): string =>
+  hashTag(JSON.stringify([packageJson.version, shopDomain, brand, visible, purge?.cdn === "generic" ? purge : null]));
 
 /** Addresses that have some of the tags. The SKUs are those that this process has dropped from its cache. */
 function toPaths(tags: readonly string[], cache: ResponseCache): string[] {
