@@ -17,7 +17,8 @@ backend replica1 {
     .probe = { .url = "/readyz"; .interval = 1s; .timeout = 1s; .window = 3; .threshold = 2; }
 }
 
-# The machines that the service runs on.
+# The machines that the service runs on. Leave out those that forward requests of clients, such as a
+# TLS proxy on this machine.
 acl purgers {
     "127.0.0.1";
     "::1";
