@@ -37,6 +37,9 @@ export async function followChanges({ targets, ...options }: FollowerOptions): P
   await Promise.all(targets.map((target) => new Follower(target, options).run()));
 }
 
+/** With the time by this process, as some requests take long. */
+type FoundPosition = PurgePosition & { readonly foundMs: number };
+
 type Options = Omit<FollowerOptions, "targets">;
 
 /** Follows the changes for one cache. Its state is in the store, so any process can continue. */
@@ -75,8 +78,7 @@ class Follower {
 
   /** @returns how long to wait before the next step */
   async #step(): Promise<number> {
-    const { database } = this.#options;
-    const position = await findPurgePosition(database, this.#target.name);
+    const position = await this.#findPosition();
     this.#isFormKnown ||= position.state?.form === this.#options.form;
     const form = (this.#isFormKnown ? position.state?.form : undefined) ?? this.#options.form;
     const upTo = this.#settledChange(position.newest);
@@ -84,12 +86,17 @@ class Follower {
     const wasHeld = this.#lease.isHeld;
     if (!(await this.#lease.hold())) return refusedMs;
     // Another process may have purged in the meantime.
-    const current = wasHeld ? position : await findPurgePosition(database, this.#target.name);
+    const current = wasHeld ? position : await this.#findPosition();
     const range = findRange(current, upTo, form);
     if (range === undefined || this.#mustWait(current)) return pollMs;
     const plan = planPurge(current, range, await this.#loadChanges(range, current), this.#target, form);
     if (plan === undefined) return refusedMs;
     return (await this.#execute(plan, range, current)) ? pollMs : refusedMs;
+  }
+
+  async #findPosition(): Promise<FoundPosition> {
+    const foundMs = performance.now();
+    return { ...(await findPurgePosition(this.#options.database, this.#target.name)), foundMs };
   }
 
   #mustWait(position: PurgePosition): boolean {
@@ -116,7 +123,11 @@ class Follower {
   }
 
   /** @returns false if another process has taken over */
-  async #execute({ requests, reserved, next }: PurgePlan, range: PurgeRange, { now }: PurgePosition): Promise<boolean> {
+  async #execute(
+    { requests, reserved, next }: PurgePlan,
+    range: PurgeRange,
+    position: FoundPosition,
+  ): Promise<boolean> {
     const { counter, log, signal, onSettled } = this.#options;
     const { name, budget } = this.#target;
     // Before they are sent, so that a process that takes over keeps to the budget too.
@@ -134,7 +145,8 @@ class Follower {
     } catch (error) {
       if (!(error instanceof PurgeError)) throw error;
       counter.failed++;
-      const failed = fail(giveBack(reserved, requests.slice(sent), this.#target), error, now, Math.random());
+      const failedAt = new Date(Date.parse(position.now) + performance.now() - position.foundMs).toISOString();
+      const failed = fail(giveBack(reserved, requests.slice(sent), this.#target), error, failedAt, Math.random());
       if (reserved.failure === undefined) log.warn({ target: name, cause: error.message }, "cannot purge; retrying");
       return await this.#save(failed);
     }
