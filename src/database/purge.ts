@@ -67,20 +67,27 @@ export async function findPurgePosition({ read, engine }: Queryable, target: str
 
 /**
  * Saves how far a cache has been purged.
+ * @param from the state before
  * @param holder what identifies the process
- * @returns whether the process still has the right to purge; without it, nothing is saved
+ * @returns false if another process has had the right to purge meanwhile, or if the state was removed
+ * to have everything purged: then nothing is saved
  */
 export async function savePurgeState(
   transaction: Transaction,
   target: string,
-  state: PurgeState,
+  { from, to }: { readonly from: PurgeState | undefined; readonly to: PurgeState },
   holder: string,
 ): Promise<boolean> {
+  const { sql } = transaction;
   if (!(await renewLease(transaction, purgeWork(target), holder, leaseS))) return false;
-  await transaction.sql`
-    INSERT INTO purge_target (name, state) VALUES (${target}, ${JSON.stringify(state)})
-    ON CONFLICT (name) DO UPDATE SET state = excluded.state`;
-  return true;
+  const state = JSON.stringify(to);
+  const { count } =
+    from === undefined
+      ? await sql`
+          INSERT INTO purge_target (name, state) VALUES (${target}, ${state})
+          ON CONFLICT (name) DO UPDATE SET state = excluded.state`
+      : await sql`UPDATE purge_target SET state = ${state} WHERE name = ${target}`;
+  return count > 0;
 }
 
 /** How purging a cache does, for operators. */

@@ -131,7 +131,7 @@ class Follower {
     const { counter, log, signal, onSettled } = this.#options;
     const { name, budget } = this.#target;
     // Before they are sent, so that a process that takes over keeps to the budget too.
-    if (budget !== undefined && !(await this.#save(reserved))) return false;
+    if (budget !== undefined && !(await this.#save(position, reserved))) return false;
     let sent = 0;
     try {
       for (const { tags, isSoft } of requests) {
@@ -148,18 +148,18 @@ class Follower {
       const failedAt = new Date(Date.parse(position.now) + performance.now() - position.foundMs).toISOString();
       const failed = fail(giveBack(reserved, requests.slice(sent), this.#target), error, failedAt, Math.random());
       if (reserved.failure === undefined) log.warn({ target: name, cause: error.message }, "cannot purge; retrying");
-      return await this.#save(failed);
+      return await this.#save(position, failed);
     }
     if (reserved.failure !== undefined)
       log.info({ target: name, failures: reserved.failure.count }, "purging works again");
-    if (!(await this.#save(next))) return false;
+    if (!(await this.#save(position, next))) return false;
     if (range.due !== undefined && next.second > reserved.second) onSettled(requests.flatMap(({ tags }) => tags));
     return true;
   }
 
-  #save(state: PurgeState): Promise<boolean> {
-    const save = (transaction: Parameters<typeof savePurgeState>[0]) =>
-      savePurgeState(transaction, this.#target.name, state, this.#lease.holder);
-    return this.#options.database.inTransaction(save);
+  #save({ state: from }: PurgePosition, to: PurgeState): Promise<boolean> {
+    return this.#options.database.inTransaction((transaction) =>
+      savePurgeState(transaction, this.#target.name, { from, to }, this.#lease.holder),
+    );
   }
 }

@@ -1,12 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { SQL } from "bun";
-import { closeDatabase, openDatabase } from "../../src/database/index.ts";
-import { findPurgePosition, type PurgeState, savePurgeState } from "../../src/database/purge.ts";
 import { toJson } from "../../src/json.ts";
 import { fingerprintTag } from "../../src/model/cdn.ts";
 import { fingerprintOf } from "../../src/model/fingerprint.ts";
-import { PurgeLease } from "../../src/purge/lease.ts";
 import { toProduct } from "../support/catalog.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
@@ -259,35 +256,6 @@ describe.each(fixtures)("on $engine", ({ engine, varnish, other, platform, edge,
     },
     2 * probeMs,
   );
-
-  test("a process that was held up while another purged does not set it back", async () => {
-    const database = await openDatabase(environment.DATABASE_URL ?? "");
-    const [heldUp, other] = [new PurgeLease(database, "edge"), new PurgeLease(database, "edge")];
-    const endLease = () =>
-      sql((on) => on`UPDATE lease SET ends_at = '2020-01-01T00:00:00.000Z' WHERE name = 'purge edge'`);
-    const state: PurgeState = {
-      form: "",
-      first: 1,
-      second: 1,
-      marks: [],
-      tokens: undefined,
-      atOnce: undefined,
-      failure: undefined,
-    };
-    const save = ({ holder }: PurgeLease, first: number) =>
-      database.inTransaction((transaction) => savePurgeState(transaction, "edge", { ...state, first }, holder));
-    expect([await heldUp.hold(), await other.hold()]).toEqual([true, false]);
-    await endLease();
-    expect([await save(heldUp, 2), await other.hold()]).toEqual([true, false]);
-    await endLease();
-    expect([await other.hold(), await save(other, 9)]).toEqual([true, true]);
-    await endLease();
-    expect(await save(heldUp, 3)).toBe(false);
-    await other.release();
-    expect(await save(heldUp, 3)).toBe(false);
-    expect((await findPurgePosition(database, "edge")).state?.first).toBe(9);
-    await closeDatabase(database);
-  });
 
   test("everything is purged after the table was emptied, as for a restored store", async () => {
     const before = varnish.countOf("product");
