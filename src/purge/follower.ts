@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { listChanges } from "../database/change.ts";
+import { listChanges, type NumberedChange } from "../database/change.ts";
 import type { Database } from "../database/database.ts";
 import { findPurgePosition, type PurgePosition, type PurgeState, savePurgeState } from "../database/purge.ts";
 import type { Log } from "../log.ts";
@@ -28,8 +28,8 @@ export interface FollowerOptions {
   readonly counter: PurgeCounter;
   readonly log: Log;
   readonly signal: AbortSignal;
-  /** Called with the tags that were purged for the second time. */
-  readonly onSettled: (tags: readonly string[]) => void;
+  /** Called with changes that were purged for the second time. */
+  readonly onSettled: (changes: readonly NumberedChange[]) => void;
 }
 
 /** Purges what the change log says, until the signal aborts, while no other process does. */
@@ -89,9 +89,13 @@ class Follower {
     const current = wasHeld ? position : await this.#findPosition();
     const range = findRange(current, upTo, form);
     if (range === undefined || this.#mustWait(current)) return pollMs;
-    const plan = planPurge(current, range, await this.#loadChanges(range, current), this.#target, form);
+    const changes = await this.#loadChanges(range, current);
+    const plan = planPurge(current, range, changes, this.#target, form);
     if (plan === undefined) return refusedMs;
-    return (await this.#execute(plan, range, current)) ? pollMs : refusedMs;
+    if (!(await this.#execute(plan, current))) return refusedMs;
+    const settled = changes.due.filter(({ number }) => number <= plan.next.second);
+    if (settled.length > 0) this.#options.onSettled(settled);
+    return pollMs;
   }
 
   async #findPosition(): Promise<FoundPosition> {
@@ -122,13 +126,9 @@ class Follower {
     };
   }
 
-  /** @returns false if another process has taken over */
-  async #execute(
-    { requests, reserved, next }: PurgePlan,
-    range: PurgeRange,
-    position: FoundPosition,
-  ): Promise<boolean> {
-    const { counter, log, signal, onSettled } = this.#options;
+  /** @returns whether everything was purged, and saved */
+  async #execute({ requests, reserved, next }: PurgePlan, position: FoundPosition): Promise<boolean> {
+    const { counter, log, signal } = this.#options;
     const { name, budget } = this.#target;
     // Before they are sent, so that a process that takes over keeps to the budget too.
     if (budget !== undefined && !(await this.#save(position, reserved))) return false;
@@ -148,13 +148,12 @@ class Follower {
       const failedAt = new Date(Date.parse(position.now) + performance.now() - position.foundMs).toISOString();
       const failed = fail(giveBack(reserved, requests.slice(sent), this.#target), error, failedAt, Math.random());
       if (reserved.failure === undefined) log.warn({ target: name, cause: error.message }, "cannot purge; retrying");
-      return await this.#save(position, failed);
+      await this.#save(position, failed);
+      return false;
     }
     if (reserved.failure !== undefined)
       log.info({ target: name, failures: reserved.failure.count }, "purging works again");
-    if (!(await this.#save(position, next))) return false;
-    if (range.due !== undefined && next.second > reserved.second) onSettled(requests.flatMap(({ tags }) => tags));
-    return true;
+    return await this.#save(position, next);
   }
 
   #save({ state: from }: PurgePosition, to: PurgeState): Promise<boolean> {

@@ -40,8 +40,9 @@ export class Prober {
     const nowMs = performance.now();
     if (paths.length === 0 || nowMs - this.#lastMs < intervalMs) return;
     this.#lastMs = nowMs;
-    const sample = paths.toSorted(() => Math.random() - 0.5).slice(0, sampleSize);
-    const probes = sample.map((path) => this.#probeOne(path));
+    const from = Math.floor(Math.random() * paths.length);
+    const sample = new Set([...paths.slice(from, from + sampleSize), ...paths.slice(0, sampleSize)]);
+    const probes = [...sample].slice(0, sampleSize).map((path) => this.#probeOne(path));
     // Without its result, which would hold the results of all probes before.
     this.#probing = Promise.all([this.#probing, ...probes]).then(() => {});
   }
