@@ -192,7 +192,8 @@ export class Endpoint {
       if (response.headers.has(cdnGuard.field)) response.headers.set(cdnGuard.field, cdnGuard.noStore);
     }
     if (isPrivate) removeCorsHeaders(response.headers);
-    if (lifecycle.isDraining) response.headers.set("Connection", "close");
+    // After CONNECT, the runtime reads no other request from the connection.
+    if (lifecycle.isDraining || method === "CONNECT") response.headers.set("Connection", "close");
     if (sendsTiming) {
       response.headers.set("Server-Timing", `total;dur=${(seconds * 1000).toFixed(2)}`);
       if (cacheStatus !== undefined) response.headers.set("Cache-Status", cacheStatus);

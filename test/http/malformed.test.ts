@@ -2,7 +2,7 @@ import { describe, expect, spyOn, test } from "bun:test";
 import { join } from "node:path";
 import { matchesEntityTag } from "../../src/cache/response.ts";
 import { cleanUp } from "../support/clean-up.ts";
-import { serve, temporaryFolder } from "../support/pds.ts";
+import { root, serve, temporaryFolder } from "../support/pds.ts";
 import { rawRequests } from "../support/raw-requests.ts";
 import { parseResponse, type WireResponse } from "../support/wire.ts";
 
@@ -88,4 +88,12 @@ test("a condition with thousands of tags is searched, not split", () => {
   } finally {
     split.mockRestore();
   }
+});
+
+test("the page about malformed requests shows what the runtime does", async () => {
+  const page = await Bun.file(join(root, "docs/reference/malformed-requests.md")).text();
+  const [, program = "", output = ""] = page.match(/```ts\n(.*?)```\n\n```text\n(.*?)```/s) ?? [];
+  const file = join(folder, "program.ts");
+  await Bun.write(file, program);
+  expect(await new Response(Bun.spawn([process.execPath, file], { stderr: "inherit" }).stdout).text()).toBe(output);
 });
