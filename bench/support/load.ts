@@ -5,8 +5,8 @@ import { createSequence, type Order } from "./sequence.ts";
 
 // A load generator on raw sockets, because `fetch` would use more CPU than the measured servers.
 // For the same reason it does not share the generator of the tests (test/support/load.ts), which
-// parses and checks every response. It can run as a process on its own core: it reads the
-// names of files with one JSON specification each, and writes one JSON result per line.
+// parses and checks every response. It can run as a process on its own core: it reads one JSON
+// specification per line and writes one JSON result per line.
 
 /** A path with its own headers and the hash of its expected body. */
 export interface Target {
@@ -422,6 +422,6 @@ const toLines = (headers: Readonly<Record<string, string>>) =>
 if (import.meta.main) {
   for await (const line of console) {
     // The end of the input yields an empty line.
-    if (line !== "") process.stdout.write(`${JSON.stringify(await runLoad(await Bun.file(line).json()))}\n`);
+    if (line !== "") process.stdout.write(`${JSON.stringify(await runLoad(JSON.parse(line)))}\n`);
   }
 }

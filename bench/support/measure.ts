@@ -1,5 +1,3 @@
-import { rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Contender, type Name, names } from "./contenders.ts";
 import type { LoadResult, LoadSpec, Target } from "./load.ts";
@@ -47,13 +45,10 @@ export class LoadProcess implements AsyncDisposable {
     stdio: ["pipe", "pipe", "inherit"],
   });
   readonly #output = this.#child.stdout.pipeThrough(new TextDecoderStream()).getReader();
-  /** With 100,000 addresses, a specification takes several megabytes, which a pipe can lose. */
-  readonly #specification = join(tmpdir(), `pds-load-${this.#child.pid}.json`);
 
   /** @throws Error if a request failed */
   async drive(spec: LoadSpec): Promise<LoadResult> {
-    await writeFile(this.#specification, JSON.stringify(spec));
-    this.#child.stdin.write(`${this.#specification}\n`);
+    this.#child.stdin.write(`${JSON.stringify(spec)}\n`);
     await this.#child.stdin.flush();
     let line = "";
     while (!line.endsWith("\n")) {
@@ -69,7 +64,6 @@ export class LoadProcess implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#child.stdin.end();
     await this.#child.exited;
-    await rm(this.#specification, { force: true });
   }
 }
 
