@@ -85,7 +85,7 @@ const tasks = {
       DELIVERY_KILLS: "20",
       FAULT_KILLS: "100",
       FAULT_TICKS: "300",
-      FUZZ_REQUESTS: "100000",
+      FUZZ_REQUESTS: "1000000",
       HANDOVER_REQUESTS: "200000",
       STORM_LOOKUPS: "1000",
       TEST_CAMPAIGN: "1",
