@@ -1,6 +1,6 @@
 import type { Database, Queryable } from "../database/database.ts";
 import { type CurrentGeneration, readGenerationList } from "../database/generation.ts";
-import { createLinesQuery, type LinesQuery } from "../database/lines-query.ts";
+import { createLinesQuery, type FoundLines, type LinesQuery } from "../database/lines-query.ts";
 import { listGroupFragments, listStyleFragments } from "../database/personalization.ts";
 import { chain, type MaybePromise } from "../maybe-promise.ts";
 import { maxSkuLength, type Personalization } from "../model/personalization.ts";
@@ -53,19 +53,27 @@ export class PersonalizationReader {
 
   /** Needs no promise if the store is embedded and the fragments are in memory. */
   find(database: Database, sku: string): MaybePromise<FoundPersonalization> {
-    // No stored SKU matches, and the database would reject it, with those of other requests.
-    if (sku.length > maxSkuLength || sku.includes("\0") || !sku.isWellFormed()) return renderEmpty(sku);
+    return this.#findIn(database, (snapshot) => findOne(snapshot, database, sku));
+  }
+
+  /** The personalization of several SKUs in their order, all as of the same moment. */
+  findAll(database: Database, skus: readonly string[]): MaybePromise<FoundPersonalization[]> {
+    return this.#findIn(database, (snapshot) => findAll(snapshot, database, skus));
+  }
+
+  /** @param read returns undefined when other generations are current by now */
+  #findIn<Found>(database: Database, read: Read<Found>): MaybePromise<Found> {
     const snapshot = this.#snapshot;
-    if (snapshot === undefined) return this.#reload(database, sku, undefined);
-    return chain(findIn(snapshot, database, sku), (found) => found ?? this.#reload(database, sku, snapshot));
+    if (snapshot === undefined) return this.#reload(database, read, undefined);
+    return chain(readIn(snapshot, database, read), (found) => found ?? this.#reload(database, read, snapshot));
   }
 
   /** @param outdated generations that were found to be no longer the current ones */
-  async #reload(database: Database, sku: string, outdated: Snapshot | undefined): Promise<FoundPersonalization> {
+  async #reload<Found>(database: Database, read: Read<Found>, outdated: Snapshot | undefined): Promise<Found> {
     let last = outdated;
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       last = await this.#load(database, last);
-      const found = await findIn(last, database, sku);
+      const found = await readIn(last, database, read);
       if (found !== undefined) return found;
     }
     throw new Error("the current generations change too often, or one has lost a table");
@@ -107,42 +115,92 @@ async function loadSnapshot(
   };
 }
 
+type Read<Found> = (snapshot: Snapshot) => MaybePromise<Found | undefined>;
+
 /** @returns undefined when other generations are current by now */
-function findIn(
-  { query, fragments }: Snapshot,
-  database: Database,
-  sku: string,
-): MaybePromise<FoundPersonalization | undefined> {
+function readIn<Found>(snapshot: Snapshot, database: Database, read: Read<Found>): MaybePromise<Found | undefined> {
   // A generation may be removed once another is current.
   const onError = (error: unknown) => {
     if (!database.engine.isTableMissing(error)) throw error;
     return undefined;
   };
   try {
-    const result = chain(query.find(database, sku), (found) => {
-      if (found === "outdated") return undefined;
-      if (found === undefined) return renderEmpty(sku);
-      return renderFound(database, sku, found.lines, fragments.get(found.generation.id) as Fragments);
-    });
+    const result = read(snapshot);
     return result instanceof Promise ? result.catch(onError) : result;
   } catch (error) {
     return onError(error);
   }
 }
 
+type Found = FoundLines | "outdated" | undefined;
+
+function findLines({ query }: Snapshot, database: Database, sku: string): MaybePromise<Found> {
+  // No stored SKU matches, and the database would reject it, with those of other requests.
+  if (sku.length > maxSkuLength || sku.includes("\0") || !sku.isWellFormed()) return undefined;
+  return query.find(database, sku);
+}
+
+const findOne = (snapshot: Snapshot, database: Database, sku: string) =>
+  chain(findLines(snapshot, database, sku), (found) =>
+    found === "outdated" ? undefined : renderFound(snapshot, database, sku, found),
+  );
+
+async function findAll(
+  snapshot: Snapshot,
+  database: Database,
+  skus: readonly string[],
+): Promise<FoundPersonalization[] | undefined> {
+  // A server has all of them in one statement.
+  const found = await Promise.all(skus.map((sku) => findLines(snapshot, database, sku)));
+  const current = found.filter((each) => each !== "outdated");
+  if (current.length < found.length) return undefined;
+  await loadFragments(snapshot, database, current);
+  return await Promise.all(skus.map((sku, index) => renderFound(snapshot, database, sku, current[index])));
+}
+
+/** Loads the fragments of all SKUs together, so that rendering each needs no further statement. */
+async function loadFragments(
+  { fragments }: Snapshot,
+  database: Database,
+  found: readonly (FoundLines | undefined)[],
+): Promise<void> {
+  const numbersOf = new Map<number, Set<number>>();
+  for (const each of found) {
+    if (each === undefined) continue;
+    const numbers = numbersOf.get(each.generation.id) ?? new Set();
+    numbersOf.set(each.generation.id, numbers);
+    for (const number of readStyleNumbers(each.lines)) numbers.add(number);
+  }
+  for (const [generation, numbers] of numbersOf) {
+    await findFragments(database, [...numbers], fragments.get(generation) as Fragments);
+  }
+}
+
 function renderFound(
+  { fragments }: Snapshot,
   database: Database,
   sku: string,
-  lines: Uint8Array,
-  { generation, styles, groups }: Fragments,
+  found: FoundLines | undefined,
 ): MaybePromise<FoundPersonalization> {
-  const stylesOfLines = styles.get(readStyleNumbers(lines), async (numbers) =>
+  if (found === undefined) return renderEmpty(sku);
+  const { generation, lines } = found;
+  const ofLines = findFragments(database, readStyleNumbers(lines), fragments.get(generation.id) as Fragments);
+  return chain(ofLines, ([styles, groups]) => render(sku, lines, styles, groups));
+}
+
+/** The styles of some numbers, in their order, and the groups of these styles, each once. */
+function findFragments(
+  database: Database,
+  styleNumbers: readonly number[],
+  { generation, styles, groups }: Fragments,
+): MaybePromise<readonly [Style[], Group[]]> {
+  const foundStyles = styles.get(styleNumbers, async (numbers) =>
     (await listStyleFragments(database, generation.id, numbers)).map(toStyle),
   );
-  return chain(stylesOfLines, (foundStyles) => {
-    const groupsOfStyles = groups.get(readGroupNumbers(foundStyles), async (numbers) =>
+  return chain(foundStyles, (ofNumbers) => {
+    const foundGroups = groups.get(readGroupNumbers(ofNumbers), async (numbers) =>
       (await listGroupFragments(database, generation.id, numbers)).map(toGroup),
     );
-    return chain(groupsOfStyles, (foundGroups) => render(sku, lines, foundStyles, foundGroups));
+    return chain(foundGroups, (ofStyles) => [ofNumbers, ofStyles] as const);
   });
 }

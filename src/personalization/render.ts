@@ -104,6 +104,31 @@ export function render(
   return { body, tag: hashTag(hashes), isEmpty: false, fingerprints };
 }
 
+const batchStart = encode('{"personalizations":[');
+
+/**
+ * Several SKUs as one response.
+ * @param found their personalization, in the same order
+ */
+export function renderBatch(skus: readonly string[], found: readonly FoundPersonalization[]): FoundPersonalization {
+  const parts: Uint8Array[] = [batchStart];
+  const fingerprints = new Set<number>();
+  found.forEach(({ body, fingerprints: ofSku }, index) => {
+    // In place of the first brace of its own response.
+    parts.push(encode(`${index > 0 ? "," : ""}{"sku":${JSON.stringify(skus[index])},`), body.subarray(1));
+    for (const fingerprint of ofSku) fingerprints.add(fingerprint);
+  });
+  parts.push(bodyEnd);
+  const body = new Uint8Array(parts.reduce((bytes, part) => bytes + part.length, 0));
+  parts.reduce((end, part) => append(body, end, part), 0);
+  return {
+    body,
+    tag: hashTag(JSON.stringify([skus, found.map(({ tag }) => tag)])),
+    isEmpty: found.every(({ isEmpty }) => isEmpty),
+    fingerprints: [...fingerprints],
+  };
+}
+
 /** Lines are written here first, because their size is not known before. */
 const scratch = new Uint8Array(2 ** 16);
 const [quote, comma, brace, backslash] = encode('",}\\') as unknown as [number, number, number, number];

@@ -11,7 +11,7 @@ export type TagKinds = Map<string, Change["noun"]>;
 /** Adds the tags of the responses that were made from the changed data. */
 export function addTags(tags: TagKinds, change: Change): void {
   const { noun } = change;
-  if (noun === "product") tags.set(change.id === undefined ? noun : keyTag(noun, change.id), noun);
+  if (noun === "product") tags.set(change.key === undefined ? noun : keyTag(noun, change.key), noun);
   else if (change.fingerprints === undefined) tags.set(noun, noun);
   else for (const fingerprint of change.fingerprints) tags.set(fingerprintTag(fingerprint), noun);
 }

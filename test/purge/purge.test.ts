@@ -80,6 +80,7 @@ const fixtures = await Promise.all(
 
 describe.each(fixtures)("on $engine", ({ engine, varnish, other, platform, edge, environment, service }) => {
   const [synced = "", delivered = "", looked = ""] = platform.catalog.ids(0, 3);
+  const handleOf = (id: string) => platform.catalog.findProduct(id)?.handle ?? "";
   const run = async (...args: string[]) => {
     const { code, stderr } = await pds(args, environment);
     if (code !== 0) throw new Error(`${args.join(" ")}: ${stderr}`);
@@ -115,8 +116,10 @@ describe.each(fixtures)("on $engine", ({ engine, varnish, other, platform, edge,
     ["the first start", "product", async () => {}],
     ["the first start, for the other kind", "personalization", async () => {}],
     ["an import of products", "product-7", () => importProducts({ 7: "Seven", 8: "Eight" })],
+    ["the same, which gives a handle", "product-handle%3Aplate-8", async () => {}],
     ["another import of products", "product-8", () => importProducts({ 7: "Seven", 8: "Another" })],
     ["a removal by an import", "product-7", () => importProducts({ 8: "Another" })],
+    ["the same, which frees a handle", "product-handle%3Aplate-7", async () => {}],
     ["a manual change", "product-8", () => sql((on) => on`UPDATE product SET tag = 'manual' WHERE id = 8`)],
     ["a manual removal", "product-8", () => sql((on) => on`DELETE FROM product WHERE id = 8`)],
     ["the first import of personalization", "personalization", () => importFeed("Serif")],
@@ -128,7 +131,25 @@ describe.each(fixtures)("on $engine", ({ engine, varnish, other, platform, edge,
       `product-${looked}`,
       () => until("it is served", async () => (await service.get(`/api/v1/products/${looked}`)).ok, waitMs),
     ],
+    [
+      "a lookup by a new handle",
+      "product-handle%3Aa%2Fb",
+      async () => {
+        platform.catalog.touch(looked, { product: { handle: "a/b" } });
+        await until("it is served", async () => (await service.get("/api/v1/products/handle/a%2Fb")).ok, waitMs);
+      },
+    ],
+    ["the same, for the handle before", `product-handle%3A${handleOf(looked)}`, async () => {}],
     ["catalog-sync", `product-${synced}`, () => run("run", "catalog-sync")],
+    [
+      "catalog-sync of a handle",
+      "product-handle%3Asynced",
+      async () => {
+        platform.catalog.touch(synced, { product: { handle: "synced" } });
+        await run("run", "catalog-sync");
+      },
+    ],
+    ["the same, for the handle before", `product-handle%3A${handleOf(synced)}`, async () => {}],
     [
       "catalog-reconcile",
       `product-${synced}`,
@@ -141,11 +162,13 @@ describe.each(fixtures)("on $engine", ({ engine, varnish, other, platform, edge,
       "a delivery",
       `product-${delivered}`,
       async () => {
-        platform.catalog.touch(delivered, { product: { title: "Delivered" } });
+        platform.catalog.touch(delivered, { product: { title: "Delivered", handle: "delivered" } });
         const body = `{"id":${delivered},"updated_at":"${new Date().toISOString()}"}`;
         expect((await deliver(service.url, { body })).status).toBe(200);
       },
     ],
+    ["the same, for its new handle", "product-handle%3Adelivered", async () => {}],
+    ["the same, for the handle before", `product-handle%3A${handleOf(delivered)}`, async () => {}],
   ];
 
   test.each(paths)("%s is followed by a purge of %s", async (name, tag, write) => {

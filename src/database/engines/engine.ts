@@ -120,6 +120,8 @@ export interface Engine {
   readonly later: (seconds: number | string) => string;
   /** Expression: a text as bytes in UTF-8, which skips decoding it into a string. */
   readonly toBytes: (text: string) => string;
+  /** Expression: the handle in a product's document, as JSON escapes it. It is indexed. */
+  readonly handleOf: (document: string) => string;
   /** Condition: whether bytes contain a text in UTF-8. */
   readonly contains: (bytes: string, text: string) => string;
   /** How a statement names its nth value, counted from 1. */
