@@ -12,6 +12,15 @@ query ProductsUpdatedSince($query: String, $first: Int!, $after: String) {
 query ProductByHandle($handle: String!) {
   productByIdentifier(identifier: {handle: $handle}) { legacyResourceId }
 }`,
+  // Only the ids of a page that cannot be read because of one of its products.
+  ProductIdsPage: `
+query ProductIdsPage($query: String, $first: Int!, $after: String) {
+  shop { id }
+  products(first: $first, after: $after, query: $query, sortKey: ID) {
+    nodes { legacyResourceId }
+    pageInfo { hasNextPage endCursor }
+  }
+}`,
   // Without a limit, the count ends at 10,000.
   ProductsCount: "query ProductsCount { productsCount(limit: null) { count } }",
   DeletionsSince: `
