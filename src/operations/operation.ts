@@ -8,7 +8,7 @@ import type { RequestOrigin } from "../http/client-network.ts";
 import type { FailureResponse } from "../http/endpoint.ts";
 import type { MaybePromise } from "../maybe-promise.ts";
 import type { CachePolicy } from "../model/cache-policy.ts";
-import type { FoundPersonalization } from "../personalization/render.ts";
+import type { FoundPersonalization, PersonalizationPart } from "../personalization/render.ts";
 
 /**
  * A read-only operation of the public API. The router, cache, purge tags, metrics, OpenAPI
@@ -64,7 +64,7 @@ export interface OperationContext {
   /** The personalization of a SKU, also of an unknown one. */
   readonly findPersonalization: (sku: string) => MaybePromise<FoundPersonalization>;
   /** The personalization of several SKUs, in their order. */
-  readonly findPersonalizations: (skus: readonly string[]) => MaybePromise<FoundPersonalization[]>;
+  readonly findPersonalizations: (skus: readonly string[]) => MaybePromise<PersonalizationPart[]>;
 }
 
 /** The response of another operation. */

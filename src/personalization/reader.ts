@@ -8,10 +8,13 @@ import { FragmentCache } from "./fragment-cache.ts";
 import {
   type FoundPersonalization,
   type Group,
+  type PersonalizationPart,
+  type Render,
   readGroupNumbers,
   readStyleNumbers,
   render,
   renderEmpty,
+  renderPart,
   type Style,
   toGroup,
   toStyle,
@@ -57,7 +60,7 @@ export class PersonalizationReader {
   }
 
   /** The personalization of several SKUs in their order, all as of the same moment. */
-  findAll(database: Database, skus: readonly string[]): MaybePromise<FoundPersonalization[]> {
+  findAll(database: Database, skus: readonly string[]): MaybePromise<PersonalizationPart[]> {
     return this.#findIn(database, (snapshot) => findAll(snapshot, database, skus));
   }
 
@@ -132,41 +135,29 @@ function readIn<Found>(snapshot: Snapshot, database: Database, read: Read<Found>
   }
 }
 
-type Found = FoundLines | "outdated" | undefined;
-
-function findLines({ query }: Snapshot, database: Database, sku: string): MaybePromise<Found> {
-  // No stored SKU matches, and the database would reject it, with those of other requests.
-  if (sku.length > maxSkuLength || sku.includes("\0") || !sku.isWellFormed()) return undefined;
-  return query.find(database, sku);
-}
+/** The database would reject another one, with those of other requests. */
+const isStorable = (sku: string) => sku.length <= maxSkuLength && !sku.includes("\0") && sku.isWellFormed();
 
 const findOne = (snapshot: Snapshot, database: Database, sku: string) =>
-  chain(findLines(snapshot, database, sku), (found) =>
-    found === "outdated" ? undefined : renderFound(snapshot, database, sku, found),
+  chain(isStorable(sku) ? snapshot.query.find(database, sku) : undefined, (found) =>
+    found === "outdated" ? undefined : renderFound(snapshot, database, sku, found, render),
   );
 
 async function findAll(
   snapshot: Snapshot,
   database: Database,
   skus: readonly string[],
-): Promise<FoundPersonalization[] | undefined> {
-  // A server has all of them in one statement.
-  const found = await Promise.all(skus.map((sku) => findLines(snapshot, database, sku)));
-  const current = found.filter((each) => each !== "outdated");
-  if (current.length < found.length) return undefined;
-  await loadFragments(snapshot, database, current);
-  return await Promise.all(skus.map((sku, index) => renderFound(snapshot, database, sku, current[index])));
+): Promise<PersonalizationPart[] | undefined> {
+  const found = await snapshot.query.findAll(database, skus.filter(isStorable));
+  if (found === "outdated") return undefined;
+  if (database.engine.hasRoundTrips) await loadFragments(snapshot, database, found.values());
+  return await Promise.all(skus.map((sku) => renderFound(snapshot, database, sku, found.get(sku), renderPart)));
 }
 
-/** Loads the fragments of all SKUs together, so that rendering each needs no further statement. */
-async function loadFragments(
-  { fragments }: Snapshot,
-  database: Database,
-  found: readonly (FoundLines | undefined)[],
-): Promise<void> {
+/** Loads the fragments of all SKUs together, so that rendering each needs no statement of its own. */
+async function loadFragments({ fragments }: Snapshot, database: Database, found: Iterable<FoundLines>): Promise<void> {
   const numbersOf = new Map<number, Set<number>>();
   for (const each of found) {
-    if (each === undefined) continue;
     const numbers = numbersOf.get(each.generation.id) ?? new Set();
     numbersOf.set(each.generation.id, numbers);
     for (const number of readStyleNumbers(each.lines)) numbers.add(number);
@@ -176,12 +167,13 @@ async function loadFragments(
   }
 }
 
-function renderFound(
+function renderFound<Rendered>(
   { fragments }: Snapshot,
   database: Database,
   sku: string,
   found: FoundLines | undefined,
-): MaybePromise<FoundPersonalization> {
+  render: Render<Rendered>,
+): MaybePromise<Rendered | FoundPersonalization> {
   if (found === undefined) return renderEmpty(sku);
   const { generation, lines } = found;
   const ofLines = findFragments(database, readStyleNumbers(lines), fragments.get(generation.id) as Fragments);

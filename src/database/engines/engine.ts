@@ -133,8 +133,9 @@ export interface Engine {
   /** Search text that matches all words. The last may be a prefix. */
   readonly toSearchText: (words: readonly string[], isLastPrefix: boolean) => string;
 
-  /** For a server, where one statement for several requests saves round trips. */
-  readonly keyList: KeyList | undefined;
+  readonly keyList: KeyList;
+  /** Whether one statement for several requests saves round trips to a server. */
+  readonly hasRoundTrips: boolean;
 
   /** Inserts many rows whose keys are new, as fast as the engine can. */
   readonly load: <Row>(sql: SQL, rows: NewRows<Row>) => Promise<void>;

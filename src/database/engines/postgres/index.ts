@@ -65,6 +65,7 @@ export const postgres: Engine = {
     contains: (column, value) => `${column} = ANY(${value})`,
     toValue: (keys) => `{${keys.map((key) => `"${key.replace(/["\\]/g, "\\$&")}"`).join(",")}}`,
   },
+  hasRoundTrips: true,
 
   load: loadByCopy,
   vacuum: (sql, table) => sql.unsafe(`VACUUM ${table}`),

@@ -51,7 +51,11 @@ export const sqlite: Engine = {
   searchQuery: "SELECT rowid AS id FROM product_word WHERE product_word MATCH $1 ORDER BY rowid LIMIT $2",
   toSearchText: (words, isLastPrefix) => `${words.map((word) => `"${word}"`).join(" AND ")}${isLastPrefix ? " *" : ""}`,
 
-  keyList: undefined,
+  keyList: {
+    contains: (column, value) => `${column} IN (SELECT value FROM json_each(${value}))`,
+    toValue: JSON.stringify,
+  },
+  hasRoundTrips: false,
 
   load: (sql, rows) => insertRows(sql, placeholder, rows),
   // Deletions free their pages at once.
