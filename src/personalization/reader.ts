@@ -21,7 +21,7 @@ import {
 } from "./render.ts";
 
 /** The personalization as objects. */
-export const parsePersonalization = ({ body }: FoundPersonalization) =>
+export const parsePersonalization = ({ body }: PersonalizationPart) =>
   JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.length).toString()) as Personalization;
 
 /** The fragments of one generation, which never change. */
