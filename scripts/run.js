@@ -109,6 +109,7 @@ const tasks = {
   document: { args: ["scripts/document.ts"] },
   bench: { development: true, args: ["bench/serve.ts"] },
   "bench:import": { development: true, args: ["bench/import.ts"] },
+  "bench:batch": { development: true, args: ["bench/batch.ts"] },
   "bench:console": { development: true, args: ["bench/console.ts"] },
   "bench:jobs": { development: true, args: ["bench/jobs.ts"] },
   "bench:platform": { development: true, args: ["bench/platform.ts"] },

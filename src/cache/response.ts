@@ -115,6 +115,12 @@ export class PreparedResponse {
     this.#extraHeaders = extraHeaders;
   }
 
+  /** The same response for another URL. */
+  with(headers: HeaderFields, isOutdated: boolean): PreparedResponse {
+    const merged = { ...this.#extraHeaders, ...headers };
+    return new PreparedResponse(this.body, this.cacheStatus, merged, this.isOutdated || isOutdated);
+  }
+
   /** Use the result before the next call: it may be shared with other responses. */
   headersFor(representation: Representation): Headers {
     const shared = this.body.headersFor(representation);

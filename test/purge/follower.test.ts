@@ -28,7 +28,7 @@ async function follow(url: string) {
     counter: new PurgeCounter(),
     log: { warn: () => {}, info: () => {} } as never,
     signal: stopping.signal,
-    onSettled: (changes) => settled.push(...changes.map((change) => (change.noun === "product" ? change.id : ""))),
+    onSettled: (changes) => settled.push(...changes.map((change) => (change.noun === "product" ? change.key : ""))),
   });
   cleanUp(async () => {
     stopping.abort();
