@@ -4,6 +4,7 @@ import {
   type ImportReport,
   type Occurrences,
   type PersonalizationReport,
+  type PresentationReport,
   type Rejection,
 } from "../model/import-report.ts";
 
@@ -35,6 +36,17 @@ export function describePersonalization(report: PersonalizationReport): string[]
     ...describeOccurrences("choice groups that no style uses", orphans.unusedChoiceGroups),
     ...describeOccurrences("display sequences that are not numbers", nonNumericSequences),
     ...Object.entries(statuses).map(([column, counts]) => `${column}: ${describeCounts(counts)}`),
+  ];
+}
+
+/** Describes a presentation, how it differs from the current one, and how it matches the feed. */
+export function describePresentation(report: PresentationReport): string[] {
+  const { file, locales, entries, codesWithoutNames, namesWithoutCodes } = report;
+  return [
+    `${file}: ${locales.length === 0 ? "no locales" : `locales ${locales.join(", ")}`}`,
+    ...(entries === null ? [] : [`entries: ${describeDifference(entries)}`]),
+    ...(codesWithoutNames === undefined ? [] : describeOccurrences("codes without names", codesWithoutNames)),
+    ...(namesWithoutCodes === undefined ? [] : describeOccurrences("names without codes", namesWithoutCodes)),
   ];
 }
 

@@ -1,6 +1,7 @@
 import type { Database, Queryable } from "./database.ts";
 import { removeCurrent } from "./generation-current.ts";
 import { dropGenerationTables } from "./generation-tables.ts";
+import { removePresentations } from "./presentation.ts";
 
 /**
  * Removes unfinished generations that imports left behind: those of one brand, before its run has
@@ -54,14 +55,15 @@ export async function removeOldGenerations(database: Database, brand: string, ke
 }
 
 /**
- * Removes all complete generations of a brand, the current one too.
- * @returns how many
+ * Removes all complete generations of a brand, the current one too, and its presentations.
+ * @returns how many generations
  */
 export async function removeBrandGenerations(database: Database, brand: string): Promise<number> {
   const removed = await database.inTransaction(async (transaction) => {
     const { sql, engine } = transaction;
     await engine.lockBrand(sql, brand);
     await removeCurrent(transaction, brand);
+    await removePresentations(transaction, brand);
     const { count } = await sql`UPDATE generation SET state = 'removed' WHERE brand = ${brand} AND state = 'complete'`;
     return count as number;
   });
