@@ -189,7 +189,7 @@ export const commands: Readonly<Record<string, Command>> = {
   },
   "brands remove": {
     usage: "BRAND [--json]",
-    summary: "Remove a brand's personalization from the store, with all generations.",
+    summary: "Remove a brand's personalization from the store, with all generations and presentations.",
     options: { json },
     positionals: [1, 1],
     run: async ([brand = ""], values) => (await import("./brands.ts")).removeBrand(brand, values),

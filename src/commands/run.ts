@@ -20,7 +20,7 @@ import { brandOf, lowerPriority, onSignal, openLog, type Values, withDatabase, w
 import { findJob } from "./find-job.ts";
 import { print, printMessage, printSafeJson } from "./output.ts";
 import { createProgressLine } from "./progress.ts";
-import { describePersonalization, describePresentation, describeProblems } from "./report.ts";
+import { describeContent, describeProblems } from "./report.ts";
 
 /** Runs an import from the command line in this process. */
 export async function importNow(createJob: (config: Config, brand: string) => Job, values: Values): Promise<boolean> {
@@ -170,12 +170,7 @@ function printResult({ error, report, ...run }: RunResult, values: Values): bool
   else {
     // A failed import has no result, so the description of its feed is a message.
     const write = error === undefined ? print : printMessage;
-    const { personalization, presentation } = report;
-    const described = [
-      ...(personalization === undefined ? [] : describePersonalization(personalization)),
-      ...(presentation === undefined ? [] : describePresentation(presentation)),
-    ];
-    for (const line of described) write(hideCredentials(line));
+    for (const line of describeContent(report)) write(hideCredentials(line));
   }
   if (error === undefined && !isJson) print(summarize(run, values["dry-run"] === true));
   if (error !== undefined) printMessage(`pds: ${run.job}: ${error.message}`);

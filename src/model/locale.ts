@@ -28,7 +28,11 @@ export function listLookups(locale: string): string[] {
 }
 
 /** The best of the offered locales for a requested one (RFC 4647, section 3.4). */
-export function lookUpLocale(requested: string, offered: ReadonlySet<string>, defaultLocale: string): string {
+export function lookUpLocale(
+  requested: string,
+  offered: { has(locale: string): boolean },
+  defaultLocale: string,
+): string {
   if (offered.has(requested)) return requested;
   return listLookups(requested).find((locale) => offered.has(locale)) ?? defaultLocale;
 }

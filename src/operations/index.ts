@@ -1,7 +1,8 @@
+import { form } from "./form/operation.ts";
 import { histories } from "./histories/operation.ts";
 import type { Operation } from "./operation.ts";
 import { personalization } from "./personalization/operation.ts";
 import { products } from "./products/operation.ts";
 
 /** All operations, in the order in which they are documented. */
-export const operations: readonly Operation[] = [personalization, histories, products];
+export const operations: readonly Operation[] = [personalization, form, histories, products];

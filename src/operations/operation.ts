@@ -8,6 +8,7 @@ import type { RequestOrigin } from "../http/client-network.ts";
 import type { FailureResponse } from "../http/endpoint.ts";
 import type { MaybePromise } from "../maybe-promise.ts";
 import type { CachePolicy } from "../model/cache-policy.ts";
+import type { FoundForm } from "../personalization/form.ts";
 import type { FoundPersonalization } from "../personalization/render.ts";
 
 /**
@@ -15,11 +16,13 @@ import type { FoundPersonalization } from "../personalization/render.ts";
  * document, and reference page are built from it.
  */
 export interface Operation {
+  /** Cache namespace. */
+  readonly name: string;
   /**
-   * Cache namespace and purge tag. Recorded changes of this noun invalidate the operation's
+   * Purge tag; by default the name. Recorded changes of this noun invalidate the operation's
    * responses.
    */
-  readonly name: string;
+  readonly noun?: string;
   readonly routes: readonly OperationRoute[];
   /** Selects the setting that controls how long clients and shared caches keep responses. */
   readonly cachePolicy: (config: Config) => CachePolicy;
@@ -33,7 +36,7 @@ export interface Operation {
   /** Creates the function that loads the response for a key; undefined means 404. */
   readonly createLoader: (
     context: OperationContext,
-  ) => (key: string, network?: () => string) => MaybePromise<OperationResult | undefined>;
+  ) => (key: string, network?: () => string) => MaybePromise<OperationResult | Redirection | undefined>;
   /** By default failures are problem documents. */
   readonly createFailureResponse?: (context: OperationContext) => FailureResponse;
 }
@@ -52,6 +55,15 @@ export interface OperationContext {
   readonly networkOf: (origin: RequestOrigin) => string;
   /** The personalization of a SKU, also of an unknown one. */
   readonly findPersonalization: (sku: string) => MaybePromise<FoundPersonalization>;
+  /** The form of a SKU in a locale, or the offered locale to request instead. */
+  readonly findForm: (sku: string, locale: string) => MaybePromise<FoundForm>;
+}
+
+/** A response with status 302. */
+export interface Redirection {
+  /** URL, relative to that of the request. */
+  readonly location: string;
+  readonly fingerprints: readonly number[];
 }
 
 export interface OperationResult {

@@ -7,7 +7,7 @@ import { toProblem } from "../http/errors.ts";
 import { chain } from "../maybe-promise.ts";
 import { type CachePolicy, cacheHeaders, withCdnLifetime } from "../model/cache-policy.ts";
 import { type Cdn, cdns, fingerprintTag, keyTag, toPurgeTags } from "../model/cdn.ts";
-import type { Operation, OperationContext, OperationResult } from "./operation.ts";
+import type { Operation, OperationContext, OperationResult, Redirection } from "./operation.ts";
 
 /** An operation's routes, served through the cache. */
 export function operationRoutes(operation: Operation, cache: ResponseCache, context: OperationContext): Routes {
@@ -18,19 +18,29 @@ export function operationRoutes(operation: Operation, cache: ResponseCache, cont
   return Object.fromEntries(operation.routes.map(({ path }) => [path, { get, toFailure }]));
 }
 
+/** The cache namespaces whose responses are made from each noun. */
+export const namespacesByNoun = (operations: readonly Operation[]): ReadonlyMap<string, readonly string[]> =>
+  new Map(
+    Object.entries(Object.groupBy(operations, ({ name, noun = name }) => noun)).map(([noun, ofNoun = []]) => [
+      noun,
+      ofNoun.map(({ name }) => name),
+    ]),
+  );
+
 /** A missing object may be added at any time, which purges the response that says so. */
-function tagMissing({ name, parseKey, createFailureResponse }: Operation, context: OperationContext): FailureResponse {
+function tagMissing(operation: Operation, context: OperationContext): FailureResponse {
+  const { name, noun = name, parseKey, createFailureResponse } = operation;
   const cdn: Cdn | undefined = cdns[context.config.cdn];
   const toFailure = createFailureResponse?.(context) ?? toProblem;
   return (failure, requestId, request) => {
     const parts = toFailure(failure, requestId, request);
-    const tags = cdn && failure.status === 404 ? toPurgeTags([name, keyTag(name, parseKey(request))], cdn) : undefined;
+    const tags = cdn && failure.status === 404 ? toPurgeTags([noun, keyTag(noun, parseKey(request))], cdn) : undefined;
     return tags === undefined ? parts : { ...parts, headers: { ...parts.headers, [tags.field]: tags.value } };
   };
 }
 
 function toNamespace(operation: Operation, context: OperationContext): CacheNamespace {
-  const { name } = operation;
+  const { name, noun = name } = operation;
   const cdn: Cdn | undefined = cdns[context.config.cdn];
   const { purge, cacheNotFound } = context.config;
   const configured = operation.cachePolicy(context.config);
@@ -43,9 +53,17 @@ function toNamespace(operation: Operation, context: OperationContext): CacheName
   const load = operation.createLoader(context);
   // Only recorded changes say which key to purge.
   const tagsOf = (key: string, fingerprints: readonly number[] = []) =>
-    lifetime.isInvalidated ? [name, keyTag(name, key), ...fingerprints.map(fingerprintTag)] : [name];
-  const toEntry = (key: string, result: OperationResult | undefined): CacheEntry => {
+    lifetime.isInvalidated ? [noun, keyTag(noun, key), ...fingerprints.map(fingerprintTag)] : [noun];
+  const redirect = (key: string, { location, fingerprints }: Redirection): CacheEntry => {
+    const purgeTags = cdn && toPurgeTags(tagsOf(key, fingerprints), cdn);
+    const caching = cacheHeaders(cacheNotFound, cdn, cdn === undefined || purgeTags !== undefined);
+    const template = new HeaderTemplate("text/plain", { ...caching, Location: location });
+    // As those without data: clients can invent addresses to be redirected from.
+    return { body: new ResponseBody({ template, status: 302, body: "", purgeTags }), isEmpty: true, fingerprints };
+  };
+  const toEntry = (key: string, result: OperationResult | Redirection | undefined): CacheEntry => {
     if (result === undefined) return { body: undefined, isEmpty: true };
+    if ("location" in result) return redirect(key, result);
     const { body, tag, isEmpty = false, fingerprints } = result;
     const purgeTags = cdn && toPurgeTags(tagsOf(key, fingerprints), cdn);
     const canPurge = cdn === undefined || purgeTags !== undefined;

@@ -1,9 +1,10 @@
 import type { Database, Queryable } from "../database/database.ts";
 import { type CurrentGeneration, readGenerationList } from "../database/generation.ts";
-import { createLinesQuery, type LinesQuery } from "../database/lines-query.ts";
+import { createLinesQuery, type FoundLines, type LinesQuery } from "../database/lines-query.ts";
 import { listGroupFragments, listStyleFragments } from "../database/personalization.ts";
 import { chain, type MaybePromise } from "../maybe-promise.ts";
 import { maxSkuLength, type Personalization } from "../model/personalization.ts";
+import { FormRenderer, type FoundForm } from "./form.ts";
 import { FragmentCache } from "./fragment-cache.ts";
 import {
   type FoundPersonalization,
@@ -26,17 +27,22 @@ interface Fragments {
   readonly generation: CurrentGeneration;
   readonly styles: FragmentCache<Style>;
   readonly groups: FragmentCache<Group>;
+  readonly forms: FormRenderer;
 }
 
 /** The current generations as of one moment. */
 interface Snapshot {
   readonly query: LinesQuery;
   readonly fragments: ReadonlyMap<number, Fragments>;
+  /** Makes the forms of unknown SKUs, in the locales of the reader's brand. */
+  readonly unknown: FormRenderer;
 }
 
 const maxAttempts = 3;
 /** For the styles and choice groups of all brands. */
 const maxFragmentBytes = 32 * 2 ** 20;
+/** For the parts of their forms. */
+const maxFormBytes = 32 * 2 ** 20;
 
 /**
  * Reads the personalization of SKUs: the brand's own, or else that of the first other brand that has
@@ -44,28 +50,39 @@ const maxFragmentBytes = 32 * 2 ** 20;
  */
 export class PersonalizationReader {
   readonly #brand: string;
+  readonly #defaultLocale: string;
   #snapshot: Snapshot | undefined;
   #loading: Promise<Snapshot> | undefined;
 
-  constructor(brand: string) {
+  /** @param defaultLocale for forms */
+  constructor(brand: string, defaultLocale = "en") {
     this.#brand = brand;
+    this.#defaultLocale = defaultLocale;
   }
 
   /** Needs no promise if the store is embedded and the fragments are in memory. */
   find(database: Database, sku: string): MaybePromise<FoundPersonalization> {
-    // No stored SKU matches, and the database would reject it, with those of other requests.
-    if (sku.length > maxSkuLength || sku.includes("\0") || !sku.isWellFormed()) return renderEmpty(sku);
+    return this.#findIn(database, (snapshot) => findOne(snapshot, database, sku));
+  }
+
+  /** The same as a form in a locale. */
+  findForm(database: Database, sku: string, locale: string): MaybePromise<FoundForm> {
+    return this.#findIn(database, (snapshot) => findForm(snapshot, database, sku, locale));
+  }
+
+  /** @param read returns undefined when other generations are current by now */
+  #findIn<Found>(database: Database, read: Read<Found>): MaybePromise<Found> {
     const snapshot = this.#snapshot;
-    if (snapshot === undefined) return this.#reload(database, sku, undefined);
-    return chain(findIn(snapshot, database, sku), (found) => found ?? this.#reload(database, sku, snapshot));
+    if (snapshot === undefined) return this.#reload(database, read, undefined);
+    return chain(readIn(snapshot, database, read), (found) => found ?? this.#reload(database, read, snapshot));
   }
 
   /** @param outdated generations that were found to be no longer the current ones */
-  async #reload(database: Database, sku: string, outdated: Snapshot | undefined): Promise<FoundPersonalization> {
+  async #reload<Found>(database: Database, read: Read<Found>, outdated: Snapshot | undefined): Promise<Found> {
     let last = outdated;
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       last = await this.#load(database, last);
-      const found = await findIn(last, database, sku);
+      const found = await readIn(last, database, read);
       if (found !== undefined) return found;
     }
     throw new Error("the current generations change too often, or one has lost a table");
@@ -75,7 +92,7 @@ export class PersonalizationReader {
   #load(database: Queryable, outdated: Snapshot | undefined): Promise<Snapshot> {
     // Another request may have replaced it.
     if (this.#snapshot !== undefined && this.#snapshot !== outdated) return Promise.resolve(this.#snapshot);
-    this.#loading ??= loadSnapshot(database, this.#brand, outdated?.fragments)
+    this.#loading ??= loadSnapshot(database, this.#brand, this.#defaultLocale, outdated?.fragments)
       .then((snapshot) => {
         this.#snapshot = snapshot;
         return snapshot;
@@ -90,59 +107,98 @@ export class PersonalizationReader {
 async function loadSnapshot(
   database: Queryable,
   brand: string,
+  defaultLocale: string,
   earlier: ReadonlyMap<number, Fragments> | undefined,
 ): Promise<Snapshot> {
   const list = await readGenerationList(database, brand);
-  const maxBytes = maxFragmentBytes / 2 / Math.max(list.generations.length, 1);
+  const share = 1 / Math.max(list.generations.length, 1);
+  const maxBytes = (maxFragmentBytes / 2) * share;
   const fragments = list.generations.map((generation): Fragments => {
     const known = earlier?.get(generation.id);
     // A store that was restored from a backup may use an id twice.
     const isSame = known !== undefined && known.generation.loadedAt === generation.loadedAt;
-    if (isSame) return known;
-    return { generation, styles: new FragmentCache(maxBytes), groups: new FragmentCache(maxBytes) };
+    const kept = isSame
+      ? known
+      : { styles: new FragmentCache<Style>(maxBytes), groups: new FragmentCache<Group>(maxBytes) };
+    const areFormsSame = isSame && Bun.deepEquals(known.forms.current, generation.presentation);
+    const forms = areFormsSame
+      ? known.forms
+      : new FormRenderer(generation.brand, generation.presentation, defaultLocale, maxFormBytes * share);
+    return { generation, styles: kept.styles, groups: kept.groups, forms };
   });
+  const [first] = fragments;
   return {
     query: createLinesQuery(database.engine, list),
     fragments: new Map(fragments.map((each) => [each.generation.id, each])),
+    unknown: first?.generation.brand === brand ? first.forms : new FormRenderer(brand, undefined, defaultLocale, 0),
   };
 }
 
+type Read<Found> = (snapshot: Snapshot) => MaybePromise<Found | undefined>;
+
 /** @returns undefined when other generations are current by now */
-function findIn(
-  { query, fragments }: Snapshot,
-  database: Database,
-  sku: string,
-): MaybePromise<FoundPersonalization | undefined> {
+function readIn<Found>(snapshot: Snapshot, database: Database, read: Read<Found>): MaybePromise<Found | undefined> {
   // A generation may be removed once another is current.
   const onError = (error: unknown) => {
     if (!database.engine.isTableMissing(error)) throw error;
     return undefined;
   };
   try {
-    const result = chain(query.find(database, sku), (found) => {
-      if (found === "outdated") return undefined;
-      if (found === undefined) return renderEmpty(sku);
-      return renderFound(database, sku, found.lines, fragments.get(found.generation.id) as Fragments);
-    });
+    const result = read(snapshot);
     return result instanceof Promise ? result.catch(onError) : result;
   } catch (error) {
     return onError(error);
   }
 }
 
+type Found = FoundLines | "outdated" | undefined;
+
+function findLines({ query }: Snapshot, database: Database, sku: string): MaybePromise<Found> {
+  // No stored SKU matches, and the database would reject it, with those of other requests.
+  if (sku.length > maxSkuLength || sku.includes("\0") || !sku.isWellFormed()) return undefined;
+  return query.find(database, sku);
+}
+
+const findOne = (snapshot: Snapshot, database: Database, sku: string) =>
+  chain(findLines(snapshot, database, sku), (found) =>
+    found === "outdated" ? undefined : renderFound(snapshot, database, sku, found),
+  );
+
+const findForm = (snapshot: Snapshot, database: Database, sku: string, locale: string) =>
+  chain(findLines(snapshot, database, sku), (found): MaybePromise<FoundForm | undefined> => {
+    if (found === "outdated") return undefined;
+    if (found === undefined) return snapshot.unknown.find(database, sku, locale, undefined, () => [[], []]);
+    const { generation, lines } = found;
+    const fragments = snapshot.fragments.get(generation.id) as Fragments;
+    const findStyles = () => findFragments(database, readStyleNumbers(lines), fragments);
+    return fragments.forms.find(database, sku, locale, lines, findStyles);
+  });
+
 function renderFound(
+  { fragments }: Snapshot,
   database: Database,
   sku: string,
-  lines: Uint8Array,
-  { generation, styles, groups }: Fragments,
+  found: FoundLines | undefined,
 ): MaybePromise<FoundPersonalization> {
-  const stylesOfLines = styles.get(readStyleNumbers(lines), async (numbers) =>
+  if (found === undefined) return renderEmpty(sku);
+  const { generation, lines } = found;
+  const ofLines = findFragments(database, readStyleNumbers(lines), fragments.get(generation.id) as Fragments);
+  return chain(ofLines, ([styles, groups]) => render(sku, lines, styles, groups));
+}
+
+/** The styles of some numbers, in their order, and the groups of these styles, each once. */
+function findFragments(
+  database: Database,
+  styleNumbers: readonly number[],
+  { generation, styles, groups }: Fragments,
+): MaybePromise<readonly [Style[], Group[]]> {
+  const foundStyles = styles.get(styleNumbers, async (numbers) =>
     (await listStyleFragments(database, generation.id, numbers)).map(toStyle),
   );
-  return chain(stylesOfLines, (foundStyles) => {
-    const groupsOfStyles = groups.get(readGroupNumbers(foundStyles), async (numbers) =>
+  return chain(foundStyles, (ofNumbers) => {
+    const foundGroups = groups.get(readGroupNumbers(ofNumbers), async (numbers) =>
       (await listGroupFragments(database, generation.id, numbers)).map(toGroup),
     );
-    return chain(groupsOfStyles, (foundGroups) => render(sku, lines, foundStyles, foundGroups));
+    return chain(foundGroups, (ofStyles) => [ofNumbers, ofStyles] as const);
   });
 }

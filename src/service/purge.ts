@@ -5,6 +5,7 @@ import type { Database } from "../database/database.ts";
 import { type PurgeStatus, readPurgeStatus } from "../database/purge.ts";
 import type { Log } from "../log.ts";
 import { hashTag } from "../model/entity-tag.ts";
+import { toFormPath } from "../operations/form/operation.ts";
 import { PurgeCounter } from "../purge/counter.ts";
 import { followChanges } from "../purge/follower.ts";
 import { Prober } from "../purge/prober.ts";
@@ -49,16 +50,19 @@ export function createPurging(config: Config): Purging | undefined {
 }
 
 /** Responses differ between versions, and depend on these settings. */
-const formOf = ({ shopDomain, brand, visible }: Config) =>
-  hashTag(JSON.stringify([packageJson.version, shopDomain, brand, visible]));
+const formOf = ({ shopDomain, brand, visible, defaultLocale }: Config) =>
+  hashTag(JSON.stringify([packageJson.version, shopDomain, brand, visible, defaultLocale]));
 
 /** Addresses that have some of the tags. The SKUs are those that this process has dropped from its cache. */
 function toPaths(tags: readonly string[], cache: ResponseCache): string[] {
   const ids = tags.flatMap((tag) => tag.match(/^product-(\d+)$/)?.[1] ?? []);
-  const skus = tags.some((tag) => tag.startsWith("pz-")) ? cache.takeInvalidated("personalization") : [];
+  const isPersonalization = tags.some((tag) => tag.startsWith("pz-"));
+  const skus = isPersonalization ? cache.takeInvalidated("personalization") : [];
+  const forms = isPersonalization ? cache.takeInvalidated("form") : [];
   return [
     ...ids.map((id) => `/api/v1/products/${id}`),
     ...skus.map((sku) => `/api/v1/products/pz/${encodeURIComponent(sku)}`),
+    ...forms.map((key) => `/api/v1/products/form/${toFormPath(key)}`),
   ];
 }
 

@@ -38,8 +38,8 @@ name.de = "Mit Serifen"
 
 const csv = [
   "style_code;line_display_seq;choice_type;choice_value;locale;name;help;limit;characters;required;uppercase;image",
-  "BLOCK;;;;en;Block letters;;;;;;/images/block.svg",
   "BLOCK;;;;de;Blockschrift;;;;;;/images/block.svg",
+  "BLOCK;;;;EN;Block letters;;;;;;/images/block.svg",
   "BLOCK;1;;;en;Font;;;;yes;;",
   "NOTE;1;;;en;;It is stitched below the rim.;12;A-Za-z &;;TRUE;",
   ";;FONT;Serif;de;Mit Serifen;;;;;;",
@@ -173,6 +173,13 @@ for (const engine of enginesInTurn) {
       expect(missing.stderr).toMatch(
         /presentation 999 is not stored; stored presentations of other: \d+ \(loaded .*, current\)/,
       );
+    });
+
+    test("is removed with its brand", async () => {
+      await importText(toml, "toml", "--brand", "gone");
+      const { code, stdout } = await pds(["brands", "remove", "gone", "--json"], environment);
+      expect([code, JSON.parse(stdout)]).toEqual([0, { brand: "gone", generations: 0, presentations: 1 }]);
+      expect(await readStored("gone")).toBeUndefined();
     });
 
     test("can be checked against the feed, and written from it", async () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { SQL } from "bun";
 import { toJson } from "../../src/json.ts";
 import { fingerprintTag } from "../../src/model/cdn.ts";
-import { fingerprintOf } from "../../src/model/fingerprint.ts";
+import { fingerprintOf, presentationFingerprint } from "../../src/model/fingerprint.ts";
 import { toProduct } from "../support/catalog.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
@@ -93,6 +93,10 @@ describe.each(fixtures)("on $engine", ({ engine, varnish, other, platform, edge,
     const texts = { ...feedFiles, "pzchoices.csv": feedFiles["pzchoices.csv"].replace("Serif", choice) };
     await run("import", "personalization", await writeFeed(folder, `feed-${files++}`, texts), "--force");
   };
+  const importPresentation = async () => {
+    const [path = ""] = await writeFiles(folder, { [`${files++}.toml`]: '[styles.BLOCK]\nname.en = "Block"\n' });
+    await run("import", "presentation", path);
+  };
   const sql = async (change: (sql: SQL) => Promise<unknown>) => {
     await using connection = new SQL(environment.DATABASE_URL ?? "", { max: 1 });
     // The service writes too.
@@ -122,6 +126,7 @@ describe.each(fixtures)("on $engine", ({ engine, varnish, other, platform, edge,
     ["the first import of personalization", "personalization", () => importFeed("Serif")],
     ["an import of personalization", tagOf("FONT"), () => importFeed("Slab")],
     ["a rollback", tagOf("FONT"), () => run("rollback", "personalization", "--brand", "acme")],
+    ["an import of a presentation", fingerprintTag(presentationFingerprint("acme")), importPresentation],
     ["the removal of a brand", "personalization", () => run("brands", "remove", "acme")],
     [
       "a lookup at the platform",

@@ -4,7 +4,7 @@ import { parseBigints } from "./json.ts";
 import { parseBody, sendRequest } from "./response.ts";
 import { retryDelayMs } from "./retry.ts";
 import { delay, withTimeout } from "./timeout.ts";
-import type { Fetch, FoundProduct, Histories, Order, Personalization } from "./types.ts";
+import type { Fetch, FoundProduct, Histories, LocalizedForm, Order, Personalization } from "./types.ts";
 
 export interface CallOptions {
   /** Aborts the call with the code `aborted`. */
@@ -39,6 +39,8 @@ export interface ClientOptions<Bigints extends boolean = boolean> {
 export interface Client<Id = number> {
   /** The personalization of a SKU; three empty lists if the SKU is unknown. */
   personalization(sku: string, options?: CallOptions): Promise<Personalization>;
+  /** The personalization of a SKU as a form, in the offered locale that fits best: `fr` for `fr-CA`. */
+  form(locale: string, sku: string, options?: CallOptions): Promise<LocalizedForm>;
   /** The last job runs, at most 10. Newest first by default. */
   histories(order?: Order, options?: CallOptions): Promise<Histories>;
   /** A product by its platform ID. Pass IDs beyond 2^53 as a string or bigint. */
@@ -93,6 +95,8 @@ export function createClient<Bigints extends boolean = false>(
   return {
     personalization: async (sku, options) =>
       (await call(`products/pz/${encodeSegment(sku)}`, "pzlines", options)) as Personalization,
+    form: async (locale, sku, options) =>
+      (await call(`products/form/${encodeSegment(locale)}/${encodeSegment(sku)}`, "styles", options)) as LocalizedForm,
     histories: async (order = "desc", options) => (await call(`histories/${order}`, "histories", options)) as Histories,
     product: async (id, options) =>
       (await call(`products/${encodeSegment(toExactText(id))}`, "product", options)) as FoundProduct<IdOf<Bigints>>,

@@ -34,7 +34,8 @@ const texts = (max: number) =>
         context.addIssue({ code: "custom", message: problem, path: [tag] });
       } else found.set(locale, value);
     }
-    return Object.fromEntries(found);
+    // Sorted, so that equal texts make equal entries.
+    return Object.fromEntries([...found].sort(([a], [b]) => (a < b ? -1 : 1)));
   });
 
 const image = z
