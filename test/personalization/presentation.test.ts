@@ -247,6 +247,11 @@ describe("a presentation file", () => {
     expect(problems).toHaveLength(1);
     expect(problems[0]).toMatch(message);
   });
+
+  test("with any number of levels is refused at once", async () => {
+    const path = await write(`a = ${"[".repeat(60_000)}`);
+    await expect(readPresentation(path, path)).rejects.toThrow("at most 1000 brackets that are open at once");
+  });
 });
 
 describe("allowed characters", () => {

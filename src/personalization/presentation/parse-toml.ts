@@ -1,4 +1,4 @@
-import { findSyntaxProblem, parseToml, TomlPositions } from "../../config/toml.ts";
+import { findNestingProblem, findSyntaxProblem, parseToml, TomlPositions } from "../../config/toml.ts";
 import { ServiceError } from "../../errors.ts";
 import type { RejectedRow } from "../../model/import-report.ts";
 import type { EntryKey } from "../../model/presentation.ts";
@@ -92,6 +92,8 @@ const isTable = (value: unknown): value is Table =>
 export const toTomlKey = (key: string) => (/^[\w-]+$/.test(key) ? key : JSON.stringify(key));
 
 function parse(text: string, file: string): Table {
+  const nesting = findNestingProblem(text);
+  if (nesting !== undefined) throw new ServiceError("invalid_input", `${file}: ${nesting}`);
   try {
     return parseToml(text);
   } catch (cause) {
