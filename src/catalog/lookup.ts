@@ -13,9 +13,9 @@ import { type Refreshed, refreshProduct } from "./refresh.ts";
 
 export interface ProductLookupOptions {
   /** Finds a product in the store. */
-  readonly findStored: (id: bigint) => Promise<FoundProduct | undefined>;
+  readonly findStored: (id: bigint, network?: () => string) => Promise<FoundProduct | undefined>;
   /** Whether the platform certainly does not have a product that is not stored. */
-  readonly isKnownMissing: (id: bigint) => Promise<boolean>;
+  readonly isKnownMissing: (id: bigint, network?: () => string) => Promise<boolean>;
   /** A connection that may wait for its turn to write without delaying readers. */
   readonly writer: Database;
   readonly platform: Platform;
@@ -74,7 +74,7 @@ export class ProductLookup {
    */
   async find(id: bigint, network?: () => string): Promise<FoundProduct | undefined> {
     const key = `${id}`;
-    const stored = await this.#options.findStored(id);
+    const stored = await this.#options.findStored(id, network);
     if (stored !== undefined) {
       if (this.#isStale(stored)) this.#refresh(id, key);
       return stored;
@@ -83,9 +83,9 @@ export class ProductLookup {
     if (pending !== undefined) return await pending;
     const failure = this.#failures.get(key);
     if (failure === "missing") return undefined;
-    if (await this.#options.isKnownMissing(id)) return undefined;
+    if (await this.#options.isKnownMissing(id, network)) return undefined;
     if (failure === "failed" || !this.#lookups.take(network?.())) throw this.#options.limiter.rejection();
-    return await (this.#reads.get(key) ?? this.#read(id, key, "live"));
+    return await (this.#reads.get(key) ?? this.#read(id, key, "live", 0, network));
   }
 
   #isStale({ checkedAt }: FoundProduct): boolean {
@@ -103,8 +103,14 @@ export class ProductLookup {
     );
   }
 
-  #read(id: bigint, key: string, priority: ReadPriority, rereads = 0): Promise<FoundProduct | undefined> {
-    const read = this.#readAndStore(id, key, priority, rereads).finally(() => this.#reads.delete(key));
+  #read(
+    id: bigint,
+    key: string,
+    priority: ReadPriority,
+    rereads: number,
+    network?: () => string,
+  ): Promise<FoundProduct | undefined> {
+    const read = this.#readAndStore(id, key, priority, rereads, network).finally(() => this.#reads.delete(key));
     this.#reads.set(key, read);
     return read;
   }
@@ -114,12 +120,19 @@ export class ProductLookup {
     key: string,
     priority: ReadPriority,
     rereads: number,
+    network: (() => string) | undefined,
   ): Promise<FoundProduct | undefined> {
     const { limiter, refreshLimiter, log, findStored } = this.#options;
+    let hasBegun = false;
+    const refresh = () => {
+      hasBegun = true;
+      return this.#refreshProduct(id, priority);
+    };
     const { outcome, isSettled } = await (priority === "live" ? limiter : refreshLimiter)
-      .run(() => this.#refreshProduct(id, priority))
+      .run(refresh, network)
       .catch((cause) => {
-        if (isDatabaseError(cause)) throw cause;
+        // A full queue says nothing about the product, and may be full for one network only.
+        if (isDatabaseError(cause) || !hasBegun) throw cause;
         throw this.#fail(key, "The platform cannot be reached at the moment", cause);
       });
     if (!isSettled && rereads < maxRereads) this.#scheduleReread(id, key, rereads);

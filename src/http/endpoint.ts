@@ -9,7 +9,8 @@ import {
   type ResponseParts,
 } from "../cache/response.ts";
 import { ServiceError } from "../errors.ts";
-import type { RequestOrigin } from "./client-network.ts";
+import type { ClientNetworks, RequestOrigin } from "./client-network.ts";
+import type { ConnectionLimiter } from "./connection-limiter.ts";
 import { type Failure, toFailure, toProblem } from "./errors.ts";
 import type { FailureLog } from "./failure-log.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
@@ -49,7 +50,10 @@ export interface ListenerContext {
   readonly requests: RequestCounter;
   /** While draining, every response closes its connection. */
   readonly lifecycle: { readonly isDraining: boolean };
+  /** Undefined on the admin listener. */
   readonly rateLimiter: RateLimiter | undefined;
+  readonly connectionLimiter: ConnectionLimiter | undefined;
+  readonly networks: ClientNetworks;
   /** Whether responses have the fields `Server-Timing` and `Cache-Status`. */
   readonly sendsTiming: boolean;
   /** Whether responses are hidden from pages of other sites and from shared caches. */
@@ -118,8 +122,9 @@ export class Endpoint {
     };
     let response: ReturnType<Handler>;
     try {
-      if (this.#rateLimiter !== undefined && this.#rateLimiter.perMinute > 0)
-        applyRateLimit(this.#rateLimiter, state, server);
+      // A preflight asks on behalf of the request that follows, which counts.
+      if (this.#rateLimiter !== undefined && this.#rateLimiter.perMinute > 0 && method !== "OPTIONS")
+        applyRateLimit(this.#rateLimiter, this.#context.networks.of(state), state);
       const handler = this.#handlerOf(method);
       if (handler !== undefined) response = handler(request, requestId, state.startedMs, state);
       else if (method === "OPTIONS" && this.#route.get !== undefined) {
@@ -258,10 +263,8 @@ function removeCorsHeaders(headers: Headers): void {
 }
 
 /** @throws ServiceError `too_many_requests` */
-function applyRateLimit(limiter: RateLimiter, state: RequestState, server: Server<undefined>): void {
-  const { request } = state;
-  const peer = server.requestIP(request)?.address ?? "";
-  const { isAllowed, remaining, resetS } = limiter.take(peer, request.headers.get("x-forwarded-for"));
+function applyRateLimit(limiter: RateLimiter, network: string, state: RequestState): void {
+  const { isAllowed, remaining, resetS } = limiter.take(network);
   state.rateLimitHeaders = {
     "RateLimit-Policy": `"minute";q=${limiter.perMinute};w=60`,
     RateLimit: `"minute";r=${remaining};t=${resetS}`,
@@ -270,9 +273,7 @@ function applyRateLimit(limiter: RateLimiter, state: RequestState, server: Serve
   throw new ServiceError(
     "too_many_requests",
     `The rate limit of ${limiter.perMinute} requests per minute is exceeded.`,
-    {
-      retryAfterS: resetS,
-    },
+    { retryAfterS: resetS },
   );
 }
 

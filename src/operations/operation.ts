@@ -30,7 +30,10 @@ export interface Operation {
    * @throws ServiceError when a parameter is invalid
    */
   readonly parseKey: (request: BunRequest<string>) => string;
-  /** Creates the function that loads the response for a key; undefined means 404. */
+  /**
+   * Creates the function that loads the response for a key; undefined means 404. `network` returns
+   * the network of the client, for limits and queues that are fair to networks.
+   */
   readonly createLoader: (
     context: OperationContext,
   ) => (key: string, network?: () => string) => MaybePromise<OperationResult | undefined>;
@@ -45,13 +48,13 @@ export interface OperationContext {
   readonly query: <T>(run: (database: Database) => Promise<T>) => Promise<T>;
   /**
    * Finds a visible product in the store or, if it is not stored, on the platform.
-   * @param network returns the network of the client, whose lookups are limited
+   * @param network as of a loader
    */
   readonly findProduct: (id: bigint, network?: () => string) => Promise<FoundProduct | undefined>;
   /** The network of the client that sent a request. */
   readonly networkOf: (origin: RequestOrigin) => string;
   /** The personalization of a SKU, also of an unknown one. */
-  readonly findPersonalization: (sku: string) => MaybePromise<FoundPersonalization>;
+  readonly findPersonalization: (sku: string, network?: () => string) => MaybePromise<FoundPersonalization>;
 }
 
 export interface OperationResult {

@@ -22,11 +22,11 @@ export interface ProductFinderContext {
 /** Finds products in the store and, if a platform is connected, looks up missing ones there. */
 export function createProductFinder(config: Config, context: ProductFinderContext): FindProduct {
   const { database, writer, platform, limiters, log } = context;
-  const findStored: FindProduct = (id) => limiters.store.run(() => findProduct(database, id));
+  const findStored: FindProduct = (id, network) => limiters.store.run(() => findProduct(database, id), network);
   if (platform === undefined) return onlyVisible(config.visible, findStored);
   const lookup = new ProductLookup({
     findStored,
-    isKnownMissing: (id) => limiters.store.run(() => isKnownMissing(database, id)),
+    isKnownMissing: (id, network) => limiters.store.run(() => isKnownMissing(database, id), network),
     writer,
     platform,
     limiter: limiters.platform,
