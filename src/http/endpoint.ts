@@ -13,6 +13,7 @@ import type { ClientNetworks, RequestOrigin } from "./client-network.ts";
 import type { ConnectionLimiter } from "./connection-limiter.ts";
 import { type Failure, toFailure, toProblem } from "./errors.ts";
 import type { FailureLog } from "./failure-log.ts";
+import type { PipelineLimiter } from "./pipeline-limiter.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
 import type { RequestCounter, RouteCounter } from "./request-counter.ts";
 
@@ -53,6 +54,7 @@ export interface ListenerContext {
   /** Undefined on the admin listener. */
   readonly rateLimiter: RateLimiter | undefined;
   readonly connectionLimiter: ConnectionLimiter | undefined;
+  readonly pipelineLimiter: PipelineLimiter;
   readonly networks: ClientNetworks;
   /** Whether responses have the fields `Server-Timing` and `Cache-Status`. */
   readonly sendsTiming: boolean;
@@ -79,6 +81,8 @@ interface RequestState extends RequestOrigin {
   readonly method: string;
   readonly requestId: string;
   readonly startedMs: number;
+  /** Whether the response closes the connection. */
+  readonly isLast: boolean;
   rateLimitHeaders: HeaderFields | undefined;
   cacheStatus: string | undefined;
   isOutdated: boolean;
@@ -109,13 +113,16 @@ export class Endpoint {
 
   handle(request: BunRequest<string>, server: Server<undefined>): Response | Promise<Response> {
     const { method } = request;
+    const { pipelineLimiter } = this.#context;
     const requestId = createRequestId();
+    const startedMs = performance.now();
     const state: RequestState = {
       request,
       server,
       method,
       requestId,
-      startedMs: performance.now(),
+      startedMs,
+      isLast: pipelineLimiter.isExceeded(request, server, startedMs),
       rateLimitHeaders: undefined,
       cacheStatus: undefined,
       isOutdated: false,
@@ -184,7 +191,7 @@ export class Endpoint {
 
   /** Counts the response and sets the headers that depend on the request. */
   #finish(response: Response, status: number, state: RequestState): Response {
-    const { method, startedMs, rateLimitHeaders, cacheStatus } = state;
+    const { method, startedMs, isLast, rateLimitHeaders, cacheStatus } = state;
     const { lifecycle, sendsTiming, isPrivate, cdnGuard } = this.#context;
     const nowMs = performance.now();
     const seconds = (nowMs - startedMs) / 1000;
@@ -194,7 +201,7 @@ export class Endpoint {
       if (response.headers.has(cdnGuard.field)) response.headers.set(cdnGuard.field, cdnGuard.noStore);
     }
     if (isPrivate) removeCorsHeaders(response.headers);
-    if (lifecycle.isDraining) response.headers.set("Connection", "close");
+    if (isLast || lifecycle.isDraining) response.headers.set("Connection", "close");
     if (sendsTiming) {
       response.headers.set("Server-Timing", `total;dur=${(seconds * 1000).toFixed(2)}`);
       if (cacheStatus !== undefined) response.headers.set("Cache-Status", cacheStatus);

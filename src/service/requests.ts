@@ -7,6 +7,7 @@ import { ClientNetworks } from "../http/client-network.ts";
 import { ConnectionLimiter } from "../http/connection-limiter.ts";
 import type { ListenerContext } from "../http/endpoint.ts";
 import { FailureLog } from "../http/failure-log.ts";
+import { PipelineLimiter } from "../http/pipeline-limiter.ts";
 import { RateLimiter } from "../http/rate-limiter.ts";
 import { RequestCounter } from "../http/request-counter.ts";
 import type { Log } from "../log.ts";
@@ -94,6 +95,7 @@ export async function startRequestHandling(
       lifecycle: state,
       rateLimiter: listener === "public" ? rateLimiter : undefined,
       connectionLimiter: listener === "public" ? connectionLimiter : undefined,
+      pipelineLimiter: new PipelineLimiter(),
       networks,
       isPrivate: listener === "admin",
       sendsTiming: config.serverTiming === "on",

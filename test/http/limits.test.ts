@@ -200,6 +200,45 @@ describe.if(canSeeProcesses)("the connections of a network", () => {
   });
 });
 
+describe("a connection that sends many requests at once", () => {
+  const pipeline = async (count: number) => {
+    const { hostname, port } = new URL(behindProxy.url);
+    const closed = Promise.withResolvers<void>();
+    let text = "";
+    const socket = await Bun.connect({
+      hostname,
+      port: Number(port),
+      socket: {
+        data: (_, chunk) => {
+          text += chunk.toString("latin1");
+        },
+        error() {},
+        close: () => closed.resolve(),
+      },
+    });
+    const responses = () => text.split("HTTP/1.1 200 OK").slice(1);
+    socket.write("GET /livez HTTP/1.1\r\nHost: x\r\n\r\n".repeat(count));
+    return { socket, closed: closed.promise, responses };
+  };
+
+  test("gets complete responses to some of them, and is closed", async () => {
+    const { closed, responses } = await pipeline(3000);
+    await closed;
+    const all = responses();
+    expect(all.length).toBeWithin(4, 3000);
+    expect(all.filter((text) => /^connection: close\r$/im.test(text))).toEqual(all.slice(-1));
+    expect(new Set(all.map((text) => text.slice(text.indexOf("\r\n\r\n"))))).toHaveProperty("size", 1);
+  });
+
+  test("stays open if there are few", async () => {
+    const { socket, responses } = await pipeline(20);
+    await until("all are answered", () => responses().length === 20);
+    socket.write("GET /livez HTTP/1.1\r\nHost: x\r\n\r\n");
+    await until("it is still open", () => responses().length === 21);
+    socket.end();
+  });
+});
+
 describe("an allowance", () => {
   test("may be used in one burst, and refills evenly", () => {
     const limiter = new RateLimiter(60);
@@ -421,11 +460,11 @@ interface Talk {
 /**
  * Sends text as it is, piece after piece, and listens until the other side closes, or for so long.
  */
-async function talk(pieces: readonly string[], listenMs = 400, pauseMs = 0): Promise<Talk> {
+async function talk(pieces: readonly string[], listenMs = 400, pauseMs = 0, service = open): Promise<Talk> {
   const closed = Promise.withResolvers<void>();
   let said = "";
   let closedAt: number | undefined;
-  const { hostname, port } = new URL(open.url);
+  const { hostname, port } = new URL(service.url);
   const socket = await Bun.connect({
     hostname,
     port: Number(port),
@@ -525,7 +564,8 @@ describe("a connection", () => {
   test("is closed on request, and otherwise kept open", async () => {
     const request = `GET /livez HTTP/1.1\r\n${host}`;
     expect((await talk([`${request}Connection: close\r\n\r\n`], 2000)).closedAfterMs).toBeNumber();
-    expect((await talk([`${request}\r\n`], 200)).closedAfterMs).toBeUndefined();
+    // The runtime rounds an idle timeout of a second down to nothing now and then.
+    expect((await talk([`${request}\r\n`], 200, 0, behindProxy)).closedAfterMs).toBeUndefined();
   });
 
   test("gets a 304 without headers of a body", async () => {
