@@ -34,8 +34,6 @@ export function listSettingsWithoutEffect(config: Config): string[] {
       config.shopifyAccessToken !== "",
       "because SHOPIFY_ACCESS_TOKEN is used instead",
     ],
-    // Lookups at the platform are limited by client network too.
-    [["trustedProxies"], config.rateLimit === 0 && !hasPlatform, "without RATE_LIMIT and a platform"],
   ];
   const unused = scalars.flatMap(([names, isUnused, reason]) =>
     names
