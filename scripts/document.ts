@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { personalizationOptions, planOptions } from "../src/config/jobs.ts";
 import { purgeOptions } from "../src/config/purge.ts";
 import { environmentName, fileKey, settingNames, settings } from "../src/config/settings.ts";
+import { describeThirdParty } from "./licenses.ts";
 
 // Generates parts of the documentation; with --check it only reports whether they are up to date.
 const root = Bun.fileURLToPath(new URL("..", import.meta.url));
@@ -142,6 +143,7 @@ const parts = [
   { file: "docs/reference/commands.md", name: "commands", text: describeCommands },
   { file: "docs/reference/metrics.md", name: "metrics", text: describeMetrics },
   { file: "docs/reference/log-events.md", name: "log events", text: describeLogEvents },
+  { file: "THIRD_PARTY.md", name: "packages", text: () => describeThirdParty(root) },
 ];
 
 for (const { file, name, text } of parts) {
