@@ -46,18 +46,12 @@ function contentSecurityPolicy({ images = [], scripts = [], connections = [] }: 
   ].join("; ");
 }
 
-const privateHeaders = { "Referrer-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin" };
-
 export interface HtmlOptions {
   readonly status?: number;
   readonly allowedOrigins?: AllowedOrigins;
-  readonly isPrivate?: boolean;
 }
 
-export function htmlPage(
-  html: { toString(): string },
-  { status = 200, allowedOrigins = {}, isPrivate = false }: HtmlOptions = {},
-): Page {
+export function htmlPage(html: { toString(): string }, { status = 200, allowedOrigins = {} }: HtmlOptions = {}): Page {
   return {
     status,
     type: "text/html; charset=utf-8",
@@ -65,7 +59,6 @@ export function htmlPage(
     headers: {
       "Cache-Control": "no-store",
       "Content-Security-Policy": contentSecurityPolicy(allowedOrigins),
-      ...(isPrivate && privateHeaders),
     },
   };
 }

@@ -1,5 +1,6 @@
 import { existsSync, writeFileSync } from "node:fs";
-import { environmentName, type Setting, settingNames, settings } from "../config/settings.ts";
+import type { Setting } from "../config/setting.ts";
+import { environmentName, settingNames, settings } from "../config/settings.ts";
 import { findSourceProblem } from "../config/values.ts";
 import { ServiceError } from "../errors.ts";
 import { isTerminal } from "../terminal.ts";
@@ -136,7 +137,7 @@ function toToml({ brand, shopDomain, databaseUrl, feed, products, hasPlatform }:
 const secretNames = () =>
   settingNames.filter((name) => (settings[name] as Setting<unknown>).hide === "secret").map(environmentName);
 
-/** `sqlite:` and a path need not be a URL. */
+/** The parser accepts only some of the texts that name a store. */
 const hasPassword = (databaseUrl: string) => URL.canParse(databaseUrl) && new URL(databaseUrl).password !== "";
 
 /** A basic string of TOML; JSON escapes the same characters. */

@@ -12,6 +12,7 @@ import { ServiceError } from "../errors.ts";
 import type { RequestOrigin } from "./client-network.ts";
 import { type Failure, toFailure, toProblem } from "./errors.ts";
 import type { FailureLog } from "./failure-log.ts";
+import { makePrivate } from "./private-response.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
 import type { RequestCounter, RouteCounter } from "./request-counter.ts";
 
@@ -188,7 +189,7 @@ export class Endpoint {
     if (cdnGuard !== undefined && (state.isOutdated || !cdnGuard.isCurrent(startedMs, nowMs))) {
       if (response.headers.has(cdnGuard.field)) response.headers.set(cdnGuard.field, cdnGuard.noStore);
     }
-    if (isPrivate) removeCorsHeaders(response.headers);
+    if (isPrivate) makePrivate(response.headers);
     if (lifecycle.isDraining) response.headers.set("Connection", "close");
     if (sendsTiming) {
       response.headers.set("Server-Timing", `total;dur=${(seconds * 1000).toFixed(2)}`);
@@ -252,10 +253,6 @@ function preflight(requestId: string, allowedMethods: string): Response {
 
 /** A cache would repeat one client's allowance to others. */
 const isStorable = (headers: Headers) => headers.get("Cache-Control")?.startsWith("public") === true;
-
-function removeCorsHeaders(headers: Headers): void {
-  for (const name of [...headers.keys()]) if (name.startsWith("access-control-")) headers.delete(name);
-}
 
 /** @throws ServiceError `too_many_requests` */
 function applyRateLimit(limiter: RateLimiter, state: RequestState, server: Server<undefined>): void {

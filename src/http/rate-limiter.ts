@@ -87,6 +87,11 @@ export class RateLimiter {
     this.#trusted = undefined;
   }
 
+  /** Whether {@link take} would allow a request now. */
+  allows(client: string, nowMs = performance.now()): boolean {
+    return (this.#fullAtMs.get(client) ?? 0) - nowMs <= 60_000 - 30_000 / this.#perMinute;
+  }
+
   /** Uses one request of the client's allowance. */
   take(peer: string, forwarded: string | null, nowMs = performance.now()): Allowance {
     const client = clientAddress(peer, forwarded, this.trustedProxies);

@@ -3,6 +3,7 @@ import { listChanges } from "../database/change.ts";
 import type { Database } from "../database/database.ts";
 import { findPurgePosition, type PurgePosition, type PurgeState, savePurgeState } from "../database/purge.ts";
 import type { Log } from "../log.ts";
+import type { Fetch } from "../outgoing.ts";
 import type { PurgeCounter } from "./counter.ts";
 import { leaseS, PurgeLease } from "./lease.ts";
 import { findRange, type PurgePlan, type PurgeRange, planPurge } from "./plan.ts";
@@ -27,6 +28,7 @@ export interface FollowerOptions {
   readonly form: string;
   readonly counter: PurgeCounter;
   readonly log: Log;
+  readonly fetch: Fetch;
   readonly signal: AbortSignal;
   /** Called with the tags that were purged for the second time. */
   readonly onSettled: (tags: readonly string[]) => void;
@@ -114,14 +116,14 @@ class Follower {
 
   /** @returns false if another process has taken over */
   async #execute({ requests, reserved, next }: PurgePlan, range: PurgeRange, { now }: PurgePosition): Promise<boolean> {
-    const { counter, log, signal, onSettled } = this.#options;
+    const { counter, fetch, log, signal, onSettled } = this.#options;
     const { name, budget } = this.#target;
     // Before they are sent, so that a process that takes over keeps to the budget too.
     if (budget !== undefined && !(await this.#save(reserved))) return false;
     try {
       for (const { tags, isSoft } of requests) {
         if (!(await this.#lease.hold())) return false;
-        await this.#lease.keep(() => sendPurge(this.#target, tags, isSoft, signal));
+        await this.#lease.keep(() => sendPurge(this.#target, tags, isSoft, signal, fetch));
         counter.sent++;
         counter.tags += tags.length;
         counter.kinds += kinds.filter((kind) => tags.includes(kind)).length;

@@ -1,3 +1,5 @@
+import { ServiceError } from "../errors.ts";
+import { createFetch } from "../outgoing.ts";
 import type { PurgeTarget } from "./target.ts";
 
 const timeoutMs = 5000;
@@ -26,6 +28,7 @@ export async function sendPurge(
   tags: readonly string[],
   isSoft: boolean,
   signal: AbortSignal,
+  fetch = createFetch(),
 ): Promise<void> {
   const { url, ...request } = target.toRequest(tags, isSoft);
   let response: Response;
@@ -40,6 +43,7 @@ export async function sendPurge(
     body = await response.text();
   } catch (error) {
     signal.throwIfAborted();
+    if (error instanceof ServiceError) throw new PurgeError(error.message);
     throw new PurgeError(
       (error as Error).name === "TimeoutError" ? "it did not respond in time" : "it cannot be reached",
     );
