@@ -525,11 +525,11 @@ for (const engine of enginesInTurn) {
       ] as const) {
         const response = await fetch(`${guarded.adminUrl}${path}`);
         expect(response.status).toBe(status);
-        expect(response.headers.get("cache-control")).toBe("no-store");
+        expect(response.headers.get("cache-control")).toBe("private, no-store");
         expectNotExecutable(response);
       }
       const metrics = await fetch(`${service.adminUrl}/metrics`);
-      expect([metrics.status, metrics.headers.get("cache-control")]).toEqual([200, "no-store"]);
+      expect([metrics.status, metrics.headers.get("cache-control")]).toEqual([200, "private, no-store"]);
       expectNotExecutable(metrics);
     });
 
