@@ -63,12 +63,16 @@ export function htmlPage(html: { toString(): string }, { status = 200, allowedOr
   };
 }
 
-/** A style sheet or script, revalidated by its entity tag. */
-export function staticFile(file: Pick<Page, "type" | "body">, cacheControl: string): RenderPage {
+/** A style sheet or script, revalidated by its entity tag. @param headers further ones */
+export function staticFile(
+  file: Pick<Page, "type" | "body">,
+  cacheControl: string,
+  headers: Page["headers"] = {},
+): RenderPage {
   const page: Page = {
     ...file,
     tag: hashTag(file.body),
-    headers: { "Cache-Control": cacheControl },
+    headers: { "Cache-Control": cacheControl, ...headers },
   };
   return () => page;
 }

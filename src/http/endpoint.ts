@@ -189,7 +189,7 @@ export class Endpoint {
     if (cdnGuard !== undefined && (state.isOutdated || !cdnGuard.isCurrent(startedMs, nowMs))) {
       if (response.headers.has(cdnGuard.field)) response.headers.set(cdnGuard.field, cdnGuard.noStore);
     }
-    if (isPrivate) makePrivate(response.headers);
+    if (isPrivate) makePrivate(response);
     if (lifecycle.isDraining) response.headers.set("Connection", "close");
     if (sendsTiming) {
       response.headers.set("Server-Timing", `total;dur=${(seconds * 1000).toFixed(2)}`);
