@@ -32,6 +32,7 @@ const suitesInTurn = [
   "test/personalization/leftovers.test.ts",
   "test/personalization/report.test.ts",
   "test/personalization/rollback.test.ts",
+  "test/purge/lease.test.ts",
   "test/purge/purge.test.ts",
   "test/webhooks/webhooks.test.ts",
 ];
@@ -72,6 +73,7 @@ const tasks = {
         "storm",
         "truth",
         "upgrade",
+        "varnish",
       ].map((name) => `test/campaigns/${name}.test.ts`),
       ...suitesInTurn,
       "test/http/limits.test.ts",

@@ -145,8 +145,8 @@ async function sendToAny(addresses: readonly string[], url: URL, init: FetchInit
  */
 async function findAddresses(name: string): Promise<string[]> {
   // As the runtime resolves the names of its own requests.
-  const found = await Bun.dns.lookup(name, { backend: "getaddrinfo" }).catch((cause: Error) => {
-    throw new Error(`${cause.message} ${name}`, { cause });
+  const found = await Bun.dns.lookup(name, { backend: "getaddrinfo" }).catch((cause: NodeJS.ErrnoException) => {
+    throw Object.assign(new Error(`${cause.message} ${name}`, { cause }), { code: cause.code?.replace("DNS_", "") });
   });
   return found
     .map(({ address, family }) => ({ address, order: family + Math.random() }))

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
 import { SQL } from "bun";
 import { toJson } from "../../src/json.ts";
 import { fingerprintTag } from "../../src/model/cdn.ts";
@@ -122,6 +123,15 @@ describe.each(fixtures)("on $engine", ({ engine, varnish, other, platform, edge,
     ["the first import of personalization", "personalization", () => importFeed("Serif")],
     ["an import of personalization", tagOf("FONT"), () => importFeed("Slab")],
     ["a rollback", tagOf("FONT"), () => run("rollback", "personalization", "--brand", "acme")],
+    [
+      "a restored backup",
+      "product",
+      async () => {
+        const path = join(folder, `${engine}.pds`);
+        await run("backup", path);
+        await run("restore", path, "--replace");
+      },
+    ],
     ["the removal of a brand", "personalization", () => run("brands", "remove", "acme")],
     [
       "a lookup at the platform",
