@@ -11,7 +11,7 @@ export type TagKinds = Map<string, Change["noun"]>;
 /** The tags of the responses that were made from the changed data. */
 export function* listTags(change: Change): Iterable<string> {
   const { noun } = change;
-  if (noun === "product") yield change.id === undefined ? noun : keyTag(noun, change.id);
+  if (noun === "product") yield change.key === undefined ? noun : keyTag(noun, change.key);
   else if (change.fingerprints === undefined) yield noun;
   else for (const fingerprint of change.fingerprints) yield fingerprintTag(fingerprint);
 }

@@ -60,7 +60,9 @@ export const formOf = ({ shopDomain, brand, visible, purge }: Config): string =>
 
 /** Addresses that changed. The SKUs are those that this process has dropped from its cache. */
 function toPaths(changes: readonly Change[], cache: ResponseCache): string[] {
-  const ids = changes.flatMap((change) => (change.noun === "product" ? (change.id ?? []) : []));
+  const keys = changes.flatMap((change) => (change.noun === "product" ? (change.key ?? []) : []));
+  // A handle that is free by now would be looked up at the platform.
+  const ids = keys.filter((key) => /^\d+$/.test(key));
   const hasSkus = changes.some(({ noun }) => noun === "personalization");
   const skus = hasSkus ? cache.takeInvalidated("personalization") : [];
   return [

@@ -30,7 +30,7 @@ async function follow(url: string) {
     log: { warn: () => {}, info: () => {} } as never,
     fetch: createFetch(),
     signal: stopping.signal,
-    onSettled: (changes) => settled.push(...changes.map((change) => (change.noun === "product" ? change.id : ""))),
+    onSettled: (changes) => settled.push(...changes.map((change) => (change.noun === "product" ? change.key : ""))),
   });
   cleanUp(async () => {
     stopping.abort();

@@ -153,7 +153,7 @@ describe("the budget", () => {
       world.log.push({
         number: ++world.newest,
         noun: "product",
-        get id() {
+        get key() {
           reads++;
           return `${id}`;
         },

@@ -25,7 +25,7 @@ export function createWorld(of: PurgeTarget, initial?: PurgeState) {
     state: initial,
     newest: 0,
     sent: [] as { atMs: number; tags: readonly string[]; isSoft: boolean }[],
-    addProduct: (id: string) => log.push({ number: ++world.newest, noun: "product", id }),
+    addProduct: (id: string) => log.push({ number: ++world.newest, noun: "product", key: id }),
     addFingerprints: (...fingerprints: number[]) =>
       log.push({ number: ++world.newest, noun: "personalization", fingerprints: new Set(fingerprints) }),
     plan: (form = "a"): PurgePlan | undefined => {
