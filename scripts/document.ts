@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { personalizationOptions, planOptions } from "../src/config/jobs.ts";
+import { personalizationOptions, planOptions, presentationOptions } from "../src/config/jobs.ts";
 import { purgeOptions } from "../src/config/purge.ts";
 import { environmentName, fileKey, settingNames, settings } from "../src/config/settings.ts";
 import { rawRequests } from "../test/support/raw-requests.ts";
@@ -149,6 +149,7 @@ const parts = [
   { file: "docs/reference/settings.md", name: "purge", text: async () => describePurge() },
   { file: "docs/reference/jobs.md", name: "plan", text: () => describeOptions(planOptions()) },
   { file: "docs/reference/jobs.md", name: "personalization", text: () => describeOptions(personalizationOptions()) },
+  { file: "docs/reference/jobs.md", name: "presentation", text: () => describeOptions(presentationOptions()) },
   { file: "docs/reference/commands.md", name: "commands", text: describeCommands },
   { file: "docs/reference/malformed-requests.md", name: "raw requests", text: async () => describeRawRequests() },
   { file: "docs/reference/metrics.md", name: "metrics", text: describeMetrics },

@@ -1,3 +1,4 @@
+import { jobsOfBrands } from "../config/jobs.ts";
 import { listGenerations } from "../database/generation.ts";
 import { ServiceError } from "../errors.ts";
 import { pluralize } from "../format.ts";
@@ -28,18 +29,25 @@ export function printBrands(values: Values): Promise<boolean> {
 
 export function removeBrand(brand: string, values: Values): Promise<boolean> {
   return withStore(async (database, { jobs, brand: defaultBrand }) => {
-    const removed = await removePersonalization(database, brand);
-    if (removed === 0) {
+    const { generations, presentations } = await removePersonalization(database, brand);
+    if (generations + presentations === 0) {
       const stored = (await listGenerations(database)).filter(({ isCurrent }) => isCurrent).map((each) => each.brand);
       throw new ServiceError(
         "not_found",
         `no personalization of ${JSON.stringify(brand)} is stored; stored brands: ${stored.map((each) => JSON.stringify(each)).join(", ") || "none"}`,
       );
     }
-    if (values.json === true) printSafeJson({ brand, generations: removed });
-    else print(`removed the personalization of ${brand}: ${pluralize(removed, "generation")}`);
-    const configured = (jobs["personalization-import"] ?? []).some((job) => (job.brand ?? defaultBrand) === brand);
+    if (values.json === true) printSafeJson({ brand, generations, presentations });
+    else print(`removed the personalization of ${brand}: ${describeRemoved(generations, presentations)}`);
+    const configured = jobsOfBrands.some((name) =>
+      (jobs[name] ?? []).some((job) => (job.brand ?? defaultBrand) === brand),
+    );
     if (configured) printMessage(`its next import stores it again: remove its table from pds.toml`);
     return true;
   }, "write");
 }
+
+const describeRemoved = (generations: number, presentations: number) =>
+  [pluralize(generations, "generation"), ...(presentations > 0 ? [pluralize(presentations, "presentation")] : [])].join(
+    ", ",
+  );

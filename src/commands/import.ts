@@ -1,9 +1,10 @@
 import { statSync } from "node:fs";
 import type { Config } from "../config/index.ts";
-import { manualImportOptions, maxImportRemovedShareOf } from "../config/jobs.ts";
+import { maxImportRemovedShareOf } from "../config/jobs.ts";
+import { manualImportOptions, manualPresentationOptions } from "../config/manual-options.ts";
 import { isUrl } from "../config/values.ts";
 import { ServiceError } from "../errors.ts";
-import { catalogImportJob, personalizationImportJob } from "../service/jobs.ts";
+import { catalogImportJob, personalizationImportJob, presentationImportJob } from "../service/jobs.ts";
 import type { Values } from "./common.ts";
 import { importNow } from "./run.ts";
 
@@ -22,6 +23,14 @@ export async function importPersonalization(source: string, values: Values): Pro
   const mode = { isManual: true, isForced: values.force === true };
   const createJob = (config: Config, brand: string) =>
     personalizationImportJob(manualImportOptions(config, source, brand), config, brand, mode);
+  return await importNow(createJob, values);
+}
+
+export async function importPresentation(source: string, values: Values): Promise<boolean> {
+  if (!isUrl(source)) requirePath(source, "file");
+  const mode = { isManual: true, isForced: values.force === true };
+  const createJob = (config: Config, brand: string) =>
+    presentationImportJob(manualPresentationOptions(config, source, brand), config, brand, mode);
   return await importNow(createJob, values);
 }
 

@@ -32,6 +32,15 @@ const importOptions = {
   "dry-run": { type: "boolean", sentence: "Read and check without changing anything." },
   json,
 } satisfies Record<string, CommandOption>;
+const rollbackOptions = {
+  to: {
+    type: "string",
+    placeholder: "N",
+    sentence: "Generation to make current, also a later one; defaults to the previous one.",
+  },
+  brand: { type: "string", sentence: "Brand to roll back; defaults to BRAND." },
+  json,
+} satisfies Record<string, CommandOption>;
 
 /**
  * The commands of the command line. Each loads its dependencies when it runs, so that it starts
@@ -69,19 +78,37 @@ export const commands: Readonly<Record<string, Command>> = {
     positionals: [1, 1],
     run: async ([source = ""], values) => (await import("./import.ts")).importPersonalization(source, values),
   },
+  "import presentation": {
+    usage: "FILE|URL [--brand TEXT] [--dry-run] [--force] [--json]",
+    summary: "Replace a brand's presentation with a file, or one at an https:// or s3:// URL: TOML or CSV.",
+    options: { ...importOptions, force },
+    positionals: [1, 1],
+    run: async ([source = ""], values) => (await import("./import.ts")).importPresentation(source, values),
+  },
+  "presentation check": {
+    usage: "[FILE] [--brand TEXT] [--json]",
+    summary: "List codes of the feed without names, and names without codes: of a file, or of what is stored.",
+    options: { brand: { type: "string", sentence: "Brand to check; defaults to BRAND." }, json },
+    positionals: [0, 1],
+    run: async ([file], values) => (await import("./presentation.ts")).check(file, values),
+  },
+  "presentation template": {
+    usage: "[--brand TEXT]",
+    summary: "Print a presentation in TOML with the codes of the feed, and limits guessed from its instruction texts.",
+    options: { brand: { type: "string", sentence: "Brand to read; defaults to BRAND." } },
+    run: async (_, values) => (await import("./presentation.ts")).template(values),
+  },
   "rollback personalization": {
     usage: "[--to N] [--brand TEXT] [--json]",
     summary: "Restore the personalization that a brand had before its last import, or any stored generation of it.",
-    options: {
-      to: {
-        type: "string",
-        placeholder: "N",
-        sentence: "Generation to make current, also a later one; defaults to the previous one.",
-      },
-      brand: { type: "string", sentence: "Brand to roll back; defaults to BRAND." },
-      json,
-    },
+    options: rollbackOptions,
     run: async (_, values) => (await import("./rollback.ts")).rollback(values),
+  },
+  "rollback presentation": {
+    usage: "[--to N] [--brand TEXT] [--json]",
+    summary: "Restore the presentation that a brand had before its last import, or any stored generation of it.",
+    options: rollbackOptions,
+    run: async (_, values) => (await import("./presentation.ts")).rollback(values),
   },
   run: {
     usage: "JOB [--brand TEXT] [--json]",
@@ -162,7 +189,7 @@ export const commands: Readonly<Record<string, Command>> = {
   },
   "brands remove": {
     usage: "BRAND [--json]",
-    summary: "Remove a brand's personalization from the store, with all generations.",
+    summary: "Remove a brand's personalization from the store, with all generations and presentations.",
     options: { json },
     positionals: [1, 1],
     run: async ([brand = ""], values) => (await import("./brands.ts")).removeBrand(brand, values),

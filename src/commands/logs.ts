@@ -3,7 +3,7 @@ import { ServiceError } from "../errors.ts";
 import type { Run } from "../model/job.ts";
 import { parseRunId, type Values, withStore } from "./common.ts";
 import { print, printSafeJson } from "./output.ts";
-import { describePersonalization, describeProblems } from "./report.ts";
+import { describeContent, describeProblems } from "./report.ts";
 
 export async function printLogs(text: string, values: Values): Promise<boolean> {
   const id = parseRunId("logs", text);
@@ -15,9 +15,7 @@ export async function printLogs(text: string, values: Values): Promise<boolean> 
     else {
       for (const line of describeRun(run)) print(line);
       if (report !== undefined) {
-        const { personalization } = report;
-        const content = personalization === undefined ? [] : describePersonalization(personalization);
-        for (const line of [...describeProblems(report), ...content]) print(line);
+        for (const line of [...describeProblems(report), ...describeContent(report)]) print(line);
       }
       if (run.log !== null) print(run.log.trimEnd());
     }

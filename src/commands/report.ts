@@ -4,6 +4,7 @@ import {
   type ImportReport,
   type Occurrences,
   type PersonalizationReport,
+  type PresentationReport,
   type Rejection,
 } from "../model/import-report.ts";
 
@@ -22,8 +23,14 @@ export function describeProblems({ notes, rejections, overridden }: ImportReport
 const describeMore = (rows: number, { field, reason }: Pick<Rejection, "field" | "reason">) =>
   `${rows} more: ${field === undefined ? "" : `${field}: `}${reason}`;
 
+/** Describes what an import read, and how it differs from what was current. */
+export const describeContent = ({ personalization, presentation }: ImportReport): string[] => [
+  ...(personalization === undefined ? [] : describePersonalization(personalization)),
+  ...(presentation === undefined ? [] : describePresentation(presentation)),
+];
+
 /** Describes the content of a feed and how it differs from the current generation. */
-export function describePersonalization(report: PersonalizationReport): string[] {
+function describePersonalization(report: PersonalizationReport): string[] {
   const { files, skus, styles, choices, orphans, nonNumericSequences, statuses } = report;
   return [
     ...files.map(({ file, rows }) => `${file}: ${rows} rows`),
@@ -35,6 +42,17 @@ export function describePersonalization(report: PersonalizationReport): string[]
     ...describeOccurrences("choice groups that no style uses", orphans.unusedChoiceGroups),
     ...describeOccurrences("display sequences that are not numbers", nonNumericSequences),
     ...Object.entries(statuses).map(([column, counts]) => `${column}: ${describeCounts(counts)}`),
+  ];
+}
+
+/** Describes a presentation, how it differs from the current one, and how it matches the feed. */
+function describePresentation(report: PresentationReport): string[] {
+  const { file, locales, entries, codesWithoutNames, namesWithoutCodes } = report;
+  return [
+    `${file}: ${locales.length === 0 ? "no locales" : `locales ${locales.join(", ")}`}`,
+    ...(entries === null ? [] : [`entries: ${describeDifference(entries)}`]),
+    ...(codesWithoutNames === undefined ? [] : describeOccurrences("codes without names", codesWithoutNames)),
+    ...(namesWithoutCodes === undefined ? [] : describeOccurrences("names without codes", namesWithoutCodes)),
   ];
 }
 

@@ -28,7 +28,8 @@ function describeChange({ from, to }: CurrentChange, brand: string, isSelected: 
 
 const maxGeneration = 2 ** 31 - 1;
 
-function generationOf({ to }: Values): number | undefined {
+/** @throws ServiceError `bad_request` */
+export function generationOf({ to }: Values): number | undefined {
   if (typeof to !== "string") return undefined;
   const generation = Number(to);
   if (/^[1-9]\d*$/.test(to) && generation <= maxGeneration) return generation;

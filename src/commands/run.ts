@@ -21,7 +21,7 @@ import { brandOf, lowerPriority, onSignal, openLog, type Values, withDatabase, w
 import { findJob } from "./find-job.ts";
 import { print, printMessage, printSafeJson } from "./output.ts";
 import { createProgressLine } from "./progress.ts";
-import { describePersonalization, describeProblems } from "./report.ts";
+import { describeContent, describeProblems } from "./report.ts";
 
 /** Runs an import from the command line in this process. */
 export async function importNow(createJob: (config: Config, brand: string) => Job, values: Values): Promise<boolean> {
@@ -168,10 +168,10 @@ function printResult({ error, report, ...run }: RunResult, values: Values): bool
   const isJson = values.json === true;
   for (const line of describeProblems(report)) printMessage(line);
   if (isJson) printSafeJson({ ...run, ...(error && { reason: error.message }), ...report });
-  else if (report.personalization !== undefined) {
+  else {
     // A failed import has no result, so the description of its feed is a message.
     const write = error === undefined ? print : printMessage;
-    for (const line of describePersonalization(report.personalization)) write(hideCredentials(line));
+    for (const line of describeContent(report)) write(hideCredentials(line));
   }
   if (error === undefined && !isJson) print(summarize(run, values["dry-run"] === true));
   if (error !== undefined) printMessage(`pds: ${run.job}: ${error.message}`);

@@ -6,6 +6,7 @@ import {
   type JobName,
   type JobOptions,
   jobSchemas,
+  jobsOfBrands,
   jobsSchema,
   noSchedule,
   type PlanOptions,
@@ -17,7 +18,7 @@ import { environmentName, fileKey, type SettingName, type SettingValues, setting
 import type { KeyPath } from "./toml.ts";
 import { isLoopback, isServerUrl } from "./values.ts";
 
-export type { PersonalizationOptions } from "./jobs.ts";
+export type { PersonalizationOptions, PresentationOptions } from "./jobs.ts";
 
 type Source = "default" | "file" | "environment";
 
@@ -116,17 +117,18 @@ function parseSetting(
 
 /** @param value the table `jobs` of the file */
 function parseJobs(value: unknown, file: SettingsFile, problems: Problems): JobOptions {
-  const name = "personalization-import";
   const tables = value as Record<string, unknown>;
-  const isSingle = typeof tables?.[name] === "object" && !Array.isArray(tables[name]);
-  const given = isSingle ? { ...tables, [name]: [tables[name]] } : value;
+  const isSingle = (name: JobName) => typeof tables?.[name] === "object" && !Array.isArray(tables[name]);
+  const singles = jobsOfBrands.filter(isSingle);
+  const given =
+    singles.length > 0 ? { ...tables, ...Object.fromEntries(singles.map((name) => [name, [tables[name]]])) } : value;
   // The settings are read once, and compiling validators takes longer than that.
   const { data, error } = jobsSchema.safeParse(given, { jitless: true });
   if (data) return data;
   for (const issue of error.issues) {
     const path = issue.path as KeyPath;
     // A single table has no index in the file.
-    const inFile = ["jobs", ...(isSingle && path[0] === name ? path.toSpliced(1, 1) : path)];
+    const inFile = ["jobs", ...(singles.some((name) => name === path[0]) ? path.toSpliced(1, 1) : path)];
     if (issue.code === "unrecognized_keys") {
       for (const key of issue.keys) problems.add(() => describeUnknownKey(key, inFile, file));
     } else {
@@ -199,14 +201,15 @@ function checkPlatform(config: Config, file: SettingsFile, problems: Problems): 
 }
 
 function checkBrands({ jobs, brand }: Config, file: SettingsFile, problems: Problems): void {
-  const name = "personalization-import";
-  const brands = (jobs[name] ?? []).map((options) => options.brand ?? brand);
-  for (const [index, each] of brands.entries()) {
-    if (brands.indexOf(each) === index) continue;
-    problems.add(
-      () =>
-        `${file.locate(["jobs", name, index])}: jobs.${name}: ${quote(each)} has two tables; give each its own brand`,
-    );
+  for (const name of jobsOfBrands) {
+    const brands = (jobs[name] ?? []).map((options) => options.brand ?? brand);
+    for (const [index, each] of brands.entries()) {
+      if (brands.indexOf(each) === index) continue;
+      problems.add(
+        () =>
+          `${file.locate(["jobs", name, index])}: jobs.${name}: ${quote(each)} has two tables; give each its own brand`,
+      );
+    }
   }
 }
 

@@ -1,10 +1,8 @@
 import { z } from "zod";
-import { hideCredentials } from "../credentials.ts";
-import { ServiceError } from "../errors.ts";
 import { delimiters, encodings } from "../model/feed-format.ts";
 import { listNames, lists } from "../model/personalization.ts";
 import { parseSchedule } from "../model/schedule.ts";
-import { brand, findSourceProblem } from "./values.ts";
+import { brand, findFileSourceProblem, findSourceProblem } from "./values.ts";
 
 /** The value of `schedule` for a job that only runs on demand. */
 export const noSchedule = "off";
@@ -89,6 +87,12 @@ const planSchema = z.strictObject(planShape);
 export type PlanOptions = z.infer<typeof planSchema>;
 
 const source = z.string().min(1);
+/** @param findProblem returns what is wrong with a source */
+const sourceOf = (findProblem: typeof findSourceProblem) =>
+  source.superRefine((text, { addIssue }) => {
+    const message = findProblem(text);
+    if (message !== undefined) addIssue({ code: "custom", message });
+  });
 const fileName = z.string().regex(/^[^/]+$/, "expected the name of a file, without its folder");
 const share = (defaultShare: number) => z.number().min(0).max(1).default(defaultShare);
 const columnNames = listNames.flatMap((list) => lists[list].columns);
@@ -102,12 +106,9 @@ export const innerKeys: Readonly<Record<string, readonly string[]>> = {
 };
 
 const personalizationShape = {
-  source: source
-    .superRefine((text, { addIssue }) => {
-      const message = findSourceProblem(text);
-      if (message !== undefined) addIssue({ code: "custom", message });
-    })
-    .describe("Location of the three files: a folder, `https://HOST/PATH/` or `s3://BUCKET/PREFIX/`."),
+  source: sourceOf(findSourceProblem).describe(
+    "Location of the three files: a folder, `https://HOST/PATH/` or `s3://BUCKET/PREFIX/`.",
+  ),
   files: z
     .partialRecord(z.enum(listNames), fileName)
     .default({})
@@ -160,10 +161,30 @@ const personalizationShape = {
   ),
 };
 
-const personalizationSchema = z.strictObject({ ...personalizationShape, ...planShape });
+export const personalizationSchema = z.strictObject({ ...personalizationShape, ...planShape });
 
 /** The options of `personalization-import` for one brand. */
 export type PersonalizationOptions = z.infer<typeof personalizationSchema>;
+
+const presentationShape = {
+  source: sourceOf(findFileSourceProblem).describe(
+    "Path or URL of the file, which ends in `.toml` or `.csv`, with or without `.gz` or `.zst`: `presentation.toml`, `https://HOST/PATH/presentation.csv` or `s3://BUCKET/presentation.csv.gz`.",
+  ),
+  settle_seconds: personalizationShape.settle_seconds.describe(
+    "Seconds without a change after which the file counts as complete.",
+  ),
+  keep_generations: personalizationShape.keep_generations.describe(
+    "Number of presentations to keep, including the current one.",
+  ),
+  max_removed_share: share(0.2).describe(
+    "Maximum share of the entries that an import may remove. Fewer than 20 are not checked.",
+  ),
+};
+
+export const presentationSchema = z.strictObject({ ...presentationShape, ...planShape });
+
+/** The options of `presentation-import` for one brand. */
+export type PresentationOptions = z.infer<typeof presentationSchema>;
 
 const defaultRemovedShare = 0.2;
 
@@ -177,6 +198,7 @@ export const jobSchemas = {
     ...planShape,
   }),
   "personalization-import": personalizationSchema,
+  "presentation-import": presentationSchema,
   "catalog-reconcile": z.strictObject({
     max_removed_share: share(defaultRemovedShare).describe(
       "Maximum share of the stored products that all jobs and requests together may remove within 24 hours, because the platform no longer has them. Five may always be removed, unless it is 0.",
@@ -195,15 +217,23 @@ export const jobSchemas = {
 export type JobName = keyof typeof jobSchemas;
 
 export const personalizationImportName = "personalization-import" satisfies JobName;
+export const presentationImportName = "presentation-import" satisfies JobName;
+
+/** The jobs with a table for each brand. */
+export const jobsOfBrands = [personalizationImportName, presentationImportName] as const;
 
 /** The options in one table of a job. */
 export type JobOptionsOf<Name extends JobName> = z.infer<(typeof jobSchemas)[Name]>;
 
 export const jobsSchema = z
-  .strictObject({ ...jobSchemas, "personalization-import": z.array(personalizationSchema) })
+  .strictObject({
+    ...jobSchemas,
+    "personalization-import": z.array(personalizationSchema),
+    "presentation-import": z.array(presentationSchema),
+  })
   .partial();
 
-/** The tables `[jobs.NAME]`; `personalization-import` has one for each brand. */
+/** The tables `[jobs.NAME]`; those of {@link jobsOfBrands} have one for each brand. */
 export type JobOptions = z.infer<typeof jobsSchema>;
 
 interface DocumentedOption {
@@ -215,6 +245,9 @@ interface DocumentedOption {
 /** Lists the options of a feed for the documentation. */
 export const personalizationOptions = () => documentedOptions(personalizationShape);
 
+/** Lists the options of a presentation for the documentation. */
+export const presentationOptions = () => documentedOptions(presentationShape);
+
 /** Lists the options of every job for the documentation. */
 export const planOptions = () => documentedOptions(planShape);
 
@@ -223,22 +256,6 @@ function documentedOptions(shape: Readonly<Record<string, z.ZodType>>): Document
     const value = (schema.def as { defaultValue?: unknown }).defaultValue;
     return { name, default: value === undefined ? "" : JSON.stringify(value), sentence: schema.description ?? "" };
   });
-}
-
-/**
- * Returns the options for an import that a person starts. It doesn't wait for the files to settle.
- * @throws ServiceError `bad_request` if the source is invalid
- */
-export function manualImportOptions(
-  config: { readonly jobs: JobOptions; readonly brand: string },
-  source: string,
-  brand: string,
-): PersonalizationOptions {
-  const problem = findSourceProblem(source);
-  if (problem !== undefined) throw new ServiceError("bad_request", `${hideCredentials(source)}: ${problem}`);
-  const configured = config.jobs["personalization-import"] ?? [];
-  const options = configured.find((job) => (job.brand ?? config.brand) === brand) ?? configured[0];
-  return { ...(options ?? personalizationSchema.parse({ source })), source, settle_seconds: 0 };
 }
 
 /**

@@ -13,6 +13,7 @@ import {
   host,
   hosts,
   httpUrl,
+  locale,
   namespaces,
   networks,
   oneOf,
@@ -74,15 +75,16 @@ export const settings = {
       "The same store without a connection pooler, when `DATABASE_URL` leads to one such as PgBouncer. Jobs and all writes use it.",
     hide: "credentials",
   }),
-  shopDomain: setting({
-    default: "localhost",
-    parse: domain,
-    sentence: "Domain of the shop; product responses return it as `shop`.",
-  }),
+  shopDomain: setting({ default: "localhost", parse: domain, sentence: "Domain of the shop, `shop` in responses." }),
   brand: setting({
     default: "default",
     parse: brand,
     sentence: "Brand that jobs run for, and whose personalization takes precedence.",
+  }),
+  defaultLocale: setting({
+    default: "en",
+    parse: locale,
+    sentence: "Locale of forms for requests in a locale that the presentation does not have, such as `en` or `pt-BR`.",
   }),
   shopifyAccessToken: setting({
     default: "",
@@ -189,8 +191,7 @@ export const settings = {
   cachePersonalization: setting({
     default: defaultCachePolicy,
     parse: parseCachePolicy,
-    sentence:
-      "How long browsers (`max-age`) and shared caches (`s-maxage`) may keep a personalization response; or `no-store`.",
+    sentence: "How long browsers (`max-age`) and shared caches (`s-maxage`) may keep personalization; or `no-store`.",
   }),
   cacheProducts: setting({
     default: defaultCachePolicy,

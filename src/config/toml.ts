@@ -22,6 +22,27 @@ export interface SyntaxProblem {
 /** In UTF-16 units. The runtime's parser takes seconds beyond it: its time grows with the square. */
 const maxFastLength = 32_768;
 
+/** The parsers call themselves for each level; beyond this, they can run out of stack. */
+const maxBrackets = 1000;
+
+/** Why a text must not be parsed; undefined if it may be. */
+export function findNestingProblem(text: string): string | undefined {
+  return countOpenBrackets(text) > maxBrackets
+    ? `expected at most ${maxBrackets} brackets that are open at once`
+    : undefined;
+}
+
+/** The maximum within the text, with brackets in strings and comments. */
+function countOpenBrackets(text: string): number {
+  let open = 0;
+  let most = 0;
+  for (const [bracket] of text.matchAll(/[[\]{}]/g)) {
+    open += bracket === "[" || bracket === "{" ? 1 : -1;
+    most = Math.max(most, open);
+  }
+  return most;
+}
+
 /**
  * Parses TOML.
  * @throws Error if the text is not valid; `findSyntaxProblem` says where

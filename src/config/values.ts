@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { toLocale } from "../model/locale.ts";
 
 /** Parsers for the text of a setting. Each throws an Error that says which values are valid. */
 
@@ -30,6 +31,8 @@ export const domain = (text: string) => (/^[a-z\d.-]+$/i.test(text) ? text : exp
 
 export const brand = (text: string) =>
   text.trim() !== "" && /^\P{Cc}{1,100}$/u.test(text) ? text : expected("a name of 1 to 100 characters");
+
+export const locale = (text: string) => toLocale(text) ?? expected("a language tag such as en or pt-BR");
 
 export const token = (text: string) =>
   text === "" || /^[!-~]{16,}$/.test(text) ? text : expected("at least 16 visible ASCII characters, or an empty value");
@@ -111,6 +114,16 @@ export const isLoopback = (address: string) => /^(localhost|127(\.\d{1,3}){3}|\[
 
 /** Whether a source is a URL and not a folder. */
 export const isUrl = (text: string) => /^[a-z][a-z\d+.-]*:\/\//i.test(text);
+
+/** Returns what is wrong with the source of a presentation, which is one file, or undefined if it is valid. */
+export function findFileSourceProblem(text: string): string | undefined {
+  const name = text.split("/").at(-1) ?? "";
+  const isKnown = /^.*\.(toml|csv)(\.gz|\.zst)?$/i.test(name);
+  return (
+    findSourceProblem(text) ??
+    (isKnown ? undefined : "expected a file that ends in .toml or .csv, with or without .gz or .zst")
+  );
+}
 
 /** Returns what is wrong with the source of a feed, or undefined if it is valid. */
 export function findSourceProblem(text: string): string | undefined {

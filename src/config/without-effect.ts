@@ -1,4 +1,5 @@
 import type { Config } from "./index.ts";
+import { jobsOfBrands } from "./jobs.ts";
 import { environmentName, fileKey, type SettingName } from "./settings.ts";
 
 const platformSettings: readonly SettingName[] = [
@@ -15,7 +16,7 @@ const platformSettings: readonly SettingName[] = [
 /** Settings that are given although they change nothing, each as one sentence. */
 export function listSettingsWithoutEffect(config: Config): string[] {
   const { jobs, scheduler } = config;
-  const sources = (jobs["personalization-import"] ?? []).map(({ source }) => source);
+  const sources = jobsOfBrands.flatMap((name) => (jobs[name] ?? []).map(({ source }) => source));
   const readsWeb = sources.some((source) => /^https?:/.test(source));
   const readsBucket = sources.some((source) => source.startsWith("s3:"));
   const hasPlatform = config.shopifyAccessToken !== "" || config.shopifyClientId !== "";

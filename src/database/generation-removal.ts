@@ -1,6 +1,7 @@
 import type { Database, Queryable } from "./database.ts";
 import { removeCurrent } from "./generation-current.ts";
 import { dropGenerationTables } from "./generation-tables.ts";
+import { removePresentations } from "./presentation.ts";
 
 /**
  * Removes unfinished generations that imports left behind: those of one brand, before its run has
@@ -53,17 +54,21 @@ export async function removeOldGenerations(database: Database, brand: string, ke
   await removeMarkedGenerations(database, brand);
 }
 
-/**
- * Removes all complete generations of a brand, the current one too.
- * @returns how many
- */
-export async function removeBrandGenerations(database: Database, brand: string): Promise<number> {
+/** What was stored of a brand. */
+export interface RemovedBrand {
+  readonly generations: number;
+  readonly presentations: number;
+}
+
+/** Removes all complete generations of a brand, and its presentations, the current ones too. */
+export async function removeBrandGenerations(database: Database, brand: string): Promise<RemovedBrand> {
   const removed = await database.inTransaction(async (transaction) => {
     const { sql, engine } = transaction;
     await engine.lockBrand(sql, brand);
     await removeCurrent(transaction, brand);
+    const presentations = await removePresentations(transaction, brand);
     const { count } = await sql`UPDATE generation SET state = 'removed' WHERE brand = ${brand} AND state = 'complete'`;
-    return count as number;
+    return { generations: count as number, presentations };
   });
   await removeMarkedGenerations(database, brand);
   return removed;

@@ -57,18 +57,27 @@ export interface CurrentGeneration {
   readonly id: number;
   readonly brand: string;
   readonly loadedAt: string;
+  /** The brand's current presentation. */
+  readonly presentation: { readonly id: number; readonly loadedAt: string } | undefined;
 }
 
 /** @param brand the one whose generation comes first; the others are ordered by brand */
 export async function readGenerationList({ read }: Queryable, brand: string): Promise<GenerationList> {
-  type Row = { version: string; id: number | null; brand: string; loadedAt: string };
+  type Row = Omit<CurrentGeneration, "id" | "presentation"> & { version: string; id: number | null } & Shown;
+  type Shown = { shown: number | null; shownAt: string };
   const rows = await read<Row>(
-    `SELECT version, generation.id, generation.brand, loaded_at AS "loadedAt" FROM generation_list
+    `SELECT version, generation.id, generation.brand, generation.loaded_at AS "loadedAt",
+      presentation.id AS shown, presentation.loaded_at AS "shownAt"
+    FROM generation_list
     LEFT JOIN current_generation ON TRUE LEFT JOIN generation ON generation.id = current_generation.generation
+    LEFT JOIN presentation ON presentation.brand = generation.brand AND presentation.since IS NOT NULL
     ORDER BY CASE generation.brand WHEN $1 THEN 0 ELSE 1 END, generation.brand`,
     [brand],
   );
-  const generations = rows.flatMap(({ id, brand, loadedAt }) => (id === null ? [] : [{ id, brand, loadedAt }]));
+  const generations = rows.flatMap(({ id, brand, loadedAt, shown, shownAt }): CurrentGeneration[] => {
+    const presentation = shown === null ? undefined : { id: shown, loadedAt: shownAt };
+    return id === null ? [] : [{ id, brand, loadedAt, presentation }];
+  });
   return { version: rows[0]?.version ?? "", generations };
 }
 

@@ -44,6 +44,9 @@ export function fingerprintOf(name: string): number {
   return toFingerprint(high, low);
 }
 
+/** The fingerprint of a brand's presentation. SKUs, styles, and choice groups contain no NUL. */
+export const presentationFingerprint = (brand: string) => fingerprintOf(`presentation\0${brand}`);
+
 const sharedHash = new Hash();
 
 /** Combines the two halves of a hash into a fingerprint. */

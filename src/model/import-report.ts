@@ -33,6 +33,8 @@ export interface ImportReport {
   readonly overridden: string[];
   /** Only for an import of personalization that read its feed. */
   personalization?: PersonalizationReport;
+  /** Only for an import of a presentation that read its file. */
+  presentation?: PresentationReport;
 }
 
 /** How the entries of one kind differ from the current generation. */
@@ -75,6 +77,22 @@ export interface PersonalizationReport {
   readonly nonNumericSequences: Occurrences;
   /** The number of rows per status code, by column. */
   readonly statuses: Readonly<Record<string, Readonly<Record<string, number>>>>;
+}
+
+/** A presentation compared with the brand's current feed. */
+export interface PresentationCheck {
+  /** Each with the locales that lack a name. */
+  readonly codesWithoutNames: Occurrences;
+  readonly namesWithoutCodes: Occurrences;
+}
+
+/** The comparison is absent if the brand has no feed. */
+export interface PresentationReport extends Partial<PresentationCheck> {
+  readonly file: string;
+  readonly sha256: string;
+  readonly locales: readonly string[];
+  /** Null if there is no current presentation to compare with. */
+  readonly entries: Difference | null;
 }
 
 /** Maximum number of reasons in a report, of examples per reason, and of notes of the same kind. */

@@ -1,3 +1,4 @@
+import { form } from "./form/operation.ts";
 import { histories } from "./histories/operation.ts";
 import type { Operation } from "./operation.ts";
 import { personalization } from "./personalization/operation.ts";
@@ -9,6 +10,7 @@ import { productsByHandle } from "./products-by-handle/operation.ts";
 export const operations: readonly Operation[] = [
   personalization,
   personalizations,
+  form,
   histories,
   products,
   productsByHandle,

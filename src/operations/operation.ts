@@ -8,6 +8,7 @@ import type { RequestOrigin } from "../http/client-network.ts";
 import type { FailureResponse } from "../http/endpoint.ts";
 import type { MaybePromise } from "../maybe-promise.ts";
 import type { CachePolicy } from "../model/cache-policy.ts";
+import type { FoundForm } from "../personalization/form.ts";
 import type { FoundPersonalization, PersonalizationPart } from "../personalization/render.ts";
 
 /**
@@ -39,7 +40,7 @@ export interface Operation {
   /** Creates the function that loads the response for a key; undefined means 404. */
   readonly createLoader: (
     context: OperationContext,
-  ) => (key: string, network?: () => string) => MaybePromise<OperationResult | Reference | undefined>;
+  ) => (key: string, network?: () => string) => MaybePromise<OperationResult | Reference | Redirection | undefined>;
   /** By default failures are problem documents. */
   readonly createFailureResponse?: (context: OperationContext) => FailureResponse;
 }
@@ -65,12 +66,21 @@ export interface OperationContext {
   readonly findPersonalization: (sku: string) => MaybePromise<FoundPersonalization>;
   /** The personalization of several SKUs, in their order. */
   readonly findPersonalizations: (skus: readonly string[]) => MaybePromise<PersonalizationPart[]>;
+  /** The form of a SKU in a locale, or the offered locale to request instead. */
+  readonly findForm: (sku: string, locale: string) => MaybePromise<FoundForm>;
 }
 
 /** The response of another operation. */
 export interface Reference {
   /** Its key there. */
   readonly referred: string;
+}
+
+/** A response with status 302. */
+export interface Redirection {
+  /** URL, relative to that of the request. */
+  readonly location: string;
+  readonly fingerprints: readonly number[];
 }
 
 export interface OperationResult {

@@ -7,7 +7,7 @@ import { toProblem } from "../http/errors.ts";
 import { chain } from "../maybe-promise.ts";
 import { type CachePolicy, cacheHeaders, cdnNoStore, withCdnLifetime } from "../model/cache-policy.ts";
 import { type Cdn, cdns, fingerprintTag, keyTag, toPurgeTags } from "../model/cdn.ts";
-import type { Operation, OperationContext, OperationResult, Reference } from "./operation.ts";
+import type { Operation, OperationContext, OperationResult, Redirection, Reference } from "./operation.ts";
 
 /** An operation's routes, served through the cache. */
 export function operationRoutes(operation: Operation, cache: ResponseCache, context: OperationContext): Routes {
@@ -98,9 +98,17 @@ function toNamespace(operation: Operation, context: OperationContext): CacheName
     lifetime.isInvalidated
       ? [noun, ...tagKeys(key).map((each) => keyTag(noun, each)), ...fingerprints.map(fingerprintTag)]
       : [noun];
-  const toEntry = (key: string, result: OperationResult | Reference | undefined): CacheEntry => {
+  const redirect = (key: string, { location, fingerprints }: Redirection): CacheEntry => {
+    const purgeTags = cdn && toPurgeTags(tagsOf(key, fingerprints), cdn);
+    const caching = cacheHeaders(cacheNotFound, cdn, cdn === undefined || purgeTags !== undefined);
+    const template = new HeaderTemplate("text/plain", { ...caching, Location: location });
+    // As those without data: clients can invent addresses to be redirected from.
+    return { body: new ResponseBody({ template, status: 302, body: "", purgeTags }), isEmpty: true, fingerprints };
+  };
+  const toEntry = (key: string, result: OperationResult | Reference | Redirection | undefined): CacheEntry => {
     if (result === undefined) return { body: undefined, isEmpty: true };
     if ("referred" in result) return { body: new ReferenceBody(result), isEmpty: false };
+    if ("location" in result) return redirect(key, result);
     const { body, tag, isEmpty = false, fingerprints } = result;
     const purgeTags = cdn && toPurgeTags(tagsOf(key, fingerprints), cdn);
     const canPurge = cdn === undefined || purgeTags !== undefined;

@@ -1,4 +1,4 @@
-import type { MaybePromise } from "../maybe-promise.ts";
+import { chain, type MaybePromise } from "../maybe-promise.ts";
 
 interface Fragment {
   readonly number: number;
@@ -37,19 +37,20 @@ export class FragmentCache<Kept extends Fragment> {
 
   /**
    * @param load loads those that are not kept
-   * @returns the fragments in the order of their numbers; no promise if all are kept
+   * @returns the fragments in the order of their numbers; no promise if all are kept, or `load`
+   *   needs none
    */
   get(
     numbers: readonly number[],
-    load: (missing: readonly number[]) => Promise<readonly Kept[]>,
+    load: (missing: readonly number[]) => MaybePromise<readonly Kept[]>,
   ): MaybePromise<Kept[]> {
     return this.find(numbers) ?? this.#load(numbers, load);
   }
 
-  async #load(
+  #load(
     numbers: readonly number[],
-    load: (missing: readonly number[]) => Promise<readonly Kept[]>,
-  ): Promise<Kept[]> {
+    load: (missing: readonly number[]) => MaybePromise<readonly Kept[]>,
+  ): MaybePromise<Kept[]> {
     const found = new Map<number, Kept>();
     const missing = new Set<number>();
     for (const number of numbers) {
@@ -57,14 +58,16 @@ export class FragmentCache<Kept extends Fragment> {
       if (fragment === undefined) missing.add(number);
       else found.set(number, fragment);
     }
-    for (const fragment of await load([...missing])) {
-      this.#keep(fragment);
-      found.set(fragment.number, fragment);
-    }
-    return numbers.map((number) => {
-      const fragment = found.get(number);
-      if (fragment === undefined) throw new Error(`the generation has no fragment ${number}`);
-      return fragment;
+    return chain(load([...missing]), (loaded) => {
+      for (const fragment of loaded) {
+        this.#keep(fragment);
+        found.set(fragment.number, fragment);
+      }
+      return numbers.map((number) => {
+        const fragment = found.get(number);
+        if (fragment === undefined) throw new Error(`the generation has no fragment ${number}`);
+        return fragment;
+      });
     });
   }
 

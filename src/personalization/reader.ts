@@ -4,6 +4,7 @@ import { createLinesQuery, type FoundLines, type LinesQuery } from "../database/
 import { listGroupFragments, listStyleFragments } from "../database/personalization.ts";
 import { chain, type MaybePromise } from "../maybe-promise.ts";
 import { maxSkuLength, type Personalization } from "../model/personalization.ts";
+import { FormRenderer, type FoundForm } from "./form.ts";
 import { FragmentCache } from "./fragment-cache.ts";
 import {
   type FoundPersonalization,
@@ -29,17 +30,22 @@ interface Fragments {
   readonly generation: CurrentGeneration;
   readonly styles: FragmentCache<Style>;
   readonly groups: FragmentCache<Group>;
+  readonly forms: FormRenderer;
 }
 
 /** The current generations as of one moment. */
 interface Snapshot {
   readonly query: LinesQuery;
   readonly fragments: ReadonlyMap<number, Fragments>;
+  /** Makes the forms of unknown SKUs, in the locales of the reader's brand. */
+  readonly unknown: FormRenderer;
 }
 
 const maxAttempts = 3;
 /** For the styles and choice groups of all brands. */
 const maxFragmentBytes = 32 * 2 ** 20;
+/** For the parts of their forms. */
+const maxFormBytes = 32 * 2 ** 20;
 
 /**
  * Reads the personalization of SKUs: the brand's own, or else that of the first other brand that has
@@ -47,11 +53,14 @@ const maxFragmentBytes = 32 * 2 ** 20;
  */
 export class PersonalizationReader {
   readonly #brand: string;
+  readonly #defaultLocale: string;
   #snapshot: Snapshot | undefined;
   #loading: Promise<Snapshot> | undefined;
 
-  constructor(brand: string) {
+  /** @param defaultLocale for forms */
+  constructor(brand: string, defaultLocale = "en") {
     this.#brand = brand;
+    this.#defaultLocale = defaultLocale;
   }
 
   /** Needs no promise if the store is embedded and the fragments are in memory. */
@@ -62,6 +71,11 @@ export class PersonalizationReader {
   /** The personalization of several SKUs in their order, all as of the same moment. */
   findAll(database: Database, skus: readonly string[]): MaybePromise<PersonalizationPart[]> {
     return this.#findIn(database, (snapshot) => findAll(snapshot, database, skus));
+  }
+
+  /** The personalization of a SKU as a form in a locale. */
+  findForm(database: Database, sku: string, locale: string): MaybePromise<FoundForm> {
+    return this.#findIn(database, (snapshot) => findForm(snapshot, database, sku, locale));
   }
 
   /** @param read returns undefined when other generations are current by now */
@@ -86,7 +100,7 @@ export class PersonalizationReader {
   #load(database: Queryable, outdated: Snapshot | undefined): Promise<Snapshot> {
     // Another request may have replaced it.
     if (this.#snapshot !== undefined && this.#snapshot !== outdated) return Promise.resolve(this.#snapshot);
-    this.#loading ??= loadSnapshot(database, this.#brand, outdated?.fragments)
+    this.#loading ??= loadSnapshot(database, this.#brand, this.#defaultLocale, outdated?.fragments)
       .then((snapshot) => {
         this.#snapshot = snapshot;
         return snapshot;
@@ -101,20 +115,30 @@ export class PersonalizationReader {
 async function loadSnapshot(
   database: Queryable,
   brand: string,
+  defaultLocale: string,
   earlier: ReadonlyMap<number, Fragments> | undefined,
 ): Promise<Snapshot> {
   const list = await readGenerationList(database, brand);
-  const maxBytes = maxFragmentBytes / 2 / Math.max(list.generations.length, 1);
+  const share = 1 / Math.max(list.generations.length, 1);
+  const maxBytes = (maxFragmentBytes / 2) * share;
   const fragments = list.generations.map((generation): Fragments => {
     const known = earlier?.get(generation.id);
     // A store that was restored from a backup may use an id twice.
     const isSame = known !== undefined && known.generation.loadedAt === generation.loadedAt;
-    if (isSame) return known;
-    return { generation, styles: new FragmentCache(maxBytes), groups: new FragmentCache(maxBytes) };
+    const kept = isSame
+      ? known
+      : { styles: new FragmentCache<Style>(maxBytes), groups: new FragmentCache<Group>(maxBytes) };
+    const areFormsSame = isSame && Bun.deepEquals(known.forms.current, generation.presentation);
+    const forms = areFormsSame
+      ? known.forms
+      : new FormRenderer(generation.brand, generation.presentation, defaultLocale, maxFormBytes * share);
+    return { generation, styles: kept.styles, groups: kept.groups, forms };
   });
+  const [first] = fragments;
   return {
     query: createLinesQuery(database.engine, list),
     fragments: new Map(fragments.map((each) => [each.generation.id, each])),
+    unknown: first?.generation.brand === brand ? first.forms : new FormRenderer(brand, undefined, defaultLocale, 0),
   };
 }
 
@@ -138,8 +162,14 @@ function readIn<Found>(snapshot: Snapshot, database: Database, read: Read<Found>
 /** The database would reject another one, with those of other requests. */
 const isStorable = (sku: string) => sku.length <= maxSkuLength && !sku.includes("\0") && sku.isWellFormed();
 
+const findLines = (
+  { query }: Snapshot,
+  database: Database,
+  sku: string,
+): MaybePromise<FoundLines | "outdated" | undefined> => (isStorable(sku) ? query.find(database, sku) : undefined);
+
 const findOne = (snapshot: Snapshot, database: Database, sku: string) =>
-  chain(isStorable(sku) ? snapshot.query.find(database, sku) : undefined, (found) =>
+  chain(findLines(snapshot, database, sku), (found) =>
     found === "outdated" ? undefined : renderFound(snapshot, database, sku, found, render),
   );
 
@@ -166,6 +196,16 @@ async function loadFragments({ fragments }: Snapshot, database: Database, found:
     await findFragments(database, [...numbers], fragments.get(generation) as Fragments);
   }
 }
+
+const findForm = (snapshot: Snapshot, database: Database, sku: string, locale: string) =>
+  chain(findLines(snapshot, database, sku), (found): MaybePromise<FoundForm | undefined> => {
+    if (found === "outdated") return undefined;
+    if (found === undefined) return snapshot.unknown.find(database, sku, locale, undefined, () => [[], []]);
+    const { generation, lines } = found;
+    const fragments = snapshot.fragments.get(generation.id) as Fragments;
+    const findStyles = () => findFragments(database, readStyleNumbers(lines), fragments);
+    return fragments.forms.find(database, sku, locale, lines, findStyles);
+  });
 
 function renderFound<Rendered>(
   { fragments }: Snapshot,

@@ -27,6 +27,7 @@ const retryHeaders = { "Retry-After": { ...retryAfter, schema: { type: "integer"
 /** Headers that responses with a status have, besides the common ones. */
 const headersByStatus: Readonly<Record<number, object>> = {
   200: cachedHeaders,
+  302: { Location: textHeader("URL to request instead, relative to that of the request.") },
   304: cachedHeaders,
   429: retryHeaders,
   503: retryHeaders,

@@ -6,7 +6,9 @@ import {
   maxRemovedShareOf,
   type PersonalizationOptions,
   type PlanOptions,
+  type PresentationOptions,
   personalizationImportName,
+  presentationImportName,
 } from "../config/jobs.ts";
 import { hideCredentials } from "../credentials.ts";
 import type { Job, PlannedJob } from "../jobs/job.ts";
@@ -60,6 +62,7 @@ const factories: { readonly [Name in JobName]: JobFactory<JobOptionsOf<Name>> } 
     },
   "personalization-import": (options, { config, brand }) =>
     personalizationImportJob(options, config, brand, scheduledMode),
+  "presentation-import": (options, { config, brand }) => presentationImportJob(options, config, brand, scheduledMode),
   "history-retention": ({ keep_days: keepDays }, { brand }) => ({
     name: "history-retention",
     brand,
@@ -113,4 +116,23 @@ export function personalizationImportJob(
     return personalizationImport(options, config, mode);
   });
   return { name: personalizationImportName, brand, source, checkSource, work };
+}
+
+export function presentationImportJob(
+  options: PresentationOptions,
+  config: Config,
+  brand: string,
+  mode: ImportMode,
+): Job {
+  const source = hideCredentials(options.source);
+  const checkSource = async (signal: AbortSignal) => {
+    const { checkFeed } = await import("../feed/delivery.ts");
+    const { toFileRequest } = await import("../personalization/presentation/source.ts");
+    return await checkFeed(toFileRequest(options), config, signal);
+  };
+  const work = onDemand(async () => {
+    const { presentationImport } = await import("../personalization/presentation/import.ts");
+    return presentationImport(options, config, mode);
+  });
+  return { name: presentationImportName, brand, source, checkSource, work };
 }

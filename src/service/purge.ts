@@ -6,6 +6,7 @@ import type { Database } from "../database/database.ts";
 import { type PurgeStatus, readPurgeStatus } from "../database/purge.ts";
 import type { Log } from "../log.ts";
 import { hashTag } from "../model/entity-tag.ts";
+import { toFormPath } from "../operations/form/operation.ts";
 import { createFetch } from "../outgoing.ts";
 import { PurgeCounter } from "../purge/counter.ts";
 import { followChanges } from "../purge/follower.ts";
@@ -55,8 +56,10 @@ export function createPurging(config: Config): Purging | undefined {
  * Responses differ between versions, and depend on these settings. Which cache an endpoint purges may
  * be said anywhere in its request.
  */
-export const formOf = ({ shopDomain, brand, visible, purge }: Config): string =>
-  hashTag(JSON.stringify([packageJson.version, shopDomain, brand, visible, purge?.cdn === "generic" ? purge : null]));
+export const formOf = ({ shopDomain, brand, visible, defaultLocale, purge }: Config): string => {
+  const endpoint = purge?.cdn === "generic" ? purge : null;
+  return hashTag(JSON.stringify([packageJson.version, shopDomain, brand, visible, defaultLocale, endpoint]));
+};
 
 /** Addresses that changed. The SKUs are those that this process has dropped from its cache. */
 function toPaths(changes: readonly Change[], cache: ResponseCache): string[] {
@@ -65,9 +68,11 @@ function toPaths(changes: readonly Change[], cache: ResponseCache): string[] {
   const ids = keys.filter((key) => /^\d+$/.test(key));
   const hasSkus = changes.some(({ noun }) => noun === "personalization");
   const skus = hasSkus ? cache.takeInvalidated("personalization") : [];
+  const forms = hasSkus ? cache.takeInvalidated("form") : [];
   return [
     ...ids.map((id) => `/api/v1/products/${id}`),
     ...skus.map((sku) => `/api/v1/products/pz/${encodeURIComponent(sku)}`),
+    ...forms.map((key) => `/api/v1/products/form/${toFormPath(key)}`),
   ];
 }
 

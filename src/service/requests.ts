@@ -58,7 +58,7 @@ export async function startRequestHandling(
     signal,
   );
 
-  const personalization = new PersonalizationReader(config.brand);
+  const personalization = new PersonalizationReader(config.brand, config.defaultLocale);
   const productFinder = createProductFinder(config, { database, writer, platform, limiters, log });
   const state = { isDraining: false };
   const policies = [config.cachePersonalization, config.cacheProducts];
@@ -88,6 +88,7 @@ export async function startRequestHandling(
         networkOf: (origin) => clientNetwork(origin, rateLimiter.trustedProxies),
         findPersonalization: (sku) => limiters.store.run(() => personalization.find(database, sku)),
         findPersonalizations: (skus) => limiters.store.run(() => personalization.findAll(database, skus)),
+        findForm: (sku, locale) => limiters.store.run(() => personalization.findForm(database, sku, locale)),
       },
     },
     forListener: (listener) => ({

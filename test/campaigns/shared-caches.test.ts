@@ -93,6 +93,7 @@ describe.each(listInstalled(Object.keys(caches)))("through %s", async (program) 
     "/api/v1/products/handle/plate-1",
     "/api/v1/products/pz/MUG",
     "/api/v1/products/pz?sku=MUG&sku=NOPE",
+    "/api/v1/products/form/en/MUG",
     "/openapi.json",
   ];
   const cases = httpCases.filter(({ isDirect }) => isDirect !== true);

@@ -70,6 +70,7 @@ describe("the settings", () => {
         { setting: "DATABASE_DIRECT_URL", value: "", from },
         { setting: "SHOP_DOMAIN", value: "localhost", from },
         { setting: "BRAND", value: "default", from },
+        { setting: "DEFAULT_LOCALE", value: "en", from },
         { setting: "SHOPIFY_ACCESS_TOKEN", value: "(not set)", from },
         { setting: "SHOPIFY_CLIENT_ID", value: "", from },
         { setting: "SHOPIFY_CLIENT_SECRET", value: "(not set)", from },

@@ -47,7 +47,7 @@ test("requests do not wait for the removal of a generation that a dump reads", a
       return isOver || waiting.length > 0;
     });
     expect(await reader.find(serving, "MUG")).toMatchObject({ isEmpty: false });
-    expect(await removal).toBe(1);
+    expect(await removal).toEqual({ generations: 1, presentations: 0 });
   });
 
   expect(await listGenerationTables(dump)).toContain(tablesOf(removed).skus);

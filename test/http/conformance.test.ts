@@ -22,6 +22,7 @@ describe.each([
   "/api/v1/products/handle/plate-1",
   "/api/v1/products/pz/MUG",
   "/api/v1/products/pz?sku=MUG&sku=NOPE",
+  "/api/v1/products/form/en/MUG",
   "/api/v1/histories",
   "/openapi.json",
 ])("%s", (path) => {

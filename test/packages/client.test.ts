@@ -148,6 +148,13 @@ describe("the client with the real service", () => {
     expect(await errorOf(client.productByHandle("no/such handle"))).toMatchObject({ code: "not_found", status: 404 });
   });
 
+  test("returns the form of a SKU in the offered locale that fits best", async () => {
+    const { locale, styles } = await client.form("en-GB", "TM814935W");
+    expect([locale, styles.map(({ name, lines }) => [name, lines.length])]).toEqual(["en", [["LASFAM", 2]]]);
+    expect(await client.form("en", "a/b")).toEqual({ sku_id: "a/b", locale: "en", styles: [] });
+    expect((await errorOf(client.form("en_GB", "TM814935W"))).code).toBe("bad_request");
+  });
+
   test("returns the history, newest first by default", async () => {
     const { histories } = await client.histories("asc");
     expect(histories.length).toBeGreaterThan(1);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { SQL } from "bun";
 import { toJson } from "../../src/json.ts";
 import { fingerprintTag } from "../../src/model/cdn.ts";
-import { fingerprintOf } from "../../src/model/fingerprint.ts";
+import { fingerprintOf, presentationFingerprint } from "../../src/model/fingerprint.ts";
 import { toProduct } from "../support/catalog.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
@@ -95,6 +95,10 @@ describe.each(fixtures)("on $engine", ({ engine, varnish, other, platform, edge,
     const texts = { ...feedFiles, "pzchoices.csv": feedFiles["pzchoices.csv"].replace("Serif", choice) };
     await run("import", "personalization", await writeFeed(folder, `feed-${files++}`, texts), "--force");
   };
+  const importPresentation = async () => {
+    const [path = ""] = await writeFiles(folder, { [`${files++}.toml`]: '[styles.BLOCK]\nname.en = "Block"\n' });
+    await run("import", "presentation", path);
+  };
   const sql = async (change: (sql: SQL) => Promise<unknown>) => {
     await using connection = new SQL(environment.DATABASE_URL ?? "", { max: 1 });
     // The service writes too.
@@ -124,6 +128,7 @@ describe.each(fixtures)("on $engine", ({ engine, varnish, other, platform, edge,
     ["the first import of personalization", "personalization", () => importFeed("Serif")],
     ["an import of personalization", tagOf("FONT"), () => importFeed("Slab")],
     ["a rollback", tagOf("FONT"), () => run("rollback", "personalization", "--brand", "acme")],
+    ["an import of a presentation", fingerprintTag(presentationFingerprint("acme")), importPresentation],
     [
       "a restored backup",
       "product",

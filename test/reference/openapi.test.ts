@@ -63,6 +63,42 @@ const tables: Readonly<Record<string, readonly (readonly [field: string, type: s
     ["choice_display_seq", "string", "noted"],
     ["choice_value", "string", "noted"],
   ],
+  Form: [
+    ["sku_id", "string"],
+    ["locale", "string", "noted"],
+    ["styles", "FormStyle[]", "noted"],
+  ],
+  FormStyle: [
+    ["style_code", "string", "noted"],
+    ["style_display_seq", "string", "noted"],
+    ["style_sku_status", "string", "noted"],
+    ["name", "string", "noted"],
+    ["help", "string", "noted"],
+    ["image", "string", "noted"],
+    ["lines", "FormLine[]"],
+  ],
+  FormLine: [
+    ["line_display_seq", "string", "noted"],
+    ["line_status", "string", "noted"],
+    ["choice_type", "string", "noted"],
+    ["instruct_text", "string", "noted"],
+    ["name", "string", "noted"],
+    ["help", "string", "noted"],
+    ["image", "string", "noted"],
+    ["limit", "integer", "noted"],
+    ["characters", "string", "noted"],
+    ["required", "boolean", "noted"],
+    ["uppercase", "boolean", "noted"],
+    ["choices", "FormChoice[]", "noted"],
+  ],
+  FormChoice: [
+    ["choice_value", "string", "noted"],
+    ["choice_display_seq", "string", "noted"],
+    ["choice_status", "string", "noted"],
+    ["name", "string", "noted"],
+    ["help", "string", "noted"],
+    ["image", "string", "noted"],
+  ],
   Histories: [["histories", "HistoryRecord[]", "noted"]],
   HistoryRecord: [
     ["brand", "string", "noted"],
@@ -161,7 +197,14 @@ const tables: Readonly<Record<string, readonly (readonly [field: string, type: s
 };
 
 /** The platform has nulls here that the spec's samples do not show. They are served unchanged. */
-const alsoNull = ["Product.published_at", "Product.image", "Variant.compare_at_price", "Variant.inventory_management"];
+const alsoNull = [
+  "Product.published_at",
+  "Product.image",
+  "Variant.compare_at_price",
+  "Variant.inventory_management",
+  ...["FormStyle", "FormLine", "FormChoice"].flatMap((name) => [`${name}.help`, `${name}.image`]),
+  ...["limit", "characters", "required"].map((field) => `FormLine.${field}`),
+];
 
 /** Identifiers exceed the integers that a double can hold. */
 const isIdentifier = (field: string) =>
@@ -194,6 +237,7 @@ describe("the OpenAPI document", () => {
     expect(operations.map(({ method, path }) => `${method} ${path}`)).toEqual([
       "get /api/v1/products/pz/{sku}",
       "get /api/v1/products/pz",
+      "get /api/v1/products/form/{locale}/{sku}",
       "get /api/v1/histories",
       "get /api/v1/histories/{order}",
       "get /api/v1/products/{id}",
@@ -291,6 +335,9 @@ describe("a response", () => {
     ["getPersonalizations", "/api/v1/products/pz?sku=MUG&sku=unknown", 200],
     ["getPersonalizations", "/api/v1/products/pz?sku=", 400],
     ["getPersonalizations", "/api/v1/products/pz", 400],
+    ["getForm", "/api/v1/products/form/en/MUG", 200],
+    ["getForm", "/api/v1/products/form/fr/MUG", 302],
+    ["getForm", "/api/v1/products/form/fr_CA/MUG", 400],
     ["getHistories", "/api/v1/histories", 200],
     ["getOrderedHistories", "/api/v1/histories/asc", 200],
     ["getOrderedHistories", "/api/v1/histories/up", 400],
@@ -307,6 +354,7 @@ describe("a response", () => {
     // Keys that are not cached yet: cached responses are still served.
     ["getPersonalization", "/api/v1/products/pz/CUP", 503],
     ["getPersonalizations", "/api/v1/products/pz?sku=CUP", 503],
+    ["getForm", "/api/v1/products/form/en/CUP", 503],
     ["getHistories", "/api/v1/histories", 503],
     ["getOrderedHistories", "/api/v1/histories/desc", 503],
     ["getProduct", "/api/v1/products/2", 503],
@@ -316,6 +364,7 @@ describe("a response", () => {
   const each = [
     ["getPersonalization", "/api/v1/products/pz/MUG"],
     ["getPersonalizations", "/api/v1/products/pz?sku=MUG"],
+    ["getForm", "/api/v1/products/form/en/MUG"],
     ["getHistories", "/api/v1/histories"],
     ["getOrderedHistories", "/api/v1/histories/asc"],
     ["getProduct", `/api/v1/products/${id}`],
@@ -329,10 +378,10 @@ describe("a response", () => {
     { get } = service,
     headers: Record<string, string> = {},
   ) {
-    const response = await get(path, { headers });
+    const response = await get(path, { headers, redirect: "manual" });
     expect(response.status).toBe(status);
     const answer = operations.find((operation) => operation.operationId === operationId)?.responses[status];
-    if (answer !== undefined && status === 304) {
+    if (answer !== undefined && (status === 302 || status === 304)) {
       expect(answer.content).toBeUndefined();
       expect(await response.text()).toBe("");
       for (const header of requiredHeaders(answer.headers)) expect(response.headers.get(header)).not.toBeNull();

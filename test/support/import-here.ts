@@ -2,20 +2,21 @@ import { parseArgs } from "node:util";
 import pino from "pino";
 import { describeProblems } from "../../src/commands/report.ts";
 import { type Config, readConfig } from "../../src/config/index.ts";
-import { manualImportOptions, maxImportRemovedShareOf } from "../../src/config/jobs.ts";
+import { maxImportRemovedShareOf } from "../../src/config/jobs.ts";
+import { manualImportOptions, manualPresentationOptions } from "../../src/config/manual-options.ts";
 import type { Database } from "../../src/database/database.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { abandonRuns, claimRun } from "../../src/database/lease.ts";
 import type { Job } from "../../src/jobs/job.ts";
 import { dryRunJob, type RunResult, runJob } from "../../src/jobs/run.ts";
 import { createPlatform } from "../../src/platforms/index.ts";
-import { catalogImportJob, listJobs, personalizationImportJob } from "../../src/service/jobs.ts";
+import { catalogImportJob, listJobs, personalizationImportJob, presentationImportJob } from "../../src/service/jobs.ts";
 import { sharedPoints } from "../../src/service/points.ts";
 import type { Environment, Finished } from "./pds.ts";
 
 /**
- * Does the work of `pds run JOB`, `pds import products FILE…`, or `pds import personalization
- * SOURCE` in the process of the test, which takes a tenth of the CPU of starting one or two. Where
+ * Does the work of `pds run JOB`, `pds import products FILE…`, `pds import personalization
+ * SOURCE`, or `pds import presentation FILE` in the process of the test, which takes a tenth of the CPU of starting one or two. Where
  * the process, its text for people, or its log matters, a test runs `pds`.
  * @returns as standard output only the report of `--json`
  */
@@ -76,6 +77,10 @@ function findJob(args: readonly string[], config: Config, database: Database): C
     const { visible, maxFileMegabytes } = config;
     const options = { visible, maxFileMegabytes, maxRemovedShare, isForced };
     return { job: catalogImportJob(sources, options, brand), isDryRun, isJson };
+  }
+  if (`${command} ${noun}` === "import presentation") {
+    const options = manualPresentationOptions(config, `${sources[0]}`, brand);
+    return { job: presentationImportJob(options, config, brand, { isManual: true, isForced }), isDryRun, isJson };
   }
   if (`${command} ${noun}` !== "import personalization") throw new Error(`${args.join(" ")}: run it with pds`);
   const options = manualImportOptions(config, `${sources[0]}`, brand);

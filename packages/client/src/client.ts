@@ -6,7 +6,15 @@ import { retryDelayMs } from "./retry.ts";
 import { isFoundProduct, isHistories, isPersonalization, isPersonalizations } from "./shape.ts";
 import { shareRequests } from "./shared-requests.ts";
 import { delay, withTimeout } from "./timeout.ts";
-import type { Fetch, FoundProduct, Histories, Order, Personalization, Personalizations } from "./types.ts";
+import type {
+  Fetch,
+  FoundProduct,
+  Histories,
+  LocalizedForm,
+  Order,
+  Personalization,
+  Personalizations,
+} from "./types.ts";
 import { encodeSegment, parseBaseUrl, toExactText, toQuery } from "./url.ts";
 
 export interface CallOptions {
@@ -44,6 +52,8 @@ export interface Client<Id = number> {
   personalization(sku: string, options?: CallOptions): Promise<Personalization>;
   /** The personalization of up to 50 SKUs, in their order, each once. */
   personalizations(skus: readonly string[], options?: CallOptions): Promise<Personalizations>;
+  /** The personalization of a SKU as a form, in the offered locale that fits best: `fr` for `fr-CA`. */
+  form(locale: string, sku: string, options?: CallOptions): Promise<LocalizedForm>;
   /** The last job runs, at most 10. Newest first by default. */
   histories(order?: Order, options?: CallOptions): Promise<Histories>;
   /** A product by its platform ID. Pass IDs beyond 2^53 as a string or bigint. */
@@ -107,6 +117,8 @@ export function createClient<Bigints extends boolean = false>(
   return {
     personalization: async (sku, options) => call(`products/pz/${encodeSegment(sku)}`, isPersonalization, options),
     personalizations: async (skus, options) => call(`products/pz${toQuery(skus)}`, isPersonalizations, options),
+    form: async (locale, sku, options) =>
+      call(`products/form/${encodeSegment(locale)}/${encodeSegment(sku)}`, isLocalizedForm, options),
     histories: async (order = "desc", options) => call(`histories/${encodeSegment(order)}`, isHistories, options),
     product: async (id, options) =>
       call(`products/${encodeSegment(toExactText(id))}`, isFoundProduct<IdOf<Bigints>>, options),

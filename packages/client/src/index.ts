@@ -2,10 +2,15 @@ export { type CallOptions, type Client, type ClientOptions, createClient } from 
 export { type ErrorCode, ProductDataError, type Result, toResult } from "./errors.ts";
 export { type FormLine, type FormStyle, toForm } from "./form.ts";
 export type {
+  Appearance,
   FoundProduct,
   Histories,
   HistoryRecord,
   Image,
+  LocalizedChoice,
+  LocalizedForm,
+  LocalizedLine,
+  LocalizedStyle,
   Metafield,
   Option,
   Order,

@@ -1,4 +1,4 @@
-import type { FoundProduct, Histories, Personalization, Personalizations } from "./types.ts";
+import type { FoundProduct, Histories, LocalizedForm, Personalization, Personalizations } from "./types.ts";
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
 
@@ -15,6 +15,9 @@ export const isPersonalization = (body: unknown): body is Personalization =>
 
 export const isPersonalizations = (body: unknown): body is Personalizations =>
   hasLists(body, "personalizations") && (body as Personalizations).personalizations.every(isPersonalization);
+
+export const isLocalizedForm = (body: unknown): body is LocalizedForm =>
+  hasLists(body, "styles") && (body as LocalizedForm).styles.every((style) => hasLists(style, "lines"));
 
 export const isHistories = (body: unknown): body is Histories => hasLists(body, "histories");
 

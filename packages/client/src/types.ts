@@ -49,6 +49,42 @@ export interface Personalizations {
   personalizations: PersonalizationOfSku[];
 }
 
+/** What a presentation says of a style, a line, or a choice. */
+export interface Appearance {
+  /** In the form's locale, or else in the default locale, or else the code or the instruction text. */
+  name: string;
+  help: string | null;
+  /** URL, or a path that begins with a slash. */
+  image: string | null;
+}
+
+export interface LocalizedChoice extends Omit<PersonalizationChoice, "choice_type">, Appearance {}
+
+/** A field of a form: free text if `choices` is empty, otherwise one of the choices. */
+export interface LocalizedLine extends Omit<PersonalizationStyle, "style_code">, Appearance {
+  /** Maximum number of graphemes; null if the presentation has none. */
+  limit: number | null;
+  /** The allowed characters as a class of a regular expression with the flag `u` or `v`; null for all. */
+  characters: string | null;
+  /** Null if the presentation does not say. */
+  required: boolean | null;
+  /** Whether letters become capitals. */
+  uppercase: boolean;
+  choices: LocalizedChoice[];
+}
+
+export interface LocalizedStyle extends Omit<PersonalizationLine, "sku_id">, Appearance {
+  lines: LocalizedLine[];
+}
+
+/** A SKU's personalization as a form in one language; without styles if it has none. */
+export interface LocalizedForm {
+  sku_id: string;
+  /** The locale of the texts, which is another one if the requested one is not offered. */
+  locale: string;
+  styles: LocalizedStyle[];
+}
+
 /** One finished run of a scheduled job. */
 export interface HistoryRecord {
   brand: string;

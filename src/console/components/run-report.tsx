@@ -6,13 +6,14 @@ import type {
   ImportReport,
   Occurrences,
   PersonalizationReport,
+  PresentationReport,
   Rejection,
 } from "../../model/import-report.ts";
 import { Facts, Section } from "./elements.tsx";
 import { NumberCell, numeric, Table } from "./table.tsx";
 
 export function RunReport({ report }: { readonly report: ImportReport }) {
-  const { accepted, duplicates, rejected, rejections, notes, overridden, personalization } = report;
+  const { accepted, duplicates, rejected, rejections, notes, overridden, personalization, presentation } = report;
   return (
     <>
       <Section id="report" title="Report">
@@ -26,6 +27,7 @@ export function RunReport({ report }: { readonly report: ImportReport }) {
       </Section>
       {rejections.length === 0 ? "" : <RejectedRows rejections={rejections} />}
       {personalization === undefined ? "" : <PersonalizationDetails report={personalization} />}
+      {presentation === undefined ? "" : <PresentationDetails report={presentation} />}
       <TextList id="overridden" title="Overridden checks" texts={overridden} />
       <TextList id="notes" title="Notes" texts={notes} />
     </>
@@ -65,7 +67,7 @@ function PersonalizationDetails({ report }: { readonly report: PersonalizationRe
   return (
     <>
       <Changes changes={{ SKUs: skus, Styles: styles, Choices: choices }} />
-      <DataQuality report={report} />
+      <DataQuality checks={checksOf(report)} />
       <StatusCodes statuses={statuses} />
       <Files files={files} />
     </>
@@ -77,7 +79,7 @@ function Changes({ changes }: { readonly changes: Readonly<Record<string, Differ
   return (
     <Section id="changes" title="Changes">
       {known.length === 0 ? (
-        <p>None to show: this was the brand's first generation.</p>
+        <p>None to show: this was the brand's first import.</p>
       ) : (
         <Table
           columns={["Type", numeric("Total"), numeric("Added"), numeric("Changed"), numeric("Removed")]}
@@ -97,23 +99,43 @@ function Changes({ changes }: { readonly changes: Readonly<Record<string, Differ
   );
 }
 
-function DataQuality({ report: { orphans, nonNumericSequences } }: { readonly report: PersonalizationReport }) {
-  const checks: readonly (readonly [description: string, occurrences: Occurrences])[] = [
-    ["Lines with an undefined style", orphans.linesWithoutStyle],
-    ["Styles that no line offers", orphans.stylesWithoutLine],
-    ["Choice groups that no style uses", orphans.unusedChoiceGroups],
-    ["Sequences that are not numbers", nonNumericSequences],
-  ];
+const PresentationDetails = ({ report: { entries, ...report } }: { readonly report: PresentationReport }) => (
+  <>
+    <Changes changes={{ Entries: entries }} />
+    <DataQuality
+      checks={[
+        ["Codes without names", report.codesWithoutNames],
+        ["Names without codes", report.namesWithoutCodes],
+      ]}
+    />
+  </>
+);
+
+type Check = readonly [description: string, occurrences: Occurrences | undefined];
+
+const checksOf = ({ orphans, nonNumericSequences }: PersonalizationReport): Check[] => [
+  ["Lines with an undefined style", orphans.linesWithoutStyle],
+  ["Styles that no line offers", orphans.stylesWithoutLine],
+  ["Choice groups that no style uses", orphans.unusedChoiceGroups],
+  ["Sequences that are not numbers", nonNumericSequences],
+];
+
+/** Leaves out what was not checked. */
+function DataQuality({ checks }: { readonly checks: readonly Check[] }) {
   return (
     <Section id="data-quality" title="Data quality">
       <Table columns={[numeric("Count"), "Check", "Examples"]} label="Data quality">
-        {checks.map(([description, { count, examples }]) => (
-          <tr>
-            <NumberCell value={count} />
-            <th scope="row">{description}</th>
-            <td class="excerpt">{examples.join(", ")}</td>
-          </tr>
-        ))}
+        {checks.map(([description, occurrences]) =>
+          occurrences === undefined ? (
+            ""
+          ) : (
+            <tr>
+              <NumberCell value={occurrences.count} />
+              <th scope="row">{description}</th>
+              <td class="excerpt">{occurrences.examples.join(", ")}</td>
+            </tr>
+          ),
+        )}
       </Table>
     </Section>
   );

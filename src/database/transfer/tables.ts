@@ -16,6 +16,7 @@ export interface KeptTable {
 export const keptTables: readonly KeptTable[] = [
   { name: "generation", key: "id", only: "state = 'complete'" },
   { name: "current_generation", key: "brand" },
+  { name: "presentation", key: "id" },
   { name: "product", key: "id" },
   { name: "product_news", key: "id" },
   { name: "product_removal", key: "id" },
@@ -40,7 +41,7 @@ export const leftTables = [
 ] as const;
 
 /** Tables whose ids a counter gives. No id is given twice. */
-export const countedTables = ["run", "generation", "change", "product_removal"] as const;
+export const countedTables = ["run", "generation", "presentation", "change", "product_removal"] as const;
 
 export type Counters = Readonly<Partial<Record<(typeof countedTables)[number], number>>>;
 

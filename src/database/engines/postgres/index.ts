@@ -2,6 +2,7 @@ import { SQL } from "bun";
 import type { Engine, LockName } from "../engine.ts";
 import { jobs } from "../migrations/2026-11-23-jobs.ts";
 import { operations } from "../migrations/2026-11-24-operations.ts";
+import { presentation } from "../migrations/2026-11-26-presentation.ts";
 import { columnTypes } from "./column-types.ts";
 import { connect, maxConcurrentReads } from "./connect.ts";
 import { loadByCopy } from "./copy.ts";
@@ -32,7 +33,17 @@ export const postgres: Engine = {
   schemes: ["postgres:", "postgresql:"],
   exists: () => true,
   open: async (url, purpose, isPooled) => connect(url, purpose, isPooled),
-  migrations: [initial, jobs, productTruth, webhooks, operations(columnTypes), products, purge, handles],
+  migrations: [
+    initial,
+    jobs,
+    productTruth,
+    webhooks,
+    operations(columnTypes),
+    products,
+    purge,
+    handles,
+    presentation(columnTypes),
+  ],
   columnTypes,
   maxConcurrentReads,
 

@@ -3,6 +3,7 @@ import type { Engine } from "../engine.ts";
 import { insertRows } from "../insert-rows.ts";
 import { jobs } from "../migrations/2026-11-23-jobs.ts";
 import { operations } from "../migrations/2026-11-24-operations.ts";
+import { presentation } from "../migrations/2026-11-26-presentation.ts";
 import { columnTypes } from "./column-types.ts";
 import { isBusy, isDiskFull, isStoreError, isTableMissing } from "./errors.ts";
 import { initial } from "./migrations/2026-11-22-initial.ts";
@@ -23,7 +24,17 @@ export const sqlite: Engine = {
   // An empty file is a database without tables.
   exists: (url) => existsSync(pathOf(url)) && statSync(pathOf(url)).size > 0,
   open: (url, purpose) => openFile(pathOf(url), purpose),
-  migrations: [initial, jobs, productTruth, webhooks, operations(columnTypes), products, purge, handles],
+  migrations: [
+    initial,
+    jobs,
+    productTruth,
+    webhooks,
+    operations(columnTypes),
+    products,
+    purge,
+    handles,
+    presentation(columnTypes),
+  ],
   columnTypes,
   // Reads run on the event loop, at about 20 µs each: 32 of them, then other work has its turn.
   maxConcurrentReads: 32,

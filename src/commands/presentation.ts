@@ -1,0 +1,96 @@
+import { statSync } from "node:fs";
+import type { Database } from "../database/database.ts";
+import { findCurrentPresentation, findEntries } from "../database/presentation.ts";
+import { ServiceError } from "../errors.ts";
+import { formatRejectedRow, type Occurrences } from "../model/import-report.ts";
+import type { PresentationEntry } from "../model/presentation.ts";
+import { checkPresentation } from "../personalization/presentation/check.ts";
+import { findCurrentGeneration } from "../personalization/presentation/codes.ts";
+import { readPresentation } from "../personalization/presentation/parse.ts";
+import { rollbackPresentation } from "../personalization/presentation/rollback.ts";
+import { writeTemplate } from "../personalization/presentation/template.ts";
+import { brandOf, type Values, withStore } from "./common.ts";
+import { print, printJson, printMessage, printSafeJson } from "./output.ts";
+import { generationOf } from "./rollback.ts";
+
+/**
+ * Compares the stored presentation, or that of a file, with the brand's current feed.
+ * @returns whether each code has a name, and each entry a code
+ */
+export async function check(file: string | undefined, values: Values): Promise<boolean> {
+  if (file !== undefined && statSync(file, { throwIfNoEntry: false })?.isDirectory() !== false) {
+    throw new ServiceError("bad_request", `${file}: no such file`);
+  }
+  return await withStore(async (database, config) => {
+    const brand = brandOf(config, values);
+    const entries = file === undefined ? await getStored(database, brand) : await readValid(file);
+    const generation = await getGeneration(database, brand);
+    const { codesWithoutNames, namesWithoutCodes } = await checkPresentation(database, generation, entries, listAll);
+    if (values.json === true) {
+      printSafeJson({
+        brand,
+        entries: entries.length,
+        codes_without_names: codesWithoutNames.examples,
+        names_without_codes: namesWithoutCodes.examples,
+      });
+    } else {
+      for (const code of codesWithoutNames.examples) print(`no name: ${code}`);
+      for (const code of namesWithoutCodes.examples) print(`not in the feed: ${code}`);
+      printMessage(
+        `${entries.length} entries of ${brand}; codes without names: ${codesWithoutNames.count}; names without codes: ${namesWithoutCodes.count}`,
+      );
+    }
+    return codesWithoutNames.count + namesWithoutCodes.count === 0;
+  });
+}
+
+/** Writes a presentation with the codes of the brand's current feed to standard output. */
+export function template(values: Values): Promise<boolean> {
+  return withStore(async (database, config) => {
+    const generation = await getGeneration(database, brandOf(config, values));
+    let text = "";
+    for await (const part of writeTemplate(database, generation, config.defaultLocale)) text += part;
+    print(text.trimEnd());
+    return true;
+  });
+}
+
+export async function rollback(values: Values): Promise<boolean> {
+  const to = generationOf(values);
+  return await withStore(async (database, config) => {
+    const brand = brandOf(config, values);
+    const change = await rollbackPresentation(database, brand, to);
+    if (change === undefined) printMessage(`nothing to roll back to for ${brand}`);
+    else if (values.json === true) printJson({ brand, presentation: change.to, before: change.from });
+    else if (change.from === change.to) printMessage(`presentation ${change.to} of ${brand} is already current`);
+    else printMessage(`made presentation ${change.to} of ${brand} current instead of ${change.from}`);
+    return change !== undefined;
+  }, "write");
+}
+
+function listAll(occurrences: Occurrences, describe: () => string): void {
+  occurrences.count++;
+  occurrences.examples.push(describe());
+}
+
+async function getStored(database: Database, brand: string): Promise<PresentationEntry[]> {
+  const id = await findCurrentPresentation(database, brand);
+  const entries = id === undefined ? undefined : await findEntries(database, id);
+  if (entries !== undefined) return entries;
+  throw new ServiceError("not_found", `no presentation of ${JSON.stringify(brand)} is stored; name a file to check`);
+}
+
+/** Prints what is wrong with the entries of a file that are left out. */
+async function readValid(file: string): Promise<readonly PresentationEntry[]> {
+  const { entries, rejected, notes } = await readPresentation(file, file);
+  for (const note of notes) printMessage(note);
+  for (const row of rejected.flat()) printMessage(formatRejectedRow(row));
+  if (rejected.length === 0) return entries;
+  throw new ServiceError("invalid_input", `${file}: ${rejected.length} entries are invalid`);
+}
+
+async function getGeneration(database: Database, brand: string): Promise<number> {
+  const generation = await findCurrentGeneration(database, brand);
+  if (generation !== undefined) return generation;
+  throw new ServiceError("not_found", `no personalization of ${JSON.stringify(brand)} is stored; import a feed first`);
+}

@@ -1,0 +1,45 @@
+import { hideCredentials } from "../credentials.ts";
+import { ServiceError } from "../errors.ts";
+import {
+  type JobOptions,
+  type PersonalizationOptions,
+  type PresentationOptions,
+  personalizationSchema,
+  presentationSchema,
+} from "./jobs.ts";
+import { findFileSourceProblem, findSourceProblem } from "./values.ts";
+
+interface Configured {
+  readonly jobs: JobOptions;
+  readonly brand: string;
+}
+
+/**
+ * Returns the options for an import that a person starts. It doesn't wait for the files to settle.
+ * @throws ServiceError `bad_request` if the source is invalid
+ */
+export function manualImportOptions(config: Configured, source: string, brand: string): PersonalizationOptions {
+  refuse(source, findSourceProblem(source));
+  const options = findOptions(config.jobs["personalization-import"], config, brand);
+  return { ...(options ?? personalizationSchema.parse({ source })), source, settle_seconds: 0 };
+}
+
+/** Like {@link manualImportOptions}, for a presentation. */
+export function manualPresentationOptions(config: Configured, source: string, brand: string): PresentationOptions {
+  refuse(source, findFileSourceProblem(source));
+  const options = findOptions(config.jobs["presentation-import"], config, brand);
+  return { ...(options ?? presentationSchema.parse({ source })), source, settle_seconds: 0 };
+}
+
+function refuse(source: string, problem: string | undefined): void {
+  if (problem !== undefined) throw new ServiceError("bad_request", `${hideCredentials(source)}: ${problem}`);
+}
+
+/** Those of the brand, or else of any other. */
+function findOptions<Options extends { readonly brand?: string | undefined }>(
+  tables: readonly Options[] = [],
+  config: Configured,
+  brand: string,
+): Options | undefined {
+  return tables.find((job) => (job.brand ?? config.brand) === brand) ?? tables[0];
+}

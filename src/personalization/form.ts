@@ -1,0 +1,242 @@
+import type { Database } from "../database/database.ts";
+import type { CurrentGeneration } from "../database/generation.ts";
+import { LineCursor } from "../database/packed-lines.ts";
+import { findEntries } from "../database/presentation.ts";
+import { ServiceError } from "../errors.ts";
+import { chain, type MaybePromise } from "../maybe-promise.ts";
+import { hashTag } from "../model/entity-tag.ts";
+import { fingerprintOf, presentationFingerprint } from "../model/fingerprint.ts";
+import type { FormChoice, FormLine, FormStyle } from "../model/form.ts";
+import { listLookups, lookUpLocale } from "../model/locale.ts";
+import type { Choice, Style as StyleRow } from "../model/personalization.ts";
+import {
+  type Appearance,
+  choiceKey,
+  keyOf,
+  lineKey,
+  listLocales,
+  type PresentationEntry,
+  styleKey,
+  type Texts,
+} from "../model/presentation.ts";
+import { FragmentCache } from "./fragment-cache.ts";
+import { parseRows } from "./presentation/codes.ts";
+import type { FoundPersonalization, Group, Style } from "./render.ts";
+
+/** The form of a SKU in a locale, ready to be served; or the offered locale to request instead. */
+export type FoundForm =
+  | (FoundPersonalization & { readonly locale?: undefined })
+  | { readonly locale: string; readonly fingerprints: readonly number[] };
+
+/** Choices are repeated in each line that has them, so a form may be much larger than its rows. */
+const maxFormBytes = 16 * 2 ** 20;
+
+interface Presentation {
+  /** Those that it has texts in, and the default one, each with its place. */
+  readonly locales: ReadonlyMap<string, number>;
+  readonly entries: ReadonlyMap<string, PresentationEntry>;
+}
+
+/** The part of a form that a style takes, from its name on: the same for all its SKUs. */
+interface Part {
+  /** Of the style and the locale. */
+  readonly number: number;
+  readonly rows: Uint8Array;
+}
+
+/** More than there are locales of a presentation. */
+const maxLocales = 64;
+
+const encoder = new TextEncoder();
+const encode = (text: string) => encoder.encode(text);
+const cursor = new LineCursor();
+
+/** Makes forms of the SKUs of one generation with one presentation; neither ever changes. */
+export class FormRenderer {
+  /** Undefined without a presentation. */
+  readonly current: CurrentGeneration["presentation"];
+  readonly #brand: string;
+  readonly #defaultLocale: string;
+  readonly #parts: FragmentCache<Part>;
+  #presentation: Presentation | undefined;
+
+  constructor(brand: string, current: CurrentGeneration["presentation"], defaultLocale: string, maxBytes: number) {
+    this.current = current;
+    this.#brand = brand;
+    this.#defaultLocale = defaultLocale;
+    this.#parts = new FragmentCache(maxBytes);
+    if (current === undefined) this.#presentation = toPresentation([], defaultLocale);
+  }
+
+  /**
+   * Finds the form of a SKU of the generation, or of one that is unknown.
+   * @param lines packed; undefined for an unknown SKU
+   * @param fragments finds the styles of the lines, in the same order, and their groups, each once
+   * @returns undefined if the presentation is not stored any more
+   */
+  find(
+    database: Database,
+    sku: string,
+    locale: string,
+    lines: Uint8Array | undefined,
+    fragments: () => MaybePromise<readonly [readonly Style[], readonly Group[]]>,
+  ): MaybePromise<FoundForm | undefined> {
+    return chain(this.#load(database), (presentation) => {
+      if (presentation === undefined) return undefined;
+      const offered = lookUpLocale(locale, presentation.locales, this.#defaultLocale);
+      const fingerprints = [fingerprintOf(sku), presentationFingerprint(this.#brand)];
+      if (offered !== locale) return { locale: offered, fingerprints };
+      if (lines === undefined) return toForm(sku, locale, [], true, fingerprints);
+      return chain(fragments(), ([styles, groups]) => this.#render(sku, locale, lines, styles, groups, presentation));
+    });
+  }
+
+  #load(database: Database): MaybePromise<Presentation | undefined> {
+    if (this.#presentation !== undefined) return this.#presentation;
+    return findEntries(database, this.current?.id ?? 0).then((entries) => {
+      this.#presentation = entries && toPresentation(entries, this.#defaultLocale);
+      return this.#presentation;
+    });
+  }
+
+  #render(
+    sku: string,
+    locale: string,
+    lines: Uint8Array,
+    styles: readonly Style[],
+    groups: readonly Group[],
+    presentation: Presentation,
+  ): MaybePromise<FoundForm> {
+    const place = presentation.locales.get(locale) ?? 0;
+    const numbers = styles.map(({ number }) => number * maxLocales + place);
+    const parts = this.#parts.get(numbers, (missing) => {
+      const lookups = [...listLookups(locale), ...listLookups(this.#defaultLocale)];
+      const writer = new PartWriter(presentation, lookups, groups);
+      const absent = new Set(missing);
+      return numbers.flatMap((number, index) =>
+        absent.has(number) ? [{ number, rows: writer.write(styles[index] as Style) }] : [],
+      );
+    });
+    return chain(parts, (ofStyles) => {
+      const chunks: Uint8Array[] = [];
+      cursor.reset(lines);
+      ofStyles.forEach(({ rows }, index) => {
+        cursor.next();
+        const line = {
+          style_code: (styles[index] as Style).code,
+          style_display_seq: cursor.sequence,
+          style_sku_status: cursor.status,
+        };
+        chunks.push(encode(`${index > 0 ? "," : ""}${JSON.stringify(line).slice(0, -1)},`), rows);
+      });
+      const fingerprints = [fingerprintOf(sku), presentationFingerprint(this.#brand)];
+      for (const fragments of [styles, groups]) for (const { fingerprint } of fragments) fingerprints.push(fingerprint);
+      return toForm(sku, locale, chunks, false, fingerprints);
+    });
+  }
+}
+
+function toPresentation(entries: readonly PresentationEntry[], defaultLocale: string): Presentation {
+  return {
+    locales: new Map([...new Set([defaultLocale, ...listLocales(entries)])].map((locale, place) => [locale, place])),
+    entries: new Map(entries.map((entry) => [keyOf(entry), entry])),
+  };
+}
+
+const bodyEnd = encode("]}");
+
+function toForm(
+  sku: string,
+  locale: string,
+  styles: readonly Uint8Array[],
+  isEmpty: boolean,
+  fingerprints: readonly number[],
+): FoundForm {
+  const chunks = [encode(`{"sku_id":${JSON.stringify(sku)},"locale":"${locale}","styles":[`), ...styles, bodyEnd];
+  const bytes = chunks.reduce((sum, { length }) => sum + length, 0);
+  refuseBeyond(bytes);
+  const body = new Uint8Array(bytes);
+  let end = 0;
+  for (const chunk of chunks) {
+    body.set(chunk, end);
+    end += chunk.length;
+  }
+  return { body, tag: hashTag(body), isEmpty, fingerprints };
+}
+
+/** @throws ServiceError `unavailable` */
+function refuseBeyond(bytes: number): void {
+  if (bytes <= maxFormBytes) return;
+  throw new ServiceError("unavailable", "The form is larger than 16 MB. Use the personalization of the SKU.");
+}
+
+/** Writes the parts of styles in one locale. */
+class PartWriter {
+  readonly #entries: Presentation["entries"];
+  /** In which a text is looked for, the best first. */
+  readonly #locales: readonly string[];
+  readonly #groups: ReadonlyMap<string, Group>;
+  readonly #choices = new Map<string, string>();
+
+  constructor({ entries }: Presentation, locales: readonly string[], groups: readonly Group[]) {
+    this.#entries = entries;
+    this.#locales = locales;
+    this.#groups = new Map(groups.map((group) => [group.name, group]));
+  }
+
+  write({ code, rows }: Style): Uint8Array {
+    const appearance = this.#describe(this.#entries.get(styleKey(code)), code) satisfies Partial<FormStyle>;
+    let bytes = 0;
+    const lines = parseRows<StyleRow>(rows).map((row) => {
+      const line = this.#writeLine(code, row);
+      bytes += line.length;
+      refuseBeyond(bytes);
+      return line;
+    });
+    return encode(`${JSON.stringify(appearance).slice(1, -1)},"lines":[${lines.join(",")}]}`);
+  }
+
+  #writeLine(style: string, { line_display_seq, line_status, choice_type, instruct_text }: StyleRow): string {
+    const entry = this.#entries.get(lineKey(style, line_display_seq));
+    const line: Omit<FormLine, "choices"> = {
+      line_display_seq,
+      line_status,
+      choice_type,
+      instruct_text,
+      ...this.#describe(entry, instruct_text),
+      limit: entry?.limit ?? null,
+      characters: entry?.characters ?? null,
+      required: entry?.required ?? null,
+      uppercase: entry?.uppercase ?? false,
+    };
+    return `${JSON.stringify(line).slice(0, -1)},"choices":[${this.#choicesOf(choice_type)}]}`;
+  }
+
+  /** Written once for all lines that have them. */
+  #choicesOf(name: string): string {
+    const known = this.#choices.get(name);
+    if (known !== undefined) return known;
+    const rows = parseRows<Choice>(this.#groups.get(name)?.rows ?? new Uint8Array());
+    const choices = rows.map(({ choice_value, choice_display_seq, choice_status }): FormChoice => {
+      const entry = this.#entries.get(choiceKey(name, choice_value));
+      return { choice_value, choice_display_seq, choice_status, ...this.#describe(entry, choice_value) };
+    });
+    const text = JSON.stringify(choices).slice(1, -1);
+    this.#choices.set(name, text);
+    return text;
+  }
+
+  #describe(entry: Appearance | undefined, code: string) {
+    return {
+      name: this.#find(entry?.name) ?? code,
+      help: this.#find(entry?.help) ?? null,
+      image: entry?.image ?? null,
+    };
+  }
+
+  #find(texts: Texts | undefined): string | undefined {
+    if (texts === undefined) return undefined;
+    for (const locale of this.#locales) if (Object.hasOwn(texts, locale)) return texts[locale];
+    return undefined;
+  }
+}

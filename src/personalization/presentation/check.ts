@@ -1,0 +1,48 @@
+import type { Database } from "../../database/database.ts";
+import type { Occurrences, PresentationCheck } from "../../model/import-report.ts";
+import {
+  choiceKey,
+  describeKey,
+  keyOf,
+  lineKey,
+  listLocales,
+  type PresentationEntry,
+  styleKey,
+} from "../../model/presentation.ts";
+import { countOccurrence } from "../statistics.ts";
+import { walkGroups, walkStyles } from "./codes.ts";
+
+/**
+ * Compares a presentation with a generation: codes that have no name in a locale that others have,
+ * and entries whose codes the feed does not have.
+ * @param count called for each finding
+ */
+export async function checkPresentation(
+  database: Database,
+  generation: number,
+  entries: readonly PresentationEntry[],
+  count = countOccurrence,
+): Promise<PresentationCheck> {
+  const locales = listLocales(entries);
+  const unseen = new Map(entries.map((entry) => [keyOf(entry), entry]));
+  const codesWithoutNames: Occurrences = { count: 0, examples: [] };
+  const visit = (key: string, describe: () => string) => {
+    const names = unseen.get(key)?.name ?? {};
+    unseen.delete(key);
+    const missing = locales.filter((locale) => !Object.hasOwn(names, locale));
+    if (missing.length > 0) count(codesWithoutNames, () => `${describe()} (${missing.join(", ")})`);
+    else if (locales.length === 0) count(codesWithoutNames, describe);
+  };
+  for await (const { style, lines } of walkStyles(database, generation)) {
+    visit(styleKey(style), () => describeKey({ style }));
+    for (const { line_display_seq: line } of lines) visit(lineKey(style, line), () => describeKey({ style, line }));
+  }
+  for await (const { group, choices } of walkGroups(database, generation)) {
+    for (const { choice_value: choice } of choices) {
+      visit(choiceKey(group, choice), () => describeKey({ group, choice }));
+    }
+  }
+  const namesWithoutCodes: Occurrences = { count: 0, examples: [] };
+  for (const entry of unseen.values()) count(namesWithoutCodes, () => describeKey(entry));
+  return { codesWithoutNames, namesWithoutCodes };
+}

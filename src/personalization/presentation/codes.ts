@@ -1,0 +1,40 @@
+import type { Database } from "../../database/database.ts";
+import { listCurrentGenerations } from "../../database/generation.ts";
+import { walkFragments } from "../../database/generation-walk.ts";
+import type { Choice, Style } from "../../model/personalization.ts";
+import { decodeText } from "../bytes.ts";
+
+/** A style of a feed with its lines. */
+export interface FeedStyle {
+  readonly style: string;
+  readonly lines: readonly Style[];
+}
+
+/** A choice group of a feed with its choices. */
+export interface FeedGroup {
+  readonly group: string;
+  readonly choices: readonly Choice[];
+}
+
+/** @returns undefined if no personalization of the brand is stored */
+export async function findCurrentGeneration(database: Database, brand: string): Promise<number | undefined> {
+  const generations = await listCurrentGenerations(database);
+  return generations.find((each) => each.brand === brand)?.generation;
+}
+
+/** Every style of a generation that has lines, by code. */
+export async function* walkStyles(database: Database, generation: number): AsyncGenerator<FeedStyle> {
+  for await (const page of walkFragments(database, generation, "styles")) {
+    for (const { key, content } of page) yield { style: decodeText(key), lines: parseRows<Style>(content) };
+  }
+}
+
+/** Every choice group of a generation that has choices, by name. */
+export async function* walkGroups(database: Database, generation: number): AsyncGenerator<FeedGroup> {
+  for await (const page of walkFragments(database, generation, "groups")) {
+    for (const { key, content } of page) yield { group: decodeText(key), choices: parseRows<Choice>(content) };
+  }
+}
+
+/** @param rows JSON objects, separated by commas */
+export const parseRows = <Row>(rows: Uint8Array) => JSON.parse(`[${decodeText(rows)}]`) as Row[];

@@ -1,0 +1,122 @@
+import { z } from "zod";
+import { describeIssue } from "../../config/issues.ts";
+import { toLocale } from "../../model/locale.ts";
+import { type EntryKey, keyOf, type PresentationEntry, type Texts } from "../../model/presentation.ts";
+import { suggest } from "../../suggest.ts";
+import { toCharacterClass } from "./characters.ts";
+
+const maxName = 200;
+const maxHelp = 2000;
+const maxImage = 2000;
+/** Of graphemes in a line. */
+const maxLimit = 1000;
+/** Of a code, in UTF-16 units. */
+const maxCode = 2600;
+/** Each needs memory in every process that serves it. */
+export const maxLocales = 50;
+
+const text = (max: number) =>
+  z
+    .string()
+    .refine((value) => value.trim() !== "", { error: "is empty", abort: true })
+    .refine((value) => value.length <= max, { error: `is longer than ${max} characters`, abort: true })
+    .refine((value) => value.isWellFormed() && !/\p{Cc}/u.test(value.replaceAll("\n", "")), "has control characters");
+
+/** Locales that differ only in case would be one; the file says which text is meant. */
+const texts = (max: number) =>
+  z.record(z.string(), text(max)).transform((given, context): Texts => {
+    const found = new Map<string, string>();
+    for (const [tag, value] of Object.entries(given)) {
+      const locale = toLocale(tag);
+      const problem =
+        locale === undefined ? "is not a locale such as en or fr-CA" : `repeats the locale ${locale} in other letters`;
+      if (locale === undefined || found.has(locale)) {
+        context.addIssue({ code: "custom", message: problem, path: [tag] });
+      } else found.set(locale, value);
+    }
+    // Sorted, so that equal texts make equal entries.
+    return Object.fromEntries([...found].sort(([a], [b]) => (a < b ? -1 : 1)));
+  });
+
+const image = z
+  .string()
+  .refine((value) => value.length <= maxImage, { error: `is longer than ${maxImage} characters`, abort: true })
+  .refine((value) => isImage(value), "expected an https:// or http:// URL, or a path that begins with /");
+
+/** Resolved as a page does, so that `/\host` is a URL of another host. */
+function isImage(value: string): boolean {
+  if (!/^(https?:\/\/|\/)/i.test(value) || /[\s\p{Cc}"<>\\]/u.test(value)) return false;
+  return URL.canParse(value, "https://page.example");
+}
+
+const characters = z.string().transform((value, context) => {
+  try {
+    return toCharacterClass(value);
+  } catch (error) {
+    context.addIssue((error as Error).message);
+    return z.NEVER;
+  }
+});
+
+const appearance = { name: texts(maxName).optional(), help: texts(maxHelp).optional(), image: image.optional() };
+
+const rules = {
+  limit: z.int().min(1).max(maxLimit).optional(),
+  characters: characters.optional(),
+  required: z.boolean().optional(),
+  uppercase: z.boolean().optional(),
+};
+
+const appearanceSchema = z.strictObject(appearance);
+const lineSchema = z.strictObject({ ...appearance, ...rules });
+
+/** The fields of an entry: those with texts by locale, and those with one value. */
+export const textFields = ["name", "help"] as const;
+export const valueFields = ["image", "limit", "characters", "required", "uppercase"] as const;
+
+/** What is wrong with an entry. */
+export interface EntryProblem {
+  /** The field, such as `["name", "de"]`; empty if it is the whole entry. */
+  readonly path: readonly string[];
+  readonly reason: string;
+}
+
+/** @returns the entry, or what is wrong with it */
+export function checkEntry(key: EntryKey, values: unknown): PresentationEntry | EntryProblem[] {
+  const problem = findCodeProblem(key);
+  if (problem !== undefined) return [{ path: [], reason: problem }];
+  const isLine = "style" in key && key.line !== undefined;
+  const schema = isLine ? lineSchema : appearanceSchema;
+  const { data, error } = schema.safeParse(values, { jitless: true });
+  if (data !== undefined) return { ...key, ...data };
+  return error.issues.flatMap((issue): EntryProblem[] => {
+    const path = issue.path.map(String);
+    if (issue.code !== "unrecognized_keys") return [{ path, reason: describeIssue(issue, valueAt(values, path)) }];
+    return issue.keys.map((field) => ({ path: [field], reason: describeUnknown(field, isLine) }));
+  });
+}
+
+/** Codes have to be in the feed, whose values are never empty and have no NUL. */
+function findCodeProblem(key: EntryKey): string | undefined {
+  for (const [name, code = ""] of Object.entries(key)) {
+    if (code === "") return `the ${name} is empty`;
+    if (code.length > maxCode || code.includes("\0") || !code.isWellFormed()) return `the ${name} cannot be in a feed`;
+  }
+  return undefined;
+}
+
+function describeUnknown(field: string, isLine: boolean): string {
+  if (Object.hasOwn(rules, field) && !isLine) return "is a field of lines, not of styles and choices";
+  const fields = Object.keys(isLine ? lineSchema.shape : appearanceSchema.shape);
+  return `is not a field; ${suggest(field, fields, "fields")}`;
+}
+
+const valueAt = (values: unknown, path: readonly string[]): unknown =>
+  path.reduce<unknown>((value, key) => (value as Record<string, unknown> | undefined)?.[key], values);
+
+/** Entries in the order of their keys, so that equal files make equal documents. */
+export const sortEntries = (entries: Iterable<PresentationEntry>) =>
+  [...entries]
+    .map((entry) => ({ key: keyOf(entry), entry }))
+    .sort((a, b) => (a.key < b.key ? -1 : 1))
+    .map(({ entry }) => entry);

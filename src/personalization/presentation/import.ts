@@ -1,0 +1,115 @@
+import type { Config, PresentationOptions } from "../../config/index.ts";
+import type { Database } from "../../database/database.ts";
+import {
+  findCurrentPresentation,
+  findEntries,
+  findLastPresentation,
+  type LastPresentation,
+  savePresentation,
+} from "../../database/presentation.ts";
+import { ServiceError } from "../../errors.ts";
+import { collectFeed, type DeliveredFiles, type KnownFiles } from "../../feed/delivery.ts";
+import type { Reporter, RunContext, Work } from "../../jobs/work.ts";
+import type { Difference } from "../../model/import-report.ts";
+import { keyOf, listLocales, type PresentationEntry } from "../../model/presentation.ts";
+import type { ImportMode } from "../import.ts";
+import { checkPresentation } from "./check.ts";
+import { findCurrentGeneration } from "./codes.ts";
+import { type ParsedPresentation, readPresentation } from "./parse.ts";
+import { toFileRequest } from "./source.ts";
+
+type Files = DeliveredFiles<"presentation">;
+
+/** Below this number of entries, the share of removals is not checked. */
+const minChecked = 20;
+
+/** Reads a presentation file and makes it the brand's current presentation. */
+export function presentationImport(options: PresentationOptions, config: Config, mode: ImportMode): Work {
+  return async (context) => {
+    const { database, brand, reporter, signal } = context;
+    const last = database && (await findLastPresentation(database, brand));
+    const known =
+      mode.isForced || last === undefined ? undefined : (JSON.parse(last.feed) as KnownFiles<"presentation">);
+    await using delivery = await collectFeed(toFileRequest(options), config, known, signal);
+    if (delivery.status === "complete") await importFile(delivery.files, options, mode, context);
+    else if (delivery.status === "unchanged") reporter.note(unchangedNote(options.source, last));
+    else if (mode.isManual) throw new ServiceError("invalid_input", delivery.reason);
+    else reporter.note(`the file is incomplete; the next run tries again: ${delivery.reason}`);
+  };
+}
+
+function unchangedNote(source: string, last: LastPresentation | undefined): string {
+  return last !== undefined && last.current !== last.id
+    ? `${source}: skipped: the file has not changed since its import was rolled back; use --force to import it again`
+    : `${source}: skipped: the file has not changed since the last import`;
+}
+
+async function importFile(
+  files: Files,
+  { keep_generations: kept, max_removed_share: maxRemovedShare }: PresentationOptions,
+  { isForced }: ImportMode,
+  { database, run, brand, reporter }: RunContext,
+): Promise<void> {
+  const { path, name, sha256 } = files.presentation;
+  const parsed = await readPresentation(path, name);
+  const { entries } = parsed;
+  const current = database && (await findCurrentEntries(database, brand));
+  const difference = current === undefined ? null : compare(current, entries);
+  count(reporter, parsed);
+  const generation = database && (await findCurrentGeneration(database, brand));
+  reporter.report.presentation = {
+    file: name,
+    sha256,
+    locales: listLocales(entries),
+    entries: difference,
+    ...(database && generation !== undefined && (await checkPresentation(database, generation, entries))),
+  };
+  reporter.failUnlessForced(listViolations(name, parsed, difference, maxRemovedShare), isForced);
+  if (database !== undefined && run !== undefined) {
+    await savePresentation(database, run, { brand, entries, feed: JSON.stringify(files), kept });
+  }
+  reporter.acceptStaged();
+}
+
+async function findCurrentEntries(database: Database, brand: string): Promise<PresentationEntry[] | undefined> {
+  const id = await findCurrentPresentation(database, brand);
+  return id === undefined ? undefined : await findEntries(database, id);
+}
+
+function count(reporter: Reporter, { entries, rejected, notes }: ParsedPresentation): void {
+  reporter.stage(entries.length);
+  for (const problems of rejected) reporter.reject(...problems);
+  for (const note of notes) reporter.note(note);
+}
+
+/** How entries differ from the current ones. */
+function compare(current: readonly PresentationEntry[], entries: readonly PresentationEntry[]): Difference {
+  const before = new Map(current.map((entry) => [keyOf(entry), JSON.stringify(entry)]));
+  let [added, changed] = [0, 0];
+  for (const entry of entries) {
+    const known = before.get(keyOf(entry));
+    if (known === undefined) added++;
+    else if (known !== JSON.stringify(entry)) changed++;
+  }
+  return { total: entries.length, added, changed, removed: current.length + added - entries.length };
+}
+
+/** Lists the reasons not to use a file, each a clause without a period. */
+function listViolations(
+  file: string,
+  { entries, rejected }: ParsedPresentation,
+  difference: Difference | null,
+  maxRemovedShare: number,
+): string[] {
+  const violations: string[] = [];
+  const read = entries.length + rejected.length;
+  if (rejected.length > 0) violations.push(`${rejected.length} of ${read} entries were rejected`);
+  else if (entries.length === 0) violations.push(`${file}: the file has no entries`);
+  if (difference === null) return violations;
+  const before = difference.total - difference.added + difference.removed;
+  if (before >= minChecked && difference.removed > before * maxRemovedShare) {
+    const share = Number((maxRemovedShare * 100).toFixed(2));
+    violations.push(`${difference.removed} of ${before} entries would be removed (max_removed_share allows ${share}%)`);
+  }
+  return violations;
+}

@@ -1,0 +1,105 @@
+import { findNestingProblem, findSyntaxProblem, parseToml, TomlPositions } from "../../config/toml.ts";
+import { ServiceError } from "../../errors.ts";
+import type { RejectedRow } from "../../model/import-report.ts";
+import type { EntryKey } from "../../model/presentation.ts";
+import { suggest } from "../../suggest.ts";
+import { checkEntry } from "./entries.ts";
+import type { ParsedPresentation } from "./parse.ts";
+
+type Table = Readonly<Record<string, unknown>>;
+
+/**
+ * Parses a presentation in TOML: `[styles.CODE]`, `[styles.CODE.lines.SEQUENCE]`, and
+ * `[choices.GROUP.VALUE]`.
+ * @throws ServiceError `invalid_input` if it is not TOML
+ */
+export function parsePresentationToml(text: string, file: string): ParsedPresentation {
+  const parser = new TomlPresentation(text, file);
+  parser.read();
+  return parser;
+}
+
+class TomlPresentation implements ParsedPresentation {
+  readonly entries: ParsedPresentation["entries"][number][] = [];
+  readonly rejected: RejectedRow[][] = [];
+  readonly notes: readonly string[] = [];
+  readonly #file: string;
+  readonly #text: string;
+  readonly #positions: TomlPositions;
+
+  constructor(text: string, file: string) {
+    this.#file = file;
+    this.#text = text;
+    this.#positions = new TomlPositions(text);
+  }
+
+  read(): void {
+    const { styles = {}, choices = {}, ...others } = parse(this.#text, this.#file);
+    for (const name of Object.keys(others)) {
+      this.#reject(
+        [name],
+        `${JSON.stringify(name)} is not a table of a presentation; ${suggest(name, tables, "tables")}`,
+      );
+    }
+    for (const [style, value, path] of this.#tablesIn(styles, ["styles"])) {
+      const { lines = {}, ...rest } = value;
+      this.#add({ style }, rest, path);
+      for (const [line, rules, linePath] of this.#tablesIn(lines, [...path, "lines"])) {
+        this.#add({ style, line }, rules, linePath);
+      }
+    }
+    for (const [group, value, path] of this.#tablesIn(choices, ["choices"])) {
+      for (const [choice, look, choicePath] of this.#tablesIn(value, path))
+        this.#add({ group, choice }, look, choicePath);
+    }
+  }
+
+  /** The tables in a table, each with its name and its path. */
+  *#tablesIn(value: unknown, path: readonly string[]): Generator<[string, Table, string[]]> {
+    if (!isTable(value)) return this.#reject(path, "expected a table");
+    for (const [name, inner] of Object.entries(value)) {
+      if (isTable(inner)) yield [name, inner, [...path, name]];
+      else this.#reject([...path, name], "expected a table");
+    }
+  }
+
+  #add(key: EntryKey, values: Table, path: readonly string[]): void {
+    const entry = checkEntry(key, values);
+    if (!Array.isArray(entry)) {
+      // A table that is only around others says nothing.
+      if (Object.keys(values).length > 0) this.entries.push(entry);
+      return;
+    }
+    this.rejected.push(entry.map((problem) => this.#toRow([...path, ...problem.path], problem.reason)));
+  }
+
+  #reject(path: readonly string[], reason: string): void {
+    this.rejected.push([this.#toRow(path, reason)]);
+  }
+
+  #toRow(path: readonly string[], reason: string): RejectedRow {
+    const line = this.#positions.find(path)?.line ?? 1;
+    return { file: this.#file, line, field: path.map(toTomlKey).join("."), reason };
+  }
+}
+
+const tables = ["styles", "choices"];
+
+const isTable = (value: unknown): value is Table =>
+  typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Date);
+
+/** A key as it is written in TOML. */
+export const toTomlKey = (key: string) => (/^[\w-]+$/.test(key) ? key : JSON.stringify(key));
+
+function parse(text: string, file: string): Table {
+  const nesting = findNestingProblem(text);
+  if (nesting !== undefined) throw new ServiceError("invalid_input", `${file}: ${nesting}`);
+  try {
+    return parseToml(text);
+  } catch (cause) {
+    const problem = findSyntaxProblem(text);
+    const where = problem === undefined ? file : `${file}:${problem.position.line}:${problem.position.column}`;
+    const reason = problem === undefined ? "" : `: ${problem.reason}`;
+    throw new ServiceError("invalid_input", `${where}: invalid TOML${reason}`, { cause });
+  }
+}

@@ -1,0 +1,54 @@
+import { extname } from "node:path";
+import { ServiceError } from "../../errors.ts";
+import { TextDecoding } from "../../feed/decode.ts";
+import { readBytes } from "../../feed/file.ts";
+import { compressionExtensions } from "../../model/feed-format.ts";
+import type { RejectedRow } from "../../model/import-report.ts";
+import { listLocales, type PresentationEntry } from "../../model/presentation.ts";
+import { maxLocales, sortEntries } from "./entries.ts";
+import { parsePresentationCsv } from "./parse-csv.ts";
+import { parsePresentationToml } from "./parse-toml.ts";
+
+/** What a presentation file says. */
+export interface ParsedPresentation {
+  readonly entries: readonly PresentationEntry[];
+  /** The problems of each entry that is not used. */
+  readonly rejected: readonly (readonly RejectedRow[])[];
+  readonly notes: readonly string[];
+}
+
+/** Every process that serves it keeps it in memory. */
+const maxBytes = 4 * 2 ** 20;
+
+/**
+ * Reads and parses a presentation file.
+ * @param name the name for messages; its extension says the format
+ * @throws ServiceError `invalid_input` if the file as a whole cannot be used
+ */
+export async function readPresentation(path: string, name: string): Promise<ParsedPresentation> {
+  const decoding = new TextDecoding(name);
+  let text = "";
+  let bytes = 0;
+  for await (const chunk of readBytes(path, { name })) {
+    bytes += chunk.length;
+    if (bytes > maxBytes) throw new ServiceError("invalid_input", `${name}: expected a presentation of at most 4 MB`);
+    text += decoding.push(chunk);
+  }
+  text += decoding.end();
+  const parse = formatOf(name) === ".csv" ? parsePresentationCsv : parsePresentationToml;
+  const { entries, rejected, notes } = parse(text, name);
+  const locales = listLocales(entries);
+  if (locales.length > maxLocales) {
+    throw new ServiceError(
+      "invalid_input",
+      `${name}: has ${locales.length} locales; at most ${maxLocales} are possible`,
+    );
+  }
+  return { entries: sortEntries(entries), rejected, notes };
+}
+
+/** The extension without that of a compression. */
+function formatOf(name: string): string {
+  const compression = Object.values(compressionExtensions).find((end) => name.toLowerCase().endsWith(end)) ?? "";
+  return extname(name.slice(0, name.length - compression.length)).toLowerCase();
+}

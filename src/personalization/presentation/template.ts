@@ -1,0 +1,50 @@
+import { type Instruction, parseInstruction } from "../../../packages/personalizer/src/instruction.ts";
+import type { Database } from "../../database/database.ts";
+import { type FeedStyle, walkGroups, walkStyles } from "./codes.ts";
+import { toTomlKey } from "./parse-toml.ts";
+
+/**
+ * Writes a presentation in TOML with every code of a generation: limits and the like as the
+ * instruction texts state them, and names to fill in as comments.
+ */
+export async function* writeTemplate(database: Database, generation: number, locale: string): AsyncGenerator<string> {
+  yield `# Write names and help texts by locale, and remove the # before them. Everything is optional.\n`;
+  for await (const style of walkStyles(database, generation)) yield describeStyle(style, locale);
+  for await (const { group, choices } of walkGroups(database, generation)) {
+    yield `\n[choices.${toTomlKey(group)}]\n`;
+    for (const { choice_value: value } of choices) {
+      yield `# ${toTomlKey(value)}.name.${locale} = ${toTomlText(value)}\n`;
+    }
+  }
+}
+
+function describeStyle({ style, lines }: FeedStyle, locale: string): string {
+  const path = `styles.${toTomlKey(style)}`;
+  return [
+    `\n[${path}]\n# name.${locale} = ${toTomlText(style)}\n`,
+    ...lines.map(({ line_display_seq: line, instruct_text: text }) => {
+      const fields = describeLine(parseInstruction(text, "optional"), locale).map((field) => `${field}\n`);
+      return `\n# ${oneLine(text)}\n[${path}.lines.${toTomlKey(line)}]\n${fields.join("")}`;
+    }),
+  ].join("");
+}
+
+function describeLine({ label, hint, optional, limit, digits }: Instruction, locale: string): string[] {
+  return [
+    `# name.${locale} = ${toTomlText(label)}`,
+    ...(hint === "" ? [] : [`# help.${locale} = ${toTomlText(hint)}`]),
+    ...(limit === undefined ? [] : [`limit = ${limit}`]),
+    ...(digits ? ['characters = "0-9"'] : []),
+    ...(optional ? ["required = false"] : []),
+  ];
+}
+
+/** JSON escapes all that TOML does, except for the character DEL. */
+const toTomlText = (text: string) => JSON.stringify(text.toWellFormed()).replaceAll("\x7f", "\\u007F");
+
+/** TOML allows no control characters in comments. */
+const oneLine = (text: string) =>
+  text
+    .toWellFormed()
+    .replace(/[\s\p{Cc}]+/gu, " ")
+    .trim() || "no instruction text";

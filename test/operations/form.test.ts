@@ -1,0 +1,226 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { fingerprintTag } from "../../src/model/cdn.ts";
+import { presentationFingerprint } from "../../src/model/fingerprint.ts";
+import type { Form } from "../../src/model/form.ts";
+import { feedFiles, writeFeed } from "../support/feed.ts";
+import { importHere } from "../support/import-here.ts";
+import { createStore, engines, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { until } from "../support/until.ts";
+
+const presentation = `
+[styles.BLOCK]
+name.en = "Block letters"
+name.fr = "Lettres capitales"
+help.en = "As on a sign."
+image = "/block.svg"
+
+[styles.SCRIPT.lines.2]
+name.en = "Motif"
+name.fr = "Motif brodé"
+name.fr-CH = "Sujet"
+
+[styles.NOTE.lines.1]
+limit = 12
+characters = "A-Z&"
+required = false
+uppercase = true
+
+[choices.FONT.Serif]
+name.fr = "Avec empattements"
+`;
+
+for (const engine of engines) {
+  const folder = await temporaryFolder();
+  let files = 0;
+  const environment = {
+    DATABASE_URL: await createStore(engine),
+    BRAND: "acme",
+    CDN: "generic",
+    SERVER_TIMING: "on",
+  };
+  const importFeed = async (brand: string, lines = feedFiles["pzlines.csv"]) => {
+    const feed = await writeFeed(folder, `feed-${files++}`, { ...feedFiles, "pzlines.csv": lines });
+    expect(
+      await importHere(["import", "personalization", feed, "--brand", brand, "--force"], environment),
+    ).toMatchObject({
+      code: 0,
+    });
+  };
+  const importPresentation = async (text: string, brand = "acme") => {
+    const [path = ""] = await writeFiles(folder, { [`${files++}.toml`]: text });
+    const args = ["import", "presentation", path, "--brand", brand, "--force"];
+    expect(await importHere(args, environment)).toMatchObject({ code: 0 });
+  };
+  await importFeed("acme");
+  await importFeed("other", "sku_id,style_code,style_display_seq,style_sku_status\nELSEWHERE,BLOCK,1,A\n");
+  const service = await serve(environment);
+  afterAll(() => service.stop());
+  const get = (path: string, headers = {}) =>
+    service.get(`/api/v1/products/form/${path}`, { redirect: "manual", headers });
+  const read = async (path: string) => (await (await get(path)).json()) as Form;
+  const redirectOf = async (path: string) => {
+    const { status, headers } = await get(path);
+    return { status, location: headers.get("location") };
+  };
+
+  describe(`on ${engine}, a form`, () => {
+    test("has codes and instruction texts without a presentation", async () => {
+      const response = await get("en/MUG");
+      expect([response.status, response.headers.get("content-type")]).toEqual([200, "application/json"]);
+      const plain = { help: null, image: null };
+      const rules = { limit: null, characters: null, required: null, uppercase: false };
+      const font = {
+        line_display_seq: "1",
+        line_status: "A",
+        choice_type: "FONT",
+        instruct_text: "Choose a font",
+        name: "Choose a font",
+        ...plain,
+        ...rules,
+        choices: [
+          { choice_value: "Sans", choice_display_seq: "1", choice_status: "H", name: "Sans", ...plain },
+          { choice_value: "Serif", choice_display_seq: "2", choice_status: "A", name: "Serif", ...plain },
+          { choice_value: "Other", choice_display_seq: "x", choice_status: "A", name: "Other", ...plain },
+        ],
+      };
+      const motif = {
+        line_display_seq: "2",
+        line_status: "A",
+        choice_type: "MOTIF",
+        instruct_text: 'Pick one, or "none"',
+        name: 'Pick one, or "none"',
+        ...plain,
+        ...rules,
+        choices: [{ choice_value: "Heart", choice_display_seq: "1", choice_status: "A", name: "Heart", ...plain }],
+      };
+      const form = {
+        sku_id: "MUG",
+        locale: "en",
+        styles: [
+          {
+            style_code: "BLOCK",
+            style_display_seq: "9",
+            style_sku_status: "I",
+            name: "BLOCK",
+            ...plain,
+            lines: [font],
+          },
+          {
+            style_code: "SCRIPT",
+            style_display_seq: "10",
+            style_sku_status: "A",
+            name: "SCRIPT",
+            ...plain,
+            lines: [font, motif],
+          },
+        ],
+      };
+      expect(await response.text()).toBe(JSON.stringify(form));
+      expect(await redirectOf("fr/MUG")).toEqual({ status: 302, location: "../en/MUG" });
+    });
+
+    test("is new in every locale soon after its brand's presentation changed, and no other brand's", async () => {
+      await Promise.all(["en/MUG", "fr/MUG", "en/ELSEWHERE"].map((path) => get(path)));
+      await importPresentation(presentation);
+      await until("the form has the name", async () => (await read("en/MUG")).styles[0]?.name === "Block letters");
+      expect((await read("fr/MUG")).styles[0]?.name).toBe("Lettres capitales");
+      const other = await get("en/ELSEWHERE");
+      expect(other.headers.get("cache-status")).toBe("pds; hit");
+      expect(await other.text()).toContain('"name":"BLOCK"');
+      const pz = await service.get("/api/v1/products/pz/MUG");
+      expect(await pz.text()).toStartWith('{"pzlines":[{"sku_id":"MUG","style_code":"BLOCK"');
+    });
+
+    test("has texts in its locale, in those looked up next, in the default locale, or codes", async () => {
+      const french = await read("fr/MUG");
+      expect(french.styles.map(({ name, help, image }) => [name, help, image])).toEqual([
+        ["Lettres capitales", "As on a sign.", "/block.svg"],
+        ["SCRIPT", null, null],
+      ]);
+      expect(french.styles[1]?.lines.map(({ name }) => name)).toEqual(["Choose a font", "Motif brodé"]);
+      expect(french.styles[0]?.lines[0]?.choices.map(({ name }) => name)).toEqual([
+        "Sans",
+        "Avec empattements",
+        "Other",
+      ]);
+      const swiss = await read("fr-CH/MUG");
+      expect(swiss.styles[0]?.name).toBe("Lettres capitales");
+      expect(swiss.styles[1]?.lines[1]?.name).toBe("Sujet");
+      expect((await read("en/MUG")).styles[0]?.lines[0]?.choices[1]?.name).toBe("Serif");
+    });
+
+    test("has the rules of its lines", async () => {
+      const [style] = (await read("en/A%2FB%20%C3%A9%2B")).styles;
+      expect(style?.lines[0]).toMatchObject({ limit: 12, characters: "[&A-Z]", required: false, uppercase: true });
+    });
+
+    test.each([
+      ["fr-CA/MUG", "../fr/MUG"],
+      ["fr-ch-x-private/MUG", "../fr-CH/MUG"],
+      ["de/MUG", "../en/MUG"],
+      ["zh-Hant-TW/A%2FB%20%C3%A9%2B", "../en/A%2FB%20%C3%A9%2B"],
+      ["fr-CA/UNKNOWN", "../fr/UNKNOWN"],
+      ["fr/ELSEWHERE", "../en/ELSEWHERE"],
+    ])("redirects from a locale that is not offered: %s", async (path, location) => {
+      expect(await redirectOf(path)).toEqual({ status: 302, location });
+      const followed = await service.get(`/api/v1/products/form/${path}`);
+      expect([followed.status, new URL(followed.url).pathname]).toEqual([
+        200,
+        `/api/v1/products/form${location.slice(2)}`,
+      ]);
+    });
+
+    test("may be requested with the locale in any case, and otherwise only with a language tag", async () => {
+      expect(await (await get("FR-ch/MUG")).text()).toBe(await (await get("fr-CH/MUG")).text());
+      for (const locale of ["fr_CA", "f", "fr--CA", "%20fr", "*", "fr%00", "x".repeat(300), "%zz"]) {
+        expect([locale, (await get(`${locale}/MUG`)).status]).toEqual([locale, 400]);
+      }
+      expect((await service.get("/api/v1/products/form")).status).toBe(400);
+    });
+
+    test.each([["UNKNOWN"], ["mug"], ["x".repeat(256)], ["MUG%00"], ["..%2FMUG"]])(
+      "is empty for the unknown SKU %s",
+      async (sku) => {
+        const response = await get(`fr/${sku}`);
+        expect([response.status, response.headers.get("cache-control")]).toEqual([
+          200,
+          "public, max-age=10, s-maxage=10",
+        ]);
+        expect(await response.json()).toEqual({ sku_id: decodeURIComponent(sku), locale: "fr", styles: [] });
+      },
+    );
+
+    test("and its redirection have the tag of the brand's presentation, and of personalization", async () => {
+      const tag = fingerprintTag(presentationFingerprint("acme"));
+      for (const path of ["en/MUG", "fr/MUG", "fr-CA/MUG", "en/UNKNOWN"]) {
+        const tags = (await get(path)).headers.get("cache-tag")?.split(",");
+        expect(tags).toContain(tag);
+        expect(tags).toContain("personalization");
+      }
+      const [pz, form] = await Promise.all([service.get("/api/v1/products/pz/MUG"), get("en/MUG")]);
+      const fingerprints = (pz.headers.get("cache-tag") ?? "").split(",").filter((each) => each.startsWith("pz-"));
+      expect(form.headers.get("cache-tag")?.split(",")).toEqual(expect.arrayContaining(fingerprints));
+    });
+
+    test("keeps its entity tag while neither feed nor presentation change it", async () => {
+      const etag = (await get("fr/MUG")).headers.get("etag") ?? "";
+      expect((await get("fr/MUG", { "If-None-Match": etag })).status).toBe(304);
+      expect((await get("en/MUG")).headers.get("etag")).not.toBe(etag);
+      await importPresentation(`${presentation}\n[styles.UNUSED]\nname.en = "Unused"\n`);
+      await until("the form was evicted", async () => {
+        const { headers } = await get("fr/MUG");
+        expect(headers.get("etag")).toBe(etag);
+        return headers.get("cache-status")?.includes("miss") === true;
+      });
+    });
+
+    test("is new soon after the feed changed, or the presentation is gone", async () => {
+      await get("fr/MUG");
+      await importFeed("acme", "sku_id,style_code,style_display_seq,style_sku_status\nMUG,BLOCK,1,A\n");
+      await until("the form has one style", async () => (await read("fr/MUG")).styles.length === 1);
+      await importPresentation("# nothing is left\n");
+      await until("French is not offered", async () => (await redirectOf("fr/MUG")).status === 302);
+      expect((await read("en/MUG")).styles[0]?.name).toBe("BLOCK");
+    });
+  });
+}
