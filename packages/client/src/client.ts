@@ -3,7 +3,7 @@ import { type ErrorCode, ProductDataError } from "./errors.ts";
 import { parseBigints } from "./json.ts";
 import { type BodyCheck, parseBody, sendRequest } from "./response.ts";
 import { retryDelayMs } from "./retry.ts";
-import { isFoundProduct, isHistories, isPersonalization, isPersonalizations } from "./shape.ts";
+import { isFoundProduct, isHistories, isLocalizedForm, isPersonalization, isPersonalizations } from "./shape.ts";
 import { shareRequests } from "./shared-requests.ts";
 import { delay, withTimeout } from "./timeout.ts";
 import type {
