@@ -46,18 +46,12 @@ function contentSecurityPolicy({ images = [], scripts = [], connections = [] }: 
   ].join("; ");
 }
 
-const privateHeaders = { "Referrer-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin" };
-
 export interface HtmlOptions {
   readonly status?: number;
   readonly allowedOrigins?: AllowedOrigins;
-  readonly isPrivate?: boolean;
 }
 
-export function htmlPage(
-  html: { toString(): string },
-  { status = 200, allowedOrigins = {}, isPrivate = false }: HtmlOptions = {},
-): Page {
+export function htmlPage(html: { toString(): string }, { status = 200, allowedOrigins = {} }: HtmlOptions = {}): Page {
   return {
     status,
     type: "text/html; charset=utf-8",
@@ -65,17 +59,20 @@ export function htmlPage(
     headers: {
       "Cache-Control": "no-store",
       "Content-Security-Policy": contentSecurityPolicy(allowedOrigins),
-      ...(isPrivate && privateHeaders),
     },
   };
 }
 
-/** A style sheet or script, revalidated by its entity tag. */
-export function staticFile(file: Pick<Page, "type" | "body">, cacheControl: string): RenderPage {
+/** A style sheet or script, revalidated by its entity tag. @param headers further ones */
+export function staticFile(
+  file: Pick<Page, "type" | "body">,
+  cacheControl: string,
+  headers: Page["headers"] = {},
+): RenderPage {
   const page: Page = {
     ...file,
     tag: hashTag(file.body),
-    headers: { "Cache-Control": cacheControl },
+    headers: { "Cache-Control": cacheControl, ...headers },
   };
   return () => page;
 }

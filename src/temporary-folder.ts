@@ -147,12 +147,21 @@ export class TemporaryFile implements Disposable {
   }
 }
 
-/** Writes a stream to a file in a temporary folder. @returns the number of bytes */
-export async function saveStream(stream: AsyncIterable<Uint8Array>, path: string): Promise<number> {
+/**
+ * Writes a stream to a file in a temporary folder.
+ * @param onBytes receives the number of bytes so far, before they are written
+ * @returns the number of bytes
+ */
+export async function saveStream(
+  stream: AsyncIterable<Uint8Array>,
+  path: string,
+  onBytes: (bytes: number) => void = () => {},
+): Promise<number> {
   using file = new TemporaryFile(path);
   let bytes = 0;
   for await (const chunk of stream) {
     bytes += chunk.length;
+    onBytes(bytes);
     file.write(chunk);
   }
   return bytes;

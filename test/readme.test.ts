@@ -222,7 +222,7 @@ describe("the README", () => {
 
 describe("the documentation", () => {
   const files = [
-    ...["README.md", "CONTRIBUTING.md", "CHANGELOG.md"],
+    ...["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "THIRD_PARTY.md"],
     ...[...new Bun.Glob("{docs,packages,sample,bench}/**/*.md").scanSync(root)].filter(
       (file) => !file.includes("node_modules"),
     ),
@@ -241,6 +241,16 @@ describe("the documentation", () => {
           .replaceAll(" ", "-"),
       );
       expect(headings).toContain(anchor);
+    }
+  });
+
+  test("names tests that exist for the promises about security", () => {
+    const text = readFileSync(join(root, "SECURITY.md"), "utf8");
+    const [, promises = ""] = text.split("## What is promised, and tested");
+    const tests = [...promises.matchAll(/\]\((test\/[^)]+)\): ([^;|]+)/g)];
+    expect(tests.length).toBeGreaterThan(15);
+    for (const [, file = "", name = ""] of tests) {
+      expect(readFileSync(join(root, file), "utf8"), `${file}: ${name}`).toContain(name.trim());
     }
   });
 

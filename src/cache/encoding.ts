@@ -40,13 +40,13 @@ const patterns = {
   br: patternOf("br"),
   gzip: patternOf("(?:x-)?gzip"),
   identity: patternOf("identity"),
-  any: patternOf("\\*"),
+  others: patternOf("\\*"),
 } as const;
 
 function parseAcceptEncoding(accepted: string): Encoding {
   const qualityOf = (name: keyof typeof patterns) => findQuality(accepted, patterns[name]);
-  const any = qualityOf("any") ?? 0;
-  const offers = compressions.map((name) => ({ name, quality: qualityOf(name) ?? any }));
+  const others = qualityOf("others") ?? 0;
+  const offers = compressions.map((name) => ({ name, quality: qualityOf(name) ?? others }));
   const best = offers.reduce((a, b) => (b.quality > a.quality ? b : a));
   // `identity` is acceptable by default, but wins only if it is named with a higher quality.
   return best.quality > 0 && best.quality >= (qualityOf("identity") ?? 0) ? best.name : "identity";

@@ -15,6 +15,8 @@ const batchSize = 100;
 
 export interface CatalogImportOptions {
   readonly visible: Config["visible"];
+  /** Maximum size of each file when decompressed; 0 for no limit. */
+  readonly maxFileMegabytes: Config["maxFileMegabytes"];
   /**
    * Share of the stored products, from 0 to 1, that may be removed; the import fails and changes
    * nothing beyond it.
@@ -26,7 +28,7 @@ export interface CatalogImportOptions {
 
 /** Replaces the stored products with those of the files, which together are the whole catalog. */
 export function catalogImport(files: readonly string[], options: CatalogImportOptions): Work {
-  const { visible, maxRemovedShare, isForced } = options;
+  const { maxRemovedShare, isForced } = options;
   return async ({ database, run, reporter, signal }) => {
     // A set, because the store may repeat the transaction.
     const excesses = new Set<string>();
@@ -35,7 +37,7 @@ export function catalogImport(files: readonly string[], options: CatalogImportOp
       const excess = findImportExcess(removed, stored, maxRemovedShare);
       if (excess !== undefined) excesses.add(excess);
     };
-    const batches = readBatches(files, visible, reporter, signal);
+    const batches = readBatches(files, options, reporter, signal);
     if (database === undefined || run === undefined) await checkOnly(batches, database, mayRemove);
     else {
       // A transaction keeps other jobs from writing to some stores, so it must not wait for a file.
@@ -63,7 +65,7 @@ async function checkOnly(
 
 async function* readBatches(
   files: readonly string[],
-  visible: Config["visible"],
+  { visible, maxFileMegabytes }: CatalogImportOptions,
   reporter: Reporter,
   signal: AbortSignal,
 ): AsyncGenerator<StoredProduct[]> {
@@ -74,7 +76,7 @@ async function* readBatches(
   const hidden = new Set<string>();
   const now = new Date().toISOString();
   let batch = new Map<string, StoredProduct>();
-  for await (const document of readProducts(files)) {
+  for await (const document of readProducts(files, maxFileMegabytes)) {
     signal.throwIfAborted();
     if ("rejected" in document) {
       reporter.reject(...document.rejected);

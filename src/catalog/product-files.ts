@@ -12,16 +12,16 @@ export type ProductDocument =
 /**
  * Reads products from files of JSON, a JSON array, or NDJSON. Products may be wrapped, as exports
  * of a platform do: `{"product": …}` or `{"products": […]}`.
- * @throws ServiceError `invalid_input` when a file is missing or not text.
+ * @throws ServiceError `invalid_input` when a file is missing, too large, or not text.
  */
-export async function* readProducts(paths: readonly string[]): AsyncGenerator<ProductDocument> {
+export async function* readProducts(paths: readonly string[], maxMegabytes = 0): AsyncGenerator<ProductDocument> {
   for (const path of paths) await checkFile(path);
-  for (const path of paths) yield* readFile(path);
+  for (const path of paths) yield* readFile(path, maxMegabytes);
 }
 
-async function* readFile(file: string): AsyncGenerator<ProductDocument> {
+async function* readFile(file: string, maxMegabytes: number): AsyncGenerator<ProductDocument> {
   const splitter = new JsonSplitter(0, file);
-  for await (const chunk of readText(file, "utf-8")) {
+  for await (const chunk of readText(file, "utf-8", maxMegabytes)) {
     for (const document of splitter.push(chunk)) yield* readDocument(document, file);
   }
   const { document, unfinished } = splitter.end();

@@ -10,9 +10,11 @@ import { importNow } from "./run.ts";
 
 export async function importProducts(files: string[], values: Values): Promise<boolean> {
   for (const file of files) requirePath(file, "file");
-  return await importNow(({ visible, ...config }, brand) => {
+  return await importNow((config, brand) => {
+    const { visible, maxFileMegabytes } = config;
     const maxRemovedShare = maxImportRemovedShareOf(config);
-    return catalogImportJob(files, { visible, maxRemovedShare, isForced: values.force === true }, brand);
+    const options = { visible, maxFileMegabytes, maxRemovedShare, isForced: values.force === true };
+    return catalogImportJob(files, options, brand);
   }, values);
 }
 

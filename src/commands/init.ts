@@ -1,5 +1,6 @@
 import { existsSync, writeFileSync } from "node:fs";
-import { environmentName, type Setting, settingNames, settings } from "../config/settings.ts";
+import type { Setting } from "../config/setting.ts";
+import { environmentName, settingNames, settings } from "../config/settings.ts";
 import { findSourceProblem } from "../config/values.ts";
 import { ServiceError } from "../errors.ts";
 import { isTerminal } from "../terminal.ts";

@@ -12,6 +12,7 @@ import { Monitors } from "../jobs/monitors.ts";
 import { AbandonedError, dryRunJob, type RunOptions, type RunResult, runJob } from "../jobs/run.ts";
 import { supervise } from "../jobs/supervisor.ts";
 import type { Run } from "../model/job.ts";
+import { createFetch } from "../outgoing.ts";
 import { createPlatform } from "../platforms/index.ts";
 import { listJobs } from "../service/jobs.ts";
 import { sharedPoints } from "../service/points.ts";
@@ -52,7 +53,7 @@ export async function runSupervised(name: string, values: Values): Promise<boole
       printMessage(`${name} for ${job.brand} is paused ${since}; it runs once now, and stays paused`);
     }
     const id = await claim(database, job, config.leaseSeconds);
-    const monitors = new Monitors(log, listSecrets(config));
+    const monitors = new Monitors(log, listSecrets(config), createFetch(config));
     const { signal } = onSignal();
     const context = { database, monitors, config, signal };
     let status = 0;

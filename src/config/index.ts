@@ -13,15 +13,8 @@ import {
 } from "./jobs.ts";
 import { Problems } from "./problems.ts";
 import { type PurgeOptions, parsePurge } from "./purge.ts";
-import {
-  environmentName,
-  fileKey,
-  type Setting,
-  type SettingName,
-  type SettingValues,
-  settingNames,
-  settings,
-} from "./settings.ts";
+import type { Setting } from "./setting.ts";
+import { environmentName, fileKey, type SettingName, type SettingValues, settingNames, settings } from "./settings.ts";
 import type { KeyPath } from "./toml.ts";
 import { isLoopback, isServerUrl } from "./values.ts";
 

@@ -1,7 +1,8 @@
 import { hideCredentials } from "../credentials.ts";
 import type { Config } from "./index.ts";
 import type { JobOptions } from "./jobs.ts";
-import { type Setting, type SettingName, settingNames, settings } from "./settings.ts";
+import type { Setting } from "./setting.ts";
+import { type SettingName, settingNames, settings } from "./settings.ts";
 
 /** Returns a setting's value without secrets. */
 export function formatSetting(name: SettingName, config: Config): string {

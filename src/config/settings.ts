@@ -1,5 +1,7 @@
 import { parseCachePolicy } from "../model/cache-policy.ts";
 import { type CdnName, cdns } from "../model/cdn.ts";
+import { setting } from "./setting.ts";
+import { sourceSettings } from "./source-settings.ts";
 import {
   anyText,
   apiVersion,
@@ -10,6 +12,7 @@ import {
   domain,
   header,
   host,
+  hosts,
   httpUrl,
   locale,
   namespaces,
@@ -22,24 +25,6 @@ import {
   secondsBetween,
   token,
 } from "./values.ts";
-
-/** A scalar setting. */
-export interface Setting<T> {
-  readonly default: string;
-  /** Throws an Error that says which values are valid. */
-  readonly parse: (text: string) => T;
-  /** The description in the documentation. */
-  readonly sentence: string;
-  /**
-   * How output hides the value. `secret`: prints only whether it is set. `credentials`: omits it
-   * from error messages, because a malformed URL cannot be redacted reliably. Credentials in URLs
-   * are hidden everywhere.
-   */
-  readonly hide?: "secret" | "credentials";
-}
-
-/** Infers the type of a setting's value. */
-const setting = <T>(definition: Setting<T>): Setting<T> => definition;
 
 const defaultCachePolicy = "max-age=60, s-maxage=300, stale-while-revalidate=600, stale-if-error=86400";
 
@@ -66,6 +51,12 @@ export const settings = {
     sentence: "Address that the admin listener binds to. Any address but loopback requires `ADMIN_TOKEN`.",
   }),
   adminPort: setting({ default: "3001", parse: port, sentence: "Port of the admin listener; 0 picks a free port." }),
+  adminHosts: setting({
+    default: "",
+    parse: hosts,
+    sentence:
+      "Host names, separated by commas, that requests to the admin listener may have, such as `pds.internal.example`. `ADMIN_HOST` and names of loopback are always accepted, and every IP address if `ADMIN_HOST` is `0.0.0.0` or `::`.",
+  }),
   adminToken: setting({
     default: "",
     parse: token,
@@ -138,26 +129,7 @@ export const settings = {
     sentence:
       "Version of Shopify's Admin API. Each works for a year. Optional fields that a later version no longer has keep their last stored values.",
   }),
-  feedAuthorization: setting({
-    default: "",
-    parse: header,
-    sentence: "`Authorization` header for a feed at an `https://` URL, such as `Bearer …`.",
-    hide: "secret",
-  }),
-  s3Endpoint: setting({
-    default: "",
-    parse: httpUrl,
-    sentence: "Endpoint of an S3-compatible store other than Amazon's, for a feed or a backup at an `s3://` URL.",
-    hide: "credentials",
-  }),
-  s3Region: setting({ default: "us-east-1", parse: anyText, sentence: "Region of the S3 store." }),
-  s3AccessKeyId: setting({ default: "", parse: anyText, sentence: "Access key ID for the S3 store.", hide: "secret" }),
-  s3SecretAccessKey: setting({
-    default: "",
-    parse: anyText,
-    sentence: "Secret access key for the S3 store.",
-    hide: "secret",
-  }),
+  ...sourceSettings,
   productMaxAge: setting({
     default: "86400",
     parse: seconds,

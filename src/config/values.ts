@@ -12,6 +12,16 @@ export const anyText = (text: string) => text;
 export const host = (text: string) =>
   /^[\w.:-]+$/.test(text) ? text : expected("a host name or an IP address to bind");
 
+/** Names or addresses as they are in a URL, without a port; in lower case. */
+export function hosts(text: string): readonly string[] {
+  const names = text
+    .split(",")
+    .map((name) => name.trim().toLowerCase())
+    .filter((name) => name !== "");
+  const areValid = names.every((name) => /^([\w.-]+|\[[\da-f:.]+\])$/.test(name) && URL.canParse(`http://${name}`));
+  return areValid ? names : expected("host names without ports, separated by commas");
+}
+
 export const port = (text: string) =>
   /^\d{1,5}$/.test(text) && Number(text) <= 65535
     ? Number(text)

@@ -30,6 +30,6 @@ export function errorPage({ status, detail }: RequestError, requestId: string): 
         Request reference: <code>{requestId}</code>
       </p>
     </Layout>,
-    { status, isPrivate: true },
+    { status },
   );
 }

@@ -21,12 +21,15 @@ export function consolePages(context: ConsoleContext): Readonly<Record<string, R
   return {
     ...Object.fromEntries(pages.map((page) => [page.route, renderer(page, context)])),
     "/console/style.css": file("text/css; charset=utf-8", styles.join("\n")),
-    "/console/embedded-html.css": file("text/css; charset=utf-8", embeddedHtmlStyle),
+    "/console/embedded-html.css": file("text/css; charset=utf-8", embeddedHtmlStyle, sandboxed),
     "/console/refresh.js": file("text/javascript; charset=utf-8", refreshScript),
   };
 }
 
-const file = (type: string, body: string) => staticFile({ type, body }, "private, no-cache");
+const file = (type: string, body: string, headers = {}) => staticFile({ type, body }, "private, no-cache", headers);
+
+/** A sandboxed frame counts as another site. */
+const sandboxed = { "Cross-Origin-Resource-Policy": "cross-origin" };
 
 function renderer({ route, title, section = route, render }: PageDefinition, context: ConsoleContext): RenderPage {
   return async (request) => {

@@ -1,8 +1,8 @@
-import { S3Client } from "bun";
 import { ServiceError } from "../errors.ts";
+import { checkDestination, untilAborted } from "../outgoing.ts";
 import { saveStream } from "../temporary-folder.ts";
-import { requestGuard, revealReason } from "./bucket.ts";
-import type { Credentials } from "./source.ts";
+import { createBucketClient, createBucketRequests, toServiceError } from "./bucket-requests.ts";
+import type { BucketSettings } from "./source.ts";
 
 /** One object of an S3 bucket. */
 export interface BucketObject {
@@ -16,8 +16,6 @@ export interface BucketObject {
   hash(): Promise<string>;
 }
 
-export type BucketCredentials = Omit<Credentials, "feedAuthorization">;
-
 /** Parts that wait or are sent are in memory. */
 const upload = { partSize: 8 * 2 ** 20, queueSize: 2, retry: 3 } as const;
 
@@ -25,45 +23,33 @@ const upload = { partSize: 8 * 2 ** 20, queueSize: 2, retry: 3 } as const;
  * @param address `s3://BUCKET/KEY`
  * @throws ServiceError `bad_request` for another address, `invalid_setting` without credentials
  */
-export function openObject(address: string, credentials: BucketCredentials, signal: AbortSignal): BucketObject {
+export function openObject(address: string, settings: BucketSettings, signal: AbortSignal): BucketObject {
   const [, bucket, key] = address.match(/^s3:\/\/([^/]+)\/(.*[^/])$/i) ?? [];
   if (bucket === undefined || key === undefined) {
     throw new ServiceError("bad_request", `${address}: expected s3://BUCKET/KEY`);
   }
-  const { s3Endpoint, s3Region, s3AccessKeyId, s3SecretAccessKey } = credentials;
-  if (s3AccessKeyId === "" || s3SecretAccessKey === "") {
+  if (settings.s3AccessKeyId === "" || settings.s3SecretAccessKey === "") {
     throw new ServiceError("invalid_setting", `${address}: set S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY`);
   }
-  const client = new S3Client({
-    bucket,
-    region: s3Region,
-    ...(s3Endpoint !== "" && { endpoint: s3Endpoint }),
-    accessKeyId: s3AccessKeyId,
-    secretAccessKey: s3SecretAccessKey,
-  });
-  const object = client.file(key);
-  const withErrors = requestGuard(signal);
+  const client = createBucketClient(bucket, settings);
+  const requests = createBucketRequests(bucket, settings, signal);
   return {
     name: address,
     upload: async (path) => {
-      await withErrors(address, object.write(Bun.file(path), upload));
+      try {
+        // Only the runtime's client uploads in parts, and it resolves names by itself.
+        await checkDestination(client.presign(key), settings);
+        await untilAborted(client.file(key).write(Bun.file(path), upload), signal);
+      } catch (cause) {
+        throw toServiceError(address, cause, signal);
+      }
     },
-    download: (path) =>
-      withErrors(
-        address,
-        object
-          .stat()
-          .catch(revealReason(object))
-          .then(() => saveStream(object.stream(), path)),
-      ),
+    download: (path) => requests.read(key, ({ body }) => saveStream(body ?? new ReadableStream(), path)),
     hash: () =>
-      withErrors(
-        address,
-        (async () => {
-          const hasher = new Bun.CryptoHasher("sha256");
-          for await (const chunk of object.stream()) hasher.update(chunk);
-          return hasher.digest("hex");
-        })(),
-      ),
+      requests.read(key, async ({ body }) => {
+        const hasher = new Bun.CryptoHasher("sha256");
+        for await (const chunk of body ?? []) hasher.update(chunk);
+        return hasher.digest("hex");
+      }),
   };
 }

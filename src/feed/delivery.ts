@@ -4,7 +4,7 @@ import { createTemporaryFolder, type TemporaryFolder } from "../temporary-folder
 import { bucketSource } from "./bucket.ts";
 import { checksum } from "./file.ts";
 import { folderSource } from "./folder.ts";
-import type { Credentials, FeedSource, KnownVersion, SourceFile } from "./source.ts";
+import type { FeedSource, KnownVersion, SourceFile, SourceSettings } from "./source.ts";
 import { webSource } from "./web.ts";
 
 /** A feed to collect. `Key` is the caller's name for each of its files. */
@@ -43,16 +43,16 @@ export type Delivery<Key extends string> = AsyncDisposable & Result<Key>;
 /**
  * Collects a feed if it is complete and differs from an earlier one.
  * @param known the earlier one; undefined to collect the feed in any case
- * @throws ServiceError `invalid_input` if a file is missing, `unavailable` if the source does not
- * respond.
+ * @throws ServiceError `invalid_input` if a file is missing or too large, `unavailable` if the source
+ * does not respond.
  */
 export async function collectFeed<Key extends string>(
   request: FeedRequest<Key>,
-  credentials: Credentials,
+  settings: SourceSettings,
   known: KnownFiles<Key> | undefined,
   signal: AbortSignal,
 ): Promise<Delivery<Key>> {
-  const source = openSource(request.source, credentials, signal);
+  const source = openSource(request.source, settings, signal);
   let folder: Promise<TemporaryFolder> | undefined;
   const openFolder = () => {
     folder ??= createTemporaryFolder("feed");
@@ -75,16 +75,16 @@ export async function collectFeed<Key extends string>(
  */
 export async function checkFeed<Key extends string>(
   request: FeedRequest<Key>,
-  credentials: Credentials,
+  settings: SourceSettings,
   signal: AbortSignal,
 ): Promise<void> {
-  await findFeed(openSource(request.source, credentials, signal), request, undefined);
+  await findFeed(openSource(request.source, settings, signal), request, undefined);
 }
 
-function openSource(address: string, credentials: Credentials, signal: AbortSignal): FeedSource {
-  if (/^https?:\/\//i.test(address)) return webSource(address, credentials, signal);
-  if (/^s3:\/\//i.test(address)) return bucketSource(address, credentials, signal);
-  return folderSource(address);
+function openSource(address: string, settings: SourceSettings, signal: AbortSignal): FeedSource {
+  if (/^https?:\/\//i.test(address)) return webSource(address, settings, signal);
+  if (/^s3:\/\//i.test(address)) return bucketSource(address, settings, signal);
+  return folderSource(address, settings);
 }
 
 async function collect<Key extends string>(

@@ -3,6 +3,7 @@ import { pipeline, Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { ServiceError } from "../errors.ts";
 import { type Compression, compressionExtensions, type Encoding } from "../model/feed-format.ts";
+import { limitSize } from "../size.ts";
 import { TextDecoding } from "./decode.ts";
 
 const extensions = Object.values(compressionExtensions);
@@ -32,16 +33,35 @@ export async function checkFile(path: string): Promise<void> {
   if (!stats.isFile()) throw new ServiceError("invalid_input", `${path}: not a file`);
 }
 
+export interface ReadBytesOptions {
+  /** The name for messages; by default the path. */
+  readonly name?: string;
+  /** Receives the bytes as stored. */
+  readonly onRead?: (bytes: Uint8Array) => void;
+  /** Maximum size when decompressed; 0 for no limit. */
+  readonly maxMegabytes?: number;
+}
+
 /**
  * Reads a file's bytes, decompressed if its name has a compression extension.
- * @param name the name for messages
- * @param onRead receives the bytes as stored
- * @throws ServiceError `invalid_input` if it cannot be decompressed.
+ * @throws ServiceError `invalid_input` if it is too large, or cannot be decompressed.
  */
 export async function* readBytes(
   path: string,
-  name = path,
-  onRead: (bytes: Uint8Array) => void = () => {},
+  { name = path, onRead = () => {}, maxMegabytes = 0 }: ReadBytesOptions = {},
+): AsyncGenerator<Uint8Array> {
+  let bytes = 0;
+  for await (const chunk of decompress(path, name, onRead)) {
+    bytes += chunk.length;
+    limitSize(compressionOf(name) === undefined ? name : `${name}: decompressed`, bytes, maxMegabytes);
+    yield chunk;
+  }
+}
+
+async function* decompress(
+  path: string,
+  name: string,
+  onRead: (bytes: Uint8Array) => void,
 ): AsyncGenerator<Uint8Array> {
   const compression = compressionOf(name);
   const stored = Bun.file(path)
@@ -95,11 +115,11 @@ async function* gunzip(stored: ReadableStream<Uint8Array>): AsyncGenerator<Uint8
 
 /**
  * Reads a file's text in chunks, without its byte order mark.
- * @throws ServiceError `invalid_input` if it is not text in this encoding.
+ * @throws ServiceError `invalid_input` if it is too large, or not text in this encoding.
  */
-export async function* readText(path: string, encoding: Encoding): AsyncGenerator<string> {
+export async function* readText(path: string, encoding: Encoding, maxMegabytes: number): AsyncGenerator<string> {
   const decoding = new TextDecoding(path, encoding);
-  for await (const bytes of readBytes(path)) yield decoding.push(bytes);
+  for await (const bytes of readBytes(path, { maxMegabytes })) yield decoding.push(bytes);
   yield decoding.end();
 }
 

@@ -1,10 +1,11 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { ServiceError } from "../errors.ts";
-import type { FeedSource } from "./source.ts";
+import { limitSize } from "../size.ts";
+import type { FeedSource, SourceSettings } from "./source.ts";
 
 /** A folder on this machine. */
-export function folderSource(folder: string): FeedSource {
+export function folderSource(folder: string, { maxFileMegabytes }: SourceSettings): FeedSource {
   return {
     name: folder,
     // A file can change while its size and time stay the same.
@@ -21,6 +22,9 @@ export function folderSource(folder: string): FeedSource {
       const { size, mtimeMs } = stats;
       return { name, version: `${size} ${mtimeMs}`, changedAtMs: mtimeMs, ageMs: Date.now() - mtimeMs };
     },
-    fetch: async ({ name }) => name,
+    fetch: async ({ name }) => {
+      limitSize(name, (await stat(name)).size, maxFileMegabytes);
+      return name;
+    },
   };
 }

@@ -36,12 +36,16 @@ export interface FeedSource {
   /**
    * Makes the file available on this machine.
    * @returns its path; undefined if its version has changed
+   * @throws ServiceError `invalid_input` if it is too large, `unavailable` if the source does not
+   * respond.
    */
   fetch(file: SourceFile, openFolder: () => Promise<TemporaryFolder>): Promise<string | undefined>;
 }
 
-/** The settings that give access to sources. */
-export type Credentials = Pick<
+/** The settings of access to sources. */
+export type SourceSettings = Pick<Config, "feedAuthorization" | "maxFileMegabytes"> & BucketSettings;
+
+export type BucketSettings = Pick<
   Config,
-  "feedAuthorization" | "s3Endpoint" | "s3Region" | "s3AccessKeyId" | "s3SecretAccessKey"
+  "allowedLinkLocal" | "s3Endpoint" | "s3Region" | "s3AccessKeyId" | "s3SecretAccessKey"
 >;

@@ -1,8 +1,10 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ServiceError } from "../errors.ts";
+import { createFetch, type Fetch } from "../outgoing.ts";
+import { limitSize } from "../size.ts";
 import { saveStream, type TemporaryFolder } from "../temporary-folder.ts";
-import type { Credentials, FeedSource, SourceFile } from "./source.ts";
+import type { FeedSource, SourceFile, SourceSettings } from "./source.ts";
 
 const maxAttempts = 4;
 /** Pause before the second attempt; it doubles with each further one. */
@@ -14,9 +16,14 @@ const stallTimeoutMs = 30_000;
  * The files below an `https://` address. Look-ups are conditional requests: unchanged files are not
  * sent again.
  */
-export function webSource(address: string, { feedAuthorization }: Credentials, signal: AbortSignal): FeedSource {
+export function webSource(
+  address: string,
+  { feedAuthorization, maxFileMegabytes, allowedLinkLocal }: SourceSettings,
+  signal: AbortSignal,
+): FeedSource {
   const base = address.endsWith("/") ? address : `${address}/`;
   const request = requestWithRetries(
+    createFetch({ allowedLinkLocal }),
     {
       // The file as stored: compressed files are decompressed when they are read.
       "Accept-Encoding": "identity",
@@ -46,13 +53,13 @@ export function webSource(address: string, { feedAuthorization }: Credentials, s
       request(name, {}, async (response) => {
         if (!response.ok) throw unexpectedStatus(name, response);
         if (versionOf(response) !== version) return undefined;
-        return await download(response, name, await openFolder());
+        return await download(response, name, await openFolder(), maxFileMegabytes);
       }),
   };
 }
 
 /** Returns a function that sends a request and retries when the failure may be temporary. */
-function requestWithRetries(commonHeaders: Record<string, string>, signal: AbortSignal) {
+function requestWithRetries(fetch: Fetch, commonHeaders: Record<string, string>, signal: AbortSignal) {
   return async <T>(url: string, headers: Record<string, string>, handle: (response: Response) => Promise<T>) => {
     for (let attempt = 1; ; attempt++) {
       const stall = new AbortController();
@@ -85,10 +92,17 @@ function requestWithRetries(commonHeaders: Record<string, string>, signal: Abort
 const unexpectedStatus = (name: string, { status, statusText }: Response) =>
   new ServiceError("unavailable", `${name}: ${status} ${statusText}`);
 
-async function download(response: Response, name: string, { path: folder }: TemporaryFolder): Promise<string> {
+async function download(
+  response: Response,
+  name: string,
+  { path: folder }: TemporaryFolder,
+  maxMegabytes: number,
+): Promise<string> {
   const path = join(folder, new URL(name).pathname.split("/").at(-1) ?? "");
-  const bytes = await saveStream(response.body ?? new ReadableStream(), path);
   const expected = response.headers.get("Content-Length");
+  limitSize(name, Number(expected), maxMegabytes);
+  const body = response.body ?? new ReadableStream<Uint8Array>();
+  const bytes = await saveStream(body, path, (read) => limitSize(name, read, maxMegabytes));
   if (expected !== null && bytes !== Number(expected)) throw new Error(`received ${bytes} of ${expected} bytes`);
   return path;
 }

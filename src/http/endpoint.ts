@@ -15,6 +15,7 @@ import { type Failure, toFailure, toProblem } from "./errors.ts";
 import type { FailureLog } from "./failure-log.ts";
 import { requireValidHost } from "./host.ts";
 import type { PipelineLimiter } from "./pipeline-limiter.ts";
+import { makePrivate } from "./private-response.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
 import type { RequestCounter, RouteCounter } from "./request-counter.ts";
 
@@ -203,7 +204,7 @@ export class Endpoint {
     if (cdnGuard !== undefined && (state.isOutdated || !cdnGuard.isCurrent(startedMs, nowMs))) {
       if (response.headers.has(cdnGuard.field)) response.headers.set(cdnGuard.field, cdnGuard.noStore);
     }
-    if (isPrivate) removeCorsHeaders(response.headers);
+    if (isPrivate) makePrivate(response);
     // After CONNECT, the runtime reads no other request from the connection.
     if (isLast || lifecycle.isDraining || method === "CONNECT") response.headers.set("Connection", "close");
     if (sendsTiming) {
@@ -273,10 +274,6 @@ function preflight(requestId: string, allowedMethods: string): Response {
 
 /** A cache would repeat one client's allowance to others. */
 const isStorable = (headers: Headers) => headers.get("Cache-Control")?.startsWith("public") === true;
-
-function removeCorsHeaders(headers: Headers): void {
-  for (const name of [...headers.keys()]) if (name.startsWith("access-control-")) headers.delete(name);
-}
 
 /** @throws ServiceError `too_many_requests` */
 function applyRateLimit(limiter: RateLimiter, network: string, state: RequestState): void {

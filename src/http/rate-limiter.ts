@@ -24,6 +24,11 @@ export class RateLimiter {
     this.perMinute = perMinute;
   }
 
+  /** Whether {@link take} would allow a request now. */
+  allows(network: string, nowMs = performance.now()): boolean {
+    return (this.#fullAtMs.get(network) ?? 0) - nowMs <= 60_000 - 30_000 / this.perMinute;
+  }
+
   /** Uses one request of the network's allowance. */
   take(network: string, nowMs = performance.now()): Allowance {
     const msPerRequest = 60_000 / this.perMinute;

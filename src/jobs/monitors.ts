@@ -1,5 +1,7 @@
 import { hideCredentials } from "../credentials.ts";
+import { ServiceError } from "../errors.ts";
 import type { Log } from "../log.ts";
+import type { Fetch } from "../outgoing.ts";
 
 const retryDelaysMs = [1000, 3000];
 const timeoutMs = 10_000;
@@ -15,12 +17,14 @@ const exitMs = 3000;
 export class Monitors {
   readonly #log: Log;
   readonly #secrets: readonly string[];
+  readonly #fetch: Fetch;
   readonly #pending = new Set<Promise<void>>();
 
   /** @param secrets texts that never leave this process */
-  constructor(log: Log, secrets: readonly string[]) {
+  constructor(log: Log, secrets: readonly string[], fetch: Fetch) {
     this.#log = log;
     this.#secrets = secrets;
+    this.#fetch = fetch;
   }
 
   /** Removes secrets and the credentials of URLs from a text for a monitor. */
@@ -57,20 +61,28 @@ export class Monitors {
   }
 
   async #callWithRetries(url: string, message: string): Promise<void> {
-    let problem = await call(url, message);
-    for (const delayMs of retryDelaysMs) {
+    let problem: string | undefined;
+    try {
+      problem = await call(this.#fetch, url, message);
+      for (const delayMs of retryDelaysMs) {
+        if (problem === undefined) return;
+        await Bun.sleep(delayMs);
+        problem = await call(this.#fetch, url, message);
+      }
       if (problem === undefined) return;
-      await Bun.sleep(delayMs);
-      problem = await call(url, message);
+    } catch (error) {
+      problem = (error as Error).message;
     }
-    if (problem === undefined) return;
     // The path of the URL is as sensitive as a password.
     this.#log.warn({ monitor: new URL(url).host }, `cannot notify the monitor: ${problem}`);
   }
 }
 
-/** @returns what went wrong, or undefined on success */
-async function call(url: string, message: string): Promise<string | undefined> {
+/**
+ * @returns what went wrong, or undefined on success
+ * @throws ServiceError if nothing is sent to the address
+ */
+async function call(fetch: Fetch, url: string, message: string): Promise<string | undefined> {
   try {
     const signal = AbortSignal.timeout(timeoutMs);
     const headers = { "Content-Type": "text/plain; charset=utf-8" };
@@ -78,6 +90,7 @@ async function call(url: string, message: string): Promise<string | undefined> {
     const { ok, status } = refusesPost.includes(posted.status) ? await fetch(url, { signal }) : posted;
     return ok ? undefined : `it responded with status ${status}`;
   } catch (error) {
+    if (error instanceof ServiceError) throw error;
     return (error as Error).name === "TimeoutError" ? "it did not respond in time" : "it cannot be reached";
   }
 }

@@ -26,6 +26,7 @@ export class FeedReader {
   readonly #list: ListName;
   readonly #file: { readonly path: string; readonly name: string };
   readonly #format: Pick<PersonalizationOptions, "separator" | "aliases">;
+  readonly #maxMegabytes: number;
   readonly #allowMissingHeader: boolean;
   readonly #decoding: TextDecoding;
   readonly #isCsv: boolean;
@@ -40,12 +41,13 @@ export class FeedReader {
   constructor(
     list: ListName,
     file: { readonly path: string; readonly name: string },
-    format: Pick<PersonalizationOptions, "encoding" | "separator" | "aliases">,
+    format: Pick<PersonalizationOptions, "encoding" | "separator" | "aliases"> & { readonly maxFileMegabytes?: number },
     allowMissingHeader = false,
   ) {
     this.#list = list;
     this.#file = file;
     this.#format = format;
+    this.#maxMegabytes = format.maxFileMegabytes ?? 0;
     this.#allowMissingHeader = allowMissingHeader;
     this.#decoding = new TextDecoding(file.name, format.encoding);
     this.#isCsv = !isNdjson(file.name);
@@ -83,7 +85,7 @@ export class FeedReader {
 
   async *#texts(onRead: (bytes: Uint8Array) => void): AsyncGenerator<string> {
     const { path, name } = this.#file;
-    for await (const bytes of readBytes(path, name, onRead)) {
+    for await (const bytes of readBytes(path, { name, onRead, maxMegabytes: this.#maxMegabytes })) {
       for (let start = 0; start < bytes.length; start += chunkBytes) {
         yield this.#decoding.push(bytes.subarray(start, start + chunkBytes));
         // Keeps the process responsive.

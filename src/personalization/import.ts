@@ -13,7 +13,7 @@ import { type Built, buildGeneration } from "./build.ts";
 import { type FeedState, formatOf, toFeedRequest } from "./feed.ts";
 import { FeedRows } from "./feed-rows.ts";
 import { listViolations } from "./guards.ts";
-import { type ReadFeed, readFeed } from "./read-feed.ts";
+import { type FeedOptions, type ReadFeed, readFeed } from "./read-feed.ts";
 import { toReport } from "./report.ts";
 
 export interface ImportMode {
@@ -32,8 +32,10 @@ export function personalizationImport(options: PersonalizationOptions, config: C
     const request = toFeedRequest(mode.isForced ? { ...options, marker: undefined } : options);
     const known = mode.isForced ? undefined : knownFiles(last, options);
     await using delivery = await collectFeed(request, config, known, signal);
-    if (delivery.status === "complete") await importFiles(delivery.files, options, mode, last, context);
-    else if (delivery.status === "unchanged") reporter.note(unchangedNote(options.source, last));
+    if (delivery.status === "complete") {
+      const { maxFileMegabytes } = config;
+      await importFiles(delivery.files, { ...options, maxFileMegabytes }, mode, last, context);
+    } else if (delivery.status === "unchanged") reporter.note(unchangedNote(options.source, last));
     else if (mode.isManual) {
       throw new ServiceError("invalid_input", `${delivery.reason}; use --force to import the feed as it is`);
     } else reporter.note(`the feed is incomplete; the next run tries again: ${delivery.reason}`);
@@ -67,7 +69,7 @@ type Files = DeliveredFiles<(typeof listNames)[number]>;
 
 async function importFiles(
   files: Files,
-  options: PersonalizationOptions,
+  options: FeedOptions,
   { isForced }: ImportMode,
   last: LastGeneration | undefined,
   context: RunContext,

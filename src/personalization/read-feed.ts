@@ -1,4 +1,4 @@
-import type { PersonalizationOptions } from "../config/index.ts";
+import type { Config, PersonalizationOptions } from "../config/index.ts";
 import { ServiceError } from "../errors.ts";
 import type { DeliveredFile, DeliveredFiles } from "../feed/delivery.ts";
 import type { Reporter, RunContext } from "../jobs/work.ts";
@@ -22,15 +22,17 @@ export interface ReadFeed {
   readonly linesWithoutStyle: Occurrences;
 }
 
+export type FeedOptions = PersonalizationOptions & Pick<Config, "maxFileMegabytes">;
+
 /**
  * Reads the files of a feed.
  * @param rows receives the accepted rows
- * @throws ServiceError `invalid_input` if a file as a whole cannot be read, or the feed has too many
- * rows
+ * @throws ServiceError `invalid_input` if a file as a whole cannot be read, or is too large, or the
+ * feed has too many rows
  */
 export async function readFeed(
   files: DeliveredFiles<ListName>,
-  options: PersonalizationOptions,
+  options: FeedOptions,
   isForced: boolean,
   rows: FeedRows,
   context: RunContext,
@@ -68,7 +70,7 @@ function createRowLimit(maxRows: number, isForced: boolean, reporter: Reporter):
 async function readFile(
   list: ListName,
   file: DeliveredFile,
-  options: PersonalizationOptions,
+  options: FeedOptions,
   isForced: boolean,
   rows: FeedRows,
   { statistics, linesWithoutStyle }: ReadFeed,

@@ -3,6 +3,7 @@ import { listChanges, type NumberedChange } from "../database/change.ts";
 import type { Database } from "../database/database.ts";
 import { findPurgePosition, type PurgePosition, type PurgeState, savePurgeState } from "../database/purge.ts";
 import type { Log } from "../log.ts";
+import type { Fetch } from "../outgoing.ts";
 import type { PurgeCounter } from "./counter.ts";
 import { fail, mustWait } from "./failure.ts";
 import { PurgeLease } from "./lease.ts";
@@ -27,6 +28,7 @@ export interface FollowerOptions {
   readonly form: string;
   readonly counter: PurgeCounter;
   readonly log: Log;
+  readonly fetch: Fetch;
   readonly signal: AbortSignal;
   /** Called with changes that were purged for the second time. */
   readonly onSettled: (changes: readonly NumberedChange[]) => void;
@@ -128,7 +130,7 @@ class Follower {
 
   /** @returns whether everything was purged, and saved */
   async #execute({ requests, reserved, next }: PurgePlan, position: FoundPosition): Promise<boolean> {
-    const { counter, log, signal } = this.#options;
+    const { counter, fetch, log, signal } = this.#options;
     const { name, budget } = this.#target;
     // Before they are sent, so that a process that takes over keeps to the budget too.
     if (budget !== undefined && !(await this.#save(position, reserved))) return false;
@@ -137,7 +139,7 @@ class Follower {
       for (const { tags, isSoft } of requests) {
         if (!(await this.#lease.renew())) return false;
         sent++;
-        await this.#lease.keep(() => sendPurge(this.#target, tags, isSoft, signal));
+        await this.#lease.keep(() => sendPurge(this.#target, tags, isSoft, signal, fetch));
         counter.sent++;
         counter.tags += tags.length;
         counter.kinds += kinds.filter((kind) => tags.includes(kind)).length;

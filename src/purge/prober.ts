@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { hideCredentials } from "../credentials.ts";
 import type { Log } from "../log.ts";
+import type { Fetch } from "../outgoing.ts";
 import type { ProbeResult, PurgeCounter } from "./counter.ts";
 import { secondPurgeS } from "./plan.ts";
 
@@ -16,6 +17,7 @@ export interface ProberOptions {
   readonly originUrl: string;
   readonly counter: PurgeCounter;
   readonly log: Log;
+  readonly fetch: Fetch;
   readonly signal: AbortSignal;
 }
 
@@ -71,14 +73,17 @@ export class Prober {
   }
 
   async #readBoth(path: string): Promise<{ origin: string; edge: string }> {
-    const { originUrl, edgeUrl, signal } = this.#options;
-    const [origin, edge] = await Promise.all([read(originUrl + path, signal), read(edgeUrl + path, signal)]);
+    const { originUrl, edgeUrl, fetch, signal } = this.#options;
+    const [origin, edge] = await Promise.all([
+      read(fetch, originUrl + path, signal),
+      read(fetch, edgeUrl + path, signal),
+    ]);
     return { origin, edge };
   }
 }
 
 /** @returns the status and the entity tag; a CDN may make the tag a weak one */
-async function read(url: string, signal: AbortSignal): Promise<string> {
+async function read(fetch: Fetch, url: string, signal: AbortSignal): Promise<string> {
   const response = await fetch(url, { signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]) });
   await response.arrayBuffer();
   const etag = response.headers.get("etag")?.replace(/^W\//, "");

@@ -1,3 +1,5 @@
+import { ServiceError } from "../errors.ts";
+import { createFetch } from "../outgoing.ts";
 import type { PurgeTarget } from "./target.ts";
 
 const timeoutMs = 5000;
@@ -28,6 +30,7 @@ export async function sendPurge(
   tags: readonly string[],
   isSoft: boolean,
   signal: AbortSignal,
+  fetch = createFetch(),
 ): Promise<void> {
   const { url, ...request } = target.toRequest(tags, isSoft);
   let response: Response;
@@ -42,6 +45,7 @@ export async function sendPurge(
     body = await readStart(response);
   } catch (error) {
     signal.throwIfAborted();
+    if (error instanceof ServiceError) throw new PurgeError(error.message);
     const { name, code } = error as Error & { code?: string };
     throw new PurgeError(name === "TimeoutError" ? "it did not respond in time" : `it cannot be reached (${code})`);
   }

@@ -33,8 +33,10 @@ const scheduledMode: ImportMode = { isManual: false, isForced: false };
 
 /** Every job, in the order of their first runs. Its options are in `config/jobs.ts`. */
 const factories: { readonly [Name in JobName]: JobFactory<JobOptionsOf<Name>> } = {
-  "catalog-import": ({ source, max_removed_share: maxRemovedShare }, { config: { visible }, brand }) =>
-    catalogImportJob(source, { visible, maxRemovedShare, isForced: false }, brand),
+  "catalog-import": ({ source, max_removed_share: maxRemovedShare }, { config, brand }) => {
+    const { visible, maxFileMegabytes } = config;
+    return catalogImportJob(source, { visible, maxFileMegabytes, maxRemovedShare, isForced: false }, brand);
+  },
   "catalog-reconcile": (_, { config, log, brand, platform }) =>
     platform && {
       name: "catalog-reconcile",

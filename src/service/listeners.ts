@@ -72,7 +72,13 @@ export async function startListeners(context: ServiceContext): Promise<Listeners
     // The public listener is open before the console is loaded. Workers never load it.
     const { createConsole } = await import("./console.ts");
     const console = createConsole(context, publicUrl);
-    const adminUrl = open.listener("admin", adminRoutes({ console, readiness, metrics, token: config.adminToken }));
+    const access = {
+      token: config.adminToken,
+      boundTo: config.adminHost,
+      hosts: config.adminHosts,
+      networkOf: requests.sources.operationContext.networkOf,
+    };
+    const adminUrl = open.listener("admin", adminRoutes({ console, readiness, metrics, access }));
     log.info({ publicUrl, adminUrl }, "listening");
     return { publicUrl, adminUrl, reload, replaceWorkers, stop };
   } catch (error) {

@@ -7,6 +7,7 @@ import { type PurgeStatus, readPurgeStatus } from "../database/purge.ts";
 import type { Log } from "../log.ts";
 import { hashTag } from "../model/entity-tag.ts";
 import { toFormPath } from "../operations/form/operation.ts";
+import { createFetch } from "../outgoing.ts";
 import { PurgeCounter } from "../purge/counter.ts";
 import { followChanges } from "../purge/follower.ts";
 import { Prober } from "../purge/prober.ts";
@@ -36,15 +37,16 @@ export function createPurging(config: Config): Purging | undefined {
   if (purge === undefined) return undefined;
   const targets = createTargets(purge, purgeToken);
   const counter = new PurgeCounter();
+  const fetch = createFetch(config);
   return {
     counter,
     readStatus: (database) => Promise.all(targets.map(({ name }) => readPurgeStatus(database, name))),
     start: async ({ database, cache, originUrl, log, signal }) => {
       const edgeUrl = publicUrl.replace(/\/+$/, "");
-      const prober =
-        edgeUrl === "" ? undefined : new Prober({ edgeUrl, originUrl: toReachable(originUrl), counter, log, signal });
+      const sent = { counter, log, fetch, signal };
+      const prober = edgeUrl === "" ? undefined : new Prober({ ...sent, edgeUrl, originUrl: toReachable(originUrl) });
       const onSettled = (changes: readonly Change[]) => prober?.probe(toPaths(changes, cache));
-      await followChanges({ database, targets, form: formOf(config), counter, log, signal, onSettled });
+      await followChanges({ database, targets, form: formOf(config), ...sent, onSettled });
       await prober?.stopped;
     },
   };

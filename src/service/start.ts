@@ -8,6 +8,7 @@ import type { PlannedJob } from "../jobs/job.ts";
 import { Monitors } from "../jobs/monitors.ts";
 import { type Scheduler, startScheduler } from "../jobs/scheduler.ts";
 import type { Log } from "../log.ts";
+import { createFetch } from "../outgoing.ts";
 import { createPlatform } from "../platforms/index.ts";
 import type { Platform } from "../platforms/platform.ts";
 import { removeOrphanedFolders } from "../temporary-folder.ts";
@@ -134,7 +135,7 @@ const noScheduler: Scheduler = {
 
 /** Starts the schedules of jobs. Each call ends those of the one before, whose runs finish. */
 function createJobStarter({ kind }: Role, { writer }: Connections, given: Config, log: Log, signal: AbortSignal) {
-  const monitors = new Monitors(log, listSecrets(given));
+  const monitors = new Monitors(log, listSecrets(given), createFetch(given));
   let retire = new AbortController();
   let previous: Promise<unknown> = Promise.resolve();
   return (config: Config, jobs: readonly PlannedJob[]): Scheduler => {

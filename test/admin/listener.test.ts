@@ -1,5 +1,10 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
+import type { BunRequest } from "bun";
+import { type AccessOptions, createAccess } from "../../src/admin/access.ts";
+import { prepareResponse } from "../../src/cache/response.ts";
+import type { ServiceError } from "../../src/errors.ts";
+import type { RequestOrigin } from "../../src/http/client-network.ts";
 import { pds, type RunningService, root, serve, temporaryFolder } from "../support/pds.ts";
 import { until } from "../support/until.ts";
 import { parseResponse, type WireResponse } from "../support/wire.ts";
@@ -12,7 +17,7 @@ await pds(["import", "products", join(root, "sample", "products.ndjson")], envir
 const token = "correct-horse-battery";
 const [open, guarded] = (await Promise.all([
   serve(environment),
-  serve({ ...environment, ADMIN_TOKEN: token, CDN: "generic" }),
+  serve({ ...environment, ADMIN_TOKEN: token, ADMIN_HOSTS: "pds.internal.example, [2001:DB8::1]", CDN: "generic" }),
 ])) as [RunningService, RunningService];
 afterAll(() => Promise.all([open.stop(), guarded.stop()]));
 
@@ -92,7 +97,7 @@ describe("the admin listener without a token", () => {
         const answer = await send(open.adminUrl, `GET ${path} HTTP/1.1`, `Host: ${host}`, accept);
         expect([path, answer.status]).toEqual([path, status === 200 && path === "/nothing" ? 404 : status]);
         if (status !== 200) {
-          expect(answer.headers.get("cache-control")).toBe("no-store");
+          expect(answer.headers.get("cache-control")).toBe("private, no-store");
           expect(answer.body.toString()).not.toMatch(/pds_|TypeError|\.tsx?:\d|Larkspur/);
         }
       }
@@ -130,10 +135,17 @@ describe("the admin listener without a token", () => {
   });
 });
 
-test("the admin listener with a token accepts any valid host", async () => {
+test("the admin listener with a token accepts only the hosts of the settings", async () => {
   const authorization = `Authorization: Bearer ${token}`;
   for (const [host, status] of [
     ["pds.internal.example", 200],
+    ["PDS.Internal.Example:3001", 200],
+    ["[2001:db8::1]:3001", 200],
+    ["localhost", 200],
+    ["rebound.example", 421],
+    ["other.pds.internal.example", 421],
+    ["pds.internal.example.", 421],
+    ["192.0.2.1", 421],
     ["a{b.evil.example", 400],
     ["[::1", 400],
     ["localhost:99999", 400],
@@ -141,14 +153,69 @@ test("the admin listener with a token accepts any valid host", async () => {
     for (const path of ["/", "/metrics"]) {
       const answer = await send(guarded.adminUrl, `GET ${path} HTTP/1.1`, `Host: ${host}`, authorization);
       expect([host, path, answer.status]).toEqual([host, path, status]);
+      if (status === 421) expect(`${answer.body}`).toContain("add it to ADMIN_HOSTS");
     }
   }
+});
+
+describe("access", () => {
+  const given = { token: "", boundTo: "127.0.0.1", hosts: [], networkOf: () => "192.0.2.1" };
+  const ok = prepareResponse({ type: "text/plain", body: "" });
+  /** The code of the failure; undefined if the request reaches the handler. */
+  const createAttempt = (options: Partial<AccessOptions>) => {
+    const handler = createAccess({ ...given, ...options })(() => ok);
+    return (headers: Record<string, string>, from?: string) => {
+      const request = new Request("http://localhost/", { headers: { Host: "localhost", ...headers } });
+      // Where a request comes from is of the network, and `networkOf` decides it here.
+      const origin = { request, server: { requestIP: () => (from === undefined ? null : { address: from }) } };
+      try {
+        expect(handler(request as BunRequest, "", 0, origin)).toBe(ok);
+        return undefined;
+      } catch (error) {
+        return error as ServiceError;
+      }
+    };
+  };
+
+  test.each<[boundTo: string, accepted: string[], refused: string[]]>([
+    ["127.0.0.1", ["localhost", "127.0.0.1:1", "[::1]"], ["192.0.2.1", "[2001:db8::1]", "pds.example", "0.0.0.0"]],
+    ["192.0.2.1", ["192.0.2.1", "192.0.2.1:3001", "localhost"], ["192.0.2.2", "pds.example"]],
+    ["2001:DB8::1", ["[2001:db8::1]:3001", "localhost"], ["[2001:db8::2]", "pds.example"]],
+    ["Admin.Example", ["admin.example"], ["192.0.2.1", "rebound.example"]],
+    // Behind a mapped port, only the client knows the address.
+    ["0.0.0.0", ["192.0.2.1:3001", "[2001:db8::1]", "localhost"], ["pds.example", "192.0.2.1.example"]],
+    ["::", ["192.0.2.1:3001", "[2001:db8::1]", "localhost"], ["pds.example", "rebound.example"]],
+  ])("to a listener on %s has the hosts %p, but not %p", (boundTo, accepted, refused) => {
+    const attempt = createAttempt({ boundTo });
+    for (const host of accepted) expect([host, attempt({ Host: host })]).toEqual([host, undefined]);
+    for (const host of refused) expect([host, attempt({ Host: host })?.code]).toEqual([host, "misdirected"]);
+  });
+
+  test("is refused to a network for a while after ten wrong tokens, also with the right one", () => {
+    const networkOf = (origin: RequestOrigin) => origin.server.requestIP(origin.request)?.address ?? "";
+    const attempt = createAttempt({ token, networkOf });
+    const right = { Authorization: `Bearer ${token}` };
+    const guess = { Authorization: "Bearer wrong" };
+    // A browser first asks without a token.
+    for (let count = 0; count < 50; count++) expect(attempt({}, "one")?.code).toBe("unauthorized");
+    for (let count = 0; count < 10; count++) {
+      expect(attempt(right, "one")).toBeUndefined();
+      expect(attempt(guess, "one")?.code).toBe("unauthorized");
+    }
+    for (const headers of [guess, right, {}]) {
+      expect(attempt(headers, "one")).toMatchObject({ code: "too_many_requests", retryAfterS: 6 });
+    }
+    expect(attempt(right, "another")).toBeUndefined();
+  });
 });
 
 test("responses of the admin listener are hidden from other sites and shared caches", async () => {
   const requests: [base: string, method: string, path: string, status: number, headers?: Record<string, string>][] = [
     [open.adminUrl, "GET", "/", 200],
     [open.adminUrl, "GET", "/metrics", 200],
+    [open.adminUrl, "GET", "/console/style.css", 200],
+    // A frame without an origin loads it.
+    [open.adminUrl, "GET", "/console/embedded-html.css", 200],
     [open.adminUrl, "GET", "/livez", 200],
     [open.adminUrl, "GET", "/readyz", 200],
     [open.adminUrl, "GET", "/nothing", 404],
@@ -173,9 +240,21 @@ test("responses of the admin listener are hidden from other sites and shared cac
     const answer = await send(base, `${method} ${path} HTTP/1.1`, ...fields, "Access-Control-Request-Method: GET");
     const sharing = [...answer.headers.keys()].filter((name) => /^(access-control-|cdn-)/.test(name));
     expect([method, path, answer.status, sharing]).toEqual([method, path, status, []]);
-    expect(answer.headers.get("cache-control") ?? "no-store").not.toMatch(/public|max-age/);
+    expect([path, answer.headers.get("cache-control")]).toEqual([
+      path,
+      path.endsWith(".css") ? "private, no-cache" : "private, no-store",
+    ]);
+    expect(answer.headers.get("content-security-policy")).toMatch(/^default-src 'none'; .*frame-ancestors 'none'$/);
+    expect(answer.headers.get("x-content-type-options")).toBe("nosniff");
+    const sharesResource = path === "/console/embedded-html.css" ? "cross-origin" : "same-origin";
+    expect(answer.headers.get("cross-origin-resource-policy")).toBe(sharesResource);
+    expect(answer.headers.get("referrer-policy")).toBe("same-origin");
     if (method === "OPTIONS") expect(answer.headers.get("allow")).toBe("GET, HEAD, OPTIONS");
   }
+  const stored = ["Host: localhost", "If-None-Match: *"];
+  const unchanged = await send(open.adminUrl, "GET /console/embedded-html.css HTTP/1.1", ...stored);
+  expect([unchanged.status, unchanged.headers.get("cache-control")]).toEqual([304, "private, no-cache"]);
+  expect(unchanged.headers.has("cross-origin-resource-policy")).toBeFalse();
   // The public listener allows every origin.
   for (const path of ["/readyz", "/nothing"]) {
     expect((await open.get(path)).headers.get("access-control-allow-origin")).toBe("*");
@@ -197,4 +276,19 @@ test("the public listener accepts only a valid host, and its refusal is not cach
       if (status === 400) expect(answer.headers.get("cache-control")).toBe("no-store");
     }
   }
+});
+
+// The last one: it uses up what the network of this process may get wrong.
+test("wrong tokens get 401, and after ten of them 429", async () => {
+  const statuses: number[] = [];
+  for (let count = 0; count < 15; count++) {
+    const response = await fetch(`${guarded.adminUrl}/metrics`, {
+      headers: { Authorization: `Bearer wrong-${count}` },
+    });
+    statuses.push(response.status);
+    if (response.status === 429) expect(response.headers.get("retry-after")).toBe("6");
+  }
+  expect(new Set(statuses)).toEqual(new Set([401, 429]));
+  expect(statuses.filter((status) => status === 401).length).toBeWithin(10, 15);
+  expect((await fetch(`${guarded.adminUrl}/readyz`)).status).toBe(200);
 });

@@ -290,7 +290,7 @@ describe.each(stores)("the console on $engine", ({ engine, url }) => {
       );
       expect(policy).not.toContain("unsafe");
       expect(headers.get("access-control-allow-origin")).toBeNull();
-      expect(headers.get("cache-control")).toBe("no-store");
+      expect(headers.get("cache-control")).toBe("private, no-store");
       expect(html).not.toMatch(/<[^>]* style=|<style|<script(?! src=)| on[a-z]+=/);
     }
   });

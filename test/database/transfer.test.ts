@@ -67,6 +67,7 @@ test("a large object is uploaded in parts, and comes back", async () => {
   const object = openObject(
     "s3://bucket/large",
     {
+      allowedLinkLocal: [],
       s3Endpoint: `${S3_ENDPOINT}`,
       s3Region: `${S3_REGION}`,
       s3AccessKeyId: `${S3_ACCESS_KEY_ID}`,

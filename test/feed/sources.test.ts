@@ -941,10 +941,10 @@ describe("a feed in a bucket", () => {
   );
 
   const storeFailures: [string, RegExp, (store: Store) => void][] = [
-    ["is down", /^s3:\/\/feeds\/acme\/pzlines\.csv\S*: ConnectionRefused/, (store) => store.stop()],
+    ["is down", /^s3:\/\/feeds\/acme\/pzlines\.csv\S*: ECONNREFUSED/, (store) => store.stop()],
     [
       "sends fewer bytes than announced",
-      /^s3:\/\/feeds\/acme\/pzlines\.csv: ConnectionClosed/,
+      /^s3:\/\/feeds\/acme\/pzlines\.csv: ECONNRESET: The/,
       (store) => {
         store.intercept = ({ method }, response) =>
           method === "GET" && sendPartially(response, linesWithStatus("cut"), { "Content-Length": 5000 });
@@ -1076,6 +1076,124 @@ test.concurrent(
     await until("the process exits", () => hasExited).finally(() => child.kill("SIGKILL"));
     expect(await child.exited).toBe(1);
     expect(await child.stderr.text()).toContain("stopped by SIGTERM");
+  },
+  withinMs,
+);
+
+describe("a file beyond the limit of its size", () => {
+  const limit = { MAX_FILE_MEGABYTES: "1" };
+  const tooLarge = /larger than MAX_FILE_MEGABYTES allows \(1 MB\)$/;
+  // More blank lines in a row are refused for themselves.
+  const blank = "\n".repeat(600_000);
+  const large = [feedFiles["pzlines.csv"], "CUP,NOTE,1,A", ""].join(blank);
+  const largeProducts = ["{}", "{}", ""].join(blank);
+  const bomb = gzipSync(large);
+  const asBomb = { ...feedFiles, "pzlines.csv": undefined, "pzlines.csv.gz": bomb };
+  const toFiles = (files: Readonly<Record<string, string | Uint8Array | undefined>>) =>
+    Object.fromEntries(Object.entries(files).filter(([, content]) => content !== undefined)) as Files;
+
+  /** Sends the file without its length, and more than its limit. */
+  const sendOnAndOn = (response: ServerResponse): true => {
+    response.writeHead(200, { ETag: `"${Bun.hash(large)}"`, "Last-Modified": new Date(0).toUTCString() });
+    const timer = setInterval(() => response.write(blank), 1);
+    response.on("close", () => clearInterval(timer));
+    return true;
+  };
+
+  test.concurrent(
+    "is not imported from a folder, compressed or not",
+    async () => {
+      const setup = await createSetup("", undefined, limit);
+      for (const files of [{ ...feedFiles, "pzlines.csv": large }, asBomb]) {
+        await replaceFeed(setup, toFiles(files));
+        const { reason, ...failed } = await run(setup);
+        expect(failed).toMatchObject(failure);
+        expect(reason).toMatch(tooLarge);
+        expect(reason).toStartWith(join(setup.feed, "pzlines.csv"));
+      }
+      expect(bomb.length).toBeLessThan(10_000);
+      await replaceFeed(setup, feedFiles);
+      expect(await run(setup)).toMatchObject(success);
+      const unlimited = { ...setup, environment: { ...setup.environment, MAX_FILE_MEGABYTES: "0" } };
+      await replaceFeed(setup, toFiles(asBomb));
+      expect((await run(unlimited)).reason ?? "").not.toMatch(tooLarge);
+    },
+    withinMs,
+  );
+
+  test.concurrent(
+    "is not downloaded from a web server, whether it tells the size or not",
+    async () => {
+      using web = await startWeb();
+      web.files.set("pzlines.csv", { content: large });
+      const setup = await createSetup("", web.source, limit);
+      const announced = await run(setup);
+      web.intercept = (path, _, response) => path.endsWith("pzlines.csv") && sendOnAndOn(response);
+      const counted = await run(setup);
+      web.intercept = () => false;
+      web.files.delete("pzlines.csv");
+      web.files.set("pzlines.csv.gz", { content: bomb });
+      const decompressed = await run(setup);
+      for (const { reason, ...failed } of [announced, counted, decompressed]) {
+        expect(failed).toMatchObject(failure);
+        expect(reason).toMatch(tooLarge);
+        expect(reason).toStartWith(`${web.source}pzlines.csv`);
+      }
+      // It is no fault of the network that another attempt would mend.
+      const paths = web.requests.map(({ path }) => path).filter((path) => path.endsWith("pzlines.csv"));
+      expect(paths.length).toBeLessThanOrEqual(6);
+    },
+    withinMs,
+  );
+
+  test.concurrent(
+    "is not downloaded from a bucket, whether it tells the size or not",
+    async () => {
+      using store = await startStore();
+      putFeed(store, "feeds/acme", { ...feedFiles, "pzlines.csv": large });
+      const setup = await createSetup("", "s3://feeds/acme", { ...store.environment, ...limit });
+      const announced = await run(setup);
+      store.intercept = ({ method, url }, response) =>
+        method === "GET" && `${url}`.includes("pzlines.csv?") && sendOnAndOn(response);
+      const counted = await run(setup);
+      for (const { reason, ...failed } of [announced, counted]) {
+        expect(failed).toMatchObject(failure);
+        expect(reason).toMatch(tooLarge);
+        expect(reason).toStartWith("s3://feeds/acme/pzlines.csv");
+      }
+    },
+    withinMs,
+  );
+
+  test.concurrent(
+    "is not imported as a file of products, compressed or not",
+    async () => {
+      const { folder, environment } = await createSetup("", undefined, limit);
+      const files = { "products.ndjson": largeProducts, "products.ndjson.gz": gzipSync(largeProducts) };
+      for (const path of await writeFiles(folder, files)) {
+        const { reason, ...failed } = toReport(await importHere(["import", "products", path, "--json"], environment));
+        expect(failed).toMatchObject(failure);
+        expect(reason).toMatch(tooLarge);
+        expect(reason).toStartWith(path);
+      }
+    },
+    withinMs,
+  );
+});
+
+test.concurrent(
+  "a store that redirects to a metadata address gets nothing there",
+  async () => {
+    using store = await startStore();
+    putFeed(store, "feeds/acme");
+    store.intercept = (_, response) => {
+      response.writeHead(307, { Location: "http://169.254.169.254/latest/" }).end();
+      return true;
+    };
+    const setup = await createSetup("", "s3://feeds/acme", store.environment);
+    expect((await run(setup)).reason).toMatch(/^s3:\/\/feeds\/acme\/pzlines\.csv\S*: status 307$/);
+    const elsewhere = { ...setup.environment, S3_ENDPOINT: "http://169.254.169.254" };
+    expect((await run({ ...setup, environment: elsewhere })).reason).toContain("nothing is sent there");
   },
   withinMs,
 );

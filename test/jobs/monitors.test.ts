@@ -1,9 +1,11 @@
 import { afterAll, describe, expect, test } from "bun:test";
+import pino from "pino";
 import { LogTail } from "../../src/jobs/log-tail.ts";
 import { describeEnd } from "../../src/jobs/monitor-message.ts";
 import { Monitors } from "../../src/jobs/monitors.ts";
 import { createLog } from "../../src/log.ts";
 import type { Run } from "../../src/model/job.ts";
+import { createFetch } from "../../src/outgoing.ts";
 import { createStore, pds, temporaryFolder, writeFiles } from "../support/pds.ts";
 
 interface Call {
@@ -18,6 +20,7 @@ const monitor = Bun.serve({
   port: 0,
   fetch: async (request) => {
     const path = new URL(request.url).pathname;
+    if (path === "/redirect") return Response.redirect("http://169.254.169.254/token", 307);
     calls.push({ method: request.method, path, body: await request.text() });
     return new Response(null, { status: path.startsWith("/old") && request.method !== "GET" ? 404 : 200 });
   },
@@ -70,6 +73,20 @@ describe("a monitor", () => {
     expect(old[2]?.body).toMatch(/outcome: succeeded\n.*counts: 0\n$/s);
   }, 60_000);
 
+  test("is not notified at a metadata address, also when another one redirects there", async () => {
+    const lines: string[] = [];
+    const log = pino({}, { write: (line: string) => lines.push(line) });
+    const monitors = new Monitors(log, [], createFetch());
+    await Promise.all(
+      ["http://169.254.169.254/token", `${monitor.url.origin}/redirect`].map((url) => monitors.notify(url, "run: 1")),
+    );
+    expect(lines.map((line) => JSON.parse(line).msg)).toEqual([
+      expect.stringMatching(/^cannot notify the monitor: 169\.254\.169\.254 is a link-local/),
+      expect.stringMatching(/^cannot notify the monitor: 169\.254\.169\.254 is a link-local/),
+    ]);
+    expect(lines.join()).not.toContain("token");
+  });
+
   const job = { name: "catalog-sync", brand: "acme", source: "", work: async () => {} };
   const run: Run = {
     ...{ id: 7, job: job.name, brand: job.brand, scheduledAt: null, attempt: 1, leaseUntil: "", counts: 0 },
@@ -92,7 +109,7 @@ describe("a monitor", () => {
   });
 
   test("gets no credentials of URLs", async () => {
-    const monitors = new Monitors(await createLog("silent"), ["sesame"]);
+    const monitors = new Monitors(await createLog("silent"), ["sesame"], createFetch());
     const message = describeEnd(
       job,
       7,

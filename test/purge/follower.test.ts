@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { SQL } from "bun";
 import type { PurgeOptions } from "../../src/config/purge.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
+import { createFetch } from "../../src/outgoing.ts";
 import { PurgeCounter } from "../../src/purge/counter.ts";
 import { followChanges } from "../../src/purge/follower.ts";
 import { createTargets } from "../../src/purge/targets.ts";
@@ -27,6 +28,7 @@ async function follow(url: string) {
     form: "a",
     counter: new PurgeCounter(),
     log: { warn: () => {}, info: () => {} } as never,
+    fetch: createFetch(),
     signal: stopping.signal,
     onSettled: (changes) => settled.push(...changes.map((change) => (change.noun === "product" ? change.key : ""))),
   });

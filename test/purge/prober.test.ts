@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { createFetch } from "../../src/outgoing.ts";
 import { PurgeCounter } from "../../src/purge/counter.ts";
 import { Prober } from "../../src/purge/prober.ts";
 import { cleanUp } from "../support/clean-up.ts";
@@ -16,7 +17,7 @@ async function probe(edgeUrl: string, ...paths: string[]) {
   const log = { warn: (...given: unknown[]) => warnings.push(given) } as never;
   const counter = new PurgeCounter();
   const { signal } = new AbortController();
-  const prober = new Prober({ edgeUrl, originUrl, counter, log, signal });
+  const prober = new Prober({ edgeUrl, originUrl, counter, log, fetch: createFetch(), signal });
   prober.probe(paths);
   return { result: await prober.stopped, probes: counter.probes, warnings };
 }

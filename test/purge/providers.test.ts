@@ -35,6 +35,11 @@ const cases = (["fastly", "cloudflare", "varnish", "generic"] as const).map((cdn
   return { cdn, provider, options: options[cdn] };
 });
 
+test("nothing is purged at a metadata address", async () => {
+  const target = targetOf({ ...generic, url: "http://169.254.169.254/" });
+  await expect(purge(target)).rejects.toThrow(/link-local or metadata address/);
+});
+
 describe.each(cases)("a purge of $cdn", ({ cdn, provider, options }) => {
   test("reaches it, with as many tags as it accepts", async () => {
     const target = targetOf(options);

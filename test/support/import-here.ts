@@ -74,7 +74,8 @@ function findJob(args: readonly string[], config: Config, database: Database): C
   }
   if (`${command} ${noun}` === "import products") {
     const maxRemovedShare = maxImportRemovedShareOf(config);
-    const options = { visible: config.visible, maxRemovedShare, isForced };
+    const { visible, maxFileMegabytes } = config;
+    const options = { visible, maxFileMegabytes, maxRemovedShare, isForced };
     return { job: catalogImportJob(sources, options, brand), isDryRun, isJson };
   }
   if (`${command} ${noun}` === "import presentation") {

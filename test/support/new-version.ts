@@ -13,7 +13,7 @@ export async function createNewVersion(): Promise<string> {
   for (const engine of ["sqlite", "postgres"]) {
     const path = join(copy, "src", "database", "engines", engine, "index.ts");
     const text = await readFile(path, "utf8");
-    const changed = text.replace(/migrations: \[(.+)\]/, `migrations: [$1, ${later}]`);
+    const changed = text.replace(/migrations: \[(.+?),?\s*\],\n/s, `migrations: [$1, ${later}],\n`);
     if (changed === text) throw new Error(`${path} has no list of migrations`);
     await writeFile(path, changed);
   }

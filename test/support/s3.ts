@@ -46,7 +46,7 @@ export async function startStore(): Promise<Store> {
       receive(request, response, uploads, store.objects).catch(() => response.destroy());
       return;
     }
-    const object = store.objects.get(decodeURIComponent(url).slice(1));
+    const object = store.objects.get(decodeURIComponent(new URL(url, "http://store").pathname).slice(1));
     if (object === undefined) return refuse(404, "NoSuchKey");
     const whole = Buffer.from(object.content);
     const [, from = "0", to = `${whole.length - 1}`] = request.headers.range?.match(/^bytes=(\d+)-(\d+)?$/) ?? [];
@@ -116,25 +116,59 @@ async function receive(
 
 const hmac = (key: string | Buffer, text: string) => createHmac("sha256", key).update(text).digest();
 
+/** What a signature of version 4 is made from. */
+interface Signed {
+  readonly credential: string;
+  /** Such as `20240101T000000Z`. */
+  readonly time: string;
+  readonly headerNames: string;
+  readonly query: string;
+  readonly payload: string;
+  readonly signature: string;
+}
+
 /**
- * The error code for a request, or undefined if its signature is valid (AWS signature, version 4).
+ * The error code for a request, or undefined if the signature in its headers or in its URL is valid
+ * (AWS signature, version 4).
  */
 function signatureError({ method, url = "", headers }: IncomingMessage): string | undefined {
-  const pattern = /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8}\/([^/]+)\/s3\/aws4_request), ?SignedHeaders=([^,]+), ?/;
-  const [head = "", keyId, scope = "", inRegion, signed = ""] = headers.authorization?.match(pattern) ?? [];
-  if (keyId === undefined) return "AccessDenied";
+  const [path = "", query = ""] = url.split("?");
+  const signed = query.includes("X-Amz-Signature=") ? signedByUrl(query) : signedByHeader(headers, query);
+  if (signed === undefined) return "AccessDenied";
+  const { credential, time, headerNames, payload, signature } = signed;
+  const [keyId = "", ...scope] = credential.split("/");
   if (keyId !== accessKeyId) return "InvalidAccessKeyId";
-  if (inRegion !== region) return "AuthorizationHeaderMalformed";
-  const time = `${headers["x-amz-date"]}`;
+  if (scope[1] !== region) return "AuthorizationHeaderMalformed";
   const at = Date.parse(time.replace(/^(....)(..)(..T..)(..)(..Z)$/, "$1-$2-$3:$4:$5"));
   if (!(Math.abs(Date.now() - at) < 15 * 60_000)) return "RequestTimeTooSkewed";
-  const [path, query = ""] = url.split("?");
-  const names = signed.split(";");
+  const names = headerNames.split(";");
   const lines = names.map((name) => `${name}:${headers[name]}\n`).join("");
-  const canonical = [method, path, query, lines, signed, headers["x-amz-content-sha256"]].join("\n");
+  const canonical = [method, path, signed.query, lines, headerNames, payload].join("\n");
   const hash = createHash("sha256").update(canonical).digest("hex");
-  const key = scope.split("/").reduce<string | Buffer>(hmac, `AWS4${secretAccessKey}`);
-  const signature = hmac(key, ["AWS4-HMAC-SHA256", time, scope, hash].join("\n")).toString("hex");
-  const isRight = names.includes("host") && headers.authorization === `${head}Signature=${signature}`;
-  return isRight ? undefined : "SignatureDoesNotMatch";
+  const key = scope.reduce<string | Buffer>(hmac, `AWS4${secretAccessKey}`);
+  const expected = hmac(key, ["AWS4-HMAC-SHA256", time, scope.join("/"), hash].join("\n")).toString("hex");
+  return names.includes("host") && signature === expected ? undefined : "SignatureDoesNotMatch";
+}
+
+function signedByHeader(headers: IncomingMessage["headers"], query: string): Signed | undefined {
+  const pattern = /^AWS4-HMAC-SHA256 Credential=([^,]+), ?SignedHeaders=([^,]+), ?Signature=(.*)$/;
+  const [, credential, headerNames = "", signature = ""] = headers.authorization?.match(pattern) ?? [];
+  const payload = `${headers["x-amz-content-sha256"]}`;
+  return credential === undefined
+    ? undefined
+    : { credential, time: `${headers["x-amz-date"]}`, headerNames, query, payload, signature };
+}
+
+function signedByUrl(query: string): Signed {
+  const fields = new URLSearchParams(query);
+  const get = (name: string) => fields.get(`X-Amz-${name}`) ?? "";
+  const rest = query.split("&").filter((field) => !field.startsWith("X-Amz-Signature="));
+  return {
+    credential: get("Credential"),
+    time: get("Date"),
+    headerNames: get("SignedHeaders"),
+    query: rest.toSorted().join("&"),
+    payload: "UNSIGNED-PAYLOAD",
+    signature: get("Signature"),
+  };
 }

@@ -29,7 +29,7 @@ export async function readPresentation(path: string, name: string): Promise<Pars
   const decoding = new TextDecoding(name);
   let text = "";
   let bytes = 0;
-  for await (const chunk of readBytes(path, name)) {
+  for await (const chunk of readBytes(path, { name })) {
     bytes += chunk.length;
     if (bytes > maxBytes) throw new ServiceError("invalid_input", `${name}: expected a presentation of at most 4 MB`);
     text += decoding.push(chunk);

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Log } from "../../log.ts";
+import { createFetch, type Fetch } from "../../outgoing.ts";
 import type { ReadOptions, SharedPoints } from "../platform.ts";
 import { CircuitBreaker } from "./circuit-breaker.ts";
 import { type DocumentSet, Documents } from "./documents.ts";
@@ -37,6 +38,7 @@ export interface ClientOptions {
   readonly url: string;
   readonly token: AccessToken;
   readonly log: Log;
+  readonly fetch?: Fetch;
   readonly documents?: Documents;
   /** Undefined when no other process shares the budget. */
   readonly points?: SharedPoints | undefined;
@@ -107,7 +109,14 @@ export function createClient({ random = Math.random, ...options }: ClientOptions
 }
 
 /** Sends one attempt within the cost budget. */
-function createSender({ url, token, log, points, documents }: ClientOptions & { readonly documents: Documents }) {
+function createSender({
+  url,
+  token,
+  log,
+  points,
+  documents,
+  fetch = createFetch(),
+}: ClientOptions & { readonly documents: Documents }) {
   const throttle = new Throttle();
   const costs = new Map<string, number>();
   const takeShared = createPointsTaker(points, log);
@@ -127,7 +136,7 @@ function createSender({ url, token, log, points, documents }: ClientOptions & { 
       const postedAtMs = performance.now();
       const sent = documents.current;
       const body = { query: sent.documents[operation], operationName: operation, variables };
-      const response = await post(url, accessToken, body, options.signal);
+      const response = await post(fetch, url, accessToken, body, options.signal);
       const platformMs = respondedAtMs(response) - (performance.now() - postedAtMs);
       checkVersion(response.headers.get("x-shopify-api-version"));
       const canRenewToken = response.status === 401 && token.renew(accessToken);
@@ -167,7 +176,7 @@ function createVersionCheck(log: Log, requested: string | undefined): (served: s
   };
 }
 
-function post(url: string, token: string, body: object, signal: AbortSignal) {
+function post(fetch: Fetch, url: string, token: string, body: object, signal: AbortSignal) {
   return fetch(url, {
     method: "POST",
     headers: { "Content-Type": "application/json", Accept: "application/json", "X-Shopify-Access-Token": token },

@@ -1,6 +1,7 @@
 import type { Config } from "../../config/index.ts";
 import { hideCredentials } from "../../credentials.ts";
 import type { Log } from "../../log.ts";
+import { createFetch, type Fetch } from "../../outgoing.ts";
 import type { Platform, SharedPoints } from "../platform.ts";
 import { readCatalog } from "./bulk/catalog.ts";
 import { createClient, type SendRequest } from "./client.ts";
@@ -19,9 +20,10 @@ import { createReceiver } from "./webhooks.ts";
  * credentials.
  */
 export function createShopify(config: Config, log: Log, points?: SharedPoints): Platform | undefined {
-  const { publication, metafieldNamespaces: namespaces } = config;
+  const { publication, metafieldNamespaces: namespaces, maxFileMegabytes: maxMegabytes } = config;
+  const fetch = createFetch(config);
   const documents = new Documents(log, { publication, namespaces });
-  const request = connect(config, documents, log, points);
+  const request = connect(config, { documents, log, points, fetch });
   if (request === undefined) return undefined;
   const receiver = createReceiver(config);
   return {
@@ -34,21 +36,31 @@ export function createShopify(config: Config, log: Log, points?: SharedPoints): 
     listDeletions: (sinceMs, signal) => listDeletions(request, sinceMs, { priority: "sync", signal }),
     receiver,
     subscriptions: createSubscriptions(request, receiver !== undefined),
-    readCatalog: (shop, signal) => readCatalog(request, shop, { priority: "sync", signal }, { documents, log }),
+    readCatalog: (shop, signal) => {
+      const context = { documents, log, download: { fetch, maxMegabytes } };
+      return readCatalog(request, shop, { priority: "sync", signal }, context);
+    },
     readPages: (after, signal) => readPages(request, after, { priority: "sync", signal }),
     readProduct: (id, options) => readProduct(request, id, options),
     findProductId: (handle, options) => findProductId(request, handle, options),
   };
 }
 
-function connect(config: Config, documents: Documents, log: Log, points?: SharedPoints): SendRequest | undefined {
+interface ConnectionContext {
+  readonly documents: Documents;
+  readonly log: Log;
+  readonly points: SharedPoints | undefined;
+  readonly fetch: Fetch;
+}
+
+function connect(config: Config, context: ConnectionContext): SendRequest | undefined {
   const { shopifyAccessToken, shopifyClientId, shopifyClientSecret } = config;
   const origin = new URL(config.shopifyApiUrl === "" ? `https://${config.shopDomain}` : config.shopifyApiUrl);
   const path = `/admin/api/${config.shopifyApiVersion}/graphql.json`;
   const url = new URL(origin.pathname === "/" ? path : origin, origin).href;
-  const context = { url, log, documents, points };
-  if (shopifyAccessToken !== "") return createClient({ ...context, token: staticToken(shopifyAccessToken) });
+  if (shopifyAccessToken !== "") return createClient({ ...context, url, token: staticToken(shopifyAccessToken) });
   if (shopifyClientId === "") return undefined;
   const grantUrl = new URL("/admin/oauth/access_token", origin).href;
-  return createClient({ ...context, token: grantedToken(grantUrl, shopifyClientId, shopifyClientSecret) });
+  const token = grantedToken(grantUrl, shopifyClientId, shopifyClientSecret, context.fetch);
+  return createClient({ ...context, url, token });
 }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { createFetch } from "../../outgoing.ts";
 import { ShopifyError } from "./retry.ts";
 
 export interface AccessToken {
@@ -18,7 +19,7 @@ const grantSchema = z.object({ access_token: z.string().min(1), expires_in: z.nu
 const renewalShare = 0.05;
 
 /** Tokens from the client-credentials grant, renewed before they expire. */
-export function grantedToken(url: string, clientId: string, clientSecret: string): AccessToken {
+export function grantedToken(url: string, clientId: string, clientSecret: string, fetch = createFetch()): AccessToken {
   let current: { token: string; renewAtMs: number } | undefined;
   let pending: Promise<string> | undefined;
 

@@ -6,6 +6,7 @@ import fc from "fast-check";
 import { type Fault, startStandIn } from "../../../packages/platform-stand-in/src/stand-in.ts";
 import { BulkReadError } from "../../../src/platforms/platform.ts";
 import { downloadBulkResults, downloadDelaysMs } from "../../../src/platforms/shopify/bulk/download.ts";
+import { splitLines } from "../../../src/platforms/shopify/bulk/lines.ts";
 import { type BulkResult, runBulkOperation } from "../../../src/platforms/shopify/bulk/operation.ts";
 import type { BulkPartitions } from "../../../src/platforms/shopify/bulk/partitions.ts";
 import type { SendRequest } from "../../../src/platforms/shopify/client.ts";
@@ -598,7 +599,7 @@ describe("bulk results", () => {
       ["lines that end too early", () => `${product(1).slice(0, -1)}\n`, 1, /ends within a line/],
     ])("fail after several downloads with the reason: %s", async (_, body, objects, message) => {
       const products = serveFile(body, objects);
-      const error = await failureOf(downloadBulkResults(products, nothing, signal, [1, 2]));
+      const error = await failureOf(downloadBulkResults(products, nothing, signal, { delaysMs: [1, 2] }));
       // The catalog can be read page by page instead.
       expect(error).toBeInstanceOf(BulkReadError);
       expect(error.message).toMatch(message);
@@ -606,15 +607,55 @@ describe("bulk results", () => {
       expect(leftOvers()).toEqual([]);
     });
 
+    test("fail at once when they are larger than allowed, also after they are decompressed", async () => {
+      const large = `${textOf(few.products)}${"\n".repeat(2 ** 20)}`;
+      const packed = () => new Response(Bun.gzipSync(Buffer.from(large)), { headers: { "Content-Encoding": "gzip" } });
+      for (const body of [() => large, packed]) {
+        const products = serveFile(body, few.products.length);
+        const error = await failureOf(
+          downloadBulkResults(products, nothing, signal, { delaysMs: [1], maxMegabytes: 1 }),
+        );
+        expect(error).toMatchObject({ code: "invalid_input" });
+        expect(error.message).toBe("a bulk result: larger than MAX_FILE_MEGABYTES allows (1 MB)");
+        expect(products.downloads()).toBe(1);
+        expect(leftOvers()).toEqual([]);
+      }
+      await using result = await downloadBulkResults(serveFile(packed, few.products.length), nothing, signal, {
+        maxMegabytes: 2,
+      });
+      expect(result.ids.size).toBe(chosen.size);
+    });
+
+    test("are read by lines, none of which may take all memory", async () => {
+      const toChunks = async function* (...texts: string[]) {
+        for (const text of texts) yield Buffer.from(text);
+      };
+      const read = (...texts: string[]) => Array.fromAsync(splitLines(toChunks(...texts)), String);
+      expect(await read("a", "b\n\nc\n", "d", "e", "f\ng")).toEqual(["ab", "c", "def", "g"]);
+      const endless = async function* () {
+        const megabyte = new Uint8Array(2 ** 20);
+        for (;;) yield megabyte;
+      };
+      await expect(Array.fromAsync(splitLines(endless()))).rejects.toThrow("has a line of over 67108864 bytes");
+    });
+
+    test("fail at once when they are at a metadata address", async () => {
+      const products = { url: "http://169.254.169.254/result", bytes: 1, objects: 1 };
+      const error = await failureOf(downloadBulkResults(products, nothing, signal, { delaysMs: [1] }));
+      expect(error.message).toContain("nothing is sent there");
+    });
+
     test("fail when they have lines, but no address", async () => {
-      const error = await failureOf(downloadBulkResults({ url: null, bytes: 0, objects: 3 }, nothing, signal, [1]));
+      const error = await failureOf(
+        downloadBulkResults({ url: null, bytes: 0, objects: 3 }, nothing, signal, { delaysMs: [1] }),
+      );
       expect(error).toBeInstanceOf(BulkReadError);
       expect(error.message).toContain("it has 3 lines, but no address");
     });
 
     test("fail for media as they do for products", async () => {
       const media = serveFile(() => textOf(few.media), few.media.length + 1);
-      const error = await failureOf(downloadBulkResults(serveLines(few.products), media, signal, [1]));
+      const error = await failureOf(downloadBulkResults(serveLines(few.products), media, signal, { delaysMs: [1] }));
       expect(error.message).toMatch(/incomplete/);
       expect(media.downloads()).toBe(2);
       expect(leftOvers()).toEqual([]);
@@ -624,26 +665,16 @@ describe("bulk results", () => {
       expect(downloadDelaysMs.reduce((sum, delayMs) => sum + delayMs, 0)).toBeGreaterThan(60_000);
       const at = (number: number) => (number < 10 ? new Response("", { status: 503 }) : text);
       const products = serveFile(at, few.products.length);
-      await using result = await downloadBulkResults(
-        products,
-        nothing,
-        signal,
-        downloadDelaysMs.map(() => 0),
-      );
+      await using result = await downloadBulkResults(products, nothing, signal, {
+        delaysMs: downloadDelaysMs.map(() => 0),
+      });
       expect(result.ids.size).toBe(chosen.size);
       expect(products.downloads()).toBe(10);
     });
 
     test("are downloaded five times", async () => {
       const products = serveFile(() => half, few.products.length);
-      await failureOf(
-        downloadBulkResults(
-          products,
-          nothing,
-          signal,
-          downloadDelaysMs.map(() => 0),
-        ),
-      );
+      await failureOf(downloadBulkResults(products, nothing, signal, { delaysMs: downloadDelaysMs.map(() => 0) }));
       expect(products.downloads()).toBe(5);
     });
 
@@ -684,7 +715,7 @@ describe("bulk results", () => {
       () => textOf([...few.products.slice(1), ...few.products.slice(1, 2)]),
       few.products.length,
     );
-    const error = await failureOf(downloadBulkResults(products, nothing, signal, []));
+    const error = await failureOf(downloadBulkResults(products, nothing, signal, { delaysMs: [] }));
     expect(error.message).toMatch(/incomplete: received (\d+) of \d+ lines/);
   });
 

@@ -7,7 +7,7 @@ import { convert } from "../mapping.ts";
 import type { CompleteProduct } from "../queries.ts";
 import { findRefusedFields } from "../read-page.ts";
 import { settleMs } from "../read-product.ts";
-import { downloadBulkResults } from "./download.ts";
+import { type DownloadOptions, downloadBulkResults } from "./download.ts";
 import { BulkFailedError, type BulkResult, runBulkOperation } from "./operation.ts";
 import type { BulkPartitions } from "./partitions.ts";
 
@@ -16,6 +16,7 @@ const batchSize = 200;
 interface Context {
   readonly documents: Documents;
   readonly log: Log;
+  readonly download?: DownloadOptions;
 }
 
 /** Reads the whole catalog with two bulk operations; see `Platform.readCatalog`. */
@@ -23,13 +24,13 @@ export async function readCatalog(
   request: SendRequest,
   { timeZone, readAtMs }: Shop,
   options: RequestOptions,
-  { documents, log }: Context,
+  { documents, log, download }: Context,
 ): Promise<CatalogSnapshot> {
   await findRefusedFields(request, options);
   const sent = documents.current;
   const [products, media] = await runBulkOperations(request, options, sent, log);
   const startedMs = performance.now();
-  const partitions = await downloadBulkResults(products, media, options.signal);
+  const partitions = await downloadBulkResults(products, media, options.signal, download);
   log.info(
     { products: partitions.ids.size, downloadMs: Math.round(performance.now() - startedMs) },
     "bulk results downloaded",

@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ServiceError } from "../../../errors.ts";
+import { createFetch, type Fetch } from "../../../outgoing.ts";
+import { limitSize } from "../../../size.ts";
 import { BulkReadError } from "../../platform.ts";
 import { DistinctLines } from "./distinct-lines.ts";
 import { splitLines } from "./lines.ts";
@@ -14,27 +16,36 @@ export const downloadDelaysMs = [100, 200, 400, 800, 1600, 3200, 6400, 12_800, 2
 const maxIncomplete = 5;
 /** A download is aborted when no line arrives for this long. */
 const stallMs = 30_000;
+
+export interface DownloadOptions {
+  readonly delaysMs?: readonly number[];
+  readonly fetch?: Fetch;
+  /** Maximum size of each result; 0 for no limit. */
+  readonly maxMegabytes?: number;
+}
+
 /**
  * Downloads and partitions the results of both bulk operations.
  * @throws BulkReadError when they cannot be downloaded for over a minute, or are still incomplete
- *   after several downloads
+ *   after several downloads; ServiceError `invalid_input` when one is too large
  */
 export async function downloadBulkResults(
   products: BulkResult,
   media: BulkResult,
   signal: AbortSignal,
-  delaysMs: readonly number[] = downloadDelaysMs,
+  { delaysMs = downloadDelaysMs, fetch = createFetch(), maxMegabytes = 0 }: DownloadOptions = {},
 ): Promise<BulkPartitions> {
+  const read = (result: BulkResult) => readLines(result, signal, fetch, maxMegabytes);
   for (let download = 1; ; download++) {
     const partitions = await BulkPartitions.create(products.bytes + media.bytes);
     try {
-      await partitions.add(readLines(products, signal), "all");
-      await partitions.add(readLines(media, signal), "known");
+      await partitions.add(read(products), "all");
+      await partitions.add(read(media), "known");
       return partitions;
     } catch (error) {
       await partitions[Symbol.asyncDispose]();
       signal.throwIfAborted();
-      // A ServiceError means a full disk, which another download would not help.
+      // A full disk, a result that is too large, or an address that is refused: no other download helps.
       if (error instanceof ServiceError) throw error;
       const delayMs = delaysMs[download - 1];
       if (delayMs === undefined || (!(error instanceof StorageError) && download === maxIncomplete)) {
@@ -49,7 +60,12 @@ export async function downloadBulkResults(
 class StorageError extends Error {}
 
 /** The lines of a result. A line that is repeated counts once. */
-async function* readLines({ url, objects }: BulkResult, signal: AbortSignal): AsyncGenerator<Buffer> {
+async function* readLines(
+  { url, objects }: BulkResult,
+  signal: AbortSignal,
+  fetch: Fetch,
+  maxMegabytes: number,
+): AsyncGenerator<Buffer> {
   if (url === null && objects === 0) return;
   if (url === null) throw new Error(`the bulk result is incomplete: it has ${objects} lines, but no address`);
   const stalled = new AbortController();
@@ -62,12 +78,13 @@ async function* readLines({ url, objects }: BulkResult, signal: AbortSignal): As
   }, stallMs);
   try {
     const response = await fetch(url, { signal: AbortSignal.any([signal, stalled.signal]) }).catch((error) => {
+      if (error instanceof ServiceError) throw error;
       throw new StorageError(`cannot download the bulk result: ${error.message}`, { cause: error });
     });
     if (!response.ok || response.body === null) {
       throw new StorageError(`cannot download the bulk result: status ${response.status}`);
     }
-    for await (const line of splitLines(response.body)) {
+    for await (const line of splitLines(limited(response.body, maxMegabytes))) {
       if (line.at(-1) !== closeBrace) throw new Error("the bulk result is incomplete: it ends within a line");
       received++;
       if (distinct.add(line)) yield line;
@@ -77,4 +94,14 @@ async function* readLines({ url, objects }: BulkResult, signal: AbortSignal): As
   }
   if (distinct.count === objects) return;
   throw new Error(`the bulk result is incomplete: received ${distinct.count} of ${objects} lines`);
+}
+
+/** The runtime decompresses a response, so these are its bytes when decompressed. */
+async function* limited(body: AsyncIterable<Uint8Array>, maxMegabytes: number): AsyncGenerator<Uint8Array> {
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    limitSize("a bulk result", bytes, maxMegabytes);
+    yield chunk;
+  }
 }

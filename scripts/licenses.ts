@@ -1,0 +1,69 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+
+/** What is shipped, and the module that it is bundled from. */
+export const bundles = {
+  executable: { entry: "src/main.ts", target: "bun" },
+  client: { entry: "packages/client/src/index.ts", target: "browser" },
+  widget: { entry: "packages/personalizer/src/index.ts", target: "browser" },
+} as const;
+
+/** Licenses that only ask for their text and their notices to be passed on. */
+const permissive = ["0BSD", "Apache-2.0", "BlueOak-1.0.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT"];
+
+export interface BundledPackage {
+  readonly name: string;
+  readonly version: string;
+  readonly license: string;
+  /** The text of its license, and of its notices. */
+  readonly text: string;
+}
+
+/**
+ * Lists the packages whose code is in a bundle.
+ * @param root folder of the project
+ * @throws if a package has no text of a license, or another license than the known ones
+ */
+export async function listBundledPackages(root: string, bundle: keyof typeof bundles): Promise<BundledPackage[]> {
+  const { entry, target } = bundles[bundle];
+  const { metafile } = await Bun.build({ entrypoints: [join(root, entry)], target, root, metafile: true });
+  const files = Object.keys(metafile?.inputs ?? {});
+  if (files.length === 0) throw new Error(`${entry}: the bundler does not say what the bundle consists of`);
+  // A package may have another version of a package in a folder of its own.
+  const folders = files.flatMap((file) => file.match(/^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/)?.[0] ?? []);
+  const found = await Promise.all([...new Set(folders)].map((folder) => readPackage(join(root, folder))));
+  return found.toSorted((a, b) => (`${a.name} ${a.version}` < `${b.name} ${b.version}` ? -1 : 1));
+}
+
+async function readPackage(folder: string): Promise<BundledPackage> {
+  const { name, version, license } = await Bun.file(join(folder, "package.json")).json();
+  if (!permissive.includes(license)) {
+    throw new Error(`${name}: its license ${license} is not in the list of scripts/licenses.ts; read its terms first`);
+  }
+  const names = (await readdir(folder)).filter((file) => /^(licen[cs]e|copying|notice)/i.test(file)).sort();
+  if (names.length === 0) throw new Error(`${name}: it has no file with its license`);
+  const texts = await Promise.all(names.map((file) => Bun.file(join(folder, file)).text()));
+  return { name, version, license, text: texts.map((text) => text.trim()).join("\n\n") };
+}
+
+/** The generated part of `THIRD_PARTY.md`. */
+export async function describeThirdParty(root: string): Promise<string> {
+  const sections: string[] = [];
+  const texts = new Map<string, { readonly text: string; readonly names: string[] }>();
+  for (const bundle of Object.keys(bundles) as (keyof typeof bundles)[]) {
+    const packages = await listBundledPackages(root, bundle);
+    const rows = packages.map(({ name, version, license }) => `| ${name} | ${version} | ${license} |\n`);
+    const table = `| package | version | license |\n| --- | --- | --- |\n${rows.join("")}`;
+    sections.push(`## In the ${bundle}\n\n${rows.length === 0 ? "No package of others.\n" : table}`);
+    for (const { name, text } of packages) {
+      const key = text.replace(/\s+/g, " ");
+      const same = texts.get(key) ?? { text, names: [] };
+      if (!same.names.includes(name)) same.names.push(name);
+      texts.set(key, same);
+    }
+  }
+  const licenses = [...texts.values()].map(({ text, names }) => `### ${names.join(", ")}\n\n${toCodeBlock(text)}`);
+  return [...sections, "## Texts of the licenses\n", ...licenses].join("\n");
+}
+
+const toCodeBlock = (text: string) => `\`\`\`\`text\n${text.replace(/[ \t]+$/gm, "")}\n\`\`\`\`\n`;

@@ -1,0 +1,184 @@
+import { ServiceError } from "./errors.ts";
+import { ipVersionOf, isListed, toBlockList } from "./networks.ts";
+
+/** Sends a request, as the global function does, but not to a {@link refusedNetworks refused address}. */
+export type Fetch = (url: string, init?: FetchInit) => Promise<Response>;
+
+type FetchInit = Omit<BunFetchRequestInit, "redirect"> & { readonly redirect?: "follow" | "manual" };
+
+/**
+ * Link-local addresses, and others at which clouds give a machine its credentials. Only the machine
+ * itself has a reason to use them.
+ */
+const refusedIpv4Networks = [
+  "169.254.0.0/16",
+  // Alibaba Cloud.
+  "100.100.100.200",
+  // Azure.
+  "168.63.129.16",
+];
+
+/** IPv6 addresses that lead to an IPv4 address: mapped, compatible, translated, and NAT64. */
+const ipv4Prefixes = ["::ffff:", "::", "::ffff:0:", "64:ff9b::"];
+
+const refusedNetworks = [
+  ...refusedIpv4Networks,
+  ...refusedIpv4Networks.flatMap((network) => {
+    const [address, bits = "32"] = network.split("/");
+    return ipv4Prefixes.map((prefix) => `${prefix}${address}/${96 + Number(bits)}`);
+  }),
+  // 169.254.0.0/16 in 6to4.
+  "2002:a9fe::/32",
+  "fe80::/10",
+  // Amazon, Google, Oracle, and Scaleway.
+  "fd00:ec2::/32",
+  "fd20:ce::254",
+  "fd00:c1::a9fe:a9fe",
+  "fd00:42::42",
+];
+
+const maxRedirects = 5;
+const redirects: readonly number[] = [301, 302, 303, 307, 308];
+
+/** The connection failed, so that the server has not seen the request. */
+const connectErrors: readonly string[] = [
+  ...["ECONNREFUSED", "ConnectionRefused", "FailedToOpenSocket"],
+  ...["EHOSTUNREACH", "ENETUNREACH", "EADDRNOTAVAIL", "ETIMEDOUT"],
+];
+
+export interface FetchOptions {
+  /** Addresses or networks that requests may be sent to, although they would be refused. */
+  readonly allowedLinkLocal?: readonly string[];
+  /** Returns the addresses of a name. */
+  readonly lookup?: (name: string) => Promise<readonly string[]>;
+}
+
+/**
+ * Creates the function for all requests that this process sends. It connects to the address that it
+ * has checked: a name may lead elsewhere when it is resolved again.
+ */
+export function createFetch(options: FetchOptions = {}): Fetch {
+  const resolve = createResolver(options);
+
+  const send = async (url: URL, init: FetchInit): Promise<Response> => {
+    const addresses = await untilAborted(resolve(url), init.signal);
+    return addresses === undefined ? await fetch(url, init) : await sendToAny(addresses, url, init);
+  };
+
+  return async (address, init = {}) => {
+    let url = new URL(address);
+    let request = init;
+    for (let hop = 0; ; hop++) {
+      const response = await send(url, { ...request, redirect: "manual" });
+      const location = redirects.includes(response.status) ? response.headers.get("location") : null;
+      if (location === null || init.redirect === "manual") return response;
+      await response.body?.cancel();
+      if (hop === maxRedirects) throw new Error(`it redirects more than ${maxRedirects} times`);
+      const next = new URL(location, url);
+      if (!/^https?:$/.test(next.protocol)) throw new Error(`it redirects to ${next.protocol}`);
+      request = redirect(request, response.status, next.origin !== url.origin);
+      url = next;
+    }
+  };
+}
+
+/**
+ * For a request that another part of the runtime sends, which resolves the name again.
+ * @throws ServiceError `unavailable` if its address is refused
+ */
+export async function checkDestination(url: string, options: FetchOptions): Promise<void> {
+  await createResolver(options)(new URL(url));
+}
+
+/**
+ * @returns a function that returns the addresses of a URL's host; undefined if it is an address, or
+ * if a proxy connects to it. The function throws ServiceError if one is refused.
+ */
+function createResolver({ allowedLinkLocal = [], lookup = findAddresses }: FetchOptions) {
+  const refused = toBlockList(refusedNetworks);
+  const allowed = toBlockList(allowedLinkLocal);
+
+  const requireAllowed = (address: string, { host, hostname }: URL) => {
+    if (!isListed(address, refused) || isListed(address, allowed)) return;
+    const leads = hostname === address || hostname === `[${address}]` ? "is" : `leads to ${address},`;
+    throw new ServiceError(
+      "unavailable",
+      `${host} ${leads} a link-local or metadata address; nothing is sent there unless ALLOWED_LINK_LOCAL lists it`,
+    );
+  };
+
+  return async (url: URL): Promise<readonly string[] | undefined> => {
+    const name = url.hostname.replace(/^\[(.*)\]$/, "$1");
+    const isAddress = ipVersionOf(name) !== 0;
+    const hasProxy = usesProxy();
+    // A name that only the proxy can resolve does not exist here.
+    const addresses = isAddress ? [name] : hasProxy ? await lookup(name).catch(() => []) : await lookup(name);
+    for (const address of addresses) requireAllowed(address, url);
+    return isAddress || hasProxy ? undefined : addresses;
+  };
+}
+
+/** Connects to the first address that accepts a connection, and keeps the name for everything else. */
+async function sendToAny(addresses: readonly string[], url: URL, init: FetchInit): Promise<Response> {
+  const headers = new Headers(init.headers);
+  headers.set("Host", url.host);
+  const serverName = url.hostname.replace(/\.$/, "");
+  const tls = url.protocol === "https:" && { tls: { ...init.tls, serverName } };
+  for (const [index, address] of addresses.entries()) {
+    const pinned = new URL(url);
+    pinned.hostname = address.includes(":") ? `[${address}]` : address;
+    // A URL keeps its host when the new one is invalid, such as an address with a zone.
+    if (pinned.hostname === url.hostname) throw new Error(`${url.hostname} leads to ${address}, which is unusable`);
+    try {
+      return await fetch(pinned, { ...init, ...tls, headers });
+    } catch (error) {
+      const { code = "" } = error as NodeJS.ErrnoException;
+      if (index === addresses.length - 1 || !connectErrors.includes(code)) throw error;
+    }
+  }
+  throw new Error(`${url.hostname} has no address`);
+}
+
+/**
+ * IPv4 first: where IPv6 leads nowhere, a connection hangs. Otherwise in random order, so that a
+ * retry may use another server.
+ */
+async function findAddresses(name: string): Promise<string[]> {
+  // As the runtime resolves the names of its own requests.
+  const found = await Bun.dns.lookup(name, { backend: "getaddrinfo" }).catch((cause: NodeJS.ErrnoException) => {
+    throw Object.assign(new Error(`${cause.message} ${name}`, { cause }), { code: cause.code?.replace("DNS_", "") });
+  });
+  return found
+    .map(({ address, family }) => ({ address, order: family + Math.random() }))
+    .toSorted((a, b) => a.order - b.order)
+    .map(({ address }) => address);
+}
+
+/** Whether the runtime sends requests through a proxy. */
+const usesProxy = () => ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"].some((name) => process.env[name]);
+
+/** As the Fetch standard has it. */
+function redirect(init: FetchInit, status: number, isOtherOrigin: boolean): FetchInit {
+  const { body, ...rest } = init;
+  const headers = new Headers(init.headers);
+  if (isOtherOrigin) for (const name of ["authorization", "cookie"]) headers.delete(name);
+  const method = init.method ?? "GET";
+  const becomesGet = status === 303 ? method !== "HEAD" : status < 303 && method === "POST";
+  if (!becomesGet) return { ...init, headers };
+  for (const name of ["content-type", "content-length"]) headers.delete(name);
+  return { ...rest, headers, method: "GET" };
+}
+
+/** The work itself runs on, but nothing waits for it. */
+export async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal | null | undefined): Promise<T> {
+  if (signal == null) return await promise;
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = () => aborted.reject(signal.reason as Error);
+  signal.addEventListener("abort", onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  try {
+    return await Promise.race([promise, aborted.promise]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}

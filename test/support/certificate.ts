@@ -1,0 +1,20 @@
+/** A self-signed certificate of `name.invalid`, valid until 2126, and its key. */
+export const certificate = `-----BEGIN CERTIFICATE-----
+MIIBnzCCAUSgAwIBAgIUVvnxDvXibm4itlVYOAbc6+MaRfcwCgYIKoZIzj0EAwIw
+FzEVMBMGA1UEAwwMbmFtZS5pbnZhbGlkMCAXDTI2MTEyMjEyMDgyNloYDzIxMjYx
+MDI5MTIwODI2WjAXMRUwEwYDVQQDDAxuYW1lLmludmFsaWQwWTATBgcqhkjOPQIB
+BggqhkjOPQMBBwNCAAS63GTDH7yUxo2MruioxgTY2NX4XqcMSMBIIWWOSyITcW+v
+CT9owLpqeUiqXpKyevsh9/9ir7eJlX0nDdjgXPzQo2wwajAdBgNVHQ4EFgQUskTh
+r6fw0CcI4yi+Y9VVkEfiHQQwHwYDVR0jBBgwFoAUskThr6fw0CcI4yi+Y9VVkEfi
+HQQwDwYDVR0TAQH/BAUwAwEB/zAXBgNVHREEEDAOggxuYW1lLmludmFsaWQwCgYI
+KoZIzj0EAwIDSQAwRgIhAPQ1ZSw1T++XaYHpnikcBiyr6IeoTA/99PCWCxgRZn+x
+AiEAtUCe2xbWbTfMDmlvph78GwlMZv1SEMaNf0jf1baMTRE=
+-----END CERTIFICATE-----
+`;
+
+export const certificateKey = `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgy92Une3hhptxXO4X
+puGe2NXhB3zlhj4UXixPOlFqZWyhRANCAAS63GTDH7yUxo2MruioxgTY2NX4XqcM
+SMBIIWWOSyITcW+vCT9owLpqeUiqXpKyevsh9/9ir7eJlX0nDdjgXPzQ
+-----END PRIVATE KEY-----
+`;
