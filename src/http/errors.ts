@@ -59,12 +59,16 @@ export interface Failure {
 /** The public view of an error. Only the message of a {@link ServiceError} is shown. */
 export function toFailure(error: unknown): Failure {
   const { code, detail } = describe(error);
-  const delayS = error instanceof ServiceError ? error.retryAfterS : undefined;
+  const { retryAfterS: delayS, ageS } = error instanceof ServiceError ? error : {};
   return {
     code,
     status: statuses[code],
     detail,
-    headers: { ...headersOf[code], ...(delayS !== undefined && { "Retry-After": `${delayS}` }) },
+    headers: {
+      ...headersOf[code],
+      ...(delayS !== undefined && { "Retry-After": `${delayS}` }),
+      ...(ageS !== undefined && { Age: `${ageS}` }),
+    },
   };
 }
 
