@@ -17,9 +17,12 @@ export async function serve(values: Values): Promise<boolean> {
   if (unused.length > 0 && role.kind !== "worker") log.warn({ settings: unused }, "some settings have no effect");
   const { received, signal } = onSignal();
   let service: Service | undefined;
-  // A signal during the start needs no reload, but must not end the process.
+  // Signals during the start need no action, but must not end the process. Those for the supervisor
+  // may be sent to its whole process group.
   process.on("SIGHUP", () => service?.reload());
-  if (role.kind !== "worker") process.on("SIGUSR2", () => service?.replaceWorkers());
+  process.on("SIGUSR2", () => {
+    if (role.kind !== "worker") service?.replaceWorkers();
+  });
   service = await startService(config, log, signal, role);
   if (service.adminUrl !== undefined) {
     print(`Public   ${service.publicUrl}/api/v1`);
