@@ -39,11 +39,10 @@ export async function serve(values: Values): Promise<boolean> {
 }
 
 function parseRole({ workers, worker }: Values): Role {
-  if (worker === true) return { kind: "worker" };
   if (workers === undefined) return { kind: "standalone" };
   const count = /^\d{1,3}$/.test(`${workers}`) ? Number(workers) : 0;
   if (count < 1 || count > maxWorkers) {
     throw new ServiceError("bad_request", `--workers: expected a number from 1 to ${maxWorkers}, not ${workers}`);
   }
-  return { kind: "supervisor", workers: count };
+  return { kind: worker === true ? "worker" : "supervisor", workers: count };
 }

@@ -74,6 +74,16 @@ const chooseAmongFirst = (count: number): Instruction[] => [
   [0x16, 0],
 ];
 
+/**
+ * A socket has the index of its age, but when one closes, the newest takes its place. So when
+ * siblings close at the same time, the oldest of those that replace them keeps its index.
+ */
+function chooseOthers(count: number, siblings: number, older: number, newer: number): Instruction[] {
+  if (older >= siblings && newer < siblings) return chooseAmongFirst(count - siblings);
+  if (siblings > 1 && count > siblings) return chooseSocket(siblings);
+  return newer > 0 ? chooseSocket(count - 1) : chooseAmongFirst(count - 1);
+}
+
 const headerBytes = 16;
 const instructionBytes = 8;
 
@@ -112,16 +122,18 @@ export interface Handover {
 /**
  * Call it right after a listener has opened: it remembers the processes that came earlier, and
  * takes its share of new connections, wherever those had been sent.
+ * @param siblings how many processes of this service listen on the port, with this one; they may
+ *   close at the same time
  */
-export function createHandover(port: number): Handover {
+export function createHandover(port: number, siblings: number): Handover {
   if (process.platform !== "linux") return { giveWay: async () => {} };
   const joined = attempt(() => findGroup(port));
   const earlier = joined?.sockets ?? new Set<string>();
   if (joined !== undefined && earlier.size > 1) attempt(() => attach(joined.fd, letKernelChoose));
   const sendElsewhere = ({ fd, own, sockets }: Group): boolean => {
-    const hasSuccessor = [...sockets].some((inode) => inode !== own && !earlier.has(inode));
-    // The newest socket has the highest index.
-    return attach(fd, hasSuccessor ? chooseSocket(sockets.size - 1) : chooseAmongFirst(sockets.size - 1));
+    const olderCount = [...sockets].filter((inode) => inode !== own && earlier.has(inode)).length;
+    const newerCount = sockets.size - 1 - olderCount;
+    return attach(fd, chooseOthers(sockets.size, siblings, olderCount, newerCount));
   };
   return {
     giveWay: async () => {

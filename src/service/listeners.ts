@@ -85,13 +85,14 @@ export async function startListeners(context: ServiceContext): Promise<Listeners
 /** Opens listeners and remembers them, so that they can be stopped. */
 function createOpener({ config, role, requests }: ServiceContext) {
   const listeners: Listener[] = [];
-  const isShared = config.reusePort === "on" || role.kind === "worker";
+  const alone = config.reusePort === "on" ? 1 : undefined;
+  const siblings = role.kind === "worker" ? role.workers : alone;
   const addresses = {
     public: { host: config.host, port: config.port },
     admin: { host: config.adminHost, port: config.adminPort },
   };
   const listener = (name: "public" | "admin", routes: Routes): string => {
-    const options = { ...addresses[name], isShared, idleSeconds: config.idleSeconds };
+    const options = { ...addresses[name], siblings, idleSeconds: config.idleSeconds };
     const opened = listen(routes, requests.forListener(name), options);
     listeners.push(opened);
     return opened.url;

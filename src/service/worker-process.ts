@@ -45,11 +45,11 @@ export class WorkerProcess {
   measurements: unknown;
 
   /** @throws Error if this program was replaced meanwhile: the worker would be of another version */
-  constructor({ drainMs, environment }: WorkerSettings, port: number) {
+  constructor({ drainMs, environment }: WorkerSettings, port: number, siblings: number) {
     const replacement = findReplacement();
     if (replacement !== undefined) throw new Error(replacement);
     this.#drainMs = drainMs;
-    this.#child = Bun.spawn([...thisProgram(), "serve", "--worker"], {
+    this.#child = Bun.spawn([...thisProgram(), "serve", "--worker", "--workers", `${siblings}`], {
       env: { ...process.env, ...environment, PORT: `${port}` },
       stdio: ["ignore", "inherit", "inherit"],
       ipc: (message: FromWorker) => this.#receive(message),

@@ -106,7 +106,7 @@ export class Workers {
   }
 
   async #startOne(): Promise<string> {
-    const worker = new WorkerProcess(this.#options.settings(), this.#port);
+    const worker = new WorkerProcess(this.#options.settings(), this.#port, this.#options.count);
     this.#running.add(worker);
     let servedSinceMs: number | undefined;
     void worker.exited.then((code) => {

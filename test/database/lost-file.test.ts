@@ -16,12 +16,12 @@ test("a service notices that the file of its SQLite store was removed, and that 
   });
   await importHere(["import", "products", products], environment);
   await using service = await serve(environment);
-  const databaseCheck = async () => (await (await service.get("/readyz")).json()).checks.database;
+  const isReachable = async () => (await (await service.get("/readyz")).text()).includes('"database":"ok"');
   expect((await service.get("/api/v1/products/1")).headers.get("age")).toBeNull();
   expect((await service.get("/api/v1/products/404")).status).toBe(404);
 
   await rename(path, `${path}.away`);
-  await until("it is missed", async () => (await databaseCheck()) !== "ok", 30_000);
+  await until("it is missed", async () => !(await isReachable()), 30_000);
   expect(service.log()).toContain(`${path} was removed or replaced; put it back, or restart the service`);
   const isOld = async (address: string) => (await service.get(address)).headers.has("age");
   await until("cached responses have an age", () => isOld("/api/v1/products/1"), 30_000);
@@ -31,6 +31,6 @@ test("a service notices that the file of its SQLite store was removed, and that 
   expect([uncached.status, uncached.headers.has("retry-after")]).toEqual([503, true]);
 
   await rename(`${path}.away`, path);
-  await until("it is back", async () => (await databaseCheck()) === "ok", 30_000);
+  await until("it is back", isReachable, 30_000);
   expect((await service.get("/api/v1/products/2")).status).toBe(200);
 }, 120_000);

@@ -42,7 +42,7 @@ export async function startProxy(serverUrl: string): Promise<Proxy> {
       [upstream, client],
     ] as const) {
       sockets.add(from);
-      from.on("data", (chunk) => {
+      from.on("data", (chunk: Buffer) => {
         isSilent ||= isCut;
         if (isSilent) return;
         if (from === client) upstream.write(chunk);
