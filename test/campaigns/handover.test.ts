@@ -67,7 +67,8 @@ async function countAccepted(port: string, pids: readonly number[]): Promise<num
     }),
   );
   const rows = readFileSync("/proc/self/net/tcp", "latin1").split("\n");
-  const ofServer = rows.map((row) => row.trim().split(/\s+/)).filter((row) => row[1] === toHexAddress(port));
+  const isEstablished = ([, local, , state]: string[]) => local === toHexAddress(port) && state === "01";
+  const ofServer = rows.map((row) => row.trim().split(/\s+/)).filter(isEstablished);
   const inodes = new Set(ofServer.map((row) => row[9]));
   const counts = pids.map((pid) => listSockets(pid).filter((inode) => inodes.has(inode)).length);
   for (const socket of opened) socket.destroy();
