@@ -4,7 +4,7 @@ import { type Reading, saveProducts, toStoredProduct } from "../database/product
 import type { ListedProduct } from "../platforms/platform.ts";
 import { findChanged } from "./changed.ts";
 import { checkSameShop } from "./guards.ts";
-import { noteUnusable, type SyncContext, syncProducts } from "./sync.ts";
+import { findUnsynced, noteUnusable, type SyncContext, syncProducts } from "./sync.ts";
 
 /** How far a comparison page by page has come. */
 interface Progress {
@@ -35,7 +35,9 @@ export async function readPageByPage(
   const after = progress === undefined ? undefined : BigInt(progress.lastId);
   if (after !== undefined) reporter.note(`continued after product ${after}`);
   const unread = new Map([...listed].filter(([id]) => after === undefined || BigInt(id) > after));
-  let failed = 0;
+  // Those that could not be read then, or have changed since.
+  const earlier = [...listed].filter(([id]) => !unread.has(id)).map(([, product]) => product);
+  let failed = await syncProducts(await findUnsynced(database, earlier), context);
   let beganMs = performance.now();
   for await (const page of platform.readPages(after, signal)) {
     checkSameShop(platform, shopId, page.shopId);
@@ -57,7 +59,7 @@ export async function readPageByPage(
       "product" in read && !read.isSettled ? [BigInt(read.product.id)] : [],
     );
     failed += await readSingly([...page.unread, ...single], unread, context);
-    if (failed === 0) await saveProgress(database, { startedAt: comparedAt, lastId: `${page.lastId}` });
+    await saveProgress(database, { startedAt: comparedAt, lastId: `${page.lastId}` });
     beganMs = performance.now();
   }
   // Those that the pages did not have, because they were removed meanwhile or not found.

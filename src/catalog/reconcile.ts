@@ -161,12 +161,15 @@ async function comparePageByPage(shop: Shop, context: ReconcileContext): Promise
   const missing = await findMissing(new Set(listed.keys()), context);
   const byId = new Map([...listed.values()].map((product) => [`${product.id}`, product]));
   const { failed, comparedAt } = await readPageByPage(byId, context.startedAt, context);
-  if (failed > 0) {
-    throw new ServiceError("unavailable", `${failed} of ${pluralize(listed.size, "product")} could not be read`);
-  }
   // The list, which says what is missing, does not say which shop it is of.
   checkSameShop(platform, shop.id, (await platform.readShop(signal)).id);
   await removeMissing(missing, context);
+  if (failed > 0) {
+    throw new ServiceError(
+      "unavailable",
+      `${failed} of ${pluralize(listed.size, "product")} could not be read; the next run tries these again`,
+    );
+  }
   return { comparedAt, highestId: highestEarlierId(listed.values(), shop.readAtMs) };
 }
 

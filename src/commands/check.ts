@@ -1,6 +1,6 @@
 import { type Config, readConfig } from "../config/index.ts";
 import { listSettingsWithoutEffect } from "../config/without-effect.ts";
-import { closeDatabase, openStored } from "../database/index.ts";
+import { closeDatabase, inspectStore, openStored } from "../database/index.ts";
 import { findPause, type JobPause } from "../database/job-pause.ts";
 import type { PlannedJob } from "../jobs/job.ts";
 import { createPlatform } from "../platforms/index.ts";
@@ -50,12 +50,9 @@ function checkStores({ databaseUrl, databaseDirectUrl }: Config): Promise<Check>
 async function checkStore(checked: string, url: string, isPooled: boolean): Promise<Check> {
   let note = "";
   const problem = await findProblem(async () => {
-    const store = await openStored(url, isPooled);
-    if (store === undefined) note = " (not created yet)";
-    else {
-      if (store.state === "older") note = ' (of an older version; "pds serve" upgrades it)';
-      await closeDatabase(store.database);
-    }
+    const state = await inspectStore(url, isPooled);
+    if (state === "absent") note = " (not created yet)";
+    if (state === "older") note = ' (of an older version; "pds serve" upgrades it)';
   });
   return { checked, at: `${url}${note}`, problem };
 }

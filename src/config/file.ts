@@ -16,12 +16,18 @@ export interface SettingsFile {
  */
 const maxBytes = 256 * 1024;
 
+/** The parsers call themselves for each level; beyond this, they can run out of stack. */
+const maxBrackets = 1000;
+
 /**
  * Reads a TOML file; a missing file is empty.
  * @throws ServiceError `invalid_setting` if the file is required and missing, or is not TOML
  */
 export function readSettingsFile(path: string, isRequired: boolean): SettingsFile {
   const text = readText(path, isRequired);
+  if (countOpenBrackets(text) > maxBrackets) {
+    throw invalidSetting(`${path}: expected at most ${maxBrackets} brackets that are open at once`);
+  }
   const positions = new TomlPositions(text);
   const locate = (place: KeyPath) => {
     const position = positions.find(place);
@@ -35,6 +41,17 @@ export function readSettingsFile(path: string, isRequired: boolean): SettingsFil
     const { position, reason } = problem;
     throw invalidSetting(`${path}:${position.line}:${position.column}: invalid TOML: ${reason}`, cause);
   }
+}
+
+/** The maximum within the text, with brackets in strings and comments. */
+function countOpenBrackets(text: string): number {
+  let open = 0;
+  let most = 0;
+  for (const [bracket] of text.matchAll(/[[\]{}]/g)) {
+    open += bracket === "[" || bracket === "{" ? 1 : -1;
+    most = Math.max(most, open);
+  }
+  return most;
 }
 
 function readText(path: string, isRequired: boolean): string {

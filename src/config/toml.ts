@@ -56,6 +56,9 @@ export function findSyntaxProblem(text: string): SyntaxProblem | undefined {
   }
 }
 
+/** No setting is deeper. A deeper value has the position of the closest one around it. */
+const maxDepth = 16;
+
 type Place = { readonly path: KeyPath; readonly position: Position };
 
 /** Finds where the values of a valid text are. */
@@ -86,13 +89,14 @@ function listPlaces(text: string): Place[] {
   const add = (path: KeyPath, { loc }: AST.TOMLNode) => {
     const { line, column } = loc.start;
     // Dotted keys and headers also create the tables around theirs. The first mention counts.
-    for (let length = 1; length <= path.length; length++) {
+    for (let length = 1; length <= Math.min(path.length, maxDepth); length++) {
       const part = path.slice(0, length);
       const key = toKey(part);
       if (!places.has(key)) places.set(key, { path: part, position: { line, column: column + 1 } });
     }
   };
   const addContent = (value: AST.TOMLContentNode, path: KeyPath): void => {
+    if (path.length >= maxDepth) return;
     if (value.type === "TOMLInlineTable") for (const pair of value.body) addPair(pair, path);
     if (value.type === "TOMLArray") {
       for (const [index, element] of value.elements.entries()) {

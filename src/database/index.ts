@@ -41,6 +41,21 @@ export async function openStored(url: string, isPooled = false): Promise<StoredD
   });
 }
 
+/**
+ * Opens the store without changing it, and closes it again.
+ * @throws ServiceError as {@link openDatabase} does, also if a right is missing there
+ */
+export async function inspectStore(url: string, isPooled: boolean): Promise<SchemaState> {
+  if (!databaseExists(url)) return "absent";
+  return await open(url, "job", isPooled, async (database) => {
+    const state = await retryWhileBusy(database.engine, () => readSchemaState(database));
+    const missing = await database.engine.findMissingRight(database.sql);
+    if (missing !== undefined) throw new Error(missing);
+    await closeDatabase(database);
+    return state;
+  });
+}
+
 async function open<T>(
   url: string,
   purpose: Purpose,

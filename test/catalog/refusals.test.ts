@@ -290,4 +290,31 @@ for (const engine of enginesInTurn) {
     expect(countPlatformRequests(standIn, "ProductsPage")).toBe(1 + 5);
     expect(countPlatformRequests(standIn, "ProductById")).toBe(0);
   });
+
+  test(`on ${engine}, a comparison page by page reads again only what could not be read`, async () => {
+    const world = await createWorld(engine, 230);
+    const { standIn, ids, database } = world;
+    const [broken = "", removed = ""] = ids;
+    await sync(world);
+    // The platform has no such unit, so that it responds with an error about a field of the product.
+    const unit = (name: string) =>
+      ({ inventoryItems: { 1: { measurement: { weight: { unit: name, value: 1 } } } } }) as ProductChanges;
+    standIn.catalog.touch(broken, unit("STONES"));
+    standIn.catalog.remove(removed);
+    standIn.faults.add({ kind: "bulkFailed", count: 100 });
+    const { error } = await reconcile(world);
+    expect(error?.message).toBe("1 of 229 products could not be read; the next run tries these again");
+    expect(await findProduct(database, BigInt(removed))).toBeUndefined();
+    const pagesRead = async () => {
+      standIn.counters.reset();
+      const { error: failure } = await reconcile(world);
+      return { pages: countPlatformRequests(standIn, "ProductsPage"), failed: failure !== undefined };
+    };
+    // One of the requests looks for refused fields, one for products after the last.
+    expect(await pagesRead()).toEqual({ pages: 1 + 1, failed: true });
+    standIn.catalog.touch(broken, unit("POUNDS"));
+    expect(await pagesRead()).toEqual({ pages: 1 + 1, failed: false });
+    expect((await stored(world, broken)).title).toBeString();
+    expect(await pagesRead()).toEqual({ pages: 1 + 5, failed: false });
+  });
 }

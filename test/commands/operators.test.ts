@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { SQL } from "bun";
 import { writeFeed } from "../support/feed.ts";
@@ -210,6 +210,17 @@ describe("pds init", () => {
       code: 1,
       stderr: expect.stringMatching(/^pds: cannot write missing\/pds\.toml: .+\n$/),
     });
+  });
+
+  test.each([
+    ["postgres://user:secret@host/db", 0o600],
+    ["postgres://user@host/db", 0o644],
+    ["sqlite:data/store.sqlite", 0o644],
+  ])("writes the file for its owner only if it holds a password: %s", async (databaseUrl, mode) => {
+    const cwd = await temporaryFolder();
+    const environment = { PDS_CONFIG: "pds.toml" };
+    expect(await pds(["init", "--database-url", databaseUrl], environment, cwd)).toMatchObject({ code: 0 });
+    expect(statSync(join(cwd, "pds.toml")).mode & 0o777).toBe(mode);
   });
 
   test("refuses a wrong answer", async () => {

@@ -72,6 +72,28 @@ describe.each([...engines])("on %s", (engine) => {
     expect(await pds(["history"], { DATABASE_URL })).toMatchObject(upgrade);
     expect(await listMigrations()).toEqual(before);
   });
+
+  test.if(!isSqlite)("a role without the rights of imports is found by a check", async () => {
+    const owned = await createStore(engine);
+    await migrateStore(owned);
+    await using sql = new SQL(owned, { max: 1 });
+    const role = `reader_${Date.now()}`;
+    await sql.unsafe(`CREATE ROLE ${role} LOGIN PASSWORD 'secret'`);
+    const url = new URL(owned);
+    Object.assign(url, { username: role, password: "secret" });
+    const checkStore = async () => (await pds(["check"], { DATABASE_URL: `${url}` })).stdout;
+    await sql.unsafe(
+      `GRANT SELECT ON ALL TABLES IN SCHEMA public TO ${role}; REVOKE USAGE ON SCHEMA public FROM PUBLIC`,
+    );
+    expect(await checkStore()).toContain(`the role ${role} may not use any schema`);
+    await sql.unsafe(`GRANT USAGE ON SCHEMA public TO ${role}`);
+    expect(await checkStore()).toContain(`GRANT CREATE ON SCHEMA public TO ${role}`);
+    await sql.unsafe(`GRANT CREATE ON SCHEMA public TO ${role}`);
+    expect(await checkStore()).toMatch(/the tables belong to the role \S+: use it instead of reader_/);
+    const [{ owner }] = await sql`SELECT current_user AS owner`;
+    await sql.unsafe(`GRANT "${owner}" TO ${role}`);
+    expect(await checkStore()).toMatch(/^store .+ ok$/m);
+  });
 });
 
 test("the path of an embedded store is always a path", async () => {

@@ -466,6 +466,17 @@ describe("an invalid setting stops the start", () => {
     expect(errorFor({ PDS_CONFIG: path })).toBe(`${path}: expected settings of at most 256 kB`);
   });
 
+  test.each([
+    ["a list", (depth: number) => `brand = ${"[".repeat(depth)}${"]".repeat(depth)}`],
+    ["a table", (depth: number) => `brand = ${"{a=".repeat(depth)}1${"}".repeat(depth)}`],
+    ["an unfinished list", (depth: number) => `brand = ${"[".repeat(depth)}`],
+  ])("%s with any number of levels is refused at once", async (_, toText) => {
+    const levels = await writeSettings(toText(900));
+    expect(errorFor({ PDS_CONFIG: levels })).toMatch(new RegExp(`^${levels}:\\d+:\\d+: (brand: expected|invalid TOML)`));
+    const more = await writeSettings(toText(60_000));
+    expect(errorFor({ PDS_CONFIG: more })).toBe(`${more}: expected at most 1000 brackets that are open at once`);
+  });
+
   test("a number that no setting can have is reported where it is", async () => {
     const path = await writeSettings("port = 99999999999999999999\n");
     expect(errorFor({ PDS_CONFIG: path })).toStartWith(`${path}:1:1: port: expected a port`);

@@ -99,6 +99,8 @@ export interface Engine {
   readonly lockBrand: (transaction: SQL, brand: string) => Promise<void>;
   /** Lets a transaction wait and take as long as it needs. */
   readonly withoutTimeouts: (transaction: SQL) => Promise<void>;
+  /** Says which right this user of the database lacks; undefined if none is known to be missing. */
+  readonly findMissingRight: (sql: SQL) => Promise<string | undefined>;
   /** Whether tables can be dropped without waiting for a backup that reads them. */
   readonly mayDropTables: (transaction: SQL) => Promise<boolean>;
   /**

@@ -8,6 +8,15 @@ query ProductsUpdatedSince($query: String, $first: Int!, $after: String) {
     pageInfo { hasNextPage endCursor }
   }
 }`,
+  // Only the ids of a page that cannot be read because of one of its products.
+  ProductIdsPage: `
+query ProductIdsPage($query: String, $first: Int!, $after: String) {
+  shop { id }
+  products(first: $first, after: $after, query: $query, sortKey: ID) {
+    nodes { legacyResourceId }
+    pageInfo { hasNextPage endCursor }
+  }
+}`,
   // Without a limit, the count ends at 10,000.
   ProductsCount: "query ProductsCount { productsCount(limit: null) { count } }",
   DeletionsSince: `

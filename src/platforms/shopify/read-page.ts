@@ -11,6 +11,11 @@ interface PageResponse {
   readonly products: Page<FirstPage>;
 }
 
+interface IdsResponse {
+  readonly shop: Pick<ShopifyShop, "id">;
+  readonly products: Page<Pick<FirstPage, "legacyResourceId">>;
+}
+
 /** The most products per request. 50 cost seven times as much as one. */
 const maxPageSize = 50;
 /** Shopify ends a list after 25,000 objects; a new list continues where the last one ended. */
@@ -26,29 +31,53 @@ export async function* readPages(
   let last = after;
   let position = startAfter(last);
   for (let listed = 0; ; ) {
-    let sent: SentRequest | undefined;
-    const onResponse = (request: SentRequest) => {
-      sent = request;
-    };
-    let page: PageResponse;
+    const variables = { ...position, first };
+    let read: PageRead;
     try {
-      page = await request("ProductsPage", { ...position, first, ...firstSizes }, { ...options, onResponse });
+      read = await readPage(request, variables, options);
     } catch (error) {
-      if (!(error instanceof ShopifyError) || !isTooLarge(error.failure) || first === 1) throw error;
-      first = Math.floor(first / 2);
-      continue;
+      if (!(error instanceof ShopifyError)) throw error;
+      if (isTooLarge(error.failure) && first > 1) {
+        first = Math.floor(first / 2);
+        continue;
+      }
+      if (error.isGeneral || !isOfProducts(error.failure)) throw error;
+      read = await readIds(request, variables, options);
     }
-    last = lastIdOf(page);
-    if (last === undefined) return;
-    yield toCatalogPage(page, last, sent);
-    listed += page.products.nodes.length;
-    const { hasNextPage, endCursor } = page.products.pageInfo;
+    const { nodes, pageInfo } = read.products;
+    const lastNode = nodes.at(-1);
+    if (lastNode === undefined) return;
+    last = BigInt(lastNode.legacyResourceId);
+    yield { ...read.page, lastId: last };
+    listed += nodes.length;
     if (listed + maxPageSize > maxListed) {
       listed = 0;
       position = startAfter(last);
-    } else if (hasNextPage) position = { ...position, after: endCursor };
+    } else if (pageInfo.hasNextPage) position = { ...position, after: pageInfo.endCursor };
     else return;
   }
+}
+
+interface PageRead {
+  readonly products: Page<Pick<FirstPage, "legacyResourceId">>;
+  readonly page: Omit<CatalogPage, "lastId">;
+}
+
+async function readPage(request: SendRequest, variables: object, options: RequestOptions): Promise<PageRead> {
+  let sent: SentRequest | undefined;
+  const onResponse = (request: SentRequest) => {
+    sent = request;
+  };
+  const sizes = { ...variables, ...firstSizes };
+  const response = await request<PageResponse>("ProductsPage", sizes, { ...options, onResponse });
+  return { products: response.products, page: toCatalogPage(response, sent) };
+}
+
+/** One of the products cannot be read, and it is not known which: they are read one by one. */
+async function readIds(request: SendRequest, variables: object, options: RequestOptions): Promise<PageRead> {
+  const { shop, products } = await request<IdsResponse>("ProductIdsPage", variables, options);
+  const unread = products.nodes.map(({ legacyResourceId }) => BigInt(legacyResourceId));
+  return { products, page: { shopId: shop.id, readAtMs: 0, products: [], unread } };
 }
 
 /** Where a list starts: at the first product, or after an id. */
@@ -57,12 +86,7 @@ const startAfter = (id: bigint | undefined): { query: string | null; after: stri
   after: null,
 });
 
-function lastIdOf({ products }: PageResponse): bigint | undefined {
-  const last = products.nodes.at(-1);
-  return last && BigInt(last.legacyResourceId);
-}
-
-function toCatalogPage({ shop, products }: PageResponse, lastId: bigint, sent: SentRequest | undefined): CatalogPage {
+function toCatalogPage({ shop, products }: PageResponse, sent: SentRequest | undefined): PageRead["page"] {
   const startedAtMs = sent?.sentAtMs ?? 0;
   const toLocal = localTimeFormatter(shop.ianaTimezone);
   const converted: (PlatformProduct | UnusableProduct)[] = [];
@@ -77,7 +101,7 @@ function toCatalogPage({ shop, products }: PageResponse, lastId: bigint, sent: S
     const isSettled = startedAtMs >= Date.parse(product.updatedAt) + settleMs;
     converted.push("unusable" in read ? read : { ...read, isSettled });
   }
-  return { shopId: shop.id, readAtMs: startedAtMs, products: converted, unread, lastId };
+  return { shopId: shop.id, readAtMs: startedAtMs, products: converted, unread };
 }
 
 /** Whether a smaller page may succeed. */
@@ -85,6 +109,9 @@ function isTooLarge(failure: Failure): boolean {
   if (failure.kind === "status") return failure.status === 504;
   return failure.kind === "graphql" && failure.codes.some((code) => code === "MAX_COST_EXCEEDED" || code === "TIMEOUT");
 }
+
+/** Whether other pages may succeed. */
+const isOfProducts = (failure: Failure) => failure.kind === "graphql" && failure.isPartial === true;
 
 const probeSizes = { first: 5, images: 1, variants: 1, variantMetafields: 1, metafields: 1 };
 
@@ -94,5 +121,10 @@ const probeSizes = { first: 5, images: 1, variants: 1, variantMetafields: 1, met
  * @throws ShopifyError when a required field is refused
  */
 export async function findRefusedFields(request: SendRequest, options: RequestOptions): Promise<void> {
-  await request("ProductsPage", { query: null, after: null, ...probeSizes }, options);
+  try {
+    await request("ProductsPage", { query: null, after: null, ...probeSizes }, options);
+  } catch (error) {
+    // One of these products cannot be read, which says nothing about fields.
+    if (!(error instanceof ShopifyError) || error.isGeneral || !isOfProducts(error.failure)) throw error;
+  }
 }

@@ -17,7 +17,7 @@ import {
   type Variables,
 } from "../../../packages/platform-stand-in/src/graphql/cost.ts";
 import { inlineFragments } from "../../../packages/platform-stand-in/src/graphql/selection.ts";
-import { startStandIn } from "../../../packages/platform-stand-in/src/stand-in.ts";
+import { type ProductChanges, startStandIn } from "../../../packages/platform-stand-in/src/stand-in.ts";
 import { runBulkOperation } from "../../../src/platforms/shopify/bulk/operation.ts";
 import type { SendRequest } from "../../../src/platforms/shopify/client.ts";
 import { listDeletions } from "../../../src/platforms/shopify/list-deletions.ts";
@@ -175,6 +175,7 @@ describe("a bulk query", () => {
 const prices: Record<OperationName, number> = {
   ProductById: 95,
   ProductsPage: 661,
+  ProductIdsPage: 10,
   ProductVariantsPage: 87,
   ProductMetafieldsPage: 14,
   VariantMetafieldsPage: 15,
@@ -236,6 +237,15 @@ describe("reading the whole catalog", () => {
     if (subscription !== undefined) await subscriptions.unsubscribe(subscription, live().signal);
     expect(await subscriptions.list(live().signal)).toHaveLength(3);
     for await (const _ of readPages(watched, undefined, live()));
+    // The platform has no such unit, so that the page that has this product fails.
+    const setUnit = (unit: string) =>
+      catalog.touch(catalog.idAt(1), {
+        inventoryItems: { 1: { measurement: { weight: { unit, value: 1 } } } },
+      } as ProductChanges);
+    setUnit("STONES");
+    const [page] = await Array.fromAsync(readPages(watched, undefined, live()));
+    expect(page).toMatchObject({ products: [], unread: ids.map(BigInt).toSorted((a, b) => Number(a - b)) });
+    setUnit("POUNDS");
     const { log } = createMemoryLog();
     await Promise.all([
       runBulkOperation(watched, "products", live(), log),

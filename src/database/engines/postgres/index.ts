@@ -10,6 +10,7 @@ import { productTruth } from "./migrations/2026-11-23-product-truth.ts";
 import { webhooks } from "./migrations/2026-11-23-webhooks.ts";
 import { products } from "./migrations/2026-11-24-products.ts";
 import { purge } from "./migrations/2026-11-25-purge.ts";
+import { findMissingRight } from "./rights.ts";
 import { endAbandoned, holdRun } from "./run-lock.ts";
 import { mayDropTables, transfer } from "./transfer.ts";
 
@@ -39,6 +40,7 @@ export const postgres: Engine = {
   lockBrand: (transaction, brand) =>
     transaction`SELECT CAST(pg_advisory_xact_lock(${brandLocks}, hashtext(${brand})) AS TEXT)`,
   withoutTimeouts: (transaction) => transaction.unsafe("SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0"),
+  findMissingRight,
   mayDropTables,
   limitLockWaits: (transaction) => transaction.unsafe("SET LOCAL lock_timeout = 500"),
   holdRun,

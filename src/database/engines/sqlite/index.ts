@@ -32,6 +32,8 @@ export const sqlite: Engine = {
   lock: async () => {},
   lockBrand: async () => {},
   withoutTimeouts: async () => {},
+  // The file's rights are those of its opening.
+  findMissingRight: async () => undefined,
   // A reader keeps what it reads.
   mayDropTables: async () => true,
   limitLockWaits: async () => {},

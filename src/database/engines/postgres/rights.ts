@@ -1,0 +1,25 @@
+import type { SQL } from "bun";
+
+/**
+ * Says which right the role lacks: each import creates tables in its schema, and drops those of
+ * older generations, which only their owner may do.
+ */
+export async function findMissingRight(sql: SQL): Promise<string | undefined> {
+  const [found] = await sql`
+    SELECT
+      current_user AS role,
+      current_schema() AS schema,
+      has_schema_privilege(current_schema(), 'CREATE') AS may_create,
+      (
+        SELECT tableowner
+        FROM pg_tables
+        WHERE schemaname = current_schema()
+          AND tablename = 'generation'
+          AND NOT pg_has_role(tableowner, 'USAGE')
+      ) AS other_owner`;
+  const { role, schema, may_create: mayCreate, other_owner: otherOwner } = found;
+  if (schema === null) return `the role ${role} may not use any schema of its search_path`;
+  if (!mayCreate) return `the role ${role} may not create tables: GRANT CREATE ON SCHEMA ${schema} TO ${role}`;
+  if (otherOwner !== null) return `the tables belong to the role ${otherOwner}: use it instead of ${role}`;
+  return undefined;
+}
