@@ -68,7 +68,10 @@ export class CacheInvalidator {
       const problem = await this.#pollWithTimeout(options);
       if (signal.aborted) return;
       if (problem === undefined) this.#verifiedAtMs = startedMs;
-      if (this.#isStoreUnreachable !== (problem !== undefined)) this.#setStoreProblem(options, problem);
+      // A connection that ends, or a restart, is not yet a loss: other requests may succeed.
+      const isLost = problem !== undefined && performance.now() - this.#verifiedAtMs >= answerTimeoutMs;
+      if (problem === undefined ? this.#isStoreUnreachable : isLost && !this.#isStoreUnreachable)
+        this.#setStoreProblem(options, problem);
       if (this.#pendingPolls > 0 && performance.now() - this.#respondedAtMs > silenceMs) {
         this.#respondedAtMs = performance.now();
         options.onSilence();

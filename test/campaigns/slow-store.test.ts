@@ -38,6 +38,23 @@ test("a store that answers within three seconds is not lost", async () => {
   expect(service.log()).not.toContain("the store is unreachable");
 }, 180_000);
 
+test("a store that ends one connection is not lost", async () => {
+  await using service = await serve({ DATABASE_URL: url, SCHEDULER: "off", READINESS: "strict" });
+  await using sql = new SQL(url, { max: 1 });
+  // Ends connections also while they wait for an answer.
+  for (let count = 0; count < 5; count++) {
+    await sql.begin(async (transaction) => {
+      await transaction`LOCK TABLE change IN ACCESS EXCLUSIVE MODE`;
+      await Bun.sleep(300);
+      await transaction`
+        SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%FROM change%'`;
+    });
+    expect((await service.get("/readyz")).status).toBe(200);
+  }
+  expect(service.log()).not.toContain("the store is unreachable");
+}, 180_000);
+
 test("an answer that was overtaken does not clear the cache", async () => {
   const proxy = await startProxy(url);
   await using service = await serve({ DATABASE_URL: proxy.url, SCHEDULER: "off", SERVER_TIMING: "on" });
