@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { personalizationOptions, planOptions } from "../src/config/jobs.ts";
 import { purgeOptions } from "../src/config/purge.ts";
 import { environmentName, fileKey, settingNames, settings } from "../src/config/settings.ts";
+import { rawRequests } from "../test/support/raw-requests.ts";
 
 // Generates parts of the documentation; with --check it only reports whether they are up to date.
 const root = Bun.fileURLToPath(new URL("..", import.meta.url));
@@ -122,6 +123,14 @@ async function describeLogEvents(): Promise<string> {
   return toTable(["level", "message", "source"], rows);
 }
 
+function describeRawRequests(): string {
+  const sections = Object.entries(rawRequests).map(([topic, requests]) => {
+    const rows = requests.map(({ name, answer, section }) => [name, answer, section]);
+    return `## ${topic}\n\n${toTable(["request", "answer", "RFC, section"], rows)}`;
+  });
+  return sections.join("\n");
+}
+
 /** The title of each decision. */
 async function describeDecisions(): Promise<string> {
   const files = (await readdir(join(root, "docs", "decisions"))).sort();
@@ -140,6 +149,7 @@ const parts = [
   { file: "docs/reference/jobs.md", name: "plan", text: () => describeOptions(planOptions()) },
   { file: "docs/reference/jobs.md", name: "personalization", text: () => describeOptions(personalizationOptions()) },
   { file: "docs/reference/commands.md", name: "commands", text: describeCommands },
+  { file: "docs/reference/malformed-requests.md", name: "raw requests", text: async () => describeRawRequests() },
   { file: "docs/reference/metrics.md", name: "metrics", text: describeMetrics },
   { file: "docs/reference/log-events.md", name: "log events", text: describeLogEvents },
 ];

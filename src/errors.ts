@@ -4,6 +4,7 @@ export type ErrorCode =
   | "invalid_input"
   | "invalid_id"
   | "bad_request"
+  | "invalid_host"
   | "not_found"
   | "unauthorized"
   | "bad_signature"

@@ -17,7 +17,8 @@ backend replica1 {
     .probe = { .url = "/readyz"; .interval = 1s; .timeout = 1s; .window = 3; .threshold = 2; }
 }
 
-# The machines that the service runs on.
+# The machines that the service runs on. Leave out those that forward requests of clients, such as a
+# TLS proxy on this machine.
 acl purgers {
     "127.0.0.1";
     "::1";
@@ -41,14 +42,26 @@ sub vcl_recv {
     # Only this server may set it.
     unset req.http.xkey-purge;
     unset req.http.xkey-softpurge;
+    # The service reads neither. Varnish would pass such requests on, uncached.
+    unset req.http.Cookie;
+    unset req.http.Authorization;
     set req.backend_hint = replicas.backend();
-    # Expired responses are served while no replica answers, and otherwise only after a soft purge.
-    if (std.healthy(req.backend_hint)) {
+    # Expired responses are served while no replica has a new one, and otherwise only for ten seconds.
+    set req.grace = 365d;
+    if (req.restarts == 0 && std.healthy(req.backend_hint)) {
         set req.grace = 10s;
+    }
+    unset req.http.Last-Attempt;
+    if (req.restarts == 2 || (req.method != "GET" && req.method != "HEAD")) {
+        set req.http.Last-Attempt = "yes";
     }
 }
 
 sub vcl_synth {
+    # An expired response is served, or another replica is asked.
+    if (resp.status == 503 && !req.http.Last-Attempt) {
+        return (restart);
+    }
     set resp.http.Content-Type = "text/plain";
     set resp.body = resp.reason + {"
 "};
@@ -56,6 +69,10 @@ sub vcl_synth {
 }
 
 sub vcl_backend_response {
+    # The store cannot be reached. An expired response here would be lost if this one were delivered.
+    if (beresp.status == 503 && (bereq.is_bgfetch || !bereq.http.Last-Attempt)) {
+        return (abandon);
+    }
     # The service adds Surrogate-Control to every response that may be cached.
     if (beresp.http.Surrogate-Control ~ "no-store") {
         # For a second, requests do not wait for each other. The next response may be cached again.
@@ -76,11 +93,19 @@ sub vcl_backend_error {
     if (bereq.retries < 2) {
         return (retry);
     }
+    if (bereq.is_bgfetch || !bereq.http.Last-Attempt) {
+        return (abandon);
+    }
     set beresp.ttl = 0s;
     set beresp.grace = 0s;
 }
 
 sub vcl_deliver {
+    # What changes is purged, so a response here is as current as one from the service. With its age,
+    # which may exceed max-age by far, browsers would not keep it.
+    if (obj.ttl > 0s && resp.http.Surrogate-Control !~ "no-store" && resp.http.xkey ~ "^(product|personalization) ") {
+        unset resp.http.Age;
+    }
     unset resp.http.Surrogate-Control;
     unset resp.http.xkey;
 }

@@ -9,13 +9,13 @@ const here = import.meta.dir;
 const publicModules = ["types", "errors", "form", "client"];
 
 /**
- * Builds the package: one minified ES module, and one declaration file.
+ * Builds the package: one minified ES module with its source map, and one declaration file.
  * @throws when bundling or type checking fails
  */
 export async function build(outdir: string): Promise<void> {
   await rm(outdir, { recursive: true, force: true });
   const entrypoints = [join(here, "src", "index.ts")];
-  await Bun.build({ entrypoints, outdir, target: "browser", format: "esm", minify: true });
+  await Bun.build({ entrypoints, outdir, target: "browser", format: "esm", minify: true, sourcemap: "linked" });
   await writeFile(join(outdir, "index.d.ts"), await declarations());
 }
 

@@ -15,38 +15,50 @@ export const minCompressibleBytes = 1024;
 /** Clients send only a few dozen different `Accept-Encoding` values, so parsed ones are cached. */
 const parsed = new Map<string, Encoding>();
 const maxParsed = 500;
-const maxParsedLength = 200;
+/** Parsing a longer value would cost more than the rest of the request. No browser sends half of that. */
+const maxLength = 200;
 
 /**
  * The encoding that an `Accept-Encoding` header prefers, by its quality values; `identity` without
  * one.
  */
 export function chooseEncoding(accepted: string | null): Encoding {
-  if (accepted === null || accepted === "") return "identity";
+  if (accepted === null || accepted === "" || accepted.length > maxLength) return "identity";
   const known = parsed.get(accepted);
   if (known !== undefined) return known;
   const encoding = parseAcceptEncoding(accepted);
-  if (accepted.length < maxParsedLength) {
-    // A client that invents values must not keep the common ones out.
-    if (parsed.size >= maxParsed) parsed.clear();
-    parsed.set(accepted, encoding);
-  }
+  // A client that invents values must not keep the common ones out.
+  if (parsed.size >= maxParsed) parsed.clear();
+  parsed.set(accepted, encoding);
   return encoding;
 }
 
+/** Finds a coding in the list, with its parameters: as many searches for a long list as for a short one. */
+const patternOf = (name: string) => new RegExp(`(?:^|,)[ \\t]*${name}[ \\t]*(?:;([^,]*))?(?:,|$)`, "i");
+const patterns = {
+  zstd: patternOf("zstd"),
+  br: patternOf("br"),
+  gzip: patternOf("(?:x-)?gzip"),
+  identity: patternOf("identity"),
+  any: patternOf("\\*"),
+} as const;
+
 function parseAcceptEncoding(accepted: string): Encoding {
-  const qualities = new Map<string, number>();
-  for (const part of accepted.toLowerCase().split(",")) {
-    const [name = "", ...parameters] = part.split(";").map((text) => text.trim());
-    const weight = parameters.find((text) => text.startsWith("q="))?.slice(2);
-    const quality = weight === undefined ? 1 : Number(weight);
-    qualities.set(name === "x-gzip" ? "gzip" : name, quality >= 0 && quality <= 1 ? quality : 0);
-  }
-  const qualityOf = (name: string) => qualities.get(name) ?? qualities.get("*") ?? 0;
-  const best = compressions.reduce((a, b) => (qualityOf(b) > qualityOf(a) ? b : a));
+  const qualityOf = (name: keyof typeof patterns) => findQuality(accepted, patterns[name]);
+  const any = qualityOf("any") ?? 0;
+  const offers = compressions.map((name) => ({ name, quality: qualityOf(name) ?? any }));
+  const best = offers.reduce((a, b) => (b.quality > a.quality ? b : a));
   // `identity` is acceptable by default, but wins only if it is named with a higher quality.
-  const identityQuality = qualities.get("identity") ?? 0;
-  return qualityOf(best) > 0 && qualityOf(best) >= identityQuality ? best : "identity";
+  return best.quality > 0 && best.quality >= (qualityOf("identity") ?? 0) ? best.name : "identity";
+}
+
+/** From 0 to 1; undefined if the list does not have it. */
+function findQuality(accepted: string, pattern: RegExp): number | undefined {
+  const [found, parameters] = accepted.match(pattern) ?? [];
+  if (found === undefined) return undefined;
+  const weight = parameters?.match(/(?:^|;)[ \t]*q=([^;]*)/i)?.[1];
+  const quality = weight === undefined ? 1 : Number(weight);
+  return quality >= 0 && quality <= 1 ? quality : 0;
 }
 
 /** How hard to compress: for the first response at once, and for later ones in the background. */

@@ -20,6 +20,8 @@ const maxPendingPolls = 2;
 export interface CacheInvalidatorOptions {
   readonly database: Database;
   readonly cache: ResponseCache;
+  /** The cache namespaces whose responses are made from a noun. */
+  readonly namespaces: ReadonlyMap<string, readonly string[]>;
   /** Closed while the store is unreachable. */
   readonly storeLimiter: ConcurrencyLimiter;
   readonly log: Log;
@@ -105,7 +107,7 @@ export class CacheInvalidator {
     return await Promise.race([polling, silence()]);
   }
 
-  async #poll({ database, cache }: CacheInvalidatorOptions): Promise<void> {
+  async #poll({ database, cache, namespaces }: CacheInvalidatorOptions): Promise<void> {
     const lastBefore = this.#lastChange;
     const newest = await findLastChange(database);
     this.#respondedAtMs = performance.now();
@@ -116,9 +118,11 @@ export class CacheInvalidator {
     else if (newest <= last) return;
     else {
       for (const change of await listChanges(database, last, newest)) {
-        if (change.noun === "personalization") await cache.invalidateMatching(change.noun, change.fingerprints);
-        else if (change.id === undefined) await cache.invalidateMatching(change.noun, undefined);
-        else cache.invalidate(change.noun, change.id);
+        for (const namespace of namespaces.get(change.noun) ?? []) {
+          if (change.noun === "personalization") await cache.invalidateMatching(namespace, change.fingerprints);
+          else if (change.key === undefined) await cache.invalidateMatching(namespace, undefined);
+          else cache.invalidate(namespace, change.key);
+        }
       }
     }
     // Set last, so that a failed poll applies the same changes again.

@@ -5,6 +5,7 @@ import { listProductIds, type StoredProduct, toStoredProduct } from "../database
 import { replaceProducts } from "../database/product-replacement.ts";
 import { ServiceError } from "../errors.ts";
 import type { Reporter, Work } from "../jobs/work.ts";
+import { excerpt } from "../model/import-report.ts";
 import { checkImportRemovals, findImportExcess } from "./guards.ts";
 import { readProducts } from "./product-files.ts";
 import { stageBatches } from "./staged-batches.ts";
@@ -68,6 +69,8 @@ async function* readBatches(
 ): AsyncGenerator<StoredProduct[]> {
   /** Where each product was found. */
   const seen = new Map<string, string>();
+  /** The product that has each handle. */
+  const handles = new Map<string, string>();
   const hidden = new Set<string>();
   const now = new Date().toISOString();
   let batch = new Map<string, StoredProduct>();
@@ -87,6 +90,12 @@ async function* readBatches(
       ]);
     }
     seen.set(key, `${file}:${line}`);
+    const other = handles.get(product.handle) ?? key;
+    if (other !== key) {
+      const note = `the handle ${excerpt(product.handle)} is that of product ${other} too; the highest ID has it`;
+      reporter.noteEach("products whose handle is taken", `warning: ${file}:${line}: ${note}`);
+    }
+    handles.set(product.handle, key);
     const stored = toStoredProduct(product);
     if (stored.visibleFrom === null || stored.visibleFrom > now) hidden.add(key);
     else hidden.delete(key);

@@ -14,6 +14,8 @@ import { type Refreshed, refreshProduct } from "./refresh.ts";
 export interface ProductLookupOptions {
   /** Finds a product in the store. */
   readonly findStored: (id: bigint) => Promise<FoundProduct | undefined>;
+  /** Finds the id of a stored product by its handle. */
+  readonly findStoredId: (handle: string) => Promise<bigint | undefined>;
   /** Whether the platform certainly does not have a product that is not stored. */
   readonly isKnownMissing: (id: bigint) => Promise<boolean>;
   /** A connection that may wait for its turn to write without delaying readers. */
@@ -34,6 +36,8 @@ export interface ProductLookupOptions {
   /** Share of the stored products, from 0 to 1, that may be removed within 24 hours. */
   readonly maxRemovedShare: number;
 }
+
+const unreachable = "The platform cannot be reached at the moment";
 
 /** How long a failed lookup is cached: the platform has no such product, or could not be read. */
 const missingTtlMs = 60_000;
@@ -56,6 +60,8 @@ export class ProductLookup {
   readonly #failures = new LRUCache<string, "missing" | "failed">({ max: maxCachedFailures });
   /** Platform reads in progress, shared by all requests for the same product. */
   readonly #reads = new Map<string, Promise<FoundProduct | undefined>>();
+  /** The same for products by handle. */
+  readonly #idReads = new Map<string, Promise<bigint | undefined>>();
   readonly #lookups: LookupBudget;
   /** Apart from lookups, so that stale products do not use up those of new ones. */
   readonly #refreshes: LookupBudget;
@@ -86,6 +92,46 @@ export class ProductLookup {
     if (await this.#options.isKnownMissing(id)) return undefined;
     if (failure === "failed" || !this.#lookups.take(network?.())) throw this.#options.limiter.rejection();
     return await (this.#reads.get(key) ?? this.#read(id, key, "live"));
+  }
+
+  /**
+   * Finds the product that has a handle: a stored one, or else the one on the platform, which is
+   * then stored.
+   * @param network returns the network of the client
+   * @throws ServiceError `unavailable` when nothing is stored and the platform cannot be read
+   */
+  async findId(handle: string, network?: () => string): Promise<bigint | undefined> {
+    const key = `handle:${handle}`;
+    const stored = await this.#options.findStoredId(handle);
+    if (stored !== undefined) return stored;
+    const pending = this.#idReads.get(key);
+    if (pending !== undefined) return await pending;
+    const failure = this.#failures.get(key);
+    if (failure === "missing") return undefined;
+    if (failure === "failed" || !this.#lookups.take(network?.())) throw this.#options.limiter.rejection();
+    const read = this.#readId(handle, key).finally(() => this.#idReads.delete(key));
+    this.#idReads.set(key, read);
+    return await read;
+  }
+
+  async #readId(handle: string, key: string): Promise<bigint | undefined> {
+    const { limiter, platform, findStoredId } = this.#options;
+    const options = { priority: "live", signal: AbortSignal.timeout(timeoutMs.live) } as const;
+    const id = await limiter
+      .run(() => platform.findProductId(handle, options))
+      .catch((cause) => {
+        throw this.#fail(key, unreachable, cause);
+      });
+    // It may be stored with another handle.
+    const read = id === undefined ? undefined : (this.#reads.get(`${id}`) ?? this.#read(id, `${id}`, "live"));
+    await read?.catch((error) => {
+      this.#failures.set(key, "failed", { ttl: failedTtlMs });
+      throw error;
+    });
+    // The platform may have found it by a spelling that it does not have.
+    const stored = id === undefined ? undefined : await findStoredId(handle);
+    if (stored === undefined) this.#failures.set(key, "missing", { ttl: missingTtlMs });
+    return stored;
   }
 
   #isStale({ checkedAt }: FoundProduct): boolean {
@@ -120,7 +166,7 @@ export class ProductLookup {
       .run(() => this.#refreshProduct(id, priority))
       .catch((cause) => {
         if (isDatabaseError(cause)) throw cause;
-        throw this.#fail(key, "The platform cannot be reached at the moment", cause);
+        throw this.#fail(key, unreachable, cause);
       });
     if (!isSettled && rereads < maxRereads) this.#scheduleReread(id, key, rereads);
     if (outcome === "kept") log.warn({ product: key }, `the product ${keptReason}`);

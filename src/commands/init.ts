@@ -136,7 +136,7 @@ function toToml({ brand, shopDomain, databaseUrl, feed, products, hasPlatform }:
 const secretNames = () =>
   settingNames.filter((name) => (settings[name] as Setting<unknown>).hide === "secret").map(environmentName);
 
-/** `sqlite:` and a path need not be a URL. */
+/** The path of an embedded store need not be a URL. */
 const hasPassword = (databaseUrl: string) => URL.canParse(databaseUrl) && new URL(databaseUrl).password !== "";
 
 /** A basic string of TOML; JSON escapes the same characters. */

@@ -26,7 +26,7 @@ export async function serve(values: Values): Promise<boolean> {
   service = await startService(config, log, signal, role);
   if (service.adminUrl !== undefined) {
     print(`Public   ${service.publicUrl}/api/v1`);
-    print(`Docs     ${service.publicUrl}/docs`);
+    print(`Docs     ${service.linkUrl}/docs`);
     if (service.exampleUrl !== undefined) print(`Example  ${service.exampleUrl}`);
     print(`Admin    ${service.adminUrl}`);
   }

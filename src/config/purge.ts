@@ -128,7 +128,7 @@ export function parsePurge(
     if (issue.code === "unrecognized_keys") {
       for (const key of issue.keys) problems.add(() => describeUnknown(key, cdn, file));
     } else {
-      const given = (value as Record<string, unknown>)[String(issue.path[0])];
+      const given = issue.path.length === 0 ? value : (value as Record<string, unknown>)[String(issue.path[0])];
       problems.add(() => `${file.locate(path)}: ${path.join(".")}: ${describeIssue(issue, given)}`);
     }
   }

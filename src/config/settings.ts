@@ -56,7 +56,7 @@ export const settings = {
     default: "",
     parse: httpUrl,
     sentence:
-      "URL at which others reach the public listener, such as `https://products.example.com`. `pds platform subscribe` needs it, and so do the probes after a purge.",
+      "URL at which others reach the public listener, such as `https://products.example.com`. Links and printed addresses begin with it. `pds platform subscribe` needs it, and so do the probes after a purge.",
   }),
   adminHost: setting({
     default: "127.0.0.1",

@@ -27,7 +27,6 @@ export function listSettingsWithoutEffect(config: Config): string[] {
       "on jobs: none reads a feed from an s3:// URL",
     ],
     [platformSettings, !hasPlatform, "without access to the platform"],
-    [["publicUrl"], !hasPlatform && config.purge === undefined, "without access to the platform and a table [purge]"],
     [["purgeToken"], config.purge === undefined, "without a table [purge]"],
     [
       ["shopifyClientId", "shopifyClientSecret"],

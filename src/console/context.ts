@@ -19,7 +19,7 @@ export interface ConsoleContext {
   readonly findPersonalization: (brand: string, sku: string) => Promise<Personalization>;
   /** Changes from generation `from` to generation `to`. */
   readonly compare: (from: number, to: number) => Promise<GenerationDifference>;
-  /** URL of the public listener, as this process knows it. */
+  /** URL of the public listener: the one that the settings name, or its address. */
   readonly publicUrl: string;
   /** Path of the widget's script on the public listener. */
   readonly findWidgetPath: () => Promise<string>;

@@ -2,8 +2,8 @@ import type { Queryable, Transaction } from "./database.ts";
 
 /** Stored data that changed, so that caches drop the responses made from it. */
 export type Change =
-  /** Undefined for all products. */
-  | { readonly noun: "product"; readonly id: string | undefined }
+  /** The product's id, or `handle:` and a handle that may name another product now; undefined for all. */
+  | { readonly noun: "product"; readonly key: string | undefined }
   /** SKUs, styles, and choice groups by fingerprint; undefined when unknown or too many. */
   | { readonly noun: "personalization"; readonly fingerprints: ReadonlySet<number> | undefined };
 
@@ -28,7 +28,7 @@ export async function listChanges({ read }: Queryable, after: number, upTo: numb
   ]);
   return rows.map(({ number, noun, scope }) =>
     noun === "product"
-      ? { number, noun, id: scope ?? undefined }
+      ? { number, noun, key: scope ?? undefined }
       : { number, noun, fingerprints: scope === null ? undefined : new Set(parseFingerprints(scope)) },
   );
 }

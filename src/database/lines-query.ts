@@ -18,10 +18,12 @@ export interface LinesQuery {
    * @returns undefined for an unknown SKU; "outdated" when other generations are current by now
    */
   find(database: Queryable, sku: string): MaybePromise<FoundLines | "outdated" | undefined>;
+  /** The same for several SKUs at once, by SKU; unknown ones are absent. */
+  findAll(database: Queryable, skus: readonly string[]): Promise<ReadonlyMap<string, FoundLines> | "outdated">;
 }
 
-export const createLinesQuery = ({ keyList }: Engine, list: GenerationList): LinesQuery =>
-  keyList === undefined ? new SingleLinesQuery(list) : new BatchedLinesQuery(list, keyList);
+export const createLinesQuery = ({ keyList, hasRoundTrips }: Engine, list: GenerationList): LinesQuery =>
+  new (hasRoundTrips ? BatchedLinesQuery : SingleLinesQuery)(list, keyList);
 
 /** Tables in one statement. */
 const tablesPerStatement = 400;
@@ -49,11 +51,48 @@ function toStatements(
   });
 }
 
-/** One statement for each SKU, for an embedded store. */
-class SingleLinesQuery implements LinesQuery {
+/** One statement for several SKUs. */
+class ListQuery {
+  readonly #statements: readonly Statement[];
+  readonly #keyList: KeyList;
+
+  constructor(list: GenerationList, keyList: KeyList) {
+    this.#keyList = keyList;
+    this.#statements = toStatements(list, (generations) => {
+      const tables = generations.map(
+        ({ id }, place) =>
+          `SELECT ${place} AS place, sku, lines FROM ${tablesOf(id).skus} WHERE ${keyList.contains("sku", "$1")}`,
+      );
+      if (tables.length === 0) return { columns: "0 AS place, CAST($1 AS TEXT) AS sku, NULL AS lines", joins: "" };
+      // Without any lines, there is a row that has only nulls.
+      return { columns: "place, sku, lines", joins: `LEFT JOIN (${tables.join(" UNION ALL ")}) AS found ON TRUE` };
+    });
+  }
+
+  async findAll(database: Queryable, skus: readonly string[]): Promise<Map<string, FoundLines> | "outdated"> {
+    type Row = { readonly place: number; readonly sku: string; readonly lines: Uint8Array | null };
+    const found = new Map<string, FoundLines>();
+    let missing = skus;
+    for (const { text, generations } of this.#statements) {
+      const rows = await database.read<Row>(text, [this.#keyList.toValue(missing)]);
+      if (rows.length === 0) return "outdated";
+      for (const { place, sku, lines } of rows.toSorted((a, b) => a.place - b.place)) {
+        if (lines === null || found.has(sku)) continue;
+        found.set(sku, { generation: generations[place] as CurrentGeneration, lines });
+      }
+      missing = missing.filter((sku) => !found.has(sku));
+      if (missing.length === 0) break;
+    }
+    return found;
+  }
+}
+
+/** One statement for each request, for an embedded store. */
+class SingleLinesQuery extends ListQuery implements LinesQuery {
   readonly #statements: readonly Statement[];
 
-  constructor(list: GenerationList) {
+  constructor(list: GenerationList, keyList: KeyList) {
+    super(list, keyList);
     this.#statements = toStatements(list, (generations) => {
       const columns = generations.map(
         ({ id }, place) => `(SELECT lines FROM ${tablesOf(id).skus} WHERE sku = $1) AS lines${place}`,
@@ -88,23 +127,8 @@ interface Request {
 }
 
 /** One statement for all SKUs that are requested in one turn of the event loop. */
-class BatchedLinesQuery implements LinesQuery {
-  readonly #statements: readonly Statement[];
-  readonly #keyList: KeyList;
+class BatchedLinesQuery extends ListQuery implements LinesQuery {
   #requests: Request[] = [];
-
-  constructor(list: GenerationList, keyList: KeyList) {
-    this.#keyList = keyList;
-    this.#statements = toStatements(list, (generations) => {
-      const tables = generations.map(
-        ({ id }, place) =>
-          `SELECT ${place} AS place, sku, lines FROM ${tablesOf(id).skus} WHERE ${keyList.contains("sku", "$1")}`,
-      );
-      if (tables.length === 0) return { columns: "0 AS place, CAST($1 AS TEXT) AS sku, NULL AS lines", joins: "" };
-      // Without any lines, there is a row that has only nulls.
-      return { columns: "place, sku, lines", joins: `LEFT JOIN (${tables.join(" UNION ALL ")}) AS found ON TRUE` };
-    });
-  }
 
   find(database: Queryable, sku: string): Promise<FoundLines | "outdated" | undefined> {
     return new Promise((resolve, reject) => {
@@ -116,7 +140,7 @@ class BatchedLinesQuery implements LinesQuery {
     const requests = this.#requests;
     this.#requests = [];
     try {
-      const found = await this.#findAll(
+      const found = await this.findAll(
         database,
         requests.map(({ sku }) => sku),
       );
@@ -124,22 +148,5 @@ class BatchedLinesQuery implements LinesQuery {
     } catch (error) {
       for (const { reject } of requests) reject(error);
     }
-  }
-
-  async #findAll(database: Queryable, skus: readonly string[]): Promise<Map<string, FoundLines> | "outdated"> {
-    type Row = { readonly place: number; readonly sku: string; readonly lines: Uint8Array | null };
-    const found = new Map<string, FoundLines>();
-    let missing = skus;
-    for (const { text, generations } of this.#statements) {
-      const rows = await database.read<Row>(text, [this.#keyList.toValue(missing)]);
-      if (rows.length === 0) return "outdated";
-      for (const { place, sku, lines } of rows.toSorted((a, b) => a.place - b.place)) {
-        if (lines === null || found.has(sku)) continue;
-        found.set(sku, { generation: generations[place] as CurrentGeneration, lines });
-      }
-      missing = missing.filter((sku) => !found.has(sku));
-      if (missing.length === 0) break;
-    }
-    return found;
   }
 }

@@ -51,6 +51,19 @@ export async function findProduct({ read, engine }: Queryable, id: bigint): Prom
 }
 
 /**
+ * Finds the product that has a handle. The platform gives a handle to one product at a time, but
+ * stored products are from different times: of several, the one that changed last has it.
+ */
+export async function findProductId({ read, engine }: Queryable, handle: string): Promise<bigint | undefined> {
+  const [row] = await read<{ id: string }>(
+    `SELECT CAST(id AS TEXT) AS id FROM product WHERE ${engine.handleOf("document")} = $1
+    ORDER BY updated_at DESC, product.id DESC LIMIT 1`,
+    [JSON.stringify(handle).slice(1, -1)],
+  );
+  return row && BigInt(row.id);
+}
+
+/**
  * Condition: whether a product that is joined with its news is not settled. It is derived, so that
  * no order of reads and deliveries can make it wrong.
  */

@@ -1,5 +1,11 @@
 import type { Queryable, Transaction } from "./database.ts";
-import { holdLease } from "./work-lease.ts";
+import { renewLease } from "./work-lease.ts";
+
+/** How soon another process continues after one was killed. */
+export const leaseS = 2;
+
+/** What one process at a time does for each cache. */
+export const purgeWork = (target: string) => `purge ${target}` as const;
 
 /** A first purge whose second one is due later. */
 export interface PurgeMark {
@@ -22,6 +28,8 @@ export interface PurgeState {
   readonly marks: readonly PurgeMark[];
   /** Tokens of the provider's budget that were left at a time; undefined for a full bucket. */
   readonly tokens: { readonly left: number; readonly at: string } | undefined;
+  /** How many purges to send before the state is saved; undefined for any number. */
+  readonly atOnce: number | undefined;
   /** Undefined while purging works. */
   readonly failure: PurgeFailure | undefined;
 }
@@ -29,8 +37,9 @@ export interface PurgeState {
 /** Purges that failed in a row. */
 export interface PurgeFailure {
   readonly count: number;
-  /** When the first of them failed, and when the next is sent: by the database's clock. */
+  /** When the first and the last of them were sent, and when the next is: by the database's clock. */
   readonly since: string;
+  readonly at: string;
   readonly retryAt: string;
   /** Of the last one. */
   readonly reason: string;
@@ -57,22 +66,28 @@ export async function findPurgePosition({ read, engine }: Queryable, target: str
 }
 
 /**
- * Renews the right to purge, and saves how far a cache has been purged.
+ * Saves how far a cache has been purged.
+ * @param from the state before
  * @param holder what identifies the process
- * @returns whether the process still has the right; without it, nothing is saved
+ * @returns false if another process has had the right to purge meanwhile, or if the state was removed
+ * to have everything purged: then nothing is saved
  */
 export async function savePurgeState(
   transaction: Transaction,
   target: string,
-  state: PurgeState,
+  { from, to }: { readonly from: PurgeState | undefined; readonly to: PurgeState },
   holder: string,
-  leaseS: number,
 ): Promise<boolean> {
-  if (!(await holdLease(transaction, "purge", holder, leaseS))) return false;
-  await transaction.sql`
-    INSERT INTO purge_target (name, state) VALUES (${target}, ${JSON.stringify(state)})
-    ON CONFLICT (name) DO UPDATE SET state = excluded.state`;
-  return true;
+  const { sql } = transaction;
+  if (!(await renewLease(transaction, purgeWork(target), holder, leaseS))) return false;
+  const state = JSON.stringify(to);
+  const { count } =
+    from === undefined
+      ? await sql`
+          INSERT INTO purge_target (name, state) VALUES (${target}, ${state})
+          ON CONFLICT (name) DO UPDATE SET state = excluded.state`
+      : await sql`UPDATE purge_target SET state = ${state} WHERE name = ${target}`;
+  return count > 0;
 }
 
 /** How purging a cache does, for operators. */

@@ -1,7 +1,7 @@
 import type { Queryable } from "./database.ts";
 
-/** Work that one process at a time does. */
-export type WorkName = "push" | "purge";
+/** Work that one process at a time does: reading what was delivered, or purging one cache. */
+export type WorkName = "push" | `purge ${string}`;
 
 /**
  * Takes or renews the right to do some work.
@@ -20,6 +20,22 @@ export async function holdLease(
     INSERT INTO lease (name, holder, ends_at) VALUES (${name}, ${holder}, ${end})
     ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, ends_at = excluded.ends_at
     WHERE lease.holder = excluded.holder OR lease.ends_at < ${sql.unsafe(engine.now)} OR lease.ends_at > excluded.ends_at
+    RETURNING 1`;
+  return rows.length > 0;
+}
+
+/**
+ * Renews the right of a process in the middle of some work.
+ * @returns whether no other process has had it since the process took it
+ */
+export async function renewLease(
+  { sql, engine }: Queryable,
+  name: WorkName,
+  holder: string,
+  seconds: number,
+): Promise<boolean> {
+  const rows = await sql`
+    UPDATE lease SET ends_at = ${sql.unsafe(engine.later(seconds))} WHERE name = ${name} AND holder = ${holder}
     RETURNING 1`;
   return rows.length > 0;
 }

@@ -12,6 +12,7 @@ import { ServiceError } from "../errors.ts";
 import type { RequestOrigin } from "./client-network.ts";
 import { type Failure, toFailure, toProblem } from "./errors.ts";
 import type { FailureLog } from "./failure-log.ts";
+import { requireValidHost } from "./host.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
 import type { RequestCounter, RouteCounter } from "./request-counter.ts";
 
@@ -120,6 +121,7 @@ export class Endpoint {
     try {
       if (this.#rateLimiter !== undefined && this.#rateLimiter.perMinute > 0)
         applyRateLimit(this.#rateLimiter, state, server);
+      requireValidHost(request);
       const handler = this.#handlerOf(method);
       if (handler !== undefined) response = handler(request, requestId, state.startedMs, state);
       else if (method === "OPTIONS" && this.#route.get !== undefined) {
@@ -146,8 +148,9 @@ export class Endpoint {
     const { failureLog, notFoundCaching, isPrivate } = this.#context;
     const failure = toFailure(error);
     failureLog.write(failure, error, request, requestId);
-    const toParts = areGeneral.has(failure.code) ? toProblem : (this.#route.toFailure ?? toProblem);
-    const isCacheable = !isPrivate && (failure.status === 404 || failure.status === 400);
+    const isGeneral = areGeneral.has(failure.code);
+    const toParts = isGeneral ? toProblem : (this.#route.toFailure ?? toProblem);
+    const isCacheable = !isPrivate && !isGeneral && (failure.status === 404 || failure.status === 400);
     const caching = isCacheable ? notFoundCaching : noStore;
     const parts = toParts(failure, requestId, request);
     const allow = failure.code === "method_not_allowed" && { Allow: this.#allowedMethods };
@@ -189,7 +192,8 @@ export class Endpoint {
       if (response.headers.has(cdnGuard.field)) response.headers.set(cdnGuard.field, cdnGuard.noStore);
     }
     if (isPrivate) removeCorsHeaders(response.headers);
-    if (lifecycle.isDraining) response.headers.set("Connection", "close");
+    // After CONNECT, the runtime reads no other request from the connection.
+    if (lifecycle.isDraining || method === "CONNECT") response.headers.set("Connection", "close");
     if (sendsTiming) {
       response.headers.set("Server-Timing", `total;dur=${(seconds * 1000).toFixed(2)}`);
       if (cacheStatus !== undefined) response.headers.set("Cache-Status", cacheStatus);
@@ -218,8 +222,13 @@ const preconditionFailed = () =>
     "If-Match can only be *, because all entity tags are weak. Use If-None-Match.",
   );
 
-/** Their responses do not depend on the route. */
-const areGeneral = new Set<Failure["code"]>(["method_not_allowed", "precondition_failed", "too_many_requests"]);
+/** Their responses do not depend on the route, and are not about its URL: a cache must not keep them. */
+const areGeneral = new Set<Failure["code"]>([
+  "invalid_host",
+  "method_not_allowed",
+  "precondition_failed",
+  "too_many_requests",
+]);
 
 /** The server adds `Content-Length` and omits the body for `HEAD`. */
 function toResponse(

@@ -7,6 +7,7 @@ import { type ErrorCode, ServiceError } from "../errors.ts";
 /** HTTP status by error code. */
 const statuses: Record<ErrorCode | "internal", number> = {
   bad_request: 400,
+  invalid_host: 400,
   invalid_id: 400,
   invalid_input: 400,
   unauthorized: 401,

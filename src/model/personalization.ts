@@ -42,6 +42,20 @@ export const personalizationSchema = z
     description: "The personalization of a SKU. All lists are empty if the SKU is unknown or has none.",
   });
 
+export const personalizationsSchema = z
+  .object({
+    personalizations: z.array(
+      z.object({ sku: z.string().describe("As requested."), ...personalizationSchema.shape }).meta({
+        id: "PersonalizationOfSku",
+        description: "The personalization of one of several SKUs.",
+      }),
+    ),
+  })
+  .meta({ id: "Personalizations", description: "The personalization of several SKUs, in the order requested." });
+
+/** How many SKUs one request may name. */
+export const maxSkusPerRequest = 50;
+
 /**
  * The three lists of a feed: their columns in the contract's order, and the columns that form a
  * row's key.

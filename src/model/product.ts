@@ -186,6 +186,9 @@ export type Variant = z.infer<typeof variantSchema>;
 export type Product = z.infer<typeof productSchema>;
 export type ProductAnswer = z.infer<typeof productAnswerSchema>;
 
+/** Longer ones are not found. */
+export const maxHandleLength = 255;
+
 /** Parses digits without a leading zero, within signed 64 bits; undefined for anything else. */
 export function parseProductId(text: string): bigint | undefined {
   if (!/^[1-9]\d{0,18}$/.test(text)) return undefined;

@@ -1,7 +1,15 @@
 import { histories } from "./histories/operation.ts";
 import type { Operation } from "./operation.ts";
 import { personalization } from "./personalization/operation.ts";
+import { personalizations } from "./personalizations/operation.ts";
 import { products } from "./products/operation.ts";
+import { productsByHandle } from "./products-by-handle/operation.ts";
 
 /** All operations, in the order in which they are documented. */
-export const operations: readonly Operation[] = [personalization, histories, products];
+export const operations: readonly Operation[] = [
+  personalization,
+  personalizations,
+  histories,
+  products,
+  productsByHandle,
+];

@@ -8,18 +8,20 @@ import type { RequestOrigin } from "../http/client-network.ts";
 import type { FailureResponse } from "../http/endpoint.ts";
 import type { MaybePromise } from "../maybe-promise.ts";
 import type { CachePolicy } from "../model/cache-policy.ts";
-import type { FoundPersonalization } from "../personalization/render.ts";
+import type { FoundPersonalization, PersonalizationPart } from "../personalization/render.ts";
 
 /**
  * A read-only operation of the public API. The router, cache, purge tags, metrics, OpenAPI
  * document, and reference page are built from it.
  */
 export interface Operation {
+  /** Cache namespace. */
+  readonly name: string;
   /**
-   * Cache namespace and purge tag. Recorded changes of this noun invalidate the operation's
+   * Purge tag; by default the name. Recorded changes of this noun invalidate the operation's
    * responses.
    */
-  readonly name: string;
+  readonly noun?: string;
   readonly routes: readonly OperationRoute[];
   /** Selects the setting that controls how long clients and shared caches keep responses. */
   readonly cachePolicy: (config: Config) => CachePolicy;
@@ -30,10 +32,14 @@ export interface Operation {
    * @throws ServiceError when a parameter is invalid
    */
   readonly parseKey: (request: BunRequest<string>) => string;
+  /** The keys in purge tags; by default, the response's own key. */
+  readonly tagKeys?: (key: string) => readonly string[];
+  /** The operation whose responses this one returns: its loader only finds their keys. */
+  readonly responsesOf?: Operation;
   /** Creates the function that loads the response for a key; undefined means 404. */
   readonly createLoader: (
     context: OperationContext,
-  ) => (key: string, network?: () => string) => MaybePromise<OperationResult | undefined>;
+  ) => (key: string, network?: () => string) => MaybePromise<OperationResult | Reference | undefined>;
   /** By default failures are problem documents. */
   readonly createFailureResponse?: (context: OperationContext) => FailureResponse;
 }
@@ -48,10 +54,23 @@ export interface OperationContext {
    * @param network returns the network of the client, whose lookups are limited
    */
   readonly findProduct: (id: bigint, network?: () => string) => Promise<FoundProduct | undefined>;
+  /**
+   * Finds the product that has a handle, also one that is not visible, in the store or on the
+   * platform.
+   */
+  readonly findProductId: (handle: string, network?: () => string) => Promise<bigint | undefined>;
   /** The network of the client that sent a request. */
   readonly networkOf: (origin: RequestOrigin) => string;
   /** The personalization of a SKU, also of an unknown one. */
   readonly findPersonalization: (sku: string) => MaybePromise<FoundPersonalization>;
+  /** The personalization of several SKUs, in their order. */
+  readonly findPersonalizations: (skus: readonly string[]) => MaybePromise<PersonalizationPart[]>;
+}
+
+/** The response of another operation. */
+export interface Reference {
+  /** Its key there. */
+  readonly referred: string;
 }
 
 export interface OperationResult {
@@ -74,13 +93,15 @@ export interface OperationRoute {
   readonly operationId: string;
   readonly summary: string;
   readonly description?: string;
-  /** Path parameters by name. */
+  /** Parameters by name. */
   readonly parameters?: Readonly<Record<string, ParameterDocumentation>>;
   /** Responses by status. 304, 412, 429, and 503 are documented by default. */
   readonly responses: Readonly<Record<number, ResponseDocumentation>>;
 }
 
 export interface ParameterDocumentation {
+  /** By default `path`. Those of the query may be repeated. */
+  readonly in?: "query";
   readonly description: string;
   /** JSON Schema. */
   readonly schema: Readonly<Record<string, unknown>>;

@@ -1,36 +1,88 @@
 import type { CacheEntry, CacheNamespace } from "../cache/namespace.ts";
-import { HeaderTemplate, ResponseBody, varyByEncoding } from "../cache/response.ts";
+import { type HeaderFields, HeaderTemplate, ResponseBody, varyByEncoding } from "../cache/response.ts";
 import type { ResponseCache } from "../cache/response-cache.ts";
 import type { RequestOrigin } from "../http/client-network.ts";
 import type { FailureResponse, Handler, Routes } from "../http/endpoint.ts";
 import { toProblem } from "../http/errors.ts";
 import { chain } from "../maybe-promise.ts";
-import { type CachePolicy, cacheHeaders, withCdnLifetime } from "../model/cache-policy.ts";
+import { type CachePolicy, cacheHeaders, cdnNoStore, withCdnLifetime } from "../model/cache-policy.ts";
 import { type Cdn, cdns, fingerprintTag, keyTag, toPurgeTags } from "../model/cdn.ts";
-import type { Operation, OperationContext, OperationResult } from "./operation.ts";
+import type { Operation, OperationContext, OperationResult, Reference } from "./operation.ts";
 
 /** An operation's routes, served through the cache. */
 export function operationRoutes(operation: Operation, cache: ResponseCache, context: OperationContext): Routes {
   const namespace = toNamespace(operation, context);
-  const { parseKey } = operation;
-  const get: Handler = (request, _, nowMs, origin) => cache.get(namespace, parseKey(request), nowMs, origin);
+  const { parseKey, responsesOf } = operation;
+  const getOwn: Handler = (request, _, nowMs, origin) => cache.get(namespace, parseKey(request), nowMs, origin);
+  const get = responsesOf === undefined ? getOwn : getReferred(operation, getOwn, responsesOf, cache, context);
   const toFailure = tagMissing(operation, context);
   return Object.fromEntries(operation.routes.map(({ path }) => [path, { get, toFailure }]));
 }
 
+/** Finds out the key of another operation's response, and gets that. */
+function getReferred(
+  { name, noun = name, parseKey }: Operation,
+  getOwn: Handler,
+  responsesOf: Operation,
+  cache: ResponseCache,
+  context: OperationContext,
+): Handler {
+  const namespace = toNamespace(responsesOf, context);
+  const cdn: Cdn | undefined = cdns[context.config.cdn];
+  return (request, requestId, nowMs, origin) =>
+    chain(getOwn(request, requestId, nowMs, origin), (reference) => {
+      if (reference === undefined) return undefined;
+      const { key } = reference.body as ReferenceBody;
+      return chain(cache.get(namespace, key, nowMs, origin), (response) => {
+        if (response === undefined || (cdn === undefined && !reference.isOutdated)) return response;
+        // The own key too, because it may refer to another response later.
+        const tags = cdn && tagHeaders([noun, keyTag(noun, key), keyTag(noun, parseKey(request))], cdn);
+        return response.with({ ...tags }, reference.isOutdated);
+      });
+    });
+}
+
+/** A CDN must not keep a response that it could not purge. */
+function tagHeaders(tags: readonly string[], cdn: Cdn): HeaderFields {
+  const purgeTags = toPurgeTags(tags, cdn);
+  return purgeTags === undefined ? { [cdn.cacheField]: cdnNoStore } : { [purgeTags.field]: purgeTags.value };
+}
+
+const noHeaders = new HeaderTemplate("text/plain");
+
+/** Takes the place of a response in the cache. */
+class ReferenceBody extends ResponseBody {
+  readonly key: string;
+
+  constructor({ referred }: Reference) {
+    super({ template: noHeaders, body: referred, tag: referred });
+    this.key = referred;
+  }
+}
+
+/** The cache namespaces whose responses are made from each noun. */
+export const namespacesByNoun = (operations: readonly Operation[]): ReadonlyMap<string, readonly string[]> =>
+  new Map(
+    Object.entries(Object.groupBy(operations, ({ name, noun = name }) => noun)).map(([noun, ofNoun = []]) => [
+      noun,
+      ofNoun.map(({ name }) => name),
+    ]),
+  );
+
 /** A missing object may be added at any time, which purges the response that says so. */
-function tagMissing({ name, parseKey, createFailureResponse }: Operation, context: OperationContext): FailureResponse {
+function tagMissing(operation: Operation, context: OperationContext): FailureResponse {
+  const { name, noun = name, parseKey, createFailureResponse } = operation;
   const cdn: Cdn | undefined = cdns[context.config.cdn];
   const toFailure = createFailureResponse?.(context) ?? toProblem;
   return (failure, requestId, request) => {
     const parts = toFailure(failure, requestId, request);
-    const tags = cdn && failure.status === 404 ? toPurgeTags([name, keyTag(name, parseKey(request))], cdn) : undefined;
-    return tags === undefined ? parts : { ...parts, headers: { ...parts.headers, [tags.field]: tags.value } };
+    if (cdn === undefined || failure.status !== 404) return parts;
+    return { ...parts, headers: { ...parts.headers, ...tagHeaders([noun, keyTag(noun, parseKey(request))], cdn) } };
   };
 }
 
 function toNamespace(operation: Operation, context: OperationContext): CacheNamespace {
-  const { name } = operation;
+  const { name, noun = name, tagKeys = (key) => [key] } = operation;
   const cdn: Cdn | undefined = cdns[context.config.cdn];
   const { purge, cacheNotFound } = context.config;
   const configured = operation.cachePolicy(context.config);
@@ -43,9 +95,12 @@ function toNamespace(operation: Operation, context: OperationContext): CacheName
   const load = operation.createLoader(context);
   // Only recorded changes say which key to purge.
   const tagsOf = (key: string, fingerprints: readonly number[] = []) =>
-    lifetime.isInvalidated ? [name, keyTag(name, key), ...fingerprints.map(fingerprintTag)] : [name];
-  const toEntry = (key: string, result: OperationResult | undefined): CacheEntry => {
+    lifetime.isInvalidated
+      ? [noun, ...tagKeys(key).map((each) => keyTag(noun, each)), ...fingerprints.map(fingerprintTag)]
+      : [noun];
+  const toEntry = (key: string, result: OperationResult | Reference | undefined): CacheEntry => {
     if (result === undefined) return { body: undefined, isEmpty: true };
+    if ("referred" in result) return { body: new ReferenceBody(result), isEmpty: false };
     const { body, tag, isEmpty = false, fingerprints } = result;
     const purgeTags = cdn && toPurgeTags(tagsOf(key, fingerprints), cdn);
     const canPurge = cdn === undefined || purgeTags !== undefined;

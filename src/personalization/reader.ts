@@ -1,6 +1,6 @@
 import type { Database, Queryable } from "../database/database.ts";
 import { type CurrentGeneration, readGenerationList } from "../database/generation.ts";
-import { createLinesQuery, type LinesQuery } from "../database/lines-query.ts";
+import { createLinesQuery, type FoundLines, type LinesQuery } from "../database/lines-query.ts";
 import { listGroupFragments, listStyleFragments } from "../database/personalization.ts";
 import { chain, type MaybePromise } from "../maybe-promise.ts";
 import { maxSkuLength, type Personalization } from "../model/personalization.ts";
@@ -8,17 +8,20 @@ import { FragmentCache } from "./fragment-cache.ts";
 import {
   type FoundPersonalization,
   type Group,
+  type PersonalizationPart,
+  type Render,
   readGroupNumbers,
   readStyleNumbers,
   render,
   renderEmpty,
+  renderPart,
   type Style,
   toGroup,
   toStyle,
 } from "./render.ts";
 
 /** The personalization as objects. */
-export const parsePersonalization = ({ body }: FoundPersonalization) =>
+export const parsePersonalization = ({ body }: PersonalizationPart) =>
   JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.length).toString()) as Personalization;
 
 /** The fragments of one generation, which never change. */
@@ -53,19 +56,27 @@ export class PersonalizationReader {
 
   /** Needs no promise if the store is embedded and the fragments are in memory. */
   find(database: Database, sku: string): MaybePromise<FoundPersonalization> {
-    // No stored SKU matches, and the database would reject it, with those of other requests.
-    if (sku.length > maxSkuLength || sku.includes("\0") || !sku.isWellFormed()) return renderEmpty(sku);
+    return this.#findIn(database, (snapshot) => findOne(snapshot, database, sku));
+  }
+
+  /** The personalization of several SKUs in their order, all as of the same moment. */
+  findAll(database: Database, skus: readonly string[]): MaybePromise<PersonalizationPart[]> {
+    return this.#findIn(database, (snapshot) => findAll(snapshot, database, skus));
+  }
+
+  /** @param read returns undefined when other generations are current by now */
+  #findIn<Found>(database: Database, read: Read<Found>): MaybePromise<Found> {
     const snapshot = this.#snapshot;
-    if (snapshot === undefined) return this.#reload(database, sku, undefined);
-    return chain(findIn(snapshot, database, sku), (found) => found ?? this.#reload(database, sku, snapshot));
+    if (snapshot === undefined) return this.#reload(database, read, undefined);
+    return chain(readIn(snapshot, database, read), (found) => found ?? this.#reload(database, read, snapshot));
   }
 
   /** @param outdated generations that were found to be no longer the current ones */
-  async #reload(database: Database, sku: string, outdated: Snapshot | undefined): Promise<FoundPersonalization> {
+  async #reload<Found>(database: Database, read: Read<Found>, outdated: Snapshot | undefined): Promise<Found> {
     let last = outdated;
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       last = await this.#load(database, last);
-      const found = await findIn(last, database, sku);
+      const found = await readIn(last, database, read);
       if (found !== undefined) return found;
     }
     throw new Error("the current generations change too often, or one has lost a table");
@@ -107,42 +118,81 @@ async function loadSnapshot(
   };
 }
 
+type Read<Found> = (snapshot: Snapshot) => MaybePromise<Found | undefined>;
+
 /** @returns undefined when other generations are current by now */
-function findIn(
-  { query, fragments }: Snapshot,
-  database: Database,
-  sku: string,
-): MaybePromise<FoundPersonalization | undefined> {
+function readIn<Found>(snapshot: Snapshot, database: Database, read: Read<Found>): MaybePromise<Found | undefined> {
   // A generation may be removed once another is current.
   const onError = (error: unknown) => {
     if (!database.engine.isTableMissing(error)) throw error;
     return undefined;
   };
   try {
-    const result = chain(query.find(database, sku), (found) => {
-      if (found === "outdated") return undefined;
-      if (found === undefined) return renderEmpty(sku);
-      return renderFound(database, sku, found.lines, fragments.get(found.generation.id) as Fragments);
-    });
+    const result = read(snapshot);
     return result instanceof Promise ? result.catch(onError) : result;
   } catch (error) {
     return onError(error);
   }
 }
 
-function renderFound(
+/** The database would reject another one, with those of other requests. */
+const isStorable = (sku: string) => sku.length <= maxSkuLength && !sku.includes("\0") && sku.isWellFormed();
+
+const findOne = (snapshot: Snapshot, database: Database, sku: string) =>
+  chain(isStorable(sku) ? snapshot.query.find(database, sku) : undefined, (found) =>
+    found === "outdated" ? undefined : renderFound(snapshot, database, sku, found, render),
+  );
+
+async function findAll(
+  snapshot: Snapshot,
+  database: Database,
+  skus: readonly string[],
+): Promise<PersonalizationPart[] | undefined> {
+  const found = await snapshot.query.findAll(database, skus.filter(isStorable));
+  if (found === "outdated") return undefined;
+  if (database.engine.hasRoundTrips) await loadFragments(snapshot, database, found.values());
+  return await Promise.all(skus.map((sku) => renderFound(snapshot, database, sku, found.get(sku), renderPart)));
+}
+
+/** Loads the fragments of all SKUs together, so that rendering each needs no statement of its own. */
+async function loadFragments({ fragments }: Snapshot, database: Database, found: Iterable<FoundLines>): Promise<void> {
+  const numbersOf = new Map<number, Set<number>>();
+  for (const each of found) {
+    const numbers = numbersOf.get(each.generation.id) ?? new Set();
+    numbersOf.set(each.generation.id, numbers);
+    for (const number of readStyleNumbers(each.lines)) numbers.add(number);
+  }
+  for (const [generation, numbers] of numbersOf) {
+    await findFragments(database, [...numbers], fragments.get(generation) as Fragments);
+  }
+}
+
+function renderFound<Rendered>(
+  { fragments }: Snapshot,
   database: Database,
   sku: string,
-  lines: Uint8Array,
+  found: FoundLines | undefined,
+  render: Render<Rendered>,
+): MaybePromise<Rendered | FoundPersonalization> {
+  if (found === undefined) return renderEmpty(sku);
+  const { generation, lines } = found;
+  const ofLines = findFragments(database, readStyleNumbers(lines), fragments.get(generation.id) as Fragments);
+  return chain(ofLines, ([styles, groups]) => render(sku, lines, styles, groups));
+}
+
+/** The styles of some numbers, in their order, and the groups of these styles, each once. */
+function findFragments(
+  database: Database,
+  styleNumbers: readonly number[],
   { generation, styles, groups }: Fragments,
-): MaybePromise<FoundPersonalization> {
-  const stylesOfLines = styles.get(readStyleNumbers(lines), async (numbers) =>
+): MaybePromise<readonly [Style[], Group[]]> {
+  const foundStyles = styles.get(styleNumbers, async (numbers) =>
     (await listStyleFragments(database, generation.id, numbers)).map(toStyle),
   );
-  return chain(stylesOfLines, (foundStyles) => {
-    const groupsOfStyles = groups.get(readGroupNumbers(foundStyles), async (numbers) =>
+  return chain(foundStyles, (ofNumbers) => {
+    const foundGroups = groups.get(readGroupNumbers(ofNumbers), async (numbers) =>
       (await listGroupFragments(database, generation.id, numbers)).map(toGroup),
     );
-    return chain(groupsOfStyles, (foundGroups) => render(sku, lines, foundStyles, foundGroups));
+    return chain(foundGroups, (ofStyles) => [ofNumbers, ofStyles] as const);
   });
 }

@@ -72,36 +72,77 @@ export function renderEmpty(sku: string): FoundPersonalization {
   return { body: emptyBody, tag: emptyTag, isEmpty: true, fingerprints: [fingerprintOf(sku)] };
 }
 
+/** Renders a SKU; see {@link render}. */
+export type Render<Rendered> = (
+  sku: string,
+  lines: Uint8Array,
+  styles: readonly Style[],
+  groups: readonly Group[],
+) => Rendered;
+
 /**
  * @param lines packed
  * @param styles those of the lines, in the same order
  * @param groups those of the styles, each once
  */
-export function render(
-  sku: string,
-  lines: Uint8Array,
-  styles: readonly Style[],
-  groups: readonly Group[],
-): FoundPersonalization {
+export const render: Render<FoundPersonalization> = (sku, lines, styles, groups) => {
+  const { body, linesEnd } = writeBody(sku, lines, styles, groups);
+  // The tag hashes hashes of the same length: that of the lines, one for each line's style, and
+  // those of the groups. So different responses never join to the same bytes.
+  const hashes = new BigUint64Array(1 + styles.length + groups.length);
+  hashes[0] = hashOf(body.subarray(linesStart.length, linesEnd));
+  let place = 1;
+  for (const fragments of [styles, groups]) for (const { hash } of fragments) hashes[place++] = hash;
+  return { body, tag: hashTag(hashes), isEmpty: false, fingerprints: listFingerprints(sku, styles, groups) };
+};
+
+/** A SKU as a part of a response, whose tag is that of all its parts. */
+export type PersonalizationPart = Omit<FoundPersonalization, "tag">;
+
+export const renderPart: Render<PersonalizationPart> = (sku, lines, styles, groups) => {
+  const { body } = writeBody(sku, lines, styles, groups);
+  return { body, isEmpty: false, fingerprints: listFingerprints(sku, styles, groups) };
+};
+
+function listFingerprints(sku: string, styles: readonly Style[], groups: readonly Group[]): number[] {
+  const fingerprints = [fingerprintOf(sku)];
+  for (const fragments of [styles, groups]) for (const { fingerprint } of fragments) fingerprints.push(fingerprint);
+  return fingerprints;
+}
+
+/** @returns the body, and the offset after its lines */
+function writeBody(sku: string, lines: Uint8Array, styles: readonly Style[], groups: readonly Group[]) {
   const linesJson = writeLines(sku, lines, styles);
   const body = new Uint8Array(linesJson.length + bytesOf(styles) + bytesOf(groups) + fixedBytes);
   const linesEnd = append(body, append(body, 0, linesStart), linesJson);
   const stylesEnd = appendRows(body, append(body, linesEnd, stylesStart), styles);
   append(body, appendRows(body, append(body, stylesEnd, groupsStart), groups), bodyEnd);
+  return { body, linesEnd };
+}
 
-  // The tag hashes hashes of the same length: that of the lines, one for each line's style, and
-  // those of the groups. So different responses never join to the same bytes.
-  const hashes = new BigUint64Array(1 + styles.length + groups.length);
-  hashes[0] = hashOf(linesJson);
-  const fingerprints = [fingerprintOf(sku)];
-  let place = 1;
-  for (const fragments of [styles, groups]) {
-    for (const { hash, fingerprint } of fragments) {
-      hashes[place++] = hash;
-      fingerprints.push(fingerprint);
-    }
-  }
-  return { body, tag: hashTag(hashes), isEmpty: false, fingerprints };
+const batchStart = encode('{"personalizations":[');
+
+/**
+ * Several SKUs as one response.
+ * @param found their personalization, in the same order
+ */
+export function renderBatch(skus: readonly string[], found: readonly PersonalizationPart[]): FoundPersonalization {
+  const parts: Uint8Array[] = [batchStart];
+  const fingerprints = new Set<number>();
+  found.forEach(({ body, fingerprints: ofSku }, index) => {
+    // In place of the first brace of its own response.
+    parts.push(encode(`${index > 0 ? "," : ""}{"sku":${JSON.stringify(skus[index])},`), body.subarray(1));
+    for (const fingerprint of ofSku) fingerprints.add(fingerprint);
+  });
+  parts.push(bodyEnd);
+  const body = new Uint8Array(parts.reduce((bytes, part) => bytes + part.length, 0));
+  parts.reduce((end, part) => append(body, end, part), 0);
+  return {
+    body,
+    tag: hashTag(body),
+    isEmpty: found.every(({ isEmpty }) => isEmpty),
+    fingerprints: [...fingerprints],
+  };
 }
 
 /** Lines are written here first, because their size is not known before. */

@@ -41,6 +41,9 @@ export interface Platform {
    */
   readProduct(id: bigint, options: ReadOptions): Promise<ProductReading>;
 
+  /** Finds the product that has a handle now; undefined when none has. */
+  findProductId(handle: string, options: ReadOptions): Promise<bigint | undefined>;
+
   /** Counts the products of the shop; fewer than there are when the platform does not know. */
   countProducts(signal: AbortSignal): Promise<number>;
 

@@ -1,24 +1,24 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { listChanges } from "../database/change.ts";
+import { listChanges, type NumberedChange } from "../database/change.ts";
 import type { Database } from "../database/database.ts";
 import { findPurgePosition, type PurgePosition, type PurgeState, savePurgeState } from "../database/purge.ts";
 import type { Log } from "../log.ts";
 import type { PurgeCounter } from "./counter.ts";
-import { leaseS, PurgeLease } from "./lease.ts";
-import { findRange, type PurgePlan, type PurgeRange, planPurge } from "./plan.ts";
+import { fail, mustWait } from "./failure.ts";
+import { PurgeLease } from "./lease.ts";
+import { findRange, giveBack, hasTokens, type PurgePlan, type PurgeRange, planPurge } from "./plan.ts";
 import { PurgeError, sendPurge } from "./send.ts";
 import { kinds } from "./tags.ts";
 import type { PurgeTarget } from "./target.ts";
 
 const pollMs = 100;
-/** After another process has the right to purge, or the store fails. */
+/** While another process has the right to purge, the store fails, or the budget is too low. */
 const refusedMs = 500;
 /**
  * How long a change waits for its first purge. By then every replica that is not held up has noticed
  * it, so that the CDN doesn't fetch the old response again right after the purge.
  */
 const gatherMs = 250;
-const maxRetryS = 60;
 
 export interface FollowerOptions {
   readonly database: Database;
@@ -28,16 +28,17 @@ export interface FollowerOptions {
   readonly counter: PurgeCounter;
   readonly log: Log;
   readonly signal: AbortSignal;
-  /** Called with the tags that were purged for the second time. */
-  readonly onSettled: (tags: readonly string[]) => void;
+  /** Called with changes that were purged for the second time. */
+  readonly onSettled: (changes: readonly NumberedChange[]) => void;
 }
 
 /** Purges what the change log says, until the signal aborts, while no other process does. */
 export async function followChanges({ targets, ...options }: FollowerOptions): Promise<void> {
-  const lease = new PurgeLease(options.database);
-  await Promise.all(targets.map((target) => new Follower(target, lease, options).run()));
-  await lease.release().catch(() => {});
+  await Promise.all(targets.map((target) => new Follower(target, options).run()));
 }
+
+/** With the time by this process, as some requests take long. */
+type FoundPosition = PurgePosition & { readonly foundMs: number };
 
 type Options = Omit<FollowerOptions, "targets">;
 
@@ -52,9 +53,9 @@ class Follower {
   /** Two versions that run side by side must not purge everything in turn. */
   #isFormKnown = false;
 
-  constructor(target: PurgeTarget, lease: PurgeLease, options: Options) {
+  constructor(target: PurgeTarget, options: Options) {
     this.#target = target;
-    this.#lease = lease;
+    this.#lease = new PurgeLease(options.database, target.name);
     this.#options = options;
   }
 
@@ -66,31 +67,44 @@ class Follower {
         waitMs = await this.#step();
         this.#hasStoreFailed = false;
       } catch (error) {
-        if (signal.aborted) return;
+        if (signal.aborted) break;
         if (!this.#hasStoreFailed) log.warn({ err: error }, "cannot follow the changes to purge; retrying");
         this.#hasStoreFailed = true;
       }
       await sleep(waitMs, undefined, { signal }).catch(() => {});
     }
+    await this.#lease.release().catch(() => {});
   }
 
   /** @returns how long to wait before the next step */
   async #step(): Promise<number> {
-    const { database } = this.#options;
-    const position = await findPurgePosition(database, this.#target.name);
+    const position = await this.#findPosition();
     this.#isFormKnown ||= position.state?.form === this.#options.form;
     const form = (this.#isFormKnown ? position.state?.form : undefined) ?? this.#options.form;
     const upTo = this.#settledChange(position.newest);
-    if (findRange(position, upTo, form) === undefined || mustWait(position)) return pollMs;
+    if (findRange(position, upTo, form) === undefined || this.#mustWait(position)) return pollMs;
     const wasHeld = this.#lease.isHeld;
     if (!(await this.#lease.hold())) return refusedMs;
     // Another process may have purged in the meantime.
-    const current = wasHeld ? position : await findPurgePosition(database, this.#target.name);
+    const current = wasHeld ? position : await this.#findPosition();
     const range = findRange(current, upTo, form);
-    if (range === undefined || mustWait(current)) return pollMs;
-    const plan = planPurge(current, range, await this.#loadChanges(range, current), this.#target, form);
-    if (plan === undefined) return pollMs;
-    return (await this.#execute(plan, range, current)) ? pollMs : refusedMs;
+    if (range === undefined || this.#mustWait(current)) return pollMs;
+    const changes = await this.#loadChanges(range, current);
+    const plan = planPurge(current, range, changes, this.#target, form);
+    if (plan === undefined) return refusedMs;
+    if (!(await this.#execute(plan, current))) return refusedMs;
+    const settled = changes.due.filter(({ number }) => number <= plan.next.second);
+    if (settled.length > 0) this.#options.onSettled(settled);
+    return pollMs;
+  }
+
+  async #findPosition(): Promise<FoundPosition> {
+    const foundMs = performance.now();
+    return { ...(await findPurgePosition(this.#options.database, this.#target.name)), foundMs };
+  }
+
+  #mustWait(position: PurgePosition): boolean {
+    return mustWait(position) || !hasTokens(position, this.#target);
   }
 
   /** The newest change that was seen long enough ago. */
@@ -112,15 +126,17 @@ class Follower {
     };
   }
 
-  /** @returns false if another process has taken over */
-  async #execute({ requests, reserved, next }: PurgePlan, range: PurgeRange, { now }: PurgePosition): Promise<boolean> {
-    const { counter, log, signal, onSettled } = this.#options;
+  /** @returns whether everything was purged, and saved */
+  async #execute({ requests, reserved, next }: PurgePlan, position: FoundPosition): Promise<boolean> {
+    const { counter, log, signal } = this.#options;
     const { name, budget } = this.#target;
     // Before they are sent, so that a process that takes over keeps to the budget too.
-    if (budget !== undefined && !(await this.#save(reserved))) return false;
+    if (budget !== undefined && !(await this.#save(position, reserved))) return false;
+    let sent = 0;
     try {
       for (const { tags, isSoft } of requests) {
-        if (!(await this.#lease.hold())) return false;
+        if (!(await this.#lease.renew())) return false;
+        sent++;
         await this.#lease.keep(() => sendPurge(this.#target, tags, isSoft, signal));
         counter.sent++;
         counter.tags += tags.length;
@@ -129,37 +145,20 @@ class Follower {
     } catch (error) {
       if (!(error instanceof PurgeError)) throw error;
       counter.failed++;
-      const failed = fail(reserved, error, now, Math.random());
+      const failedAt = new Date(Date.parse(position.now) + performance.now() - position.foundMs).toISOString();
+      const failed = fail(giveBack(reserved, requests.slice(sent), this.#target), error, failedAt, Math.random());
       if (reserved.failure === undefined) log.warn({ target: name, cause: error.message }, "cannot purge; retrying");
-      return await this.#save(failed);
+      await this.#save(position, failed);
+      return false;
     }
     if (reserved.failure !== undefined)
       log.info({ target: name, failures: reserved.failure.count }, "purging works again");
-    if (!(await this.#save(next))) return false;
-    if (range.due !== undefined && next.second > reserved.second) onSettled(requests.flatMap(({ tags }) => tags));
-    return true;
+    return await this.#save(position, next);
   }
 
-  #save(state: PurgeState): Promise<boolean> {
-    const save = (transaction: Parameters<typeof savePurgeState>[0]) =>
-      savePurgeState(transaction, this.#target.name, state, this.#lease.holder, leaseS);
-    return this.#options.database.inTransaction(save);
+  #save({ state: from }: PurgePosition, to: PurgeState): Promise<boolean> {
+    return this.#options.database.inTransaction((transaction) =>
+      savePurgeState(transaction, this.#target.name, { from, to }, this.#lease.holder),
+    );
   }
-}
-
-/** Whether the provider is not to be asked yet. A wait beyond any that is set is of a wrong clock. */
-function mustWait({ state, now }: PurgePosition): boolean {
-  if (state?.failure === undefined) return false;
-  const leftS = (Date.parse(state.failure.retryAt) - Date.parse(now)) / 1000;
-  return leftS > 0 && leftS <= 2 * 3600;
-}
-
-/** @param random from 0 to 1 */
-export function fail(state: PurgeState, error: PurgeError, now: string, random: number): PurgeState {
-  const count = (state.failure?.count ?? 0) + 1;
-  const backoffS = Math.min(maxRetryS, 2 ** (count - 1)) * (0.5 + random / 2);
-  const waitS = Math.max(error.retryAfterS ?? 0, backoffS);
-  const retryAt = new Date(Date.parse(now) + waitS * 1000).toISOString();
-  const tokens = error.isThrottled && state.tokens !== undefined ? { left: 0, at: now } : state.tokens;
-  return { ...state, tokens, failure: { count, since: state.failure?.since ?? now, retryAt, reason: error.message } };
 }

@@ -1,6 +1,6 @@
 import { keptChanges, type NumberedChange } from "../database/change.ts";
 import type { PurgeMark, PurgePosition, PurgeState } from "../database/purge.ts";
-import { addTags, kinds, simplify, type TagKinds, toBatches } from "./tags.ts";
+import { addToBatches, kinds, listTags, simplify, type TagBatch, type TagKinds } from "./tags.ts";
 import type { PurgeTarget } from "./target.ts";
 
 /**
@@ -12,7 +12,7 @@ export const secondPurgeS = 5;
 const maxWaitS = 10;
 /** The rest is for what other clients of the account send, and for requests that catch up. */
 const usableShare = 0.9;
-/** For a provider without a budget. */
+/** At once. For a provider without a budget, also within the time that a purge may wait. */
 const maxRequests = 500;
 
 /** The changes that a purge may cover. */
@@ -76,6 +76,7 @@ export function planPurge(
   const state = position.state ?? createState(newest);
   const budget = new Budget(target, state, now);
   const nothing: TagKinds = new Map();
+  const { atOnce = maxRequests } = state;
   const carries = (tags: TagKinds) => budget.carries(toRequests(tags, nothing, target));
   /** @param settled the last change that is then purged for the second time; undefined if none is */
   const plan = (first: TagKinds, due: TagKinds, upTo: number, settled: number | undefined): PurgePlan => {
@@ -88,22 +89,33 @@ export function planPurge(
     return {
       requests,
       reserved,
-      next: { ...reserved, form, first: upTo, second: settled ?? state.second, marks, failure: undefined },
+      next: {
+        ...reserved,
+        form,
+        first: upTo,
+        second: settled ?? state.second,
+        marks,
+        atOnce: atOnce < maxRequests ? 2 * atOnce : undefined,
+        failure: undefined,
+      },
     };
   };
 
   if (range.isEverything) return carries(allKinds()) ? plan(allKinds(), nothing, newest, newest) : undefined;
   const [after, upTo] = range.first;
   const settled = range.due?.upTo;
-  const first = tagsOf(changes.first);
-  const due = range.due?.isEverything ? allKinds() : tagsOf(changes.due);
+  const first = collectTags(changes.first, budget.maxTagsSoon);
+  const due = range.due?.isEverything ? allKinds() : collectTags(changes.due, budget.maxTagsSoon);
   const all = toRequests(first, due, target);
-  if (budget.carries(all)) return plan(first, due, upTo, settled);
+  const fits = (requests: readonly Sent[]) => requests.length <= atOnce && budget.carries(requests);
+  if (fits(all)) return plan(first, due, upTo, settled);
   if (budget.carriesSoon(all)) {
-    const begin = takePrefix(changes.first, carries);
+    const begin = takePrefix(changes.first, target, fits);
     if (begin !== undefined) return plan(begin.tags, nothing, begin.upTo, undefined);
-    const rest = first.size === 0 ? takePrefix(changes.due, carries) : undefined;
+    const rest = first.size === 0 ? takePrefix(changes.due, target, fits) : undefined;
     if (rest !== undefined) return plan(nothing, rest.tags, after, rest.upTo);
+    // One change may have more tags than a request.
+    if (budget.carries(all)) return plan(first, due, upTo, settled);
     if (budget.canEverCarry(all)) return undefined;
   }
   // The kind with the most tags first: the responses of the other may stay.
@@ -113,6 +125,16 @@ export function planPurge(
   return undefined;
 }
 
+/** Returns the tokens of requests that were not sent. */
+export function giveBack(state: PurgeState, unsent: readonly Sent[], { budget }: PurgeTarget): PurgeState {
+  if (state.tokens === undefined) return state;
+  return { ...state, tokens: { ...state.tokens, left: state.tokens.left + costOf(unsent, budget) } };
+}
+
+/** Whether the budget carries any purge now. */
+export const hasTokens = ({ state, now }: PurgePosition, target: PurgeTarget): boolean =>
+  state === undefined || new Budget(target, state, now).carries([{ tags: [""] }]);
+
 /** Of a cache that has not been purged yet, up to which nothing is known. */
 const createState = (newest: number): PurgeState => ({
   form: "",
@@ -120,53 +142,95 @@ const createState = (newest: number): PurgeState => ({
   second: newest,
   marks: [],
   tokens: undefined,
+  atOnce: undefined,
   failure: undefined,
 });
 
 const allKinds = (): TagKinds => new Map(kinds.map((kind) => [kind, kind]));
 
-function tagsOf(changes: readonly NumberedChange[]): TagKinds {
+/** The tags of changes. When they are more than `maxTags`, the kind with the most becomes one tag. */
+function collectTags(changes: readonly NumberedChange[], maxTags: number): TagKinds {
   const tags: TagKinds = new Map();
-  for (const change of changes) addTags(tags, change);
+  for (const change of changes) {
+    for (const tag of listTags(change)) {
+      if (tags.has(change.noun)) break;
+      tags.set(tag, change.noun);
+      if (tags.size > maxTags) purgeWhole(tags, sortByCount([tags]).slice(0, 1));
+    }
+  }
   return tags;
 }
 
+/** Replaces the tags of kinds by the tags of these kinds. */
+function purgeWhole(tags: TagKinds, whole: readonly NumberedChange["noun"][]): void {
+  const found = new Set<NumberedChange["noun"]>();
+  for (const [tag, kind] of tags) {
+    if (!whole.includes(kind)) continue;
+    tags.delete(tag);
+    found.add(kind);
+  }
+  for (const kind of found) tags.set(kind, kind);
+}
+
 type Requests = PurgePlan["requests"];
+/** Of a request, what it costs. */
+type Sent = Pick<Requests[number], "tags">;
 
 /** One purge covers both, unless the first one is soft. */
 function toRequests(first: TagKinds, due: TagKinds, target: PurgeTarget): Requests {
-  const batches = (tags: TagKinds, isSoft: boolean) =>
-    toBatches(simplify(tags), target).map((batch) => ({ tags: batch, isSoft }));
+  const batches = (tags: TagKinds, isSoft: boolean) => {
+    const found: TagBatch[] = [];
+    for (const tag of simplify(tags)) addToBatches(found, tag, target);
+    return found.map((batch) => ({ tags: batch.tags, isSoft }));
+  };
   if (target.isSoftFirst) return [...batches(first, true), ...batches(due, false)];
   return batches(new Map([...first, ...due]), false);
 }
 
-/** The first changes whose tags fit; undefined if not even those of one change do. */
+/** The first changes whose tags fit; undefined if those of one do not. */
 function takePrefix(
   changes: readonly NumberedChange[],
-  fits: (tags: TagKinds) => boolean,
+  target: PurgeTarget,
+  fits: (batches: readonly Sent[]) => boolean,
 ): { readonly tags: TagKinds; readonly upTo: number } | undefined {
-  let [low, high] = [0, changes.length];
-  while (low < high) {
-    const middle = Math.ceil((low + high) / 2);
-    if (fits(tagsOf(changes.slice(0, middle)))) low = middle;
-    else high = middle - 1;
+  const tags: TagKinds = new Map();
+  const batches: TagBatch[] = [];
+  let upTo: number | undefined;
+  for (const change of changes) {
+    const before = tags.size;
+    for (const tag of listTags(change)) {
+      if (tags.has(change.noun)) break;
+      if (tags.has(tag)) continue;
+      tags.set(tag, change.noun);
+      addToBatches(batches, tag, target);
+    }
+    if (!fits(batches)) {
+      for (const tag of [...tags.keys()].slice(before)) tags.delete(tag);
+      break;
+    }
+    upTo = change.number;
   }
-  const last = changes[low - 1];
-  return last && { tags: tagsOf(changes.slice(0, low)), upTo: last.number };
+  return upTo === undefined ? undefined : { tags, upTo };
 }
 
 /** Purges of the kind with the most tags as a whole, then of both. */
 function collapse(first: TagKinds, due: TagKinds): [TagKinds, TagKinds][] {
-  const counts = new Map(kinds.map((kind) => [kind, 0]));
-  for (const tags of [first, due]) for (const kind of tags.values()) counts.set(kind, (counts.get(kind) ?? 0) + 1);
-  const byCount = kinds.toSorted((a, b) => (counts.get(b) ?? 0) - (counts.get(a) ?? 0));
+  const byCount = sortByCount([first, due]);
   return byCount.map((_, index) => {
-    const whole = byCount.slice(0, index + 1);
-    const replace = (tags: TagKinds): TagKinds =>
-      new Map([...tags].map(([tag, kind]) => [whole.includes(kind) ? kind : tag, kind]));
+    const replace = (tags: TagKinds): TagKinds => {
+      const replaced = new Map(tags);
+      purgeWhole(replaced, byCount.slice(0, index + 1));
+      return replaced;
+    };
     return [replace(first), replace(due)];
   });
+}
+
+/** The kinds, the one with the most tags first. */
+function sortByCount(tags: readonly TagKinds[]) {
+  const counts = new Map(kinds.map((kind) => [kind, 0]));
+  for (const each of tags) for (const kind of each.values()) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  return kinds.toSorted((a, b) => (counts.get(b) ?? 0) - (counts.get(a) ?? 0));
 }
 
 /** The tokens that a provider's budget has at a time. */
@@ -182,30 +246,40 @@ class Budget {
     const { burst, perSecond } = target.budget ?? { burst: maxRequests, perSecond: 0 };
     // Enough for one tag of each kind in any case.
     this.#burst = Math.max(kinds.length, Math.floor(burst * usableShare));
-    // A clock that was set back restores nothing.
-    const passedS = tokens === undefined ? 0 : Math.max(0, Date.parse(now) - Date.parse(tokens.at)) / 1000;
+    // After the clock was set back, the time is in the future, perhaps for long.
+    const passedS = tokens === undefined ? 0 : Math.abs(Date.parse(now) - Date.parse(tokens.at)) / 1000;
     this.#available = tokens === undefined ? this.#burst : Math.min(this.#burst, tokens.left + passedS * perSecond);
   }
 
-  carries(requests: Requests): boolean {
-    return this.#costOf(requests) <= this.#available;
+  /** More tags than these need more than the budget carries soon. */
+  get maxTagsSoon(): number {
+    const { budget, maxTags } = this.#target;
+    return budget?.unit === "tag" ? this.#soon : this.#soon * maxTags;
   }
 
-  carriesSoon(requests: Requests): boolean {
-    return this.#costOf(requests) <= this.#available + (this.#target.budget?.perSecond ?? 0) * maxWaitS;
+  /** What is available within the time that a purge may wait. */
+  get #soon(): number {
+    return this.#available + (this.#target.budget?.perSecond ?? 0) * maxWaitS;
   }
 
-  canEverCarry(requests: Requests): boolean {
-    return this.#costOf(requests) <= this.#burst;
+  carries(requests: readonly Sent[]): boolean {
+    return costOf(requests, this.#target.budget) <= this.#available;
   }
 
-  without(requests: Requests): PurgeState["tokens"] {
+  carriesSoon(requests: readonly Sent[]): boolean {
+    return costOf(requests, this.#target.budget) <= this.#soon;
+  }
+
+  canEverCarry(requests: readonly Sent[]): boolean {
+    return costOf(requests, this.#target.budget) <= this.#burst;
+  }
+
+  without(requests: readonly Sent[]): PurgeState["tokens"] {
     if (this.#target.budget === undefined) return undefined;
-    return { left: this.#available - this.#costOf(requests), at: this.#now };
+    return { left: this.#available - costOf(requests, this.#target.budget), at: this.#now };
   }
+}
 
-  #costOf(requests: Requests): number {
-    if (this.#target.budget?.unit !== "tag") return requests.length;
-    return requests.reduce((sum, { tags }) => sum + tags.length, 0);
-  }
+function costOf(requests: readonly Sent[], budget: PurgeTarget["budget"]): number {
+  return budget?.unit === "tag" ? requests.reduce((sum, { tags }) => sum + tags.length, 0) : requests.length;
 }

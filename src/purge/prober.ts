@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { hideCredentials } from "../credentials.ts";
 import type { Log } from "../log.ts";
 import type { ProbeResult, PurgeCounter } from "./counter.ts";
 import { secondPurgeS } from "./plan.ts";
@@ -22,6 +23,7 @@ export interface ProberOptions {
 export class Prober {
   readonly #options: ProberOptions;
   #lastMs = Number.NEGATIVE_INFINITY;
+  #hasFailed = false;
   #probing: Promise<unknown> = Promise.resolve();
 
   constructor(options: ProberOptions) {
@@ -38,16 +40,25 @@ export class Prober {
     const nowMs = performance.now();
     if (paths.length === 0 || nowMs - this.#lastMs < intervalMs) return;
     this.#lastMs = nowMs;
-    const sample = paths.toSorted(() => Math.random() - 0.5).slice(0, sampleSize);
-    this.#probing = Promise.all([this.#probing, ...sample.map((path) => this.#probeOne(path))]);
+    const from = Math.floor(Math.random() * paths.length);
+    const sample = new Set([...paths.slice(from, from + sampleSize), ...paths.slice(0, sampleSize)]);
+    const probes = [...sample].slice(0, sampleSize).map((path) => this.#probeOne(path));
+    // Without its result, which would hold the results of all probes before.
+    this.#probing = Promise.all([this.#probing, ...probes]).then(() => {});
   }
 
   async #probeOne(path: string): Promise<void> {
     const { counter, log, signal } = this.#options;
-    const result = await this.#compare(path).catch((): ProbeResult => "failed");
+    let cause = "";
+    const result = await this.#compare(path).catch((error: Error): ProbeResult => {
+      cause = hideCredentials(error.message);
+      return "failed";
+    });
     if (signal.aborted) return;
     counter.probes[result]++;
     if (result === "stale") log.warn({ path }, "the CDN still serves the old response after two purges");
+    if (result === "failed" && !this.#hasFailed) log.warn({ path, cause }, "cannot probe the CDN; check PUBLIC_URL");
+    this.#hasFailed = result === "failed";
   }
 
   async #compare(path: string): Promise<ProbeResult> {
@@ -71,6 +82,8 @@ async function read(url: string, signal: AbortSignal): Promise<string> {
   const response = await fetch(url, { signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]) });
   await response.arrayBuffer();
   const etag = response.headers.get("etag")?.replace(/^W\//, "");
-  if (response.status !== 404 && (response.status !== 200 || etag === undefined)) throw new Error("cannot be compared");
+  if (response.status !== 404 && (response.status !== 200 || etag === undefined)) {
+    throw new Error(`${url} responded with status ${response.status}${etag === undefined ? ", without an ETag" : ""}`);
+  }
   return `${response.status} ${etag}`;
 }

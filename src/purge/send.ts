@@ -2,6 +2,8 @@ import type { PurgeTarget } from "./target.ts";
 
 const timeoutMs = 5000;
 const maxRetryAfterS = 3600;
+/** A response says what went wrong in fewer characters. */
+const maxBodyLength = 65_536;
 
 /** Why a purge failed. */
 export class PurgeError extends Error {
@@ -37,16 +39,15 @@ export async function sendPurge(
       redirect: "manual",
       signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
     });
-    body = await response.text();
+    body = await readStart(response);
   } catch (error) {
     signal.throwIfAborted();
-    throw new PurgeError(
-      (error as Error).name === "TimeoutError" ? "it did not respond in time" : "it cannot be reached",
-    );
+    const { name, code } = error as Error & { code?: string };
+    throw new PurgeError(name === "TimeoutError" ? "it did not respond in time" : `it cannot be reached (${code})`);
   }
   const { ok, status, headers } = response;
   if (!ok) {
-    const retryAfterS = parseRetryAfter(headers.get("retry-after"), Date.now());
+    const retryAfterS = parseRetryAfter(headers.get("retry-after"), headers.get("date"));
     throw new PurgeError(`it responded with status ${status}${hints[status] ?? ""}`, {
       isThrottled: status === 429,
       ...(retryAfterS !== undefined && { retryAfterS }),
@@ -54,6 +55,17 @@ export async function sendPurge(
   }
   const problem = readProblem(target, body);
   if (problem !== undefined) throw new PurgeError(`it responded with status ${status}: ${problem.slice(0, 200)}`);
+}
+
+/** An address that leads to something large must not fill the memory. */
+async function readStart({ body }: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const chunk of body ?? []) {
+    text += decoder.decode(chunk, { stream: true });
+    if (text.length > maxBodyLength) break;
+  }
+  return text;
 }
 
 function readProblem({ findProblem }: PurgeTarget, body: string): string | undefined {
@@ -71,9 +83,13 @@ const hints: Partial<Record<number, string>> = {
   405: ": it accepts no purges from this address",
 };
 
-/** @returns seconds; undefined if the field is missing or malformed */
-export function parseRetryAfter(text: string | null, nowMs: number): number | undefined {
+/**
+ * @param date when the response was sent, by the same clock as a time in `text`
+ * @returns seconds; undefined if the field is missing or malformed
+ */
+export function parseRetryAfter(text: string | null, date: string | null): number | undefined {
   if (text === null) return undefined;
-  const seconds = /^\d+$/.test(text.trim()) ? Number(text) : (Date.parse(text) - nowMs) / 1000;
+  const sentMs = Date.parse(date ?? "") || Date.now();
+  const seconds = /^\d+$/.test(text.trim()) ? Number(text) : (Date.parse(text) - sentMs) / 1000;
   return Number.isNaN(seconds) ? undefined : Math.min(maxRetryAfterS, Math.max(0, seconds));
 }

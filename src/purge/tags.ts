@@ -8,12 +8,12 @@ export const kinds: readonly Change["noun"][] = ["product", "personalization"];
 /** The tags to purge, with the kind of the responses that have them. */
 export type TagKinds = Map<string, Change["noun"]>;
 
-/** Adds the tags of the responses that were made from the changed data. */
-export function addTags(tags: TagKinds, change: Change): void {
+/** The tags of the responses that were made from the changed data. */
+export function* listTags(change: Change): Iterable<string> {
   const { noun } = change;
-  if (noun === "product") tags.set(change.id === undefined ? noun : keyTag(noun, change.id), noun);
-  else if (change.fingerprints === undefined) tags.set(noun, noun);
-  else for (const fingerprint of change.fingerprints) tags.set(fingerprintTag(fingerprint), noun);
+  if (noun === "product") yield change.key === undefined ? noun : keyTag(noun, change.key);
+  else if (change.fingerprints === undefined) yield noun;
+  else for (const fingerprint of change.fingerprints) yield fingerprintTag(fingerprint);
 }
 
 /** Replaces the tags of each kind that are to be purged as a whole by the tag of the kind. */
@@ -21,21 +21,21 @@ export function simplify(tags: TagKinds): string[] {
   return [...tags].flatMap(([tag, kind]) => (tag === kind || !tags.has(kind) ? [tag] : []));
 }
 
-/** Splits tags into requests that a provider accepts. */
-export function toBatches(tags: readonly string[], { maxTags, maxBytes }: PurgeTarget): string[][] {
-  const batches: string[][] = [];
-  let batch: string[] = [];
-  let bytes = 0;
-  for (const tag of tags) {
-    // In a JSON list, a tag takes two quotes and a comma.
-    const size = tag.length + 3;
-    if (batch.length === 0 || batch.length >= maxTags || bytes + size > maxBytes) {
-      batch = [];
-      batches.push(batch);
-      bytes = 0;
-    }
-    batch.push(tag);
-    bytes += size;
+/** The tags of one request. */
+export interface TagBatch {
+  readonly tags: string[];
+  bytes: number;
+}
+
+/** Adds a tag to the last batch, or to a new one if the provider does not accept it there. */
+export function addToBatches(batches: TagBatch[], tag: string, { maxTags, maxBytes }: PurgeTarget): void {
+  // In a JSON list, a tag takes two quotes and a comma.
+  const bytes = tag.length + 3;
+  let last = batches.at(-1);
+  if (last === undefined || last.tags.length >= maxTags || last.bytes + bytes > maxBytes) {
+    last = { tags: [], bytes: 0 };
+    batches.push(last);
   }
-  return batches;
+  last.tags.push(tag);
+  last.bytes += bytes;
 }

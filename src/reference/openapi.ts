@@ -79,9 +79,9 @@ function toOperation({ operationId, summary, description, parameters, responses 
     summary,
     ...(description !== undefined && { description }),
     ...(parameters !== undefined && {
-      parameters: Object.entries(parameters).map(([name, { description, schema }]) => ({
+      parameters: Object.entries(parameters).map(([name, { in: place = "path", description, schema }]) => ({
         name,
-        in: "path",
+        in: place,
         required: true,
         description,
         schema,

@@ -5,6 +5,11 @@ import { fileHandler } from "../http/static-file.ts";
 import { openApiDocument } from "./openapi.ts";
 import style from "./style.css" with { type: "text" };
 
+export const pageHeaders = {
+  "Content-Security-Policy":
+    "default-src 'none'; style-src 'self'; img-src data:; frame-ancestors 'none'; base-uri 'none'",
+};
+
 /** `GET /openapi.json`. */
 export const getOpenApi: Handler = fileHandler(() => ({
   type: "application/json",
@@ -15,10 +20,7 @@ export const getOpenApi: Handler = fileHandler(() => ({
 export const getReference: Handler = fileHandler(() => ({
   type: "text/html; charset=utf-8",
   body: `<!doctype html>${<Reference document={openApiDocument()} />}`,
-  headers: {
-    "Content-Security-Policy":
-      "default-src 'none'; style-src 'self'; img-src data:; frame-ancestors 'none'; base-uri 'none'",
-  },
+  headers: pageHeaders,
 }));
 
 export const getReferenceStyle: Handler = fileHandler(() => ({ type: "text/css; charset=utf-8", body: style }));

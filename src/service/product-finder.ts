@@ -3,13 +3,14 @@ import type { Config } from "../config/index.ts";
 import { maxRemovedShareOf } from "../config/jobs.ts";
 import type { Database } from "../database/database.ts";
 import { isKnownMissing } from "../database/known-ids.ts";
-import { findProduct } from "../database/product.ts";
+import { findProduct, findProductId } from "../database/product.ts";
 import type { Log } from "../log.ts";
 import type { OperationContext } from "../operations/operation.ts";
 import type { Platform } from "../platforms/platform.ts";
 import type { Limiters } from "./limiters.ts";
 
 type FindProduct = OperationContext["findProduct"];
+type ProductFinder = Pick<OperationContext, "findProduct" | "findProductId">;
 
 export interface ProductFinderContext {
   readonly database: Database;
@@ -20,12 +21,16 @@ export interface ProductFinderContext {
 }
 
 /** Finds products in the store and, if a platform is connected, looks up missing ones there. */
-export function createProductFinder(config: Config, context: ProductFinderContext): FindProduct {
+export function createProductFinder(config: Config, context: ProductFinderContext): ProductFinder {
   const { database, writer, platform, limiters, log } = context;
   const findStored: FindProduct = (id) => limiters.store.run(() => findProduct(database, id));
-  if (platform === undefined) return onlyVisible(config.visible, findStored);
+  const findStoredId = (handle: string) => limiters.store.run(() => findProductId(database, handle));
+  if (platform === undefined) {
+    return { findProduct: onlyVisible(config.visible, findStored), findProductId: findStoredId };
+  }
   const lookup = new ProductLookup({
     findStored,
+    findStoredId,
     isKnownMissing: (id) => limiters.store.run(() => isKnownMissing(database, id)),
     writer,
     platform,
@@ -36,7 +41,10 @@ export function createProductFinder(config: Config, context: ProductFinderContex
     maxAgeS: config.productMaxAge,
     maxRemovedShare: maxRemovedShareOf(config),
   });
-  return onlyVisible(config.visible, (id, network) => lookup.find(id, network));
+  return {
+    findProduct: onlyVisible(config.visible, (id, network) => lookup.find(id, network)),
+    findProductId: (handle, network) => lookup.findId(handle, network),
+  };
 }
 
 /** Hides the products that shoppers may not see, unless the settings say to serve all. */

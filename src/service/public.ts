@@ -6,7 +6,7 @@ import { operations } from "../operations/index.ts";
 import type { OperationContext } from "../operations/operation.ts";
 import { operationRoutes } from "../operations/routes.ts";
 import type { RenderPage } from "../page.ts";
-import { isSampleShop } from "../sample.ts";
+import { examplePath, isSampleShop } from "../sample.ts";
 
 export interface PublicContext {
   readonly cache: ResponseCache;
@@ -20,16 +20,25 @@ export interface PublicContext {
 
 /** All routes of the public listener. */
 export function publicRoutes({ cache, operationContext, readiness, pages, webhooks }: PublicContext): Routes {
-  const { shopDomain } = operationContext.config;
+  const { shopDomain, publicUrl } = operationContext.config;
+  const isSample = isSampleShop(shopDomain);
+  let index: Handler | undefined;
   const apiRoutes = operations.flatMap((each) => Object.entries(operationRoutes(each, cache, operationContext)));
   return {
     ...Object.fromEntries(apiRoutes),
+    "/": onDemand(async () => {
+      index ??= (await import("../reference/index-page.tsx")).createIndex(
+        publicUrl,
+        isSample ? examplePath : undefined,
+      );
+      return index;
+    }),
     "/openapi.json": onDemand(async () => (await import("../reference/page.tsx")).getOpenApi),
     "/docs": onDemand(async () => (await import("../reference/page.tsx")).getReference),
     "/docs/style.css": onDemand(async () => (await import("../reference/page.tsx")).getReferenceStyle),
     "/personalization-options.js": onDemand(async () => (await import("../widget.ts")).getWidget),
     "/personalization-options/:file": onDemand(async () => (await import("../widget.ts")).getWidgetVersion),
-    ...(isSampleShop(shopDomain) && {
+    ...(isSample && {
       "/sample/images/:name": onDemand(async () => (await import("../example/sample-image.ts")).getSampleImage),
     }),
     ...Object.fromEntries(Object.entries(pages).map(([path, render]) => [path, { get: pageHandler(render) }])),

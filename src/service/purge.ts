@@ -1,6 +1,7 @@
 import packageJson from "../../package.json" with { type: "json" };
 import type { ResponseCache } from "../cache/response-cache.ts";
 import type { Config } from "../config/index.ts";
+import type { Change } from "../database/change.ts";
 import type { Database } from "../database/database.ts";
 import { type PurgeStatus, readPurgeStatus } from "../database/purge.ts";
 import type { Log } from "../log.ts";
@@ -41,21 +42,27 @@ export function createPurging(config: Config): Purging | undefined {
       const edgeUrl = publicUrl.replace(/\/+$/, "");
       const prober =
         edgeUrl === "" ? undefined : new Prober({ edgeUrl, originUrl: toReachable(originUrl), counter, log, signal });
-      const onSettled = (tags: readonly string[]) => prober?.probe(toPaths(tags, cache));
+      const onSettled = (changes: readonly Change[]) => prober?.probe(toPaths(changes, cache));
       await followChanges({ database, targets, form: formOf(config), counter, log, signal, onSettled });
       await prober?.stopped;
     },
   };
 }
 
-/** Responses differ between versions, and depend on these settings. */
-const formOf = ({ shopDomain, brand, visible }: Config) =>
-  hashTag(JSON.stringify([packageJson.version, shopDomain, brand, visible]));
+/**
+ * Responses differ between versions, and depend on these settings. Which cache an endpoint purges may
+ * be said anywhere in its request.
+ */
+export const formOf = ({ shopDomain, brand, visible, purge }: Config): string =>
+  hashTag(JSON.stringify([packageJson.version, shopDomain, brand, visible, purge?.cdn === "generic" ? purge : null]));
 
-/** Addresses that have some of the tags. The SKUs are those that this process has dropped from its cache. */
-function toPaths(tags: readonly string[], cache: ResponseCache): string[] {
-  const ids = tags.flatMap((tag) => tag.match(/^product-(\d+)$/)?.[1] ?? []);
-  const skus = tags.some((tag) => tag.startsWith("pz-")) ? cache.takeInvalidated("personalization") : [];
+/** Addresses that changed. The SKUs are those that this process has dropped from its cache. */
+function toPaths(changes: readonly Change[], cache: ResponseCache): string[] {
+  const keys = changes.flatMap((change) => (change.noun === "product" ? (change.key ?? []) : []));
+  // A handle that is free by now would be looked up at the platform.
+  const ids = keys.filter((key) => /^\d+$/.test(key));
+  const hasSkus = changes.some(({ noun }) => noun === "personalization");
+  const skus = hasSkus ? cache.takeInvalidated("personalization") : [];
   return [
     ...ids.map((id) => `/api/v1/products/${id}`),
     ...skus.map((sku) => `/api/v1/products/pz/${encodeURIComponent(sku)}`),

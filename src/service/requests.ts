@@ -11,6 +11,8 @@ import { RequestCounter } from "../http/request-counter.ts";
 import type { Log } from "../log.ts";
 import { cacheHeaders, cdnNoStore } from "../model/cache-policy.ts";
 import { type Cdn, cdns } from "../model/cdn.ts";
+import { operations } from "../operations/index.ts";
+import { namespacesByNoun } from "../operations/routes.ts";
 import { PersonalizationReader } from "../personalization/reader.ts";
 import type { Platform } from "../platforms/platform.ts";
 import { type Connections, reconnectAll } from "./connections.ts";
@@ -45,12 +47,19 @@ export async function startRequestHandling(
   const cache = new ResponseCache(config.memoryMegabytes * 2 ** 20, (nowMs) => invalidator.unverifiedMs(nowMs));
   const limiters = createLimiters(database.engine.maxConcurrentReads);
   const { stopped } = await invalidator.start(
-    { database: writer, cache, storeLimiter: limiters.store, log, onSilence: () => reconnectAll(connections) },
+    {
+      database: writer,
+      cache,
+      namespaces: namespacesByNoun(operations),
+      storeLimiter: limiters.store,
+      log,
+      onSilence: () => reconnectAll(connections),
+    },
     signal,
   );
 
   const personalization = new PersonalizationReader(config.brand);
-  const findProduct = createProductFinder(config, { database, writer, platform, limiters, log });
+  const productFinder = createProductFinder(config, { database, writer, platform, limiters, log });
   const state = { isDraining: false };
   const policies = [config.cachePersonalization, config.cacheProducts];
   const servedUnverifiedMs = Math.max(...policies.map(({ staleIfErrorS }) => staleIfErrorS)) * 1000;
@@ -75,9 +84,10 @@ export async function startRequestHandling(
       operationContext: {
         config,
         query: (run) => limiters.store.run(() => run(database)),
-        findProduct,
+        ...productFinder,
         networkOf: (origin) => clientNetwork(origin, rateLimiter.trustedProxies),
         findPersonalization: (sku) => limiters.store.run(() => personalization.find(database, sku)),
+        findPersonalizations: (skus) => limiters.store.run(() => personalization.findAll(database, skus)),
       },
     },
     forListener: (listener) => ({

@@ -24,7 +24,10 @@ import { reloadConfig } from "./reload.ts";
 import { startRequestHandling } from "./requests.ts";
 
 export interface Service {
+  /** URL of the public listener on this machine. */
   readonly publicUrl: string;
+  /** URL at which others reach it. */
+  readonly linkUrl: string;
   /** A product page of the example; undefined unless the shop is the sample brand's. */
   readonly exampleUrl: string | undefined;
   /** Undefined for a worker. */
@@ -97,7 +100,8 @@ export async function startService(config: Config, log: Log, signal: AbortSignal
     const { cache } = requests.meters;
     const { signal } = stopping;
     purged = purging?.start({ database: connections.writer, cache, originUrl: publicUrl, log, signal });
-    const exampleUrl = exampleUrlOf(config.shopDomain, publicUrl);
+    const linkUrl = config.publicUrl === "" ? publicUrl : config.publicUrl.replace(/\/+$/, "");
+    const exampleUrl = exampleUrlOf(config.shopDomain, linkUrl);
     const reload = () => {
       const reloaded = reloadConfig(context, log);
       if (reloaded !== undefined) {
@@ -106,7 +110,15 @@ export async function startService(config: Config, log: Log, signal: AbortSignal
       }
       listeners.reload();
     };
-    return { publicUrl, exampleUrl, adminUrl, reload, replaceWorkers, stop: (isUrgent) => stop(listeners, isUrgent) };
+    return {
+      publicUrl,
+      linkUrl,
+      exampleUrl,
+      adminUrl,
+      reload,
+      replaceWorkers,
+      stop: (isUrgent) => stop(listeners, isUrgent),
+    };
   } catch (error) {
     await stop(undefined, true);
     throw error;

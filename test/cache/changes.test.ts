@@ -19,6 +19,7 @@ import {
 } from "../support/pds.ts";
 import { orderPersonalization } from "../support/personalization.ts";
 import { environmentOf, readAnswers, shop, startPlatform } from "../support/platform.ts";
+import { untilEqual } from "../support/until.ts";
 
 /** Every replica serves a change within this time. */
 const withinMs = 1000;
@@ -239,12 +240,47 @@ for (const [engine, world] of await Promise.all(
       }
     });
 
+    test("when products get other handles, or none has one any more", async () => {
+      const handles = ["handle/plate-2", "handle/plate-5", "handle/first", "handle/second"];
+      const rename = async (id: number, handle: string, tag: string) => {
+        const document = toJson(toProduct(id, { title: "Same", handle }));
+        await sql`UPDATE product SET document = ${document}, tag = ${tag} WHERE id = ${id}`;
+      };
+      const idsOf = async () => {
+        const read = ({ body }: Seen) => (JSON.parse(body) as { product: { id: number } | null }).product?.id;
+        return (await seeAll(handles)).map((seen) => handles.map((handle) => read(seen.get(handle) as Seen)));
+      };
+      const expectIds = (...ids: (number | undefined)[]) => untilEqual(idsOf, [ids, ids], 10_000);
+      await importProducts({ 1: "Same", 2: "Old", 5: "Same" });
+      await expectIds(2, 5, undefined, undefined);
+      await rename(2, "first", "renamed");
+      await expectIds(undefined, 5, 2, undefined);
+      // Two products swap their handles, one after the other.
+      await rename(5, "first", "a");
+      await expectIds(undefined, undefined, 5, undefined);
+      await rename(2, "plate-5", "b");
+      await expectIds(undefined, 2, 5, undefined);
+      for (const seen of await seeAll(handles.slice(1, 3))) {
+        for (const { from } of seen.values()) expect(from).toBe("hit");
+      }
+      await sql`DELETE FROM product WHERE id = 5`;
+      await expectIds(undefined, 2, undefined, undefined);
+      await importProducts({ 1: "Same", 2: "Old", 5: "Same" });
+      await expectIds(2, 5, undefined, undefined);
+    });
+
     test("when personalization is imported and rolled back", async () => {
       await warm("1", ...skus);
+      const batches = ["pz?sku=KEPT&sku=UNKNOWN", "pz?sku=UNKNOWN&sku=LINE", "pz?sku=UNKNOWN&sku=NEW"];
+      await warm(...batches);
       await importFeed(after);
       await changed("pz/LINE", ({ body }) => body === expectedOf(after, "LINE"));
       await expectSkus(after, touched.slice(1), "miss");
       await expectSkus(after, untouched, "hit");
+      for (const seen of await seeAll(batches)) {
+        expect(batches.map((batch) => seen.get(batch)?.from)).toEqual(["hit", "miss", "miss"]);
+        expect(seen.get(batches[2] ?? "")?.body).toContain(expectedOf(after, "NEW").slice(1));
+      }
       expect((await seeAll(["1"])).map((seen) => seen.get("1")?.from)).toEqual(["hit", "hit"]);
 
       await warm(...skus);

@@ -202,9 +202,24 @@ describe("Accept-Encoding", () => {
     for (let index = 0; index < 1000; index++) chooseEncoding(`gzip, invented-${index}`);
     const common = "gzip, deflate, br";
     chooseEncoding(common);
-    const parse = spyOn(String.prototype, "split");
+    const parse = spyOn(String.prototype, "match");
     try {
       chooseEncoding(common);
+      expect(parse).not.toHaveBeenCalled();
+      chooseEncoding("gzip, another");
+      expect(parse).toHaveBeenCalled();
+    } finally {
+      parse.mockRestore();
+    }
+  });
+
+  test("is searched a few times for a long list, and not at all for one that no client sends", () => {
+    const parse = spyOn(String.prototype, "match");
+    try {
+      chooseEncoding("br;q=0.1,".repeat(22));
+      expect(parse.mock.calls.length).toBeWithin(1, 12);
+      parse.mockClear();
+      expect(chooseEncoding("gzip,".repeat(2800))).toBe("identity");
       expect(parse).not.toHaveBeenCalled();
     } finally {
       parse.mockRestore();

@@ -88,7 +88,13 @@ describe.each(listInstalled(Object.keys(caches)))("through %s", async (program) 
     }
   });
 
-  const paths = ["/api/v1/products/1", "/api/v1/products/pz/MUG", "/openapi.json"];
+  const paths = [
+    "/api/v1/products/1",
+    "/api/v1/products/handle/plate-1",
+    "/api/v1/products/pz/MUG",
+    "/api/v1/products/pz?sku=MUG&sku=NOPE",
+    "/openapi.json",
+  ];
   const cases = httpCases.filter(({ isDirect }) => isDirect !== true);
   test.each(paths.flatMap((path) => cases.map(({ name, send }) => [path, name, send] as const)))(
     "%s: %s",

@@ -8,7 +8,7 @@ import { catalogSync } from "../../src/catalog/sync.ts";
 import { ConcurrencyLimiter } from "../../src/concurrency-limiter.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { isKnownMissing } from "../../src/database/known-ids.ts";
-import { findProduct } from "../../src/database/product.ts";
+import { findProduct, findProductId } from "../../src/database/product.ts";
 import { Reporter, type Work } from "../../src/jobs/work.ts";
 import { toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
@@ -63,6 +63,7 @@ describe.each([
     await write({ 1: "One", 5: "Five" });
     const lookup = new ProductLookup({
       findStored: (id) => findProduct(database, id),
+      findStoredId: (handle) => findProductId(database, handle),
       isKnownMissing: (id) => isKnownMissing(database, id),
       writer: database,
       platform,

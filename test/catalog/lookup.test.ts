@@ -97,6 +97,42 @@ for (const engine of enginesInTurn) {
       expect(countPlatformRequests(platform)).toBe(1);
     });
 
+    test("is found by its handle, read once for concurrent requests, and stored", async () => {
+      const id = platform.catalog.ids(0, 2).at(-1) ?? "";
+      const { handle = "" } = platform.catalog.findProduct(id) ?? {};
+      platform.counters.reset();
+      platform.faults.add({ kind: "slow", latencyMs: 400, operation: "ProductByHandle" });
+      const responses = await Promise.all(Array.from({ length: 20 }, () => service.get(path(`handle/${handle}`))));
+      expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]));
+      expect(Object.fromEntries(platform.counters.requests)).toEqual({ ProductByHandle: 1, ProductById: 1 });
+      expect((await plain.get(path(`handle/${handle}`))).status).toBe(200);
+      const body = (await readAnswers(platform, [id])).get(id) ?? "";
+      for (const response of responses) expect(await response.text()).toBe(body);
+    });
+
+    test("has the handle that it was given on the platform, and no longer the one before", async () => {
+      const id = platform.catalog.ids(0, 3).at(-1) ?? "";
+      const { handle: before = "" } = platform.catalog.findProduct(id) ?? {};
+      const statusOf = async (handle: string) => (await service.get(path(`handle/${handle}`))).status;
+      expect([await statusOf(before), await statusOf("renamed")]).toEqual([200, 404]);
+      platform.catalog.touch(id, { product: { handle: "renamed-again" } });
+      // The store does not know of it yet.
+      expect([await statusOf(before), await statusOf("renamed-again")]).toEqual([200, 200]);
+      await until("the handle before is gone", async () => (await statusOf(before)) === 404);
+      expect(await (await service.get(path("handle/renamed-again"))).text()).toBe(
+        (await readAnswers(platform, [id])).get(id) ?? "",
+      );
+    });
+
+    test("and whose handle is not on the platform is a cached 404", async () => {
+      platform.counters.reset();
+      for (let time = 0; time < 5; time++) {
+        expect((await service.get(path("handle/no-such-handle"))).status).toBe(404);
+        expect((await service.get(path("handle/a%0Ab"))).status).toBe(400);
+      }
+      expect(countPlatformRequests(platform)).toBe(1);
+    });
+
     test("is not requested when its id is invalid", async () => {
       platform.counters.reset();
       const ids = [
@@ -279,6 +315,7 @@ describe("the lookup budget", () => {
     expect(found).toBeWithin(5, 5 + refilled + 1);
     expect(statuses.filter((status) => status === 503)).toHaveLength(300 - found);
     expect(countPlatformRequests(platform)).toBe(found);
+    expect((await service.get(path("handle/unknown"))).status).toBe(503);
     // A cached 404 costs nothing, so it is still served.
     await expectFailure(await service.get(path(unknownIds[0] ?? "")), unknownIds[0] ?? "", 404);
   });
@@ -293,6 +330,7 @@ describe("the lookup budget", () => {
       PRODUCT_MAX_AGE: "0",
     });
     await expectFailure(await service.get(path("7")), "7", 503);
+    expect((await service.get(path("handle/unknown"))).status).toBe(503);
     const [known = ""] = platform.catalog.ids(0, 1);
     expect((await service.get(path(known))).status).toBe(200);
     expect(countPlatformRequests(platform)).toBe(0);

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { readConfig } from "../../src/config/index.ts";
 import { showPurge } from "../../src/config/purge.ts";
+import { formOf } from "../../src/service/purge.ts";
 import { type Environment, pds, temporaryFolder, writeFiles } from "../support/pds.ts";
 
 const folder = await temporaryFolder();
@@ -34,6 +35,19 @@ test.each([
 ])("the table [purge] for %s can't be %j", async (cdn, text, problem) => {
   const environment = await settingsOf(cdn, text);
   expect(() => readConfig(environment)).toThrow(problem);
+});
+
+test("the body of an endpoint's request is part of what was purged, the list of Varnish servers is not", async () => {
+  const formWith = async (cdn: string, purge: string) => formOf(readConfig(await settingsOf(cdn, purge)));
+  const ofSite = (site: number) => formWith("generic", `url = "http://a"\nbody = '{"site":${site},"tags":{tags}}'`);
+  expect(await ofSite(1)).toBe(await ofSite(1));
+  expect(await ofSite(1)).not.toBe(await ofSite(2));
+  expect(await formWith("varnish", 'url = "http://a"')).toBe(await formWith("varnish", 'url = "http://b"'));
+});
+
+test("[purge] must be a table", async () => {
+  const [PDS_CONFIG] = await writeFiles(folder, { "text.toml": 'purge = "fastly"\ncdn = "varnish"\n' });
+  expect(() => readConfig({ PDS_CONFIG })).toThrow(/:1:1: purge: expected a table$/);
 });
 
 test("Fastly and Cloudflare need a token", async () => {

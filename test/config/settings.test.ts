@@ -472,7 +472,9 @@ describe("an invalid setting stops the start", () => {
     ["an unfinished list", (depth: number) => `brand = ${"[".repeat(depth)}`],
   ])("%s with any number of levels is refused at once", async (_, toText) => {
     const levels = await writeSettings(toText(900));
-    expect(errorFor({ PDS_CONFIG: levels })).toMatch(new RegExp(`^${levels}:\\d+:\\d+: (brand: expected|invalid TOML)`));
+    expect(errorFor({ PDS_CONFIG: levels })).toMatch(
+      new RegExp(`^${levels}:\\d+:\\d+: (brand: expected|invalid TOML)`),
+    );
     const more = await writeSettings(toText(60_000));
     expect(errorFor({ PDS_CONFIG: more })).toBe(`${more}: expected at most 1000 brackets that are open at once`);
   });

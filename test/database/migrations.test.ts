@@ -11,6 +11,7 @@ const names = [
   "2026-11-24-operations",
   "2026-11-24-products",
   "2026-11-25-purge",
+  "2026-11-26-handles",
 ];
 
 test("every engine has the same migrations in order of their dates", () => {

@@ -430,6 +430,16 @@ for (const engine of enginesInTurn) {
       [paths.ordered, ["histories"]],
       ["/api/v1/products/9", ["product", "product-9"]],
       ["/api/v1/products/x", []],
+      ["/api/v1/products/handle/plate-7", ["product", "product-7", "product-handle%3Aplate-7"]],
+      ["/api/v1/products/handle/none%2F", ["product", "product-handle%3Anone%2F"]],
+      ["/api/v1/products/pz", []],
+      [
+        "/api/v1/products/pz?sku=MUG&sku=NOPE",
+        [
+          ...["personalization", "personalization-MUG", "personalization-NOPE"],
+          ...["MUG", "BLOCK", "SCRIPT", "FONT", "MOTIF", "NOPE"].map(tagOf),
+        ],
+      ],
       [paths.personalization, tagsOf("MUG", "BLOCK", "SCRIPT", "FONT", "MOTIF")],
       [paths.unknownSku, tagsOf("NOPE")],
       ["/api/v1/products/pz/a%20b%2Cc", tagsOf("a b,c")],
@@ -471,6 +481,12 @@ for (const engine of enginesInTurn) {
         expect(next.has(tagField)).toBeTrue();
       }
       expect((await headersOf(uncached, `/api/v1/products/pz/${limit}`)).has("xkey")).toBeTrue();
+      const headers = await headersOf(replica, `/api/v1/products/handle/${"%C3%A9".repeat(255)}`);
+      expect(headers.get("cloudflare-cdn-cache-control")).toBe("no-store, max-age=0");
+      expect([headers.has("cache-tag"), headers.get("cache-control")]).toEqual([
+        false,
+        "public, max-age=10, s-maxage=10",
+      ]);
     });
   });
 

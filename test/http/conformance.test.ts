@@ -17,7 +17,14 @@ await importHere(["import", "personalization", await writeFeed(folder, "feed")],
 const service = await serve(environment);
 cleanUp(() => service.stop());
 
-describe.each(["/api/v1/products/1", "/api/v1/products/pz/MUG", "/api/v1/histories", "/openapi.json"])("%s", (path) => {
+describe.each([
+  "/api/v1/products/1",
+  "/api/v1/products/handle/plate-1",
+  "/api/v1/products/pz/MUG",
+  "/api/v1/products/pz?sku=MUG&sku=NOPE",
+  "/api/v1/histories",
+  "/openapi.json",
+])("%s", (path) => {
   test.each(httpCases.map(({ name, section, send }) => [name, section, send] as const))(
     "%s (RFC %s)",
     (_name, _section, send) => send(service.url + path),

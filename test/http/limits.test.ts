@@ -389,52 +389,6 @@ const statusLines = (said: string) => [...said.matchAll(/HTTP\/1\.1 (\d{3})/g)].
 const idle = talk([`GET /livez HTTP/1.1\r\n${host}\r\n`], 8000);
 
 describe("a connection", () => {
-  test.each<[about: string, sent: string, statuses: readonly number[]]>([
-    ["a header of 10 kB", `GET /livez HTTP/1.1\r\n${host}X: ${"a".repeat(10_000)}\r\n\r\n`, [200]],
-    ["a header over the limit", `GET /livez HTTP/1.1\r\n${host}X: ${"a".repeat(20_000)}\r\n\r\n`, [431]],
-    [
-      "many headers over the limit",
-      `GET /livez HTTP/1.1\r\n${host}${Array.from({ length: 90 }, (_, index) => `X-${index}: ${"a".repeat(200)}\r\n`).join("")}\r\n`,
-      [431],
-    ],
-    ["a URL of 10 kB", `GET /livez?${"a".repeat(10_000)} HTTP/1.1\r\n${host}\r\n`, [200]],
-    ["a URL over the limit", `GET /livez?${"a".repeat(20_000)} HTTP/1.1\r\n${host}\r\n`, [431]],
-    ["a body on GET", `GET /livez HTTP/1.1\r\n${host}Content-Length: 5\r\n\r\nhello`, [200]],
-    [
-      "a body that is too large",
-      `POST /livez HTTP/1.1\r\n${host}Content-Length: 70000\r\n\r\n${"a".repeat(70_000)}`,
-      [413],
-    ],
-    ["a body that is not", `POST /livez HTTP/1.1\r\n${host}Content-Length: 0\r\n\r\n`, [405]],
-    [
-      "requests one after the other before any answer",
-      `GET /livez HTTP/1.1\r\n${host}\r\nGET /nowhere HTTP/1.1\r\n${host}\r\nHEAD /docs HTTP/1.1\r\n${host}\r\nPUT /livez HTTP/1.1\r\n${host}\r\n`,
-      [200, 404, 200, 405],
-    ],
-    [
-      "a request behind a body that nobody reads",
-      `GET /livez HTTP/1.1\r\n${host}Content-Length: 5\r\n\r\nhelloGET /nowhere HTTP/1.1\r\n${host}\r\n`,
-      [200, 404],
-    ],
-    ["HTTP/1.0", "GET /livez HTTP/1.0\r\n\r\n", [200]],
-    ["an absolute address", `GET http://shop.example/livez HTTP/1.1\r\n${host}\r\n`, [200]],
-    ["an absolute address of a product", `GET http://shop.example/api/v1/products/x HTTP/1.1\r\n${host}\r\n`, [400]],
-    ["no host", "GET /livez HTTP/1.1\r\n\r\n", [400]],
-    ["two lengths", `POST /livez HTTP/1.1\r\n${host}Content-Length: 1\r\nContent-Length: 2\r\n\r\nab`, [400]],
-    [
-      "a length and chunks",
-      `POST /livez HTTP/1.1\r\n${host}Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n`,
-      [400],
-    ],
-    ["what is no request", "BLAH\r\n\r\n", [400]],
-    ["what is another protocol", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", [400]],
-  ])("with %s", async (_, sent, statuses) => {
-    const { said } = await talk([sent], 300);
-    expect(statusLines(said)).toEqual([...statuses]);
-    // The service still works afterwards.
-    expect((await open.get("/livez")).status).toBe(200);
-  });
-
   test("gets its responses in order, each with its own reference", async () => {
     const paths = ["/livez", "/nowhere", "/api/v1/histories", "/api/v1/products/1"];
     const { said } = await talk([paths.map((of) => `GET ${of} HTTP/1.1\r\n${host}\r\n`).join("")]);

@@ -17,7 +17,16 @@ for (const engine of engines) {
     BRAND: "acme",
   };
   const emptyStore = await createStore(engine);
-  const [products = ""] = await writeFiles(folder, { "products.ndjson": `${toJson(toProduct(632910392))}\n` });
+  const [products = ""] = await writeFiles(folder, {
+    "products.ndjson": [
+      toProduct(632910392),
+      // What looks like a handle within a text, and a handle of two products.
+      toProduct(1, { handle: "twice", title: 'a","handle":"plate-632910392","b' }),
+      toProduct(2, { handle: "twice", body_html: '","handle":"unknown","' }),
+    ]
+      .map(toJson)
+      .join("\n"),
+  });
   await importHere(["import", "products", products], environment);
   await importHere(["import", "personalization", await writeFeed(folder, "feed")], environment);
   const service = await serve(environment);
@@ -98,6 +107,98 @@ for (const engine of engines) {
     });
   });
 
+  describe(`on ${engine}, personalization of several SKUs`, () => {
+    const bodyOf = async (path: string) => await (await get(`/api/v1/products/pz${path}`)).text();
+
+    test.each([
+      ["one", "?sku=MUG", ["MUG"]],
+      ["in the order requested", "?sku=NOPE&sku=MUG&sku=A%2FB%20%C3%A9%2B", ["NOPE", "MUG", "A/B é+"]],
+      ["duplicates once", "?sku=MUG&sku=NOPE&sku=MUG&sku=%4d%55G", ["MUG", "NOPE"]],
+      ["a plus as a space, and other parameters ignored", "?x=%zz&sku=a+b&skus=1&sku=MUG&", ["a b", "MUG"]],
+      ["names that no SKU can have", `?sku=MUG%00&sku=${"x".repeat(300)}&sku=[%22MUG%22]`, undefined],
+      ["fifty", `?${Array.from({ length: 50 }, (_, index) => `sku=S${index}`).join("&")}`, undefined],
+    ])("returns those of each: %s", async (_, query, skus) => {
+      const asked = skus ?? [...new URLSearchParams(query)].map(([, sku]) => sku);
+      const expected = await Promise.all(asked.map((sku) => bodyOf(`/${encodeURIComponent(sku)}`)));
+      const parts = asked.map((sku, index) => `{"sku":${JSON.stringify(sku)},${expected[index]?.slice(1)}`);
+      for (let time = 0; time < 2; time++) expect(await bodyOf(query)).toBe(`{"personalizations":[${parts.join()}]}`);
+    });
+
+    test("has an entity tag that depends on the SKUs and their order", async () => {
+      const queries = ["?sku=MUG&sku=X", "?sku=X&sku=MUG", "?sku=MUG&sku=Y", "?sku=X", "?sku=Y", "?sku=MUG"];
+      const tags = await Promise.all(queries.map(async (query) => (await get(`/api/v1/products/pz${query}`)).headers));
+      expect(new Set(tags.map((headers) => headers.get("etag"))).size).toBe(queries.length);
+    });
+
+    test.each([
+      ["an empty SKU", "?sku=MUG&sku=", "A parameter sku is empty."],
+      ["only an empty SKU", "?sku", "A parameter sku is empty."],
+      ["51 SKUs", `?${"sku=".repeat(51).replaceAll("sku=", (_, at) => `&sku=${at}`)}`, "51 SKUs. Use at most 50."],
+      ["a URL over 8 kB", `?sku=A&x=${"x".repeat(8200)}`, "Use at most 8192."],
+      ["malformed percent-encoding", "?sku=%zz", "percent-encoding is malformed"],
+      ["bytes that are not UTF-8", "?sku=%ff", "percent-encoding is malformed"],
+    ])("rejects %s with a problem", async (_, query, detail) => {
+      const response = await get(`/api/v1/products/pz${query}`);
+      expect([response.status, response.headers.get("content-type")]).toEqual([400, "application/problem+json"]);
+      expect(((await response.json()) as { detail: string }).detail).toContain(detail);
+    });
+
+    test.each(["", "?", "?x=1", "?SKU=MUG", "?skus=MUG"])(
+      "is the product operation without a SKU: pz%s",
+      async (query) => {
+        const response = await get(`/api/v1/products/pz${query}`);
+        expect([response.status, response.headers.get("content-type")]).toEqual([400, "application/json"]);
+        const requestId = response.headers.get("x-request-id");
+        const error =
+          "The product with id pz could not be found: expected String to be a id. " +
+          `If you report this error, please include this id: ${requestId}`;
+        expect(await response.text()).toBe(JSON.stringify({ product: null, shop: "shop.example", error }));
+      },
+    );
+  });
+
+  describe(`on ${engine}, product by handle`, () => {
+    test("is the response of its id", async () => {
+      const [byId, byHandle] = await Promise.all([
+        get("/api/v1/products/632910392"),
+        get("/api/v1/products/handle/plate-632910392"),
+      ]);
+      expect([byHandle.status, await byHandle.text()]).toEqual([200, await byId.text()]);
+      const comparable = ({ headers }: Response) =>
+        [...headers].filter(([name]) => name !== "date" && name !== "x-request-id").toSorted();
+      expect(comparable(byHandle)).toEqual(comparable(byId));
+    });
+
+    test("of several products, as of different times, is that of the one that changed last", async () => {
+      const bodyOf = async (path: string) => await (await get(`/api/v1/products/${path}`)).text();
+      expect(await bodyOf("handle/twice")).toBe(await bodyOf("2"));
+    });
+
+    test.each([
+      "unknown",
+      "PLATE-632910392",
+      "plate-632910392%20",
+      "twice%22",
+      "%25",
+      "ø",
+      "%EF%BF%BD",
+      "x".repeat(255),
+    ])("responds with 404 to the handle %s", async (handle) => {
+      const response = await get(`/api/v1/products/handle/${handle}`);
+      expect([response.status, response.headers.get("content-type")]).toEqual([404, "application/json"]);
+      const { product, shop, error } = (await response.json()) as Record<string, string | null>;
+      expect([product, shop]).toEqual([null, "shop.example"]);
+      expect(error).toStartWith(`The product with handle ${decodeURIComponent(handle).slice(0, 100)} could not be`);
+      expect(error).toEndWith(` ${response.headers.get("x-request-id")}`);
+    });
+
+    test.each(["a%00b", "a%0Ab", "x".repeat(256)])("rejects the handle %s with 400", async (handle) => {
+      const response = await get(`/api/v1/products/handle/${handle}`);
+      expect([response.status, response.headers.get("content-type")]).toEqual([400, "application/json"]);
+      expect(((await response.json()) as { error: string }).error).toContain("expected a handle of at most 255");
+    });
+  });
+
   describe(`on ${engine}, product`, () => {
     test("returns the product in its envelope, with fields in the contract's order", async () => {
       const response = await get("/api/v1/products/632910392");
@@ -119,6 +220,8 @@ for (const engine of engines) {
       ["9223372036854775808"],
       ["99999999999999999999999999"],
       ["pz"],
+      ["handle"],
+      ["form"],
       ["gid:%2F%2Fshopify%2FProduct%2F632910392"],
     ])("rejects the id %s with 400 and the expected type", async (id) => {
       const response = await get(`/api/v1/products/${id}`);
@@ -126,7 +229,7 @@ for (const engine of engines) {
       await expectFailure(response, /could not be found.*expected String to be a id/s);
     });
 
-    test.each([["1"], ["632910393"], ["9223372036854775807"]])(
+    test.each([["3"], ["632910393"], ["9223372036854775807"]])(
       "responds with 404 for the unknown id %s",
       async (id) => {
         const response = await get(`/api/v1/products/${id}`);
@@ -154,9 +257,9 @@ for (const engine of engines) {
     };
 
     test("record each import, newest first by default", async () => {
-      expect(await counts("/api/v1/histories")).toEqual([12, 1]);
-      expect(await counts("/api/v1/histories/desc")).toEqual([12, 1]);
-      expect(await counts("/api/v1/histories/asc")).toEqual([1, 12]);
+      expect(await counts("/api/v1/histories")).toEqual([12, 3]);
+      expect(await counts("/api/v1/histories/desc")).toEqual([12, 3]);
+      expect(await counts("/api/v1/histories/asc")).toEqual([3, 12]);
       const { histories } = (await (await get("/api/v1/histories")).json()) as { histories: Record<string, string>[] };
       for (const record of histories) {
         expect(Object.keys(record)).toEqual(["brand", "counts", "created_at"]);
@@ -176,7 +279,11 @@ for (const engine of engines) {
   describe(`on ${engine}, every route`, () => {
     const known = [
       "/api/v1/products/pz/MUG",
+      "/api/v1/products/pz?sku=MUG&sku=NOPE",
+      "/api/v1/products/pz",
       "/api/v1/products/632910392",
+      "/api/v1/products/handle/plate-632910392",
+      "/api/v1/products/handle/x",
       "/api/v1/products/x",
       "/api/v1/histories/asc",
     ];
@@ -214,12 +321,14 @@ for (const engine of engines) {
     );
 
     test.each([
-      ["/", 404],
       ["/api/v1", 404],
       ["/api/v1/products", 404],
       ["/api/v1/products/", 404],
       ["/api/v1/products/pz/", 404],
       ["/api/v1/products/pz/A/B", 404],
+      ["/api/v1/products/handle/", 404],
+      ["/api/v1/products/handle/a/b", 404],
+      ["/api/v1/products/handle/%zz", 400],
       ["/api/v1/products/1/", 404],
       ["/api/v1/histories/", 404],
       ["/api/v1/histories/asc/", 404],

@@ -11,7 +11,7 @@ import { parseBigints, parseWithMarkers } from "../../packages/client/src/json.t
 import { parseRetryAfter, retryDelayMs } from "../../packages/client/src/retry.ts";
 import { parseJson, toJson } from "../../src/json.ts";
 import type { historiesSchema } from "../../src/model/history.ts";
-import type { personalizationSchema } from "../../src/model/personalization.ts";
+import type { personalizationSchema, personalizationsSchema } from "../../src/model/personalization.ts";
 import type { Id, ProductAnswer } from "../../src/model/product.ts";
 import { openPage, startBrowser } from "../support/browser.ts";
 import { toProduct } from "../support/catalog.ts";
@@ -29,6 +29,7 @@ type Answered<Client extends source.Client<Id>> = Awaited<ReturnType<Client["pro
 const exact = () => createClient("", { bigints: true });
 const rounded = () => createClient("", { retries: 0 });
 true satisfies Same<source.Personalization, import("zod").infer<typeof personalizationSchema>>;
+true satisfies Same<source.Personalizations, import("zod").infer<typeof personalizationsSchema>>;
 true satisfies Same<source.Histories, import("zod").infer<typeof historiesSchema>>;
 true satisfies Same<source.FoundProduct<Id>, Found>;
 true satisfies Same<Answered<ReturnType<typeof exact>>, number | bigint>;
@@ -132,6 +133,21 @@ describe("the client with the real service", () => {
     },
   );
 
+  test("returns the personalization of several SKUs, each once", async () => {
+    const skus = ["a+b &sku=c", "TM814935W", "é/?#%", "TM814935W"];
+    const { personalizations } = await client.personalizations(skus);
+    expect(personalizations.map(({ sku }) => sku)).toEqual(skus.slice(0, 3));
+    expect(personalizations[1]).toEqual({ sku: "TM814935W", ...(await client.personalization("TM814935W")) });
+    const error = await errorOf(client.personalizations(Array.from({ length: 51 }, (_, index) => `${index}`)));
+    expect(error).toMatchObject({ code: "bad_request", status: 400 });
+  });
+
+  test("returns a product by its handle", async () => {
+    const { product } = await client.product(6781204660224);
+    expect((await client.productByHandle(product.handle)).product).toEqual(product);
+    expect(await errorOf(client.productByHandle("no/such handle"))).toMatchObject({ code: "not_found", status: 404 });
+  });
+
   test("returns the history, newest first by default", async () => {
     const { histories } = await client.histories("asc");
     expect(histories.length).toBeGreaterThan(1);
@@ -188,11 +204,91 @@ describe("the client rejects without sending a request", () => {
   );
 
   test.each(["", ".", "..", "\ud800"])("%j as a SKU or product ID", async (text) => {
-    for (const call of [client.personalization(text), client.product(text)]) {
+    for (const call of [client.personalization(text), client.product(text), client.productByHandle(text)]) {
       const error = await errorOf(call);
       expect(error).toMatchObject({ code: "bad_request", status: undefined });
       expect(error.message).toContain(JSON.stringify(text));
     }
+  });
+});
+
+describe("a wrong argument is rejected before anything is sent", () => {
+  const client = createClient("http://127.0.0.1:1") as unknown as Record<string, (value?: unknown) => Promise<unknown>>;
+
+  test.each([
+    ["personalization", undefined],
+    ["personalization", 12],
+    ["product", undefined],
+    ["product", null],
+    ["product", {}],
+    ["productByHandle", undefined],
+    ["personalizations", undefined],
+    ["personalizations", []],
+    ["personalizations", "MUG"],
+    ["personalizations", ["MUG", undefined]],
+    ["personalizations", ["MUG", ""]],
+    ["histories", null],
+    ["histories", ""],
+  ])("%s(%j)", async (name, value) => {
+    const error = await errorOf(client[name]?.(value) ?? Promise.resolve());
+    expect(error).toMatchObject({ code: "bad_request", status: undefined });
+  });
+
+  test.each([undefined, null, "", "shop.example", "shop.example:3000", "ftp://shop.example", "http://", "/shop", {}])(
+    "%p as the base URL",
+    (baseUrl) => {
+      expect(() => createClient(baseUrl as string)).toThrow(/is not a URL that starts with http/);
+    },
+  );
+
+  test.each(["http://a b", "http://shop.example?x=1", "http://shop.example#x", "http://shop.example:99999"])(
+    "%p as the base URL",
+    (baseUrl) => {
+      expect(() => createClient(baseUrl)).toThrow(ProductDataError);
+    },
+  );
+});
+
+describe("identical calls at the same time", () => {
+  test("share one request, and get objects of their own", async () => {
+    await using server = standIn(() => Bun.sleep(100).then(() => good()));
+    const client = createClient(server.url);
+    const all = await Promise.all(Array.from({ length: 20 }, () => client.histories()));
+    expect(server.requests).toHaveLength(1);
+    expect(new Set(all).size).toBe(20);
+    await client.histories();
+    expect(server.requests).toHaveLength(2);
+  });
+
+  test("go on when others of them are aborted, and the request is aborted with the last one", async () => {
+    const aborted = Promise.withResolvers<void>();
+    await using server = standIn(({ signal }) => {
+      signal.addEventListener("abort", () => aborted.resolve());
+      return hangs();
+    });
+    const client = createClient(server.url);
+    const [one, two] = [new AbortController(), new AbortController()];
+    const first = errorOf(client.histories("asc", { signal: one.signal }));
+    const second = errorOf(client.histories("asc", { signal: two.signal }));
+    await until("the request has arrived", () => server.requests.length > 0);
+    one.abort("first");
+    expect(await first).toMatchObject({ code: "aborted", cause: "first" });
+    const third = errorOf(client.histories("asc", { signal: two.signal }));
+    two.abort("others");
+    expect(await Promise.all([second, third])).toMatchObject([{ cause: "others" }, { cause: "others" }]);
+    await aborted.promise;
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test("fail together, and are retried together", async () => {
+    await using server = standIn(
+      () => Bun.sleep(100).then(() => busy("0")),
+      () => Bun.sleep(100).then(() => good()),
+    );
+    const client = createClient(server.url);
+    const all = await Promise.all(Array.from({ length: 5 }, () => client.histories()));
+    expect(all).toEqual(Array.from({ length: 5 }, () => ({ histories: [] })));
+    expect(server.requests).toHaveLength(2);
   });
 });
 
@@ -220,7 +316,9 @@ describe("an unusable response", () => {
     ["a problem document", 400, '{"detail":"No."}', "bad_request", "No."],
     ["an error envelope", 404, '{"product":null,"shop":"","error":"Gone."}', "not_found", "Gone."],
     ["an error envelope with status 200", 200, '{"product":null,"shop":"","error":"Gone."}', "not_found", "Gone."],
-    ["a proxy's error page", 502, "<h1>Bad Gateway</h1>", "unexpected", "The service responded with status 502."],
+    ["a proxy's error page", 502, "<h1>Bad Gateway</h1>", "unavailable", "The service responded with status 502."],
+    ["a proxy's timeout", 504, "", "unavailable", "The service responded with status 504."],
+    ["a rate limit", 429, '{"detail":"Slow down."}', "unavailable", "Slow down."],
     ["an error that is not text", 500, '{"error":{"a":1}}', "unexpected", "The service responded with status 500."],
     [
       "a product with an error status",
@@ -242,13 +340,20 @@ describe("an unusable response", () => {
       "unexpected",
       "The service responded with status 200 but unexpected content.",
     ],
+    [
+      "a product of another shape",
+      200,
+      '{"product":{"id":1},"shop":"a","error":null}',
+      "unexpected",
+      "The service responded with status 200 but unexpected content.",
+    ],
     ["503 without Retry-After", 503, "", "unavailable", "The service responded with status 503."],
   ] as const)("is reported with its request reference, and not cached: %s", async (_, status, body, code, message) => {
     const headers = { "X-Request-Id": "r-1", ETag: 'W/"1"' };
     await using server = standIn(
       () => new Response(status === 204 || status === 304 ? null : body, { status, headers }),
     );
-    const client = createClient(server.url);
+    const client = createClient(server.url, { retries: 0 });
     const error = await errorOf(client.product(1));
     expect(error).toBeInstanceOf(Error);
     expect(error).toMatchObject({ code, status, message, requestId: "r-1" });
@@ -266,7 +371,32 @@ describe("an unusable response", () => {
   });
 });
 
+test.each([
+  ["personalization", "MUG", { pzlines: [], pzstyles: [] }],
+  ["personalization", "MUG", { pzlines: [], pzstyles: {}, pzchoices: [] }],
+  ["personalization", "MUG", { pzlines: [null], pzstyles: [], pzchoices: [] }],
+  ["personalizations", ["MUG"], { personalizations: [{ sku: "MUG", pzlines: [] }] }],
+  ["personalizations", ["MUG"], empty],
+  ["histories", "asc", { histories: "none" }],
+  ["productByHandle", "mug", { product: { variants: [] }, shop: "a", error: null }],
+] as const)("%s(%j) does not accept %j", async (name, value, body) => {
+  await using server = standIn(() => good(body));
+  const client = createClient(server.url) as unknown as Record<string, (value: unknown) => Promise<unknown>>;
+  const error = await errorOf(client[name]?.(value) ?? Promise.resolve());
+  expect(error).toMatchObject({ code: "unexpected", status: 200 });
+});
+
 describe("an unavailable service", () => {
+  test.each([429, 502, 503, 504])("is retried after status %i, without Retry-After too", async (status) => {
+    await using server = standIn(
+      () => new Response("", { status }),
+      () => new Response("", { status, headers: { "Retry-After": "0" } }),
+      () => good(),
+    );
+    expect(await createClient(server.url).histories()).toEqual({ histories: [] });
+    expect(server.requests).toHaveLength(3);
+  });
+
   test("is retried after Retry-After, in seconds or as a date", async () => {
     const date = new Date(Math.ceil(Date.now() / 1000 + 0.2) * 1000);
     await using bySeconds = standIn(
@@ -352,7 +482,13 @@ describe("the retry delay", () => {
   const cut = { code: "network", retryAfterMs: undefined } as const;
   test.each([
     ["a 503", down, first, 5000],
-    ["503 without Retry-After", { ...down, retryAfterMs: undefined }, first, undefined],
+    ["a 503 without Retry-After", { ...down, retryAfterMs: undefined }, first, 312.5],
+    [
+      "a second 503 without Retry-After",
+      { ...down, retryAfterMs: undefined },
+      { ...first, previousErrors: ["unavailable"] },
+      625,
+    ],
     ["a second 503", down, { ...first, previousErrors: ["unavailable"] }, 5000],
     ["a third 503", down, { ...first, previousErrors: ["unavailable", "unavailable"] }, undefined],
     ["a 503 whose Retry-After exceeds the timeout", down, { ...first, remainingMs: 5000 }, undefined],
@@ -829,6 +965,13 @@ describe("the built package", () => {
     const begun = performance.now();
     expect(await node("abort.mjs", script)).toBe("aborted\n");
     expect(performance.now() - begun).toBeLessThan(2500);
+  });
+
+  test("has a source map with its sources", async () => {
+    const map = JSON.parse(await readFile(`${file}.map`, "utf8")) as { sources: string[]; sourcesContent: string[] };
+    expect(await readFile(file, "utf8")).toContain("//# sourceMappingURL=index.js.map");
+    expect(map.sources.some((source) => source.endsWith("src/client.ts"))).toBeTrue();
+    expect(map.sourcesContent.join("")).toContain("export function createClient");
   });
 
   test("is at most 3,000 bytes compressed", async () => {

@@ -69,6 +69,7 @@ const requests: Record<string, (platform: Platform, signal: AbortSignal) => Prom
       throw error;
     }),
   readProduct: (platform, signal) => platform.readProduct(unknownId, { priority: "sync", signal }),
+  findProductId: (platform, signal) => platform.findProductId("no-such-handle", { priority: "live", signal }),
   countProducts: (platform, signal) => platform.countProducts(signal),
   listDeletions: (platform, signal) => Array.fromAsync(platform.listDeletions(0, signal)),
 };
@@ -122,6 +123,16 @@ const expectations: Record<string, Expectation> = {
   "reads identifiers beyond 2^53 exactly": async ({ platform, ids }) => {
     const huge = ids().find((id) => BigInt(id) > BigInt(Number.MAX_SAFE_INTEGER)) ?? "";
     expect((await platform.readProduct(BigInt(huge), live)).found?.product.id).toBe(BigInt(huge));
+  },
+
+  "finds the product that has a handle": async ({ platform }) => {
+    for (const { id } of await listAll(platform)) {
+      const { found } = await platform.readProduct(id, live);
+      expect(await platform.findProductId(found?.product.handle ?? "", live)).toBe(id);
+    }
+    for (const handle of ["no-such-handle", "", "ø", 'a"b', "a b"]) {
+      expect(await platform.findProductId(handle, live)).toBeUndefined();
+    }
   },
 
   "counts its products": async ({ platform, ids }) => {

@@ -1,71 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { keptChanges, type NumberedChange } from "../../src/database/change.ts";
-import type { PurgePosition, PurgeState } from "../../src/database/purge.ts";
+import { keptChanges } from "../../src/database/change.ts";
 import { fingerprintTag } from "../../src/model/cdn.ts";
-import { fail } from "../../src/purge/follower.ts";
-import { findRange, type PurgePlan, planPurge, secondPurgeS } from "../../src/purge/plan.ts";
+import { fail } from "../../src/purge/failure.ts";
+import { secondPurgeS } from "../../src/purge/plan.ts";
 import { PurgeError } from "../../src/purge/send.ts";
 import type { PurgeTarget } from "../../src/purge/target.ts";
-
-const startMs = Date.parse("2026-11-22T00:00:00.000Z");
-const at = (ms: number) => new Date(startMs + ms).toISOString();
-
-const target = (changes: Partial<PurgeTarget> = {}): PurgeTarget => ({
-  name: "test",
-  maxTags: 10,
-  maxBytes: 1000,
-  budget: undefined,
-  isSoftFirst: false,
-  toRequest: () => ({ url: "", method: "", headers: {} }),
-  ...changes,
-});
-
-/** A store with changes, and a cache that is purged step by step. */
-function createWorld(of: PurgeTarget, initial?: PurgeState) {
-  const log: NumberedChange[] = [];
-  const world = {
-    nowMs: 0,
-    state: initial,
-    newest: 0,
-    sent: [] as { atMs: number; tags: readonly string[]; isSoft: boolean }[],
-    addProduct: (id: string) => log.push({ number: ++world.newest, noun: "product", id }),
-    addFingerprints: (...fingerprints: number[]) =>
-      log.push({ number: ++world.newest, noun: "personalization", fingerprints: new Set(fingerprints) }),
-    plan: (form = "a"): PurgePlan | undefined => {
-      const position: PurgePosition = { state: world.state, newest: world.newest, now: at(world.nowMs) };
-      const range = findRange(position, world.newest, form);
-      if (range === undefined) return undefined;
-      const between = (after: number, upTo: number) => log.filter(({ number }) => number > after && number <= upTo);
-      const changes = {
-        first: between(...range.first),
-        due: range.due === undefined ? [] : between(world.state?.second ?? 0, range.due.upTo),
-      };
-      return planPurge(position, range, changes, of, form);
-    },
-    /** @param isKilled whether the process ends after it has sent the requests */
-    step: (form = "a", isKilled = false): void => {
-      const plan = world.plan(form);
-      if (plan === undefined) return;
-      world.state = plan.reserved;
-      for (const request of plan.requests) world.sent.push({ atMs: world.nowMs, ...request });
-      if (!isKilled) world.state = plan.next;
-    },
-    take: () => world.sent.splice(0).map(({ tags }) => tags),
-  };
-  return world;
-}
-
-/** A world in which everything has been purged. */
-function createPurged(of: PurgeTarget) {
-  const world = createWorld(of);
-  world.step();
-  world.nowMs += secondPurgeS * 1000;
-  world.step();
-  world.sent.length = 0;
-  world.nowMs += 3_600_000;
-  return world;
-}
+import { at, createPurged, createWorld, target } from "./world.ts";
 
 const everything = ["product", "personalization"];
 
@@ -178,6 +119,21 @@ describe("the budget", () => {
     expect(world.take()).toEqual([["product-10"], ["product-11"], ["product-12"]]);
   });
 
+  test("recovers after the clock was set back", () => {
+    const world = createPurged(target({ budget, maxTags: 1 }));
+    for (let id = 1; id <= 9; id++) world.addProduct(`${id}`);
+    world.step();
+    world.addProduct("10");
+    world.step();
+    expect(world.take()).toHaveLength(9);
+    world.nowMs -= 3_600_000;
+    for (let second = 0; second < 3; second++) {
+      world.nowMs += 1000;
+      world.step();
+    }
+    expect(world.take()).toContainEqual(["product-10"]);
+  });
+
   test("turns what it can't carry into a purge of one kind, and keeps the other exact", () => {
     const world = createPurged(target({ budget, maxTags: 1 }));
     world.addFingerprints(7);
@@ -188,6 +144,24 @@ describe("the budget", () => {
     world.nowMs += 1;
     world.step();
     expect(world.take()).toEqual([["personalization"]]);
+  });
+
+  test("is found to carry some of many changes without reading each of them many times", () => {
+    const world = createPurged(target({ budget: { unit: "request", burst: 500, perSecond: 50 }, maxTags: 1 }));
+    let reads = 0;
+    for (let id = 1; id <= 600; id++) {
+      world.log.push({
+        number: ++world.newest,
+        noun: "product",
+        get key() {
+          reads++;
+          return `${id}`;
+        },
+      });
+    }
+    world.step();
+    expect(world.take()).toHaveLength(450);
+    expect(reads / 600).toBeLessThan(6);
   });
 
   test("is never exceeded, and nothing is forgotten, whatever happens", () => {
@@ -252,34 +226,5 @@ describe("the budget", () => {
       ),
       { numRuns: 40 },
     );
-  });
-});
-
-describe("after a failure, the next purge", () => {
-  const state: PurgeState = {
-    form: "a",
-    first: 1,
-    second: 1,
-    marks: [],
-    tokens: { left: 5, at: at(0) },
-    failure: undefined,
-  };
-  const waitOf = (failed: PurgeState) => Date.parse(failed.failure?.retryAt ?? "") - startMs;
-
-  test("waits longer each time, up to a minute", () => {
-    let failed = state;
-    const waits = Array.from({ length: 9 }, () => {
-      failed = fail(failed, new PurgeError("no"), at(0), 1);
-      return waitOf(failed) / 1000;
-    });
-    expect(waits).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60]);
-    expect(failed.failure).toMatchObject({ count: 9, since: at(0), reason: "no" });
-    expect(failed.tokens?.left).toBe(5);
-  });
-
-  test("waits as long as the provider says, and finds no tokens", () => {
-    const failed = fail(state, new PurgeError("no", { isThrottled: true, retryAfterS: 90 }), at(0), 0);
-    expect(waitOf(failed)).toBe(90_000);
-    expect(failed.tokens?.left).toBe(0);
   });
 });

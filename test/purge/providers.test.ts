@@ -65,8 +65,9 @@ describe.each(cases)("a purge of $cdn", ({ cdn, provider, options }) => {
   });
 });
 
+const find = (cdn: string) => cases.find((each) => each.cdn === cdn) as (typeof cases)[number];
+
 test("a purge fails when the response says so, whatever its status", async () => {
-  const find = (cdn: string) => cases.find((each) => each.cdn === cdn) as (typeof cases)[number];
   const cloudflare = find("cloudflare");
   cloudflare.provider.state.refusals = [Response.json({ success: false, errors: [{ message: "No such zone" }] })];
   expect(purge(targetOf(cloudflare.options))).rejects.toThrow("it responded with status 200: No such zone");
@@ -77,8 +78,12 @@ test("a purge fails when the response says so, whatever its status", async () =>
   expect(purge(targetOf(varnish.options))).rejects.toThrow("the response is not that of docs/operations/varnish.vcl");
 });
 
-test("a purge fails when it cannot be reached", async () => {
-  expect(purge(targetOf({ ...generic, url: "http://127.0.0.1:1/" }))).rejects.toThrow("it cannot be reached");
+test("a purge fails when it cannot be reached, and says why", async () => {
+  await expect(purge(targetOf({ ...generic, url: "http://127.0.0.1:1/" }))).rejects.toThrow("(ECONNREFUSED)");
+  // Nothing there speaks TLS.
+  const { provider } = find("generic");
+  const url = provider.url.replace("http:", "https:");
+  await expect(purge(targetOf({ ...generic, url }))).rejects.toThrow(/^it cannot be reached \([A-Z_]+\)$/);
 });
 
 test("any other endpoint gets the purge in the form that it expects", async () => {
@@ -115,5 +120,30 @@ test.each([
   ["soon", undefined],
   [null, undefined],
 ])("Retry-After %p is %p seconds", (text, seconds) => {
-  expect(parseRetryAfter(text, Date.parse("2026-11-22T08:00:00Z"))).toBe(seconds as number);
+  expect(parseRetryAfter(text, "Sun, 22 Nov 2026 08:00:00 GMT")).toBe(seconds as number);
+});
+
+test("a time to retry is by the provider's clock", async () => {
+  const { provider, options } = find("cloudflare");
+  const headers = { Date: "Sat, 22 Nov 2036 08:00:00 GMT", "Retry-After": "Sat, 22 Nov 2036 08:00:30 GMT" };
+  provider.state.refusals = [new Response("", { status: 429, headers })];
+  expect(await purge(targetOf(options)).catch((error) => error)).toMatchObject({ retryAfterS: 30 });
+});
+
+test("only the beginning of a response is read", async () => {
+  let sent = 0;
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: () => {
+      const pull = (controller: ReadableStreamDefaultController) => {
+        controller.enqueue(new Uint8Array(65_536));
+        sent += 65_536;
+      };
+      return new Response(new ReadableStream({ pull }));
+    },
+  });
+  cleanUp(() => server.stop(true));
+  await purge(targetOf({ ...generic, url: server.url.href }));
+  expect(sent).toBeLessThan(50_000_000);
 });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
 import { SQL } from "bun";
 import { toJson } from "../../src/json.ts";
 import { fingerprintTag } from "../../src/model/cdn.ts";
@@ -80,6 +81,7 @@ const fixtures = await Promise.all(
 
 describe.each(fixtures)("on $engine", ({ engine, varnish, other, platform, edge, environment, service }) => {
   const [synced = "", delivered = "", looked = ""] = platform.catalog.ids(0, 3);
+  const handleOf = (id: string) => platform.catalog.findProduct(id)?.handle ?? "";
   const run = async (...args: string[]) => {
     const { code, stderr } = await pds(args, environment);
     if (code !== 0) throw new Error(`${args.join(" ")}: ${stderr}`);
@@ -110,25 +112,50 @@ describe.each(fixtures)("on $engine", ({ engine, varnish, other, platform, edge,
     );
   };
   const target = () => `{target="varnish ${other.url}"}`;
-  /** Each write path, in this order, with a tag that it must purge. */
-  const paths: readonly (readonly [name: string, tag: string, write: () => Promise<unknown>])[] = [
+  /** Each write path, in this order, with the tags that it must purge. */
+  const paths: readonly (readonly [name: string, tags: string, write: () => Promise<unknown>])[] = [
     ["the first start", "product", async () => {}],
     ["the first start, for the other kind", "personalization", async () => {}],
-    ["an import of products", "product-7", () => importProducts({ 7: "Seven", 8: "Eight" })],
+    ["an import of products", "product-7 product-handle%3Aplate-8", () => importProducts({ 7: "Seven", 8: "Eight" })],
     ["another import of products", "product-8", () => importProducts({ 7: "Seven", 8: "Another" })],
-    ["a removal by an import", "product-7", () => importProducts({ 8: "Another" })],
+    ["a removal by an import", "product-7 product-handle%3Aplate-7", () => importProducts({ 8: "Another" })],
     ["a manual change", "product-8", () => sql((on) => on`UPDATE product SET tag = 'manual' WHERE id = 8`)],
     ["a manual removal", "product-8", () => sql((on) => on`DELETE FROM product WHERE id = 8`)],
     ["the first import of personalization", "personalization", () => importFeed("Serif")],
     ["an import of personalization", tagOf("FONT"), () => importFeed("Slab")],
     ["a rollback", tagOf("FONT"), () => run("rollback", "personalization", "--brand", "acme")],
+    [
+      "a restored backup",
+      "product",
+      async () => {
+        const path = join(folder, `${engine}.pds`);
+        await run("backup", path);
+        await run("restore", path, "--replace");
+      },
+    ],
     ["the removal of a brand", "personalization", () => run("brands", "remove", "acme")],
     [
       "a lookup at the platform",
       `product-${looked}`,
       () => until("it is served", async () => (await service.get(`/api/v1/products/${looked}`)).ok, waitMs),
     ],
+    [
+      "a lookup by a new handle",
+      `product-handle%3Aa%2Fb product-handle%3A${handleOf(looked)}`,
+      async () => {
+        platform.catalog.touch(looked, { product: { handle: "a/b" } });
+        await until("it is served", async () => (await service.get("/api/v1/products/handle/a%2Fb")).ok, waitMs);
+      },
+    ],
     ["catalog-sync", `product-${synced}`, () => run("run", "catalog-sync")],
+    [
+      "catalog-sync of a handle",
+      `product-handle%3Asynced product-handle%3A${handleOf(synced)}`,
+      async () => {
+        platform.catalog.touch(synced, { product: { handle: "synced" } });
+        await run("run", "catalog-sync");
+      },
+    ],
     [
       "catalog-reconcile",
       `product-${synced}`,
@@ -139,19 +166,21 @@ describe.each(fixtures)("on $engine", ({ engine, varnish, other, platform, edge,
     ],
     [
       "a delivery",
-      `product-${delivered}`,
+      `product-${delivered} product-handle%3Adelivered product-handle%3A${handleOf(delivered)}`,
       async () => {
-        platform.catalog.touch(delivered, { product: { title: "Delivered" } });
+        platform.catalog.touch(delivered, { product: { title: "Delivered", handle: "delivered" } });
         const body = `{"id":${delivered},"updated_at":"${new Date().toISOString()}"}`;
         expect((await deliver(service.url, { body })).status).toBe(200);
       },
     ],
   ];
 
-  test.each(paths)("%s is followed by a purge of %s", async (name, tag, write) => {
-    const before = name.startsWith("the first start") ? 0 : varnish.countOf(tag);
+  test.each(paths)("%s is followed by a purge of %s", async (name, tags, write) => {
+    const before = new Map(tags.split(" ").map((tag) => [tag, varnish.countOf(tag)]));
+    if (name.startsWith("the first start")) before.set(tags, 0);
     await write();
-    await until(`${name} is purged`, () => varnish.countOf(tag) > before, waitMs);
+    const isPurged = () => [...before].every(([tag, count]) => varnish.countOf(tag) > count);
+    await until(`${name} is purged`, isPurged, waitMs);
   });
 
   test("metrics and the console show how far each server is purged", async () => {

@@ -28,11 +28,18 @@ interface Document {
 }
 
 /**
- * The spec's tables, field by field in order. "noted" marks fields that the spec describes beyond
+ * The spec's tables, and one for several SKUs, field by field in order. "noted" marks fields that the spec describes beyond
  * their type.
  */
 const tables: Readonly<Record<string, readonly (readonly [field: string, type: string, noted?: "noted"])[]>> = {
   Personalization: [
+    ["pzlines", "PersonalizationLine[]"],
+    ["pzstyles", "PersonalizationStyle[]"],
+    ["pzchoices", "PersonalizationChoice[]"],
+  ],
+  Personalizations: [["personalizations", "PersonalizationOfSku[]"]],
+  PersonalizationOfSku: [
+    ["sku", "string", "noted"],
     ["pzlines", "PersonalizationLine[]"],
     ["pzstyles", "PersonalizationStyle[]"],
     ["pzchoices", "PersonalizationChoice[]"],
@@ -183,22 +190,27 @@ describe("the OpenAPI document", () => {
     expect(document.info).toMatchObject({ title: "Product Data Service", version });
   });
 
-  test("has the three operations with GET and unique ids, the history also without an order", () => {
+  test("has the operations with GET and unique ids, the history also without an order", () => {
     expect(operations.map(({ method, path }) => `${method} ${path}`)).toEqual([
       "get /api/v1/products/pz/{sku}",
+      "get /api/v1/products/pz",
       "get /api/v1/histories",
       "get /api/v1/histories/{order}",
       "get /api/v1/products/{id}",
+      "get /api/v1/products/handle/{handle}",
     ]);
     const ids = operations.map(({ operationId }) => operationId);
     expect(ids).toEqual([...new Set(ids)]);
     expect(ids).not.toContain(undefined);
   });
 
-  test("declares exactly the parameters in the paths", () => {
-    for (const { path, parameters = [] } of operations) {
-      expect(parameters.map(({ name }) => `{${name}}`)).toEqual(path.match(/\{\w+\}/g) ?? []);
-      for (const parameter of parameters) expect(parameter).toMatchObject({ in: "path", required: true });
+  test("declares exactly the parameters in the paths, and that of several SKUs", () => {
+    for (const { path, operationId, parameters = [] } of operations) {
+      const [inQuery, inPath] = [true, false].map((is) => parameters.filter((each) => (each.in === "query") === is));
+      expect(inPath?.map(({ name }) => `{${name}}`)).toEqual(path.match(/\{\w+\}/g) ?? []);
+      expect(inQuery?.map(({ name }) => name)).toEqual(operationId === "getPersonalizations" ? ["sku"] : []);
+      for (const parameter of parameters) expect(parameter.required).toBeTrue();
+      for (const parameter of inPath ?? []) expect(parameter.in).toBe("path");
     }
   });
 
@@ -276,6 +288,9 @@ describe("a response", () => {
     ["getPersonalization", "/api/v1/products/pz/MUG", 200],
     ["getPersonalization", "/api/v1/products/pz/unknown", 200],
     ["getPersonalization", "/api/v1/products/pz/%zz", 400],
+    ["getPersonalizations", "/api/v1/products/pz?sku=MUG&sku=unknown", 200],
+    ["getPersonalizations", "/api/v1/products/pz?sku=", 400],
+    ["getPersonalizations", "/api/v1/products/pz", 400],
     ["getHistories", "/api/v1/histories", 200],
     ["getOrderedHistories", "/api/v1/histories/asc", 200],
     ["getOrderedHistories", "/api/v1/histories/up", 400],
@@ -283,20 +298,28 @@ describe("a response", () => {
     ["getProduct", "/api/v1/products/1", 404],
     ["getProduct", "/api/v1/products/abc", 400],
     ["getProduct", "/api/v1/products/%zz", 400],
+    ["getProductByHandle", `/api/v1/products/handle/plate-${id}`, 200],
+    ["getProductByHandle", "/api/v1/products/handle/none", 404],
+    ["getProductByHandle", "/api/v1/products/handle/%00", 400],
+    ["getProductByHandle", "/api/v1/products/handle/%zz", 400],
   ] as const;
   const withoutDatabase = [
     // Keys that are not cached yet: cached responses are still served.
     ["getPersonalization", "/api/v1/products/pz/CUP", 503],
+    ["getPersonalizations", "/api/v1/products/pz?sku=CUP", 503],
     ["getHistories", "/api/v1/histories", 503],
     ["getOrderedHistories", "/api/v1/histories/desc", 503],
     ["getProduct", "/api/v1/products/2", 503],
+    ["getProductByHandle", "/api/v1/products/handle/other", 503],
   ] as const;
 
   const each = [
     ["getPersonalization", "/api/v1/products/pz/MUG"],
+    ["getPersonalizations", "/api/v1/products/pz?sku=MUG"],
     ["getHistories", "/api/v1/histories"],
     ["getOrderedHistories", "/api/v1/histories/asc"],
     ["getProduct", `/api/v1/products/${id}`],
+    ["getProductByHandle", `/api/v1/products/handle/plate-${id}`],
   ] as const;
 
   async function expectDocumented(
@@ -371,6 +394,9 @@ describe("a response", () => {
       ["getPersonalization", "/api/v1/products/pz/MUG", 200],
       ["getProduct", `/api/v1/products/${id}`, 200],
       ["getProduct", "/api/v1/products/1", 404],
+      ["getPersonalizations", "/api/v1/products/pz?sku=MUG&sku=unknown", 200],
+      ["getProductByHandle", `/api/v1/products/handle/plate-${id}`, 200],
+      ["getProductByHandle", "/api/v1/products/handle/none", 404],
     ] as const)("of %s to %s from the cache with %i matches the document", (operationId, path, status) =>
       expectDocumented(operationId, path, status),
     );

@@ -11,7 +11,9 @@ interface Document {
 
 const [browser, service] = await Promise.all([
   startBrowser(),
-  temporaryFolder().then((folder) => serve({ DATABASE_URL: `sqlite:${join(folder, "pds.sqlite")}` })),
+  temporaryFolder().then((folder) =>
+    serve({ DATABASE_URL: `sqlite:${join(folder, "pds.sqlite")}`, PUBLIC_URL: "https://products.example.com/" }),
+  ),
 ]);
 afterAll(() => service.stop());
 const document = (await (await service.get("/openapi.json")).json()) as Document;
@@ -22,6 +24,33 @@ const wide = { width: 1280, height: 800 };
 const narrow = { width: 390, height: 844 };
 const open = (viewport = wide, colorScheme: "light" | "dark" = "light") =>
   openPage(browser, `${service.url}/docs`, { viewport, colorScheme });
+
+describe("the public listener", () => {
+  test("has an index of all URLs for programs, as others reach them", async () => {
+    const response = await service.get("/", { headers: { Accept: "*/*" } });
+    expect([response.status, response.headers.get("content-type")]).toEqual([200, "application/json"]);
+    expect(response.headers.get("vary")).toBe("Accept, Accept-Encoding");
+    const index = (await response.json()) as Record<string, unknown> & { operations: { id: string; url: string }[] };
+    expect(index).toMatchObject({
+      reference: "https://products.example.com/docs",
+      openapi: "https://products.example.com/openapi.json",
+      widget: "https://products.example.com/personalization-options.js",
+    });
+    expect(index.operations.map(({ id, url }) => [id, url.replace("{?sku*}", "")])).toEqual(
+      operations.map(({ operationId, path }) => [operationId, `https://products.example.com${path}`]),
+    );
+    for (const url of [index.reference, index.openapi, index.widget]) {
+      expect((await service.get(new URL(`${url}`).pathname)).status).toBe(200);
+    }
+  });
+
+  test("has a page for browsers", async () => {
+    await using opened = await openPage(browser, `${service.url}/`, { viewport: narrow, colorScheme: "dark" });
+    expect(await accessibilityProblems(opened.page)).toEqual([]);
+    await opened.page.getByRole("link", { name: "API reference" }).click();
+    expect(await opened.page.title()).toBe("Product Data Service: reference");
+  });
+});
 
 describe.each([
   ["light", wide],

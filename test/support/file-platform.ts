@@ -92,5 +92,9 @@ export function createFilePlatform(path: string, { hasBulk = true } = {}): Platf
       const products = await readAll(signal);
       return { shopId, readAtMs, found: products.find(({ product }) => BigInt(product.id) === id) };
     },
+    async findProductId(handle, { signal }) {
+      const found = (await readAll(signal)).find(({ product }) => product.handle === handle);
+      return found && BigInt(found.product.id);
+    },
   };
 }

@@ -1,7 +1,8 @@
 /**
  * - `bad_request`: the service rejected the request (400), or the client did before sending it
  * - `not_found`: no such product, or no such URL (404)
- * - `unavailable`: the service is temporarily unavailable (503), after all retries
+ * - `unavailable`: the service or a proxy in front of it is temporarily unavailable (429, 502, 503,
+ *   504), after all retries
  * - `unexpected`: any other status, or unexpected content
  * - `network`: no response, after one retry
  * - `timeout`: the call took longer than `timeoutMs`

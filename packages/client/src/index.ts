@@ -12,7 +12,9 @@ export type {
   Personalization,
   PersonalizationChoice,
   PersonalizationLine,
+  PersonalizationOfSku,
   PersonalizationStyle,
+  Personalizations,
   Product,
   Variant,
 } from "./types.ts";

@@ -47,15 +47,28 @@ export async function sendRequest(
  */
 type Body = Readonly<Record<string, unknown>> | null;
 
-const codes: Readonly<Record<number, ErrorCode>> = { 400: "bad_request", 404: "not_found", 503: "unavailable" };
+const codes: Readonly<Record<number, ErrorCode>> = {
+  400: "bad_request",
+  404: "not_found",
+  429: "unavailable",
+  502: "unavailable",
+  503: "unavailable",
+  504: "unavailable",
+};
+
+/** Whether a body has the shape of the operation's response. */
+export type BodyCheck<Body> = (body: unknown) => body is Body;
 
 /**
- * The body of a successful response.
- * @param field must be present; a body with an error message in its place means "not found", even
- *   with status 200
+ * The body of a successful response. One with an error message instead means "not found", even with
+ * status 200.
  * @throws ProductDataError for any other response
  */
-export function parseBody(response: ServiceResponse, field: string, parse: (text: string) => unknown): object {
+export function parseBody<Expected>(
+  response: ServiceResponse,
+  check: BodyCheck<Expected>,
+  parse: (text: string) => unknown,
+): Expected {
   const { status, text } = response;
   let body: Body | undefined;
   let cause: unknown;
@@ -64,7 +77,7 @@ export function parseBody(response: ServiceResponse, field: string, parse: (text
   } catch (error) {
     cause = error;
   }
-  if (status === 200 && body?.[field]) return body;
+  if (status === 200 && check(body)) return body;
   const reason = [body?.error, body?.detail].find((value) => typeof value === "string");
   const code = codes[status === 200 && reason ? 404 : status] ?? "unexpected";
   const message =

@@ -22,8 +22,8 @@ export interface Attempts {
 }
 
 /**
- * The delay before the next attempt; undefined when the call should fail. A 503 is retried after
- * its `Retry-After`, and a network failure once. There is no retry if the delay would exceed the
+ * The delay before the next attempt; undefined when the call should fail. An unavailable service is
+ * asked again after its `Retry-After`, or else with backoff, and a network failure is retried once. There is no retry if the delay would exceed the
  * timeout.
  * @param random from 0 to 1
  */
@@ -34,7 +34,7 @@ export function retryDelayMs(
 ): number | undefined {
   if (previousErrors.length >= retries) return undefined;
   let delayMs: number | undefined;
-  if (code === "unavailable") delayMs = retryAfterMs;
+  if (code === "unavailable") delayMs = retryAfterMs ?? 2 ** previousErrors.length * (250 + 250 * random);
   if (code === "network" && !previousErrors.includes(code)) delayMs = 100 + 400 * random;
   return delayMs !== undefined && delayMs < remainingMs ? delayMs : undefined;
 }

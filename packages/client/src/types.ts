@@ -39,6 +39,16 @@ export interface Personalization {
   pzchoices: PersonalizationChoice[];
 }
 
+export interface PersonalizationOfSku extends Personalization {
+  /** As requested. */
+  sku: string;
+}
+
+/** The personalization of several SKUs, in the order requested, each once. */
+export interface Personalizations {
+  personalizations: PersonalizationOfSku[];
+}
+
 /** One finished run of a scheduled job. */
 export interface HistoryRecord {
   brand: string;

@@ -29,6 +29,24 @@ test("a removed field does not exist until it is put back", async () => {
   expect(dig((await sendQuery(platform, query, variables)).data, "product.vendor")).toBeString();
 });
 
+test("a product is found by its current handle, or by its id", async () => {
+  const query = "query Q($by: ProductIdentifierInput!) { productByIdentifier(identifier: $by) { legacyResourceId } }";
+  const find = async (by: Readonly<Record<string, string>>) => {
+    const { data, errors } = await sendQuery(platform, query, { by });
+    return errors === undefined ? (dig(data, "productByIdentifier.legacyResourceId") ?? null) : "refused";
+  };
+  const other = platform.catalog.idAt(1);
+  const handle = platform.catalog.findProduct(other)?.handle ?? "";
+  expect(await find({ handle })).toBe(other);
+  expect(await find({ id: `gid://shopify/Product/${other}` })).toBe(other);
+  platform.catalog.touch(other, { product: { handle: "renamed" } });
+  const added = platform.catalog.add({ product: { handle } });
+  expect([await find({ handle: "renamed" }), await find({ handle })]).toEqual([other, added]);
+  platform.catalog.remove(added);
+  expect([await find({ handle }), await find({ handle: "none" })]).toEqual([null, null]);
+  expect([await find({}), await find({ handle, id: other })]).toEqual(["refused", "refused"]);
+});
+
 test("an unknown field is refused", () => {
   expect(() => platform.fields.change({ denied: ["Product.colour"] })).toThrow(
     'the schema has no field "Product.colour"',

@@ -122,6 +122,8 @@ export interface Engine {
   readonly later: (seconds: number | string) => string;
   /** Expression: a text as bytes in UTF-8, which skips decoding it into a string. */
   readonly toBytes: (text: string) => string;
+  /** Expression: the handle in a product's document, as JSON escapes it. It is indexed. */
+  readonly handleOf: (document: string) => string;
   /** Condition: whether bytes contain a text in UTF-8. */
   readonly contains: (bytes: string, text: string) => string;
   /** How a statement names its nth value, counted from 1. */
@@ -131,8 +133,9 @@ export interface Engine {
   /** Search text that matches all words. The last may be a prefix. */
   readonly toSearchText: (words: readonly string[], isLastPrefix: boolean) => string;
 
-  /** For a server, where one statement for several requests saves round trips. */
-  readonly keyList: KeyList | undefined;
+  readonly keyList: KeyList;
+  /** Whether one statement for several requests saves round trips to a server. */
+  readonly hasRoundTrips: boolean;
 
   /** Inserts many rows whose keys are new, as fast as the engine can. */
   readonly load: <Row>(sql: SQL, rows: NewRows<Row>) => Promise<void>;

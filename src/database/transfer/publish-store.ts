@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { ServiceError } from "../../errors.ts";
-import { keptChanges } from "../change.ts";
+import { keptChanges, recordPersonalizationChange } from "../change.ts";
 import type { Database, Queryable, Transaction } from "../database.ts";
 import type { LoadOptions } from "./load-store.ts";
 import { type Counters, countedTables, keptTables } from "./tables.ts";
@@ -93,5 +93,5 @@ async function restartChanges(transaction: Transaction): Promise<void> {
   const { change: last = 0 } = await readCounters(transaction);
   await sql`DELETE FROM change`;
   await engine.transfer.setCounter(sql, "change", last + keptChanges);
-  await sql`INSERT INTO change (noun, scope) VALUES ('personalization', NULL)`;
+  await recordPersonalizationChange(transaction, undefined);
 }

@@ -1,10 +1,11 @@
 import { invalidatedLifetime } from "../../cache/namespace.ts";
 import { ServiceError } from "../../errors.ts";
+import type { FailureResponse } from "../../http/endpoint.ts";
 import { problemSchema, toProblem } from "../../http/errors.ts";
 import { parameter } from "../../http/request.ts";
 import { hashTag } from "../../model/entity-tag.ts";
 import { type ProductAnswer, parseProductId, productAnswerSchema } from "../../model/product.ts";
-import type { Operation } from "../operation.ts";
+import type { Operation, OperationContext } from "../operation.ts";
 
 /** The stored product document within `{product, shop, error}`. */
 export const products: Operation = {
@@ -51,23 +52,33 @@ export const products: Operation = {
       );
     };
   },
-  createFailureResponse:
-    ({ config: { shopDomain } }) =>
-    (failure, requestId, request) => {
-      if (failure.code === "bad_request") return toProblem(failure, requestId);
-      const id = parameter(request, "id").slice(0, maxQuotedIdLength);
-      const answer: ProductAnswer = {
-        product: null,
-        shop: shopDomain,
-        error:
-          `The product with id ${id} could not be found: ${failure.detail.replace(/\.$/, "")}. ` +
-          `If you report this error, please include this id: ${requestId}`,
-      };
-      return { status: failure.status, type: "application/json", body: JSON.stringify(answer) };
-    },
+  createFailureResponse: (context) => productFailure("id", (request) => parameter(request, "id"), context),
 };
 
-const maxQuotedIdLength = 100;
+const maxQuotedLength = 100;
+
+/**
+ * Creates failure responses in the product's envelope.
+ * @param keyName how the message calls what the product was looked up by
+ */
+export function productFailure(
+  keyName: "id" | "handle",
+  keyOf: (request: Parameters<FailureResponse>[2]) => string,
+  { config: { shopDomain } }: OperationContext,
+): FailureResponse {
+  return (failure, requestId, request) => {
+    if (failure.code === "bad_request") return toProblem(failure, requestId);
+    const key = keyOf(request).slice(0, maxQuotedLength);
+    const answer: ProductAnswer = {
+      product: null,
+      shop: shopDomain,
+      error:
+        `The product with ${keyName} ${key} could not be found: ${failure.detail.replace(/\.$/, "")}. ` +
+        `If you report this error, please include this id: ${requestId}`,
+    };
+    return { status: failure.status, type: "application/json", body: JSON.stringify(answer) };
+  };
+}
 
 const encode = (text: string) => new TextEncoder().encode(text);
 

@@ -6,7 +6,7 @@ import { readCatalog } from "./bulk/catalog.ts";
 import { createClient, type SendRequest } from "./client.ts";
 import { Documents } from "./documents.ts";
 import { listDeletions } from "./list-deletions.ts";
-import { countProducts, listProducts } from "./list-products.ts";
+import { countProducts, findProductId, listProducts } from "./list-products.ts";
 import { readPages } from "./read-page.ts";
 import { readProduct, settleMs } from "./read-product.ts";
 import { readShop } from "./shop.ts";
@@ -37,6 +37,7 @@ export function createShopify(config: Config, log: Log, points?: SharedPoints): 
     readCatalog: (shop, signal) => readCatalog(request, shop, { priority: "sync", signal }, { documents, log }),
     readPages: (after, signal) => readPages(request, after, { priority: "sync", signal }),
     readProduct: (id, options) => readProduct(request, id, options),
+    findProductId: (handle, options) => findProductId(request, handle, options),
   };
 }
 

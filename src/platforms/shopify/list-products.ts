@@ -46,6 +46,16 @@ export async function* listProducts(
 /** Shopify's timestamps have whole seconds. */
 export const toTimestamp = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`;
 
+export async function findProductId(
+  request: SendRequest,
+  handle: string,
+  options: RequestOptions,
+): Promise<bigint | undefined> {
+  type Response = { readonly productByIdentifier: { readonly legacyResourceId: string } | null };
+  const { productByIdentifier } = await request<Response>("ProductByHandle", { handle }, options);
+  return productByIdentifier === null ? undefined : BigInt(productByIdentifier.legacyResourceId);
+}
+
 export async function countProducts(request: SendRequest, options: RequestOptions): Promise<number> {
   const { productsCount } = await request<{ productsCount: { count: number } | null }>("ProductsCount", {}, options);
   return productsCount?.count ?? 0;

@@ -1,4 +1,4 @@
-/** The documents that list and count products and deletions, by the name of their operation. */
+/** The documents that find, list, and count products and deletions, by the name of their operation. */
 export const listingDocuments = {
   // Cheap, so that only products that changed are read in full.
   ProductsUpdatedSince: `
@@ -7,6 +7,10 @@ query ProductsUpdatedSince($query: String, $first: Int!, $after: String) {
     nodes { legacyResourceId updatedAt }
     pageInfo { hasNextPage endCursor }
   }
+}`,
+  ProductByHandle: `
+query ProductByHandle($handle: String!) {
+  productByIdentifier(identifier: {handle: $handle}) { legacyResourceId }
 }`,
   // Only the ids of a page that cannot be read because of one of its products.
   ProductIdsPage: `

@@ -21,7 +21,7 @@ import { type ProductChanges, startStandIn } from "../../../packages/platform-st
 import { runBulkOperation } from "../../../src/platforms/shopify/bulk/operation.ts";
 import type { SendRequest } from "../../../src/platforms/shopify/client.ts";
 import { listDeletions } from "../../../src/platforms/shopify/list-deletions.ts";
-import { countProducts, listProducts } from "../../../src/platforms/shopify/list-products.ts";
+import { countProducts, findProductId, listProducts } from "../../../src/platforms/shopify/list-products.ts";
 import { type OptionalField, optionalFields } from "../../../src/platforms/shopify/optional-fields.ts";
 import {
   bulkQueries,
@@ -182,6 +182,7 @@ const prices: Record<OperationName, number> = {
   ProductImagesPage: 14,
   ProductMediaPage: 25,
   ProductsUpdatedSince: 13,
+  ProductByHandle: 1,
   ProductsCount: 1,
   DeletionsSince: 13,
   DestructionsSince: 13,
@@ -217,6 +218,7 @@ describe("reading the whole catalog", () => {
     expect(ids.toSorted()).toEqual(catalog.ids(0, 1000).toSorted());
     await readShop(watched, live());
     await countProducts(watched, live());
+    expect(await findProductId(watched, "no-such-handle", live())).toBeUndefined();
     await Array.fromAsync(listDeletions(watched, 0, live()));
     const app = platform.findApp();
     const { scopes } = app;

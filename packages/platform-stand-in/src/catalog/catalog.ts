@@ -60,6 +60,8 @@ export class Catalog {
   readonly #history = new ProductHistory();
   readonly deletions = new Deletions();
   readonly #firstUpdatedAt: number[] = [];
+  /** Without edits; made at the first search. Products that are added later have an edit. */
+  #slotsByFirstHandle: Map<string, number[]> | undefined;
   readonly #index: ProductIndex;
   #slots: number;
 
@@ -106,6 +108,21 @@ export class Catalog {
   findProduct(id: string, atMs?: number): ProductRecord | undefined {
     const slot = this.#locateProduct(id);
     return slot === undefined ? undefined : this.#findAt(slot, atMs);
+  }
+
+  /** @param atMs an earlier time, for a read that lags behind; now by default */
+  findByHandle(handle: string, atMs?: number): ProductRecord | undefined {
+    this.#slotsByFirstHandle ??= this.#groupByFirstHandle();
+    for (const slot of [...this.#edits.keys(), ...(this.#slotsByFirstHandle.get(handle) ?? [])]) {
+      const product = this.#findAt(slot, atMs);
+      if (product?.handle === handle) return product;
+    }
+    return undefined;
+  }
+
+  #groupByFirstHandle(): Map<string, number[]> {
+    const slots = Array.from({ length: this.#slots }, (_, slot) => slot);
+    return Map.groupBy(slots, (slot) => this.#make(slot, undefined).handle);
   }
 
   #findAt(slot: number, atMs: number | undefined): ProductRecord | undefined {

@@ -44,6 +44,7 @@ export const resolvers: Readonly<Record<string, GraphQLFieldResolver<never, Requ
   "QueryRoot.shop": (_source, _args, { shop }) => shop,
   "QueryRoot.product": (_source, { id }: IdArguments, { catalog, readsAtMs }) =>
     catalog.findProduct(readId(id, "Product"), readsAtMs),
+  "QueryRoot.productByIdentifier": findProduct,
   "QueryRoot.productVariant": (_source, { id }: IdArguments, { catalog, readsAtMs }) =>
     catalog.findVariant(readId(id, "ProductVariant"), readsAtMs)?.variant,
   "QueryRoot.products": listProducts,
@@ -90,6 +91,18 @@ export const resolvers: Readonly<Record<string, GraphQLFieldResolver<never, Requ
 export function isComputed(typeName: string, fieldName: string): boolean {
   const listed = ["images", "media", "metafields", "variants", "options"].includes(fieldName);
   return `${typeName}.${fieldName}` in resolvers && !listed;
+}
+
+interface IdentifierArguments {
+  /** The schema allows exactly one of the fields. */
+  readonly identifier: { readonly id?: string; readonly handle?: string; readonly customId?: object };
+}
+
+function findProduct(_source: unknown, { identifier }: IdentifierArguments, { catalog, readsAtMs }: RequestContext) {
+  const { id, handle } = identifier;
+  if (id !== undefined) return catalog.findProduct(readId(id, "Product"), readsAtMs);
+  if (handle !== undefined) return catalog.findByHandle(handle, readsAtMs);
+  throw badArgument("The stand-in does not find products by customId", "STAND_IN_LIMIT");
 }
 
 interface ProductsArguments extends ListArguments {

@@ -6,6 +6,7 @@ export const defaultScopes = ["read_products"] as const;
 
 const scopes: Readonly<Record<string, string>> = {
   "QueryRoot.product": "read_products",
+  "QueryRoot.productByIdentifier": "read_products",
   "QueryRoot.products": "read_products",
   "QueryRoot.productsCount": "read_products",
   "QueryRoot.productVariant": "read_products",

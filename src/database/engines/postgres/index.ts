@@ -10,6 +10,7 @@ import { productTruth } from "./migrations/2026-11-23-product-truth.ts";
 import { webhooks } from "./migrations/2026-11-23-webhooks.ts";
 import { products } from "./migrations/2026-11-24-products.ts";
 import { purge } from "./migrations/2026-11-25-purge.ts";
+import { handleOf, handles } from "./migrations/2026-11-26-handles.ts";
 import { findMissingRight } from "./rights.ts";
 import { endAbandoned, holdRun } from "./run-lock.ts";
 import { mayDropTables, transfer } from "./transfer.ts";
@@ -31,7 +32,7 @@ export const postgres: Engine = {
   schemes: ["postgres:", "postgresql:"],
   exists: () => true,
   open: async (url, purpose, isPooled) => connect(url, purpose, isPooled),
-  migrations: [initial, jobs, productTruth, webhooks, operations(columnTypes), products, purge],
+  migrations: [initial, jobs, productTruth, webhooks, operations(columnTypes), products, purge, handles],
   columnTypes,
   maxConcurrentReads,
 
@@ -49,6 +50,7 @@ export const postgres: Engine = {
   now: toText("clock_timestamp()"),
   later: (seconds) => toText(`clock_timestamp() + ${seconds} * interval '1 second'`),
   toBytes: (text) => `convert_to(${text}, 'UTF8')`,
+  handleOf,
   contains: (bytes, text) => `position(convert_to(${text}, 'UTF8') IN ${bytes}) > 0`,
   placeholder: (place) => `$${place}`,
   // The expression is that of the index `product_word`. The limit keeps the planner on that index:
@@ -63,6 +65,7 @@ export const postgres: Engine = {
     contains: (column, value) => `${column} = ANY(${value})`,
     toValue: (keys) => `{${keys.map((key) => `"${key.replace(/["\\]/g, "\\$&")}"`).join(",")}}`,
   },
+  hasRoundTrips: true,
 
   load: loadByCopy,
   vacuum: (sql, table) => sql.unsafe(`VACUUM ${table}`),

@@ -10,6 +10,7 @@ import { productTruth } from "./migrations/2026-11-23-product-truth.ts";
 import { webhooks } from "./migrations/2026-11-23-webhooks.ts";
 import { products } from "./migrations/2026-11-24-products.ts";
 import { purge } from "./migrations/2026-11-25-purge.ts";
+import { handleOf, handles } from "./migrations/2026-11-26-handles.ts";
 import { openFile, pathOf, scheme } from "./open.ts";
 import { transfer } from "./transfer.ts";
 
@@ -22,7 +23,7 @@ export const sqlite: Engine = {
   // An empty file is a database without tables.
   exists: (url) => existsSync(pathOf(url)) && statSync(pathOf(url)).size > 0,
   open: (url, purpose) => openFile(pathOf(url), purpose),
-  migrations: [initial, jobs, productTruth, webhooks, operations(columnTypes), products, purge],
+  migrations: [initial, jobs, productTruth, webhooks, operations(columnTypes), products, purge, handles],
   columnTypes,
   // Reads run on the event loop, at about 20 µs each: 32 of them, then other work has its turn.
   maxConcurrentReads: 32,
@@ -44,12 +45,17 @@ export const sqlite: Engine = {
   now: "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')",
   later: (seconds) => `strftime('%Y-%m-%dT%H:%M:%fZ', 'now', ${seconds} || ' seconds')`,
   toBytes: (text) => `CAST(${text} AS BLOB)`,
+  handleOf,
   contains: (bytes, text) => `instr(${bytes}, CAST(${text} AS BLOB)) > 0`,
   placeholder,
   searchQuery: "SELECT rowid AS id FROM product_word WHERE product_word MATCH $1 ORDER BY rowid LIMIT $2",
   toSearchText: (words, isLastPrefix) => `${words.map((word) => `"${word}"`).join(" AND ")}${isLastPrefix ? " *" : ""}`,
 
-  keyList: undefined,
+  keyList: {
+    contains: (column, value) => `${column} IN (SELECT value FROM json_each(${value}))`,
+    toValue: JSON.stringify,
+  },
+  hasRoundTrips: false,
 
   load: (sql, rows) => insertRows(sql, placeholder, rows),
   // Deletions free their pages at once.

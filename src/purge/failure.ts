@@ -1,0 +1,26 @@
+import type { PurgePosition, PurgeState } from "../database/purge.ts";
+import type { PurgeError } from "./send.ts";
+
+const maxRetryS = 60;
+
+/** Whether the provider is not to be asked yet. After the clock was set back, it is. */
+export function mustWait({ state, now }: PurgePosition): boolean {
+  if (state?.failure === undefined) return false;
+  const { at, retryAt } = state.failure;
+  return Date.parse(at) <= Date.parse(now) && Date.parse(now) < Date.parse(retryAt);
+}
+
+/**
+ * The state after a purge failed. Purges after it are few at once, because those that succeed before
+ * another failure are repeated.
+ * @param random from 0 to 1
+ */
+export function fail(state: PurgeState, error: PurgeError, now: string, random: number): PurgeState {
+  const count = (state.failure?.count ?? 0) + 1;
+  const backoffS = Math.min(maxRetryS, 2 ** (count - 1)) * (0.5 + random / 2);
+  const waitS = Math.max(error.retryAfterS ?? 0, backoffS);
+  const retryAt = new Date(Date.parse(now) + waitS * 1000).toISOString();
+  const tokens = error.isThrottled && state.tokens !== undefined ? { left: 0, at: now } : state.tokens;
+  const since = state.failure?.since ?? now;
+  return { ...state, tokens, atOnce: 1, failure: { count, since, at: now, retryAt, reason: error.message } };
+}

@@ -1,0 +1,58 @@
+import { expect, test } from "bun:test";
+import { cleanUp } from "../support/clean-up.ts";
+import { until } from "../support/until.ts";
+import { findFreePort, startVarnish, varnishd } from "../support/varnish.ts";
+
+// The documented configuration of Varnish, in front of two replicas whose store comes and goes.
+
+const state = { version: 1, withoutStore: 0 };
+const headers = {
+  "Cache-Control": "public, max-age=60",
+  "Surrogate-Control": "public, max-age=3, stale-if-error=3600",
+  xkey: "product product-1",
+};
+
+function startReplica(number: number): number {
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: ({ url }) => {
+      if (!url.includes("/api/")) return new Response("ok");
+      if (number > state.withoutStore) return new Response(`v${state.version}`, { headers });
+      return new Response("no store", { status: 503, headers: { "Cache-Control": "no-store", "Retry-After": "5" } });
+    },
+  });
+  cleanUp(() => server.stop(true));
+  return server.port ?? 0;
+}
+
+test.skipIf(varnishd === null)("Varnish makes the most of what it has and of every replica", async () => {
+  const { url } = await startVarnish([startReplica(1), startReplica(2)], await findFreePort());
+  const read = async () => {
+    const response = await fetch(`${url}/api/v1/products/1`, { headers: { Cookie: "a=b" } });
+    const isHit = response.headers.get("x-varnish")?.includes(" ");
+    return { status: response.status, text: await response.text(), age: response.headers.get("age"), isHit };
+  };
+  const purge = () => fetch(url, { method: "PURGE", headers: { "xkey-purge": "product" } });
+
+  // Browsers may keep what is fresh here for all of max-age, and cookies do not bypass the cache.
+  await read();
+  expect(await read()).toEqual({ status: 200, text: "v1", age: null, isHit: true });
+
+  state.withoutStore = 2;
+  for (const waitMs of [4000, 500, 12_000, 500]) {
+    await Bun.sleep(waitMs);
+    const { status, text, age } = await read();
+    expect([status, text, Number(age) >= 3]).toEqual([200, "v1", true]);
+  }
+  await purge();
+  expect(await read()).toMatchObject({ status: 503, text: "no store" });
+
+  state.version = 2;
+  state.withoutStore = 1;
+  await until("the responses are new", async () => (await read()).text === "v2", 10_000);
+  for (let reads = 0; reads < 6; reads++) {
+    await purge();
+    expect(await read()).toMatchObject({ status: 200, text: "v2" });
+  }
+});

@@ -1,0 +1,99 @@
+import { describe, expect, spyOn, test } from "bun:test";
+import { join } from "node:path";
+import { matchesEntityTag } from "../../src/cache/response.ts";
+import { cleanUp } from "../support/clean-up.ts";
+import { root, serve, temporaryFolder } from "../support/pds.ts";
+import { rawRequests } from "../support/raw-requests.ts";
+import { parseResponse, type WireResponse } from "../support/wire.ts";
+
+const folder = await temporaryFolder();
+const service = await serve({ DATABASE_URL: `sqlite:${join(folder, "pds.sqlite")}`, SHOP_DOMAIN: "shop.example" });
+cleanUp(() => service.stop());
+
+/** Sent when all answers have arrived, to see whether the connection still is in step. */
+const next = "GET /docs/style.css HTTP/1.1\r\nHost: next.example\r\nConnection: close\r\n\r\n";
+const isNext = ({ headers }: WireResponse) => headers.get("content-type")?.startsWith("text/css") === true;
+const patienceMs = 10_000;
+
+/** The responses in the received bytes; the last one may be incomplete. */
+function parseAll(bytes: Buffer, sent: string): WireResponse[] {
+  const responses: WireResponse[] = [];
+  const methods = [...sent.matchAll(/^([A-Z]+) \S+ HTTP/gm)].map(([, method]) => method);
+  for (let at = 0, request = 0; at < bytes.length; ) {
+    const response = parseResponse(bytes.subarray(at), methods[request] === "HEAD");
+    if (response === undefined) break;
+    responses.push(response);
+    at += response.size;
+    if (response.status >= 200) request++;
+  }
+  return responses;
+}
+
+/** Sends bytes, and another request after the expected number of responses, until the connection is closed. */
+async function exchange(sent: string, count: number): Promise<WireResponse[]> {
+  const closed = Promise.withResolvers<void>();
+  let bytes = Buffer.alloc(0);
+  let isFinished = false;
+  const { hostname, port } = new URL(service.url);
+  const socket = await Bun.connect({
+    hostname,
+    port: Number(port),
+    socket: {
+      data: (_, chunk) => {
+        bytes = Buffer.concat([bytes, chunk]);
+        if (isFinished || parseAll(bytes, sent).length < count) return;
+        isFinished = true;
+        socket.write(next);
+      },
+      close: () => closed.resolve(),
+      error: () => closed.resolve(),
+    },
+  });
+  socket.write(Buffer.from(sent, "latin1"));
+  const timer = setTimeout(() => closed.reject(new Error(`the connection stays open after ${bytes}`)), patienceMs);
+  await closed.promise;
+  clearTimeout(timer);
+  return parseAll(bytes, `${sent}${next}`);
+}
+
+const isOurs = ({ headers }: WireResponse) => headers.has("x-request-id");
+
+/** As in the table. */
+function describeAnswer(responses: readonly WireResponse[]): string {
+  const isKept = responses.some(isNext);
+  const statuses = responses
+    .filter((response) => !isNext(response))
+    .map((response) => `${response.status}${isOurs(response) ? "" : " (runtime)"}`);
+  return [...(statuses.length === 0 ? ["none"] : statuses), ...(isKept ? [] : ["closed"])].join(", ");
+}
+
+const countOf = (answer: string) => answer.match(/\d{3}/g)?.length ?? Number.POSITIVE_INFINITY;
+
+describe.each(Object.entries(rawRequests))("%s:", (_topic, requests) => {
+  test.each(requests.map(({ name, section, sent, answer }) => [name, answer, section, sent] as const))(
+    "%s gets %s (RFC %s)",
+    async (_name, answer, _section, sent) => {
+      expect(describeAnswer(await exchange(sent, countOf(answer)))).toBe(answer);
+    },
+  );
+});
+
+test("a condition with thousands of tags is searched, not split", () => {
+  const split = spyOn(String.prototype, "match");
+  try {
+    const tags = 'W/"a",'.repeat(2000);
+    expect(matchesEntityTag('W/"b"', tags)).toBeFalse();
+    expect(matchesEntityTag('W/"b"', `${tags}"b"`)).toBeTrue();
+    expect(split).not.toHaveBeenCalled();
+  } finally {
+    split.mockRestore();
+  }
+});
+
+test("the page about malformed requests shows what the runtime does", async () => {
+  const page = await Bun.file(join(root, "docs/reference/malformed-requests.md")).text();
+  const [, program = "", output = ""] = page.match(/```ts\n(.*?)```\n\n```text\n(.*?)```/s) ?? [];
+  const file = join(folder, "program.ts");
+  await Bun.write(file, program);
+  expect(await new Response(Bun.spawn([process.execPath, file], { stderr: "inherit" }).stdout).text()).toBe(output);
+});

@@ -1,0 +1,71 @@
+import { expect, test } from "bun:test";
+import { SQL } from "bun";
+import type { PurgeOptions } from "../../src/config/purge.ts";
+import { closeDatabase, openDatabase } from "../../src/database/index.ts";
+import { PurgeCounter } from "../../src/purge/counter.ts";
+import { followChanges } from "../../src/purge/follower.ts";
+import { createTargets } from "../../src/purge/targets.ts";
+import { cleanUp } from "../support/clean-up.ts";
+import { createMigratedStore } from "../support/pds.ts";
+import { startPurgeProvider } from "../support/purge-provider.ts";
+import { until } from "../support/until.ts";
+
+const optionsFor = (url: string): PurgeOptions => ({
+  ...{ cdn: "generic", url, method: "POST", headers: { Authorization: "Bearer {token}" }, body: '{"tags":{tags}}' },
+  ...{ max_tags: 1, requests_per_minute: 600, burst: 2, max_age: 86_400 },
+});
+
+/** Follows the changes of a new store. */
+async function follow(url: string) {
+  const storeUrl = await createMigratedStore("sqlite");
+  const database = await openDatabase(storeUrl);
+  const stopping = new AbortController();
+  const settled: (string | undefined)[] = [];
+  const following = followChanges({
+    database,
+    targets: createTargets(optionsFor(url), "purge-token"),
+    form: "a",
+    counter: new PurgeCounter(),
+    log: { warn: () => {}, info: () => {} } as never,
+    signal: stopping.signal,
+    onSettled: (changes) => settled.push(...changes.map((change) => (change.noun === "product" ? change.key : ""))),
+  });
+  cleanUp(async () => {
+    stopping.abort();
+    await following;
+    await closeDatabase(database);
+  });
+  return { storeUrl, settled };
+}
+
+test("a purge is repeated as long after a slow refusal as the provider says", async () => {
+  const receivedMs: number[] = [];
+  let refusedMs = 0;
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: async () => {
+      if (receivedMs.push(performance.now()) > 1) return new Response();
+      await Bun.sleep(1500);
+      refusedMs = performance.now();
+      return new Response("{}", { status: 429, headers: { "Retry-After": "2" } });
+    },
+  });
+  cleanUp(() => server.stop(true));
+  await follow(server.url.origin);
+  await until("the purge is repeated", () => receivedMs.length > 1, 20_000);
+  expect((receivedMs[1] ?? 0) - refusedMs).toBeGreaterThan(1900);
+});
+
+test("products that were purged as a whole are known, to probe some", async () => {
+  const provider = startPurgeProvider("generic");
+  const { storeUrl, settled } = await follow(provider.url);
+  await until("everything is purged", () => provider.purges.length > 1, 20_000);
+  await using sql = new SQL(storeUrl, { max: 1 });
+  await sql`PRAGMA busy_timeout = 10000`;
+  const rows = Array.from({ length: 300 }, (_, id) => ({ id, document: "{}", tag: "", updated_at: "" }));
+  await sql`INSERT INTO product ${sql(rows)}`;
+  await until("they are purged twice", () => settled.length > 0, 25_000);
+  expect(settled.toSorted()).toEqual(rows.map(({ id }) => `${id}`).toSorted());
+  expect(provider.countOf("product-1")).toBe(0);
+});

@@ -1,0 +1,49 @@
+import { expect, test } from "bun:test";
+import { SQL } from "bun";
+import { closeDatabase, openDatabase } from "../../src/database/index.ts";
+import { findPurgePosition, type PurgeState, savePurgeState } from "../../src/database/purge.ts";
+import { PurgeLease } from "../../src/purge/lease.ts";
+import { createMigratedStore, enginesInTurn } from "../support/pds.ts";
+
+test.each([...enginesInTurn])(
+  "on %s, a process that was held up while another purged does not set it back",
+  async (engine) => {
+    const url = await createMigratedStore(engine);
+    const database = await openDatabase(url);
+    await using sql = new SQL(url, { max: 1 });
+    const [heldUp, other] = [new PurgeLease(database, "edge"), new PurgeLease(database, "edge")];
+    const endLease = () => sql`UPDATE lease SET ends_at = '2020-01-01T00:00:00.000Z' WHERE name = 'purge edge'`;
+    const state: PurgeState = {
+      form: "",
+      first: 1,
+      second: 1,
+      marks: [],
+      tokens: undefined,
+      atOnce: undefined,
+      failure: undefined,
+    };
+    const save = ({ holder }: PurgeLease, first: number) =>
+      database.inTransaction((transaction) =>
+        savePurgeState(transaction, "edge", { from: state, to: { ...state, first } }, holder),
+      );
+    expect([await heldUp.hold(), await other.hold()]).toEqual([true, false]);
+    await endLease();
+    const isSaved = await database.inTransaction((transaction) =>
+      savePurgeState(transaction, "edge", { from: undefined, to: state }, heldUp.holder),
+    );
+    expect([isSaved, await other.hold()]).toEqual([true, false]);
+    await endLease();
+    expect([await other.hold(), await save(other, 9)]).toEqual([true, true]);
+    await endLease();
+    expect(await save(heldUp, 3)).toBe(false);
+    await other.release();
+    expect(await save(heldUp, 3)).toBe(false);
+    expect((await findPurgePosition(database, "edge")).state?.first).toBe(9);
+    // An operator wants everything purged.
+    await sql`DELETE FROM purge_target WHERE name = 'edge'`;
+    expect([await heldUp.hold(), await save(heldUp, 10)]).toEqual([true, false]);
+    expect((await findPurgePosition(database, "edge")).state).toBe(undefined);
+    await heldUp.release();
+    await closeDatabase(database);
+  },
+);
