@@ -71,6 +71,7 @@ const tasks = {
         "retention",
         "scheduler",
         "shared-caches",
+        "slow-store",
         "storm",
         "truth",
         "upgrade",
@@ -120,6 +121,7 @@ const tasks = {
   "bench:jobs": { development: true, args: ["bench/jobs.ts"] },
   "bench:platform": { development: true, args: ["bench/platform.ts"] },
   "bench:start": { args: ["bench/start.ts"] },
+  "bench:handover": { args: ["bench/handover.ts"] },
 };
 
 const readJson = (path) => JSON.parse(readFileSync(join(root, path), "utf8"));

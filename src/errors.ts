@@ -24,10 +24,13 @@ export class ServiceError extends Error {
   readonly code: ErrorCode;
   /** Seconds until a retry may succeed, if known. */
   readonly retryAfterS: number | undefined;
+  /** Seconds since this was last known to be so, if it is not known now. */
+  readonly ageS: number | undefined;
 
-  constructor(code: ErrorCode, message: string, options?: ErrorOptions & { retryAfterS?: number }) {
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions & { retryAfterS?: number; ageS?: number }) {
     super(message, options);
     this.code = code;
     this.retryAfterS = options?.retryAfterS;
+    this.ageS = options?.ageS;
   }
 }

@@ -7,8 +7,11 @@ import type { ResponseCache } from "./response-cache.ts";
 const pollIntervalMs = 200;
 /** A cached response that was last verified longer ago has an `Age`. */
 export const verifiedForMs = 1000;
-/** The store counts as unreachable if a poll takes longer. A failover or a checkpoint may take a second. */
-const pollTimeoutMs = 3000;
+/**
+ * The store counts as unreachable if it answers no query of a poll for so long. A failover or a
+ * checkpoint may take a second.
+ */
+const answerTimeoutMs = 3000;
 /** After that long without a response, the connections to the store are given up. */
 const silenceMs = 10_000;
 /** Limits the queries that pile up when the store hangs. */
@@ -67,7 +70,10 @@ export class CacheInvalidator {
       const problem = await this.#pollWithTimeout(options);
       if (signal.aborted) return;
       if (problem === undefined) this.#verifiedAtMs = startedMs;
-      if (this.#isStoreUnreachable !== (problem !== undefined)) this.#setStoreProblem(options, problem);
+      // A connection that ends, or a restart, is not yet a loss: other requests may succeed.
+      const isLost = problem !== undefined && performance.now() - this.#verifiedAtMs >= answerTimeoutMs;
+      if (problem === undefined ? this.#isStoreUnreachable : isLost && !this.#isStoreUnreachable)
+        this.#setStoreProblem(options, problem);
       if (this.#pendingPolls > 0 && performance.now() - this.#respondedAtMs > silenceMs) {
         this.#respondedAtMs = performance.now();
         options.onSilence();
@@ -80,22 +86,36 @@ export class CacheInvalidator {
   async #pollWithTimeout(options: CacheInvalidatorOptions): Promise<Error | undefined> {
     if (this.#pendingPolls >= maxPendingPolls) return new Error("the store does not respond");
     this.#pendingPolls++;
+    const startedMs = performance.now();
+    let isOver = false;
     const polling = this.#poll(options)
       .then(() => undefined)
       .catch((error: Error) => error)
       .finally(() => {
+        isOver = true;
         this.#pendingPolls--;
         this.#respondedAtMs = performance.now();
       });
-    return await Promise.race([polling, Bun.sleep(pollTimeoutMs).then(() => new Error("the store does not respond"))]);
+    const silence = async () => {
+      while (!isOver) {
+        const silentMs = performance.now() - Math.max(startedMs, this.#respondedAtMs);
+        if (silentMs >= answerTimeoutMs) break;
+        await Bun.sleep(answerTimeoutMs - silentMs);
+      }
+      return new Error("the store does not respond");
+    };
+    return await Promise.race([polling, silence()]);
   }
 
   async #poll({ database, cache, namespaces }: CacheInvalidatorOptions): Promise<void> {
+    const lastBefore = this.#lastChange;
     const newest = await findLastChange(database);
+    this.#respondedAtMs = performance.now();
     const last = this.#lastChange;
-    if (newest === last) return;
     // The store was restored from a backup, or some changes have already been deleted from its log.
-    if (newest < last || newest - last >= keptChanges) cache.clear();
+    if (newest < lastBefore || newest - last >= keptChanges) cache.clear();
+    // None, or a later poll on another connection has overtaken this one.
+    else if (newest <= last) return;
     else {
       for (const change of await listChanges(database, last, newest)) {
         for (const namespace of namespaces.get(change.noun) ?? []) {

@@ -1,3 +1,4 @@
+import { ServiceError } from "../errors.ts";
 import { attempt, type MaybePromise } from "../maybe-promise.ts";
 import type { SizeListener } from "./encoded-body.ts";
 import { EntryTable, TableEntry } from "./entry-table.ts";
@@ -8,7 +9,7 @@ class StoredEntry extends TableEntry implements SizeListener {
   readonly isEmpty: boolean;
   readonly body: ResponseBody | undefined;
   readonly fingerprints: readonly number[] | undefined;
-  /** When it was loaded, or reloaded without a difference. */
+  /** When its load began, or a reload without a difference. */
   loadedAtMs: number;
   /** It is not reloaded before this time. */
   retryAtMs = 0;
@@ -33,6 +34,8 @@ interface PendingLoad {
   readonly namespace: CacheNamespace;
   readonly stale: StoredEntry | undefined;
   result: Promise<PreparedResponse | undefined>;
+  /** The store may have read the data right after that, and may have answered much later. */
+  readonly startedMs: number;
   /** Whether the data changed during the load, so that the result must not be stored. */
   isInvalidated: boolean;
 }
@@ -60,7 +63,6 @@ const emptyFreshMs = 10_000;
 const retryDelayMs = 1000;
 /** Invalidation yields to the event loop after this many entries. */
 const entriesPerTurn = 5000;
-
 /** Keys of a namespace that were invalidated last. */
 const maxInvalidatedKeys = 10;
 
@@ -105,7 +107,8 @@ export class ResponseCache {
    * @returns undefined when the object does not exist
    * @param nowMs by `performance.now()`
    * @param origin the request, for the namespace's `load`
-   * @throws the load's error when nothing is cached that may be served instead
+   * @throws the load's error when nothing is cached that may be served instead; `not_found` with
+   * an age for a missing object that cannot be verified
    */
   get(
     namespace: CacheNamespace,
@@ -191,7 +194,7 @@ export class ResponseCache {
 
   /** While the store is unreachable, cached responses are served with their age, up to a limit. */
   #getUnverified(namespace: CacheNamespace, key: string, stored: StoredEntry, nowMs: number, origin: unknown) {
-    // A missing object may exist by now, and a 404 cannot carry its age.
+    // A missing object may exist by now.
     const isExpired = stored.body === undefined && nowMs - stored.loadedAtMs >= namespace.freshMs;
     if (isExpired || this.#ageMs(namespace, stored, nowMs) > namespace.staleIfErrorMs) {
       return this.#load(namespace, key, undefined, origin);
@@ -209,16 +212,10 @@ export class ResponseCache {
     return namespace.isInvalidated ? Math.min(sinceLoadMs, this.#unverifiedMs(nowMs)) : sinceLoadMs;
   }
 
-  #staleResponse(
-    namespace: CacheNamespace,
-    stored: StoredEntry,
-    nowMs: number,
-    detail: string,
-  ): PreparedResponse | undefined {
-    if (stored.body === undefined) return undefined;
+  #staleResponse(namespace: CacheNamespace, stored: StoredEntry, nowMs: number, detail: string): PreparedResponse {
     const ageMs = this.#ageMs(namespace, stored, nowMs);
-    const age = ageMs > 0 ? { Age: `${Math.floor(ageMs / 1000)}` } : undefined;
-    return new PreparedResponse(stored.body, `pds; hit; detail=${detail}`, age);
+    if (stored.body === undefined) throw new ServiceError("not_found", "Not Found", { ageS: toSeconds(ageMs) });
+    return new PreparedResponse(stored.body, `pds; hit; detail=${detail}`, ageField(ageMs));
   }
 
   #load(
@@ -234,7 +231,8 @@ export class ResponseCache {
       return pending.result;
     }
     this.counts.misses++;
-    const load: PendingLoad = { namespace, stale, result: noResult, isInvalidated: false };
+    const startedMs = performance.now();
+    const load: PendingLoad = { namespace, stale, result: noResult, startedMs, isInvalidated: false };
     const entry = attempt(() => namespace.load(key, origin));
     if (!(entry instanceof Promise)) return this.#finish(load, key, entry);
     this.#pending.set(id, load);
@@ -251,7 +249,9 @@ export class ResponseCache {
     if (!load.isInvalidated) this.#store(load, key, entry);
     const suffix = load.isInvalidated ? "" : "; stored";
     const forward = this.maxBytes === 0 ? "fwd=bypass" : `fwd=${load.stale === undefined ? "miss" : "stale"}${suffix}`;
-    return entry.body && new PreparedResponse(entry.body, `pds; ${forward}`, undefined, load.isInvalidated);
+    // Requests that came later share the response.
+    const age = ageField(performance.now() - load.startedMs);
+    return entry.body && new PreparedResponse(entry.body, `pds; ${forward}`, age, load.isInvalidated);
   }
 
   async #wait(
@@ -276,9 +276,8 @@ export class ResponseCache {
     }
   }
 
-  #store({ namespace, stale }: PendingLoad, key: string, entry: CacheEntry): void {
-    const nowMs = performance.now();
-    const loadedAtMs = entry.isEmpty ? nowMs - Math.max(0, namespace.freshMs - emptyFreshMs) : nowMs;
+  #store({ namespace, stale, startedMs }: PendingLoad, key: string, entry: CacheEntry): void {
+    const loadedAtMs = entry.isEmpty ? startedMs - Math.max(0, namespace.freshMs - emptyFreshMs) : startedMs;
     // An unchanged response keeps its compressed forms.
     if (stale !== undefined && entry.body !== undefined && stale.body?.etag === entry.body.etag) {
       stale.loadedAtMs = loadedAtMs;
@@ -289,6 +288,9 @@ export class ResponseCache {
     to.set(namespace.name, key, new StoredEntry(to, entry, loadedAtMs));
   }
 }
+
+const toSeconds = (ms: number) => Math.floor(ms / 1000);
+const ageField = (ageMs: number) => (ageMs >= 1000 ? { Age: `${toSeconds(ageMs)}` } : undefined);
 
 const sizeOf = ({ key, body }: StoredEntry) => (body?.size ?? 0) + key.length + bytesPerEntry;
 

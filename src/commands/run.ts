@@ -74,6 +74,8 @@ export async function runSupervised(name: string, values: Values): Promise<boole
 
 /** Does the work of a run that the parent process has claimed. Stops if the parent exits. */
 export async function runClaimed(name: string, values: Values): Promise<boolean> {
+  // Signals for the service may be sent to its whole process group.
+  for (const name of ["SIGHUP", "SIGUSR2"]) process.on(name, () => {});
   const parent = readParent();
   // The parent's settings, since the file may have changed and need not even be valid.
   const line = await parent.firstLine;

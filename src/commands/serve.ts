@@ -17,9 +17,12 @@ export async function serve(values: Values): Promise<boolean> {
   if (unused.length > 0 && role.kind !== "worker") log.warn({ settings: unused }, "some settings have no effect");
   const { received, signal } = onSignal();
   let service: Service | undefined;
-  // A signal during the start needs no reload, but must not end the process.
+  // Signals during the start need no action, but must not end the process. Those for the supervisor
+  // may be sent to its whole process group.
   process.on("SIGHUP", () => service?.reload());
-  if (role.kind !== "worker") process.on("SIGUSR2", () => service?.replaceWorkers());
+  process.on("SIGUSR2", () => {
+    if (role.kind !== "worker") service?.replaceWorkers();
+  });
   service = await startService(config, log, signal, role);
   if (service.adminUrl !== undefined) {
     print(`Public   ${service.publicUrl}/api/v1`);
@@ -36,11 +39,10 @@ export async function serve(values: Values): Promise<boolean> {
 }
 
 function parseRole({ workers, worker }: Values): Role {
-  if (worker === true) return { kind: "worker" };
   if (workers === undefined) return { kind: "standalone" };
   const count = /^\d{1,3}$/.test(`${workers}`) ? Number(workers) : 0;
   if (count < 1 || count > maxWorkers) {
     throw new ServiceError("bad_request", `--workers: expected a number from 1 to ${maxWorkers}, not ${workers}`);
   }
-  return { kind: "supervisor", workers: count };
+  return { kind: worker === true ? "worker" : "supervisor", workers: count };
 }

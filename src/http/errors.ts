@@ -69,13 +69,17 @@ export interface Failure {
  */
 export function toFailure(error: unknown, random = Math.random()): Failure {
   const { code, detail } = describe(error);
-  const requestedS = error instanceof ServiceError ? error.retryAfterS : undefined;
-  const delayS = requestedS ?? (code === "unavailable" ? chooseRetryAfter(random) : undefined);
+  const { retryAfterS, ageS } = error instanceof ServiceError ? error : {};
+  const delayS = retryAfterS ?? (code === "unavailable" ? chooseRetryAfter(random) : undefined);
   return {
     code,
     status: statuses[code],
     detail,
-    headers: { ...headersOf[code], ...(delayS !== undefined && { "Retry-After": `${delayS}` }) },
+    headers: {
+      ...headersOf[code],
+      ...(delayS !== undefined && { "Retry-After": `${delayS}` }),
+      ...(ageS !== undefined && { Age: `${ageS}` }),
+    },
   };
 }
 

@@ -15,8 +15,8 @@ export interface Listener {
 export interface ListenOptions {
   readonly host: string;
   readonly port: number;
-  /** Whether other processes may listen on the same port. */
-  readonly isShared: boolean;
+  /** How many processes of this service listen on the port, with this one; undefined if no other may. */
+  readonly siblings: number | undefined;
   /** Idle timeout of connections, in seconds; 0 disables it. */
   readonly idleSeconds: number;
 }
@@ -25,7 +25,7 @@ export interface ListenOptions {
 export function listen(
   routes: Routes,
   context: ListenerContext,
-  { host, port, isShared, idleSeconds }: ListenOptions,
+  { host, port, siblings, idleSeconds }: ListenOptions,
 ): Listener {
   const serve = (template: string, route: Route) => {
     const endpoint = new Endpoint(context, template, route);
@@ -44,7 +44,7 @@ export function listen(
     server = Bun.serve({
       hostname: host,
       port,
-      reusePort: isShared,
+      reusePort: siblings !== undefined,
       idleTimeout: idleSeconds,
       routes: handlers,
       // More than any route reads. Beyond it, the server itself responds with 413.
@@ -61,7 +61,7 @@ export function listen(
     );
   }
   const unwatch = context.connectionLimiter?.watch(server.port ?? port);
-  const handover = isShared ? createHandover(server.port ?? port) : undefined;
+  const handover = siblings === undefined ? undefined : createHandover(server.port ?? port, siblings);
   return {
     url: server.url.href.replace(/\/$/, ""),
     stop: async (graceMs) => {

@@ -12,8 +12,8 @@ import type { RequestHandling } from "./requests.ts";
  * workers.
  */
 export type Role =
-  | { readonly kind: "standalone" | "worker" }
-  | { readonly kind: "supervisor"; readonly workers: number };
+  | { readonly kind: "standalone" }
+  | { readonly kind: "worker" | "supervisor"; readonly workers: number };
 
 /** The parts of a running service that its listeners use. */
 export interface ServiceContext {

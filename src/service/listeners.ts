@@ -1,5 +1,6 @@
 import { ExitedMetrics, getMetrics, measureProcess, type ProcessMetrics } from "../admin/metrics.ts";
 import { adminRoutes } from "../admin/routes.ts";
+import { readConfig } from "../config/index.ts";
 import type { Routes } from "../http/endpoint.ts";
 import { type Listener, listen } from "../http/server.ts";
 import type { ServiceContext } from "./context.ts";
@@ -90,13 +91,14 @@ export async function startListeners(context: ServiceContext): Promise<Listeners
 /** Opens listeners and remembers them, so that they can be stopped. */
 function createOpener({ config, role, requests }: ServiceContext) {
   const listeners: Listener[] = [];
-  const isShared = config.reusePort === "on" || role.kind === "worker";
+  const alone = config.reusePort === "on" ? 1 : undefined;
+  const siblings = role.kind === "worker" ? role.workers : alone;
   const addresses = {
     public: { host: config.host, port: config.port },
     admin: { host: config.adminHost, port: config.adminPort },
   };
   const listener = (name: "public" | "admin", routes: Routes): string => {
-    const options = { ...addresses[name], isShared, idleSeconds: config.idleSeconds };
+    const options = { ...addresses[name], siblings, idleSeconds: config.idleSeconds };
     const opened = listen(routes, requests.forListener(name), options);
     listeners.push(opened);
     return opened.url;
@@ -104,11 +106,13 @@ function createOpener({ config, role, requests }: ServiceContext) {
   return { listeners, listener };
 }
 
-/** Together the workers look up as many products per minute as one process would. */
 function createWorkers({ config, log }: ServiceContext, count: number, exited: ExitedMetrics): Workers {
-  const lookups = Math.ceil(config.lookupsPerMinute / count);
-  const environment = { SCHEDULER: "off", LOOKUPS_PER_MINUTE: `${lookups}` };
-  const drainMs = config.drainSeconds * 1000;
+  const settings = () => {
+    const { lookupsPerMinute, drainSeconds } = readConfig(process.env);
+    // Together the workers look up as many products per minute as one process would.
+    const lookups = Math.ceil(lookupsPerMinute / count);
+    return { drainMs: drainSeconds * 1000, environment: { SCHEDULER: "off", LOOKUPS_PER_MINUTE: `${lookups}` } };
+  };
   const onExit = (measurements: unknown) => exited.add(measurements as ProcessMetrics);
-  return new Workers({ count, port: config.port, drainMs, environment, log, onExit });
+  return new Workers({ count, port: config.port, settings, log, onExit });
 }

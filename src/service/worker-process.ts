@@ -6,6 +6,12 @@ export interface WorkerState {
   readonly servesWithoutStore: boolean;
 }
 
+export interface WorkerSettings {
+  /** How long it keeps answering after SIGTERM. */
+  readonly drainMs: number;
+  readonly environment: Readonly<Record<string, string>>;
+}
+
 /** A message from a worker: its address once it listens, its state, or its measurements. */
 type FromWorker =
   | { readonly listening: string }
@@ -27,6 +33,7 @@ export class WorkerProcess {
   readonly #child: Bun.Subprocess<"ignore", "inherit", "inherit">;
   readonly #listening = Promise.withResolvers<string>();
   readonly #pending = new Map<number, (value: unknown) => void>();
+  readonly #drainMs: number;
   #requests = 0;
   isListening = false;
   /** Set when the supervisor ends it on purpose. */
@@ -38,11 +45,12 @@ export class WorkerProcess {
   measurements: unknown;
 
   /** @throws Error if this program was replaced meanwhile: the worker would be of another version */
-  constructor(environment: Readonly<Record<string, string>>) {
+  constructor({ drainMs, environment }: WorkerSettings, port: number, siblings: number) {
     const replacement = findReplacement();
     if (replacement !== undefined) throw new Error(replacement);
-    this.#child = Bun.spawn([...thisProgram(), "serve", "--worker"], {
-      env: { ...process.env, ...environment },
+    this.#drainMs = drainMs;
+    this.#child = Bun.spawn([...thisProgram(), "serve", "--worker", "--workers", `${siblings}`], {
+      env: { ...process.env, ...environment, PORT: `${port}` },
       stdio: ["ignore", "inherit", "inherit"],
       ipc: (message: FromWorker) => this.#receive(message),
     });
@@ -71,11 +79,11 @@ export class WorkerProcess {
     this.#child.kill(signal);
   }
 
-  /** Ends it: with the signal first, and with SIGKILL if it takes much longer than `drainMs`. */
-  async end(signal: NodeJS.Signals, drainMs: number): Promise<void> {
+  /** Ends it: with a signal first, and with SIGKILL if that takes much longer than it should. */
+  async end(isUrgent: boolean): Promise<void> {
     this.isEnding = true;
-    this.kill(signal);
-    const killTimer = setTimeout(() => this.kill("SIGKILL"), drainMs + stopMs);
+    this.kill(isUrgent ? "SIGINT" : "SIGTERM");
+    const killTimer = setTimeout(() => this.kill("SIGKILL"), (isUrgent ? 0 : this.#drainMs) + stopMs);
     await this.exited;
     clearTimeout(killTimer);
   }

@@ -1,5 +1,5 @@
 import type { Log } from "../log.ts";
-import { WorkerProcess } from "./worker-process.ts";
+import { WorkerProcess, type WorkerSettings } from "./worker-process.ts";
 
 /** A worker that sent no heartbeat for this long hangs; with the interval, five seconds at most. */
 const silenceMs = 4000;
@@ -14,9 +14,11 @@ export interface WorkersOptions {
   readonly count: number;
   /** 0 picks a free port. */
   readonly port: number;
-  /** How long a worker keeps answering after SIGTERM. */
-  readonly drainMs: number;
-  readonly environment: Readonly<Record<string, string>>;
+  /**
+   * Reads the settings of a worker that is about to start.
+   * @throws ServiceError if they are invalid
+   */
+  readonly settings: () => WorkerSettings;
   readonly log: Log;
   /** Receives the last measurements of a worker that has exited. */
   readonly onExit: (measurements: unknown) => void;
@@ -31,6 +33,9 @@ export class Workers {
   #watchedAtMs = performance.now();
   #watchTimer: Timer | undefined;
   #replacing: Promise<void> | undefined;
+  #isReplacementWanted = false;
+  /** The worker whose replacement is being started. */
+  #outgoing: WorkerProcess | undefined;
   #isStopping = false;
 
   constructor(options: WorkersOptions) {
@@ -72,9 +77,13 @@ export class Workers {
     return [...this.#running].map(({ measurements }) => measurements).filter((found) => found !== undefined);
   }
 
-  /** Replaces the workers one after the other. Each new one serves before an old one ends. */
+  /**
+   * Replaces the workers one after the other. Each new one serves before an old one ends. Call it
+   * again for settings that changed meanwhile: those that have started by then are replaced too.
+   */
   replace(): Promise<void> {
-    this.#replacing ??= this.#replaceAll().finally(() => {
+    this.#isReplacementWanted = true;
+    this.#replacing ??= this.#replaceWhileWanted().finally(() => {
       this.#replacing = undefined;
     });
     return this.#replacing;
@@ -83,9 +92,8 @@ export class Workers {
   /** Stops all workers, which keep answering for the drain time unless it is urgent. */
   async stop(isUrgent: boolean): Promise<void> {
     this.#isStopping = true;
+    await Promise.all([...this.#running].map((worker) => worker.end(isUrgent)));
     clearInterval(this.#watchTimer);
-    const drainMs = isUrgent ? 0 : this.#options.drainMs;
-    await Promise.all([...this.#running].map((worker) => worker.end(isUrgent ? "SIGINT" : "SIGTERM", drainMs)));
   }
 
   /** Lets the workers read the settings again. */
@@ -98,7 +106,7 @@ export class Workers {
   }
 
   async #startOne(): Promise<string> {
-    const worker = new WorkerProcess({ ...this.#options.environment, PORT: `${this.#port}` });
+    const worker = new WorkerProcess(this.#options.settings(), this.#port, this.#options.count);
     this.#running.add(worker);
     let servedSinceMs: number | undefined;
     void worker.exited.then((code) => {
@@ -107,7 +115,7 @@ export class Workers {
       if (servedSinceMs === undefined || worker.isEnding || this.#isStopping) return;
       if (performance.now() - servedSinceMs > stableMs) this.#restartMs = minRestartMs;
       this.#options.log.error({ worker: worker.pid, code }, "a worker exited unexpectedly and is restarted");
-      this.#restart();
+      if (worker !== this.#outgoing) this.#restart();
     });
     const url = await worker.listening;
     servedSinceMs = performance.now();
@@ -120,13 +128,17 @@ export class Workers {
     setTimeout(() => {
       if (this.#isStopping) return;
       this.#startOne().catch((error) => {
+        if (this.#isStopping) return;
         this.#options.log.error({ err: error }, "cannot restart a worker; retrying");
         this.#restart();
       });
     }, pauseMs);
   }
 
-  /** A worker that hangs still receives its share of new connections, which nobody answers. */
+  /**
+   * A worker that hangs still receives its share of new connections, which nobody answers, even
+   * when it was told to end.
+   */
   #killHanging(): void {
     const nowMs = performance.now();
     // After a pause of the supervisor or of the whole machine, the heartbeats are not yet read.
@@ -134,26 +146,40 @@ export class Workers {
     this.#watchedAtMs = nowMs;
     for (const worker of this.#listening()) {
       if (wasPaused) worker.heardAtMs = nowMs;
-      if (worker.isEnding || nowMs - worker.heardAtMs < silenceMs) continue;
+      if (nowMs - worker.heardAtMs < silenceMs) continue;
       this.#options.log.error({ worker: worker.pid }, "a worker does not respond and is killed");
       worker.kill("SIGKILL");
     }
   }
 
+  async #replaceWhileWanted(): Promise<void> {
+    while (this.#isReplacementWanted && !this.#isStopping) {
+      this.#isReplacementWanted = false;
+      await this.#replaceAll();
+    }
+  }
+
   async #replaceAll(): Promise<void> {
-    const { log, drainMs } = this.#options;
-    const old = this.#listening();
+    const { log } = this.#options;
+    const old = [...this.#running];
     log.info({ workers: old.length }, "replacing the workers");
     for (const worker of old) {
+      // One that is starting may have read its settings too early.
+      await worker.listening.catch(() => {});
       if (this.#isStopping) return;
       if (!worker.isListening) continue;
+      this.#outgoing = worker;
       try {
         await this.#startOne();
       } catch (error) {
+        this.#outgoing = undefined;
+        if (this.#isStopping) return;
+        if (!worker.isListening) this.#restart();
         log.error({ err: error }, "cannot start a new worker; the remaining ones stay");
         return;
       }
-      await worker.end("SIGTERM", drainMs);
+      this.#outgoing = undefined;
+      await worker.end(false);
     }
     log.info("replaced the workers");
   }

@@ -304,7 +304,19 @@ describe("the response cache", () => {
     expect(headerOf(cached(cache.get(namespace, "a")), "age")).toBe("3");
   });
 
-  test("serves a missing object for 10 s only while the store is unreachable, because it cannot say how old that is", async () => {
+  test("counts the age of a response from the start of its load", async () => {
+    const { namespace, last } = createNamespace({ freshMs: 300_000 });
+    const cache = new ResponseCache(megabyte, () => 5000);
+    const first = cache.get(namespace, "a");
+    nowMs += 2400;
+    const joined = cache.get(namespace, "a");
+    await last().succeed("A");
+    expect([headerOf(await first, "age"), headerOf(await joined, "age")]).toEqual(["2", "2"]);
+    nowMs += 700;
+    expect(headerOf(cached(cache.get(namespace, "a")), "age")).toBe("3");
+  });
+
+  test("serves a missing object for 10 s while the store is unreachable, with its age", async () => {
     let unverifiedMs = 0;
     let isStoreReachable = true;
     const cache = new ResponseCache(megabyte, () => unverifiedMs);
@@ -319,7 +331,9 @@ describe("the response cache", () => {
     isStoreReachable = false;
     nowMs += 9000;
     unverifiedMs = 9000;
-    expect(cache.get(namespace, "a")).toBeUndefined();
+    expect(() => cache.get(namespace, "a")).toThrow(
+      expect.objectContaining({ code: "not_found", ageS: 9 }) as unknown as Error,
+    );
     nowMs += 2000;
     unverifiedMs = 11_000;
     await expect(Promise.resolve(cache.get(namespace, "a"))).rejects.toThrow("unreachable");

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "bun:test";
-import { connect, createServer } from "node:net";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { type Environment, isCampaign, pds, temporaryFolder } from "../support/pds.ts";
-import { type ServiceProcess, startService } from "../support/service-process.ts";
+import { childrenOf, type ServiceProcess, startService } from "../support/service-process.ts";
 import { until } from "../support/until.ts";
 
 // Clients that open a connection for each request, while one process takes over from another.
@@ -54,6 +55,75 @@ async function requestDuring(port: string, act: () => Promise<void>): Promise<Re
   return outcomes;
 }
 
+/** Opens connections with one request each, and counts those that each process accepted. */
+async function countAccepted(port: string, pids: readonly number[]): Promise<number[]> {
+  const request = "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n";
+  const opened = await Promise.all(
+    Array.from({ length: 60 }, async () => {
+      const { promise, resolve, reject } = Promise.withResolvers<Socket>();
+      const socket = connect(Number(port), "127.0.0.1", () => socket.write(request));
+      socket.once("data", () => resolve(socket)).once("error", reject);
+      return await promise;
+    }),
+  );
+  const rows = readFileSync("/proc/self/net/tcp", "latin1").split("\n");
+  const isEstablished = ([, local, , state]: string[]) => local === toHexAddress(port) && state === "01";
+  const ofServer = rows.map((row) => row.trim().split(/\s+/)).filter(isEstablished);
+  const inodes = new Set(ofServer.map((row) => row[9]));
+  const counts = pids.map((pid) => listSockets(pid).filter((inode) => inodes.has(inode)).length);
+  for (const socket of opened) socket.destroy();
+  return counts;
+}
+
+const toHexAddress = (port: string) => `0100007F:${Number(port).toString(16).toUpperCase().padStart(4, "0")}`;
+
+const listSockets = (pid: number) =>
+  readdirSync(`/proc/${pid}/fd`).map((fd) => {
+    try {
+      return readlinkSync(`/proc/${pid}/fd/${fd}`).match(/^socket:\[(\d+)\]$/)?.[1];
+    } catch {
+      return undefined;
+    }
+  });
+
+describe.if(process.platform === "linux")("new connections are spread again", () => {
+  /** Each has about half; one of 2^33 runs has fewer. */
+  const expectSpread = async (port: string, pids: readonly number[]) => {
+    for (const count of await countAccepted(port, pids)) expect(count).toBeGreaterThan(7);
+  };
+
+  test("after a worker was ended from outside", async () => {
+    const environment = { ...store, PORT: await freePort() };
+    await using service = await startService(environment, "--workers", "2");
+    for (const place of [1, 0]) {
+      const before = childrenOf(service.pid);
+      process.kill(before[place] ?? 0, "SIGTERM");
+      const isReplaced = () =>
+        childrenOf(service.pid).length === 2 && childrenOf(service.pid).toString() !== before.toString();
+      await until("there is another", isReplaced, 30_000);
+      const readiness = async () => await (await fetch(`${service.adminUrl}/readyz`)).text();
+      await until("both serve", async () => (await readiness()).includes('"workers":"ok"'), 30_000);
+      await expectSpread(environment.PORT, childrenOf(service.pid));
+    }
+  }, 120_000);
+
+  test("after a process that took over has given up", async () => {
+    const environment = { ...store, PORT: await freePort(), REUSE_PORT: "on" };
+    await using service = await startService(environment, "--workers", "2");
+    await (await startService(environment)).end("SIGTERM");
+    await expectSpread(environment.PORT, childrenOf(service.pid));
+  }, 120_000);
+
+  test("after one of two processes was restarted", async () => {
+    const environment = { ...store, PORT: await freePort(), REUSE_PORT: "on" };
+    const first = await startService(environment);
+    await using second = await startService(environment);
+    await first.end("SIGTERM");
+    await using third = await startService(environment);
+    await expectSpread(environment.PORT, [second.pid, third.pid]);
+  }, 120_000);
+});
+
 describe.if(process.platform === "linux")("no new connection is lost", () => {
   test("while a process takes over the shared port of another", async () => {
     const environment = { ...store, PORT: await freePort(), ADMIN_PORT: "0", REUSE_PORT: "on", DRAIN_SECONDS: "1" };
@@ -69,12 +139,41 @@ describe.if(process.platform === "linux")("no new connection is lost", () => {
     expect(outcomes).toEqual({ "200": expect.any(Number) });
   }, 600_000);
 
+  test("beside processes that listen on the same port of other addresses", async () => {
+    const environment = { ...store, PORT: await freePort(), ADMIN_PORT: "0", REUSE_PORT: "on" };
+    await using _ = await startService({ ...environment, HOST: "127.0.0.2" });
+    await using __ = await startService({ ...environment, HOST: "127.0.0.3" });
+    const old = await startService(environment);
+    await using next = await startService(environment);
+    await old.end("SIGTERM");
+    // The old process chose the second socket of two. Its program stays, so this server gets all.
+    const port = Number(environment.PORT);
+    const server = Bun.serve({ hostname: "127.0.0.1", port, reusePort: true, fetch: () => new Response() });
+    expect(await countAccepted(environment.PORT, [next.pid, process.pid])).toEqual([0, 60]);
+    await server.stop(true);
+  }, 600_000);
+
   test("while a new process that took over gives up", async () => {
     const environment = { ...store, PORT: await freePort(), ADMIN_PORT: "0", REUSE_PORT: "on", DRAIN_SECONDS: "1" };
     await using _ = await startService(environment);
     const outcomes = await requestDuring(environment.PORT, async () => {
       for (let count = 0; count < handovers; count++) await (await startService(environment)).end("SIGTERM");
     });
+    expect(outcomes).toEqual({ "200": expect.any(Number) });
+  }, 600_000);
+
+  test("while workers take over from as many others, or give up", async () => {
+    const environment = { ...store, PORT: await freePort(), ADMIN_PORT: "0", REUSE_PORT: "on", DRAIN_SECONDS: "1" };
+    let current = await startService(environment, "--workers", "2");
+    const outcomes = await requestDuring(environment.PORT, async () => {
+      for (let count = 0; count < handovers / 2; count++) {
+        await (await startService(environment, "--workers", "2")).end("SIGTERM");
+        const next = await startService(environment, "--workers", "2");
+        await current.end("SIGTERM");
+        current = next;
+      }
+    });
+    await using _: ServiceProcess = current;
     expect(outcomes).toEqual({ "200": expect.any(Number) });
   }, 600_000);
 

@@ -393,6 +393,38 @@ describe("workers", () => {
     expect(service.log()).not.toMatch(/"level":[456]0/);
   });
 
+  test("are replaced again if settings change while they are being replaced", async () => {
+    const [PDS_CONFIG = ""] = await writeFiles(folder, { "workers.toml": 'shop_domain = "one.example"\n' });
+    const environment = { ...store, SHOP_DOMAIN: undefined, PDS_CONFIG };
+    await using service = await startService(environment, "--workers", "2");
+    const before = childrenOf(service.pid);
+    service.process.kill("SIGUSR2");
+    await until("one is replaced", () => !before.every((pid) => childrenOf(service.pid).includes(pid)), 30_000);
+    await Bun.write(PDS_CONFIG, 'shop_domain = "two.example"\nlookups_per_minute = 10\n');
+    service.process.kill("SIGUSR2");
+    const replaced = () => service.log().match(/"replaced the workers"/g)?.length;
+    await until("all are replaced twice", () => replaced() === 2, 30_000);
+    const shops = await Promise.all(
+      Array.from({ length: 20 }, async () => {
+        const response = await fetch(`${service.url}/api/v1/products/1`, { headers: { Connection: "close" } });
+        return ((await response.json()) as { shop: string }).shop;
+      }),
+    );
+    expect(new Set(shops)).toEqual(new Set(["two.example"]));
+    for (const pid of childrenOf(service.pid)) {
+      expect(await Bun.file(`/proc/${pid}/environ`).text()).toContain("\0LOOKUPS_PER_MINUTE=5\0");
+    }
+  }, 90_000);
+
+  test("outlive signals for the supervisor that are sent to the whole process group", async () => {
+    await using service = await startService(store, "--workers", "2");
+    const before = childrenOf(service.pid);
+    for (const pid of [...before, service.pid]) process.kill(pid, "SIGUSR2");
+    await until("all are replaced", () => service.log().includes("replaced the workers"), 30_000);
+    expect(service.log()).not.toContain("exited unexpectedly");
+    expect(childrenOf(service.pid)).toHaveLength(2);
+  }, 60_000);
+
   describe.if(canSeeProcesses)("that are killed,", () => {
     test("are restarted, and the others continue", async () => {
       await using service = await startService(store, "--workers", "3");
@@ -430,6 +462,28 @@ describe("workers", () => {
       await until("there is another", hasAnother, 10_000);
       expect(childrenOf(service.pid)).toContain(other);
     });
+
+    test("or hang while the service stops do not get their drain time", async () => {
+      await using service = await startService({ ...store, DRAIN_SECONDS: "60" }, "--workers", "2");
+      const [victim = 0] = childrenOf(service.pid);
+      process.kill(victim, "SIGSTOP");
+      service.process.kill("SIGTERM");
+      await until("it is missed", () => !isAlive(victim), 20_000);
+    }, 60_000);
+
+    test("while their replacement starts are not replaced twice", async () => {
+      await using service = await startService(store, "--workers", "2");
+      const [victim = 0, other = 0] = childrenOf(service.pid);
+      service.process.kill("SIGUSR2");
+      await until("its replacement starts", () => childrenOf(service.pid).length === 3);
+      process.kill(victim, "SIGKILL");
+      await until("all are replaced", () => service.log().includes("replaced the workers"), 30_000);
+      // Longer than the pause before a restart.
+      await Bun.sleep(2500);
+      const workers = childrenOf(service.pid);
+      expect(workers).toHaveLength(2);
+      expect(workers).not.toContain(other);
+    }, 60_000);
 
     test("except while the whole machine is paused", async () => {
       await using service = await startService(store, "--workers", "2");

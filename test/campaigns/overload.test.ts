@@ -21,7 +21,7 @@ import { until } from "../support/until.ts";
 /** How long a store is unreachable. */
 const outageMs = isCampaign ? 10_000 : 6000;
 /** By then the outage is detected, and every request gets a response at once. */
-const detectionMs = 3500;
+const detectionMs = 4000;
 const promptMs = 100;
 /** How long after the outage the service has recovered. */
 const recoveredMs = 2000;

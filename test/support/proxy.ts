@@ -2,20 +2,38 @@ import { connect, createServer, type Socket } from "node:net";
 import { cleanUp } from "./clean-up.ts";
 import { freePort } from "./postgres.ts";
 
-/** A connection to a server that can be cut off. */
+/** A connection to a server that can be cut off, or slow. */
 export interface Proxy {
   readonly url: string;
   /** Swallows everything from now on, without closing a connection, also in new connections. */
   cut(): void;
   /** Passes on everything in new connections. Those from before stay silent. */
   heal(): void;
+  /** Passes on each answer that much later from now on. */
+  delay(ms: number): void;
+  /**
+   * Keeps the answers back on the connection that has the next one.
+   * @returns a function that passes them on
+   */
+  holdNext(): () => void;
 }
 
 /** Starts a proxy in front of the server of a URL, until the end of the test file. */
 export async function startProxy(serverUrl: string): Promise<Proxy> {
   const target = new URL(serverUrl);
   let isCut = false;
+  let delayMs = 0;
   const sockets = new Set<Socket>();
+  let holdsNext = false;
+  /** Answers that are kept back, by the client's end of the connection. */
+  const held = new Map<Socket, Buffer[]>();
+  const answer = (client: Socket, chunk: Buffer) => {
+    if (holdsNext) held.set(client, []);
+    holdsNext = false;
+    const waiting = held.get(client);
+    if (waiting === undefined) client.write(chunk);
+    else waiting.push(chunk);
+  };
   const server = createServer((client) => {
     let isSilent = isCut;
     const upstream = connect(Number(target.port), target.hostname);
@@ -24,9 +42,12 @@ export async function startProxy(serverUrl: string): Promise<Proxy> {
       [upstream, client],
     ] as const) {
       sockets.add(from);
-      from.on("data", (chunk) => {
+      from.on("data", (chunk: Buffer) => {
         isSilent ||= isCut;
-        if (!isSilent) to.write(chunk);
+        if (isSilent) return;
+        if (from === client) upstream.write(chunk);
+        else if (delayMs === 0) answer(client, chunk);
+        else setTimeout(() => answer(client, chunk), delayMs);
       });
       from.on("error", () => {});
       from.on("close", () => {
@@ -52,6 +73,17 @@ export async function startProxy(serverUrl: string): Promise<Proxy> {
     },
     heal: () => {
       isCut = false;
+    },
+    delay: (ms) => {
+      delayMs = ms;
+    },
+    holdNext: () => {
+      holdsNext = true;
+      return () => {
+        const waiting = [...held];
+        held.clear();
+        for (const [client, chunks] of waiting) for (const chunk of chunks) client.write(chunk);
+      };
     },
   };
 }

@@ -3,8 +3,14 @@ import { SQL } from "bun";
 
 const codeOf = (error: unknown) => `${(error as { code?: unknown }).code}`;
 
+/** The file that was opened is no longer the one at its path. */
+export class LostFileError extends Error {
+  override readonly name = "LostFileError";
+}
+
 /** The driver and the reader have an error class each. */
-export const isStoreError = (error: unknown) => error instanceof SQL.SQLiteError || error instanceof SQLiteError;
+export const isStoreError = (error: unknown) =>
+  error instanceof SQL.SQLiteError || error instanceof SQLiteError || error instanceof LostFileError;
 
 export const isBusy = (error: unknown) => codeOf(error).startsWith("SQLITE_BUSY");
 

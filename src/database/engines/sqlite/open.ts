@@ -1,10 +1,11 @@
 import { Database as File, type Statement } from "bun:sqlite";
+import { statSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { SQL } from "bun";
 import type { Connections, Purpose, Value } from "../engine.ts";
 import { retryWhileBusy } from "../retry-while-busy.ts";
-import { isBusy } from "./errors.ts";
+import { isBusy, LostFileError } from "./errors.ts";
 
 export const scheme = "sqlite:";
 /** An absolute path, because the driver gives a meaning to relative ones such as `file:x`. */
@@ -65,6 +66,7 @@ const maxStatements = 100;
  */
 function createReader(path: string): Pick<Connections, "read"> & { readonly closeReader: () => void } {
   let file: File | undefined;
+  const checkFile = createFileCheck(path);
   const statements = new Map<string, Statement>();
   const prepare = (text: string): Statement => {
     file ??= openReadOnly(path);
@@ -79,11 +81,41 @@ function createReader(path: string): Pick<Connections, "read"> & { readonly clos
   };
   return {
     read: <Row>(text: string, values: Value[]) => {
+      checkFile();
       const statement = statements.get(text) ?? prepare(text);
       return statement.all(...values) as Row[];
     },
     closeReader: () => file?.close(),
   };
+}
+
+const fileCheckMs = 100;
+
+/**
+ * A file that was removed or replaced can still be read, but other processes read and write the one
+ * at its path.
+ * @returns a function that throws LostFileError in that case
+ */
+function createFileCheck(path: string): () => void {
+  const opened = identify(path);
+  let checkedAtMs = performance.now();
+  return () => {
+    const nowMs = performance.now();
+    if (nowMs - checkedAtMs < fileCheckMs) return;
+    if (identify(path) !== opened) {
+      throw new LostFileError(`${path} was removed or replaced; put it back, or restart the service`);
+    }
+    checkedAtMs = nowMs;
+  };
+}
+
+function identify(path: string): string | undefined {
+  try {
+    const { dev, ino } = statSync(path);
+    return `${dev} ${ino}`;
+  } catch {
+    return undefined;
+  }
 }
 
 function openReadOnly(path: string): File {

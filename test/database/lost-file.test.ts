@@ -1,0 +1,36 @@
+import { expect, test } from "bun:test";
+import { rename } from "node:fs/promises";
+import { join } from "node:path";
+import { toJson } from "../../src/json.ts";
+import { toProduct } from "../support/catalog.ts";
+import { importHere } from "../support/import-here.ts";
+import { serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { until } from "../support/until.ts";
+
+test("a service notices that the file of its SQLite store was removed, and that it is back", async () => {
+  const folder = await temporaryFolder();
+  const path = join(folder, "pds.sqlite");
+  const environment = { DATABASE_URL: `sqlite:${path}` };
+  const [products = ""] = await writeFiles(folder, {
+    "products.ndjson": [1, 2].map((id) => toJson(toProduct(id))).join("\n"),
+  });
+  await importHere(["import", "products", products], environment);
+  await using service = await serve(environment);
+  const isReachable = async () => (await (await service.get("/readyz")).text()).includes('"database":"ok"');
+  expect((await service.get("/api/v1/products/1")).headers.get("age")).toBeNull();
+  expect((await service.get("/api/v1/products/404")).status).toBe(404);
+
+  await rename(path, `${path}.away`);
+  await until("it is missed", async () => !(await isReachable()), 30_000);
+  expect(service.log()).toContain(`${path} was removed or replaced; put it back, or restart the service`);
+  const isOld = async (address: string) => (await service.get(address)).headers.has("age");
+  await until("cached responses have an age", () => isOld("/api/v1/products/1"), 30_000);
+  const missing = await service.get("/api/v1/products/404");
+  expect([missing.status, missing.headers.has("age")]).toEqual([404, true]);
+  const uncached = await service.get("/api/v1/products/2");
+  expect([uncached.status, uncached.headers.has("retry-after")]).toEqual([503, true]);
+
+  await rename(`${path}.away`, path);
+  await until("it is back", isReachable, 30_000);
+  expect((await service.get("/api/v1/products/2")).status).toBe(200);
+}, 120_000);
