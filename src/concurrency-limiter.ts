@@ -1,11 +1,14 @@
 import { ServiceError } from "./errors.ts";
+import { FairQueue, type Queued } from "./fair-queue.ts";
 import { attempt, type MaybePromise } from "./maybe-promise.ts";
 
 export interface ConcurrencyLimiterOptions {
   readonly name: string;
   readonly maxActive: number;
-  /** Calls beyond this are rejected immediately. */
+  /** Calls beyond this are rejected immediately; for a network of clients, beyond its share. */
   readonly maxQueued: number;
+  /** Maximum time in the queue. Calls that would probably wait longer are rejected immediately. */
+  readonly maxWaitMs: number;
   /** Maximum time per call, in the queue and active together. */
   readonly timeoutMs: number;
   /** Error message for rejected calls; a sentence that clients may see. */
@@ -21,7 +24,7 @@ export interface ConcurrencyCounts {
   busyS: number;
 }
 
-interface PendingCall {
+interface PendingCall extends Queued {
   readonly sinceMs: number;
   readonly start: () => void;
   readonly reject: (error: ServiceError) => void;
@@ -32,14 +35,13 @@ const timeoutCheckMs = 50;
 
 /**
  * Protects the store or the platform from overload by limiting concurrent calls, with a bounded
- * queue.
+ * queue. Networks of clients take turns.
  */
 export class ConcurrencyLimiter {
   readonly name: string;
   readonly counts: ConcurrencyCounts = { calls: 0, failed: 0, rejected: 0, queuedS: 0, busyS: 0 };
   readonly #options: ConcurrencyLimiterOptions;
-  /** Queued calls, oldest first. */
-  readonly #queue = new Set<PendingCall>();
+  readonly #queue: FairQueue<PendingCall>;
   /** All queued and active calls that have not been settled, oldest first. */
   readonly #pending = new Set<PendingCall>();
   #active = 0;
@@ -50,6 +52,7 @@ export class ConcurrencyLimiter {
   constructor(options: ConcurrencyLimiterOptions) {
     this.name = options.name;
     this.#options = options;
+    this.#queue = new FairQueue(options.maxQueued);
     setInterval(() => this.#rejectTimedOut(), timeoutCheckMs).unref();
   }
 
@@ -73,22 +76,21 @@ export class ConcurrencyLimiter {
 
   /**
    * A call whose result is there at once needs no promise.
+   * @param network returns the network of the client that waits for the result; undefined if none
    * @throws ServiceError `unavailable`, always by a promise, when the limiter is closed, its queue is
    * full, or the call times out
    */
-  run<T>(call: () => Promise<T>): Promise<T>;
-  run<T>(call: () => MaybePromise<T>): MaybePromise<T>;
-  run<T>(call: () => MaybePromise<T>): MaybePromise<T> {
-    const { maxActive, maxQueued } = this.#options;
-    const isFull = this.#active >= maxActive;
-    if (this.#isClosed || (isFull && this.#queue.size >= maxQueued)) return Promise.reject(this.rejection());
+  run<T>(call: () => Promise<T>, network?: () => string): Promise<T>;
+  run<T>(call: () => MaybePromise<T>, network?: () => string): MaybePromise<T>;
+  run<T>(call: () => MaybePromise<T>, network?: () => string): MaybePromise<T> {
+    if (this.#isClosed) return Promise.reject(this.rejection());
     const nowMs = performance.now();
-    if (isFull) return this.#enqueue(call, nowMs);
+    if (this.#active >= this.#options.maxActive) return this.#enqueue(call, network?.(), nowMs);
     this.#active++;
     const result = this.#start(call);
     if (result instanceof Promise) {
       return new Promise((resolve, reject) => {
-        const pending: PendingCall = { sinceMs: nowMs, start: () => {}, reject };
+        const pending: PendingCall = { network: undefined, sinceMs: nowMs, start: () => {}, reject };
         this.#pending.add(pending);
         this.#settle(pending, result, nowMs, resolve, reject);
       });
@@ -103,24 +105,19 @@ export class ConcurrencyLimiter {
     return new ServiceError("unavailable", this.#options.rejection);
   }
 
-  #enqueue<T>(call: () => MaybePromise<T>, sinceMs: number): Promise<T> {
+  #enqueue<T>(call: () => MaybePromise<T>, network: string | undefined, sinceMs: number): Promise<T> {
+    const isLate = this.#queue.expectedWaitMs(network, sinceMs) > this.#options.maxWaitMs;
+    if (isLate || !this.#queue.hasRoom(network)) return Promise.reject(this.rejection());
     return new Promise((resolve, reject) => {
       const start = () => {
-        const startedMs = this.#leaveQueue(pending);
+        const startedMs = performance.now();
+        this.counts.queuedS += (startedMs - sinceMs) / 1000;
         this.#settle(pending, Promise.resolve(this.#start(call)), startedMs, resolve, reject);
       };
-      const pending: PendingCall = { sinceMs, start, reject };
-      this.#queue.add(pending);
+      const pending: PendingCall = { network, sinceMs, start, reject };
+      this.#queue.add(pending, sinceMs);
       this.#pending.add(pending);
     });
-  }
-
-  /** @returns the current time */
-  #leaveQueue(pending: PendingCall): number {
-    const nowMs = performance.now();
-    this.#queue.delete(pending);
-    this.counts.queuedS += (nowMs - pending.sinceMs) / 1000;
-    return nowMs;
   }
 
   #start<T>(call: () => MaybePromise<T>): MaybePromise<T> {
@@ -156,37 +153,46 @@ export class ConcurrencyLimiter {
     if (this.#ended++ === 0) setImmediate(() => this.#releaseEnded());
   }
 
+  /** Passes the slots on to queued calls, or frees them. */
   #releaseEnded(): void {
     const ended = this.#ended;
     this.#ended = 0;
-    for (let released = 0; released < ended; released++) this.#release();
+    let started = 0;
+    for (; started < ended; started++) {
+      const next = this.#takeQueued();
+      if (next === undefined) break;
+      next.start();
+    }
+    this.#active -= ended - started;
+    if (started > 0) this.#queue.noteDeparted(started, performance.now());
+  }
+
+  /** The next call that has not waited too long. */
+  #takeQueued(): PendingCall | undefined {
+    const latestMs = performance.now() - this.#options.maxWaitMs;
+    for (let next = this.#queue.peek(); next !== undefined; next = this.#queue.peek()) {
+      if (next.sinceMs > latestMs) return this.#queue.take();
+      this.#reject(next);
+    }
+    return undefined;
   }
 
   #rejectTimedOut(): void {
-    const latestMs = performance.now() - this.#options.timeoutMs;
+    const nowMs = performance.now();
+    const { maxWaitMs, timeoutMs } = this.#options;
     for (const pending of this.#pending) {
-      if (pending.sinceMs > latestMs) return;
-      this.#reject(pending);
+      const tookMs = nowMs - pending.sinceMs;
+      if (tookMs <= maxWaitMs) return;
+      if (tookMs > timeoutMs || this.#queue.has(pending)) this.#reject(pending);
     }
   }
 
   #reject(pending: PendingCall): void {
     this.#pending.delete(pending);
-    if (this.#queue.has(pending)) this.#leaveQueue(pending);
-    else this.counts.failed++;
+    if (this.#queue.has(pending)) {
+      this.#queue.delete(pending);
+      this.counts.queuedS += (performance.now() - pending.sinceMs) / 1000;
+    } else this.counts.failed++;
     pending.reject(this.rejection());
-  }
-
-  /** Passes a slot on to the next queued call, or frees it. */
-  #release(): void {
-    const latestMs = performance.now() - this.#options.timeoutMs;
-    for (const queued of this.#queue) {
-      if (queued.sinceMs > latestMs) {
-        queued.start();
-        return;
-      }
-      this.#reject(queued);
-    }
-    this.#active--;
   }
 }

@@ -7,7 +7,15 @@ const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 describe("a concurrency limiter", () => {
   const rejection = "The store is unavailable.";
   const createLimiter = (options: Partial<ConstructorParameters<typeof ConcurrencyLimiter>[0]> = {}) =>
-    new ConcurrencyLimiter({ name: "store", maxActive: 2, maxQueued: 3, timeoutMs: 10_000, rejection, ...options });
+    new ConcurrencyLimiter({
+      name: "store",
+      maxActive: 2,
+      maxQueued: 3,
+      maxWaitMs: 10_000,
+      timeoutMs: 10_000,
+      rejection,
+      ...options,
+    });
 
   /** Work that the test completes by hand. */
   const createWork = () => {
@@ -83,7 +91,7 @@ describe("a concurrency limiter", () => {
   );
 
   test("rejects a call that times out, but holds its slot until the call ends", async () => {
-    const limiter = createLimiter({ maxActive: 1, timeoutMs: 60 });
+    const limiter = createLimiter({ maxActive: 1, maxWaitMs: 60, timeoutMs: 60 });
     const { works, runs } = crowd(limiter, 1);
     const begunMs = performance.now();
     expect(runs[0]).rejects.toMatchObject(unavailable);
@@ -98,7 +106,7 @@ describe("a concurrency limiter", () => {
   });
 
   test("rejects queued calls that time out, even if no slot becomes free", async () => {
-    const limiter = createLimiter({ maxActive: 1, timeoutMs: 60 });
+    const limiter = createLimiter({ maxActive: 1, maxWaitMs: 60, timeoutMs: 60 });
     const { works, runs } = crowd(limiter, 3);
     const outcome = await Promise.race([Promise.allSettled(runs), Bun.sleep(1000).then(() => "still queued")]);
     expect(outcome).toMatchObject(Array(3).fill({ status: "rejected", reason: unavailable }));
@@ -110,7 +118,7 @@ describe("a concurrency limiter", () => {
   });
 
   test("does not start a queued call that has timed out", async () => {
-    const limiter = createLimiter({ maxActive: 1, timeoutMs: 60 });
+    const limiter = createLimiter({ maxActive: 1, maxWaitMs: 60, timeoutMs: 60 });
     const { works, runs, begun } = crowd(limiter, 3);
     await Bun.sleep(80);
     const late = limiter.run(async () => "well");
@@ -120,6 +128,44 @@ describe("a concurrency limiter", () => {
     for (const index of [1, 2]) expect(runs[index]).rejects.toMatchObject(unavailable);
     await turn();
     expect([limiter.active, limiter.queued]).toEqual([0, 0]);
+  });
+
+  test("lets networks take turns, and keeps places for others", async () => {
+    const limiter = createLimiter({ maxActive: 1, maxQueued: 8 });
+    const begun: string[] = [];
+    const run = (network: string) => {
+      const result = limiter.run(
+        async () => void begun.push(network),
+        () => network,
+      );
+      result.catch(() => {});
+      return result;
+    };
+    const greedy = Array.from({ length: 9 }, () => run("greedy"));
+    const modest = [run("modest"), run("modest")];
+    const outcomes = await Promise.allSettled(greedy);
+    expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(5);
+    await Promise.all(modest);
+    expect(begun).toEqual(["greedy", "greedy", "modest", "greedy", "modest", "greedy", "greedy"]);
+  });
+
+  test("rejects a call at once that would wait too long", async () => {
+    const limiter = createLimiter({ maxActive: 1, maxQueued: 1000, maxWaitMs: 1000 });
+    const step = () => limiter.run(() => Bun.sleep(50));
+    // The speed is known after two of them.
+    await Promise.all([step(), step(), step()]);
+    const calls = Array.from({ length: 200 }, step);
+    for (const call of calls) call.catch(() => {});
+    await calls[1];
+    await turn();
+    const { queued } = limiter;
+    let rejected: unknown;
+    step().catch((error) => {
+      rejected = error;
+    });
+    await turn();
+    expect([limiter.queued, rejected]).toEqual([queued, expect.objectContaining(unavailable)]);
+    limiter.close();
   });
 
   test("rejects all calls while it is closed, and works as before when it is opened", async () => {

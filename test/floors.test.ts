@@ -21,6 +21,7 @@ const floors = [
     "credentials",
     "temporary-folder",
     "concurrency-limiter",
+    "fair-queue",
     "maybe-promise",
     "networks",
     "outgoing",

@@ -68,6 +68,7 @@ export interface LoadResult {
    */
   readonly p50Ms: number;
   readonly p99Ms: number;
+  readonly p999Ms: number;
   readonly maxMs: number;
 }
 
@@ -177,6 +178,7 @@ class Load {
       closing: this.#closing,
       p50Ms: this.#latencies.atMs(0.5),
       p99Ms: this.#latencies.atMs(0.99),
+      p999Ms: this.#latencies.atMs(0.999),
       maxMs: this.#latencies.maxMs,
     };
   }

@@ -20,17 +20,17 @@ export interface AccessOptions {
 
 /** Returns a function that protects a handler: its requests need one of the hosts, and the token. */
 export function createAccess({ token, boundTo, hosts, networkOf }: AccessOptions): (handler: Handler) => Handler {
-  const wrongTokens = new RateLimiter(maxWrongTokens, []);
+  const wrongTokens = new RateLimiter(maxWrongTokens);
   const isAllowedHost = allowedHosts(boundTo, hosts);
 
   const requireToken = (origin: RequestOrigin) => {
     const network = networkOf(origin);
     // The right token as well: a response would tell that it is right.
-    if (!wrongTokens.allows(network)) throw tooManyWrongTokens(wrongTokens.take(network, null).resetS);
+    if (!wrongTokens.allows(network)) throw tooManyWrongTokens(wrongTokens.take(network).resetS);
     const authorization = origin.request.headers.get("authorization");
     if (authorization !== null && equalsSafely(tokenOf(authorization), token)) return;
     // A browser sends none before it has asked for it.
-    if (authorization !== null) wrongTokens.take(network, null);
+    if (authorization !== null) wrongTokens.take(network);
     throw new ServiceError("unauthorized", "This page requires the admin token.");
   };
 

@@ -7,6 +7,7 @@ import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
 import { type CatalogTruth, verifiedAges } from "../database/product-truth.ts";
 import type { PurgeStatus } from "../database/purge.ts";
 import type { PushState } from "../database/push-state.ts";
+import type { ConnectionLimiter } from "../http/connection-limiter.ts";
 import { type Handler, noStore } from "../http/endpoint.ts";
 import { durationBounds, type RequestCounter } from "../http/request-counter.ts";
 import { type JobStatus, outcomes } from "../model/job.ts";
@@ -20,6 +21,7 @@ export interface ProcessMeters {
   readonly requests: RequestCounter;
   readonly cache: ResponseCache;
   readonly limiters: readonly ConcurrencyLimiter[];
+  readonly connectionLimiter: ConnectionLimiter;
   readonly isStoreUnreachable: () => boolean;
   /** Undefined when the platform does not notify this service. */
   readonly deliveries: DeliveryCounter | undefined;
@@ -212,6 +214,8 @@ export async function measureProcess(meters: ProcessMeters): Promise<ProcessMetr
 
   addCacheMetrics(meters.cache, counter, gauge);
   addLimiterMetrics(meters.limiters, counter, gauge);
+  const { closed } = meters.connectionLimiter;
+  counter("connections_closed_total", "Connections closed because of `CONNECTION_LIMIT`.", "", [[closed]]);
   if (meters.deliveries !== undefined) addDeliveryMetrics(meters.deliveries, counter);
   if (meters.purges !== undefined) addPurgeMetrics(meters.purges, counter);
   gauge("store_unreachable", "Processes that cannot reach the store.", "", [[Number(meters.isStoreUnreachable())]]);

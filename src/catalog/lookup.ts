@@ -13,11 +13,11 @@ import { type Refreshed, refreshProduct } from "./refresh.ts";
 
 export interface ProductLookupOptions {
   /** Finds a product in the store. */
-  readonly findStored: (id: bigint) => Promise<FoundProduct | undefined>;
+  readonly findStored: (id: bigint, network?: () => string) => Promise<FoundProduct | undefined>;
   /** Finds the id of a stored product by its handle. */
-  readonly findStoredId: (handle: string) => Promise<bigint | undefined>;
+  readonly findStoredId: (handle: string, network?: () => string) => Promise<bigint | undefined>;
   /** Whether the platform certainly does not have a product that is not stored. */
-  readonly isKnownMissing: (id: bigint) => Promise<boolean>;
+  readonly isKnownMissing: (id: bigint, network?: () => string) => Promise<boolean>;
   /** A connection that may wait for its turn to write without delaying readers. */
   readonly writer: Database;
   readonly platform: Platform;
@@ -80,7 +80,7 @@ export class ProductLookup {
    */
   async find(id: bigint, network?: () => string): Promise<FoundProduct | undefined> {
     const key = `${id}`;
-    const stored = await this.#options.findStored(id);
+    const stored = await this.#options.findStored(id, network);
     if (stored !== undefined) {
       if (this.#isStale(stored)) this.#refresh(id, key);
       return stored;
@@ -89,9 +89,9 @@ export class ProductLookup {
     if (pending !== undefined) return await pending;
     const failure = this.#failures.get(key);
     if (failure === "missing") return undefined;
-    if (await this.#options.isKnownMissing(id)) return undefined;
+    if (await this.#options.isKnownMissing(id, network)) return undefined;
     if (failure === "failed" || !this.#lookups.take(network?.())) throw this.#options.limiter.rejection();
-    return await (this.#reads.get(key) ?? this.#read(id, key, "live"));
+    return await (this.#reads.get(key) ?? this.#read(id, key, "live", 0, network));
   }
 
   /**
@@ -102,34 +102,39 @@ export class ProductLookup {
    */
   async findId(handle: string, network?: () => string): Promise<bigint | undefined> {
     const key = `handle:${handle}`;
-    const stored = await this.#options.findStoredId(handle);
+    const stored = await this.#options.findStoredId(handle, network);
     if (stored !== undefined) return stored;
     const pending = this.#idReads.get(key);
     if (pending !== undefined) return await pending;
     const failure = this.#failures.get(key);
     if (failure === "missing") return undefined;
     if (failure === "failed" || !this.#lookups.take(network?.())) throw this.#options.limiter.rejection();
-    const read = this.#readId(handle, key).finally(() => this.#idReads.delete(key));
+    const read = this.#readId(handle, key, network).finally(() => this.#idReads.delete(key));
     this.#idReads.set(key, read);
     return await read;
   }
 
-  async #readId(handle: string, key: string): Promise<bigint | undefined> {
+  async #readId(handle: string, key: string, network?: () => string): Promise<bigint | undefined> {
     const { limiter, platform, findStoredId } = this.#options;
     const options = { priority: "live", signal: AbortSignal.timeout(timeoutMs.live) } as const;
-    const id = await limiter
-      .run(() => platform.findProductId(handle, options))
-      .catch((cause) => {
-        throw this.#fail(key, unreachable, cause);
-      });
+    let hasBegun = false;
+    const find = () => {
+      hasBegun = true;
+      return platform.findProductId(handle, options);
+    };
+    const id = await limiter.run(find, network).catch((cause) => {
+      if (!hasBegun) throw cause;
+      throw this.#fail(key, unreachable, cause);
+    });
     // It may be stored with another handle.
-    const read = id === undefined ? undefined : (this.#reads.get(`${id}`) ?? this.#read(id, `${id}`, "live"));
+    const read =
+      id === undefined ? undefined : (this.#reads.get(`${id}`) ?? this.#read(id, `${id}`, "live", 0, network));
     await read?.catch((error) => {
       this.#failures.set(key, "failed", { ttl: failedTtlMs });
       throw error;
     });
     // The platform may have found it by a spelling that it does not have.
-    const stored = id === undefined ? undefined : await findStoredId(handle);
+    const stored = id === undefined ? undefined : await findStoredId(handle, network);
     if (stored === undefined) this.#failures.set(key, "missing", { ttl: missingTtlMs });
     return stored;
   }
@@ -149,8 +154,14 @@ export class ProductLookup {
     );
   }
 
-  #read(id: bigint, key: string, priority: ReadPriority, rereads = 0): Promise<FoundProduct | undefined> {
-    const read = this.#readAndStore(id, key, priority, rereads).finally(() => this.#reads.delete(key));
+  #read(
+    id: bigint,
+    key: string,
+    priority: ReadPriority,
+    rereads: number,
+    network?: () => string,
+  ): Promise<FoundProduct | undefined> {
+    const read = this.#readAndStore(id, key, priority, rereads, network).finally(() => this.#reads.delete(key));
     this.#reads.set(key, read);
     return read;
   }
@@ -160,12 +171,19 @@ export class ProductLookup {
     key: string,
     priority: ReadPriority,
     rereads: number,
+    network: (() => string) | undefined,
   ): Promise<FoundProduct | undefined> {
     const { limiter, refreshLimiter, log, findStored } = this.#options;
+    let hasBegun = false;
+    const refresh = () => {
+      hasBegun = true;
+      return this.#refreshProduct(id, priority);
+    };
     const { outcome, isSettled } = await (priority === "live" ? limiter : refreshLimiter)
-      .run(() => this.#refreshProduct(id, priority))
+      .run(refresh, network)
       .catch((cause) => {
-        if (isDatabaseError(cause)) throw cause;
+        // A full queue says nothing about the product, and may be full for one network only.
+        if (isDatabaseError(cause) || !hasBegun) throw cause;
         throw this.#fail(key, unreachable, cause);
       });
     if (!isSettled && rereads < maxRereads) this.#scheduleReread(id, key, rereads);

@@ -5,6 +5,7 @@ import { sourceSettings } from "./source-settings.ts";
 import {
   anyText,
   apiVersion,
+  bits,
   brand,
   count,
   databaseUrl,
@@ -219,7 +220,24 @@ export const settings = {
     default: "0",
     parse: count,
     sentence:
-      "Maximum number of requests per client and minute, counted per process; further requests get 429. 0 disables the limit.",
+      "Maximum number of requests per network of clients and minute, counted per process; further requests get 429. 0 disables the limit.",
+  }),
+  connectionLimit: setting({
+    default: "0",
+    parse: count,
+    sentence:
+      "Maximum number of connections per network of clients, counted per process, on Linux; of more, those that were silent longest are closed. Connections of `TRUSTED_PROXIES` do not count. 0 disables the limit.",
+  }),
+  clientPrefixIpv4: setting({
+    default: "32",
+    parse: bits(32),
+    sentence:
+      "Clients whose IPv4 addresses begin with the same bits, this many, count as one network: for both limits, the share of lookups, and the queues.",
+  }),
+  clientPrefixIpv6: setting({
+    default: "64",
+    parse: bits(128),
+    sentence: "The same for IPv6, where one client usually has 64 bits for itself.",
   }),
   trustedProxies: setting({
     default: "",

@@ -52,6 +52,12 @@ export const secondsBetween = (min: number, max: number) => (text: string) => {
 export const count = (text: string) =>
   /^\d{1,6}$/.test(text) ? Number(text) : expected("a whole number up to 999999");
 
+/** The length of a network's prefix. */
+export const bits = (most: number) => (text: string) => {
+  const value = /^\d{1,3}$/.test(text) ? Number(text) : 0;
+  return value >= 1 && value <= most ? value : expected(`1 to ${most} bits`);
+};
+
 export const apiVersion = (text: string) =>
   /^(\d{4}-(01|04|07|10)|unstable)$/.test(text) ? text : expected("a version of the Admin API, such as 2026-10");
 

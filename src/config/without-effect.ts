@@ -34,12 +34,6 @@ export function listSettingsWithoutEffect(config: Config): string[] {
       config.shopifyAccessToken !== "",
       "because SHOPIFY_ACCESS_TOKEN is used instead",
     ],
-    // Lookups at the platform and wrong tokens are limited by client network too.
-    [
-      ["trustedProxies"],
-      config.rateLimit === 0 && config.adminToken === "" && !hasPlatform,
-      "without RATE_LIMIT, ADMIN_TOKEN, and a platform",
-    ],
   ];
   const unused = scalars.flatMap(([names, isUnused, reason]) =>
     names

@@ -1,5 +1,7 @@
 import type { BlockList } from "node:net";
-import { clientAddress } from "./rate-limiter.ts";
+
+/** Loaded on first use, so that the service starts faster. */
+const net = () => process.getBuiltinModule("node:net");
 
 /** Where a request comes from. */
 export interface RequestOrigin {
@@ -7,19 +9,129 @@ export interface RequestOrigin {
   readonly server: { requestIP(request: Request): { readonly address: string } | null };
 }
 
-/** The network of the client: an IPv4 address, or the first 64 bits of an IPv6 address. */
-export function clientNetwork({ request, server }: RequestOrigin, trusted: BlockList): string {
-  const peer = server.requestIP(request)?.address ?? "";
-  return toNetwork(clientAddress(peer, request.headers.get("x-forwarded-for"), trusted));
+export interface ClientNetworkSettings {
+  /** Addresses and networks of proxies. Only their `X-Forwarded-For` counts. */
+  readonly trustedProxies: readonly string[];
+  /** Clients whose addresses begin with the same bits share a network. */
+  readonly clientPrefixIpv4: number;
+  readonly clientPrefixIpv6: number;
 }
 
-export function toNetwork(address: string): string {
-  if (!address.includes(":")) return address;
-  const [head = "", tail] = address.split("::");
-  const groups = head === "" ? [] : head.split(":");
-  const after = tail === undefined || tail === "" ? [] : tail.split(":");
-  const zeros =
-    tail === undefined ? [] : Array.from({ length: Math.max(0, 8 - groups.length - after.length) }, () => "0");
-  const first = [...groups, ...zeros, ...after].slice(0, 4).map((group) => Number.parseInt(group, 16).toString(16));
-  return `${first.join(":")}::/64`;
+/**
+ * Tells clients apart by their network: limits and queues are fair to networks, because a client
+ * can have as many addresses of its network as it likes.
+ */
+export class ClientNetworks {
+  #settings: ClientNetworkSettings;
+  #trusted: BlockList | undefined;
+
+  constructor(settings: ClientNetworkSettings) {
+    this.#settings = settings;
+  }
+
+  configure(settings: ClientNetworkSettings): void {
+    this.#settings = settings;
+    this.#trusted = undefined;
+  }
+
+  /** @returns an address or a network, such as `192.0.2.1` or `2001:db8::/64` */
+  of({ request, server }: RequestOrigin): string {
+    const peer = server.requestIP(request)?.address ?? "";
+    return this.networkOf(clientAddress(peer, request.headers.get("x-forwarded-for"), this.#trustedProxies()));
+  }
+
+  /** The network of an address. */
+  networkOf(address: string): string {
+    return toNetwork(address, this.#settings);
+  }
+
+  /** Whether an address is a trusted proxy's. */
+  isProxy(address: string): boolean {
+    return isTrusted(address, this.#trustedProxies());
+  }
+
+  #trustedProxies(): BlockList {
+    this.#trusted ??= toBlockList(this.#settings.trustedProxies);
+    return this.#trusted;
+  }
+}
+
+/**
+ * The client's address: the peer's, or behind trusted proxies the last address in `X-Forwarded-For`
+ * that is not a trusted proxy's.
+ * @param peer remote address of the connection
+ * @param forwarded the `X-Forwarded-For` header
+ */
+export function clientAddress(peer: string, forwarded: string | null, trusted: BlockList): string {
+  let address = normalize(peer);
+  const hops = forwarded === null ? [] : forwarded.split(",");
+  while (isTrusted(address, trusted)) {
+    const hop = normalize(hops.pop()?.trim() ?? "");
+    // Proxies write only addresses.
+    if (net().isIP(hop) === 0) break;
+    address = hop;
+  }
+  return address;
+}
+
+/** Removes the port, which some proxies add, and unwraps IPv4 addresses mapped to IPv6. */
+const normalize = (address: string) =>
+  address
+    .replace(/^\[([^\]]*)\](:\d+)?$/, "$1")
+    .replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, "$1")
+    .replace(/^::ffff:(?=\d+\.)/i, "");
+
+function isTrusted(address: string, trusted: BlockList): boolean {
+  const version = net().isIP(address);
+  return version !== 0 && trusted.check(address, version === 4 ? "ipv4" : "ipv6");
+}
+
+/** @param networks addresses and networks, such as `10.0.0.0/8` */
+export function toBlockList(networks: readonly string[]): BlockList {
+  const list = new (net().BlockList)();
+  for (const network of networks) {
+    const [address = "", bits] = network.split("/");
+    const isV4 = net().isIP(address) === 4;
+    list.addSubnet(address, Number(bits ?? (isV4 ? 32 : 128)), isV4 ? "ipv4" : "ipv6");
+  }
+  return list;
+}
+
+type Prefixes = Pick<ClientNetworkSettings, "clientPrefixIpv4" | "clientPrefixIpv6">;
+
+/** @param address a valid address, or any text, which is its own network */
+export function toNetwork(address: string, { clientPrefixIpv4, clientPrefixIpv6 }: Prefixes): string {
+  if (address.includes(":")) {
+    const groups = parseGroups(address);
+    return `${mask(groups, 16, clientPrefixIpv6)
+      .slice(0, Math.ceil(clientPrefixIpv6 / 16))
+      .map((group) => group.toString(16))
+      .join(":")}::/${clientPrefixIpv6}`;
+  }
+  if (clientPrefixIpv4 === 32 || !address.includes(".")) return address;
+  return `${mask(address.split(".").map(Number), 8, clientPrefixIpv4).join(".")}/${clientPrefixIpv4}`;
+}
+
+/** Keeps the first bits of an address, which is a list of numbers of `width` bits. */
+const mask = (numbers: readonly number[], width: number, bits: number) =>
+  numbers.map((value, index) => {
+    const kept = Math.min(width, Math.max(0, bits - index * width));
+    return value & ~((1 << (width - kept)) - 1);
+  });
+
+/** The eight groups of an IPv6 address. Its last two may be written as an IPv4 address. */
+function parseGroups(address: string): number[] {
+  const [head = "", tail] = address.split("%")[0]?.split("::") ?? [];
+  const parse = (text: string) =>
+    text === "" ? [] : text.split(":").flatMap((group) => (group.includes(".") ? toGroups(group) : parseHex(group)));
+  const first = parse(head);
+  const last = parse(tail ?? "");
+  return [...first, ...Array<number>(Math.max(0, 8 - first.length - last.length)).fill(0), ...last];
+}
+
+const parseHex = (group: string) => [Number.parseInt(group, 16)];
+
+function toGroups(dotted: string): number[] {
+  const [a = 0, b = 0, c = 0, d = 0] = dotted.split(".").map(Number);
+  return [a * 256 + b, c * 256 + d];
 }

@@ -9,10 +9,12 @@ import {
   type ResponseParts,
 } from "../cache/response.ts";
 import { ServiceError } from "../errors.ts";
-import type { RequestOrigin } from "./client-network.ts";
+import type { ClientNetworks, RequestOrigin } from "./client-network.ts";
+import type { ConnectionLimiter } from "./connection-limiter.ts";
 import { type Failure, toFailure, toProblem } from "./errors.ts";
 import type { FailureLog } from "./failure-log.ts";
 import { requireValidHost } from "./host.ts";
+import type { PipelineLimiter } from "./pipeline-limiter.ts";
 import { makePrivate } from "./private-response.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
 import type { RequestCounter, RouteCounter } from "./request-counter.ts";
@@ -51,7 +53,11 @@ export interface ListenerContext {
   readonly requests: RequestCounter;
   /** While draining, every response closes its connection. */
   readonly lifecycle: { readonly isDraining: boolean };
+  /** Undefined on the admin listener. */
   readonly rateLimiter: RateLimiter | undefined;
+  readonly connectionLimiter: ConnectionLimiter | undefined;
+  readonly pipelineLimiter: PipelineLimiter;
+  readonly networks: ClientNetworks;
   /** Whether responses have the fields `Server-Timing` and `Cache-Status`. */
   readonly sendsTiming: boolean;
   /** Whether responses are hidden from pages of other sites and from shared caches. */
@@ -77,6 +83,8 @@ interface RequestState extends RequestOrigin {
   readonly method: string;
   readonly requestId: string;
   readonly startedMs: number;
+  /** Whether the response closes the connection. */
+  readonly isLast: boolean;
   rateLimitHeaders: HeaderFields | undefined;
   cacheStatus: string | undefined;
   isOutdated: boolean;
@@ -107,21 +115,25 @@ export class Endpoint {
 
   handle(request: BunRequest<string>, server: Server<undefined>): Response | Promise<Response> {
     const { method } = request;
+    const { pipelineLimiter } = this.#context;
     const requestId = createRequestId();
+    const startedMs = performance.now();
     const state: RequestState = {
       request,
       server,
       method,
       requestId,
-      startedMs: performance.now(),
+      startedMs,
+      isLast: pipelineLimiter.isExceeded(request, server, startedMs),
       rateLimitHeaders: undefined,
       cacheStatus: undefined,
       isOutdated: false,
     };
     let response: ReturnType<Handler>;
     try {
-      if (this.#rateLimiter !== undefined && this.#rateLimiter.perMinute > 0)
-        applyRateLimit(this.#rateLimiter, state, server);
+      // A preflight asks on behalf of the request that follows, which counts.
+      if (this.#rateLimiter !== undefined && this.#rateLimiter.perMinute > 0 && method !== "OPTIONS")
+        applyRateLimit(this.#rateLimiter, this.#context.networks.of(state), state);
       requireValidHost(request);
       const handler = this.#handlerOf(method);
       if (handler !== undefined) response = handler(request, requestId, state.startedMs, state);
@@ -183,7 +195,7 @@ export class Endpoint {
 
   /** Counts the response and sets the headers that depend on the request. */
   #finish(response: Response, status: number, state: RequestState): Response {
-    const { method, startedMs, rateLimitHeaders, cacheStatus } = state;
+    const { method, startedMs, isLast, rateLimitHeaders, cacheStatus } = state;
     const { lifecycle, sendsTiming, isPrivate, cdnGuard } = this.#context;
     const nowMs = performance.now();
     const seconds = (nowMs - startedMs) / 1000;
@@ -194,7 +206,7 @@ export class Endpoint {
     }
     if (isPrivate) makePrivate(response);
     // After CONNECT, the runtime reads no other request from the connection.
-    if (lifecycle.isDraining || method === "CONNECT") response.headers.set("Connection", "close");
+    if (isLast || lifecycle.isDraining || method === "CONNECT") response.headers.set("Connection", "close");
     if (sendsTiming) {
       response.headers.set("Server-Timing", `total;dur=${(seconds * 1000).toFixed(2)}`);
       if (cacheStatus !== undefined) response.headers.set("Cache-Status", cacheStatus);
@@ -264,10 +276,8 @@ function preflight(requestId: string, allowedMethods: string): Response {
 const isStorable = (headers: Headers) => headers.get("Cache-Control")?.startsWith("public") === true;
 
 /** @throws ServiceError `too_many_requests` */
-function applyRateLimit(limiter: RateLimiter, state: RequestState, server: Server<undefined>): void {
-  const { request } = state;
-  const peer = server.requestIP(request)?.address ?? "";
-  const { isAllowed, remaining, resetS } = limiter.take(peer, request.headers.get("x-forwarded-for"));
+function applyRateLimit(limiter: RateLimiter, network: string, state: RequestState): void {
+  const { isAllowed, remaining, resetS } = limiter.take(network);
   state.rateLimitHeaders = {
     "RateLimit-Policy": `"minute";q=${limiter.perMinute};w=60`,
     RateLimit: `"minute";r=${remaining};t=${resetS}`,
@@ -276,9 +286,7 @@ function applyRateLimit(limiter: RateLimiter, state: RequestState, server: Serve
   throw new ServiceError(
     "too_many_requests",
     `The rate limit of ${limiter.perMinute} requests per minute is exceeded.`,
-    {
-      retryAfterS: resetS,
-    },
+    { retryAfterS: resetS },
   );
 }
 

@@ -36,8 +36,14 @@ const titles: Record<number, string> = {
   503: "Service Unavailable",
 };
 
-/** Default `Retry-After`, in seconds. */
-const retryAfterS = 5;
+/**
+ * Default `Retry-After`, in seconds: random, so that clients that were rejected together do not
+ * return together.
+ */
+const retryAfterS = { min: 2, max: 6 };
+
+const chooseRetryAfter = (random: number) =>
+  retryAfterS.min + Math.floor(random * (retryAfterS.max - retryAfterS.min + 1));
 
 export const problemSchema = z
   .object({
@@ -57,10 +63,14 @@ export interface Failure {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** The public view of an error. Only the message of a {@link ServiceError} is shown. */
-export function toFailure(error: unknown): Failure {
+/**
+ * The public view of an error. Only the message of a {@link ServiceError} is shown.
+ * @param random from 0 to 1, without 1
+ */
+export function toFailure(error: unknown, random = Math.random()): Failure {
   const { code, detail } = describe(error);
-  const delayS = error instanceof ServiceError ? error.retryAfterS : undefined;
+  const requestedS = error instanceof ServiceError ? error.retryAfterS : undefined;
+  const delayS = requestedS ?? (code === "unavailable" ? chooseRetryAfter(random) : undefined);
   return {
     code,
     status: statuses[code],
@@ -72,7 +82,6 @@ export function toFailure(error: unknown): Failure {
 const headersOf: Partial<Record<ErrorCode | "internal", Record<string, string>>> = {
   unauthorized: { "WWW-Authenticate": 'Basic realm="Product Data Service"' },
   bad_signature: { "WWW-Authenticate": "Signature" },
-  unavailable: { "Retry-After": `${retryAfterS}` },
 };
 
 function describe(error: unknown): { code: ErrorCode | "internal"; detail: string } {

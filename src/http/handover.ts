@@ -1,5 +1,6 @@
-import { dlopen, FFIType, ptr } from "bun:ffi";
+import { FFIType, ptr } from "bun:ffi";
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { openLibc } from "./libc.ts";
 
 // When several processes listen on one port, the kernel spreads new connections over their
 // sockets. A socket that closes resets the connections in its queue. On Linux, a small program
@@ -13,9 +14,6 @@ const solSocket = 1;
 const attachReuseportCbpf = 51;
 /** `BPF_RET | BPF_K`: returns a constant, the index of a socket. */
 const returnConstant = 0x06;
-
-/** The C library of Debian and others, and of Alpine. */
-const libraries = ["libc.so.6", `libc.musl-${process.arch === "arm64" ? "aarch64" : "x86_64"}.so.1`];
 
 const attempt = <T>(call: () => T): T | undefined => {
   try {
@@ -65,15 +63,11 @@ function steer(fd: number, index: number): boolean {
   new DataView(program.buffer).setUint16(0, 1, true);
   new DataView(program.buffer).setBigUint64(8, BigInt(ptr(instruction)), true);
   const { int, ptr: pointer, u32 } = FFIType;
-  const signature = { setsockopt: { args: [int, int, int, pointer, u32], returns: int } } as const;
-  for (const library of libraries) {
-    const found = attempt(() => dlopen(library, signature));
-    if (found === undefined) continue;
-    const status = found.symbols.setsockopt(fd, solSocket, attachReuseportCbpf, ptr(program), program.length);
-    found.close();
-    return status === 0;
-  }
-  return false;
+  const libc = openLibc({ setsockopt: { args: [int, int, int, pointer, u32], returns: int } });
+  if (libc === undefined) return false;
+  const status = libc.symbols.setsockopt(fd, solSocket, attachReuseportCbpf, ptr(program), program.length);
+  libc.close();
+  return status === 0;
 }
 
 /** Sends new connections elsewhere before a listener closes. */

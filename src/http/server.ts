@@ -60,10 +60,12 @@ export function listen(
       { cause },
     );
   }
+  const unwatch = context.connectionLimiter?.watch(server.port ?? port);
   const handover = isShared ? createHandover(server.port ?? port) : undefined;
   return {
     url: server.url.href.replace(/\/$/, ""),
     stop: async (graceMs) => {
+      unwatch?.();
       await handover?.giveWay();
       const drained = server.stop();
       await Promise.race([drained, Bun.sleep(graceMs)]);

@@ -37,7 +37,10 @@ export interface Operation {
   readonly tagKeys?: (key: string) => readonly string[];
   /** The operation whose responses this one returns: its loader only finds their keys. */
   readonly responsesOf?: Operation;
-  /** Creates the function that loads the response for a key; undefined means 404. */
+  /**
+   * Creates the function that loads the response for a key; undefined means 404. `network` returns
+   * the network of the client, for limits and queues that are fair to networks.
+   */
   readonly createLoader: (
     context: OperationContext,
   ) => (key: string, network?: () => string) => MaybePromise<OperationResult | Reference | Redirection | undefined>;
@@ -52,7 +55,7 @@ export interface OperationContext {
   readonly query: <T>(run: (database: Database) => Promise<T>) => Promise<T>;
   /**
    * Finds a visible product in the store or, if it is not stored, on the platform.
-   * @param network returns the network of the client, whose lookups are limited
+   * @param network as of a loader
    */
   readonly findProduct: (id: bigint, network?: () => string) => Promise<FoundProduct | undefined>;
   /**
@@ -63,11 +66,14 @@ export interface OperationContext {
   /** The network of the client that sent a request. */
   readonly networkOf: (origin: RequestOrigin) => string;
   /** The personalization of a SKU, also of an unknown one. */
-  readonly findPersonalization: (sku: string) => MaybePromise<FoundPersonalization>;
+  readonly findPersonalization: (sku: string, network?: () => string) => MaybePromise<FoundPersonalization>;
   /** The personalization of several SKUs, in their order. */
-  readonly findPersonalizations: (skus: readonly string[]) => MaybePromise<PersonalizationPart[]>;
+  readonly findPersonalizations: (
+    skus: readonly string[],
+    network?: () => string,
+  ) => MaybePromise<PersonalizationPart[]>;
   /** The form of a SKU in a locale, or the offered locale to request instead. */
-  readonly findForm: (sku: string, locale: string) => MaybePromise<FoundForm>;
+  readonly findForm: (sku: string, locale: string, network?: () => string) => MaybePromise<FoundForm>;
 }
 
 /** The response of another operation. */

@@ -3,6 +3,8 @@ import { ConcurrencyLimiter } from "../concurrency-limiter.ts";
 const storeQueueLength = 1000;
 const storeTimeoutMs = 5000;
 const platformQueueLength = 100;
+/** Clients give up after 8 to 10 seconds, and may try again before that. */
+const maxWaitMs = 2000;
 const platformTimeoutMs = 10_000;
 /** Deliveries that may wait for one transaction, which writes all of them. */
 const deliveryConcurrency = 2000;
@@ -29,6 +31,7 @@ export function createLimiters(storeConcurrency: number): Limiters {
       name: "store",
       maxActive: storeConcurrency,
       maxQueued: storeQueueLength,
+      maxWaitMs,
       timeoutMs: storeTimeoutMs,
       rejection: "The data store is unavailable. Try again later.",
     }),
@@ -36,6 +39,7 @@ export function createLimiters(storeConcurrency: number): Limiters {
       name: "platform",
       maxActive: platformConcurrency,
       maxQueued: platformQueueLength,
+      maxWaitMs,
       timeoutMs: platformTimeoutMs,
       rejection: "The product is not stored, and the platform is unavailable. Try again later.",
     }),
@@ -43,6 +47,7 @@ export function createLimiters(storeConcurrency: number): Limiters {
       name: "deliveries",
       maxActive: deliveryConcurrency,
       maxQueued: 0,
+      maxWaitMs: 0,
       timeoutMs: deliveryTimeoutMs,
       rejection: "The delivery cannot be stored at the moment. Deliver it again later.",
     }),
@@ -50,6 +55,7 @@ export function createLimiters(storeConcurrency: number): Limiters {
       name: "refresh",
       maxActive: refreshConcurrency,
       maxQueued: platformQueueLength,
+      maxWaitMs: refreshTimeoutMs,
       timeoutMs: refreshTimeoutMs,
       rejection: "Too many products are being refreshed.",
     }),

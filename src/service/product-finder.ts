@@ -23,15 +23,16 @@ export interface ProductFinderContext {
 /** Finds products in the store and, if a platform is connected, looks up missing ones there. */
 export function createProductFinder(config: Config, context: ProductFinderContext): ProductFinder {
   const { database, writer, platform, limiters, log } = context;
-  const findStored: FindProduct = (id) => limiters.store.run(() => findProduct(database, id));
-  const findStoredId = (handle: string) => limiters.store.run(() => findProductId(database, handle));
+  const findStored: FindProduct = (id, network) => limiters.store.run(() => findProduct(database, id), network);
+  const findStoredId = (handle: string, network?: () => string) =>
+    limiters.store.run(() => findProductId(database, handle), network);
   if (platform === undefined) {
     return { findProduct: onlyVisible(config.visible, findStored), findProductId: findStoredId };
   }
   const lookup = new ProductLookup({
     findStored,
     findStoredId,
-    isKnownMissing: (id) => limiters.store.run(() => isKnownMissing(database, id)),
+    isKnownMissing: (id, network) => limiters.store.run(() => isKnownMissing(database, id), network),
     writer,
     platform,
     limiter: limiters.platform,

@@ -4,7 +4,14 @@ import type { Log } from "../log.ts";
 import type { ServiceContext } from "./context.ts";
 
 /** The scalar settings that take effect without a restart; so do the tables of jobs. */
-const reloadable: readonly SettingName[] = ["logLevel", "rateLimit", "trustedProxies"];
+const reloadable: readonly SettingName[] = [
+  "logLevel",
+  "rateLimit",
+  "connectionLimit",
+  "trustedProxies",
+  "clientPrefixIpv4",
+  "clientPrefixIpv6",
+];
 
 /**
  * Reads the settings again and applies those of logging and limits.
@@ -22,9 +29,11 @@ export function reloadConfig({ config, role, requests }: ServiceContext, log: Lo
     return undefined;
   }
   log.level = next.logLevel;
-  requests.rateLimiter.configure(next.rateLimit, next.trustedProxies);
+  requests.rateLimiter.perMinute = next.rateLimit;
+  requests.connectionLimiter.max = next.connectionLimit;
+  requests.networks.configure(next);
   if (!isReporting) return undefined;
-  log.info({ jobs: next.schedules.map(({ job }) => job) }, "reloaded the jobs, the log level, and the rate limit");
+  log.info({ jobs: next.schedules.map(({ job }) => job) }, "reloaded the jobs, the log level, and the limits");
   const waiting = settingNames.filter((name) => !reloadable.includes(name) && next.text[name] !== config.text[name]);
   if (waiting.length > 0) {
     log.warn({ settings: waiting.map(environmentName) }, "settings that changed take effect after a restart");

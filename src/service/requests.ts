@@ -3,9 +3,11 @@ import { CacheInvalidator, verifiedForMs } from "../cache/invalidator.ts";
 import { ResponseCache } from "../cache/response-cache.ts";
 import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
 import type { Config } from "../config/index.ts";
-import { clientNetwork } from "../http/client-network.ts";
+import { ClientNetworks } from "../http/client-network.ts";
+import { ConnectionLimiter } from "../http/connection-limiter.ts";
 import type { ListenerContext } from "../http/endpoint.ts";
 import { FailureLog } from "../http/failure-log.ts";
+import { PipelineLimiter } from "../http/pipeline-limiter.ts";
 import { RateLimiter } from "../http/rate-limiter.ts";
 import { RequestCounter } from "../http/request-counter.ts";
 import type { Log } from "../log.ts";
@@ -25,6 +27,8 @@ export interface RequestHandling {
   readonly state: { isDraining: boolean };
   readonly meters: Omit<ProcessMeters, "deliveries" | "purges" | "isServing">;
   readonly rateLimiter: RateLimiter;
+  readonly connectionLimiter: ConnectionLimiter;
+  readonly networks: ClientNetworks;
   readonly sources: Omit<PublicContext, "readiness" | "pages" | "webhooks">;
   /** Whether this process has cached responses that it serves while the store is unreachable. */
   servesWithoutStore(): boolean;
@@ -64,7 +68,9 @@ export async function startRequestHandling(
   const policies = [config.cachePersonalization, config.cacheProducts];
   const servedUnverifiedMs = Math.max(...policies.map(({ staleIfErrorS }) => staleIfErrorS)) * 1000;
   const requests = new RequestCounter();
-  const rateLimiter = new RateLimiter(config.rateLimit, config.trustedProxies);
+  const rateLimiter = new RateLimiter(config.rateLimit);
+  const networks = new ClientNetworks(config);
+  const connectionLimiter = new ConnectionLimiter(config.connectionLimit, networks);
   const failures = new FailureLog(log);
   const cdn: Cdn | undefined = cdns[config.cdn];
   return {
@@ -73,8 +79,11 @@ export async function startRequestHandling(
     servesWithoutStore: () => cache.hasResponses && invalidator.unverifiedMs(performance.now()) <= servedUnverifiedMs,
     deliveryLimiter: limiters.deliveries,
     rateLimiter,
+    connectionLimiter,
+    networks,
     meters: {
       requests,
+      connectionLimiter,
       cache,
       limiters: Object.values(limiters),
       isStoreUnreachable: () => invalidator.isStoreUnreachable,
@@ -85,10 +94,12 @@ export async function startRequestHandling(
         config,
         query: (run) => limiters.store.run(() => run(database)),
         ...productFinder,
-        networkOf: (origin) => clientNetwork(origin, rateLimiter.trustedProxies),
-        findPersonalization: (sku) => limiters.store.run(() => personalization.find(database, sku)),
-        findPersonalizations: (skus) => limiters.store.run(() => personalization.findAll(database, skus)),
-        findForm: (sku, locale) => limiters.store.run(() => personalization.findForm(database, sku, locale)),
+        networkOf: (origin) => networks.of(origin),
+        findPersonalization: (sku, network) => limiters.store.run(() => personalization.find(database, sku), network),
+        findPersonalizations: (skus, network) =>
+          limiters.store.run(() => personalization.findAll(database, skus), network),
+        findForm: (sku, locale, network) =>
+          limiters.store.run(() => personalization.findForm(database, sku, locale), network),
       },
     },
     forListener: (listener) => ({
@@ -96,6 +107,9 @@ export async function startRequestHandling(
       requests,
       lifecycle: state,
       rateLimiter: listener === "public" ? rateLimiter : undefined,
+      connectionLimiter: listener === "public" ? connectionLimiter : undefined,
+      pipelineLimiter: new PipelineLimiter(),
+      networks,
       isPrivate: listener === "admin",
       sendsTiming: config.serverTiming === "on",
       notFoundCaching: cacheHeaders(config.cacheNotFound, cdn),

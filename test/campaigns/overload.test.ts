@@ -26,6 +26,7 @@ const promptMs = 100;
 /** How long after the outage the service has recovered. */
 const recoveredMs = 2000;
 const burstSize = 2000;
+const longestWaitMs = 2000;
 
 const folder = await temporaryFolder();
 const known = Array.from({ length: 3000 }, (_, index) => `SKU-${index}`);
@@ -66,7 +67,7 @@ const postgres = await createPostgres();
 afterAll(() => postgres.remove());
 const sqliteUrl = await createStore("sqlite");
 const [onPostgres, onSqlite] = await Promise.all([
-  start(postgres.url),
+  start(postgres.url, { TRUSTED_PROXIES: "127.0.0.1" }),
   start(sqliteUrl, { ...environmentOf(platform), LOOKUPS_PER_MINUTE: "800" }),
 ]);
 
@@ -92,10 +93,10 @@ interface TimedResponse {
   readonly ms: number;
 }
 
-async function request(service: RunningService, path: string): Promise<TimedResponse> {
+async function request(service: RunningService, path: string, init: RequestInit = {}): Promise<TimedResponse> {
   const atMs = performance.now();
   const { status, headers, ...response } = await service
-    .get(path)
+    .get(path, init)
     .then(async (got) => ({ status: got.status, headers: got.headers, body: await got.text() }));
   return { status, headers, ...response, atMs, ms: performance.now() - atMs };
 }
@@ -135,11 +136,11 @@ function expectPrompt(responses: readonly TimedResponse[]): void {
  * Many connections at once, each with one request.
  * @returns the responses, in the order in which they ended
  */
-function sendBurst(service: RunningService, pathOf: (index: number) => string) {
+function sendBurst(service: RunningService, size: number, pathOf: (index: number) => string) {
   const { hostname, port } = new URL(service.url);
   const responses: { status: number; retryAfter: string | undefined; body: string; ms: number }[] = [];
   const begunMs = performance.now();
-  const connections = Array.from({ length: burstSize }, async (_, index) => {
+  const connections = Array.from({ length: size }, async (_, index) => {
     const { promise, resolve, reject } = Promise.withResolvers<string>();
     let said = "";
     await Bun.connect({
@@ -208,7 +209,7 @@ describe("a burst of requests", () => {
     await Promise.all(cached.map((path) => request(service, path)));
     const before = await measure(service);
     const unlock = await lockRows();
-    const { responses, done } = sendBurst(service, () => "/api/v1/products/pz/SKU-2999");
+    const { responses, done } = sendBurst(service, burstSize, () => "/api/v1/products/pz/SKU-2999");
     const all = 'pds_cache_responses_total{result="collapsed"}';
     await until("all wait", async () => (await measure(service))(all) - before(all) === burstSize - 1, 5000);
     await unlock();
@@ -224,14 +225,15 @@ describe("a burst of requests", () => {
     expect(counts.map((name) => after(name) - before(name))).toEqual([1, 1, 0]);
   });
 
-  test("beyond the limit of the store is rejected at once, while cached responses are served", async () => {
+  test("beyond the share of a network is rejected at once, while cached responses and others are served", async () => {
     const service = onPostgres;
     await Promise.all(cached.map((path) => request(service, path)));
     const before = await measure(service);
     const unlock = await lockRows();
-    const { responses, done } = sendBurst(service, (index) => `/api/v1/products/pz/SKU-${100 + index}`);
-    // Sixteen reads are running, and a thousand may wait.
-    const rejected = burstSize - 1016;
+    const size = 800;
+    const { responses, done } = sendBurst(service, size, (index) => `/api/v1/products/pz/SKU-${100 + index}`);
+    // Sixteen reads are running, and half of a thousand places are for others.
+    const rejected = size - 516;
     await until("the others are rejected", () => responses.length === rejected, 5000);
     expect(responses.every(({ status, retryAfter }) => status === 503 && Number(retryAfter) > 0)).toBe(true);
     expect(responses.at(-1)?.ms).toBeLessThan(1000);
@@ -241,19 +243,28 @@ describe("a burst of requests", () => {
     expectPrompt(meanwhile);
     const during = await measure(service);
     expect([during('pds_limiter_active{limiter="store"}'), during('pds_limiter_queued{limiter="store"}')]).toEqual([
-      16, 1000,
+      16, 500,
     ]);
+    const others = [1, 2, 3].map((index) =>
+      request(service, `/api/v1/products/pz/SKU-${2900 + index}`, { headers: { "X-Forwarded-For": "192.0.2.1" } }),
+    );
+    await until("they wait too", async () => (await measure(service))('pds_limiter_queued{limiter="store"}') === 503);
     await unlock();
+    expect((await Promise.all(others)).map(({ status }) => status)).toEqual([200, 200, 200]);
     await done;
-    expect(responses.slice(rejected).every(({ status }) => status === 200)).toBe(true);
+    // On a busy machine, some have waited too long.
+    const late = responses.slice(rejected).filter(({ status, ms }) => status === 503 && ms > longestWaitMs);
+    expect(responses.slice(rejected).filter(({ status }) => status === 200)).toHaveLength(516 - late.length);
     const after = await measure(service);
     expect(
       after('pds_limiter_rejected_total{limiter="store"}') - before('pds_limiter_rejected_total{limiter="store"}'),
-    ).toBe(rejected);
+    ).toBe(rejected + late.length);
     expect(after('pds_cache_responses_total{result="hit"}') - before('pds_cache_responses_total{result="hit"}')).toBe(
       cached.length,
     );
-    expect(after("pds_cache_load_failures_total") - before("pds_cache_load_failures_total")).toBe(rejected);
+    expect(after("pds_cache_load_failures_total") - before("pds_cache_load_failures_total")).toBe(
+      rejected + late.length,
+    );
     const megabytes =
       (after("pds_process_resident_memory_bytes") - before("pds_process_resident_memory_bytes")) / 2 ** 20;
     expect(megabytes).toBeLessThan(100);
@@ -398,18 +409,15 @@ describe("a platform that hangs", () => {
       });
     });
     const ended = Promise.allSettled(unknown);
-    // A network may use 200 of the budget of 800, of which one may be spent; 8 lookups are running, and 100 wait.
-    await until("the others are rejected", () => rejected.length >= 300 - 108, 3000);
-    await Bun.sleep(100);
-    expect(rejected).toHaveLength(300 - 108);
+    // A network may use 200 of the budget of 800, of which one may be spent; 8 lookups are running,
+    // and 50 wait for two seconds.
+    await until("the others are rejected", () => rejected.length >= 300 - 58, 3000);
     for (const { status, headers } of rejected) {
       expect([status, Number(headers.get("retry-after")) > 0]).toEqual([503, true]);
     }
     const during = await measure(service);
-    expect([
-      during('pds_limiter_active{limiter="platform"}'),
-      during('pds_limiter_queued{limiter="platform"}'),
-    ]).toEqual([8, 100]);
+    expect(during('pds_limiter_active{limiter="platform"}')).toBe(8);
+    expect(during('pds_limiter_queued{limiter="platform"}')).toBeLessThanOrEqual(50);
     expect(
       during('pds_limiter_calls_total{limiter="platform"}') - before('pds_limiter_calls_total{limiter="platform"}'),
     ).toBe(8);
@@ -421,6 +429,7 @@ describe("a platform that hangs", () => {
     }
     expect(responses.filter(({ status }) => status !== 200)).toEqual([]);
     expectPrompt(responses);
+    await until("no lookup waits any longer", () => rejected.length >= 300 - 8, 2 * longestWaitMs);
     expect(countPlatformRequests(platform)).toBe(8);
     giveUp.abort();
     await ended;

@@ -2,7 +2,6 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { LookupBudget } from "../../src/catalog/lookup-budget.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { noteUpdates } from "../../src/database/product.ts";
-import { toNetwork } from "../../src/http/client-network.ts";
 import { importHere } from "../support/import-here.ts";
 import { createStore, enginesInTurn, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { countPlatformRequests, environmentOf, startPlatform } from "../support/platform.ts";
@@ -118,16 +117,4 @@ test("the budget of lookups refills evenly, for each network and for all", () =>
   expect(take("a", 30_000)).toBe(5);
   expect(take("b", 60_000)).toBe(10);
   expect(new LookupBudget(0, 0).take("a", 60_000)).toBe(false);
-});
-
-test.each([
-  ["192.0.2.1", "192.0.2.1"],
-  ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],
-  ["2001:0DB8:1:02::6", "2001:db8:1:2::/64"],
-  ["2001:db8::6", "2001:db8:0:0::/64"],
-  ["::1", "0:0:0:0::/64"],
-  ["fe80::", "fe80:0:0:0::/64"],
-  ["", ""],
-])("the network of %p is %s", (address, network) => {
-  expect(toNetwork(address)).toBe(network);
 });

@@ -102,6 +102,9 @@ describe("the settings", () => {
         { setting: "CDN", value: "none", from },
         { setting: "PURGE_TOKEN", value: "(not set)", from },
         { setting: "RATE_LIMIT", value: "0", from },
+        { setting: "CONNECTION_LIMIT", value: "0", from },
+        { setting: "CLIENT_PREFIX_IPV4", value: "32", from },
+        { setting: "CLIENT_PREFIX_IPV6", value: "64", from },
         { setting: "TRUSTED_PROXIES", value: "", from },
         { setting: "REUSE_PORT", value: "off", from },
         { setting: "DRAIN_SECONDS", value: "1", from },
@@ -215,11 +218,6 @@ describe("settings that have no effect", () => {
       "",
       { PRODUCT_MAX_AGE: "60" },
       "environment variable PRODUCT_MAX_AGE has no effect without access to the platform",
-    ],
-    [
-      "",
-      { TRUSTED_PROXIES: "10.0.0.1" },
-      "environment variable TRUSTED_PROXIES has no effect without RATE_LIMIT, ADMIN_TOKEN, and a platform",
     ],
     [
       `${table}schedule = "@daily"`,

@@ -50,9 +50,9 @@ export const form: Operation = {
   },
   createLoader:
     ({ findForm }) =>
-    (key) => {
+    (key, network) => {
       const [locale, sku] = splitKey(key);
-      return chain(findForm(sku, locale), (found) =>
+      return chain(findForm(sku, locale, network), (found) =>
         found.locale === undefined
           ? found
           : { location: `../${toFormPath(`${found.locale}/${sku}`)}`, fingerprints: found.fingerprints },

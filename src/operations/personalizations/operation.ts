@@ -46,9 +46,9 @@ export const personalizations: Operation = {
   parseKey: (request) => JSON.stringify(parseSkus(targetOf(request))),
   tagKeys: (key) => JSON.parse(key) as string[],
   createLoader: ({ findPersonalizations }) => {
-    return async (key) => {
+    return async (key, network) => {
       const skus = JSON.parse(key) as string[];
-      return renderBatch(skus, await findPersonalizations(skus));
+      return renderBatch(skus, await findPersonalizations(skus, network));
     };
   },
   createFailureResponse: (context) => {

@@ -1,0 +1,173 @@
+import { describe, expect, test } from "bun:test";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { writeNginx } from "../../bench/peers/nginx.ts";
+import { toJson } from "../../src/json.ts";
+import { toProduct } from "../support/catalog.ts";
+import { listInstalled, startFront } from "../support/front.ts";
+import { killOnExit } from "../support/kill-on-exit.ts";
+import { type Environment, isCampaign, pds, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { environmentOf, startPlatform } from "../support/platform.ts";
+import { freePort } from "../support/postgres.ts";
+import { canSeeProcesses, type ServiceProcess, startService } from "../support/service-process.ts";
+import { until } from "../support/until.ts";
+
+// One client that takes as much as it can, and another one that wants little, next to nginx where
+// it does the same job.
+
+const seconds = isCampaign ? 10 : 1;
+const rounds = isCampaign ? 3 : 1;
+const readers = isCampaign ? 600 : 100;
+/** How many requests a slow reader sends at once. */
+const pipelined = 50;
+const bigBytes = 92_000;
+
+const big = "/api/v1/products/1";
+const small = "/api/v1/products/2";
+const folder = await temporaryFolder();
+const platform = startPlatform({ products: 1 });
+const documents = [toProduct(1, { body_html: "a".repeat(bigBytes) }), toProduct(2)].map(toJson);
+const [products = ""] = await writeFiles(folder, { "products.ndjson": documents.join("\n") });
+const nginx = listInstalled(["nginx"]).length > 0;
+
+async function start(settings: Environment = {}): Promise<ServiceProcess> {
+  const own = await temporaryFolder();
+  const environment = { DATABASE_URL: `sqlite:${join(own, "pds.sqlite")}`, SCHEDULER: "off", LOG_LEVEL: "error" };
+  expect((await pds(["import", "products", products], environment)).code).toBe(0);
+  return await startService({ ...environment, ...settings });
+}
+
+/** Serves the same files. */
+async function startNginx(): Promise<string> {
+  const files = join(folder, "files");
+  await mkdir(join(files, "api/v1/products"), { recursive: true });
+  const [one = "", two = ""] = documents;
+  await writeFiles(files, { livez: "ok", [big.slice(1)]: one, [small.slice(1)]: two });
+  const port = await freePort();
+  return await startFront(await writeNginx(join(folder, "nginx"), files, port), port);
+}
+
+const get = ({ url }: ServiceProcess, path: string, init?: RequestInit) => fetch(`${url}${path}`, init);
+
+const report = (line: string) => void process.stderr.write(`${line}\n`);
+
+/** The longest time that another client waits for a small response during an attack. */
+async function measureWorst(url: string): Promise<number> {
+  const script = Bun.fileURLToPath(new URL("../support/slow-readers.ts", import.meta.url));
+  const attack = Bun.spawn([process.execPath, script, url, big, `${readers}`, `${pipelined}`], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  killOnExit(attack, "TERM");
+  let worstMs = 0;
+  let isOver = false;
+  const probing = (async () => {
+    while (!isOver) {
+      const begunMs = performance.now();
+      await (await fetch(`${url}${small}`)).text();
+      worstMs = Math.max(worstMs, performance.now() - begunMs);
+      await Bun.sleep(5);
+    }
+  })();
+  for await (const _ of attack.stdout) break;
+  await Bun.sleep(seconds * 1000);
+  attack.kill("SIGKILL");
+  isOver = true;
+  await Promise.all([attack.exited, probing]);
+  return worstMs;
+}
+
+describe("slow readers that pipeline", () => {
+  test(
+    "delay another client about as much as they do with nginx",
+    async () => {
+      await using service = await start();
+      const peer = nginx ? await startNginx() : undefined;
+      const ratios: number[] = [];
+      for (let round = 0; round < rounds; round++) {
+        const ownMs = await measureWorst(service.url);
+        const peerMs = peer === undefined ? Number.NaN : await measureWorst(peer);
+        ratios.push(ownMs / peerMs);
+        report(
+          `${readers} slow readers of ${bigBytes / 1000} kB: another client waits ${ownMs.toFixed(0)} ms, ` +
+            `and ${peerMs.toFixed(0)} ms with nginx`,
+        );
+      }
+      // A short run on a busy machine says little.
+      if (isCampaign && peer !== undefined) expect(ratios.toSorted((a, b) => a - b)[rounds >> 1]).toBeLessThan(2);
+      expect((await get(service, small)).status).toBe(200);
+    },
+    (rounds * 2 * seconds + 60) * 1000,
+  );
+});
+
+const from = (address: string) => ({ headers: { "X-Forwarded-For": address } });
+
+describe("a network that asks for many unknown products", () => {
+  test("leaves places in the queue to another network, and takes turns with it", async () => {
+    await using service = await start({ ...environmentOf(platform), TRUSTED_PROXIES: "127.0.0.1" });
+    platform.faults.add({ kind: "slow", latencyMs: 300, operation: "ProductById" });
+    const statuses: number[] = [];
+    const greedy = Array.from({ length: 200 }, async (_, index) => {
+      const { status } = await get(service, `/api/v1/products/${7_000_000 + index}`, from(`2001:db8::${index + 1}`));
+      statuses.push(status);
+    });
+    await until("its share of the queue is full", () => statuses.filter((status) => status === 503).length >= 90);
+    const waits: number[] = [];
+    const modest = Array.from({ length: 5 }, async (_, index) => {
+      const begunMs = performance.now();
+      const { status } = await get(service, `/api/v1/products/${8_000_000 + index}`, from("2001:db8:0:1::1"));
+      waits.push(performance.now() - begunMs);
+      return status;
+    });
+    const outcomes = await Promise.all(modest);
+    await Promise.all(greedy);
+    platform.faults.clear();
+    report(
+      `200 lookups by one network: ${statuses.filter((status) => status === 404).length} answered; ` +
+        `5 by another: ${outcomes.join(" ")}, the longest in ${Math.max(...waits).toFixed(0)} ms`,
+    );
+    expect(outcomes).toEqual([404, 404, 404, 404, 404]);
+  });
+});
+
+describe("a network with a limit", () => {
+  test("is limited as a whole: an IPv6 network of any number of addresses", async () => {
+    await using service = await start({ TRUSTED_PROXIES: "127.0.0.1", RATE_LIMIT: "60" });
+    const statuses = await Promise.all(
+      Array.from({ length: 300 }, async (_, index) => {
+        const address = `2001:db8:7:7:${index.toString(16)}::${index + 1}`;
+        return (await get(service, small, from(address))).status;
+      }),
+    );
+    const allowed = statuses.filter((status) => status === 200).length;
+    report(`300 requests of 300 addresses of a /64 with RATE_LIMIT=60: ${allowed} are answered`);
+    expect(allowed).toBeWithin(60, 70);
+    expect((await get(service, small, from("2001:db8:7:8::1"))).status).toBe(200);
+  });
+
+  test.if(canSeeProcesses)("holds no more connections than it may, and its active client is served", async () => {
+    const most = 50;
+    await using service = await start({ CONNECTION_LIMIT: `${most}` });
+    const { hostname, port } = new URL(service.url);
+    const open = new Set<Bun.Socket>();
+    const connect = async () => {
+      const socket = await Bun.connect({
+        hostname,
+        port: Number(port),
+        socket: { data() {}, error() {}, close: (closed) => void open.delete(closed) },
+      });
+      open.add(socket);
+      socket.write("GET / HTTP/1.1\r\nHost: x\r\n");
+    };
+    await Promise.all(Array.from({ length: 6 * most }, connect));
+    const opened = open.size;
+    const statuses = new Set<number>();
+    await until("the rest are closed", async () => {
+      statuses.add((await get(service, small)).status);
+      return open.size <= most;
+    });
+    report(`${6 * most} connections with CONNECTION_LIMIT=${most}: ${opened} were opened, ${open.size} stay`);
+    expect([...statuses]).toEqual([200]);
+    for (const socket of open) socket.end();
+  });
+});
