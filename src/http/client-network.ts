@@ -1,7 +1,5 @@
 import type { BlockList } from "node:net";
-
-/** Loaded on first use, so that the service starts faster. */
-const net = () => process.getBuiltinModule("node:net");
+import { ipVersionOf, isListed, toBlockList } from "../networks.ts";
 
 /** Where a request comes from. */
 export interface RequestOrigin {
@@ -47,7 +45,7 @@ export class ClientNetworks {
 
   /** Whether an address is a trusted proxy's. */
   isProxy(address: string): boolean {
-    return isTrusted(address, this.#trustedProxies());
+    return isListed(address, this.#trustedProxies());
   }
 
   #trustedProxies(): BlockList {
@@ -65,10 +63,10 @@ export class ClientNetworks {
 export function clientAddress(peer: string, forwarded: string | null, trusted: BlockList): string {
   let address = normalize(peer);
   const hops = forwarded === null ? [] : forwarded.split(",");
-  while (isTrusted(address, trusted)) {
+  while (isListed(address, trusted)) {
     const hop = normalize(hops.pop()?.trim() ?? "");
     // Proxies write only addresses.
-    if (net().isIP(hop) === 0) break;
+    if (ipVersionOf(hop) === 0) break;
     address = hop;
   }
   return address;
@@ -80,22 +78,6 @@ const normalize = (address: string) =>
     .replace(/^\[([^\]]*)\](:\d+)?$/, "$1")
     .replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, "$1")
     .replace(/^::ffff:(?=\d+\.)/i, "");
-
-function isTrusted(address: string, trusted: BlockList): boolean {
-  const version = net().isIP(address);
-  return version !== 0 && trusted.check(address, version === 4 ? "ipv4" : "ipv6");
-}
-
-/** @param networks addresses and networks, such as `10.0.0.0/8` */
-export function toBlockList(networks: readonly string[]): BlockList {
-  const list = new (net().BlockList)();
-  for (const network of networks) {
-    const [address = "", bits] = network.split("/");
-    const isV4 = net().isIP(address) === 4;
-    list.addSubnet(address, Number(bits ?? (isV4 ? 32 : 128)), isV4 ? "ipv4" : "ipv6");
-  }
-  return list;
-}
 
 type Prefixes = Pick<ClientNetworkSettings, "clientPrefixIpv4" | "clientPrefixIpv6">;
 
