@@ -247,7 +247,7 @@ describe("for the shell", () => {
     [["ro"], ["rollback"]],
     [
       ["import", ""],
-      ["personalization", "products"],
+      ["personalization", "presentation", "products"],
     ],
     [["import", "personalization", "--f"], ["--force"]],
     [["history", "--l"], ["--limit"]],
@@ -268,7 +268,7 @@ describe("for the shell", () => {
   test("fish offers second words once, and then files", async () => {
     const script = await dataOf(["completions", "fish"]);
     expect(script).toContain(
-      '-n "__fish_seen_subcommand_from import; and not __fish_seen_subcommand_from products personalization" -f -a products',
+      '-n "__fish_seen_subcommand_from import; and not __fish_seen_subcommand_from products personalization presentation" -f -a products',
     );
   });
 
