@@ -229,11 +229,10 @@ test("20,000 products with 6 variants are written without blocking the stand-in"
     status = digText(await readRun(large, id), "status");
     longest = Math.max(longest, performance.now() - asked);
   }
-  // A generous limit: a busy machine is several times slower.
-  expect(performance.now() - started).toBeLessThan(15_000);
-  expect(longest).toBeLessThan(1_000);
+  // Blocking would be one request as long as all of it.
+  expect(longest).toBeLessThan((performance.now() - started) / 2);
   await large.stop();
-}, 20_000);
+}, 120_000);
 
 function nested(fields: string): string {
   return `{ products { edges { node { ${fields} } } } }`;
