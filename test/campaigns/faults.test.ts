@@ -72,10 +72,10 @@ for (const engine of engines) {
       async (noun, [old = "", changed = ""], seen, options) => {
         const importing = (source: string) => ["import", noun, source, ...options];
         const before = Date.now();
-        await pds(importing(changed), environment);
+        expect(await pds(importing(changed), environment)).toMatchObject({ code: 0 });
         const wholeMs = Date.now() - before;
         expect(await seen()).toEqual(["new"]);
-        await pds(importing(old), environment);
+        expect(await pds(importing(old), environment)).toMatchObject({ code: 0 });
         for (let kill = 0; kill < kills; kill++) {
           const child = Bun.spawn([process.execPath, main, ...importing(kill % 2 ? old : changed)], {
             env: { PATH: "", PDS_CONFIG: "/dev/null", ...environment },
