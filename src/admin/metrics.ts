@@ -278,24 +278,6 @@ function addLimiterMetrics(limiters: readonly ConcurrencyLimiter[], counter: Add
   add(gauge, "queued", "Calls in the queue.", ({ queued }) => queued);
 }
 
-/** The counters of processes that have exited, so that the totals never decrease. */
-export class ExitedMetrics {
-  #counts: Promise<ProcessMetrics> = Promise.resolve([]);
-
-  /** Sums of all processes; as large as the metrics of one. */
-  get counts(): Promise<ProcessMetrics> {
-    return this.#counts;
-  }
-
-  add(metrics: ProcessMetrics): void {
-    const counters = metrics.filter(({ type }) => `${type}` === "counter" || `${type}` === "histogram");
-    this.#counts = this.#counts.then(async (counts) => {
-      const { AggregatorRegistry } = await loadLibrary();
-      return await AggregatorRegistry.aggregate([counts, counters]).getMetricsAsJSON();
-    });
-  }
-}
-
 /** The request durations as a histogram of the library, which cannot import counts otherwise. */
 function durationHistogram(requests: RequestCounter) {
   const name = "pds_http_request_duration_seconds";

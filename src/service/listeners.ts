@@ -1,4 +1,5 @@
-import { ExitedMetrics, getMetrics, measureProcess, type ProcessMetrics } from "../admin/metrics.ts";
+import { ExitedMetrics } from "../admin/exited-metrics.ts";
+import { getMetrics, measureProcess, type ProcessMetrics } from "../admin/metrics.ts";
 import { adminRoutes } from "../admin/routes.ts";
 import { readConfig } from "../config/index.ts";
 import type { Routes } from "../http/endpoint.ts";

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import { ExitedMetrics, type ProcessMetrics } from "../../src/admin/metrics.ts";
+import { ExitedMetrics } from "../../src/admin/exited-metrics.ts";
+import type { ProcessMetrics } from "../../src/admin/metrics.ts";
 
 const responses = (status: string, value: number) => ({ labels: { status }, value });
 const metrics = (...values: ReturnType<typeof responses>[]) =>
