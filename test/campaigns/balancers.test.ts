@@ -110,6 +110,9 @@ async function loadDuring(url: string, act: () => Promise<void>): Promise<LoadRe
   return { ...(await load), young };
 }
 
+const readsStore = async (replica: (typeof replicas)[number]) =>
+  (await (await replica.get("/readyz")).text()).includes('"database":"ok"');
+
 const programs = listInstalled(balancers.map(({ program }) => program));
 const installed = balancers.filter(({ program }) => programs.includes(program));
 const cases = installed.map((balancer, index) => [balancer.program, balancer, 200 + 50 * index] as const);
@@ -131,6 +134,7 @@ describe.each(cases)("behind %s", (_, balancer, firstCold) => {
     expect(outcome.answered).toBeGreaterThan(100);
     await postgres.start();
     await until("it is read again", async () => (await statusOf(url, cold[0] ?? "")) === 200);
+    for (const replica of replicas) await until("each replica reads it", () => readsStore(replica), 30_000);
   }, 120_000);
 
   test("one replica without the store fails no request", async () => {
@@ -145,10 +149,6 @@ describe.each(cases)("behind %s", (_, balancer, firstCold) => {
     });
     expect(outcome.failures).toEqual({});
     proxies[1]?.heal();
-    await until(
-      "it recovers",
-      async () => ((await (await replicas[1]?.get("/readyz"))?.text()) ?? "").includes('"database":"ok"'),
-      30_000,
-    );
+    for (const replica of replicas) await until("it recovers", () => readsStore(replica), 30_000);
   }, 120_000);
 });
