@@ -23,12 +23,14 @@ export interface ClaimBasis {
   readonly newest: number;
   /** Whether the job has never succeeded. */
   readonly isFirst: boolean;
+  /** Whether the newest run was in progress: the claim repeats its attempt if it was abandoned since. */
+  readonly wasRunning: boolean;
 }
 
 /**
  * Begins a run, unless another process claimed the same scheduled time and attempt, a run of the job
- * is in progress, or the job is paused and nobody starts it by hand. A run whose lease has expired is abandoned first; its transactions end with
- * the next {@link abandonRuns}.
+ * is in progress, or the job is paused and nobody starts it by hand. A run whose lease has expired is
+ * abandoned first; its transactions end with the next {@link abandonRuns}.
  * @returns the run's id; undefined when the claim is refused
  */
 export function claimRun(database: Database, claim: Claim, leaseSeconds: number): Promise<number | undefined> {
@@ -45,15 +47,16 @@ export function claimRun(database: Database, claim: Claim, leaseSeconds: number)
     if (basis === undefined) return run.id;
     // The caller decided to claim some time ago. From here on no other run of the job begins or
     // ends, so the state now decides.
-    const { isFirst, newest } = basis;
+    const { isFirst, newest, wasRunning } = basis;
     const succeeded = isFirst
       ? sql`OR (outcome = 'succeeded' AND finished_at <= ${sql.unsafe(engine.later(awaitedStepSeconds))})`
       : sql``;
+    const ended = wasRunning ? sql`OR (id = ${newest} AND outcome <> 'abandoned')` : sql``;
     const counts = isFirst ? sql`` : sql`AND scheduled_at IS NOT NULL`;
     const { count } = await sql`
       DELETE FROM run WHERE id = ${run.id} AND EXISTS (
         SELECT 1 FROM run WHERE job = ${job} AND brand = ${brand}
-          AND ((id > ${newest} AND id < ${run.id} ${counts}) ${succeeded})
+          AND ((id > ${newest} AND id < ${run.id} ${counts}) ${ended} ${succeeded})
         UNION ALL SELECT 1 FROM job_pause WHERE job = ${job} AND brand = ${brand} AND resumed_at IS NULL)`;
     return count === 0 ? run.id : undefined;
   });

@@ -120,7 +120,7 @@ async function runFirst(job: PlannedJob, enqueue: Enqueue, context: SchedulingCo
         await pause(Math.min(next.at - Date.parse(now), maxPauseMs), signal);
         continue;
       }
-      const basis = { newest: newest?.id ?? 0, isFirst: true };
+      const basis = { newest: newest?.id ?? 0, isFirst: true, wasRunning: newest?.finishedAt === null };
       const claim = { job: name, brand, attempt: next.attempt, basis };
       if (await enqueue(() => claimAndRun(job, claim, context))) continue;
       log.debug({ job: name, brand }, "another replica runs the job");
@@ -176,7 +176,7 @@ async function followSchedule(job: ScheduledJob, context: SchedulingContext, onR
       }
       if (await context.upgrade.hasHappened()) return;
       const scheduledAt = new Date(due.scheduledAt).toISOString();
-      const basis = { newest: newest?.id ?? 0, isFirst: false };
+      const basis = { newest: newest?.id ?? 0, isFirst: false, wasRunning: false };
       const claim = { job: name, brand, scheduledAt, attempt: due.attempt, basis };
       const isFree = (await findRunUnderWay(database, name, brand)) === undefined;
       // Times that pass during a manual run are missed too.
