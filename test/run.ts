@@ -31,7 +31,6 @@ try {
       // The slowest files start first, so that none of them is left running alone at the end.
       `--timings=${Bun.fileURLToPath(new URL("timings.json", import.meta.url))}`,
       `--timeout=${process.env.TEST_TIMEOUT_MS ?? 30_000}`,
-      `--retry=${process.env.TEST_RETRIES ?? 0}`,
       ...files,
     ],
     {

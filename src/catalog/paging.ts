@@ -14,6 +14,9 @@ interface Progress {
   readonly lastId: string;
 }
 
+/** A statement takes no more than some ten thousand values. */
+const comparedAtOnce = 100;
+
 /** A comparison that was interrupted longer ago starts over. */
 const maxResumedMs = 24 * 3_600_000;
 
@@ -37,7 +40,11 @@ export async function readPageByPage(
   const unread = new Map([...listed].filter(([id]) => after === undefined || BigInt(id) > after));
   // Those that could not be read then, or have changed since.
   const earlier = [...listed].filter(([id]) => !unread.has(id)).map(([, product]) => product);
-  let failed = await syncProducts(await findUnsynced(database, earlier), context);
+  let failed = 0;
+  for (let start = 0; start < earlier.length; start += comparedAtOnce) {
+    const page = earlier.slice(start, start + comparedAtOnce);
+    failed += await syncProducts(await findUnsynced(database, page), context);
+  }
   let beganMs = performance.now();
   for await (const page of platform.readPages(after, signal)) {
     checkSameShop(platform, shopId, page.shopId);

@@ -221,7 +221,6 @@ test("20,000 products with 6 variants are written without blocking the stand-in"
     variantMetafields: 1,
     bulk: { createdMs: 0, runningMs: 0 },
   });
-  const started = performance.now();
   const id = digText(await startRun(large, bulkInner()), "bulkOperation.id");
   let longest = 0;
   for (let status = ""; status !== "COMPLETED"; await Bun.sleep(5)) {
@@ -229,8 +228,8 @@ test("20,000 products with 6 variants are written without blocking the stand-in"
     status = digText(await readRun(large, id), "status");
     longest = Math.max(longest, performance.now() - asked);
   }
-  // Blocking would be one request as long as all of it.
-  expect(longest).toBeLessThan((performance.now() - started) / 2);
+  // A generous limit: a busy machine is several times slower.
+  expect(longest).toBeLessThan(1_000);
   await large.stop();
 }, 120_000);
 
