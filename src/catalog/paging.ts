@@ -14,7 +14,7 @@ interface Progress {
   readonly lastId: string;
 }
 
-/** A statement takes no more than some ten thousand values. */
+/** PostgreSQL takes at most 65,535 values in a statement. */
 const comparedAtOnce = 100;
 
 /** A comparison that was interrupted longer ago starts over. */
