@@ -14,7 +14,7 @@ interface Progress {
   readonly lastId: string;
 }
 
-/** PostgreSQL takes at most 65,535 values in a statement. */
+/** A statement may not take more than 65,535 values. */
 const comparedAtOnce = 100;
 
 /** A comparison that was interrupted longer ago starts over. */
