@@ -98,7 +98,7 @@ const tasks = {
   "test:faults:short": {
     development: true,
     args: ["test/run.ts", "test/campaigns/", ...suitesInTurn, "test/readme.test.ts"],
-    env: { TEST_SHORT_CAMPAIGN: "1", TEST_TIMEOUT_MS: "180000" },
+    env: { TEST_SHORT_CAMPAIGN: "1" },
   },
   "test:soak": {
     development: true,

@@ -115,7 +115,7 @@ class Reader {
     const { child, printed } = await this.#start("npm start", "Admin");
     this.#service = child;
     // On a busy machine, the service listens before its first imports are done.
-    await until("the first data is loaded", () => this.#hasData(), 60_000);
+    await until("the first data is loaded", () => this.#hasData());
     return printed;
   }
 
@@ -202,7 +202,7 @@ for (const file of pageFiles) {
             const isExpected = matchesExample(block.output, output);
             expect(isExpected, `${command} printed ${output.slice(0, 400)}`).toBeTrue();
           }
-        }, 120_000);
+        });
       }
     }
   });
@@ -265,5 +265,5 @@ describe("the documentation", () => {
     const { exitCode, stderr } = await $`${process.execPath} scripts/document.ts --check`.cwd(root).nothrow().quiet();
     expect(stderr.toString()).toBe("");
     expect(exitCode).toBe(0);
-  }, 60_000);
+  });
 });

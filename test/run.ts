@@ -30,7 +30,7 @@ try {
       "--max-concurrency=4",
       // The slowest files start first, so that none of them is left running alone at the end.
       `--timings=${Bun.fileURLToPath(new URL("timings.json", import.meta.url))}`,
-      `--timeout=${process.env.TEST_TIMEOUT_MS ?? 30_000}`,
+      `--timeout=${process.env.TEST_TIMEOUT_MS ?? 180_000}`,
       ...files,
     ],
     {

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { SQL } from "bun";
+import type { SQL } from "bun";
 import fc from "fast-check";
 import { keptChanges } from "../../src/database/change.ts";
 import { toJson } from "../../src/json.ts";
@@ -8,6 +8,7 @@ import { toProduct } from "../support/catalog.ts";
 import { writeFeed } from "../support/feed.ts";
 import { importHere } from "../support/import-here.ts";
 import {
+  connectTo,
   createStore,
   type Environment,
   enginesInTurn,
@@ -76,7 +77,7 @@ async function createWorld(engine: "sqlite" | "postgres") {
   };
   const services = [await serve(environment), await serve(environment)];
   afterAll(() => Promise.all(services.map((service) => service.stop())));
-  const sql = new SQL(url, { max: 1 });
+  const sql = await connectTo(url);
   afterAll(() => sql.close());
 
   const run = async (args: readonly string[], also: Environment = {}) => {
@@ -250,7 +251,7 @@ for (const [engine, world] of await Promise.all(
         const read = ({ body }: Seen) => (JSON.parse(body) as { product: { id: number } | null }).product?.id;
         return (await seeAll(handles)).map((seen) => handles.map((handle) => read(seen.get(handle) as Seen)));
       };
-      const expectIds = (...ids: (number | undefined)[]) => untilEqual(idsOf, [ids, ids], 10_000);
+      const expectIds = (...ids: (number | undefined)[]) => untilEqual(idsOf, [ids, ids]);
       await importProducts({ 1: "Same", 2: "Old", 5: "Same" });
       await expectIds(2, 5, undefined, undefined);
       await rename(2, "first", "renamed");
@@ -385,7 +386,7 @@ for (const [engine, world] of await Promise.all(
         await warm("1", "2");
         const write = (connection: SQL, id: number, title: string) =>
           connection`UPDATE product SET document = ${toJson(toProduct(id, { title }))}, tag = ${title} WHERE id = ${id}`;
-        await using early = new SQL(world.url, { max: 1 });
+        await using early = await connectTo(world.url);
         const mayEnd = Promise.withResolvers<void>();
         const hasWritten = Promise.withResolvers<void>();
         const late = early.begin(async (transaction) => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { SQL } from "bun";
+import type { SQL } from "bun";
 import { toStoredProduct } from "../../src/database/product.ts";
 import { checkArchive } from "../../src/database/transfer/read-archive.ts";
 import { toJson } from "../../src/json.ts";
@@ -9,6 +9,7 @@ import { toProduct } from "../support/catalog.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import { runLoad } from "../support/load.ts";
 import {
+  connectTo,
   createStore,
   type Engine,
   type Environment,
@@ -79,7 +80,7 @@ class Timeline {
   async find(all: Answers): Promise<State> {
     const own = all.filter((answer) => this.#paths.some((path) => answer.startsWith(`${path} `)));
     const find = () => this.#states.findLast(({ answers }) => Bun.deepEquals(answers, own));
-    await until(`the original has answered ${own.join("\n")}`, () => find() !== undefined, 60_000);
+    await until(`the original has answered ${own.join("\n")}`, () => find() !== undefined);
     return find() as State;
   }
 }
@@ -150,8 +151,7 @@ describe.each([...engines])("on %s", (engine) => {
       history: new Timeline(historyPaths),
     };
     const all = Object.values(timelines);
-    await using sql = new SQL(environment.DATABASE_URL, { max: 1 });
-    if (engine === "sqlite") await sql`PRAGMA busy_timeout = 30000`;
+    await using sql = await connectTo(environment.DATABASE_URL);
     await using changes = repeat(async (number) => {
       const beganMs = performance.now();
       await changeProducts(sql, number);
@@ -191,7 +191,7 @@ describe.each([...engines])("on %s", (engine) => {
       // A restore that is killed leaves one of the two stores as a whole.
       const answers = await answersOf(uncached, allPaths);
       expect([former, answers]).toContainEqual(left);
-      await untilEqual(() => answersOf(cached, allPaths), answers, 60_000);
+      await untilEqual(() => answersOf(cached, allPaths), answers);
 
       // There is one instant within the backup at which the original can have answered all of that.
       const states = await Promise.all(all.map((timeline) => timeline.find(answers)));

@@ -134,8 +134,8 @@ describe.each(cases)("behind %s", (_, balancer, firstCold) => {
     expect(outcome.answered).toBeGreaterThan(100);
     await postgres.start();
     await until("it is read again", async () => (await statusOf(url, cold[0] ?? "")) === 200);
-    for (const replica of replicas) await until("each replica reads it", () => readsStore(replica), 30_000);
-  }, 120_000);
+    for (const replica of replicas) await until("each replica reads it", () => readsStore(replica));
+  });
 
   test("one replica without the store fails no request", async () => {
     const url = await startBalancer(balancer, replicas);
@@ -149,6 +149,6 @@ describe.each(cases)("behind %s", (_, balancer, firstCold) => {
     });
     expect(outcome.failures).toEqual({});
     proxies[1]?.heal();
-    for (const replica of replicas) await until("it recovers", () => readsStore(replica), 30_000);
-  }, 120_000);
+    for (const replica of replicas) await until("it recovers", () => readsStore(replica));
+  });
 });

@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { SQL } from "bun";
 import { killOnExit } from "../support/kill-on-exit.ts";
 import { createNewVersion } from "../support/new-version.ts";
 import {
+  connectTo,
   createStore,
   type Engine,
   enginesInTurn,
@@ -152,14 +152,10 @@ const faultsOf: Readonly<Record<Engine, readonly Fault[]>> = {
 
 async function findLoading(machines: readonly Machine[]): Promise<Machine> {
   let found: Machine | undefined;
-  await until(
-    "a run is in progress",
-    () => {
-      found = machines.find(({ isLoading }) => isLoading);
-      return found !== undefined;
-    },
-    120_000,
-  );
+  await until("a run is in progress", () => {
+    found = machines.find(({ isLoading }) => isLoading);
+    return found !== undefined;
+  });
   return found as Machine;
 }
 
@@ -208,8 +204,7 @@ async function campaign(engine: Engine): Promise<Result> {
       machines.push(new Machine(url, shiftMs, server && (await startProxy(url))));
     }
     const read = async () => {
-      await using sql = new SQL(url, { max: 1 });
-      if (engine === "sqlite") await sql`PRAGMA busy_timeout = 10000`;
+      await using sql = await connectTo(url);
       return [
         ...(await sql<TickRun[]>`
           SELECT brand, scheduled_at AS "scheduledAt", attempt, started_at AS "startedAt",

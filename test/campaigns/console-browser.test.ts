@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { cp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { SQL } from "bun";
 import type { Page } from "playwright-core";
 import { accessibilityProblems, type OpenPage, openPage, startBrowser } from "../support/browser.ts";
 import { attack, hostileBrand, hostileSku, importHostile, type Watched, watchPage } from "../support/hostile.ts";
-import { pds, type RunningService, root, serve, temporaryFolder } from "../support/pds.ts";
+import { connectTo, pds, type RunningService, root, serve, temporaryFolder } from "../support/pds.ts";
 
 const home = await temporaryFolder();
 const store = `sqlite:${join(home, "pds.sqlite")}`;
@@ -133,7 +132,7 @@ test("the overview refreshes itself, except for a section in use", async () => {
   const problems = page.locator("[data-live=problems]");
   const jobs = page.locator("[data-live=jobs]");
   await jobs.getByRole("link", { name: "catalog-import" }).focus();
-  await using sql = new SQL(store);
+  await using sql = await connectTo(store);
   const [before, position] = [await jobs.innerHTML(), await jobs.boundingBox()];
   await sql`UPDATE run SET finished_at = '2020-01-01T00:00:00.000Z' WHERE job = 'catalog-import'`;
   await refresh(page);

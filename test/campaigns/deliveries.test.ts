@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { SQL } from "bun";
 import { type LoadRequest, runLoad } from "../support/load.ts";
-import { createStore, type Environment, engines, isCampaign, serve } from "../support/pds.ts";
+import { connectTo, createStore, type Environment, engines, isCampaign, serve } from "../support/pds.ts";
 import { environmentOf, getAnswers, readAnswers, startPlatform } from "../support/platform.ts";
 import { freePort } from "../support/postgres.ts";
 import { startService } from "../support/service-process.ts";
@@ -93,7 +92,7 @@ async function sendAll(planned: readonly PlannedDelivery[], url: string): Promis
 }
 
 async function listQueued(store: string): Promise<Map<number, number>> {
-  await using sql = new SQL(store, { max: 1 });
+  await using sql = await connectTo(store);
   const rows = await sql<{ product: string; deliveries: number }[]>`
     SELECT CAST(product AS TEXT) AS product, deliveries FROM push_queue`;
   return new Map(rows.map(({ product, deliveries: count }) => [Number(product), count]));
@@ -175,7 +174,7 @@ describe.each([...engines])("on %s", (engine) => {
       const stored = await Promise.all(ids.map(async (id) => (await answering.get(`/api/v1/products/${id}`)).status));
       return stored.every((status) => status === 200) && Bun.deepEquals(await getAnswers(answering, ids), expected);
     };
-    await until("every product is right", areRight, 60_000);
+    await until("every product is right", areRight);
     await service.end("SIGTERM");
   });
 });

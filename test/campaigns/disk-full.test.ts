@@ -7,6 +7,7 @@ import { canMount, pdsOnDisk, pdsWithLimit } from "../support/disk.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import { listGenerationTables } from "../support/generation-tables.ts";
 import {
+  connectTo,
   createStore,
   type Environment,
   endLeases,
@@ -76,8 +77,7 @@ function serveFeed(files: Readonly<Record<string, string>>): string {
 }
 
 async function look<Row>({ environment }: World, query: string): Promise<Row[]> {
-  await using sql = new SQL(environment.DATABASE_URL, { max: 1 });
-  if (environment.DATABASE_URL.startsWith("sqlite:")) await sql`PRAGMA busy_timeout = 5000`;
+  await using sql = await connectTo(environment.DATABASE_URL);
   return await sql.unsafe(query);
 }
 
@@ -92,7 +92,7 @@ const lastRun = async (world: World) =>
 
 /** Lists the generations that still have tables or a record. */
 async function generations({ environment }: World): Promise<number[]> {
-  await using sql = new SQL(`${environment.DATABASE_URL}`, { max: 1 });
+  await using sql = await connectTo(`${environment.DATABASE_URL}`);
   const tables = await listGenerationTables(sql);
   const ids = tables.map((name) => Number(name.split("_")[1]));
   for (const { id } of await sql`SELECT id FROM generation`) ids.push(id);
@@ -159,20 +159,16 @@ describe("with a full temporary folder", () => {
       const feed = await writeFeed(world.folder, "unsorted", files);
       const finished = await pdsWithLimit(10_000, ["import", "personalization", feed], world.environment);
       await expectCleanFailure(world, feed, finished, /EFBIG/);
-    }, 120_000);
+    });
 
-    test.skipIf(!canMount).each(["8m", "64k"])(
-      "so does a disk of %s",
-      async (size) => {
-        const world = await createWorld();
-        const feed = await writeFeed(world.folder, "unsorted", files);
-        const disk = { folder: world.temporary, size, after: `echo left: $(ls -A ${world.temporary})` };
-        const finished = await pdsOnDisk(disk, ["import", "personalization", feed], world.environment);
-        expect(finished.stdout).toBe("left:\n");
-        await expectCleanFailure(world, feed, finished, /ENOSPC/);
-      },
-      120_000,
-    );
+    test.skipIf(!canMount).each(["8m", "64k"])("so does a disk of %s", async (size) => {
+      const world = await createWorld();
+      const feed = await writeFeed(world.folder, "unsorted", files);
+      const disk = { folder: world.temporary, size, after: `echo left: $(ls -A ${world.temporary})` };
+      const finished = await pdsOnDisk(disk, ["import", "personalization", feed], world.environment);
+      expect(finished.stdout).toBe("left:\n");
+      await expectCleanFailure(world, feed, finished, /ENOSPC/);
+    });
   });
 
   test("a configured job records one sentence, without source code or a stack in its log", async () => {
@@ -279,73 +275,61 @@ describe("with a full store disk", () => {
     expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
     // Where there is room it succeeds.
     expect(await pds(["import", "personalization", large], world.environment)).toMatchObject({ code: 0 });
-  }, 120_000);
+  });
 
-  test.skipIf(!canMount)(
-    "an import stops while there is room to clean up, and says how much it needs",
-    async () => {
-      const world = await createWorld();
-      const large = await writeFeed(world.folder, "large", { ...feedFiles, "pzlines.csv": linesOf(450_000) });
-      const store = join(world.folder, "disk");
-      const kept = join(world.folder, "kept");
-      await mkdir(store);
-      await mkdir(kept);
-      const disk = { folder: store, size: "18m", after: `cp ${store}/* ${kept}` };
-      const finished = await pdsOnDisk(disk, ["import", "personalization", large], {
-        ...world.environment,
-        DATABASE_URL: `sqlite:${store}/pds.sqlite`,
-      });
-      expectOneSentence(finished, /DATABASE_URL: the disk of \S+ is full: \d+ MB are left, and an import needs 16 MB/);
-      const copy = { ...world, environment: { ...world.environment, DATABASE_URL: `sqlite:${kept}/pds.sqlite` } };
-      expect(await generations(copy)).toEqual([]);
-      expect(await lastRun(copy)).toMatchObject({ outcome: "failed", reason: expect.stringContaining("MB are left") });
-    },
-    120_000,
-  );
+  test.skipIf(!canMount)("an import stops while there is room to clean up, and says how much it needs", async () => {
+    const world = await createWorld();
+    const large = await writeFeed(world.folder, "large", { ...feedFiles, "pzlines.csv": linesOf(450_000) });
+    const store = join(world.folder, "disk");
+    const kept = join(world.folder, "kept");
+    await mkdir(store);
+    await mkdir(kept);
+    const disk = { folder: store, size: "18m", after: `cp ${store}/* ${kept}` };
+    const finished = await pdsOnDisk(disk, ["import", "personalization", large], {
+      ...world.environment,
+      DATABASE_URL: `sqlite:${store}/pds.sqlite`,
+    });
+    expectOneSentence(finished, /DATABASE_URL: the disk of \S+ is full: \d+ MB are left, and an import needs 16 MB/);
+    const copy = { ...world, environment: { ...world.environment, DATABASE_URL: `sqlite:${kept}/pds.sqlite` } };
+    expect(await generations(copy)).toEqual([]);
+    expect(await lastRun(copy)).toMatchObject({ outcome: "failed", reason: expect.stringContaining("MB are left") });
+  });
 
-  test.skipIf(!canMount)(
-    "a feed that fits is imported after one that did not",
-    async () => {
-      const world = await createWorld();
-      const large = await writeFeed(world.folder, "large", { ...feedFiles, "pzlines.csv": linesOf(450_000) });
-      const small = await writeFeed(world.folder, "small");
-      const store = join(world.folder, "disk");
-      await mkdir(store);
-      const disk = { folder: store, size: "18m", after: `${process.execPath} ${main} import personalization ${small}` };
-      const { code, stdout, stderr } = await pdsOnDisk(disk, ["import", "personalization", large], {
-        ...world.environment,
-        DATABASE_URL: `sqlite:${store}/pds.sqlite`,
-      });
-      expect({ code, isFull: stderr.includes("is full") }).toEqual({ code: 1, isFull: true });
-      expect(stdout).toMatch(/imported for/);
-    },
-    120_000,
-  );
+  test.skipIf(!canMount)("a feed that fits is imported after one that did not", async () => {
+    const world = await createWorld();
+    const large = await writeFeed(world.folder, "large", { ...feedFiles, "pzlines.csv": linesOf(450_000) });
+    const small = await writeFeed(world.folder, "small");
+    const store = join(world.folder, "disk");
+    await mkdir(store);
+    const disk = { folder: store, size: "18m", after: `${process.execPath} ${main} import personalization ${small}` };
+    const { code, stdout, stderr } = await pdsOnDisk(disk, ["import", "personalization", large], {
+      ...world.environment,
+      DATABASE_URL: `sqlite:${store}/pds.sqlite`,
+    });
+    expect({ code, isFull: stderr.includes("is full") }).toEqual({ code: 1, isFull: true });
+    expect(stdout).toMatch(/imported for/);
+  });
 
-  test.skipIf(!canHaveSmallDisk)(
-    "the same is so of a server's",
-    async () => {
-      const postgres = await createPostgres([], 24);
-      afterAll(() => postgres.remove());
-      const url = new URL(postgres.url);
-      url.pathname = "tight";
-      await using sql = new SQL(postgres.url, { max: 1 });
-      await sql.unsafe("CREATE DATABASE tight TABLESPACE small");
-      const world = await createWorld(url.href);
-      const before = await generations(world);
-      const large = await writeFeed(world.folder, "large", { ...feedFiles, "pzlines.csv": linesOf(600_000) });
-      await using service = await serve({ ...world.environment, MEMORY_MEGABYTES: "0" });
-      const answer = await (await service.get("/api/v1/products/pz/MUG")).text();
-      const finished = await pds(["import", "personalization", large], world.environment);
-      expectOneSentence(finished, cannotGrow, /No space left on device/);
-      expect(await generations(world)).toEqual(before);
-      expect(await lastRun(world)).toMatchObject({ outcome: "failed", reason: expect.stringMatching(cannotGrow) });
-      expect(await (await service.get("/api/v1/products/pz/MUG")).text()).toBe(answer);
-      const small = await writeFeed(world.folder, "again", { ...feedFiles, "pzlines.csv": linesOf(1000) });
-      expect(await pds(["import", "personalization", small, "--force"], world.environment)).toMatchObject({ code: 0 });
-    },
-    120_000,
-  );
+  test.skipIf(!canHaveSmallDisk)("the same is so of a server's", async () => {
+    const postgres = await createPostgres([], 24);
+    afterAll(() => postgres.remove());
+    const url = new URL(postgres.url);
+    url.pathname = "tight";
+    await using sql = new SQL(postgres.url, { max: 1 });
+    await sql.unsafe("CREATE DATABASE tight TABLESPACE small");
+    const world = await createWorld(url.href);
+    const before = await generations(world);
+    const large = await writeFeed(world.folder, "large", { ...feedFiles, "pzlines.csv": linesOf(600_000) });
+    await using service = await serve({ ...world.environment, MEMORY_MEGABYTES: "0" });
+    const answer = await (await service.get("/api/v1/products/pz/MUG")).text();
+    const finished = await pds(["import", "personalization", large], world.environment);
+    expectOneSentence(finished, cannotGrow, /No space left on device/);
+    expect(await generations(world)).toEqual(before);
+    expect(await lastRun(world)).toMatchObject({ outcome: "failed", reason: expect.stringMatching(cannotGrow) });
+    expect(await (await service.get("/api/v1/products/pz/MUG")).text()).toBe(answer);
+    const small = await writeFeed(world.folder, "again", { ...feedFiles, "pzlines.csv": linesOf(1000) });
+    expect(await pds(["import", "personalization", small, "--force"], world.environment)).toMatchObject({ code: 0 });
+  });
 
   test("one sentence names a store that cannot be opened", async () => {
     const world = await createWorld();
@@ -386,5 +370,5 @@ describe.each([...engines])("on %s, the rows of a killed import", (engine) => {
     await using _service = await serve(world.environment);
     await until("they are removed", async () => !(await generations(world)).includes(left));
     expect(await generations(world)).toHaveLength(before.length + 1);
-  }, 120_000);
+  });
 });

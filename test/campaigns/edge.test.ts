@@ -1,8 +1,14 @@
 import { expect, test } from "bun:test";
-import { SQL } from "bun";
 import { toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
-import { createMigratedStore, enginesInTurn, isCampaign, temporaryFolder, writeFiles } from "../support/pds.ts";
+import {
+  connectTo,
+  createMigratedStore,
+  enginesInTurn,
+  isCampaign,
+  temporaryFolder,
+  writeFiles,
+} from "../support/pds.ts";
 import { type ServiceProcess, startService } from "../support/service-process.ts";
 import { until } from "../support/until.ts";
 import { findFreePort, startVarnish, varnishd } from "../support/varnish.ts";
@@ -34,8 +40,7 @@ if (varnishd === null) process.stderr.write("Varnish is not installed, so nothin
 for (const engine of enginesInTurn) {
   test.skipIf(varnishd === null)(`on ${engine}, changes reach the edge of Varnish, and none is lost`, async () => {
     const url = await createMigratedStore(engine);
-    await using sql = new SQL(url, { max: 1 });
-    if (engine === "sqlite") await sql`PRAGMA busy_timeout = 10000`;
+    await using sql = await connectTo(url);
     const rowOf = (key: number, version: number) => {
       const document = toJson(toProduct(idOf(key), { title: `v${version}` }));
       return { id: idOf(key), document, tag: `v${version}`, updated_at: "" };

@@ -1,11 +1,20 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { SQL } from "bun";
 import { toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import { listGenerationTables } from "../support/generation-tables.ts";
-import { createStore, endLeases, engines, main, pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import {
+  connectTo,
+  createStore,
+  endLeases,
+  engines,
+  main,
+  pds,
+  serve,
+  temporaryFolder,
+  writeFiles,
+} from "../support/pds.ts";
 import { until, untilEqual } from "../support/until.ts";
 
 /** Number of kills; the full campaign has more. */
@@ -58,7 +67,7 @@ for (const engine of engines) {
    */
   const mostTables = 5 * 3;
   const countTables = async () => {
-    await using sql = new SQL(environment.DATABASE_URL);
+    await using sql = await connectTo(environment.DATABASE_URL);
     return (await listGenerationTables(sql)).length;
   };
 

@@ -1,11 +1,18 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { SQL } from "bun";
 import { toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import { importHere } from "../support/import-here.ts";
-import { createStore, engines, type RunningService, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import {
+  connectTo,
+  createStore,
+  engines,
+  type RunningService,
+  serve,
+  temporaryFolder,
+  writeFiles,
+} from "../support/pds.ts";
 import { countPlatformRequests, environmentOf, startPlatform } from "../support/platform.ts";
 import { until } from "../support/until.ts";
 
@@ -66,11 +73,12 @@ interface Run {
 const isRunning = ({ outcome }: Run) => outcome === null;
 
 function openRuns(url: string) {
-  const sql = new SQL(url, { max: 1 });
-  cleanUp(() => sql.close());
-  return async (): Promise<Run[]> => [
-    ...(await sql<Run[]>`SELECT job, brand, scheduled_at AS scheduled, outcome, attempt FROM run ORDER BY id`),
-  ];
+  const connection = connectTo(url);
+  cleanUp(async () => (await connection).close());
+  return async (): Promise<Run[]> => {
+    const sql = await connection;
+    return [...(await sql<Run[]>`SELECT job, brand, scheduled_at AS scheduled, outcome, attempt FROM run ORDER BY id`)];
+  };
 }
 
 describe.each([...engines])("on %s, first runs", (engine) => {
@@ -82,7 +90,7 @@ describe.each([...engines])("on %s, first runs", (engine) => {
       const { checks } = (await (await service.get("/readyz")).json()) as { checks: { data: string } };
       return checks.data === "ok";
     };
-    await until("every first run has ended", isLoaded, 50_000);
+    await until("every first run has ended", isLoaded);
     const succeeded = { scheduled: null, outcome: "succeeded", attempt: 1 };
     const feedJob = { job: "personalization-import", ...succeeded };
     expect((await runs()).toSorted((a, b) => (a.job + a.brand < b.job + b.brand ? -1 : 1))).toEqual([
@@ -94,7 +102,7 @@ describe.each([...engines])("on %s, first runs", (engine) => {
     ]);
     expect((await service.get("/api/v1/products/3000")).status).toBe(200);
     expect(await (await service.get("/api/v1/products/pz/SKU-5999")).text()).toContain("SCRIPT");
-  }, 60_000);
+  });
 
   test.concurrent("that hang delay no other job, schedule, or request, and take no replica with data out of rotation", async () => {
     const store = { DATABASE_URL: await createStore(engine), BRAND: "acme" };
@@ -105,16 +113,12 @@ describe.each([...engines])("on %s, first runs", (engine) => {
     try {
       // The scheduled jobs run on, although the new one hangs.
       const isScheduled = ({ scheduled, outcome }: Run) => scheduled !== null && outcome !== null;
-      await until(
-        "the schedules are followed",
-        async () => {
-          const ended = (await runs()).filter(isScheduled);
-          return ["catalog-import", "history-retention"].every(
-            (job) => ended.filter((run) => run.job === job).length > 1,
-          );
-        },
-        30_000,
-      );
+      await until("the schedules are followed", async () => {
+        const ended = (await runs()).filter(isScheduled);
+        return ["catalog-import", "history-retention"].every(
+          (job) => ended.filter((run) => run.job === job).length > 1,
+        );
+      });
       const all = await runs();
       const of = (job: string, brand = "acme") => all.filter((run) => run.job === job && run.brand === brand);
       const feedJob = "personalization-import";
@@ -142,7 +146,7 @@ describe.each([...engines])("on %s, first runs", (engine) => {
       await Promise.all(services.map((service) => service.stop()));
     }
     expect((await runs()).find(({ brand }) => brand === "hangs")).toMatchObject({ outcome: "failed" });
-  }, 60_000);
+  });
 });
 
 test.concurrent("a failed first run is retried as configured, once for all replicas", async () => {
@@ -156,7 +160,7 @@ test.concurrent("a failed first run is retried as configured, once for all repli
   );
   const isStarting = async ({ get }: RunningService) => (await (await get("/readyz")).text()).includes("first run");
   for (const service of replicas) {
-    await until("it gives up", async () => !(await isStarting(service)), 30_000);
+    await until("it gives up", async () => !(await isStarting(service)));
     await service.stop();
   }
   expect((await runs()).map(({ attempt, outcome }) => [attempt, outcome])).toEqual([
@@ -164,7 +168,7 @@ test.concurrent("a failed first run is retried as configured, once for all repli
     [2, "failed"],
     [3, "failed"],
   ]);
-}, 60_000);
+});
 
 test.concurrent("with STALE_DATA=fail, a new store is not ready before its first data", async () => {
   const environment = { DATABASE_URL: await createStore("sqlite"), PDS_CONFIG: onlyHanging, STALE_DATA: "fail" };
@@ -180,7 +184,7 @@ test.concurrent("with STALE_DATA=fail, a new store is not ready before its first
     status: "not ready",
     checks: { data },
   });
-}, 60_000);
+});
 
 test.concurrent("the first sync waits for the first reconcile, which reads in bulk", async () => {
   const platform = startPlatform({ products: 60, bulk: { createdMs: 200, runningMs: 500 } });
@@ -199,7 +203,7 @@ test.concurrent("the first sync waits for the first reconcile, which reads in bu
   expect(countPlatformRequests(platform, "ProductById")).toBe(0);
   const [id] = platform.catalog.ids(0, 1);
   expect((await service.get(`/api/v1/products/${id}`)).status).toBe(200);
-}, 60_000);
+});
 
 test.concurrent("readiness does not wait for a job that has run on its schedule", async () => {
   const platform = startPlatform({ products: 3, bulk: { createdMs: 0, runningMs: 60_000 } });
@@ -210,5 +214,5 @@ test.concurrent("readiness does not wait for a job that has run on its schedule"
     return checks.data;
   };
   const expected = "the first run has not finished: catalog-reconcile for acme";
-  await until("only the reconcile is missing", async () => (await data()) === expected, 20_000);
-}, 60_000);
+  await until("only the reconcile is missing", async () => (await data()) === expected);
+});

@@ -1,8 +1,17 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { SQL } from "bun";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import { listGenerationTables } from "../support/generation-tables.ts";
-import { createStore, endLeases, engines, isCampaign, main, pds, serve, temporaryFolder } from "../support/pds.ts";
+import {
+  connectTo,
+  createStore,
+  endLeases,
+  engines,
+  isCampaign,
+  main,
+  pds,
+  serve,
+  temporaryFolder,
+} from "../support/pds.ts";
 import { until, untilEqual } from "../support/until.ts";
 
 /** Number of kills on each engine. */
@@ -44,7 +53,7 @@ interface Reading {
 for (const engine of engines) {
   const folder = await temporaryFolder();
   const environment = { DATABASE_URL: await createStore(engine), BRAND: "first", LEASE_SECONDS: "3600" };
-  const sql = new SQL(environment.DATABASE_URL, { max: 1 });
+  const sql = await connectTo(environment.DATABASE_URL);
   const marks = ["A", "B", "C"];
   const feeds = new Map<string, string>();
   for (const brand of ["first", "second"]) {
@@ -145,8 +154,8 @@ for (const engine of engines) {
         if (!isRollback) expect(after).toBeOneOf([before, next]);
         // An import keeps three generations with its own; a rollback removes none.
         expect(await listComplete(brand)).toEqual(expect.arrayContaining(kept.slice(0, isRollback ? undefined : 2)));
-        await untilEqual(() => readMark(remembering, `${brand}-0`), after, 5000);
-        await untilEqual(() => readMark(remembering, shared), await readMark(reading, shared), 5000);
+        await untilEqual(() => readMark(remembering, `${brand}-0`), after);
+        await untilEqual(() => readMark(remembering, shared), await readMark(reading, shared));
       }
       // A service removes what killed runs left when it starts.
       await using _starting = await serve(environment);

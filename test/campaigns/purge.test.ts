@@ -1,6 +1,12 @@
 import { expect, test } from "bun:test";
-import { SQL } from "bun";
-import { createMigratedStore, enginesInTurn, isCampaign, temporaryFolder, writeFiles } from "../support/pds.ts";
+import {
+  connectTo,
+  createMigratedStore,
+  enginesInTurn,
+  isCampaign,
+  temporaryFolder,
+  writeFiles,
+} from "../support/pds.ts";
 import { purgeToken, startPurgeProvider, zone } from "../support/purge-provider.ts";
 import { type ServiceProcess, startService } from "../support/service-process.ts";
 import { until } from "../support/until.ts";
@@ -17,8 +23,7 @@ test.each([...enginesInTurn])(
   async (engine) => {
     const provider = startPurgeProvider("cloudflare", { bucket: { unit: "request", size: 25, perSecond: 5 } });
     const url = await createMigratedStore(engine);
-    await using sql = new SQL(url, { max: 1 });
-    if (engine === "sqlite") await sql`PRAGMA busy_timeout = 10000`;
+    await using sql = await connectTo(url);
     const [PDS_CONFIG = ""] = await writeFiles(await temporaryFolder(), {
       "pds.toml": `[purge]\nzone = "${zone}"\nplan = "pro"\napi_url = "${provider.url}"\n`,
     });

@@ -131,7 +131,7 @@ async function campaign(url: string, shiftsMs: readonly number[]): Promise<{ run
     await killing;
     // The run of the last kill must be abandoned too, because it blocks the next run.
     const seen = (await finished()).length;
-    await until("the schedule goes on", async () => (await finished()).length >= seen + 2, 20_000);
+    await until("the schedule goes on", async () => (await finished()).length >= seen + 2);
   } finally {
     isOver = true;
     await killing;

@@ -3,12 +3,12 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { SQL } from "bun";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
 import { writeFeed } from "../support/feed.ts";
 import {
+  connectTo,
   type Engine,
   type Environment,
   engines,
@@ -102,7 +102,7 @@ async function createWorld(
   const [config = ""] = await writeFiles(folder, { "pds.toml": general + special });
   const environment = { PDS_CONFIG: config, DATABASE_URL: url };
   const services: RunningService[] = [];
-  const sql = new SQL(url, { max: 1 });
+  const sql = await connectTo(url);
   if (past.length > 0) {
     await closeDatabase(await openDatabase(url));
     const at = new Date().toISOString();

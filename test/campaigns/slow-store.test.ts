@@ -28,7 +28,7 @@ test("a store that answers within three seconds is not lost", async () => {
   const status = async () => (await service.get("/api/v1/products/2")).headers.get("cache-status");
   await status();
   await change();
-  await until("the first change is noticed", async () => (await status()) !== "pds; hit", 30_000);
+  await until("the first change is noticed", async () => (await status()) !== "pds; hit");
   proxy.delay(2000);
   for (let count = 0; count < 20; count++) {
     await change();
@@ -36,7 +36,7 @@ test("a store that answers within three seconds is not lost", async () => {
   }
   proxy.delay(0);
   expect(service.log()).not.toContain("the store is unreachable");
-}, 180_000);
+});
 
 test("a store that ends one connection is not lost", async () => {
   await using service = await serve({ DATABASE_URL: url, SCHEDULER: "off", READINESS: "strict" });
@@ -53,7 +53,7 @@ test("a store that ends one connection is not lost", async () => {
     expect((await service.get("/readyz")).status).toBe(200);
   }
   expect(service.log()).not.toContain("the store is unreachable");
-}, 180_000);
+});
 
 test("an answer that was overtaken does not clear the cache", async () => {
   const proxy = await startProxy(url);
@@ -69,10 +69,10 @@ test("an answer that was overtaken does not clear the cache", async () => {
     await Bun.sleep(5000);
     return service.log().includes("the store is unreachable");
   };
-  await until("one poll has timed out", holdPoll, 60_000);
+  await until("one poll has timed out", holdPoll);
   await change();
-  await until("another one succeeds", () => service.log().includes("reachable again"), 60_000);
+  await until("another one succeeds", () => service.log().includes("reachable again"));
   release();
   await Bun.sleep(1000);
   expect(await readStatus()).toBe("pds; hit");
-}, 180_000);
+});

@@ -1,11 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { SQL } from "bun";
 import { toJson } from "../../src/json.ts";
 import { toProduct, toVariant } from "../support/catalog.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import { type LoadRequest, runLoad } from "../support/load.ts";
-import { isCampaign, pds, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { connectTo, isCampaign, pds, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { canSeeProcesses, openFiles, residentBytes, startService } from "../support/service-process.ts";
 
 // Hours in small: full load on more than the memory for answers holds, while products change;
@@ -143,8 +142,7 @@ describe.if(canSeeProcesses)(`${seconds} seconds of full load on ${productCount}
 
 /** Has products change as a job would have them. @returns how many */
 async function change(url: string, signal: AbortSignal): Promise<number> {
-  const sql = new SQL(url, { max: 1 });
-  await sql`PRAGMA busy_timeout = 5000`;
+  const sql = await connectTo(url);
   const pick = zipf(productCount, sequence(11));
   let count = 0;
   for (; !signal.aborted; count++) {

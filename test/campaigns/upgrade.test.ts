@@ -1,9 +1,17 @@
 import { describe, expect, test } from "bun:test";
-import { SQL } from "bun";
 import { toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
 import { createNewVersion } from "../support/new-version.ts";
-import { createStore, enginesInTurn, isCampaign, main, pds, temporaryFolder, writeFiles } from "../support/pds.ts";
+import {
+  connectTo,
+  createStore,
+  enginesInTurn,
+  isCampaign,
+  main,
+  pds,
+  temporaryFolder,
+  writeFiles,
+} from "../support/pds.ts";
 import { spawnService } from "../support/service-process.ts";
 import { until } from "../support/until.ts";
 
@@ -28,8 +36,7 @@ describe.each([...enginesInTurn])("on %s, two versions on a store", (engine) => 
     async (_, programs) => {
       const environment = { DATABASE_URL: await createStore(engine), PDS_CONFIG: config };
       expect(await pds(["import", "products", products], environment)).toMatchObject({ code: 0 });
-      await using sql = new SQL(environment.DATABASE_URL, { max: 1 });
-      if (engine === "sqlite") await sql`PRAGMA busy_timeout = 10000`;
+      await using sql = await connectTo(environment.DATABASE_URL);
       const services: ReturnType<typeof spawnService>[] = [];
       const addressOf = (service: ReturnType<typeof spawnService>) => service.printed().match(/^Public\s+(\S+)$/m)?.[1];
       const addresses: string[] = [];
@@ -52,7 +59,7 @@ describe.each([...enginesInTurn])("on %s, two versions on a store", (engine) => 
       for (const program of programs) {
         const service = spawnService([], environment, program);
         services.push(service);
-        await until("it listens", () => addressOf(service) !== undefined, 60_000);
+        await until("it listens", () => addressOf(service) !== undefined);
         addresses.push(addressOf(service) ?? "");
         await Bun.sleep(sideBySideMs / 2);
       }

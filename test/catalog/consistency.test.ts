@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
-import { SQL } from "bun";
 import { toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { importHere } from "../support/import-here.ts";
 import {
+  connectTo,
   createStore,
   type Environment,
   enginesInTurn,
@@ -23,13 +23,12 @@ import {
   shop,
   startPlatform,
 } from "../support/platform.ts";
-import { until as untilWithin } from "../support/until.ts";
+import { until } from "../support/until.ts";
 
 const folder = await temporaryFolder();
 const [configPath = ""] = await writeFiles(folder, { "pds.toml": "[jobs.catalog-sync]\n[jobs.catalog-reconcile]\n" });
 
 // Tests run concurrently, because they mostly wait for edits to settle.
-const until = (what: string, isSo: () => boolean | Promise<boolean>) => untilWithin(what, isSo, 20_000);
 
 const path = (id: string) => `/api/v1/products/${id}`;
 const otherShop = "gid://shopify/Shop/2";
@@ -201,7 +200,7 @@ describe.each([...enginesInTurn])("on %s, catalog-sync", (engine) => {
     const { code, notes } = await run("catalog-sync", environment);
     expect(code).toBe(0);
     expect(notes).toContain(`product ${id} is not stored, because it changes while it is read`);
-    await using sql = new SQL(environment.DATABASE_URL);
+    await using sql = await connectTo(environment.DATABASE_URL);
     const waiting = async () =>
       (await (await fetch(`${service.adminUrl}/metrics`)).text()).match(/^pds_catalog_waiting_products (\d+)$/m)?.[1];
     expect(await waiting()).toBe("0");

@@ -47,7 +47,7 @@ function connect({ standIn }: World): Platform {
 
 async function run({ database }: World, work: Work) {
   const reporter = new Reporter();
-  const context = { database, isDryRun: false, run: 1, brand: "acme", reporter, signal: AbortSignal.timeout(60_000) };
+  const context = { database, isDryRun: false, run: 1, brand: "acme", reporter, signal: new AbortController().signal };
   const error = await work(context).then(
     () => undefined,
     (reason: Error) => reason,
@@ -61,7 +61,7 @@ const reconcile = (world: World) =>
 const readDelivered = (world: World, id: string) =>
   createPushReader({ database: world.database, platform: connect(world), log, maxRemovedShare: 0.2 })(
     BigInt(id),
-    AbortSignal.timeout(10_000),
+    new AbortController().signal,
   );
 
 async function stored({ database }: World, id: string): Promise<Product> {

@@ -87,7 +87,7 @@ test("a process that was frozen while it took points hardly delays the others", 
   const config = readConfig({ PDS_CONFIG: "/dev/null", ...environmentOf(platform) });
   const reader = createPlatform(config, log, sharedPoints(database));
   const read = async (id = "") =>
-    (await reader?.readProduct(BigInt(id), { priority: "live", signal: AbortSignal.timeout(60_000) }))?.found;
+    (await reader?.readProduct(BigInt(id), { priority: "live", signal: new AbortController().signal }))?.found;
   const [first, ...ids] = platform.catalog.ids(0, 6);
   expect(await read(first)).toBeDefined();
   await using frozen = new SQL(url, { max: 1 });
@@ -118,7 +118,7 @@ test("a refresh of a product with 2,048 variants takes no points that a sync nee
     if (created === undefined) throw new Error("no platform");
     return created;
   };
-  const signal = AbortSignal.timeout(60_000);
+  const signal = new AbortController().signal;
   await saveCursor(database, "catalog-sync", new Date(Date.now() - 50_000).toISOString());
   for (const id of catalog.ids(0, 60)) catalog.touch(id, { product: { title: "Edited" } });
 
@@ -135,4 +135,4 @@ test("a refresh of a product with 2,048 variants takes no points that a sync nee
   expect(counters.lowest.get("ProductVariantsPage")).toBeGreaterThanOrEqual(floors.refresh - 1);
   expect(counters.lowest.get("ProductById")).toBeGreaterThanOrEqual(floors.sync - 1);
   expect(counters.throttled).toBe(0);
-}, 60_000);
+});

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { SQL } from "bun";
 import { writeFeed } from "../support/feed.ts";
 import {
+  connectTo,
   createStore,
   type Environment,
   engines,
@@ -89,14 +89,14 @@ describe.each([...engines])("on %s", async (engine) => {
     const again = await pds(["brands", "remove", "acme"], environment);
     expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('no personalization of "acme" is stored') });
 
-    await using sql = new SQL(environment.DATABASE_URL, { max: 1 });
+    await using sql = await connectTo(environment.DATABASE_URL);
     expect(await sql`SELECT id FROM generation`).toHaveLength(0);
     expect((await pds(["import", "personalization", feed], environment)).code).toBe(0);
     await untilEqual(styles, 3);
   });
 
   test("a brand is not removed while it is imported", async () => {
-    await using sql = new SQL(environment.DATABASE_URL, { max: 1 });
+    await using sql = await connectTo(environment.DATABASE_URL);
     await sql`INSERT INTO run (job, brand, started_at, lease_until)
       VALUES ('personalization-import', 'busy', '2026-01-01T00:00:00.000Z', '9999-01-01T00:00:00.000Z')`;
     const { code, stderr } = await pds(["brands", "remove", "busy"], environment);

@@ -8,7 +8,7 @@ test("an interrupt during a stop ends the process at once", async () => {
   await Bun.sleep(1500);
   service.process.kill("SIGINT");
   expect(await service.exited).toBe(130);
-}, 60_000);
+});
 
 test("clients that never finish their requests delay the exit by less than five seconds", async () => {
   await using service = await startService({ DATABASE_URL: await createStore("sqlite") });
@@ -21,4 +21,4 @@ test("clients that never finish their requests delay the exit by less than five 
   expect(code).toBe(0);
   // The limit is four seconds; a busy machine adds some.
   expect(tookMs).toBeLessThan(9000);
-}, 60_000);
+});

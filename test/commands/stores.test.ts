@@ -1,8 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { SQL } from "bun";
-import { createStore, engines, migrateStore, pds, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { connectTo, createStore, engines, migrateStore, pds, temporaryFolder, writeFiles } from "../support/pds.ts";
 
 // A command that reads leaves the store as it is: absent, empty, or of an older version.
 
@@ -25,7 +24,7 @@ describe.each([...engines])("on %s", (engine) => {
   async function contentOf(url: string): Promise<unknown> {
     const path = url.slice("sqlite:".length);
     if (isSqlite && (!existsSync(path) || statSync(path).size === 0)) return [];
-    await using sql = new SQL(url, { max: 1 });
+    await using sql = await connectTo(url);
     return isSqlite
       ? (await sql`SELECT name FROM sqlite_master`).map(({ name }: { name: string }) => name)
       : (await sql`SELECT tablename FROM pg_tables WHERE schemaname = 'public'`).map(
@@ -50,7 +49,7 @@ describe.each([...engines])("on %s", (engine) => {
   test("an older store is read but not upgraded, unless its tables do not suffice", async () => {
     const DATABASE_URL = await createStore(engine);
     await migrateStore(DATABASE_URL);
-    await using sql = new SQL(DATABASE_URL, { max: 1 });
+    await using sql = await connectTo(DATABASE_URL);
     const listMigrations = async () =>
       (await sql`SELECT name FROM schema_migration ORDER BY name`).map((row: { name: string }) => row.name);
     await sql`DELETE FROM schema_migration WHERE name = '2026-11-23-webhooks'`;
@@ -76,7 +75,7 @@ describe.each([...engines])("on %s", (engine) => {
   test.if(!isSqlite)("a role without the rights of imports is found by a check", async () => {
     const owned = await createStore(engine);
     await migrateStore(owned);
-    await using sql = new SQL(owned, { max: 1 });
+    await using sql = await connectTo(owned);
     const role = `reader_${Date.now()}`;
     await sql.unsafe(`CREATE ROLE ${role} LOGIN PASSWORD 'secret'`);
     const url = new URL(owned);

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
-import { SQL } from "bun";
 import { roundUp } from "../../src/console/components/chart.tsx";
 import { consolePages } from "../../src/console/index.tsx";
 import { pages } from "../../src/console/pages/index.ts";
@@ -18,6 +17,7 @@ import { GenerationComparer } from "../../src/personalization/comparison.ts";
 import { readNow, toProduct, toVariant } from "../support/catalog.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import {
+  connectTo,
   createStore,
   enginesInTurn,
   pds,
@@ -86,7 +86,7 @@ describe.each(stores)("the console on $engine", ({ engine, url }) => {
     await pds(["import", "personalization", second, "--brand", "Outlet", "--force"], environment, home);
     await pds(["import", "products", "sample/broken/missing-title.ndjson", "--brand", "Outlet"], environment, home);
     failedRun = rowsOf((await load(service, "/runs?outcome=failed")).html)[0]?.[0] ?? "";
-    await using sql = new SQL(url, { max: 1 });
+    await using sql = await connectTo(url);
     const begun = (minutes: number) => new Date(Date.UTC(2026, 0, 1, 0, minutes)).toISOString();
     for (let run = 0; run < 120; run++) {
       const [at, outcome] = [begun(run), run % 40 === 0 ? "abandoned" : "succeeded"];
@@ -158,7 +158,7 @@ describe.each(stores)("the console on $engine", ({ engine, url }) => {
         ids.push(...rowsOf(html).map(([id]) => Number(id)));
         path = html.match(/<a href="([^"]*)">Older runs<\/a>/)?.[1]?.replaceAll("&amp;", "&");
       }
-      await using sql = new SQL(url, { max: 1 });
+      await using sql = await connectTo(url);
       const wanted = await sql<
         { id: number; brand: string; outcome: string }[]
       >`SELECT id, brand, outcome FROM run ORDER BY id DESC`;
@@ -311,7 +311,7 @@ describe.each(stores)("the console on $engine", ({ engine, url }) => {
   });
 
   test("reports an overdue job, its last success, and how often it was due", async () => {
-    await using sql = new SQL(url, { max: 1 });
+    await using sql = await connectTo(url);
     const then = new Date(Date.now() - 50 * 3_600_000).toISOString();
     await sql`UPDATE run SET finished_at = ${then} WHERE job = 'personalization-import' AND brand = 'Larkspur & Finch'`;
     const { text } = await load(service, "/");

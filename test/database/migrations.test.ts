@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { SQL } from "bun";
 import { engines as implementations } from "../../src/database/engines/index.ts";
-import { createMigratedStore, createStore, engines, migrateStore, pds } from "../support/pds.ts";
+import { connectTo, createMigratedStore, createStore, engines, migrateStore, pds } from "../support/pds.ts";
 
 const names = [
   "2026-11-22-initial",
@@ -22,7 +21,7 @@ test("every engine has the same migrations in order of their dates", () => {
 
 describe.each([...engines])("on %s, a store", (engine) => {
   const appliedIn = async (url: string) => {
-    await using sql = new SQL(url);
+    await using sql = await connectTo(url);
     const rows = await sql<{ name: string }[]>`SELECT name FROM schema_migration ORDER BY name`;
     return rows.map(({ name }) => name);
   };
@@ -37,7 +36,7 @@ describe.each([...engines])("on %s, a store", (engine) => {
 
   test("of a newer version is used if that only added to it, and refused otherwise", async () => {
     const url = await createMigratedStore(engine);
-    await using sql = new SQL(url);
+    await using sql = await connectTo(url);
     await sql`INSERT INTO schema_migration (name) VALUES ('2999-01-01-later')`;
     expect(await pds(["history"], { DATABASE_URL: url })).toMatchObject({ code: 0 });
     await sql`INSERT INTO schema_minimum (migration, version) VALUES ('2999-01-01-later', '9.1.0')`;
@@ -50,7 +49,7 @@ describe.each([...engines])("on %s, a store", (engine) => {
 
   test("of a version before the first release is refused with the commands that import its data again", async () => {
     const url = await createStore(engine);
-    await using sql = new SQL(url);
+    await using sql = await connectTo(url);
     // Those versions counted their migrations.
     await sql`CREATE TABLE migration (id INTEGER PRIMARY KEY)`;
     await sql`INSERT INTO migration (id) VALUES (1), (2), (3), (4), (5), (6), (7)`;

@@ -196,7 +196,7 @@ describe("a lost PostgreSQL", () => {
         expect(await response.text()).toBe(before[index] ?? "");
       }
       await postgres.start();
-      await untilEqual(statuses, [200, 200, 200], 2000);
+      await untilEqual(statuses, [200, 200, 200]);
       for (const path of cached) expect((await service.get(path)).headers.has("age")).toBeFalse();
       expect([await readiness(), await storeLost()]).toEqual([[ready, ready], "0"]);
     } finally {

@@ -5,11 +5,11 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync, zstdCompressSync } from "node:zlib";
-import { SQL } from "bun";
 import { parse } from "csv-parse/sync";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import { importHere } from "../support/import-here.ts";
 import {
+  connectTo,
   type Environment,
   endLeases,
   type Finished,
@@ -104,7 +104,7 @@ const rollback = ({ environment }: Setup) => pds(["rollback", "personalization"]
 
 /** Queries the store directly, which is faster than starting a process. */
 async function query<Row>({ environment }: Setup, statement: string): Promise<Row[]> {
-  await using sql = new SQL(environment.DATABASE_URL, { max: 1 });
+  await using sql = await connectTo(environment.DATABASE_URL);
   return await sql.unsafe(statement);
 }
 

@@ -317,7 +317,7 @@ for (const engine of enginesInTurn) {
       };
       await readBrand();
       expect((await importHere(["import", "products", products, "--brand", "newest"], environment)).code).toBe(0);
-      await untilEqual(readBrand, "newest", 1000);
+      await untilEqual(readBrand, "newest");
       expect(await hashTag(service, paths.histories)).not.toBe(tag);
     });
   });

@@ -1,6 +1,14 @@
 import { describe, expect, test } from "bun:test";
-import { SQL } from "bun";
-import { createStore, enginesInTurn, migrateStore, pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import {
+  connectTo,
+  createStore,
+  enginesInTurn,
+  migrateStore,
+  pds,
+  serve,
+  temporaryFolder,
+  writeFiles,
+} from "../support/pds.ts";
 import { until } from "../support/until.ts";
 
 // The clock of the database was ahead by years, and has been corrected.
@@ -16,8 +24,7 @@ describe.each([...enginesInTurn])("on %s, a run from the future", (engine) => {
     const environment = { DATABASE_URL: await createStore(engine), BRAND: "acme" };
     await migrateStore(environment.DATABASE_URL);
     const query = async (statement: string) => {
-      await using sql = new SQL(environment.DATABASE_URL, { max: 1 });
-      if (engine === "sqlite") await sql`PRAGMA busy_timeout = 5000`;
+      await using sql = await connectTo(environment.DATABASE_URL);
       return [...(await sql.unsafe(statement))] as Record<string, unknown>[];
     };
     const insert = (at: string) =>
@@ -56,7 +63,7 @@ describe.each([...enginesInTurn])("on %s, a run from the future", (engine) => {
       );
       return runs.map((run) => `${run.scheduled_at}`).filter((at) => at !== then);
     };
-    await until("the schedule has gone on", async () => (await times()).filter((at) => at > last).length > 1, 30_000);
+    await until("the schedule has gone on", async () => (await times()).filter((at) => at > last).length > 1);
     const all = await times();
     const firstMs = Date.parse(all[0] ?? "");
     expect(all).toEqual(all.map((_, index) => new Date(firstMs + index * 1000).toISOString()));
@@ -65,5 +72,5 @@ describe.each([...enginesInTurn])("on %s, a run from the future", (engine) => {
     await until("it is ready again", async () =>
       (await (await service.get("/readyz")).text()).includes('"clock":"ok"'),
     );
-  }, 60_000);
+  });
 });

@@ -1,9 +1,17 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { SQL } from "bun";
 import { toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
-import { createStore, enginesInTurn, main, pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import {
+  connectTo,
+  createStore,
+  enginesInTurn,
+  main,
+  pds,
+  serve,
+  temporaryFolder,
+  writeFiles,
+} from "../support/pds.ts";
 import { countPlatformRequests, environmentOf, startPlatform } from "../support/platform.ts";
 import { until } from "../support/until.ts";
 
@@ -34,7 +42,7 @@ describe.each([...enginesInTurn])("on %s, the history counts", async (engine) =>
   const store = { DATABASE_URL: await createStore(engine), BRAND: "acme" };
   const service = await serve(store);
   afterAll(() => service.stop());
-  const sql = new SQL(store.DATABASE_URL, { max: 1 });
+  const sql = await connectTo(store.DATABASE_URL);
   afterAll(() => sql.close());
 
   /** Returns the count of the newest run as the operation reports it. */

@@ -71,7 +71,7 @@ describe("a monitor", () => {
       ...["POST /old/start", "GET /old/start", "POST /old", "GET /old"],
     ]);
     expect(old[2]?.body).toMatch(/outcome: succeeded\n.*counts: 0\n$/s);
-  }, 60_000);
+  });
 
   test("is not notified at a metadata address, also when another one redirects there", async () => {
     const lines: string[] = [];

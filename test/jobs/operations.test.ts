@@ -1,9 +1,16 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { SQL } from "bun";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { pauseJob } from "../../src/database/job-pause.ts";
 import { claimRun } from "../../src/database/lease.ts";
-import { createStore, enginesInTurn, migrateStore, pds, temporaryFolder, writeFiles } from "../support/pds.ts";
+import {
+  connectTo,
+  createStore,
+  enginesInTurn,
+  migrateStore,
+  pds,
+  temporaryFolder,
+  writeFiles,
+} from "../support/pds.ts";
 import { childrenOf, type ServiceProcess, startService } from "../support/service-process.ts";
 import { until } from "../support/until.ts";
 
@@ -58,8 +65,7 @@ async function createWorld(engine: (typeof enginesInTurn)[number], PDS_CONFIG: s
   const environment = { DATABASE_URL: await createStore(engine), PDS_CONFIG };
   await migrateStore(environment.DATABASE_URL);
   const query = async <Row>(statement: string) => {
-    await using sql = new SQL(environment.DATABASE_URL, { max: 1 });
-    if (engine === "sqlite") await sql`PRAGMA busy_timeout = 10000`;
+    await using sql = await connectTo(environment.DATABASE_URL);
     return [...(await sql.unsafe<Row[]>(statement))];
   };
   const runs = (job: string) =>
@@ -118,7 +124,7 @@ describe.each([...enginesInTurn])("on %s, pds cancel", (engine) => {
       code: 2,
       stderr: expect.stringContaining("expected the number of a run"),
     });
-  }, 120_000);
+  });
 
   test.concurrent("kills a process that ignores SIGTERM", async () => {
     const { environment, underWay, find } = await createWorld(engine, config);
@@ -128,7 +134,7 @@ describe.each([...enginesInTurn])("on %s, pds cancel", (engine) => {
     process.kill(await processOf(service), "SIGSTOP");
     expect((await pds(["cancel", `${run.id}`], environment)).code).toBe(0);
     expect(await find(run.id)).toMatchObject({ outcome: "cancelled", reason: by });
-  }, 120_000);
+  });
 
   test.concurrent("waits for the lease of a run whose machine is lost, which is not retried", async () => {
     const { environment, underWay, find } = await createWorld(engine, config);
@@ -141,7 +147,7 @@ describe.each([...enginesInTurn])("on %s, pds cancel", (engine) => {
     expect(await find(run.id)).toMatchObject({ outcome: "abandoned", reason });
     await using _other = await startService(environment);
     expect((await underWay(run.id)).attempt).toBe(1);
-  }, 120_000);
+  });
 
   test.concurrent("ends an import from the command line", async () => {
     const { environment, underWay, find } = await createWorld(engine, config);
@@ -150,7 +156,7 @@ describe.each([...enginesInTurn])("on %s, pds cancel", (engine) => {
     expect((await pds(["cancel", `${run.id}`], environment)).code).toBe(0);
     expect(await importing).toMatchObject({ code: 1, stderr: expect.stringMatching(/cancelled by \S+@/) });
     expect(await find(run.id)).toMatchObject({ outcome: "cancelled" });
-  }, 120_000);
+  });
 });
 
 describe.each([...enginesInTurn])("on %s, a paused job", (engine) => {
@@ -201,7 +207,7 @@ describe.each([...enginesInTurn])("on %s, a paused job", (engine) => {
       later.map((_, index) => new Date(firstMs + index * 1000).toISOString()),
     );
     expect((await pds(["resume", job], environment)).stdout).toContain("is not paused");
-  }, 180_000);
+  });
 
   test.concurrent("is not claimed by a replica that decided to before the pause, but by hand", async () => {
     const { environment } = await createWorld(engine, pausing);
@@ -224,7 +230,7 @@ describe.each([...enginesInTurn])("on %s, a paused job", (engine) => {
     const readiness = await fetch(`${service.url}/readyz`);
     expect([readiness.status, await readiness.json()]).toMatchObject([200, { checks: { data: "ok", jobs: "ok" } }]);
     expect(await runs("personalization-import")).toEqual([]);
-  }, 120_000);
+  });
 });
 
 test.each([

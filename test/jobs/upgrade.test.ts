@@ -1,9 +1,17 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { SQL } from "bun";
 import { toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
-import { createStore, enginesInTurn, main, migrateStore, pds, temporaryFolder, writeFiles } from "../support/pds.ts";
+import {
+  connectTo,
+  createStore,
+  enginesInTurn,
+  main,
+  migrateStore,
+  pds,
+  temporaryFolder,
+  writeFiles,
+} from "../support/pds.ts";
 import { spawnService, startService } from "../support/service-process.ts";
 import { until } from "../support/until.ts";
 
@@ -19,27 +27,26 @@ describe.each([...enginesInTurn])("on %s, a service whose store was upgraded", (
     const environment = { DATABASE_URL: await createStore(engine), PDS_CONFIG: config };
     await pds(["import", "products", products], environment);
     await using service = await startService(environment);
-    await using sql = new SQL(environment.DATABASE_URL, { max: 1 });
-    if (engine === "sqlite") await sql`PRAGMA busy_timeout = 5000`;
+    await using sql = await connectTo(environment.DATABASE_URL);
     const runs = () => sql<{ outcome: string | null }[]>`SELECT outcome FROM run WHERE job = 'history-retention'`;
     await sql`INSERT INTO schema_migration (name) VALUES ('2999-01-01-later')`;
     const before = (await runs()).length;
-    await until("runs go on", async () => (await runs()).length > before + 2, 20_000);
+    await until("runs go on", async () => (await runs()).length > before + 2);
     await sql`INSERT INTO schema_minimum (migration, version) VALUES ('2999-01-01-later', '9.1.0')`;
     const readiness = async () => (await fetch(`${service.url}/readyz`)).json();
     const scheduler = expect.stringMatching(
       /^no further runs are started here: the store was upgraded: it needs version 9/,
     );
-    await until("it says so", async () => service.log().includes("no further runs are started here"), 20_000);
+    await until("it says so", async () => service.log().includes("no further runs are started here"));
     expect(await readiness()).toMatchObject({ status: "degraded", checks: { service: "ok", scheduler } });
-    await until("no run is in progress", async () => (await runs()).every(({ outcome }) => outcome !== null), 20_000);
+    await until("no run is in progress", async () => (await runs()).every(({ outcome }) => outcome !== null));
     const left = (await runs()).length;
     expect((await fetch(`${service.url}/api/v1/products/1`)).status).toBe(200);
     await Bun.sleep(2500);
     expect((await runs()).length).toBe(left);
     // No claim was made that its program could not keep.
     expect((await runs()).every(({ outcome }) => outcome === "succeeded")).toBe(true);
-  }, 60_000);
+  });
 });
 
 test("a service whose program was replaced in place starts no process of the new version", async () => {
@@ -49,16 +56,15 @@ test("a service whose program was replaced in place starts no process of the new
   const environment = { DATABASE_URL: await createStore("sqlite"), PDS_CONFIG: config };
   await migrateStore(environment.DATABASE_URL);
   await using service = spawnService([], environment, program);
-  await using sql = new SQL(environment.DATABASE_URL, { max: 1 });
-  await sql`PRAGMA busy_timeout = 5000`;
+  await using sql = await connectTo(environment.DATABASE_URL);
   const runs = () => sql<{ outcome: string | null }[]>`SELECT outcome FROM run WHERE scheduled_at IS NOT NULL`;
-  await until("the schedule is followed", async () => (await runs()).length > 0, 20_000);
+  await until("the schedule is followed", async () => (await runs()).length > 0);
   await writeFiles(own, { "main.ts": "throw new Error('the new version');" });
-  await until("it says so", () => service.log().includes("was replaced while this process runs"), 20_000);
+  await until("it says so", () => service.log().includes("was replaced while this process runs"));
   // A claim made in that moment is taken back.
   const hasOnlySucceeded = async () => (await runs()).every(({ outcome }) => outcome === "succeeded");
-  await until("no run is in progress, and none failed", hasOnlySucceeded, 20_000);
+  await until("no run is in progress, and none failed", hasOnlySucceeded);
   const address = () => service.printed().match(/^Admin\s+(\S+)$/m)?.[1];
-  await until("the address is printed", () => address() !== undefined, 20_000);
+  await until("the address is printed", () => address() !== undefined);
   expect((await fetch(`${address()}/livez`)).status).toBe(200);
-}, 60_000);
+});

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { SQL } from "bun";
 import { writeFeed } from "../support/feed.ts";
 import { countGenerationRows } from "../support/generation-tables.ts";
 import { importHere } from "../support/import-here.ts";
 import {
   casesFor,
+  connectTo,
   createStore,
   enginesInTurn,
   pds,
@@ -253,7 +253,7 @@ for (const engine of enginesInTurn) {
 
   /** Everything an import may change except the runs. */
   const stored = async () => {
-    await using store = new SQL(url, { max: 1 });
+    await using store = await connectTo(url);
     return {
       generations: await store`SELECT id, brand, state FROM generation ORDER BY id`,
       current: await store`SELECT * FROM current_generation ORDER BY brand`,
@@ -261,7 +261,7 @@ for (const engine of enginesInTurn) {
     };
   };
   const runs = async () => {
-    await using store = new SQL(url, { max: 1 });
+    await using store = await connectTo(url);
     return await store`SELECT * FROM run ORDER BY id DESC`;
   };
 

@@ -1,11 +1,10 @@
 import { describe, expect, test } from "bun:test";
-import { SQL } from "bun";
 import { formatRejectedRow, type ImportReport } from "../../src/model/import-report.ts";
 import { toCharacterClass } from "../../src/personalization/presentation/characters.ts";
 import { readPresentation } from "../../src/personalization/presentation/parse.ts";
 import { writeFeed } from "../support/feed.ts";
 import { importHere } from "../support/import-here.ts";
-import { createStore, enginesInTurn, pds, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { connectTo, createStore, enginesInTurn, pds, temporaryFolder, writeFiles } from "../support/pds.ts";
 
 const folder = await temporaryFolder();
 let files = 0;
@@ -70,7 +69,7 @@ for (const engine of enginesInTurn) {
     const environment = { DATABASE_URL: url, BRAND: "acme" };
     await importHere(["import", "personalization", await writeFeed(folder, `feed-${engine}`)], environment);
     const query = async (statement: string) => {
-      await using store = new SQL(url, { max: 1 });
+      await using store = await connectTo(url);
       return await store.unsafe(statement);
     };
     const run = async (path: string, ...options: string[]) => {

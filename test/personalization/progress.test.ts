@@ -25,7 +25,7 @@ test("the progress of storing is the share of the accepted rows that has been me
     isDryRun: true,
     brand: "acme",
     reporter,
-    signal: AbortSignal.timeout(60_000),
+    signal: new AbortController().signal,
     onProgress: (progress) => seen.push(progress),
   });
   const storing = seen.filter(({ file }) => file === "storing");

@@ -1,11 +1,10 @@
 import { describe, expect, test } from "bun:test";
-import { SQL } from "bun";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { PersonalizationReader, parsePersonalization } from "../../src/personalization/reader.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import { importHere } from "../support/import-here.ts";
-import { createStore, engines, temporaryFolder } from "../support/pds.ts";
+import { connectTo, createStore, engines, temporaryFolder } from "../support/pds.ts";
 import { orderPersonalization } from "../support/personalization.ts";
 
 const folder = await temporaryFolder();
@@ -127,7 +126,7 @@ for (const engine of engines) {
 
     test("follows the current generations under concurrent requests", async () => {
       await reader.find(database, "plain");
-      await using store = new SQL(url, { max: 1 });
+      await using store = await connectTo(url);
       await store`UPDATE generation_list SET version = 'it''s another'`;
       const before = await Promise.all(skus.map((sku) => reader.find(database, sku)));
       expect(before.map((each) => parsePersonalization(each))).toEqual(skus.map(expectedOf));

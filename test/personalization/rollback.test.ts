@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { SQL } from "bun";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import { importHere } from "../support/import-here.ts";
 import {
+  connectTo,
   createStore,
   enginesInTurn,
   pds,
@@ -22,7 +22,7 @@ for (const engine of enginesInTurn) {
     const environment = { DATABASE_URL: url, BRAND: "acme", PDS_CONFIG };
     const { text } = await serveWithAndWithoutCache(environment);
     const query = async (statement: string) => {
-      await using store = new SQL(url, { max: 1 });
+      await using store = await connectTo(url);
       return await store.unsafe(statement);
     };
 

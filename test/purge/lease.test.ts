@@ -1,16 +1,15 @@
 import { expect, test } from "bun:test";
-import { SQL } from "bun";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { findPurgePosition, type PurgeState, savePurgeState } from "../../src/database/purge.ts";
 import { PurgeLease } from "../../src/purge/lease.ts";
-import { createMigratedStore, enginesInTurn } from "../support/pds.ts";
+import { connectTo, createMigratedStore, enginesInTurn } from "../support/pds.ts";
 
 test.each([...enginesInTurn])(
   "on %s, a process that was held up while another purged does not set it back",
   async (engine) => {
     const url = await createMigratedStore(engine);
     const database = await openDatabase(url);
-    await using sql = new SQL(url, { max: 1 });
+    await using sql = await connectTo(url);
     const [heldUp, other] = [new PurgeLease(database, "edge"), new PurgeLease(database, "edge")];
     const endLease = () => sql`UPDATE lease SET ends_at = '2020-01-01T00:00:00.000Z' WHERE name = 'purge edge'`;
     const state: PurgeState = {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { SQL } from "bun";
+import type { SQL } from "bun";
 import { toJson } from "../../src/json.ts";
 import { fingerprintTag } from "../../src/model/cdn.ts";
 import { fingerprintOf, presentationFingerprint } from "../../src/model/fingerprint.ts";
@@ -8,6 +8,7 @@ import { toProduct } from "../support/catalog.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import {
+  connectTo,
   createStore,
   type Environment,
   enginesInTurn,
@@ -100,9 +101,7 @@ describe.each(fixtures)("on $engine", ({ engine, varnish, other, platform, edge,
     await run("import", "presentation", path);
   };
   const sql = async (change: (sql: SQL) => Promise<unknown>) => {
-    await using connection = new SQL(environment.DATABASE_URL ?? "", { max: 1 });
-    // The service writes too.
-    if (engine === "sqlite") await connection`PRAGMA busy_timeout = 20000`;
+    await using connection = await connectTo(environment.DATABASE_URL ?? "");
     await change(connection);
   };
   const readMetric = async (name: string) => {

@@ -23,7 +23,7 @@ export async function openPage(browser: Browser, url: string, options: BrowserCo
   const context = await browser.newContext(options);
   const page = await context.newPage();
   // Shorter than the timeout of the test, so that the error says what it waited for.
-  page.setDefaultTimeout(15_000);
+  page.setDefaultTimeout(60_000);
   const faults: string[] = [];
   page.on("console", (message) => faults.push(`${message.type()}: ${message.text()}`));
   page.on("pageerror", (error) => faults.push(`uncaught: ${error.message}`));

@@ -3,8 +3,6 @@ import type { SQL } from "bun";
 /** The tables that hold the rows of generations, by name. */
 export async function listGenerationTables(sql: SQL): Promise<string[]> {
   const isEmbedded = sql.options.adapter === "sqlite";
-  // A killed process may hold its lock for a moment, and the next one recovers its log.
-  if (isEmbedded) await sql`PRAGMA busy_timeout = 5000`;
   const rows: { name: string }[] = await sql.unsafe(
     isEmbedded
       ? "SELECT name FROM sqlite_master WHERE type = 'table'"

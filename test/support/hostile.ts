@@ -82,7 +82,7 @@ export interface Watched {
 /** Opens a page that records its requests and errors across navigations. */
 export async function watchPage(browser: Browser): Promise<Watched> {
   const page = await browser.newPage();
-  page.setDefaultTimeout(15_000);
+  page.setDefaultTimeout(60_000);
   const requests: string[] = [];
   const faults: string[] = [];
   page.on("request", (request) => requests.push(request.url()));

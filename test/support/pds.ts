@@ -119,7 +119,7 @@ export async function serveWithAndWithoutCache(environment: Environment): Promis
     text: async (path) => {
       const text = (await asked?.(path)) ?? "";
       // On a busy machine, evicting what changed takes more than a second.
-      await untilEqual(async () => (await remembered?.(path)) ?? "", text, 10_000);
+      await untilEqual(async () => (await remembered?.(path)) ?? "", text);
       return text;
     },
   };
@@ -184,10 +184,15 @@ export async function createMigratedStore(engine: Engine): Promise<string> {
   return url;
 }
 
+/** A connection to a store on which SQLite waits, as PostgreSQL does, while another process writes. */
+export async function connectTo(url: string): Promise<SQL> {
+  const sql = new SQL(url, { max: 1 });
+  if (url.startsWith("sqlite:")) await sql`PRAGMA busy_timeout = 30000`;
+  return sql;
+}
+
 /** Ends the leases of killed runs, so that the next run need not wait for them to expire. */
 export async function endLeases(url: string): Promise<void> {
-  await using sql = new SQL(url, { max: 1 });
-  // A killed process may hold its lock for a moment.
-  if (url.startsWith("sqlite:")) await sql`PRAGMA busy_timeout = 5000`;
+  await using sql = await connectTo(url);
   await sql`UPDATE run SET lease_until = '' WHERE finished_at IS NULL`;
 }

@@ -77,7 +77,7 @@ export async function startService(environment: Environment, ...args: string[]):
   void begun.exited.then((status) => {
     code = status;
   });
-  await until("the service listens", () => /^Admin .*\n/m.test(begun.printed()) || code !== undefined, 20_000);
+  await until("the service listens", () => /^Admin .*\n/m.test(begun.printed()) || code !== undefined);
   const address = (name: string) => begun.printed().match(new RegExp(`^${name}\\s+(http\\S+?)(/api/v1)?$`, "m"))?.[1];
   const [url, adminUrl] = [address("Public"), address("Admin")];
   if (url === undefined || adminUrl === undefined) throw new Error(`the service exited with ${code}: ${begun.log()}`);

@@ -10,7 +10,7 @@ import { readProduct } from "../../src/platforms/shopify/read-product.ts";
 import { type AccessToken, grantedToken, staticToken } from "../../src/platforms/shopify/token.ts";
 
 /** Default timeout of the tests for a response. */
-export const live = (signal: AbortSignal = AbortSignal.timeout(20_000)): RequestOptions => ({
+export const live = (signal: AbortSignal = new AbortController().signal): RequestOptions => ({
   priority: "live",
   signal,
 });

@@ -42,13 +42,9 @@ export async function startVarnish(ports: readonly number[], port: number): Prom
       ({ ok }) => ok,
       () => false,
     );
-  await until(
-    "Varnish answers",
-    async () => {
-      if (child.exitCode !== null) throw new Error(`varnishd exited: ${await child.stderr.text()}`);
-      return await answers();
-    },
-    60_000,
-  );
+  await until("Varnish answers", async () => {
+    if (child.exitCode !== null) throw new Error(`varnishd exited: ${await child.stderr.text()}`);
+    return await answers();
+  });
   return { url };
 }

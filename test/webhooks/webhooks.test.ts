@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { SQL } from "bun";
 import { cleanUp } from "../support/clean-up.ts";
-import { createStore, enginesInTurn, pds, type RunningService, serve } from "../support/pds.ts";
+import { connectTo, createStore, enginesInTurn, pds, type RunningService, serve } from "../support/pds.ts";
 import { getAnswers, readAnswers, startPlatform } from "../support/platform.ts";
 import { startService } from "../support/service-process.ts";
 import { until } from "../support/until.ts";
@@ -45,7 +44,7 @@ describe.each(fixtures)("on $engine", ({ engine, platform, environment, service 
   const [first = "", second = "", third = ""] = platform.catalog.ids(0, 3);
   const send = (delivery: TestDelivery) => deliver(service.url, delivery);
   const listQueue = async (): Promise<Queued[]> => {
-    await using sql = new SQL(store, { max: 1 });
+    await using sql = await connectTo(store);
     return [...(await sql<Queued[]>`SELECT CAST(product AS TEXT) AS product, deliveries FROM push_queue`)];
   };
   const titleOf = async (id: string) => {
@@ -151,12 +150,12 @@ describe.each(fixtures)("on $engine", ({ engine, platform, environment, service 
     platform.catalog.touch(first, { product: { title: "After the kill" } });
     await using restarted = await serve({ ...settings, RATE_LIMIT: "0" });
     const statusOf = async () => (await restarted.get(`/api/v1/products/${first}`)).status;
-    await until("the product is read", async () => (await statusOf()) === 200, 20_000);
+    await until("the product is read", async () => (await statusOf()) === 200);
     expect(await getAnswers(restarted, [first])).toEqual(await readAnswers(platform, [first]));
   });
 
   test("while the store cannot be written to, deliveries are refused with 503, and accepted again afterwards", async () => {
-    const sql = new SQL(store, { max: 1 });
+    const sql = await connectTo(store);
     const held = engine === "sqlite" ? "BEGIN IMMEDIATE" : "BEGIN; LOCK TABLE push_queue IN ACCESS EXCLUSIVE MODE";
     for (const statement of held.split("; ")) await sql.unsafe(statement);
     const response = await send({ body: product(first) });
@@ -164,7 +163,7 @@ describe.each(fixtures)("on $engine", ({ engine, platform, environment, service 
     await sql.unsafe("ROLLBACK");
     await sql.close();
     await until("a delivery is accepted", async () => (await send({ body: product(first) })).status === 200);
-  }, 20_000);
+  });
 
   test("the removal of the app is reported", async () => {
     expect((await send({ topic: "app/uninstalled", body: "{}" })).status).toBe(200);
@@ -216,7 +215,7 @@ describe("subscriptions", () => {
     await until("the platform deletes the subscription", () => !topicsOf().includes("PRODUCTS_UPDATE"));
     expect(platform.deliveries.counts.failed % 9).toBe(0);
 
-    const sql = new SQL(subscriptionStore);
+    const sql = await connectTo(subscriptionStore);
     await sql`UPDATE cursor SET value = replace(value, '"checkedAt":"2', '"checkedAt":"1') WHERE name = 'subscribed'`;
     await sql`INSERT INTO cursor (name, value) VALUES ('uninstalled', '2026-11-01T00:00:00.000Z')`;
     await sql.close();
@@ -236,7 +235,7 @@ describe("subscriptions", () => {
     expect(await pds(["platform", "unsubscribe"], environment)).toMatchObject({ code: 0 });
     expect(topicsOf()).toEqual([]);
     expect(await pds(["platform", "unsubscribe"], withUrl)).toMatchObject({ code: 1 });
-  }, 30_000);
+  });
 });
 
 test("with several workers, each accepts deliveries, and the products are read", async () => {

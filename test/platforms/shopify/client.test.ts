@@ -418,7 +418,7 @@ describe("an access token from client credentials", () => {
 
   test("is requested once for concurrent requests", async () => {
     const token = credentialsOf(platform);
-    const tokens = await Promise.all(Array.from({ length: 100 }, () => token.get(AbortSignal.timeout(5000))));
+    const tokens = await Promise.all(Array.from({ length: 100 }, () => token.get(new AbortController().signal)));
     expect(new Set(tokens).size).toBe(1);
     expect(counters.tokenGrants).toBe(1);
   });
@@ -432,7 +432,7 @@ describe("an access token from client credentials", () => {
     const token = grantedToken(server.url, "id", "secret");
     const controller = new AbortController();
     const left = failureOf(token.get(controller.signal));
-    const waiting = token.get(AbortSignal.timeout(5000));
+    const waiting = token.get(new AbortController().signal);
     controller.abort(new Error("left"));
     expect((await left).message).toBe("left");
     release.resolve();
@@ -442,7 +442,7 @@ describe("an access token from client credentials", () => {
 
   test("is requested with the fields of the grant", async () => {
     using server = serve(() => Response.json({ access_token: "granted", expires_in: 60 }));
-    await grantedToken(server.url, "an id", "a&secret").get(AbortSignal.timeout(5000));
+    await grantedToken(server.url, "an id", "a&secret").get(new AbortController().signal);
     expect(server.asked).toEqual([
       {
         method: "POST",
@@ -766,7 +766,7 @@ describe("the cost budget", () => {
     expect(small.counters.pointsSpent).toBeGreaterThan(800);
     expect(small.counters.requests.get("ProductById")).toBe(60);
     expect(lines).toEqual([]);
-  }, 20_000);
+  });
 });
 
 describe("reading a product", () => {
