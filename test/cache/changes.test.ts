@@ -20,10 +20,10 @@ import {
 } from "../support/pds.ts";
 import { orderPersonalization } from "../support/personalization.ts";
 import { environmentOf, readAnswers, shop, startPlatform } from "../support/platform.ts";
-import { untilEqual } from "../support/until.ts";
+import { until, untilEqual } from "../support/until.ts";
 
-/** Every replica serves a change within this time. */
-const withinMs = 1000;
+/** Every replica of a machine that is not busy serves a change within this time. */
+const withinMs = isCampaign ? 1000 : undefined;
 
 const folder = await temporaryFolder();
 const [jobs = ""] = await writeFiles(folder, {
@@ -99,7 +99,7 @@ async function createWorld(engine: "sqlite" | "postgres") {
 
   const see = async (service: (typeof services)[number], path: string): Promise<Seen> => {
     const response = await service.get(`/api/v1/products/${path}`);
-    const from = response.headers.get("cache-status")?.match(/^pds; (hit$|fwd=miss)/)?.[1];
+    const from = response.headers.get("cache-status")?.match(/^pds; (hit|fwd=miss)/)?.[1];
     return { status: response.status, body: await response.text(), from: from?.replace("fwd=", "") };
   };
   const seeAll = (paths: readonly string[]) =>
@@ -132,12 +132,8 @@ async function createWorld(engine: "sqlite" | "postgres") {
   };
   /** Waits until both replicas serve a new response. @throws Error after a timeout */
   const changed = async (path: string, isNew: (seen: Seen) => boolean) => {
-    const begunMs = performance.now();
     for (const service of services) {
-      while (!isNew(await see(service, path))) {
-        if (performance.now() - begunMs > withinMs) throw new Error(`${path} was not new within ${withinMs} ms`);
-        await Bun.sleep(20);
-      }
+      await until(`${path} is new`, async () => isNew(await see(service, path)), withinMs);
     }
   };
   const bodyOf = async (path: string) => (await see(services[0] as (typeof services)[number], path)).body;
@@ -349,12 +345,9 @@ for (const [engine, world] of await Promise.all(
       await sql`
         INSERT INTO run (job, brand, started_at, finished_at, outcome, counts)
         VALUES ('catalog-import', 'just-now', '2099-01-01T00:00:00.000Z', '2099-01-01T00:00:01.000Z', 'succeeded', 1)`;
-      const endedMs = performance.now();
       for (const service of world.services) {
-        while ((await newest(service)).histories[0]?.brand !== "just-now") {
-          expect(performance.now() - endedMs).toBeLessThan(withinMs);
-          await Bun.sleep(20);
-        }
+        const isNew = async () => (await newest(service)).histories[0]?.brand === "just-now";
+        await until("the run is in the history", isNew, withinMs);
       }
     });
 
@@ -395,8 +388,10 @@ for (const [engine, world] of await Promise.all(
           await mayEnd.promise;
         });
         await hasWritten.promise;
+        // It would fail if it had to wait.
         await sql`SET lock_timeout = 2000`;
         await write(sql, 2, "Soon");
+        await sql`SET lock_timeout = 0`;
         await changed("2", ({ body }) => body === productBody(2, "Soon"));
         expect(await bodyOf("1")).toBe(productBody(1, "One"));
         mayEnd.resolve();
@@ -430,14 +425,7 @@ for (const [engine, world] of await Promise.all(
           : sql`UPDATE sqlite_sequence SET seq = ${id} WHERE name = 'change'`;
       const lastId = async (): Promise<number> => (await sql`SELECT max(id) AS last FROM change`)[0].last;
       const expectForgotten = async () => {
-        const begunMs = performance.now();
-        const found = async (each: (typeof world.services)[number]) => (await world.see(each, "pz/LINE")).from;
-        for (const service of world.services) {
-          while ((await found(service)) === "hit") {
-            expect(performance.now() - begunMs).toBeLessThan(withinMs);
-            await Bun.sleep(20);
-          }
-        }
+        await changed("pz/LINE", ({ from }) => from === "miss");
         for (const seen of await seeAll(["1", "pz/KEPT"])) {
           for (const [path, { from }] of seen) expect([path, from]).toEqual([path, "miss"]);
         }

@@ -57,19 +57,25 @@ const idsOf = ({ catalog }: StandIn) => catalog.ids(0, catalog.count);
 const currentSecond = () => Math.floor(Date.now() / 1000);
 
 /**
- * A proxy that edits a product when it is first read, so that it cannot have settled.
+ * A proxy that edits a product when it is first read, so that it cannot have settled. The next read
+ * waits for the second edit.
  * @returns the address, and a function for another edit in the same second
  */
 function editWhenRead(platform: StandIn, id: string) {
   let at: number | undefined;
-  const { origin } = relay(platform, (document) => {
-    if (at === undefined && document.includes("query ProductById")) {
+  const edited = Promise.withResolvers<void>();
+  const { origin } = relay(platform, async (document) => {
+    if (!document.includes("query ProductById")) return document;
+    if (at === undefined) {
       at = currentSecond();
       platform.catalog.touch(id, titled("First edit"), { at });
-    }
+    } else await edited.promise;
     return document;
   });
-  const editAgain = () => platform.catalog.touch(id, titled("Second edit"), { at: at ?? currentSecond() });
+  const editAgain = () => {
+    platform.catalog.touch(id, titled("Second edit"), { at: at ?? currentSecond() });
+    edited.resolve();
+  };
   return { origin, editAgain };
 }
 

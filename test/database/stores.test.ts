@@ -175,7 +175,7 @@ describe("a lost PostgreSQL", () => {
       expect((await service.get("/livez")).status).toBe(200);
       const database = "cannot be reached; only cached responses are served";
       const degraded = { code: 200, status: "degraded", checks: { ...ready.checks, database } };
-      expect(await readiness()).toEqual([degraded, degraded]);
+      await untilEqual(readiness, [degraded, degraded]);
       for (const [replica, problem] of [
         [strict, "cannot be reached"],
         [empty, "cannot be reached, and nothing is cached"],
@@ -197,8 +197,9 @@ describe("a lost PostgreSQL", () => {
       }
       await postgres.start();
       await untilEqual(statuses, [200, 200, 200]);
-      for (const path of cached) expect((await service.get(path)).headers.has("age")).toBeFalse();
-      expect([await readiness(), await storeLost()]).toEqual([[ready, ready], "0"]);
+      const ages = () => Promise.all(cached.map(async (path) => (await service.get(path)).headers.has("age")));
+      await untilEqual(ages, [false, false, false, false]);
+      await untilEqual(async () => [await readiness(), await storeLost()], [[ready, ready], "0"]);
     } finally {
       await Promise.all([service.stop(), strict.stop(), empty.stop()]);
       await postgres.remove();

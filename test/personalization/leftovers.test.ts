@@ -2,11 +2,21 @@ import { describe, expect, test } from "bun:test";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import { listGenerationTables } from "../support/generation-tables.ts";
 import { killOnExit } from "../support/kill-on-exit.ts";
-import { connectTo, createStore, endLeases, enginesInTurn, main, pds, serve, temporaryFolder } from "../support/pds.ts";
+import {
+  connectTo,
+  createStore,
+  type Environment,
+  endLeases,
+  enginesInTurn,
+  main,
+  pds,
+  serve,
+  temporaryFolder,
+} from "../support/pds.ts";
 import { until } from "../support/until.ts";
 
-/** Enough that the import takes a while after it created the tables. */
-const skus = 300_000;
+/** Enough that the import takes a moment after it created the tables. */
+const skus = 60_000;
 
 const folder = await temporaryFolder();
 const header = "sku_id,style_code,style_display_seq,style_sku_status";
@@ -14,9 +24,17 @@ const lines = Array.from({ length: skus }, (_, index) => `SKU-${index},NOTE,1,A`
 const large = await writeFeed(folder, "large", { ...feedFiles, "pzlines.csv": [header, ...lines, ""].join("\n") });
 const small = await writeFeed(folder, "small");
 
+interface World {
+  readonly environment: Environment & { readonly DATABASE_URL: string };
+  readonly query: (statement: string) => Promise<Record<string, unknown>[]>;
+  readonly tables: () => Promise<string[]>;
+  /** The tables of the complete generation. */
+  readonly whole: string[];
+}
+
 describe.each([...enginesInTurn])("on %s, the tables of a killed import", (engine) => {
   /** A store with a complete generation, and the unfinished one of a killed import of another brand. */
-  const createWorld = async () => {
+  const createWorld = async (): Promise<World> => {
     const DATABASE_URL = await createStore(engine);
     const environment = { DATABASE_URL, BRAND: "acme" };
     expect(await pds(["import", "personalization", small], environment)).toMatchObject({ code: 0 });
@@ -34,10 +52,14 @@ describe.each([...enginesInTurn])("on %s, the tables of a killed import", (engin
       stdio: ["ignore", "ignore", "ignore"],
     });
     killOnExit(child, "TERM");
-    await until("it has created its tables", async () => (await tables()).length > whole.length);
+    await until(
+      "it has created its tables",
+      async () => child.exitCode !== null || (await tables()).length > whole.length,
+    );
     child.kill("SIGKILL");
     await child.exited;
-    expect(child.signalCode).toBe("SIGKILL");
+    // On a busy machine it may have ended by then.
+    if (child.signalCode !== "SIGKILL") return await createWorld();
     expect(await query("SELECT brand FROM generation WHERE state = 'loading'")).toMatchObject([{ brand: "killed" }]);
     return { environment, query, tables, whole };
   };

@@ -4,6 +4,7 @@ import type { SQL } from "bun";
 import { toJson } from "../../src/json.ts";
 import { fingerprintTag } from "../../src/model/cdn.ts";
 import { fingerprintOf, presentationFingerprint } from "../../src/model/fingerprint.ts";
+import { secondPurgeS } from "../../src/purge/plan.ts";
 import { toProduct } from "../support/catalog.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
@@ -22,7 +23,6 @@ import { startPurgeProvider } from "../support/purge-provider.ts";
 import { until } from "../support/until.ts";
 import { deliver, webhookEnvironment } from "../support/webhooks.ts";
 
-const waitMs = 30_000;
 /** A probe waits for the second purge, for the previous probe, and for a change in between. */
 const probeMs = 90_000;
 const folder = await temporaryFolder();
@@ -141,14 +141,14 @@ describe.each(fixtures)("on $engine", ({ engine, varnish, other, platform, edge,
     [
       "a lookup at the platform",
       `product-${looked}`,
-      () => until("it is served", async () => (await service.get(`/api/v1/products/${looked}`)).ok, waitMs),
+      () => until("it is served", async () => (await service.get(`/api/v1/products/${looked}`)).ok),
     ],
     [
       "a lookup by a new handle",
       `product-handle%3Aa%2Fb product-handle%3A${handleOf(looked)}`,
       async () => {
         platform.catalog.touch(looked, { product: { handle: "a/b" } });
-        await until("it is served", async () => (await service.get("/api/v1/products/handle/a%2Fb")).ok, waitMs);
+        await until("it is served", async () => (await service.get("/api/v1/products/handle/a%2Fb")).ok);
       },
     ],
     ["catalog-sync", `product-${synced}`, () => run("run", "catalog-sync")],
@@ -184,7 +184,7 @@ describe.each(fixtures)("on $engine", ({ engine, varnish, other, platform, edge,
     if (name.startsWith("the first start")) before.set(tags, 0);
     await write();
     const isPurged = () => [...before].every(([tag, count]) => varnish.countOf(tag) > count);
-    await until(`${name} is purged`, isPurged, waitMs);
+    await until(`${name} is purged`, isPurged);
   });
 
   test("metrics and the console show how far each server is purged", async () => {
@@ -195,39 +195,31 @@ describe.each(fixtures)("on $engine", ({ engine, varnish, other, platform, edge,
       async () =>
         (await readMetric(`oldest_seconds${target()}`)) > 1 &&
         (await readMetric('requests_total{result="failed"}')) > 1,
-      waitMs,
     );
     const failed = /varnish \S+: \d+ changes to purge.* The last purge failed: it responded with status 503\./;
-    await until(
-      "the console shows how far each is purged",
-      async () => {
-        const overview = await (await fetch(service.adminUrl)).text();
-        return overview.includes(`varnish ${varnish.url}: all changes are purged.`) && failed.test(overview);
-      },
-      waitMs,
-    );
+    await until("the console shows how far each is purged", async () => {
+      const overview = await (await fetch(service.adminUrl)).text();
+      return overview.includes(`varnish ${varnish.url}: all changes are purged.`) && failed.test(overview);
+    });
     other.state.isDown = false;
   });
 
   test("and by another one, after every replica must have dropped the old responses", async () => {
     const tag = "product-9";
     await importProducts({ 9: "Nine" });
-    await until("it is purged twice", () => varnish.countOf(tag) >= 2, waitMs);
+    await until("it is purged twice", () => varnish.countOf(tag) >= 2);
     const [first, second] = varnish.purges.filter(({ tags }) => tags.includes(tag));
-    expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThan(4500);
+    // The wait begins before the first one is received.
+    expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThan(secondPurgeS * 500);
     expect([first?.isSoft, second?.isSoft]).toEqual([false, false]);
   });
 
   test("a server that could not be purged gets everything that it missed", async () => {
-    await until(
-      "all is purged there",
-      () => other.countOf("product") > 0 && other.countOf("personalization") > 0,
-      waitMs,
-    );
+    await until("all is purged there", () => other.countOf("product") > 0 && other.countOf("personalization") > 0);
     await importProducts({ 9: "Nine again" });
-    await until("the next change is purged", () => other.countOf("product-9") > 0, waitMs);
-    await until("the log says so", () => service.log().includes("purging works again"), waitMs);
-    await until("nothing is old", async () => (await readMetric(`oldest_seconds${target()}`)) === 0, waitMs);
+    await until("the next change is purged", () => other.countOf("product-9") > 0);
+    await until("the log says so", () => service.log().includes("purging works again"));
+    await until("nothing is old", async () => (await readMetric(`oldest_seconds${target()}`)) === 0);
   });
 
   test("a process that was frozen gives the CDN no old response", async () => {
@@ -237,9 +229,11 @@ describe.each(fixtures)("on $engine", ({ engine, varnish, other, platform, edge,
       const { headers, status } = await service.get(path);
       return { status, etag: headers.get("etag"), cdn: headers.get("surrogate-control") };
     };
-    await until("it is cached", async () => (await read()).status === 200, waitMs);
-    const before = await read();
-    expect(before.cdn).toStartWith("public, max-age=86400");
+    let before = await read();
+    await until("it is cached, and the CDN may keep it", async () => {
+      before = await read();
+      return before.status === 200 && before.cdn?.startsWith("public, max-age=86400") === true;
+    });
     service.process.kill("SIGSTOP");
     await sql((on) => on`UPDATE product SET tag = 'frozen' WHERE id = ${looked}`);
     const reads = Array.from({ length: 20 }, read);
@@ -248,7 +242,7 @@ describe.each(fixtures)("on $engine", ({ engine, varnish, other, platform, edge,
     for (const { etag, cdn } of await Promise.all(reads)) {
       if (etag === before.etag) expect(cdn).toBe("no-store, max-age=0");
     }
-    await until("the CDN may keep it again", async () => (await read()).cdn === before.cdn, waitMs);
+    await until("the CDN may keep it again", async () => (await read()).cdn === before.cdn);
     expect((await read()).etag).not.toBe(before.etag);
   });
 
@@ -256,11 +250,7 @@ describe.each(fixtures)("on $engine", ({ engine, varnish, other, platform, edge,
     "a CDN on which purges have no effect is noticed",
     async () => {
       expect(await readMetric('probes_total{result="stale"}')).toBe(0);
-      await until(
-        "a probe found a new response",
-        async () => (await readMetric('probes_total{result="fresh"}')) > 0,
-        waitMs,
-      );
+      await until("a probe found a new response", async () => (await readMetric('probes_total{result="fresh"}')) > 0);
       // The platform has it, so it stays in the store.
       await fetch(`${edge.url}/api/v1/products/${delivered}`);
       edge.state.isFrozen = true;
@@ -275,7 +265,7 @@ describe.each(fixtures)("on $engine", ({ engine, varnish, other, platform, edge,
         },
         probeMs,
       );
-      await until("the log says so", () => service.log().includes("the CDN still serves the old response"), waitMs);
+      await until("the log says so", () => service.log().includes("the CDN still serves the old response"));
     },
     2 * probeMs,
   );
@@ -283,6 +273,6 @@ describe.each(fixtures)("on $engine", ({ engine, varnish, other, platform, edge,
   test("everything is purged after the table was emptied, as for a restored store", async () => {
     const before = varnish.countOf("product");
     await sql((on) => on`DELETE FROM purge_target`);
-    await until("everything is purged", () => varnish.countOf("product") > before, waitMs);
+    await until("everything is purged", () => varnish.countOf("product") > before);
   });
 });

@@ -79,8 +79,11 @@ export function countPlatformRequests({ counters }: StandIn, operation?: string)
   return [...counters.requests.values()].reduce((sum, requests) => sum + requests, 0);
 }
 
-/** Starts a proxy in front of a platform that changes the documents sent to it. */
-export function relay(platform: StandIn, change: (document: string) => string): { readonly origin: string } {
+/** Starts a proxy in front of a platform that changes the documents sent to it, or holds them. */
+export function relay(
+  platform: StandIn,
+  change: (document: string) => string | Promise<string>,
+): { readonly origin: string } {
   const server = Bun.serve({
     port: 0,
     hostname: "127.0.0.1",
@@ -91,7 +94,7 @@ export function relay(platform: StandIn, change: (document: string) => string): 
       headers.delete("content-length");
       headers.delete("host");
       headers.set("accept-encoding", "identity");
-      const body = JSON.stringify({ query: change(query), ...rest });
+      const body = JSON.stringify({ query: await change(query), ...rest });
       return fetch(`${platform.origin}${pathname}`, { method: "POST", headers, body });
     },
   });

@@ -168,7 +168,7 @@ describe.each(fixtures)("on $engine", ({ engine, platform, environment, service 
   test("the removal of the app is reported", async () => {
     expect((await send({ topic: "app/uninstalled", body: "{}" })).status).toBe(200);
     expect(await metricsOf(service)).toContain("pds_push_app_removed 1");
-    expect(service.log()).toContain("the shop removed the app");
+    await until("the log says so", () => service.log().includes("the shop removed the app"));
   });
 });
 
