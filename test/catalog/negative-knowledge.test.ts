@@ -101,12 +101,12 @@ test("one network of clients cannot use up the lookups of the others", async () 
   // The walker changes its address within its network.
   const walked = await statuses((index) => `2001:db8:1:2::${index.toString(16)}`, 60);
   expect(walked.filter((status) => status === 404).length).toBeWithin(10, 20);
-  const [id = ""] = platform.catalog.ids(0, 1);
   for (const client of ["2001:db8:1:3::1", "192.0.2.1"]) {
     const [next = ""] = platform.catalog.ids(client.length, 1);
     expect((await service.get(path(next), { headers: { "X-Forwarded-For": client } })).status).toBe(200);
   }
-  expect((await service.get(path(id), { headers: { "X-Forwarded-For": "2001:db8:1:2::1" } })).status).toBe(503);
+  // One of the first network's lookups may have been given back by now.
+  expect(await statuses(() => "2001:db8:1:2::1", 20)).toContain(503);
 });
 
 test("the budget of lookups refills evenly, for each network and for all", () => {

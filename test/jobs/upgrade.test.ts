@@ -12,7 +12,7 @@ import {
   temporaryFolder,
   writeFiles,
 } from "../support/pds.ts";
-import { spawnService, startService } from "../support/service-process.ts";
+import { childrenOf, spawnService, startService } from "../support/service-process.ts";
 import { until } from "../support/until.ts";
 
 // While replicas are upgraded one after the other, older ones run beside newer ones.
@@ -59,7 +59,15 @@ test("a service whose program was replaced in place starts no process of the new
   await using sql = await connectTo(environment.DATABASE_URL);
   const runs = () => sql<{ outcome: string | null }[]>`SELECT outcome FROM run WHERE scheduled_at IS NOT NULL`;
   await until("the schedule is followed", async () => (await runs()).length > 0);
+  // Not while a process starts: it would read the new program.
+  await until("no run is in progress", () => {
+    service.process.kill("SIGSTOP");
+    if (childrenOf(service.pid).length === 0) return true;
+    service.process.kill("SIGCONT");
+    return false;
+  });
   await writeFiles(own, { "main.ts": "throw new Error('the new version');" });
+  service.process.kill("SIGCONT");
   await until("it says so", () => service.log().includes("was replaced while this process runs"));
   // A claim made in that moment is taken back.
   const hasOnlySucceeded = async () => (await runs()).every(({ outcome }) => outcome === "succeeded");

@@ -258,9 +258,12 @@ describe("a wrong argument is rejected before anything is sent", () => {
 
 describe("identical calls at the same time", () => {
   test("share one request, and get objects of their own", async () => {
-    await using server = standIn(() => Bun.sleep(100).then(() => good()));
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    await using server = standIn(() => released.then(() => good()));
     const client = createClient(server.url);
-    const all = await Promise.all(Array.from({ length: 20 }, () => client.histories()));
+    const calls = Array.from({ length: 20 }, () => client.histories());
+    release();
+    const all = await Promise.all(calls);
     expect(server.requests).toHaveLength(1);
     expect(new Set(all).size).toBe(20);
     await client.histories();
@@ -289,8 +292,8 @@ describe("identical calls at the same time", () => {
 
   test("fail together, and are retried together", async () => {
     await using server = standIn(
-      () => Bun.sleep(100).then(() => busy("0")),
-      () => Bun.sleep(100).then(() => good()),
+      () => busy("0"),
+      () => good(),
     );
     const client = createClient(server.url);
     const all = await Promise.all(Array.from({ length: 5 }, () => client.histories()));
@@ -405,23 +408,29 @@ describe("an unavailable service", () => {
   });
 
   test("is retried after Retry-After, in seconds or as a date", async () => {
-    const date = new Date(Math.ceil(Date.now() / 1000 + 0.2) * 1000);
     await using bySeconds = standIn(
       () => busy("1"),
       () => good(),
     );
+    let date = new Date();
+    let retriedAtMs = 0;
     await using byDate = standIn(
-      () => busy(date.toUTCString()),
-      () => good(),
+      () => {
+        date = new Date(Math.ceil(Date.now() / 1000 + 0.2) * 1000);
+        return busy(date.toUTCString());
+      },
+      () => {
+        retriedAtMs = Date.now();
+        return good();
+      },
     );
     const begun = performance.now();
-    const afterMs = async (server: StandIn) => {
-      await createClient(server.url).histories();
-      return performance.now() - begun;
-    };
-    const [secondsMs, dateEnded] = await Promise.all([afterMs(bySeconds), afterMs(byDate).then(() => Date.now())]);
-    expect(secondsMs).toBeWithin(980, 1500);
-    expect(dateEnded).toBeWithin(date.getTime() - 20, date.getTime() + 500);
+    const bySecondsMs = createClient(bySeconds.url)
+      .histories()
+      .then(() => performance.now() - begun);
+    await createClient(byDate.url).histories();
+    expect(await bySecondsMs).toBeGreaterThanOrEqual(980);
+    expect(retriedAtMs).toBeGreaterThanOrEqual(date.getTime() - 20);
     expect([bySeconds.requests.length, byDate.requests.length]).toEqual([2, 2]);
   });
 
@@ -442,25 +451,22 @@ describe("an unavailable service", () => {
       () => busy("2"),
       () => good(),
     );
-    const begun = performance.now();
     const error = await errorOf(createClient(server.url, { timeoutMs: 1900 }).histories());
     expect(error).toMatchObject({ code: "unavailable", retryAfterMs: 2000 });
-    expect(performance.now() - begun).toBeLessThan(500);
+    expect(server.requests).toHaveLength(1);
   });
 
   test("is not retried after an abort during the delay", async () => {
-    await using server = standIn(
-      () => busy("1"),
-      () => good(),
-    );
+    // Beyond the limit of a test.
+    await using server = standIn(() => busy("3600"));
     const controller = new AbortController();
-    const call = errorOf(createClient(server.url).histories("asc", { signal: controller.signal }));
+    const client = createClient(server.url, { timeoutMs: 7_200_000 });
+    const call = errorOf(client.histories("asc", { signal: controller.signal }));
     await until("the request has arrived", () => server.requests.length > 0);
     await Bun.sleep(50);
-    const begun = performance.now();
     controller.abort();
     expect(await call).toMatchObject({ code: "aborted" });
-    expect(performance.now() - begun).toBeLessThan(500);
+    expect(server.requests).toHaveLength(1);
   });
 });
 
@@ -560,7 +566,7 @@ describe("a call", () => {
     const begun = performance.now();
     const error = await errorOf(createClient(server.url, options).histories("asc", call));
     expect(error).toMatchObject({ code: "timeout", message: "The service did not respond within 80 ms." });
-    expect(performance.now() - begun).toBeWithin(75, 600);
+    expect(performance.now() - begun).toBeGreaterThanOrEqual(75);
     expect(server.requests).toHaveLength(1);
   });
 
@@ -965,13 +971,13 @@ describe("the built package", () => {
   });
 
   test("does not keep the process alive after an abort during a retry delay", async () => {
-    await using waiting = standIn(() => busy("4"));
+    // Beyond the limit of a test.
+    await using waiting = standIn(() => busy("3600"));
     const script = `import { createClient } from "product-data-client";
       const signal = AbortSignal.timeout(100);
-      await createClient("${waiting.url}").histories("asc", { signal }).catch(({ code }) => console.log(code));`;
-    const begun = performance.now();
+      const client = createClient("${waiting.url}", { timeoutMs: 7_200_000 });
+      await client.histories("asc", { signal }).catch(({ code }) => console.log(code));`;
     expect(await node("abort.mjs", script)).toBe("aborted\n");
-    expect(performance.now() - begun).toBeLessThan(2500);
   });
 
   test("has a source map with its sources", async () => {

@@ -348,9 +348,10 @@ describe("a service that fails", () => {
 describe("the element", () => {
   test("shows the options of the last SKU and keeps the input that it offers", async () => {
     shop.responses.set("late", createOptions([{ text: "Late" }], "LATE"));
+    const release = shop.hold("late");
     shop.responses.set("first", createOptions([{ text: "Name" }], "BOTH"));
     shop.responses.set("last", createOptions([{ text: "Name" }, { text: "Last" }], "BOTH"));
-    await using opened = await shop.open(productForm(options(`id="it" sku="first" endpoint="/slow"`)));
+    await using opened = await shop.open(productForm(options(`id="it" sku="first" endpoint="/custom"`)));
     const { page } = opened;
     await page.getByRole("radio", { name: "BOTH" }).check();
     await page.getByLabel("Name").fill("Ada");
@@ -358,6 +359,8 @@ describe("the element", () => {
     await Promise.all([page.waitForRequest("**/late"), page.evaluate("it.sku = 'late'")]);
     await page.evaluate("it.sku = 'last'");
     await page.getByLabel("Last").waitFor();
+    release();
+    // Long enough for the late response to appear, if it could.
     await Bun.sleep(300);
     expect(await page.getByLabel("Last").isVisible()).toBe(true);
     expect(await page.getByLabel("Name").inputValue()).toBe("Ada");

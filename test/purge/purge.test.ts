@@ -8,6 +8,7 @@ import { secondPurgeS } from "../../src/purge/plan.ts";
 import { toProduct } from "../support/catalog.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
+import { importHere } from "../support/import-here.ts";
 import {
   connectTo,
   createStore,
@@ -84,7 +85,7 @@ describe.each(fixtures)("on $engine", ({ engine, varnish, other, platform, edge,
   const [synced = "", delivered = "", looked = ""] = platform.catalog.ids(0, 3);
   const handleOf = (id: string) => platform.catalog.findProduct(id)?.handle ?? "";
   const run = async (...args: string[]) => {
-    const { code, stderr } = await pds(args, environment);
+    const { code, stderr } = await (/^(run|import)$/.test(args[0] ?? "") ? importHere : pds)(args, environment);
     if (code !== 0) throw new Error(`${args.join(" ")}: ${stderr}`);
   };
   const importProducts = async (titles: Readonly<Record<number, string>>) => {

@@ -191,10 +191,6 @@ function serviceRoutes(
       }
       return responses.has(sku) ? Response.json(responses.get(sku)) : new Response("{}", { status: 404 });
     },
-    "/slow/products/pz/:sku": async ({ params: { sku } }: Bun.BunRequest<"/slow/products/pz/:sku">) => {
-      await Bun.sleep(sku.startsWith("late") ? 250 : 20);
-      return Response.json(responses.get(sku));
-    },
     "/hanging/products/pz/:sku": () => new Promise<Response>(() => {}),
     "/failing/products/pz/:sku": () => new Response("{}", { status: 500 }),
     "/junk/products/pz/:sku": () => respond("application/json", `{"pzlines":[{"style_code":7}],"pzstyles":[]`),

@@ -53,8 +53,8 @@ export function spawnService(
     child.kill(signal);
     const code = await child.exited;
     const tookMs = performance.now() - begunMs;
-    // Its workers also hold the other end and may survive a SIGKILL.
-    await Promise.race([Promise.all(reading), Bun.sleep(500)]);
+    // Its workers also hold the other end, and survive a SIGKILL for a while.
+    await Promise.race([Promise.all(reading), ...(signal === "SIGKILL" ? [Bun.sleep(500)] : [])]);
     return { code, tookMs };
   };
   return {
