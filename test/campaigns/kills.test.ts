@@ -162,7 +162,6 @@ for (const engine of engines) {
       await until(
         "nothing is left",
         async () => Bun.deepEquals(await listGenerationTables(sql), await listWholeTables()),
-        20_000,
       );
       if (isCampaign)
         process.stdout.write(`${engine}: ${kills} kills, ${reads} reads, ${JSON.stringify(operations)}\n`);

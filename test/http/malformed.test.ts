@@ -13,7 +13,7 @@ cleanUp(() => service.stop());
 /** Sent when all answers have arrived, to see whether the connection still is in step. */
 const next = "GET /docs/style.css HTTP/1.1\r\nHost: next.example\r\nConnection: close\r\n\r\n";
 const isNext = ({ headers }: WireResponse) => headers.get("content-type")?.startsWith("text/css") === true;
-const patienceMs = 10_000;
+const patienceMs = 60_000;
 
 /** The responses in the received bytes; the last one may be incomplete. */
 function parseAll(bytes: Buffer, sent: string): WireResponse[] {

@@ -222,14 +222,13 @@ test("20,000 products with 6 variants are written without blocking the stand-in"
     bulk: { createdMs: 0, runningMs: 0 },
   });
   const id = digText(await startRun(large, bulkInner()), "bulkOperation.id");
-  let longest = 0;
+  let answers = 0;
   for (let status = ""; status !== "COMPLETED"; await Bun.sleep(5)) {
-    const asked = performance.now();
     status = digText(await readRun(large, id), "status");
-    longest = Math.max(longest, performance.now() - asked);
+    answers++;
   }
-  // A generous limit: a busy machine is several times slower.
-  expect(longest).toBeLessThan(1_000);
+  // It would answer once or twice if it wrote everything at once.
+  expect(answers).toBeGreaterThan(10);
   await large.stop();
 });
 

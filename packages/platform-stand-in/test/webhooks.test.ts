@@ -45,7 +45,7 @@ function start(webhooks: NonNullable<StandInOptions["webhooks"]>) {
 
 async function until(isSo: () => boolean): Promise<void> {
   for (let turn = 0; !isSo(); turn++) {
-    if (turn > 1000) throw new Error("it takes too long");
+    if (turn > 6000) throw new Error("it takes too long");
     await Bun.sleep(10);
   }
 }
