@@ -159,9 +159,8 @@ for (const engine of engines) {
       }
       // A service removes what killed runs left when it starts.
       await using _starting = await serve(environment);
-      await until(
-        "nothing is left",
-        async () => Bun.deepEquals(await listGenerationTables(sql), await listWholeTables()),
+      await until("nothing is left", async () =>
+        Bun.deepEquals(await listGenerationTables(sql), await listWholeTables()),
       );
       if (isCampaign)
         process.stdout.write(`${engine}: ${kills} kills, ${reads} reads, ${JSON.stringify(operations)}\n`);

@@ -261,7 +261,9 @@ describe("a burst of requests", () => {
       16, 500,
     ]);
     const others = [1, 2, 3].map((index) =>
-      request(service, `/api/v1/products/pz/SKU-${2900 + index * 10 + first / 100}`, { headers: { "X-Forwarded-For": "192.0.2.1" } }),
+      request(service, `/api/v1/products/pz/SKU-${2900 + index * 10 + first / 100}`, {
+        headers: { "X-Forwarded-For": "192.0.2.1" },
+      }),
     );
     const areQueued = async () => (await measure(service))('pds_limiter_queued{limiter="store"}') === 503;
     await until("they wait too", async () => isLate() || (await areQueued()));

@@ -14,8 +14,8 @@ import {
   writeFiles,
 } from "../support/pds.ts";
 import { getAnswers, readAnswers, startPlatform } from "../support/platform.ts";
-import { path, webhookEnvironment } from "../support/webhooks.ts";
 import { untilEqual } from "../support/until.ts";
+import { path, webhookEnvironment } from "../support/webhooks.ts";
 
 // Products change at any instant, up to four times within a second, while three replicas read them:
 // by sync, by look-ups, and after deliveries, each to a replica chosen at random. Every second read
