@@ -2,15 +2,13 @@ import { ServiceError } from "../errors.ts";
 import type { RequestOrigin } from "../http/client-network.ts";
 import type { Handler } from "../http/endpoint.ts";
 import { hostOf, isLocal } from "../http/host.ts";
-import { RateLimiter } from "../http/rate-limiter.ts";
+import type { OperatorToken, Viewer } from "../model/operator.ts";
 import { ipVersionOf } from "../networks.ts";
-
-/** Wrong tokens per minute and network of clients. */
-const maxWrongTokens = 10;
+import { TokenCheck } from "./token-check.ts";
 
 export interface AccessOptions {
-  /** Admin token; empty if the listener needs none. */
-  readonly token: string;
+  /** The tokens that are valid at the moment; none if the listener needs none. */
+  readonly tokens: () => readonly OperatorToken[];
   /** Address that the listener binds to. */
   readonly boundTo: string;
   /** Other hosts that requests may name. */
@@ -18,20 +16,33 @@ export interface AccessOptions {
   readonly networkOf: (origin: RequestOrigin) => string;
 }
 
-/** Returns a function that protects a handler: its requests need one of the hosts, and the token. */
-export function createAccess({ token, boundTo, hosts, networkOf }: AccessOptions): (handler: Handler) => Handler {
-  const wrongTokens = new RateLimiter(maxWrongTokens);
+/** A handler that knows who sent the request. */
+export type ViewerHandler = (viewer: Viewer, ...request: Parameters<Handler>) => ReturnType<Handler>;
+
+/** Anybody may look at a listener without tokens, and nobody may act. */
+const anonymous: Viewer = { operator: undefined, role: "view", formToken: undefined };
+
+/** Returns a function that protects a handler: its requests need one of the hosts, and a token. */
+export function createAccess({
+  tokens,
+  boundTo,
+  hosts,
+  networkOf,
+}: AccessOptions): (handler: ViewerHandler) => Handler {
+  const check = new TokenCheck(tokens);
   const isAllowedHost = allowedHosts(boundTo, hosts);
 
-  const requireToken = (origin: RequestOrigin) => {
+  const identify = (origin: RequestOrigin): Viewer => {
+    if (!check.isNeeded) return anonymous;
     const network = networkOf(origin);
-    // The right token as well: a response would tell that it is right.
-    if (!wrongTokens.allows(network)) throw tooManyWrongTokens(wrongTokens.take(network).resetS);
+    check.requireUnlocked(network);
     const authorization = origin.request.headers.get("authorization");
-    if (authorization !== null && equalsSafely(tokenOf(authorization), token)) return;
     // A browser sends none before it has asked for it.
-    if (authorization !== null) wrongTokens.take(network);
-    throw new ServiceError("unauthorized", "This page requires the admin token.");
+    const { token, isBasic } = authorization === null ? {} : parseAuthorization(authorization);
+    const found = token === undefined ? undefined : check.find(token, network);
+    if (found === undefined) throw new ServiceError("unauthorized", "This page requires a token.");
+    // A browser sends a password with every request, also with those that pages of other sites make.
+    return { operator: found.name, role: isBasic ? "view" : found.role, formToken: undefined };
   };
 
   return (handler) => (request, requestId, nowMs, origin) => {
@@ -42,13 +53,9 @@ export function createAccess({ token, boundTo, hosts, networkOf }: AccessOptions
         `The admin listener does not accept the host ${host}; add it to ADMIN_HOSTS.`,
       );
     }
-    if (token !== "") requireToken(origin);
-    return handler(request, requestId, nowMs, origin);
+    return handler(identify(origin), request, requestId, nowMs, origin);
   };
 }
-
-const tooManyWrongTokens = (retryAfterS: number) =>
-  new ServiceError("too_many_requests", "There were too many wrong tokens from this network.", { retryAfterS });
 
 /**
  * Prevents DNS rebinding: a web page could point its own domain at this machine, and its browser
@@ -64,16 +71,15 @@ function allowedHosts(boundTo: string, hosts: readonly string[]): (host: string)
 
 const inUrl = (host: string) => (ipVersionOf(host) === 6 ? `[${host}]` : host);
 
-function tokenOf(authorization: string): string {
-  const [scheme = "", value = ""] = authorization.split(" ");
-  if (scheme.toLowerCase() === "bearer") return value;
-  if (scheme.toLowerCase() !== "basic") return "";
-  const pair = Buffer.from(value, "base64").toString();
-  return pair.slice(pair.indexOf(":") + 1);
+interface Authorization {
+  readonly token?: string;
+  readonly isBasic?: boolean;
 }
 
-/** Compares in constant time. */
-function equalsSafely(a: string, b: string): boolean {
-  const digest = (text: string) => Bun.CryptoHasher.hash("sha256", text);
-  return crypto.timingSafeEqual(digest(a), digest(b));
+function parseAuthorization(authorization: string): Authorization {
+  const [scheme = "", value = ""] = authorization.split(" ");
+  if (scheme.toLowerCase() === "bearer") return { token: value };
+  if (scheme.toLowerCase() !== "basic") return { token: "" };
+  const pair = Buffer.from(value, "base64").toString();
+  return { token: pair.slice(pair.indexOf(":") + 1), isBasic: true };
 }

@@ -5,7 +5,7 @@ import { type Failure, toProblem } from "../http/errors.ts";
 import { hostOf } from "../http/host.ts";
 import { pageHandler } from "../http/page-handler.ts";
 import type { RenderPage } from "../page.ts";
-import { type AccessOptions, createAccess } from "./access.ts";
+import { type AccessOptions, createAccess, type ViewerHandler } from "./access.ts";
 import { getLiveness } from "./health.ts";
 
 export interface ConsolePages {
@@ -24,21 +24,21 @@ export interface AdminContext {
 /** All routes of the admin listener. Only the two probes are open. */
 export function adminRoutes({ console, readiness, metrics, access }: AdminContext): Routes {
   const protect = createAccess(access);
-  const toPageRoute = (handler: Handler): Route => ({
+  const toPageRoute = (handler: ViewerHandler): Route => ({
     get: protect(handler),
     toFailure: (failure, requestId, request) =>
       acceptsHtml(request) ? console.toFailure(failure, requestId) : toProblem(failure, requestId),
   });
   const pages = Object.entries(console.pages).map(([route, render]) => [
     route,
-    toPageRoute(pageHandler(render, hostOf)),
+    toPageRoute((viewer, ...request) => pageHandler(render, hostOf, viewer)(...request)),
   ]);
   return {
     ...Object.fromEntries(pages),
     "/livez": { get: getLiveness, isUnlimited: true },
     "/readyz": { get: readiness, isUnlimited: true },
-    "/metrics": { get: protect(metrics) },
-    "/*": toPageRoute(getNotFound),
+    "/metrics": { get: protect((_, ...request) => metrics(...request)) },
+    "/*": toPageRoute((_, ...request) => getNotFound(...request)),
   };
 }
 

@@ -257,6 +257,20 @@ export const commands: Readonly<Record<string, Command>> = {
     },
     run: async (_, values) => (await import("./platform-shop.ts")).platformShop(values),
   },
+  "token create": {
+    usage: "NAME --role view|operate [--json]",
+    summary: "Create a token for an operator, and print it once with the lines for pds.toml. It is stored nowhere.",
+    options: {
+      role: {
+        type: "string",
+        placeholder: "ROLE",
+        sentence: "view: only look. operate: also run jobs, cancel runs, roll back, and so on.",
+      },
+      json,
+    },
+    positionals: [1, 1],
+    run: async ([name = ""], values) => (await import("./token.ts")).createToken(name, values),
+  },
   config: {
     usage: "[--json]",
     summary: "Print the settings in effect and their sources; secrets stay hidden.",

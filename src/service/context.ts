@@ -2,6 +2,7 @@ import type { Config } from "../config/index.ts";
 import type { PlannedJob } from "../jobs/job.ts";
 import type { Scheduler } from "../jobs/scheduler.ts";
 import type { Log } from "../log.ts";
+import type { OperatorToken } from "../model/operator.ts";
 import type { Connections } from "./connections.ts";
 import type { Purging } from "./purge.ts";
 import type { Push } from "./push.ts";
@@ -21,6 +22,8 @@ export interface ServiceContext {
   readonly log: Log;
   readonly role: Role;
   readonly connections: Connections;
+  /** The tokens of the admin listener; a reload replaces them. */
+  tokens: readonly OperatorToken[];
   /** A reload replaces the jobs and their scheduler. */
   jobs: readonly PlannedJob[];
   scheduler: Scheduler;

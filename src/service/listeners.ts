@@ -75,7 +75,7 @@ export async function startListeners(context: ServiceContext): Promise<Listeners
     const { createConsole } = await import("./console.ts");
     const console = createConsole(context, publicUrl);
     const access = {
-      token: config.adminToken,
+      tokens: () => context.tokens,
       boundTo: config.adminHost,
       hosts: config.adminHosts,
       networkOf: requests.sources.operationContext.networkOf,

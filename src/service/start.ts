@@ -1,6 +1,7 @@
 import type { Config } from "../config/index.ts";
 import { personalizationImportName } from "../config/jobs.ts";
 import { listSecrets } from "../config/printing.ts";
+import { listTokens } from "../config/tokens.ts";
 import { removeUnfinishedGenerations } from "../database/generation-removal.ts";
 import { hasSucceeded } from "../database/run.ts";
 import { ServiceError } from "../errors.ts";
@@ -76,6 +77,7 @@ export async function startService(config: Config, log: Log, signal: AbortSignal
     log,
     role,
     connections,
+    tokens: listTokens(config),
     jobs,
     scheduler,
     requests,
@@ -106,6 +108,7 @@ export async function startService(config: Config, log: Log, signal: AbortSignal
     const reload = () => {
       const reloaded = reloadConfig(context, log);
       if (reloaded !== undefined) {
+        context.tokens = listTokens(reloaded);
         context.jobs = listJobs(reloaded, log, platform);
         context.scheduler = startSchedules(reloaded, context.jobs);
       }

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { BunRequest } from "bun";
 import { type AccessOptions, createAccess } from "../../src/admin/access.ts";
 import { prepareResponse } from "../../src/cache/response.ts";
+import { listTokens } from "../../src/config/tokens.ts";
 import type { ServiceError } from "../../src/errors.ts";
 import type { RequestOrigin } from "../../src/http/client-network.ts";
 import { pds, type RunningService, root, serve, temporaryFolder } from "../support/pds.ts";
@@ -159,7 +160,7 @@ test("the admin listener with a token accepts only the hosts of the settings", a
 });
 
 describe("access", () => {
-  const given = { token: "", boundTo: "127.0.0.1", hosts: [], networkOf: () => "192.0.2.1" };
+  const given = { tokens: () => [], boundTo: "127.0.0.1", hosts: [], networkOf: () => "192.0.2.1" };
   const ok = prepareResponse({ type: "text/plain", body: "" });
   /** The code of the failure; undefined if the request reaches the handler. */
   const createAttempt = (options: Partial<AccessOptions>) => {
@@ -193,7 +194,7 @@ describe("access", () => {
 
   test("is refused to a network for a while after ten wrong tokens, also with the right one", () => {
     const networkOf = (origin: RequestOrigin) => origin.server.requestIP(origin.request)?.address ?? "";
-    const attempt = createAttempt({ token, networkOf });
+    const attempt = createAttempt({ tokens: () => listTokens({ adminToken: token, tokens: [] }), networkOf });
     const right = { Authorization: `Bearer ${token}` };
     const guess = { Authorization: "Bearer wrong" };
     // A browser first asks without a token.
