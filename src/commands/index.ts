@@ -111,10 +111,12 @@ export const commands: Readonly<Record<string, Command>> = {
     run: async (_, values) => (await import("./presentation.ts")).rollback(values),
   },
   run: {
-    usage: "JOB [--brand TEXT] [--json]",
+    usage: "JOB [--brand TEXT] [--dry-run] [--force] [--json]",
     summary: "Run a configured job now, in its own process and within its time limit.",
     options: {
       brand: { type: "string", sentence: "Brand to run the job for, if it is configured for several." },
+      "dry-run": { type: "boolean", sentence: "Of an import, read and check without changing anything." },
+      force,
       json,
       // Does the work of a run that the parent process has claimed.
       claimed: { type: "string" },
