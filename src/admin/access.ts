@@ -2,13 +2,15 @@ import { ServiceError } from "../errors.ts";
 import type { RequestOrigin } from "../http/client-network.ts";
 import type { Handler } from "../http/endpoint.ts";
 import { hostOf, isLocal } from "../http/host.ts";
-import type { OperatorToken, Viewer } from "../model/operator.ts";
+import { limitTime } from "../http/time-limit.ts";
+import type { Viewer } from "../model/operator.ts";
 import { ipVersionOf } from "../networks.ts";
-import { TokenCheck } from "./token-check.ts";
+import type { Sessions } from "./sessions.ts";
+import type { TokenCheck } from "./token-check.ts";
 
 export interface AccessOptions {
-  /** The tokens that are valid at the moment; none if the listener needs none. */
-  readonly tokens: () => readonly OperatorToken[];
+  readonly tokens: TokenCheck;
+  readonly sessions: Pick<Sessions, "find">;
   /** Address that the listener binds to. */
   readonly boundTo: string;
   /** Other hosts that requests may name. */
@@ -19,42 +21,54 @@ export interface AccessOptions {
 /** A handler that knows who sent the request. */
 export type ViewerHandler = (viewer: Viewer, ...request: Parameters<Handler>) => ReturnType<Handler>;
 
+export interface Access {
+  /** Requests need one of the hosts. */
+  readonly checkHost: (handler: Handler) => Handler;
+  /** Requests need one of the hosts, and a session or a token. */
+  readonly protect: (handler: ViewerHandler) => Handler;
+}
+
 /** Anybody may look at a listener without tokens, and nobody may act. */
 const anonymous: Viewer = { operator: undefined, role: "view", formToken: undefined };
 
-/** Returns a function that protects a handler: its requests need one of the hosts, and a token. */
-export function createAccess({
-  tokens,
-  boundTo,
-  hosts,
-  networkOf,
-}: AccessOptions): (handler: ViewerHandler) => Handler {
-  const check = new TokenCheck(tokens);
+/** Creates the functions that protect handlers. */
+export function createAccess({ tokens, sessions, boundTo, hosts, networkOf }: AccessOptions): Access {
   const isAllowedHost = allowedHosts(boundTo, hosts);
 
+  const checkHost =
+    (handler: Handler): Handler =>
+    (request, ...rest) => {
+      const host = hostOf(request);
+      if (isAllowedHost(host)) return handler(request, ...rest);
+      throw new ServiceError(
+        "misdirected",
+        `The admin listener does not accept the host ${host}; add it to ADMIN_HOSTS.`,
+      );
+    };
+
   const identify = (origin: RequestOrigin): Viewer => {
-    if (!check.isNeeded) return anonymous;
     const network = networkOf(origin);
-    check.requireUnlocked(network);
+    tokens.requireUnlocked(network);
     const authorization = origin.request.headers.get("authorization");
     // A browser sends none before it has asked for it.
     const { token, isBasic } = authorization === null ? {} : parseAuthorization(authorization);
-    const found = token === undefined ? undefined : check.find(token, network);
+    const found = token === undefined ? undefined : tokens.find(token, network);
     if (found === undefined) throw new ServiceError("unauthorized", "This page requires a token.");
     // A browser sends a password with every request, also with those that pages of other sites make.
     return { operator: found.name, role: isBasic ? "view" : found.role, formToken: undefined };
   };
 
-  return (handler) => (request, requestId, nowMs, origin) => {
-    const host = hostOf(request);
-    if (!isAllowedHost(host)) {
-      throw new ServiceError(
-        "misdirected",
-        `The admin listener does not accept the host ${host}; add it to ADMIN_HOSTS.`,
-      );
-    }
-    return handler(identify(origin), request, requestId, nowMs, origin);
-  };
+  const protect = (handler: ViewerHandler) =>
+    checkHost((request, requestId, nowMs, origin) => {
+      const handleFor = (viewer: Viewer) => handler(viewer, request, requestId, nowMs, origin);
+      if (!tokens.isNeeded) return handleFor(anonymous);
+      // Also from a locked network: others of it must not lock out those who are signed in.
+      const session = sessions.find(request);
+      if (session === undefined) return handleFor(identify(origin));
+      return limitTime(session).then((viewer) => handleFor(viewer ?? identify(origin)));
+    });
+
+  return { checkHost, protect };
 }
 
 /**

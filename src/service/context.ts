@@ -1,4 +1,5 @@
 import type { Config } from "../config/index.ts";
+import type { DryRun } from "../jobs/dry-run.ts";
 import type { PlannedJob } from "../jobs/job.ts";
 import type { Scheduler } from "../jobs/scheduler.ts";
 import type { Log } from "../log.ts";
@@ -16,6 +17,14 @@ export type Role =
   | { readonly kind: "standalone" }
   | { readonly kind: "worker" | "supervisor"; readonly workers: number };
 
+/** Runs jobs on their schedules, and by hand. */
+export interface ServiceScheduler extends Scheduler {
+  /** Starts a run by hand. @returns its id @throws ServiceError `conflict` while the job is running */
+  readonly startRun: (job: PlannedJob, isForced: boolean) => Promise<number>;
+  /** @throws ServiceError `conflict` while the same dry run is in progress */
+  readonly dryRun: (job: PlannedJob) => Promise<DryRun>;
+}
+
 /** The parts of a running service that its listeners use. */
 export interface ServiceContext {
   readonly config: Config;
@@ -26,7 +35,7 @@ export interface ServiceContext {
   tokens: readonly OperatorToken[];
   /** A reload replaces the jobs and their scheduler. */
   jobs: readonly PlannedJob[];
-  scheduler: Scheduler;
+  scheduler: ServiceScheduler;
   readonly requests: RequestHandling;
   /** Undefined when the platform does not notify this service. */
   readonly push: Push | undefined;

@@ -55,7 +55,10 @@ describe("the table [admin.tokens]", () => {
     [`[admin.tokens.ann]\n${valid}\nrolle = "view"`, /:4:1: .*\.rolle: is not .*did you mean "role"\?$/],
     [`[admin.tokens."a b"]\n${valid}`, /admin\.tokens\.a b: expected a name of 1 to 50 ASCII letters/],
     [`[admin.tokens.ADMIN_TOKEN]\n${valid}`, /but not ADMIN_TOKEN$/],
-    [`[admin.tokens.ann]\n${valid}\n[admin.tokens.bob]\n${valid}`, /tokens\.bob: is the token of ann too; create another$/],
+    [
+      `[admin.tokens.ann]\n${valid}\n[admin.tokens.bob]\n${valid}`,
+      /tokens\.bob: is the token of ann too; create another$/,
+    ],
   ])("can't be %j", async (text, problem) => {
     await expect(read(text)).rejects.toThrow(problem);
   });
