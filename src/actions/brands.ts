@@ -1,13 +1,15 @@
 import { jobsOfBrands } from "../config/jobs.ts";
 import { findPreviousGeneration, type Generation, listGenerations } from "../database/generation.ts";
-import { listPresentations } from "../database/presentation.ts";
+import { listPresentations, type StoredPresentation } from "../database/presentation.ts";
 import { ServiceError } from "../errors.ts";
-import { formatNumber, pluralize } from "../format.ts";
+import { formatNumber, pluralize, utcTime } from "../format.ts";
+import { rollbackPresentation } from "../personalization/presentation/rollback.ts";
 import { removePersonalization } from "../personalization/remove.ts";
 import { selectPersonalization } from "../personalization/rollback.ts";
 import { type Action, type ActionContext, requireId, requireParameter } from "./action.ts";
 
-const describe = ({ id, loadedAt, skus }: Generation) => `${id}, loaded ${loadedAt}, with ${formatNumber(skus)} SKUs`;
+const describe = ({ id, loadedAt, skus }: Generation) =>
+  `${id}, loaded ${utcTime(loadedAt)}, with ${formatNumber(skus)} SKUs`;
 
 /** @throws ServiceError `conflict` without a current one */
 async function listStored({ database }: ActionContext, brand: string) {
@@ -53,6 +55,44 @@ export const rollback: Action = async (context, parameters) => {
     },
   };
 };
+
+/** Makes another stored presentation of a brand current; by default the previous one. */
+export const rollbackPresentationOf: Action = async (context, parameters) => {
+  const brand = requireParameter(parameters, "brand");
+  const stored = await listPresentations(context.database, brand);
+  const current = stored.find(({ isCurrent }) => isCurrent);
+  const to = parameters.has("to") ? requireId(parameters, "to") : current?.previous;
+  const target = stored.find(({ id }) => id === to);
+  if (current === undefined || target === undefined) {
+    throw new ServiceError("conflict", `${brand} has no ${parameters.has("to") ? "such" : "earlier"} presentation.`);
+  }
+  const from = parameters.has("from") ? requireId(parameters, "from") : current.id;
+  if (from !== current.id || target.id === current.id) {
+    throw new ServiceError("conflict", `Presentation ${current.id} of ${brand} is current by now.`);
+  }
+  return {
+    title: `Roll back the presentation of ${brand}`,
+    facts: [
+      ["Brand", brand],
+      ["Current presentation", describePresentation(current)],
+      ["Becomes current", describePresentation(target)],
+    ],
+    consequences: [
+      `All replicas serve presentation ${target.id} within a second. Presentation ${current.id} stays stored.`,
+      "An unchanged file is not imported again. A new file is.",
+    ],
+    button: `Make presentation ${target.id} current`,
+    fields: { brand, from: `${current.id}`, to: `${target.id}` },
+    subject: `${brand}, from presentation ${current.id} to ${target.id}`,
+    perform: async () => {
+      await rollbackPresentation(context.writer, brand, target.id);
+      return { result: `made presentation ${target.id} current instead of ${current.id}` };
+    },
+  };
+};
+
+const describePresentation = ({ id, loadedAt, entries }: StoredPresentation) =>
+  `${id}, loaded ${utcTime(loadedAt)}, with ${formatNumber(entries)} entries`;
 
 /** Removes all that is stored of a brand's personalization. */
 export const removeBrand: Action = async (context, parameters) => {

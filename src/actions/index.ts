@@ -4,7 +4,7 @@ import type { Log } from "../log.ts";
 import { type Confirmation, typedField } from "../model/action.ts";
 import type { AuditRequest, AuditResult } from "../model/audit.ts";
 import type { Action, ActionContext, PlannedAction } from "./action.ts";
-import { removeBrand, rollback } from "./brands.ts";
+import { removeBrand, rollback, rollbackPresentationOf } from "./brands.ts";
 import { dryRun, force, pause, resume, run } from "./jobs.ts";
 import { cancel, retry, retryMatching } from "./runs.ts";
 
@@ -21,6 +21,7 @@ const actions: Readonly<Record<string, Action>> = {
   retry,
   "retry-matching": retryMatching,
   rollback,
+  "rollback-presentation": rollbackPresentationOf,
   "remove-brand": removeBrand,
 };
 

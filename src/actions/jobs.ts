@@ -1,7 +1,7 @@
 import { findPause, pauseJob, resumeJob } from "../database/job-pause.ts";
 import { findRunUnderWay } from "../database/run.ts";
 import { ServiceError } from "../errors.ts";
-import { pluralize } from "../format.ts";
+import { pluralize, utcTime } from "../format.ts";
 import type { PlannedJob } from "../jobs/job.ts";
 import { type Action, type ActionContext, requireParameter } from "./action.ts";
 
@@ -23,7 +23,7 @@ export async function requireIdle({ database }: ActionContext, job: PlannedJob):
   if (run === undefined) return;
   throw new ServiceError(
     "conflict",
-    `Run ${run.id} of ${nameOf(job)} is in progress since ${run.startedAt}. Wait for its end, or cancel it.`,
+    `Run ${run.id} of ${nameOf(job)} is in progress since ${utcTime(run.startedAt)}. Wait for its end, or cancel it.`,
   );
 }
 
@@ -111,7 +111,10 @@ export const pause: Action = async (context, parameters) => {
     findRunUnderWay(context.database, job.name, job.brand),
   ]);
   if (known?.resumedAt === null) {
-    throw new ServiceError("conflict", `${nameOf(job)} has been paused since ${known.pausedAt} by ${known.pausedBy}.`);
+    throw new ServiceError(
+      "conflict",
+      `${nameOf(job)} has been paused since ${utcTime(known.pausedAt)} by ${known.pausedBy}.`,
+    );
   }
   return {
     title: `Pause ${job.name}`,
@@ -138,11 +141,11 @@ export const resume: Action = async (context, parameters) => {
   const next = job.plan.schedule?.next(Date.now());
   return {
     title: `Resume ${job.name}`,
-    facts: [...factsOf(job), ["Paused", `since ${known.pausedAt} by ${known.pausedBy}`]],
+    facts: [...factsOf(job), ["Paused", `since ${utcTime(known.pausedAt)} by ${known.pausedBy}`]],
     consequences: [
       next === undefined
         ? "The job has no schedule."
-        : `Its schedule goes on. The next run is at ${new Date(next).toISOString()}.`,
+        : `Its schedule goes on. The next run is at ${utcTime(new Date(next).toISOString())}.`,
     ],
     button: "Resume",
     fields: fieldsOf(job),

@@ -8,6 +8,7 @@ import {
 } from "../database/run.ts";
 import { cancelRun } from "../database/run-cancellation.ts";
 import { ServiceError } from "../errors.ts";
+import { utcTime } from "../format.ts";
 import type { PlannedJob } from "../jobs/job.ts";
 import { type Run, runStatuses } from "../model/job.ts";
 import { type Action, type ActionContext, requireId } from "./action.ts";
@@ -24,14 +25,17 @@ async function getRun({ database }: ActionContext, id: number): Promise<Run> {
 export const cancel: Action = async (context, parameters) => {
   const run = await getRun(context, requireId(parameters, "run"));
   if (run.finishedAt !== null) {
-    throw new ServiceError("conflict", `Run ${run.id} has ended already: ${run.outcome} at ${run.finishedAt}.`);
+    throw new ServiceError(
+      "conflict",
+      `Run ${run.id} has ended already: ${run.outcome} at ${utcTime(run.finishedAt)}.`,
+    );
   }
   return {
     title: `Cancel run ${run.id}`,
     facts: [
       ["Job", run.job],
       ["Brand", run.brand],
-      ["Started", run.startedAt],
+      ["Started", utcTime(run.startedAt)],
     ],
     consequences: [
       "The run ends within seconds, wherever it runs, and is not retried. What it has stored whole stays.",

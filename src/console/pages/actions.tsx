@@ -1,15 +1,16 @@
 /** @jsxImportSource hono/jsx */
+import type { Child } from "hono/jsx";
 import { readNow } from "../../database/database.ts";
 import { type Generation, listGenerations } from "../../database/generation.ts";
+import { listPresentations } from "../../database/presentation.ts";
 import { listRunKinds, listRunsBefore } from "../../database/run.ts";
-import { formatNumber } from "../../format.ts";
+import { pluralize } from "../../format.ts";
 import type { JobHealth, Run } from "../../model/job.ts";
 import type { Viewer } from "../../model/operator.ts";
 import type { PageRequest } from "../../page.ts";
 import { ActionLink, ActionLinks, mayOperate } from "../components/actions.tsx";
 import { EmptyState, RunStatus, Section, Time } from "../components/elements.tsx";
 import { NoJobs } from "../components/job-table.tsx";
-import { numeric, Table } from "../components/table.tsx";
 import type { ConsoleContext, PageContent } from "../context.ts";
 
 const maxRuns = 50;
@@ -23,6 +24,10 @@ export async function actionsPage({ database, jobs }: ConsoleContext, request: P
     listRunKinds(database),
     readNow(database),
   ]);
+  const brands = new Set(generations.map(({ brand }) => brand));
+  const withPresentations = await Promise.all(
+    [...brands].map(async (brand) => ((await listPresentations(database, brand)).length > 1 ? [brand] : [])),
+  );
   const running = await listRunsBefore(database, kinds, { standing: "running" }, maxRuns);
   return {
     body: (
@@ -42,7 +47,7 @@ export async function actionsPage({ database, jobs }: ConsoleContext, request: P
           {generations.length === 0 ? (
             <EmptyState title="No personalization is stored." />
           ) : (
-            <Brands generations={generations} />
+            <Brands generations={generations} withPresentations={new Set(withPresentations.flat())} />
           )}
         </Section>
       </>
@@ -68,52 +73,67 @@ function ReadOnly({ viewer }: { readonly viewer: Viewer | undefined }) {
   );
 }
 
-const Jobs = ({ jobs, now }: { readonly jobs: readonly JobHealth[]; readonly now: number }) => (
-  <Table columns={["Job", "Brand", "Last run", "Actions"]} label="Jobs">
-    {jobs.map((health) => {
-      const { job, brand, last, pausedSince } = health;
-      return (
-        <tr>
-          <th scope="row" class="nowrap">
-            {job}
-          </th>
-          <td>{brand}</td>
-          <td class="nowrap">
-            {last === null ? (
-              <span class="muted">never run</span>
-            ) : (
-              <>
-                <RunStatus run={last} />{" "}
-                <a href={`/runs/${last.id}`}>
-                  <Time at={last.finishedAt ?? last.startedAt} now={now} />
-                </a>
-              </>
-            )}
-            {pausedSince === null ? "" : <div>paused</div>}
-          </td>
-          <td>
-            <JobActions health={health} />
-          </td>
-        </tr>
-      );
-    })}
-  </Table>
+interface ItemProps {
+  readonly name: Child;
+  readonly about: Child;
+  /** Links to actions. */
+  readonly children?: Child;
+}
+
+/** Not a row of a table: on a phone, the actions would be out of sight. */
+const Item = ({ name, about, children }: ItemProps) => (
+  <li class="item">
+    <p>
+      <span class="strong">{name}</span> <span class="muted">{about}</span>
+    </p>
+    <ActionLinks>{children}</ActionLinks>
+  </li>
 );
+
+const Jobs = ({ jobs, now }: { readonly jobs: readonly JobHealth[]; readonly now: number }) => (
+  <ul class="plain-list">
+    {jobs.map((health) => (
+      <Item
+        name={`${health.job} for ${health.brand}`}
+        about={
+          <>
+            <LastRun health={health} now={now} />
+            {health.pausedSince === null ? "" : ", paused"}
+          </>
+        }
+      >
+        <JobActions health={health} />
+      </Item>
+    ))}
+  </ul>
+);
+
+function LastRun({ health: { last }, now }: { readonly health: JobHealth; readonly now: number }) {
+  if (last === null) return "never run";
+  return (
+    <>
+      <RunStatus run={last} />{" "}
+      <a href={`/runs/${last.id}`}>
+        <Time at={last.finishedAt ?? last.startedAt} now={now} />
+      </a>
+    </>
+  );
+}
 
 function JobActions({ health: { job, brand, isImport, pausedSince } }: { readonly health: JobHealth }) {
   const given = { fields: { job, brand }, of: `${job} for ${brand}` };
   return (
-    <ActionLinks>
+    <>
       <ActionLink action="run" {...given}>
         Run now
-      </ActionLink>{" "}
+      </ActionLink>
       {isImport === true ? (
         <ActionLink action="dry-run" {...given}>
           Dry run
         </ActionLink>
       ) : (
         ""
-      )}{" "}
+      )}
       {pausedSince === null ? (
         <ActionLink action="pause" {...given}>
           Pause
@@ -123,56 +143,59 @@ function JobActions({ health: { job, brand, isImport, pausedSince } }: { readonl
           Resume
         </ActionLink>
       )}
-    </ActionLinks>
+    </>
   );
 }
 
 const Running = ({ runs, now }: { readonly runs: readonly Run[]; readonly now: number }) => (
-  <Table columns={[numeric("Run"), "Job", "Brand", "Started", "Actions"]} label="Runs in progress">
+  <ul class="plain-list">
     {runs.map(({ id, job, brand, startedAt }) => (
-      <tr>
-        <th scope="row" class="number">
-          <a href={`/runs/${id}`}>{id}</a>
-        </th>
-        <td class="nowrap">{job}</td>
-        <td>{brand}</td>
-        <td>
-          <Time at={startedAt} now={now} />
-        </td>
-        <td>
-          <ActionLink action="cancel" fields={{ run: id }} of={`run ${id}`}>
-            Cancel
-          </ActionLink>
-        </td>
-      </tr>
+      <Item
+        name={<a href={`/runs/${id}`}>Run {id}</a>}
+        about={
+          <>
+            {job} for {brand}, started <Time at={startedAt} now={now} />
+          </>
+        }
+      >
+        <ActionLink action="cancel" fields={{ run: id }} of={`run ${id}`}>
+          Cancel
+        </ActionLink>
+      </Item>
     ))}
-  </Table>
+  </ul>
 );
 
-const Brands = ({ generations }: { readonly generations: readonly Generation[] }) => (
-  <Table columns={["Brand", numeric("Generation"), numeric("SKUs"), "Actions"]} label="Brands">
+interface BrandsProps {
+  readonly generations: readonly Generation[];
+  /** Brands with an earlier presentation. */
+  readonly withPresentations: ReadonlySet<string>;
+}
+
+const Brands = ({ generations, withPresentations }: BrandsProps) => (
+  <ul class="plain-list">
     {generations
       .filter(({ isCurrent }) => isCurrent)
       .map(({ id, brand, skus }) => (
-        <tr>
-          <th scope="row">{brand}</th>
-          <td class="number">{id}</td>
-          <td class="number">{formatNumber(skus)}</td>
-          <td>
-            <ActionLinks>
-              {generations.filter((each) => each.brand === brand).length > 1 ? (
-                <ActionLink action="rollback" fields={{ brand }} of={brand}>
-                  Roll back
-                </ActionLink>
-              ) : (
-                ""
-              )}{" "}
-              <ActionLink action="remove-brand" fields={{ brand }} of={brand}>
-                Remove
-              </ActionLink>
-            </ActionLinks>
-          </td>
-        </tr>
+        <Item name={brand} about={`generation ${id} with ${pluralize(skus, "SKU")}`}>
+          {generations.filter((each) => each.brand === brand).length > 1 ? (
+            <ActionLink action="rollback" fields={{ brand }} of={brand}>
+              Roll back
+            </ActionLink>
+          ) : (
+            ""
+          )}
+          {withPresentations.has(brand) ? (
+            <ActionLink action="rollback-presentation" fields={{ brand }} of={brand}>
+              Roll back presentation
+            </ActionLink>
+          ) : (
+            ""
+          )}
+          <ActionLink action="remove-brand" fields={{ brand }} of={brand}>
+            Remove
+          </ActionLink>
+        </Item>
       ))}
-  </Table>
+  </ul>
 );
