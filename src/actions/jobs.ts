@@ -5,7 +5,7 @@ import { pluralize, utcTime } from "../format.ts";
 import type { PlannedJob } from "../jobs/job.ts";
 import { type Action, type ActionContext, requireParameter } from "./action.ts";
 
-/** @throws ServiceError `not_found` */
+/** @throws ServiceError `conflict` */
 export function findJob({ jobs }: ActionContext, name: string, brand: string): PlannedJob {
   const job = jobs().find((each) => each.name === name && each.brand === brand);
   if (job !== undefined) return job;

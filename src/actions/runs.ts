@@ -56,6 +56,7 @@ export const cancel: Action = async (context, parameters) => {
 export const retry: Action = async (context, parameters) => {
   const run = await getRun(context, requireId(parameters, "run"));
   if (run.finishedAt === null) throw new ServiceError("conflict", `Run ${run.id} is in progress.`);
+  if (run.outcome === "succeeded") throw new ServiceError("conflict", `Run ${run.id} has succeeded.`);
   const job = findJob(context, run.job, run.brand);
   await requireIdle(context, job);
   const last = await findLastRun(context.database, run.job, run.brand);
@@ -103,17 +104,19 @@ export const retryMatching: Action = async (context, parameters) => {
           ? `started run ${result.value} of ${name}`
           : `${name}: ${result.reason.message}`;
       });
-      return { result: texts.join("; ") };
+      const result = texts.join("; ");
+      if (results.every(({ status }) => status === "rejected")) throw new ServiceError("conflict", result);
+      return { result };
     },
   };
 };
 
 function filterOf(parameters: URLSearchParams): RunFilter {
-  return {
-    job: parameters.get("job") || undefined,
-    brand: parameters.get("brand") || undefined,
-    standing: runStatuses.find((status) => status === parameters.get("outcome")),
-  };
+  const outcome = parameters.get("outcome") || undefined;
+  const standing = runStatuses.find((status) => status === outcome);
+  // Without it, more would match than somebody meant.
+  if (standing !== outcome) throw new ServiceError("bad_request", `${outcome} is not an outcome of a run.`);
+  return { job: parameters.get("job") || undefined, brand: parameters.get("brand") || undefined, standing };
 }
 
 /** The configured jobs that are idle, and whose last run matches and did not succeed. */

@@ -4,6 +4,7 @@ import { Layout } from "./layout.tsx";
 import { SignInForm } from "./sign-in-page.tsx";
 
 const titles: Readonly<Record<number, string>> = {
+  400: "Not understood",
   401: "Sign in",
   403: "Not allowed",
   404: "Page not found",

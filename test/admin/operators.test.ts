@@ -331,6 +331,8 @@ keep_days = 30
     ] as const) {
       expect([action, (await ann.post(`/actions/${action}`, fields)).status]).toEqual([action, 409]);
     }
+    expect((await ann.post("/actions/retry-matching", { outcome: "faild" })).status).toBe(400);
+    expect((await ann.post("/actions/retry", { run: `${id}` })).status).toBe(409);
     expect((await ann.post("/actions/cancel", { run: `${running?.id}` })).status).toBe(303);
     const [cancelled] = await sql<{ cancelled: string }[]>`SELECT cancelled FROM run WHERE id = ${running?.id}`;
     expect(cancelled?.cancelled).toBe("cancelled by ann");

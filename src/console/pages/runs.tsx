@@ -27,7 +27,11 @@ export async function runsPage({ database }: ConsoleContext, request: PageReques
     body: (
       <>
         <FilterForm kinds={kinds} filter={filter} />
-        {mayOperate(request) && runs.some(mayRetry) ? <RetryMatching filter={filter} /> : ""}
+        {mayOperate(request) && runs.some(mayRetry) && !hasOtherFilters(request) ? (
+          <RetryMatching filter={filter} />
+        ) : (
+          ""
+        )}
         {runs.length === 0 ? <NoRuns hasAny={kinds.length > 0} /> : <RunTable runs={runs} now={now} />}
         <Pagination filter={filter} before={before} />
       </>
@@ -44,6 +48,12 @@ function filterOf(request: PageRequest): RunFilter {
     before: Number.isSafeInteger(before) && before > 0 ? Math.min(before, 2 ** 31 - 1) : undefined,
   };
 }
+
+/** The action knows only these. With another one, it would retry more than the page shows. */
+const retryFilters = ["job", "brand", "outcome", "before"];
+
+const hasOtherFilters = ({ url }: PageRequest) =>
+  [...url.searchParams].some(([name, value]) => value !== "" && !retryFilters.includes(name));
 
 const mayRetry = ({ outcome }: Run) => outcome !== null && outcome !== "succeeded";
 
