@@ -241,7 +241,7 @@ export const commands: Readonly<Record<string, Command>> = {
     run: async (_, values) => (await import("./platform-shop.ts")).platformShop(values),
   },
   "token create": {
-    usage: "NAME --role view|operate [--json]",
+    usage: "NAME --role ROLE [--json]",
     summary: "Create a token for an operator, and print it once with the lines for pds.toml. It is stored nowhere.",
     options: {
       role: {
