@@ -12,6 +12,7 @@ const installLock = join(root, ".installing");
 
 /** Slow suites that `npm test` runs on one store and the short campaigns on the other. */
 const suitesInTurn = [
+  "test/admin/operators.test.ts",
   "test/cache/changes.test.ts",
   "test/catalog/borders.test.ts",
   "test/catalog/consistency.test.ts",

@@ -1,4 +1,5 @@
 import { hashTag } from "./model/entity-tag.ts";
+import type { Viewer } from "./model/operator.ts";
 
 /** HTML pages and the files they load, independent of the HTTP server that sends them. */
 
@@ -6,6 +7,8 @@ export interface PageRequest {
   readonly url: URL;
   /** A path parameter, decoded. */
   readonly parameter: (name: string) => string;
+  /** Undefined on the public listener. */
+  readonly viewer?: Viewer | undefined;
 }
 
 export interface Page {

@@ -37,7 +37,7 @@ const floors = [
   ["database", "platforms", "feed"],
   ["cache", "jobs", "purge"],
   ["http", "catalog", "personalization"],
-  ["operations", "widget", "webhooks", "admin", "console", "example"],
+  ["operations", "widget", "webhooks", "admin", "console", "actions", "example"],
   ["reference"],
   ["service"],
   ["commands"],

@@ -2,15 +2,15 @@ import { ServiceError } from "../errors.ts";
 import type { RequestOrigin } from "../http/client-network.ts";
 import type { Handler } from "../http/endpoint.ts";
 import { hostOf, isLocal } from "../http/host.ts";
-import { RateLimiter } from "../http/rate-limiter.ts";
+import { limitTime } from "../http/time-limit.ts";
+import type { Viewer } from "../model/operator.ts";
 import { ipVersionOf } from "../networks.ts";
-
-/** Wrong tokens per minute and network of clients. */
-const maxWrongTokens = 10;
+import type { Sessions } from "./sessions.ts";
+import type { TokenCheck } from "./token-check.ts";
 
 export interface AccessOptions {
-  /** Admin token; empty if the listener needs none. */
-  readonly token: string;
+  readonly tokens: TokenCheck;
+  readonly sessions: Pick<Sessions, "find">;
   /** Address that the listener binds to. */
   readonly boundTo: string;
   /** Other hosts that requests may name. */
@@ -18,37 +18,58 @@ export interface AccessOptions {
   readonly networkOf: (origin: RequestOrigin) => string;
 }
 
-/** Returns a function that protects a handler: its requests need one of the hosts, and the token. */
-export function createAccess({ token, boundTo, hosts, networkOf }: AccessOptions): (handler: Handler) => Handler {
-  const wrongTokens = new RateLimiter(maxWrongTokens);
+/** A handler that knows who sent the request. */
+export type ViewerHandler = (viewer: Viewer, ...request: Parameters<Handler>) => ReturnType<Handler>;
+
+export interface Access {
+  /** Requests need one of the hosts. */
+  readonly checkHost: (handler: Handler) => Handler;
+  /** Requests need one of the hosts, and a session or a token. */
+  readonly protect: (handler: ViewerHandler) => Handler;
+}
+
+/** Anybody may look at a listener without tokens, and nobody may act. */
+const anonymous: Viewer = { operator: undefined, role: "view", formToken: undefined };
+
+/** Creates the functions that protect handlers. */
+export function createAccess({ tokens, sessions, boundTo, hosts, networkOf }: AccessOptions): Access {
   const isAllowedHost = allowedHosts(boundTo, hosts);
 
-  const requireToken = (origin: RequestOrigin) => {
-    const network = networkOf(origin);
-    // The right token as well: a response would tell that it is right.
-    if (!wrongTokens.allows(network)) throw tooManyWrongTokens(wrongTokens.take(network).resetS);
-    const authorization = origin.request.headers.get("authorization");
-    if (authorization !== null && equalsSafely(tokenOf(authorization), token)) return;
-    // A browser sends none before it has asked for it.
-    if (authorization !== null) wrongTokens.take(network);
-    throw new ServiceError("unauthorized", "This page requires the admin token.");
-  };
-
-  return (handler) => (request, requestId, nowMs, origin) => {
-    const host = hostOf(request);
-    if (!isAllowedHost(host)) {
+  const checkHost =
+    (handler: Handler): Handler =>
+    (request, ...rest) => {
+      const host = hostOf(request);
+      if (isAllowedHost(host)) return handler(request, ...rest);
       throw new ServiceError(
         "misdirected",
         `The admin listener does not accept the host ${host}; add it to ADMIN_HOSTS.`,
       );
-    }
-    if (token !== "") requireToken(origin);
-    return handler(request, requestId, nowMs, origin);
-  };
-}
+    };
 
-const tooManyWrongTokens = (retryAfterS: number) =>
-  new ServiceError("too_many_requests", "There were too many wrong tokens from this network.", { retryAfterS });
+  const identify = (origin: RequestOrigin): Viewer => {
+    const network = networkOf(origin);
+    tokens.requireUnlocked(network);
+    const authorization = origin.request.headers.get("authorization");
+    // A browser sends none before it has asked for it.
+    const { token, isBasic } = authorization === null ? {} : parseAuthorization(authorization);
+    const found = token === undefined ? undefined : tokens.find(token, network);
+    if (found === undefined) throw new ServiceError("unauthorized", "This page requires a token.");
+    // A browser sends a password with every request, also with those that pages of other sites make.
+    return { operator: found.name, role: isBasic ? "view" : found.role, formToken: undefined };
+  };
+
+  const protect = (handler: ViewerHandler) =>
+    checkHost((request, requestId, nowMs, origin) => {
+      const handleFor = (viewer: Viewer) => handler(viewer, request, requestId, nowMs, origin);
+      if (!tokens.isNeeded) return handleFor(anonymous);
+      // Also from a locked network: others of it must not lock out those who are signed in.
+      const session = sessions.find(request);
+      if (session === undefined) return handleFor(identify(origin));
+      return limitTime(session).then((viewer) => handleFor(viewer ?? identify(origin)));
+    });
+
+  return { checkHost, protect };
+}
 
 /**
  * Prevents DNS rebinding: a web page could point its own domain at this machine, and its browser
@@ -64,16 +85,15 @@ function allowedHosts(boundTo: string, hosts: readonly string[]): (host: string)
 
 const inUrl = (host: string) => (ipVersionOf(host) === 6 ? `[${host}]` : host);
 
-function tokenOf(authorization: string): string {
-  const [scheme = "", value = ""] = authorization.split(" ");
-  if (scheme.toLowerCase() === "bearer") return value;
-  if (scheme.toLowerCase() !== "basic") return "";
-  const pair = Buffer.from(value, "base64").toString();
-  return pair.slice(pair.indexOf(":") + 1);
+interface Authorization {
+  readonly token?: string;
+  readonly isBasic?: boolean;
 }
 
-/** Compares in constant time. */
-function equalsSafely(a: string, b: string): boolean {
-  const digest = (text: string) => Bun.CryptoHasher.hash("sha256", text);
-  return crypto.timingSafeEqual(digest(a), digest(b));
+function parseAuthorization(authorization: string): Authorization {
+  const [scheme = "", value = ""] = authorization.split(" ");
+  if (scheme.toLowerCase() === "bearer") return { token: value };
+  if (scheme.toLowerCase() !== "basic") return { token: "" };
+  const pair = Buffer.from(value, "base64").toString();
+  return { token: pair.slice(pair.indexOf(":") + 1), isBasic: true };
 }

@@ -24,9 +24,16 @@ export function printConfig(values: Values): boolean {
     value: typeof value === "string" ? value : JSON.stringify(value),
     from: "file",
   }));
+  const tokens = config.tokens.map(({ name, role }) => ({ name, role }));
+  const tokenRows = tokens.map(({ name, role }) => ({ setting: `admin.tokens.${name}`, value: role, from: "file" }));
   if (values.json === true) {
-    printSafeJson({ settings: rows, jobs: withoutSecrets(config.jobs), ...(purge && { purge }) });
-  } else printTable([...rows, ...schedules, ...purgeRows]);
+    printSafeJson({
+      settings: rows,
+      jobs: withoutSecrets(config.jobs),
+      ...(purge && { purge }),
+      ...(tokens.length > 0 && { tokens }),
+    });
+  } else printTable([...rows, ...schedules, ...purgeRows, ...tokenRows]);
   for (const sentence of listSettingsWithoutEffect(config)) printMessage(sentence);
   return true;
 }

@@ -1,23 +1,4 @@
-import type { Values } from "./common.ts";
-
-export interface CommandOption {
-  readonly type: "string" | "boolean";
-  /** What stands for the value in the help, such as `N`; `TEXT` by default. */
-  readonly placeholder?: string;
-  /** The description in the help; undefined for an internal option, which the help leaves out. */
-  readonly sentence?: string;
-}
-
-export interface Command {
-  /** The arguments and options, as the help shows them. */
-  readonly usage: string;
-  readonly summary: string;
-  readonly options?: Readonly<Record<string, CommandOption>>;
-  /** Minimum and maximum number of arguments; none by default. */
-  readonly positionals?: readonly [number, number];
-  /** @returns whether the command succeeded */
-  readonly run: (positionals: string[], values: Values) => Promise<boolean>;
-}
+import type { Command, CommandOption } from "./command.ts";
 
 const json: CommandOption = { type: "boolean", sentence: "Print JSON." };
 const url: CommandOption = { type: "string", placeholder: "URL" };
@@ -111,10 +92,12 @@ export const commands: Readonly<Record<string, Command>> = {
     run: async (_, values) => (await import("./presentation.ts")).rollback(values),
   },
   run: {
-    usage: "JOB [--brand TEXT] [--json]",
+    usage: "JOB [--brand TEXT] [--dry-run] [--force] [--json]",
     summary: "Run a configured job now, in its own process and within its time limit.",
     options: {
       brand: { type: "string", sentence: "Brand to run the job for, if it is configured for several." },
+      "dry-run": { type: "boolean", sentence: "Of an import, read and check without changing anything." },
+      force,
       json,
       // Does the work of a run that the parent process has claimed.
       claimed: { type: "string" },
@@ -256,6 +239,20 @@ export const commands: Readonly<Record<string, Command>> = {
       json,
     },
     run: async (_, values) => (await import("./platform-shop.ts")).platformShop(values),
+  },
+  "token create": {
+    usage: "NAME --role ROLE [--json]",
+    summary: "Create a token for an operator, and print it once with the lines for pds.toml. It is stored nowhere.",
+    options: {
+      role: {
+        type: "string",
+        placeholder: "ROLE",
+        sentence: "view: only look. operate: also run jobs, cancel runs, roll back, and so on.",
+      },
+      json,
+    },
+    positionals: [1, 1],
+    run: async ([name = ""], values) => (await import("./token.ts")).createToken(name, values),
   },
   config: {
     usage: "[--json]",

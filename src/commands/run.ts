@@ -35,17 +35,22 @@ export async function importNow(createJob: (config: Config, brand: string) => Jo
       return printResult(result, values);
     });
   }
-  const dryRun = async (database?: Database) =>
-    printResult(await runWithProgress((options) => dryRunJob(database, job, options)), values);
-  return await withStoreIfAny(dryRun);
+  return await dryRun(job, values);
 }
+
+const dryRun = (job: Job, values: Values) =>
+  withStoreIfAny(async (database) =>
+    printResult(await runWithProgress((options) => dryRunJob(database, job, options)), values),
+  );
 
 /** Runs a configured job in a child process, as the service does. */
 export async function runSupervised(name: string, values: Values): Promise<boolean> {
   const config = readConfig(process.env);
   const log = await openLog(config);
   // First, so that a mistyped name creates no store.
-  const job = findJob("run", name, values, listJobs(config, log, createPlatform(config, log)));
+  const job = findJob("run", name, values, listJobs(config, log, createPlatform(config, log), values.force === true));
+  requireImport(job, values);
+  if (values["dry-run"] === true) return await dryRun(job, values);
   return await withDatabase(async (database) => {
     const pause = await findPause(database, name, job.brand);
     if (pause?.resumedAt === null) {
@@ -58,7 +63,7 @@ export async function runSupervised(name: string, values: Values): Promise<boole
     const context = { database, monitors, config, signal };
     let status = 0;
     const run = await supervise(job, id, context, {
-      arguments: values.json === true ? ["--json"] : [],
+      arguments: ["json", "force"].flatMap((option) => (values[option] === true ? [`--${option}`] : [])),
       stdout: "inherit",
       stderr: isTerminal() ? "inherit" : "pipe",
       onExit: (code) => {
@@ -72,7 +77,14 @@ export async function runSupervised(name: string, values: Values): Promise<boole
   });
 }
 
-/** Does the work of a run that the parent process has claimed. Stops if the parent exits. */
+/** @throws ServiceError `bad_request` */
+function requireImport({ name, isImport }: Job, values: Values): void {
+  const option = ["dry-run", "force"].find((each) => values[each] === true);
+  if (option === undefined || isImport === true) return;
+  throw new ServiceError("bad_request", `run: --${option} is for imports; ${name} is none`);
+}
+
+/** Does the work of a run that the parent process has claimed, or of a dry run. Stops if the parent exits. */
 export async function runClaimed(name: string, values: Values): Promise<boolean> {
   // Signals for the service may be sent to its whole process group.
   for (const name of ["SIGHUP", "SIGUSR2"]) process.on(name, () => {});
@@ -83,10 +95,12 @@ export async function runClaimed(name: string, values: Values): Promise<boolean>
   return await withDatabase(async (database) => {
     const log = await openLog(config);
     const platform = createPlatform(config, log, sharedPoints(database));
-    const job = findJob("run", name, values, listJobs(config, log, platform));
+    const job = findJob("run", name, values, listJobs(config, log, platform, values.force === true));
+    requireImport(job, values);
+    const isDryRun = values["dry-run"] === true;
     const id = Number(values.claimed);
     const run = Number.isSafeInteger(id) ? await findRun(database, id) : undefined;
-    if (run === undefined || run.job !== name || run.brand !== job.brand || run.finishedAt !== null) {
+    if (!isDryRun && (run?.job !== name || run.brand !== job.brand || run.finishedAt !== null)) {
       throw new ServiceError("bad_request", `run: ${values.claimed} is not a current run of ${name} for ${job.brand}`);
     }
     const orphaned = new AbortController();
@@ -96,12 +110,10 @@ export async function runClaimed(name: string, values: Values): Promise<boolean>
       // it.
       setTimeout(() => process.exit(1), orphanGraceMs).unref();
     });
-    const result = await runWithProgress(({ signal, onProgress }) =>
-      runJob(database, job, id, config.leaseSeconds, {
-        onProgress,
-        signal: AbortSignal.any([signal, orphaned.signal]),
-      }),
-    );
+    const result = await runWithProgress(({ signal, onProgress }) => {
+      const options = { onProgress, signal: AbortSignal.any([signal, orphaned.signal]) };
+      return isDryRun ? dryRunJob(database, job, options) : runJob(database, job, id, config.leaseSeconds, options);
+    });
     return printResult(result, values);
   }, config);
 }

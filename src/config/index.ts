@@ -1,3 +1,4 @@
+import type { OperatorToken } from "../model/operator.ts";
 import { suggest } from "../suggest.ts";
 import { readSettingsFile, type SettingsFile } from "./file.ts";
 import { describeIssue } from "./issues.ts";
@@ -15,6 +16,7 @@ import { Problems } from "./problems.ts";
 import { type PurgeOptions, parsePurge } from "./purge.ts";
 import type { Setting } from "./setting.ts";
 import { environmentName, fileKey, type SettingName, type SettingValues, settingNames, settings } from "./settings.ts";
+import { parseTokens } from "./tokens.ts";
 import type { KeyPath } from "./toml.ts";
 import { isLoopback, isServerUrl } from "./values.ts";
 
@@ -27,6 +29,8 @@ export interface Config extends SettingValues {
   readonly jobs: JobOptions;
   /** Undefined if the service does not purge the CDN. */
   readonly purge: PurgeOptions | undefined;
+  /** The table `[admin.tokens]`. */
+  readonly tokens: readonly OperatorToken[];
   /** The schedule of each job, for display. */
   readonly schedules: readonly ShownSchedule[];
   /** The text of each scalar setting before it was parsed. */
@@ -52,7 +56,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
  */
 export function readConfig(environment: Environment): Config {
   const file = readSettingsFile(environment.PDS_CONFIG ?? "pds.toml", environment.PDS_CONFIG !== undefined);
-  const { jobs: tables = {}, purge: purgeTable, ...scalars } = file.values;
+  const { jobs: tables = {}, purge: purgeTable, admin: adminTable, ...scalars } = file.values;
   const problems = new Problems();
   findUnknownSettings(Object.keys(scalars), file, problems);
 
@@ -69,10 +73,11 @@ export function readConfig(environment: Environment): Config {
   }
   const jobs = parseJobs(tables, file, problems);
   const purge = parsePurge(purgeTable, values as Partial<SettingValues>, file, problems);
+  const tokens = parseTokens(adminTable, file, problems);
   problems.throwIfAny();
 
   const schedules = listSchedules(jobs, tables as Record<string, unknown>);
-  const config = { ...(values as SettingValues), jobs, purge, schedules, text, from };
+  const config = { ...(values as SettingValues), jobs, purge, tokens, schedules, text, from };
   checkStore(config, problems);
   checkAdmin(config, problems);
   checkPlatform(config, file, problems);
@@ -82,7 +87,7 @@ export function readConfig(environment: Environment): Config {
 }
 
 function findUnknownSettings(keys: readonly string[], file: SettingsFile, problems: Problems): void {
-  const known = [...settingNames.map(fileKey), "jobs", "purge"];
+  const known = [...settingNames.map(fileKey), "jobs", "purge", "admin"];
   for (const key of keys) {
     if (known.includes(key)) continue;
     problems.add(() => `${file.locate([key])}: ${quote(key)} is not a setting; ${suggest(key, known, "settings")}`);
@@ -168,9 +173,11 @@ function checkStore({ databaseUrl, databaseDirectUrl }: Config, problems: Proble
   problems.add(() => "DATABASE_DIRECT_URL: DATABASE_URL is an embedded store, which has no pooler in front of it");
 }
 
-function checkAdmin({ adminHost, adminToken }: Config, problems: Problems): void {
-  if (isLoopback(adminHost) || adminToken !== "") return;
-  problems.add(() => `ADMIN_HOST: ${adminHost} is not a loopback address, so ADMIN_TOKEN is required`);
+function checkAdmin({ adminHost, adminToken, tokens }: Config, problems: Problems): void {
+  if (isLoopback(adminHost) || adminToken !== "" || tokens.length > 0) return;
+  problems.add(
+    () => `ADMIN_HOST: ${adminHost} is not a loopback address, so ADMIN_TOKEN or a token in [admin.tokens] is required`,
+  );
 }
 
 function checkPlatform(config: Config, file: SettingsFile, problems: Problems): void {

@@ -48,7 +48,8 @@ export const settings = {
   adminHost: setting({
     default: "127.0.0.1",
     parse: host,
-    sentence: "Address that the admin listener binds to. Any address but loopback requires `ADMIN_TOKEN`.",
+    sentence:
+      "Address that the admin listener binds to. Any address but loopback requires `ADMIN_TOKEN` or a token in `[admin.tokens]`.",
   }),
   adminPort: setting({ default: "3001", parse: port, sentence: "Port of the admin listener; 0 picks a free port." }),
   adminHosts: setting({
@@ -60,7 +61,8 @@ export const settings = {
   adminToken: setting({
     default: "",
     parse: token,
-    sentence: "Token that the admin listener requires, as a bearer token or as the password of basic authentication.",
+    sentence:
+      "A token for the admin listener with the role `operate`. Programs send it as a bearer token; people sign in with it. As the password of basic authentication it only reads. With neither this nor `[admin.tokens]`, the listener needs no token and is read-only.",
     hide: "secret",
   }),
   databaseUrl: setting({

@@ -2,6 +2,7 @@ import type { Child } from "hono/jsx";
 import type { Database } from "../database/database.ts";
 import type { PurgeStatus } from "../database/purge.ts";
 import type { PushState } from "../database/push-state.ts";
+import type { Confirmation } from "../model/action.ts";
 import type { JobHealth } from "../model/job.ts";
 import type { GenerationDifference, Personalization } from "../model/personalization.ts";
 import type { AllowedOrigins, PageRequest } from "../page.ts";
@@ -21,6 +22,8 @@ export interface ConsoleContext {
   readonly compare: (from: number, to: number) => Promise<GenerationDifference>;
   /** URL of the public listener: the one that the settings name, or its address. */
   readonly publicUrl: string;
+  /** What an action would do. */
+  readonly confirm: (action: string, parameters: URLSearchParams) => Promise<Confirmation>;
   /** Path of the widget's script on the public listener. */
   readonly findWidgetPath: () => Promise<string>;
   /** Path of the example page on the public listener, if it is served. */

@@ -10,21 +10,23 @@ import componentStyle from "./styles/components.css" with { type: "text" };
 import embeddedHtmlStyle from "./styles/embedded-html.css" with { type: "text" };
 import layoutStyle from "./styles/layout.css" with { type: "text" };
 import mediaStyle from "./styles/media.css" with { type: "text" };
+import operatorStyle from "./styles/operators.css" with { type: "text" };
 import pageStyle from "./styles/pages.css" with { type: "text" };
 import tableStyle from "./styles/table.css" with { type: "text" };
 
 // In cascade order: the media queries override the rest.
-const styles = [baseStyle, layoutStyle, componentStyle, tableStyle, chartStyle, pageStyle, mediaStyle];
+const styles = [baseStyle, layoutStyle, componentStyle, tableStyle, chartStyle, pageStyle, operatorStyle, mediaStyle];
 
-/** The console's pages and the files they load, by route template. */
-export function consolePages(context: ConsoleContext): Readonly<Record<string, RenderPage>> {
-  return {
-    ...Object.fromEntries(pages.map((page) => [page.route, renderer(page, context)])),
-    "/console/style.css": file("text/css; charset=utf-8", styles.join("\n")),
-    "/console/embedded-html.css": file("text/css; charset=utf-8", embeddedHtmlStyle, sandboxed),
-    "/console/refresh.js": file("text/javascript; charset=utf-8", refreshScript),
-  };
-}
+/** The console's pages by route template. */
+export const consolePages = (context: ConsoleContext): Readonly<Record<string, RenderPage>> =>
+  Object.fromEntries(pages.map((page) => [page.route, renderer(page, context)]));
+
+/** The files that the pages load, by path. */
+export const consoleFiles = (): Readonly<Record<string, RenderPage>> => ({
+  "/console/style.css": file("text/css; charset=utf-8", styles.join("\n")),
+  "/console/embedded-html.css": file("text/css; charset=utf-8", embeddedHtmlStyle, sandboxed),
+  "/console/refresh.js": file("text/javascript; charset=utf-8", refreshScript),
+});
 
 const file = (type: string, body: string, headers = {}) => staticFile({ type, body }, "private, no-cache", headers);
 
@@ -37,7 +39,7 @@ function renderer({ route, title, section = route, render }: PageDefinition, con
     if (content === undefined) return undefined;
     const { body, scripts = [], allowedOrigins = {} } = content;
     return htmlPage(
-      <Layout title={content.title ?? title} section={section} scripts={scripts}>
+      <Layout title={content.title ?? title} section={section} scripts={scripts} viewer={request.viewer}>
         {body}
       </Layout>,
       { allowedOrigins },

@@ -1,6 +1,8 @@
 /** @jsxImportSource hono/jsx */
 import type { Child } from "hono/jsx";
 import packageJson from "../../package.json" with { type: "json" };
+import type { Viewer } from "../model/operator.ts";
+import { FormToken } from "./components/form-token.tsx";
 import { pages } from "./pages/index.ts";
 
 interface LayoutProps {
@@ -9,10 +11,11 @@ interface LayoutProps {
   readonly section?: string;
   /** URLs of module scripts. */
   readonly scripts?: readonly string[];
+  readonly viewer?: Viewer | undefined;
   readonly children?: Child;
 }
 
-export function Layout({ title, section, scripts = [], children }: LayoutProps) {
+export function Layout({ title, section, scripts = [], viewer, children }: LayoutProps) {
   return (
     <html lang="en">
       <head>
@@ -33,6 +36,7 @@ export function Layout({ title, section, scripts = [], children }: LayoutProps) 
         <header>
           <p class="product-name">Product Data Service</p>
           <Navigation section={section} />
+          {viewer?.formToken === undefined ? "" : <SignOut viewer={viewer} />}
         </header>
         <main id="main" tabindex={-1}>
           <h1>{title}</h1>
@@ -47,6 +51,16 @@ export function Layout({ title, section, scripts = [], children }: LayoutProps) 
     </html>
   );
 }
+
+const SignOut = ({ viewer }: { readonly viewer: Viewer }) => (
+  <form class="viewer" method="post" action="/sign-out">
+    <FormToken viewer={viewer} />
+    <span>
+      {viewer.operator} <span class="muted">({viewer.role})</span>
+    </span>
+    <button type="submit">Sign out</button>
+  </form>
+);
 
 const Navigation = ({ section }: { readonly section: string | undefined }) => (
   <nav aria-label="Console">

@@ -10,12 +10,14 @@ export interface StoredPresentation {
   readonly loadedAt: string;
   readonly isCurrent: boolean;
   readonly entries: number;
+  /** The one that was current before it; it may not be stored any more. */
+  readonly previous: number | null;
 }
 
 /** The brand's stored presentations, the newest first. */
 export async function listPresentations({ sql }: Queryable, brand: string): Promise<StoredPresentation[]> {
   const rows = await sql<(Omit<StoredPresentation, "isCurrent"> & { since: string | null })[]>`
-    SELECT id, loaded_at AS "loadedAt", since, entries FROM presentation WHERE brand = ${brand} ORDER BY id DESC`;
+    SELECT id, loaded_at AS "loadedAt", since, entries, previous FROM presentation WHERE brand = ${brand} ORDER BY id DESC`;
   return rows.map(({ since, ...row }) => ({ ...row, isCurrent: since !== null }));
 }
 

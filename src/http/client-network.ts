@@ -33,9 +33,14 @@ export class ClientNetworks {
   }
 
   /** @returns an address or a network, such as `192.0.2.1` or `2001:db8::/64` */
-  of({ request, server }: RequestOrigin): string {
+  of(origin: RequestOrigin): string {
+    return this.networkOf(this.addressOf(origin));
+  }
+
+  /** The client's own address. */
+  addressOf({ request, server }: RequestOrigin): string {
     const peer = server.requestIP(request)?.address ?? "";
-    return this.networkOf(clientAddress(peer, request.headers.get("x-forwarded-for"), this.#trustedProxies()));
+    return clientAddress(peer, request.headers.get("x-forwarded-for"), this.#trustedProxies());
   }
 
   /** The network of an address. */

@@ -9,6 +9,11 @@ export interface Job {
   readonly source: string;
   /** Throws if the data cannot be reached. Reads none of it. Undefined if it is in the store. */
   readonly checkSource?: (signal: AbortSignal) => Promise<unknown>;
+  /**
+   * Whether it replaces data with that of a source: it can be tried in a dry run, and forced past its
+   * checks.
+   */
+  readonly isImport?: boolean;
   readonly work: Work;
 }
 

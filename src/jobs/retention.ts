@@ -1,3 +1,4 @@
+import { removeAudit } from "../database/audit.ts";
 import { readNow } from "../database/database.ts";
 import { firstPosition, listKeptRuns, type RunPosition, removeRuns } from "../database/run-removal.ts";
 import type { Work } from "./work.ts";
@@ -5,9 +6,11 @@ import type { Work } from "./work.ts";
 const dayMs = 86_400_000;
 /** Duration of a transaction, so that other writers only wait briefly. */
 const transactionMs = 20;
+/** People do less than schedules. */
+const auditBatch = 500;
 const [minBatch, firstBatch, maxBatch] = [20, 100, 2000];
 
-/** Removes and counts the runs that finished more than `keepDays` ago, in one pass. */
+/** Removes the runs that finished more than `keepDays` ago, which it counts, and audit records as old. */
 export function historyRetention(keepDays: number): Work {
   return async ({ database, reporter, signal }) => {
     if (database === undefined) return;
@@ -24,5 +27,6 @@ export function historyRetention(keepDays: number): Work {
       // As long as it took: other writers have their turn, and so do signals and the heartbeat.
       await Bun.sleep(tookMs);
     }
+    while ((await removeAudit(database, before, auditBatch)) === auditBatch) signal.throwIfAborted();
   };
 }

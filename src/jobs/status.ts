@@ -22,6 +22,7 @@ export async function listJobHealth(database: Database, jobs: readonly PlannedJo
       return {
         ...status,
         source: job.source,
+        isImport: job.isImport,
         schedule: schedule === undefined ? null : `${schedule.expression} ${schedule.timeZone}`,
         dueSince: status.lastSuccess === null ? 0 : countTimes(schedule, Date.parse(status.lastSuccess), now),
       };

@@ -86,7 +86,7 @@ async function runProcess(
     // The pipe also tells the child that its supervisor is gone: it closes with this process.
     { stdin: "pipe", stdout: output.stdout, stderr: output.stderr },
   );
-  sendLine(child, JSON.stringify(context.config));
+  sendLine(child.stdin, JSON.stringify(context.config));
   using stopper = stopWhenNeeded(child, job, id, context);
   const tail = new LogTail();
   if (child.stderr instanceof ReadableStream) {
@@ -103,7 +103,7 @@ async function runProcess(
 }
 
 /** A process that ends at once does not read it; its exit status says why. */
-function sendLine({ stdin }: RunProcess, line: string): void {
+export function sendLine(stdin: Bun.FileSink, line: string): void {
   try {
     stdin.write(`${line}\n`);
     void Promise.resolve(stdin.flush()).catch(() => {});

@@ -64,11 +64,16 @@ export interface JobStatus {
 export interface JobHealth extends JobStatus {
   /** The data that the job reads, for display. */
   readonly source: string;
+  /** Whether it can be tried in a dry run. */
+  readonly isImport?: boolean | undefined;
   /** The cron expression with its time zone; null without a schedule. */
   readonly schedule: string | null;
   /** The number of scheduled times since the last success, counted up to {@link countedTimes}. */
   readonly dueSince: number;
 }
+
+/** Whether a run failed because of checks that a forced run overrides. */
+export const isOverridable = ({ outcome, reason }: Run) => outcome === "failed" && reason?.includes("--force") === true;
 
 export const countedTimes = 20;
 

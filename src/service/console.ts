@@ -1,6 +1,8 @@
+import type { Actions } from "../actions/index.ts";
 import type { ConsolePages } from "../admin/routes.ts";
 import { errorPage } from "../console/error-page.tsx";
-import { consolePages } from "../console/index.tsx";
+import { consoleFiles, consolePages } from "../console/index.tsx";
+import { signInPage } from "../console/sign-in-page.tsx";
 import { readPushState } from "../database/push-state.ts";
 import { listJobHealth } from "../jobs/status.ts";
 import { GenerationComparer } from "../personalization/comparison.ts";
@@ -9,7 +11,7 @@ import { examplePath, isSampleShop } from "../sample.ts";
 import type { ServiceContext } from "./context.ts";
 import { findWidgetPath } from "./example.ts";
 
-export function createConsole(context: ServiceContext, publicUrl: string): ConsolePages {
+export function createConsole(context: ServiceContext, publicUrl: string, actions: Actions): ConsolePages {
   const { config, connections, push, purging } = context;
   const { brand, shopDomain } = config;
   const database = connections.background;
@@ -24,8 +26,9 @@ export function createConsole(context: ServiceContext, publicUrl: string): Conso
       parsePersonalization(await new PersonalizationReader(ofBrand).find(database, sku)),
     compare: (from, to) => comparisons.find(from, to),
     publicUrl: config.publicUrl === "" ? publicUrl : config.publicUrl,
+    confirm: (action, parameters) => actions.confirm(action, parameters),
     findWidgetPath,
     ...(isSampleShop(shopDomain) && { examplePath, servesSampleImages: true }),
   });
-  return { pages, toFailure: errorPage };
+  return { pages, files: consoleFiles(), signIn: signInPage, toFailure: errorPage };
 }

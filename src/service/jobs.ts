@@ -23,19 +23,19 @@ interface JobContext {
   readonly config: Config;
   readonly log: Log;
   readonly brand: string;
+  /** Whether to import although checks fail. */
+  readonly isForced: boolean;
   /** Undefined unless the settings connect a shop. */
   readonly platform: Platform | undefined;
 }
 
 type JobFactory<Options> = (options: Options, context: JobContext) => Job | undefined;
 
-const scheduledMode: ImportMode = { isManual: false, isForced: false };
-
 /** Every job, in the order of their first runs. Its options are in `config/jobs.ts`. */
 const factories: { readonly [Name in JobName]: JobFactory<JobOptionsOf<Name>> } = {
-  "catalog-import": ({ source, max_removed_share: maxRemovedShare }, { config, brand }) => {
+  "catalog-import": ({ source, max_removed_share: maxRemovedShare }, { config, brand, isForced }) => {
     const { visible, maxFileMegabytes } = config;
-    return catalogImportJob(source, { visible, maxFileMegabytes, maxRemovedShare, isForced: false }, brand);
+    return catalogImportJob(source, { visible, maxFileMegabytes, maxRemovedShare, isForced }, brand);
   },
   "catalog-reconcile": (_, { config, log, brand, platform }) =>
     platform && {
@@ -60,9 +60,10 @@ const factories: { readonly [Name in JobName]: JobFactory<JobOptionsOf<Name>> } 
         return catalogSync(platform, maxRemovedShareOf(config));
       }),
     },
-  "personalization-import": (options, { config, brand }) =>
-    personalizationImportJob(options, config, brand, scheduledMode),
-  "presentation-import": (options, { config, brand }) => presentationImportJob(options, config, brand, scheduledMode),
+  "personalization-import": (options, { config, brand, isForced }) =>
+    personalizationImportJob(options, config, brand, modeOf(isForced)),
+  "presentation-import": (options, { config, brand, isForced }) =>
+    presentationImportJob(options, config, brand, modeOf(isForced)),
   "history-retention": ({ keep_days: keepDays }, { brand }) => ({
     name: "history-retention",
     brand,
@@ -71,18 +72,24 @@ const factories: { readonly [Name in JobName]: JobFactory<JobOptionsOf<Name>> } 
   }),
 };
 
+/** Only a person forces an import. */
+const modeOf = (isForced: boolean): ImportMode => ({ isManual: isForced, isForced });
+
 /** Loads the code of a job when the job runs: the service itself starts without it. */
 const onDemand =
   (load: () => Promise<Work>): Work =>
   async (...context) =>
     (await load())(...context);
 
-/** Lists the configured jobs, in the order of their first runs. */
-export function listJobs(config: Config, log: Log, platform: Platform | undefined): PlannedJob[] {
+/**
+ * Lists the configured jobs, in the order of their first runs.
+ * @param isForced whether imports ignore their checks
+ */
+export function listJobs(config: Config, log: Log, platform: Platform | undefined, isForced = false): PlannedJob[] {
   return Object.entries(factories).flatMap(([name, factory]) => {
     const tables: PlanOptions[] = [config.jobs[name as JobName] ?? []].flat();
     return tables.flatMap((options) => {
-      const context = { config, log, brand: options.brand ?? config.brand, platform };
+      const context = { config, log, brand: options.brand ?? config.brand, isForced, platform };
       const job = (factory as JobFactory<PlanOptions>)(options, context);
       return job === undefined ? [] : [{ ...job, plan: toPlan(options) }];
     });
@@ -96,7 +103,7 @@ export function catalogImportJob(files: readonly string[], options: CatalogImpor
     return await Promise.all(files.map(checkFile));
   };
   const work = onDemand(async () => (await import("../catalog/import.ts")).catalogImport(files, options));
-  return { name: "catalog-import", brand, source, checkSource, work };
+  return { name: "catalog-import", brand, source, checkSource, isImport: true, work };
 }
 
 export function personalizationImportJob(
@@ -115,7 +122,7 @@ export function personalizationImportJob(
     const { personalizationImport } = await import("../personalization/import.ts");
     return personalizationImport(options, config, mode);
   });
-  return { name: personalizationImportName, brand, source, checkSource, work };
+  return { name: personalizationImportName, brand, source, checkSource, isImport: true, work };
 }
 
 export function presentationImportJob(
@@ -134,5 +141,5 @@ export function presentationImportJob(
     const { presentationImport } = await import("../personalization/presentation/import.ts");
     return presentationImport(options, config, mode);
   });
-  return { name: presentationImportName, brand, source, checkSource, work };
+  return { name: presentationImportName, brand, source, checkSource, isImport: true, work };
 }

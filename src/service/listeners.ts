@@ -1,6 +1,5 @@
 import { ExitedMetrics } from "../admin/exited-metrics.ts";
 import { getMetrics, measureProcess, type ProcessMetrics } from "../admin/metrics.ts";
-import { adminRoutes } from "../admin/routes.ts";
 import { readConfig } from "../config/index.ts";
 import type { Routes } from "../http/endpoint.ts";
 import { type Listener, listen } from "../http/server.ts";
@@ -39,12 +38,14 @@ export async function startListeners(context: ServiceContext): Promise<Listeners
     if (workers === undefined) log.warn("there are no workers to replace: they are started with --workers");
     void workers?.replace();
   };
+  let actionsEnded = async () => {};
   const stop = async (isUrgent: boolean) => {
     const drainMs = isUrgent ? 0 : config.drainSeconds * 1000;
     await Promise.all([
       workers?.stop(isUrgent),
       Bun.sleep(drainMs).then(() => Promise.all(open.listeners.map((listener) => listener.stop(graceMs)))),
     ]);
+    await actionsEnded();
   };
   try {
     const status = createStatusReader(context);
@@ -72,15 +73,10 @@ export async function startListeners(context: ServiceContext): Promise<Listeners
     };
     const metrics = getMetrics(status, measureAll);
     // The public listener is open before the console is loaded. Workers never load it.
-    const { createConsole } = await import("./console.ts");
-    const console = createConsole(context, publicUrl);
-    const access = {
-      token: config.adminToken,
-      boundTo: config.adminHost,
-      hosts: config.adminHosts,
-      networkOf: requests.sources.operationContext.networkOf,
-    };
-    const adminUrl = open.listener("admin", adminRoutes({ console, readiness, metrics, access }));
+    const { createAdmin } = await import("./admin.ts");
+    const { routes, settled } = createAdmin(context, publicUrl, readiness, metrics);
+    actionsEnded = settled;
+    const adminUrl = open.listener("admin", routes);
     log.info({ publicUrl, adminUrl }, "listening");
     return { publicUrl, adminUrl, reload, replaceWorkers, stop };
   } catch (error) {

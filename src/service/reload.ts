@@ -3,9 +3,10 @@ import { environmentName, type SettingName, settingNames } from "../config/setti
 import type { Log } from "../log.ts";
 import type { ServiceContext } from "./context.ts";
 
-/** The scalar settings that take effect without a restart; so do the tables of jobs. */
+/** The scalar settings that take effect without a restart; so do the tables of jobs and tokens. */
 const reloadable: readonly SettingName[] = [
   "logLevel",
+  "adminToken",
   "rateLimit",
   "connectionLimit",
   "trustedProxies",
@@ -33,10 +34,14 @@ export function reloadConfig({ config, role, requests }: ServiceContext, log: Lo
   requests.connectionLimiter.max = next.connectionLimit;
   requests.networks.configure(next);
   if (!isReporting) return undefined;
-  log.info({ jobs: next.schedules.map(({ job }) => job) }, "reloaded the jobs, the log level, and the limits");
+  log.info(
+    { jobs: next.schedules.map(({ job }) => job) },
+    "reloaded the jobs, the tokens, the log level, and the limits",
+  );
   const waiting = settingNames.filter((name) => !reloadable.includes(name) && next.text[name] !== config.text[name]);
   if (waiting.length > 0) {
     log.warn({ settings: waiting.map(environmentName) }, "settings that changed take effect after a restart");
   }
-  return { ...config, logLevel: next.logLevel, jobs: next.jobs, schedules: next.schedules };
+  const { logLevel, adminToken, tokens, jobs, schedules } = next;
+  return { ...config, logLevel, adminToken, tokens, jobs, schedules };
 }

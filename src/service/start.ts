@@ -1,19 +1,21 @@
 import type { Config } from "../config/index.ts";
 import { personalizationImportName } from "../config/jobs.ts";
 import { listSecrets } from "../config/printing.ts";
+import { listTokens } from "../config/tokens.ts";
 import { removeUnfinishedGenerations } from "../database/generation-removal.ts";
 import { hasSucceeded } from "../database/run.ts";
 import { ServiceError } from "../errors.ts";
 import type { PlannedJob } from "../jobs/job.ts";
+import { ManualRuns } from "../jobs/manual-runs.ts";
 import { Monitors } from "../jobs/monitors.ts";
-import { type Scheduler, startScheduler } from "../jobs/scheduler.ts";
+import { startScheduler } from "../jobs/scheduler.ts";
 import type { Log } from "../log.ts";
 import { createFetch } from "../outgoing.ts";
 import { createPlatform } from "../platforms/index.ts";
 import type { Platform } from "../platforms/platform.ts";
 import { removeOrphanedFolders } from "../temporary-folder.ts";
 import { type Connections, closeConnections, openConnections } from "./connections.ts";
-import type { Role, ServiceContext } from "./context.ts";
+import type { Role, ServiceContext, ServiceScheduler } from "./context.ts";
 import { exampleUrlOf } from "./example.ts";
 import { listJobs } from "./jobs.ts";
 import { type Listeners, startListeners } from "./listeners.ts";
@@ -76,6 +78,7 @@ export async function startService(config: Config, log: Log, signal: AbortSignal
     log,
     role,
     connections,
+    tokens: listTokens(config),
     jobs,
     scheduler,
     requests,
@@ -106,6 +109,7 @@ export async function startService(config: Config, log: Log, signal: AbortSignal
     const reload = () => {
       const reloaded = reloadConfig(context, log);
       if (reloaded !== undefined) {
+        context.tokens = listTokens(reloaded);
         context.jobs = listJobs(reloaded, log, platform);
         context.scheduler = startSchedules(reloaded, context.jobs);
       }
@@ -126,7 +130,16 @@ export async function startService(config: Config, log: Log, signal: AbortSignal
   }
 }
 
-const noScheduler: Scheduler = {
+const refuseRun = async () => {
+  throw new ServiceError(
+    "conflict",
+    "SCHEDULER is off in this replica, so it runs no jobs. Use another one, or pds run.",
+  );
+};
+
+const noScheduler: ServiceScheduler = {
+  startRun: refuseRun,
+  dryRun: refuseRun,
   suspension: () => undefined,
   starting: new Set(),
   firstRuns: Promise.resolve(),
@@ -136,19 +149,18 @@ const noScheduler: Scheduler = {
 /** Starts the schedules of jobs. Each call ends those of the one before, whose runs finish. */
 function createJobStarter({ kind }: Role, { writer }: Connections, given: Config, log: Log, signal: AbortSignal) {
   const monitors = new Monitors(log, listSecrets(given), createFetch(given));
+  const runs = new ManualRuns(log);
   let retire = new AbortController();
   let previous: Promise<unknown> = Promise.resolve();
-  return (config: Config, jobs: readonly PlannedJob[]): Scheduler => {
+  return (config: Config, jobs: readonly PlannedJob[]): ServiceScheduler => {
     if (kind === "worker") return noScheduler;
     retire.abort();
     retire = new AbortController();
     // Also cleans up after lost runs, even if there are no jobs.
-    const scheduler = startScheduler(config.scheduler === "on" ? jobs : [], {
-      database: writer,
-      log,
-      monitors,
-      config,
-      signal,
+    const context = { database: writer, log, monitors, config, signal };
+    const isOn = config.scheduler === "on";
+    const scheduler = startScheduler(isOn ? jobs : [], {
+      ...context,
       retired: retire.signal,
       removeLeftovers: async () => {
         await removeOrphanedFolders();
@@ -156,7 +168,12 @@ function createJobStarter({ kind }: Role, { writer }: Connections, given: Config
       },
     });
     previous = Promise.all([previous, scheduler.stopped]);
-    return { ...scheduler, stopped: previous.then(() => monitors.settled(signal)) };
+    return {
+      ...scheduler,
+      startRun: (job, isForced) => (isOn ? runs.start(job, isForced, context) : refuseRun()),
+      dryRun: (job) => (isOn ? runs.dryRun(job, context) : refuseRun()),
+      stopped: previous.then(() => runs.settled()).then(() => monitors.settled(signal)),
+    };
   };
 }
 

@@ -2,7 +2,9 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { BunRequest } from "bun";
 import { type AccessOptions, createAccess } from "../../src/admin/access.ts";
+import { TokenCheck } from "../../src/admin/token-check.ts";
 import { prepareResponse } from "../../src/cache/response.ts";
+import { listTokens } from "../../src/config/tokens.ts";
 import type { ServiceError } from "../../src/errors.ts";
 import type { RequestOrigin } from "../../src/http/client-network.ts";
 import { pds, type RunningService, root, serve, temporaryFolder } from "../support/pds.ts";
@@ -159,11 +161,18 @@ test("the admin listener with a token accepts only the hosts of the settings", a
 });
 
 describe("access", () => {
-  const given = { token: "", boundTo: "127.0.0.1", hosts: [], networkOf: () => "192.0.2.1" };
+  const noSessions = { find: () => undefined };
+  const given = {
+    tokens: new TokenCheck(() => []),
+    sessions: noSessions,
+    boundTo: "127.0.0.1",
+    hosts: [],
+    networkOf: () => "192.0.2.1",
+  };
   const ok = prepareResponse({ type: "text/plain", body: "" });
   /** The code of the failure; undefined if the request reaches the handler. */
   const createAttempt = (options: Partial<AccessOptions>) => {
-    const handler = createAccess({ ...given, ...options })(() => ok);
+    const handler = createAccess({ ...given, ...options }).protect(() => ok);
     return (headers: Record<string, string>, from?: string) => {
       const request = new Request("http://localhost/", { headers: { Host: "localhost", ...headers } });
       // Where a request comes from is of the network, and `networkOf` decides it here.
@@ -193,7 +202,8 @@ describe("access", () => {
 
   test("is refused to a network for a while after ten wrong tokens, also with the right one", () => {
     const networkOf = (origin: RequestOrigin) => origin.server.requestIP(origin.request)?.address ?? "";
-    const attempt = createAttempt({ token, networkOf });
+    const tokens = new TokenCheck(() => listTokens({ adminToken: token, tokens: [] }));
+    const attempt = createAttempt({ tokens, networkOf });
     const right = { Authorization: `Bearer ${token}` };
     const guess = { Authorization: "Bearer wrong" };
     // A browser first asks without a token.
@@ -223,6 +233,8 @@ test("responses of the admin listener are hidden from other sites and shared cac
     [open.adminUrl, "GET", "/", 421, { Host: "rebound.example" }],
     [open.adminUrl, "GET", "/", 400, { Host: "a{b.evil.example" }],
     [open.adminUrl, "POST", "/", 405],
+    // Without a token, the console is read-only.
+    [open.adminUrl, "POST", "/actions/pause", 403],
     ...["/", "/metrics", "/livez", "/readyz", "/nothing"].map((path): [string, string, string, number] => [
       open.adminUrl,
       "OPTIONS",

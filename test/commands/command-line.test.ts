@@ -71,6 +71,7 @@ const commands = [
   "platform unsubscribe",
   "platform subscriptions",
   "platform shop",
+  "token create",
   "config",
   "openapi",
   "init",

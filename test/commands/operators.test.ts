@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { writeFeed } from "../support/feed.ts";
+import { feedFiles, writeFeed } from "../support/feed.ts";
 import {
   connectTo,
   createStore,
@@ -103,6 +103,27 @@ describe.each([...enginesInTurn])("on %s", async (engine) => {
     expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringMatching(/run \d+ is importing/) });
     await sql`DELETE FROM run WHERE brand = 'busy'`;
   });
+});
+
+test("pds run tries an import without changing anything, and forces it past its checks", async () => {
+  const home = await temporaryFolder();
+  const rejected = { ...feedFiles, "pzlines.csv": `${feedFiles["pzlines.csv"]},WITHOUT-SKU,1,A\n` };
+  const source = await writeFeed(home, "feed", rejected);
+  const table = `[jobs.personalization-import]\nsource = "${source}"\nsettle_seconds = 0\n`;
+  const [PDS_CONFIG] = await writeFiles(home, { "pds.toml": `${table}[jobs.history-retention]\n` });
+  const environment = { PDS_CONFIG, DATABASE_URL: `sqlite:${join(home, "pds.sqlite")}` };
+  const { code, stdout } = await pds(["run", "personalization-import", "--dry-run", "--json"], environment);
+  expect(code).toBe(1);
+  expect(JSON.parse(stdout)).toMatchObject({ rejected: 1, reason: expect.stringContaining("use --force") });
+  expect(existsSync(join(home, "pds.sqlite"))).toBe(false);
+  const forced = await pds(["run", "personalization-import", "--force", "--json"], environment);
+  expect(forced.code).toBe(0);
+  expect(JSON.parse(forced.stdout)).toMatchObject({ outcome: "succeeded", rejected: 1 });
+  for (const option of ["--dry-run", "--force"]) {
+    const { code, stderr } = await pds(["run", "history-retention", option], environment);
+    const reason = `pds: run: ${option} is for imports; history-retention is none\n`;
+    expect({ code, stderr: stderr.startsWith(reason) }).toEqual({ code: 2, stderr: true });
+  }
 });
 
 describe("a command that only reads", () => {

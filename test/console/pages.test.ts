@@ -338,6 +338,7 @@ test("only the page of a SKU loads the widget", async () => {
     jobs: async () => [],
     findPersonalization,
     compare,
+    confirm: compare,
     publicUrl: "http://0.0.0.0:3000",
   };
   const routes = consolePages({ ...context, findWidgetPath: async () => "/personalizer.js", examplePath: "/example" });
@@ -370,6 +371,7 @@ test("a generation that is removed while it is compared is no error", async () =
     jobs: async () => [],
     findPersonalization: () => Promise.reject(new Error("unexpected call")),
     compare: (from, to) => comparer.find(from, to),
+    confirm: () => Promise.reject(new Error("unexpected call")),
     publicUrl: "http://127.0.0.1:3000",
     findWidgetPath: async () => "/personalizer.js",
   });
@@ -379,23 +381,19 @@ test("a generation that is removed while it is compared is no error", async () =
   await closeDatabase(database);
 });
 
-test("every page and file of the console requires the admin token if one is set", async () => {
+test("every page of the console requires the admin token if one is set", async () => {
   await using service = await serve({
     DATABASE_URL: `sqlite:${join(folder, "guarded.sqlite")}`,
     ADMIN_TOKEN: "correct-horse-battery",
   });
-  const paths = pages.map(({ route }) => route.replace(":id", "1"));
-  for (const path of [
-    ...paths,
-    "/console/style.css",
-    "/console/embedded-html.css",
-    "/console/refresh.js",
-    "/nothing",
-  ]) {
+  const paths = pages.map(({ route }) => route.replace(/:\w+/, "1"));
+  for (const path of [...paths, "/nothing"]) {
     const { status, headers, text } = await load(service, path);
-    expect([path, status, headers.get("www-authenticate")]).toEqual([path, 401, 'Basic realm="Product Data Service"']);
-    expect(text).toContain("Admin token required");
+    expect([path, status, headers.get("www-authenticate")]).toEqual([path, 401, 'Bearer realm="Product Data Service"']);
+    expect(text).toContain("Sign in This page requires a token. Token Sign in");
   }
+  // The page to sign in needs it.
+  expect((await load(service, "/console/style.css")).status).toBe(200);
   const given = { authorization: `Basic ${btoa("any:correct-horse-battery")}` };
   const empty = await load(service, "/", given);
   expect(empty.status).toBe(200);
@@ -421,7 +419,7 @@ test("a store with one product says so in the singular", async () => {
 test("every page is documented, and every section is in the navigation", async () => {
   const documentation = await Bun.file(join(root, "docs", "reference", "console.md")).text();
   const documented = [...documentation.matchAll(/^\| `(\/[^`]*)` /gm)].map(([, route = ""]) => route);
-  expect(documented).toEqual(pages.map(({ route }) => route.replace(":id", "ID")));
+  expect(documented).toEqual(pages.map(({ route }) => route.replace(/:(\w+)/, (_, name) => name.toUpperCase())));
   const inNavigation = pages.filter(({ section }) => section === undefined).map(({ route }) => route);
   for (const { section, route } of pages) expect(inNavigation).toContain(section ?? route);
 });

@@ -1,4 +1,7 @@
 import type { PageDefinition } from "../context.ts";
+import { actionPage } from "./action.tsx";
+import { actionsPage } from "./actions.tsx";
+import { auditPage, auditRecordPage } from "./audit.tsx";
 import { comparisonPage } from "./comparison.tsx";
 import { overviewPage } from "./overview.tsx";
 import { personalizationPage } from "./personalization.tsx";
@@ -21,4 +24,8 @@ export const pages: readonly PageDefinition[] = [
     section: "/personalization",
     render: comparisonPage,
   },
+  { route: "/actions", title: "Actions", render: actionsPage },
+  { route: "/actions/:action", title: "Action", section: "/actions", render: actionPage },
+  { route: "/audit", title: "Audit", render: auditPage },
+  { route: "/audit/:id", title: "Audit record", section: "/audit", render: auditRecordPage },
 ];

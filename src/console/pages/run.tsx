@@ -2,8 +2,9 @@
 import { readNow } from "../../database/database.ts";
 import { findReport, findRun } from "../../database/run.ts";
 import { formatNumber, pluralize } from "../../format.ts";
-import type { Run } from "../../model/job.ts";
+import { isOverridable, type Run } from "../../model/job.ts";
 import type { PageRequest } from "../../page.ts";
+import { ActionLink, ActionLinks, mayOperate } from "../components/actions.tsx";
 import {
   EmptyState,
   ExactTime,
@@ -18,10 +19,8 @@ import type { ConsoleContext, PageContent } from "../context.ts";
 import { urlWithQuery } from "../urls.ts";
 
 /** `GET /runs/:id`: a run and its report. */
-export async function runPage(
-  { database }: ConsoleContext,
-  { parameter }: PageRequest,
-): Promise<PageContent | undefined> {
+export async function runPage({ database }: ConsoleContext, request: PageRequest): Promise<PageContent | undefined> {
+  const { parameter } = request;
   const id = /^[1-9]\d{0,8}$/.test(parameter("id")) ? Number(parameter("id")) : undefined;
   const run = id === undefined ? undefined : await findRun(database, id);
   if (run === undefined) return undefined;
@@ -32,6 +31,7 @@ export async function runPage(
     body: (
       <>
         <RunFacts run={run} now={now} />
+        {mayOperate(request) ? <RunActions run={run} /> : ""}
         {run.reason === null ? "" : <Reason run={run} reason={run.reason} />}
         {report === undefined ? <NoReport run={run} /> : <RunReport report={report} />}
         {run.log === null ? "" : <Log log={run.log} />}
@@ -43,6 +43,31 @@ export async function runPage(
       </>
     ),
   };
+}
+
+function RunActions({ run }: { readonly run: Run }) {
+  const { id, job, brand, finishedAt, outcome } = run;
+  if (outcome === "succeeded") return "";
+  return (
+    <ActionLinks>
+      {finishedAt === null ? (
+        <ActionLink action="cancel" fields={{ run: id }}>
+          Cancel this run
+        </ActionLink>
+      ) : (
+        <ActionLink action="retry" fields={{ run: id }}>
+          Retry
+        </ActionLink>
+      )}{" "}
+      {isOverridable(run) ? (
+        <ActionLink action="force" fields={{ job, brand }}>
+          Import without checks
+        </ActionLink>
+      ) : (
+        ""
+      )}
+    </ActionLinks>
+  );
 }
 
 interface RunFactsProps {

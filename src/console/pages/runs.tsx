@@ -4,6 +4,7 @@ import { listRunKinds, listRunsBefore, type RunFilter, type RunKind } from "../.
 import { truncate, utcTime } from "../../format.ts";
 import { type Run, runStatuses } from "../../model/job.ts";
 import type { PageRequest } from "../../page.ts";
+import { ActionLink, ActionLinks, mayOperate } from "../components/actions.tsx";
 import { EmptyState, RunStatus, runDuration, Time } from "../components/elements.tsx";
 import { Select } from "../components/select.tsx";
 import { NumberCell, numeric, Table } from "../components/table.tsx";
@@ -26,6 +27,11 @@ export async function runsPage({ database }: ConsoleContext, request: PageReques
     body: (
       <>
         <FilterForm kinds={kinds} filter={filter} />
+        {mayOperate(request) && runs.some(mayRetry) && !hasOtherFilters(request) ? (
+          <RetryMatching filter={filter} />
+        ) : (
+          ""
+        )}
         {runs.length === 0 ? <NoRuns hasAny={kinds.length > 0} /> : <RunTable runs={runs} now={now} />}
         <Pagination filter={filter} before={before} />
       </>
@@ -42,6 +48,22 @@ function filterOf(request: PageRequest): RunFilter {
     before: Number.isSafeInteger(before) && before > 0 ? Math.min(before, 2 ** 31 - 1) : undefined,
   };
 }
+
+/** The action knows only these. With another one, it would retry more than the page shows. */
+const retryFilters = ["job", "brand", "outcome", "before"];
+
+const hasOtherFilters = ({ url }: PageRequest) =>
+  [...url.searchParams].some(([name, value]) => value !== "" && !retryFilters.includes(name));
+
+const mayRetry = ({ outcome }: Run) => outcome !== null && outcome !== "succeeded";
+
+const RetryMatching = ({ filter: { job, brand, standing: outcome } }: { readonly filter: RunFilter }) => (
+  <ActionLinks>
+    <ActionLink action="retry-matching" fields={{ job, brand, outcome }}>
+      Retry all that match
+    </ActionLink>
+  </ActionLinks>
+);
 
 interface FilterFormProps {
   readonly kinds: readonly RunKind[];

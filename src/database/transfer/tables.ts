@@ -24,15 +24,17 @@ export const keptTables: readonly KeptTable[] = [
   { name: "cursor", key: "name" },
   { name: "run", key: "id", only: "finished_at IS NOT NULL" },
   { name: "job_pause", key: "job, brand" },
+  { name: "audit_record", key: "id" },
 ];
 
 /**
- * Tables of which nothing is kept: rights of processes, what migrations write, and what caches have
+ * Tables of which nothing is kept: rights of processes and browsers, what migrations write, and what caches have
  * to be told. Publishing a copy writes that anew, or, for a CDN, the service does: without a target's
  * row it purges everything.
  */
 export const leftTables = [
   "lease",
+  "operator_session",
   "change",
   "generation_list",
   "purge_target",
@@ -41,7 +43,14 @@ export const leftTables = [
 ] as const;
 
 /** Tables whose ids a counter gives. No id is given twice. */
-export const countedTables = ["run", "generation", "presentation", "change", "product_removal"] as const;
+export const countedTables = [
+  "run",
+  "generation",
+  "presentation",
+  "change",
+  "product_removal",
+  "audit_record",
+] as const;
 
 export type Counters = Readonly<Partial<Record<(typeof countedTables)[number], number>>>;
 

@@ -3,6 +3,7 @@ import type { Engine, LockName } from "../engine.ts";
 import { jobs } from "../migrations/2026-11-23-jobs.ts";
 import { operations } from "../migrations/2026-11-24-operations.ts";
 import { presentation } from "../migrations/2026-11-26-presentation.ts";
+import { operators } from "../migrations/2026-11-27-operators.ts";
 import { columnTypes } from "./column-types.ts";
 import { connect, maxConcurrentReads } from "./connect.ts";
 import { loadByCopy } from "./copy.ts";
@@ -43,6 +44,7 @@ export const postgres: Engine = {
     purge,
     handles,
     presentation(columnTypes),
+    operators(columnTypes),
   ],
   columnTypes,
   maxConcurrentReads,

@@ -1,0 +1,125 @@
+import { jobsOfBrands } from "../config/jobs.ts";
+import { findPreviousGeneration, type Generation, listGenerations } from "../database/generation.ts";
+import { listPresentations, type StoredPresentation } from "../database/presentation.ts";
+import { ServiceError } from "../errors.ts";
+import { formatNumber, pluralize, utcTime } from "../format.ts";
+import { rollbackPresentation } from "../personalization/presentation/rollback.ts";
+import { removePersonalization } from "../personalization/remove.ts";
+import { selectPersonalization } from "../personalization/rollback.ts";
+import { type Action, type ActionContext, requireId, requireParameter } from "./action.ts";
+
+const describe = ({ id, loadedAt, skus }: Generation) =>
+  `${id}, loaded ${utcTime(loadedAt)}, with ${formatNumber(skus)} SKUs`;
+
+/** @throws ServiceError `conflict` without a current one */
+async function listStored({ database }: ActionContext, brand: string) {
+  const stored = (await listGenerations(database)).filter((generation) => generation.brand === brand);
+  const current = stored.find(({ isCurrent }) => isCurrent);
+  if (current !== undefined) return { stored, current };
+  throw new ServiceError("conflict", `No personalization of ${brand} is stored.`);
+}
+
+/** Makes another stored generation of a brand current; by default the previous one. */
+export const rollback: Action = async (context, parameters) => {
+  const brand = requireParameter(parameters, "brand");
+  const { stored, current } = await listStored(context, brand);
+  const isChosen = parameters.has("to");
+  const to = isChosen ? requireId(parameters, "to") : (await findPreviousGeneration(context.database, brand))?.previous;
+  const target = stored.find(({ id }) => id === to);
+  if (target === undefined) {
+    const problem = isChosen ? `Generation ${to} of ${brand} is not stored.` : `${brand} has no earlier generation.`;
+    throw new ServiceError("conflict", problem);
+  }
+  // Of the page, so that a form that is sent twice, or late, does not go back further.
+  const from = parameters.has("from") ? requireId(parameters, "from") : current.id;
+  if (from !== current.id || target.id === current.id) {
+    throw new ServiceError("conflict", `Generation ${current.id} of ${brand} is current by now.`);
+  }
+  return {
+    title: `Roll back ${brand}`,
+    facts: [
+      ["Brand", brand],
+      ["Current generation", describe(current)],
+      ["Becomes current", describe(target)],
+    ],
+    consequences: [
+      `All replicas serve generation ${target.id} within a second. Generation ${current.id} stays stored.`,
+      "An unchanged feed is not imported again. A new feed is: pause the job if it would bring the mistake back.",
+    ],
+    button: `Make generation ${target.id} current`,
+    fields: { brand, from: `${current.id}`, to: `${target.id}` },
+    subject: `${brand}, from generation ${current.id} to ${target.id}`,
+    perform: async () => {
+      await selectPersonalization(context.writer, brand, target.id);
+      return { result: `made generation ${target.id} current instead of ${current.id}` };
+    },
+  };
+};
+
+/** Makes another stored presentation of a brand current; by default the previous one. */
+export const rollbackPresentationOf: Action = async (context, parameters) => {
+  const brand = requireParameter(parameters, "brand");
+  const stored = await listPresentations(context.database, brand);
+  const current = stored.find(({ isCurrent }) => isCurrent);
+  const to = parameters.has("to") ? requireId(parameters, "to") : current?.previous;
+  const target = stored.find(({ id }) => id === to);
+  if (current === undefined || target === undefined) {
+    throw new ServiceError("conflict", `${brand} has no ${parameters.has("to") ? "such" : "earlier"} presentation.`);
+  }
+  const from = parameters.has("from") ? requireId(parameters, "from") : current.id;
+  if (from !== current.id || target.id === current.id) {
+    throw new ServiceError("conflict", `Presentation ${current.id} of ${brand} is current by now.`);
+  }
+  return {
+    title: `Roll back the presentation of ${brand}`,
+    facts: [
+      ["Brand", brand],
+      ["Current presentation", describePresentation(current)],
+      ["Becomes current", describePresentation(target)],
+    ],
+    consequences: [
+      `All replicas serve presentation ${target.id} within a second. Presentation ${current.id} stays stored.`,
+      "An unchanged file is not imported again. A new file is.",
+    ],
+    button: `Make presentation ${target.id} current`,
+    fields: { brand, from: `${current.id}`, to: `${target.id}` },
+    subject: `${brand}, from presentation ${current.id} to ${target.id}`,
+    perform: async () => {
+      await rollbackPresentation(context.writer, brand, target.id);
+      return { result: `made presentation ${target.id} current instead of ${current.id}` };
+    },
+  };
+};
+
+const describePresentation = ({ id, loadedAt, entries }: StoredPresentation) =>
+  `${id}, loaded ${utcTime(loadedAt)}, with ${formatNumber(entries)} entries`;
+
+/** Removes all that is stored of a brand's personalization. */
+export const removeBrand: Action = async (context, parameters) => {
+  const { database, jobs } = context;
+  const brand = requireParameter(parameters, "brand");
+  const { stored, current } = await listStored(context, brand);
+  const presentations = await listPresentations(database, brand);
+  const isConfigured = jobs().some((job) => job.brand === brand && jobsOfBrands.some((name) => name === job.name));
+  return {
+    title: `Remove ${brand}`,
+    facts: [
+      ["Brand", brand],
+      ["Stored", [pluralize(stored.length, "generation"), pluralize(presentations.length, "presentation")].join(", ")],
+      ["Current generation", describe(current)],
+    ],
+    consequences: [
+      "Its SKUs have no personalization from then on. Nothing brings it back but another import.",
+      ...(isConfigured ? ["A job imports this brand: it stores the brand again. Remove its table from pds.toml."] : []),
+    ],
+    button: "Remove the brand",
+    fields: { brand },
+    typed: { label: "Type the name of the brand to confirm", value: brand },
+    subject: brand,
+    perform: async () => {
+      const removed = await removePersonalization(context.writer, brand);
+      const text = `${pluralize(removed.generations, "generation")}, ${pluralize(removed.presentations, "presentation")}`;
+      return { result: `removed ${text}` };
+    },
+  };
+};

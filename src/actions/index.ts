@@ -1,0 +1,119 @@
+import { beginAudit, endAudit } from "../database/audit.ts";
+import { ServiceError } from "../errors.ts";
+import type { Log } from "../log.ts";
+import { type Confirmation, typedField } from "../model/action.ts";
+import type { AuditRequest, AuditResult } from "../model/audit.ts";
+import type { Action, ActionContext, PlannedAction } from "./action.ts";
+import { removeBrand, rollback, rollbackPresentationOf } from "./brands.ts";
+import { dryRun, force, pause, resume, run } from "./jobs.ts";
+import { cancel, retry, retryMatching } from "./runs.ts";
+
+export type { ActionContext } from "./action.ts";
+
+/** Everything that operators can do in the console, by its name in URLs and in the audit. */
+const actions: Readonly<Record<string, Action>> = {
+  run,
+  "dry-run": dryRun,
+  force,
+  pause,
+  resume,
+  cancel,
+  retry,
+  "retry-matching": retryMatching,
+  rollback,
+  "rollback-presentation": rollbackPresentationOf,
+  "remove-brand": removeBrand,
+};
+
+/** How long a page waits for the end of an action; the audit record has it later. */
+const patienceMs = 5000;
+
+type Ended = AuditResult & { readonly url?: string };
+
+/** Performs what operators ask for, and records it. */
+export class Actions {
+  readonly #context: ActionContext;
+  readonly #log: Log;
+  readonly #pending = new Set<Promise<unknown>>();
+
+  constructor(context: ActionContext, log: Log) {
+    this.#context = context;
+    this.#log = log;
+  }
+
+  /** Settles when all actions that were begun have ended. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#pending);
+  }
+
+  /** What an action would do. @throws ServiceError */
+  async confirm(name: string, parameters: URLSearchParams): Promise<Confirmation> {
+    const { subject: _, perform: _perform, ...confirmation } = await this.#plan(name, parameters);
+    return confirmation;
+  }
+
+  /**
+   * Performs an action. Its record is stored before anything is changed.
+   * @returns the path of the page with the result
+   * @throws ServiceError `conflict` if a check prevented it
+   */
+  async perform(
+    name: string,
+    parameters: URLSearchParams,
+    by: Pick<AuditRequest, "operator" | "client">,
+  ): Promise<string> {
+    const plan = await this.#plan(name, parameters);
+    requireTyped(plan, parameters);
+    const request = { ...by, action: name, subject: plan.subject };
+    const id = await beginAudit(this.#context.writer, request);
+    const ended = this.#end(id, request, plan);
+    this.#pending.add(ended);
+    void ended.finally(() => this.#pending.delete(ended));
+    const timeout = Promise.withResolvers<undefined>();
+    const timer = setTimeout(timeout.resolve, patienceMs);
+    const result = await Promise.race([ended, timeout.promise]);
+    clearTimeout(timer);
+    const record = `/audit/${id}`;
+    if (result === undefined) return record;
+    if (result.outcome === "done") return result.url ?? record;
+    throw new ServiceError("conflict", `${result.result} This is audit record ${id}.`);
+  }
+
+  /** Records that an operator signed in or out. */
+  async note(request: Omit<AuditRequest, "subject">): Promise<void> {
+    this.#log.info(request, "operator action");
+    const id = await beginAudit(this.#context.writer, { ...request, subject: "console" });
+    await endAudit(this.#context.writer, id, { outcome: "done", result: "" });
+  }
+
+  async #plan(name: string, parameters: URLSearchParams): Promise<PlannedAction> {
+    const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
+    if (action === undefined) throw new ServiceError("not_found", "There is no such action.");
+    return await action(this.#context, parameters);
+  }
+
+  async #end(id: number, request: AuditRequest, { perform }: PlannedAction): Promise<Ended> {
+    const ended = await perform(request.operator).then(
+      (done): Ended => ({ outcome: "done", ...done }),
+      (error): Ended => toFailure(error),
+    );
+    const { outcome, result } = ended;
+    this.#log.info({ ...request, audit: id, outcome, result }, "operator action");
+    // Its record says that it began, if the store is lost now.
+    await endAudit(this.#context.writer, id, ended).catch((error) =>
+      this.#log.error({ audit: id, err: error }, "cannot record the end of an operator action"),
+    );
+    return ended;
+  }
+}
+
+function toFailure(error: unknown): Ended {
+  if (error instanceof ServiceError) return { outcome: "refused", result: error.message };
+  return { outcome: "failed", result: `an unexpected error: ${(error as Error).message}` };
+}
+
+/** @throws ServiceError `bad_request` */
+function requireTyped({ typed }: Confirmation, parameters: URLSearchParams): void {
+  if (typed === undefined || parameters.get(typedField)?.trim() === typed.value.trim()) return;
+  throw new ServiceError("bad_request", `${typed.label}: ${JSON.stringify(typed.value)}. Nothing was changed.`);
+}

@@ -1,0 +1,37 @@
+import { randomBytes } from "node:crypto";
+import { operatorName } from "../config/tokens.ts";
+import { ServiceError } from "../errors.ts";
+import { roles, sha256 } from "../model/operator.ts";
+import type { Values } from "./common.ts";
+import { print, printJson } from "./output.ts";
+
+/** Lets scanners for secrets recognize a token that was committed or posted by mistake. */
+const prefix = "pds_";
+
+/** Prints a new token, and what to add to the settings. Needs neither settings nor a store. */
+export function createToken(text: string, values: Values): boolean {
+  const name = parseName(text);
+  const role = roles.find((each) => each === values.role);
+  if (role === undefined) {
+    throw new ServiceError("bad_request", `token create: --role: expected ${roles.join(" or ")}`);
+  }
+  const token = prefix + randomBytes(32).toString("base64url");
+  const digest = sha256(token);
+  if (values.json === true) printJson({ name, role, token, sha256: digest });
+  else {
+    // A bare key of TOML has only these characters.
+    const key = /^[\w-]+$/.test(name) ? name : JSON.stringify(name);
+    print(`The token of ${name}, which is not shown again:\n\n${token}\n`);
+    print(`Add to pds.toml, and reload the service with SIGHUP:\n\n[admin.tokens.${key}]`);
+    print(`sha256 = "${digest}"\nrole = "${role}"`);
+  }
+  return true;
+}
+
+function parseName(text: string): string {
+  try {
+    return operatorName(text);
+  } catch (cause) {
+    throw new ServiceError("bad_request", `token create: NAME: ${(cause as Error).message}`, { cause });
+  }
+}

@@ -1,0 +1,26 @@
+/** @jsxImportSource hono/jsx */
+import type { Child } from "hono/jsx";
+import type { PageRequest } from "../../page.ts";
+import { urlWithQuery } from "../urls.ts";
+
+/** Whether to show links to actions. The server checks each request by itself. */
+export const mayOperate = ({ viewer }: PageRequest) => viewer?.role === "operate";
+
+interface ActionLinkProps {
+  /** Its name in `src/actions`. */
+  readonly action: string;
+  readonly fields: Readonly<Record<string, string | number | undefined>>;
+  /** What it is about, for those who hear the link without its row. */
+  readonly of?: string;
+  readonly children?: Child;
+}
+
+/** A link to the page that confirms an action. */
+export const ActionLink = ({ action, fields, of, children }: ActionLinkProps) => (
+  <a class="action" href={urlWithQuery(`/actions/${action}`, fields)}>
+    {children}
+    {of === undefined ? "" : <span class="visually-hidden"> {of}</span>}
+  </a>
+);
+
+export const ActionLinks = ({ children }: { readonly children?: Child }) => <p class="actions">{children}</p>;

@@ -1,0 +1,50 @@
+/** @jsxImportSource hono/jsx */
+import { typedField } from "../../model/action.ts";
+import type { PageRequest } from "../../page.ts";
+import { mayOperate } from "../components/actions.tsx";
+import { Facts } from "../components/elements.tsx";
+import { FormToken } from "../components/form-token.tsx";
+import type { ConsoleContext, PageContent } from "../context.ts";
+
+/** `GET /actions/:action`: what an action would do, and the form that confirms it. */
+export async function actionPage({ confirm }: ConsoleContext, request: PageRequest): Promise<PageContent> {
+  const name = request.parameter("action");
+  const { title, facts, consequences, fields, typed, button } = await confirm(name, request.url.searchParams);
+  return {
+    title,
+    body: (
+      <>
+        <Facts facts={facts} />
+        <section class="notice" aria-label="What will happen">
+          <ul>
+            {consequences.map((sentence) => (
+              <li>{sentence}</li>
+            ))}
+          </ul>
+        </section>
+        {mayOperate(request) ? (
+          <form class="filter" method="post" action={`/actions/${encodeURIComponent(name)}`}>
+            <FormToken viewer={request.viewer} />
+            {Object.entries(fields).map(([field, value]) => (
+              <input type="hidden" name={field} value={value} />
+            ))}
+            {typed === undefined ? (
+              ""
+            ) : (
+              <label class="wide">
+                <span>
+                  {typed.label}: <strong>{typed.value}</strong>
+                </span>
+                <input name={typedField} required autocomplete="off" spellcheck={false} />
+              </label>
+            )}
+            <button type="submit">{button}</button>
+            <a href="/actions">Back</a>
+          </form>
+        ) : (
+          <p>This needs a token with the role operate.</p>
+        )}
+      </>
+    ),
+  };
+}

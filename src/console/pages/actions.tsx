@@ -1,0 +1,201 @@
+/** @jsxImportSource hono/jsx */
+import type { Child } from "hono/jsx";
+import { readNow } from "../../database/database.ts";
+import { type Generation, listGenerations } from "../../database/generation.ts";
+import { listPresentations } from "../../database/presentation.ts";
+import { listRunKinds, listRunsBefore } from "../../database/run.ts";
+import { pluralize } from "../../format.ts";
+import type { JobHealth, Run } from "../../model/job.ts";
+import type { Viewer } from "../../model/operator.ts";
+import type { PageRequest } from "../../page.ts";
+import { ActionLink, ActionLinks, mayOperate } from "../components/actions.tsx";
+import { EmptyState, RunStatus, Section, Time } from "../components/elements.tsx";
+import { NoJobs } from "../components/job-table.tsx";
+import type { ConsoleContext, PageContent } from "../context.ts";
+
+const maxRuns = 50;
+
+/** `GET /actions`: everything that an operator can do. */
+export async function actionsPage({ database, jobs }: ConsoleContext, request: PageRequest): Promise<PageContent> {
+  if (!mayOperate(request)) return { body: <ReadOnly viewer={request.viewer} /> };
+  const [configured, generations, kinds, now] = await Promise.all([
+    jobs(),
+    listGenerations(database),
+    listRunKinds(database),
+    readNow(database),
+  ]);
+  const brands = new Set(generations.map(({ brand }) => brand));
+  const withPresentations = await Promise.all(
+    [...brands].map(async (brand) => ((await listPresentations(database, brand)).length > 1 ? [brand] : [])),
+  );
+  const running = await listRunsBefore(database, kinds, { standing: "running" }, maxRuns);
+  return {
+    body: (
+      <>
+        <p>Each action has a page that says what will happen, and is recorded in the audit.</p>
+        <Section id="jobs" title="Jobs">
+          {configured.length === 0 ? <NoJobs /> : <Jobs jobs={configured} now={Date.parse(now)} />}
+        </Section>
+        <Section id="running" title="Runs in progress">
+          {running.length === 0 ? (
+            <EmptyState title="No runs are in progress." />
+          ) : (
+            <Running runs={running} now={Date.parse(now)} />
+          )}
+        </Section>
+        <Section id="brands" title="Personalization by brand">
+          {generations.length === 0 ? (
+            <EmptyState title="No personalization is stored." />
+          ) : (
+            <Brands generations={generations} withPresentations={new Set(withPresentations.flat())} />
+          )}
+        </Section>
+      </>
+    ),
+  };
+}
+
+function ReadOnly({ viewer }: { readonly viewer: Viewer | undefined }) {
+  if (viewer?.operator === undefined) {
+    return (
+      <EmptyState title="The console is read-only.">
+        <p>
+          To act here, create a token with <code>pds token create NAME --role operate</code>, and add it to{" "}
+          <code>pds.toml</code>.
+        </p>
+      </EmptyState>
+    );
+  }
+  return (
+    <EmptyState title={`${viewer.operator} may only look.`}>
+      <p>To act, sign in with a token that has the role operate.</p>
+    </EmptyState>
+  );
+}
+
+interface ItemProps {
+  readonly name: Child;
+  readonly about: Child;
+  /** Links to actions. */
+  readonly children?: Child;
+}
+
+/** Not a row of a table: on a phone, the actions would be out of sight. */
+const Item = ({ name, about, children }: ItemProps) => (
+  <li class="item">
+    <p>
+      <span class="strong">{name}</span> <span class="muted">{about}</span>
+    </p>
+    <ActionLinks>{children}</ActionLinks>
+  </li>
+);
+
+const Jobs = ({ jobs, now }: { readonly jobs: readonly JobHealth[]; readonly now: number }) => (
+  <ul class="plain-list">
+    {jobs.map((health) => (
+      <Item
+        name={`${health.job} for ${health.brand}`}
+        about={
+          <>
+            <LastRun health={health} now={now} />
+            {health.pausedSince === null ? "" : ", paused"}
+          </>
+        }
+      >
+        <JobActions health={health} />
+      </Item>
+    ))}
+  </ul>
+);
+
+function LastRun({ health: { last }, now }: { readonly health: JobHealth; readonly now: number }) {
+  if (last === null) return "never run";
+  return (
+    <>
+      <RunStatus run={last} />{" "}
+      <a href={`/runs/${last.id}`}>
+        <Time at={last.finishedAt ?? last.startedAt} now={now} />
+      </a>
+    </>
+  );
+}
+
+function JobActions({ health: { job, brand, isImport, pausedSince } }: { readonly health: JobHealth }) {
+  const given = { fields: { job, brand }, of: `${job} for ${brand}` };
+  return (
+    <>
+      <ActionLink action="run" {...given}>
+        Run now
+      </ActionLink>
+      {isImport === true ? (
+        <ActionLink action="dry-run" {...given}>
+          Dry run
+        </ActionLink>
+      ) : (
+        ""
+      )}
+      {pausedSince === null ? (
+        <ActionLink action="pause" {...given}>
+          Pause
+        </ActionLink>
+      ) : (
+        <ActionLink action="resume" {...given}>
+          Resume
+        </ActionLink>
+      )}
+    </>
+  );
+}
+
+const Running = ({ runs, now }: { readonly runs: readonly Run[]; readonly now: number }) => (
+  <ul class="plain-list">
+    {runs.map(({ id, job, brand, startedAt }) => (
+      <Item
+        name={<a href={`/runs/${id}`}>Run {id}</a>}
+        about={
+          <>
+            {job} for {brand}, started <Time at={startedAt} now={now} />
+          </>
+        }
+      >
+        <ActionLink action="cancel" fields={{ run: id }} of={`run ${id}`}>
+          Cancel
+        </ActionLink>
+      </Item>
+    ))}
+  </ul>
+);
+
+interface BrandsProps {
+  readonly generations: readonly Generation[];
+  /** Brands with an earlier presentation. */
+  readonly withPresentations: ReadonlySet<string>;
+}
+
+const Brands = ({ generations, withPresentations }: BrandsProps) => (
+  <ul class="plain-list">
+    {generations
+      .filter(({ isCurrent }) => isCurrent)
+      .map(({ id, brand, skus }) => (
+        <Item name={brand} about={`generation ${id} with ${pluralize(skus, "SKU")}`}>
+          {generations.filter((each) => each.brand === brand).length > 1 ? (
+            <ActionLink action="rollback" fields={{ brand }} of={brand}>
+              Roll back
+            </ActionLink>
+          ) : (
+            ""
+          )}
+          {withPresentations.has(brand) ? (
+            <ActionLink action="rollback-presentation" fields={{ brand }} of={brand}>
+              Roll back presentation
+            </ActionLink>
+          ) : (
+            ""
+          )}
+          <ActionLink action="remove-brand" fields={{ brand }} of={brand}>
+            Remove
+          </ActionLink>
+        </Item>
+      ))}
+  </ul>
+);

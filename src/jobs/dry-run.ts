@@ -1,0 +1,61 @@
+import type { Config } from "../config/index.ts";
+import { ServiceError } from "../errors.ts";
+import type { ImportReport } from "../model/import-report.ts";
+import { thisProgram } from "../program.ts";
+import type { PlannedJob } from "./job.ts";
+import { sendLine } from "./supervisor.ts";
+
+/** What a dry run found. */
+export interface DryRun {
+  /** The count that the import would have. */
+  readonly counts: number;
+  /** Why the import would fail; undefined if it would succeed. */
+  readonly reason: string | undefined;
+  readonly report: ImportReport;
+}
+
+/** How long a process may take to exit after SIGTERM. */
+const graceMs = 10_000;
+
+/**
+ * Reads and checks what a job would import, as `pds run JOB --dry-run` does, in a child process that
+ * is stopped at the job's time limit, and by the signal.
+ * @throws ServiceError `unavailable` if it ends without a result
+ */
+export async function dryRunInProcess(job: PlannedJob, config: Config, signal: AbortSignal): Promise<DryRun> {
+  signal.throwIfAborted();
+  const child = Bun.spawn(
+    [...thisProgram(), "run", job.name, `--brand=${job.brand}`, "--claimed", "0", "--dry-run", "--json"],
+    // The pipe also tells the child that this process is gone.
+    { stdin: "pipe", stdout: "pipe", stderr: "pipe" },
+  );
+  sendLine(child.stdin, JSON.stringify(config));
+  const { limitSeconds } = job.plan;
+  const stop = () => {
+    child.kill("SIGTERM");
+    setTimeout(() => child.kill("SIGKILL"), graceMs).unref();
+  };
+  const timer = setTimeout(stop, limitSeconds * 1000);
+  signal.addEventListener("abort", stop);
+  try {
+    const [output, errors] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
+    return parseResult(output) ?? fail(errors);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+function parseResult(output: string): DryRun | undefined {
+  try {
+    const { job: _, brand: _brand, outcome: _outcome, counts, reason, ...report } = JSON.parse(output);
+    return { counts, reason, report };
+  } catch {
+    return undefined;
+  }
+}
+
+function fail(errors: string): never {
+  const last = errors.trim().split("\n").at(-1);
+  throw new ServiceError("unavailable", `the dry run ended without a result: ${last || "its process was stopped"}`);
+}

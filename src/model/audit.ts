@@ -1,0 +1,34 @@
+import type { ImportReport } from "./import-report.ts";
+
+/** How an operator's action ended. `refused`: a check prevented it, and nothing was changed. */
+export type AuditOutcome = "done" | "refused" | "failed";
+
+/** What an operator asked for. */
+export interface AuditRequest {
+  readonly operator: string;
+  /** Address of the client. */
+  readonly client: string;
+  /** Name of the action. */
+  readonly action: string;
+  /** What it is about, in words. */
+  readonly subject: string;
+}
+
+/** How it ended. */
+export interface AuditResult {
+  readonly outcome: AuditOutcome;
+  /** In words. */
+  readonly result: string;
+  /** What a dry run found. */
+  readonly report?: ImportReport | undefined;
+}
+
+/** An action of an operator. Times are ISO 8601 in UTC, by the database's clock. */
+export interface AuditRecord extends AuditRequest {
+  readonly id: number;
+  readonly begunAt: string;
+  /** Null until the action has ended, as are outcome and result. */
+  readonly endedAt: string | null;
+  readonly outcome: AuditOutcome | null;
+  readonly result: string | null;
+}

@@ -1,0 +1,26 @@
+/** What an operator may do: `view` only reads, `operate` also acts. */
+export const roles = ["view", "operate"] as const;
+export type Role = (typeof roles)[number];
+
+/** A token for the admin listener. The token itself is not stored. */
+export interface OperatorToken {
+  /** Name of the operator. */
+  readonly name: string;
+  readonly role: Role;
+  /** SHA-256 of the token, as 64 lowercase hexadecimal digits. */
+  readonly sha256: string;
+}
+
+/** Who sent a request to the admin listener, and what they may do. */
+export interface Viewer {
+  /** Name of the operator; undefined if the listener needs no token. */
+  readonly operator: string | undefined;
+  readonly role: Role;
+  /** What the forms of this session must send; undefined without a session. */
+  readonly formToken: string | undefined;
+}
+
+/** The operator of the setting `ADMIN_TOKEN`. */
+export const adminOperator = "ADMIN_TOKEN";
+
+export const sha256 = (text: string) => new Bun.CryptoHasher("sha256").update(text).digest("hex");

@@ -1,0 +1,353 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { SQL } from "bun";
+import { toLocalPath } from "../../src/admin/sign-in.ts";
+import { beginAudit, endAudit, findAudit } from "../../src/database/audit.ts";
+import { closeDatabase, openDatabase } from "../../src/database/index.ts";
+import { feedFiles, writeFeed } from "../support/feed.ts";
+import { importHere } from "../support/import-here.ts";
+import { Operator, tokenLines } from "../support/operator.ts";
+import { createStore, enginesInTurn, type RunningService, serve, temporaryFolder } from "../support/pds.ts";
+import { until } from "../support/until.ts";
+
+test.each([
+  [null, "/"],
+  ["", "/"],
+  ["/runs?job=a&before=3", "/runs?job=a&before=3"],
+  ["/sign-in", "/"],
+  ["runs", "/runs"],
+  ["//evil.example/", "/"],
+  ["/\\evil.example", "/"],
+  ["/\t/evil.example", "/"],
+  ["/.//evil.example", "/"],
+  ["https://evil.example/", "/"],
+  ["javascript:alert(1)", "/"],
+  ["http://[", "/"],
+])("after signing in, %j leads to %j", (next, path) => {
+  expect(toLocalPath(next)).toBe(path);
+});
+
+const tokens = { ann: "pds_ann-may-operate", vic: "pds_vic-may-view", admin: "correct-horse-battery" };
+
+const stores = await Promise.all(
+  enginesInTurn.map(async (engine) => ({ engine, url: await createStore(engine), home: await temporaryFolder() })),
+);
+
+describe.each(stores)("on $engine, operators", ({ engine, url, home }) => {
+  let service: RunningService;
+  let sql: SQL;
+  let clients = 0;
+
+  const settings = (lines: string) =>
+    `brand = "acme"
+${lines}
+[jobs.personalization-import]
+source = "${join(home, "feed")}"
+[jobs.history-retention]
+keep_days = 30
+`;
+  const allTokens = tokenLines("ann", "operate", tokens.ann) + tokenLines("vic", "view", tokens.vic);
+  /** Someone at an address of their own, so that the wrong tokens of others do not count. */
+  const someone = (headers: Record<string, string> = {}) =>
+    new Operator(service.adminUrl, { "x-forwarded-for": `192.0.2.${++clients}`, ...headers });
+  const signedIn = async (token: string) => {
+    const operator = someone();
+    expect(await operator.signIn(token)).toBe(303);
+    return operator;
+  };
+  const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+  const basic = (token: string) => ({ authorization: `Basic ${btoa(`any:${token}`)}` });
+  const job = { job: "history-retention", brand: "acme" };
+  const pauses = async () =>
+    (await sql`SELECT paused_by FROM job_pause WHERE resumed_at IS NULL`).map(
+      ({ paused_by: by }: { paused_by: string }) => by,
+    );
+  type Recorded = { id: number; operator: string; client: string; action: string; outcome: string; result: string };
+  const actionsOf = async (): Promise<Recorded[]> => [
+    ...(await sql<Recorded[]>`
+      SELECT id, operator, client, action, outcome, result FROM audit_record
+      WHERE action NOT LIKE 'sign-%' ORDER BY id`),
+  ];
+  const generations = async () =>
+    (await sql`SELECT generation FROM current_generation`).map(({ generation }: { generation: number }) => generation);
+
+  beforeAll(async () => {
+    await writeFile(join(home, "pds.toml"), settings(allTokens));
+    await writeFeed(home, "feed");
+    const environment = { DATABASE_URL: url, BRAND: "acme" };
+    for (const name of ["Serif", "Script", "Block"]) {
+      const pzchoices = feedFiles["pzchoices.csv"].replace("Serif", name);
+      const feed = await writeFeed(home, name, { ...feedFiles, "pzchoices.csv": pzchoices });
+      expect(await importHere(["import", "personalization", feed], environment)).toMatchObject({ code: 0 });
+    }
+    service = await serve({
+      PDS_CONFIG: join(home, "pds.toml"),
+      DATABASE_URL: url,
+      ADMIN_TOKEN: tokens.admin,
+      TRUSTED_PROXIES: "127.0.0.1,::1",
+    });
+    sql = new SQL(url, { max: 1 });
+    if (engine === "sqlite") await sql`PRAGMA busy_timeout = 10000`;
+    const ended = () => sql`SELECT 1 FROM run WHERE job = 'history-retention' AND outcome = 'succeeded'`;
+    await until("the first run has ended", async () => (await ended()).length > 0);
+  });
+  afterAll(async () => {
+    await sql.close();
+    await service.stop();
+  });
+
+  test("may act only with the role operate, whatever they send", async () => {
+    const [ann, vic] = await Promise.all([signedIn(tokens.ann), signedIn(tokens.vic)]);
+    const copy = (of: Operator, formToken: string, cookie = of.cookie) =>
+      Object.assign(someone(), { cookie, formToken });
+    const attempts: [about: string, who: Operator, status: number, headers?: Record<string, string>, path?: string][] =
+      [
+        ["nobody", someone(), 401],
+        ["a wrong token", someone(bearer("pds_wrong")), 401],
+        ["the form token without the session", copy(ann, ann.formToken, ""), 401],
+        ["an invented session", copy(ann, ann.formToken, `pds_session=${"A".repeat(43)}`), 401],
+        ["the role view as a bearer", someone(bearer(tokens.vic)), 403],
+        ["the role view in a session", vic, 403],
+        ["the role view, which claims another", vic, 403, { "x-role": "operate" }],
+        ["the role view in a session, the right password", vic, 403, basic(tokens.ann)],
+        ["a password of the role operate", someone(basic(tokens.ann)), 403],
+        ["the admin token as a password", someone(basic(tokens.admin)), 403],
+        ["no form token", copy(ann, ""), 403],
+        ["the form token of another session", copy(ann, vic.formToken), 403],
+        ["a page of another site", ann, 403, { "sec-fetch-site": "cross-site" }],
+        ["a page of another port", ann, 403, { "sec-fetch-site": "same-site", origin: service.url }],
+        ["an older browser on a page of another port", ann, 403, { origin: service.url }],
+        ["a frame without an origin", ann, 403, { origin: "null" }],
+        ["a link to the form", ann, 403, { "sec-fetch-site": "none" }],
+        ["a bearer from a page of another site", someone(bearer(tokens.ann)), 403, { origin: "https://evil.example" }],
+        ["a body that is no form", ann, 400, { "content-type": "application/json" }],
+        ["an unknown action", ann, 404, {}, "/actions/constructor"],
+      ];
+    for (const [about, who, status, headers, path = "/actions/pause"] of attempts) {
+      const response = await who.post(path, { ...job, role: "operate" }, headers);
+      expect([about, response.status]).toEqual([about, status]);
+      expect([about, await pauses()]).toEqual([about, []]);
+    }
+    // To look changes nothing, and says what would happen.
+    expect((await ann.get(`/actions/pause?${new URLSearchParams(job)}`)).html).toContain("No replica starts");
+    expect((await vic.get("/actions")).html).toContain("vic may only look.");
+    expect((await ann.get("/actions")).html).toContain(">Run now<");
+    expect(await pauses()).toEqual([]);
+    expect(await actionsOf()).toEqual([]);
+
+    // The same requests with what they lacked.
+    for (const who of [ann, someone(bearer(tokens.ann)), someone(bearer(tokens.admin))]) {
+      expect((await who.post("/actions/pause", job, { "sec-fetch-site": "same-origin" })).status).toBe(303);
+      expect((await who.post("/actions/pause", job)).status).toBe(409);
+      expect(await pauses()).toHaveLength(1);
+      expect((await who.post("/actions/resume", job)).status).toBe(303);
+    }
+    expect((await actionsOf()).map(({ operator, action, outcome }) => [operator, action, outcome])).toEqual(
+      ["ann", "ann", "ADMIN_TOKEN"].flatMap((name) => [
+        [name, "pause", "done"],
+        [name, "resume", "done"],
+      ]),
+    );
+  });
+
+  test("get a new session whenever they sign in, which nobody else can know or keep", async () => {
+    const fixed = `pds_session=${"F".repeat(43)}`;
+    const ann = Object.assign(someone(), { cookie: fixed });
+    expect(await ann.signIn(tokens.ann)).toBe(303);
+    expect(ann.cookie).not.toBe(fixed);
+    expect((await Object.assign(someone(), { cookie: fixed }).get("/")).status).toBe(401);
+
+    // Signing in again ends the session before, which somebody may have copied.
+    const copied = Object.assign(someone(), { cookie: ann.cookie });
+    expect((await copied.get("/")).status).toBe(200);
+    expect(await ann.signIn(tokens.ann)).toBe(303);
+    expect((await copied.get("/")).status).toBe(401);
+
+    const stored = JSON.stringify(await sql`SELECT * FROM operator_session`);
+    for (const secret of [ann.cookie?.split("=")[1] ?? "", ann.formToken, tokens.ann])
+      expect(stored).not.toContain(secret);
+
+    // A form of another session cannot end this one.
+    expect((await ann.post("/sign-out", { form_token: "x" })).status).toBe(403);
+    const out = await ann.post("/sign-out");
+    expect([out.status, out.headers.get("location")]).toEqual([303, "/sign-in"]);
+    expect(out.headers.get("set-cookie")).toStartWith("pds_session=; Path=/; Max-Age=0;");
+    expect((await ann.get("/")).status).toBe(401);
+  });
+
+  test("have a cookie that scripts and other sites cannot use, and behind TLS other hosts cannot set", async () => {
+    const cookieOf = async (origin: string) => {
+      const headers = { origin, "sec-fetch-site": "same-origin" };
+      const response = await someone().post("/sign-in", { token: ` ${tokens.ann}\n`, next: "//evil.example" }, headers);
+      expect([response.status, response.headers.get("location")]).toEqual([303, "/"]);
+      return response.headers.get("set-cookie");
+    };
+    const rest = "Path=/; Max-Age=43200; HttpOnly; SameSite=Strict";
+    expect(await cookieOf(service.adminUrl)).toMatch(new RegExp(`^pds_session=[\\w-]{43}; ${rest}$`));
+    const secure = await cookieOf("https://pds.example");
+    expect(secure).toMatch(new RegExp(`^__Host-pds_session=[\\w-]{43}; ${rest}; Secure$`));
+    // One that another host of the domain sets does not count beside it.
+    const cookie = `pds_session=${"A".repeat(43)}; ${secure?.split(";")[0]}`;
+    expect((await Object.assign(someone(), { cookie }).get("/")).status).toBe(200);
+    // Another site cannot sign a browser in.
+    const foreign = await someone().post("/sign-in", { token: tokens.ann }, { origin: "https://evil.example" });
+    expect([foreign.status, foreign.headers.get("set-cookie")]).toEqual([403, null]);
+  });
+
+  test("lose their sessions when these expire, and when their token is withdrawn", async () => {
+    const [ann, vic] = await Promise.all([signedIn(tokens.ann), signedIn(tokens.vic)]);
+    await sql`UPDATE operator_session SET expires_at = '2026-01-01T00:00:00.000Z' WHERE operator = 'ann'`;
+    expect([(await ann.get("/")).status, (await vic.get("/")).status]).toEqual([401, 200]);
+    // Vic gets another token, and Ann another role.
+    const changed = tokenLines("ann", "view", tokens.ann) + tokenLines("vic", "operate", "pds_vic-has-another");
+    const again = await signedIn(tokens.ann);
+    await writeFile(join(home, "pds.toml"), settings(changed));
+    service.process.kill("SIGHUP");
+    await until("the old token of vic is withdrawn", async () => (await vic.get("/")).status === 401);
+    expect((await again.post("/actions/pause", job)).status).toBe(403);
+    await writeFile(join(home, "pds.toml"), settings(allTokens));
+    service.process.kill("SIGHUP");
+    await until("the old token is back", async () => (await vic.get("/")).status === 200);
+    expect((await vic.post("/actions/pause", job)).status).toBe(403);
+    expect(await pauses()).toEqual([]);
+  });
+
+  test("cannot guess tokens, and guesses of others do not end their sessions", async () => {
+    const from = { "x-forwarded-for": "198.51.100.7" };
+    const ann = Object.assign(new Operator(service.adminUrl, from), { cookie: (await signedIn(tokens.ann)).cookie });
+    const guesser = new Operator(service.adminUrl, from);
+    const statuses: number[] = [];
+    // The allowance grows meanwhile.
+    await until("the network is locked out", async () => {
+      statuses.push(await guesser.signIn("pds_guess"));
+      return statuses.at(-1) === 429;
+    });
+    expect(statuses.length).toBeGreaterThan(10);
+    expect(statuses.filter((status) => status !== 429 && status !== 401)).toEqual([]);
+    expect(guesser.cookie).toBeUndefined();
+    expect((await ann.get("/")).status).toBe(200);
+    expect(await someone().signIn(tokens.ann)).toBe(303);
+  });
+
+  test("leave a record of each action, which no request can change", async () => {
+    const ann = await signedIn(tokens.ann);
+    const known = await actionsOf();
+    // The address that a client claims does not count, only what the proxy adds.
+    const claimed = { "x-forwarded-for": "203.0.113.9, 198.51.100.1" };
+    expect((await ann.post("/actions/pause", job, claimed)).status).toBe(303);
+    expect((await ann.post("/actions/resume", { ...job, id: "1", operator: "vic" }, claimed)).status).toBe(303);
+    const records = (await actionsOf()).slice(known.length);
+    expect(records.map(({ operator, client, action, result }) => [operator, client, action, result])).toEqual([
+      ["ann", "198.51.100.1", "pause", "paused"],
+      ["ann", "198.51.100.1", "resume", "resumed"],
+    ]);
+    const id = records[0]?.id;
+    for (const method of ["POST", "PUT", "PATCH", "DELETE"]) {
+      for (const path of ["/audit", `/audit/${id}`, "/actions/audit", "/actions/remove-audit"]) {
+        const headers = { ...bearer(tokens.ann), "content-type": "application/x-www-form-urlencoded" };
+        const { status } = await fetch(service.adminUrl + path, { method, body: `id=${id}`, headers });
+        expect([method, path, status]).toEqual([
+          method,
+          path,
+          path.startsWith("/audit") || method !== "POST" ? 405 : 404,
+        ]);
+      }
+    }
+    expect((await actionsOf()).slice(known.length)).toEqual(records);
+    const { html } = await ann.get("/audit");
+    expect(html).toContain(`<a href="/audit/${id}">`);
+    expect((await ann.get(`/audit/${id}`)).html).toContain("history-retention for acme");
+
+    const database = await openDatabase(url);
+    const hostile = { operator: "ann", client: "::1", action: "x", subject: '<script>"\n' };
+    const record = await beginAudit(database, hostile);
+    await endAudit(database, record, { outcome: "refused", result: "<img src=x onerror=alert(1)>" });
+    await endAudit(database, record, { outcome: "done", result: "another" });
+    expect(await findAudit(database, record)).toMatchObject({ ...hostile, outcome: "refused" });
+    await closeDatabase(database);
+    const shown = (await ann.get(`/audit/${record}`)).html;
+    expect(shown).not.toContain('<script>"');
+    expect(shown).not.toContain("<img");
+  });
+
+  test("roll back once, however often they send the form", async () => {
+    const ann = await signedIn(tokens.ann);
+    const [generation] = await generations();
+    const { html } = await ann.get("/actions/rollback?brand=acme");
+    const fields = Object.fromEntries(
+      [...html.matchAll(/name="(from|to|brand)" value="([^"]+)"/g)].map(([, name, value]) => [name, value]),
+    ) as Record<string, string>;
+    expect(Number(fields.from)).toBe(generation as number);
+    const sent = await Promise.all([1, 2, 3].map(() => ann.post("/actions/rollback", fields)));
+    expect(sent.map(({ status }) => status).filter((status) => status !== 303 && status !== 409)).toEqual([]);
+    expect(await generations()).toEqual([Number(fields.to)]);
+    // A late one, too.
+    expect((await ann.post("/actions/rollback", fields)).status).toBe(409);
+    // There are presentations of other brands only.
+    await sql`INSERT INTO presentation (brand, loaded_at, since, entries, feed, document)
+      VALUES ('names', '2026-01-01T00:00:00.000Z', NULL, 0, '{}', '[]')`;
+    const [{ id: earlier }] = (await sql`SELECT id FROM presentation`) as [{ id: number }];
+    await sql`INSERT INTO presentation (brand, loaded_at, since, previous, entries, feed, document)
+      VALUES ('names', '2026-01-02T00:00:00.000Z', '2026-01-02T00:00:00.000Z', ${earlier}, 0, '{}', '[]')`;
+    const current = async () => (await sql`SELECT id FROM presentation WHERE since IS NOT NULL`)[0]?.id;
+    const before = await current();
+    expect((await ann.post("/actions/rollback-presentation", { brand: "acme" })).status).toBe(409);
+    expect((await ann.post("/actions/rollback-presentation", { brand: "names" })).status).toBe(303);
+    expect(await current()).toBe(earlier);
+    const form = { brand: "names", from: `${before}`, to: `${earlier}` };
+    expect((await ann.post("/actions/rollback-presentation", form)).status).toBe(409);
+    expect((await ann.post("/actions/rollback", { brand: "acme", to: "999" })).status).toBe(409);
+    expect((await ann.post("/actions/rollback", { brand: "acme", to: "1e3" })).status).toBe(400);
+    expect(await generations()).toEqual([Number(fields.to)]);
+  });
+
+  test("run a job now, and not twice", async () => {
+    const ann = await signedIn(tokens.ann);
+    const old = { begun_at: "2020-01-01T00:00:00.000Z", operator: "ann", client: "::1", action: "old", subject: "" };
+    await sql`INSERT INTO audit_record ${sql(old)}`;
+    const response = await ann.post("/actions/run", job);
+    expect(response.status).toBe(303);
+    const id = Number(response.headers.get("location")?.match(/^\/runs\/(\d+)$/)?.[1]);
+    await until("the run has succeeded", async () => {
+      const [run] = await sql<{ outcome: string | null }[]>`SELECT outcome FROM run WHERE id = ${id}`;
+      return run?.outcome === "succeeded";
+    });
+    // This job removes records with the runs of their time.
+    const names = (await actionsOf()).map(({ action }) => action);
+    expect([names.includes("old"), names.includes("pause"), names.includes("run")]).toEqual([false, true, true]);
+    // As if it ran elsewhere.
+    await sql`INSERT INTO run (job, brand, started_at, lease_until, lease_seconds)
+      VALUES ('history-retention', 'acme', '2026-01-01T00:00:00.000Z', '9999', 3600)`;
+    const [running] = await sql<{ id: number }[]>`SELECT max(id) AS id FROM run`;
+    for (const [action, fields] of [
+      ["run", job],
+      ["retry", { run: `${running?.id}` }],
+      ["dry-run", job],
+      ["force", job],
+      ["cancel", { run: `${id}` }],
+      ["run", { ...job, brand: "another" }],
+      ["retry-matching", { outcome: "failed" }],
+    ] as const) {
+      expect([action, (await ann.post(`/actions/${action}`, fields)).status]).toEqual([action, 409]);
+    }
+    expect((await ann.post("/actions/retry-matching", { outcome: "faild" })).status).toBe(400);
+    expect((await ann.post("/actions/retry", { run: `${id}` })).status).toBe(409);
+    expect((await ann.post("/actions/cancel", { run: `${running?.id}` })).status).toBe(303);
+    const [cancelled] = await sql<{ cancelled: string }[]>`SELECT cancelled FROM run WHERE id = ${running?.id}`;
+    expect(cancelled?.cancelled).toBe("cancelled by ann");
+    await sql`DELETE FROM run WHERE id = ${running?.id}`;
+  });
+
+  test("remove a brand only after they typed its name", async () => {
+    const ann = await signedIn(tokens.ann);
+    expect((await ann.get("/actions/remove-brand?brand=acme")).html).toContain("A job imports this brand");
+    for (const typed of ["", "Acme", "other"]) {
+      expect((await ann.post("/actions/remove-brand", { brand: "acme", typed })).status).toBe(400);
+    }
+    expect(await generations()).toHaveLength(1);
+    expect((await ann.post("/actions/remove-brand", { brand: "acme", typed: "acme" })).status).toBe(303);
+    expect(await generations()).toEqual([]);
+    expect((await ann.post("/actions/remove-brand", { brand: "acme", typed: "acme" })).status).toBe(409);
+  });
+});
