@@ -41,7 +41,7 @@ describe("the log", () => {
     [
       "a fault of the program with its stack",
       "info",
-      error,
+      refusal,
       { ...fault, stack: /^Error: cannot open .*\ncaused by: /s },
     ],
     ["one of the system without", "info", store, { ...fault, message: `cannot read: ${fault.message}`, code: "EIO" }],
