@@ -1,5 +1,4 @@
 import type { BunRequest } from "bun";
-import type { z } from "zod";
 import type { CacheLifetime } from "../cache/namespace.ts";
 import type { Config } from "../config/index.ts";
 import type { Database } from "../database/database.ts";
@@ -8,6 +7,7 @@ import type { RequestOrigin } from "../http/client-network.ts";
 import type { FailureResponse } from "../http/endpoint.ts";
 import type { MaybePromise } from "../maybe-promise.ts";
 import type { CachePolicy } from "../model/cache-policy.ts";
+import type { SchemaName } from "../model/schemas/index.ts";
 import type { FoundForm } from "../personalization/form.ts";
 import type { FoundPersonalization, PersonalizationPart } from "../personalization/render.ts";
 
@@ -126,5 +126,5 @@ export interface ParameterDocumentation {
 export interface ResponseDocumentation {
   readonly description: string;
   /** Possible bodies; by default a problem document. */
-  readonly schemas?: readonly z.ZodType[];
+  readonly schemas?: readonly SchemaName[];
 }
