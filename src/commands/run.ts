@@ -45,7 +45,7 @@ export async function runSupervised(name: string, values: Values): Promise<boole
   const config = readConfig(process.env);
   const log = await openLog(config);
   // First, so that a mistyped name creates no store.
-  const job = findJob("run", name, values, listJobs(config, log, createPlatform(config, log)));
+  const job = findJob("run", name, values, listJobs(config, log, await createPlatform(config, log)));
   return await withDatabase(async (database) => {
     const pause = await findPause(database, name, job.brand);
     if (pause?.resumedAt === null) {
@@ -82,7 +82,7 @@ export async function runClaimed(name: string, values: Values): Promise<boolean>
   const config = line === "" ? readConfig(process.env) : (JSON.parse(line) as Config);
   return await withDatabase(async (database) => {
     const log = await openLog(config);
-    const platform = createPlatform(config, log, sharedPoints(database));
+    const platform = await createPlatform(config, log, sharedPoints(database));
     const job = findJob("run", name, values, listJobs(config, log, platform));
     const id = Number(values.claimed);
     const run = Number.isSafeInteger(id) ? await findRun(database, id) : undefined;

@@ -13,10 +13,10 @@ import { type PlatformFixture, testPlatform } from "./conformance.ts";
 
 const log = new Log("silent", () => {});
 
-function shopifyFixture(): PlatformFixture {
+async function shopifyFixture(): Promise<PlatformFixture> {
   const standIn = startPlatform({ products: 4, specials: ["hugeId", "manyMetafields", "bare"], now: Date.now });
   const { catalog, faults } = standIn;
-  const platform = createPlatform(readConfig({ PDS_CONFIG: "/dev/null", ...environmentOf(standIn) }), log);
+  const platform = await createPlatform(readConfig({ PDS_CONFIG: "/dev/null", ...environmentOf(standIn) }), log);
   if (platform === undefined) throw new Error("the settings name no platform");
   return {
     platform,
@@ -59,6 +59,6 @@ async function fileFixture(hasBulk: boolean): Promise<PlatformFixture> {
   };
 }
 
-testPlatform("Shopify", shopifyFixture());
+testPlatform("Shopify", await shopifyFixture());
 testPlatform("of product files", await fileFixture(true));
 testPlatform("of product files without bulk reads", await fileFixture(false));

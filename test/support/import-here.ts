@@ -24,7 +24,7 @@ export async function importHere(args: readonly string[], environment: Environme
   const config = readConfig({ PDS_CONFIG: "/dev/null", ...environment });
   const database = await openDatabase(config.databaseDirectUrl || config.databaseUrl, "job");
   try {
-    const { job, isDryRun, isJson } = findJob(args, config, database);
+    const { job, isDryRun, isJson } = await findJob(args, config, database);
     const { error, report, ...run } = await execute(database, job, config, isDryRun);
     const messages = [...describeProblems(report), ...(error ? [`pds: ${job.name}: ${error.message}`] : [])];
     return {
@@ -52,7 +52,7 @@ async function execute(database: Database, job: Job, { leaseSeconds }: Config, i
   return await runJob(database, job, id, leaseSeconds, { signal });
 }
 
-function findJob(args: readonly string[], config: Config, database: Database): Command {
+async function findJob(args: readonly string[], config: Config, database: Database): Promise<Command> {
   const { positionals, values } = parseArgs({
     args: [...args],
     allowPositionals: true,
@@ -67,7 +67,7 @@ function findJob(args: readonly string[], config: Config, database: Database): C
   const { brand = config.brand, force: isForced = false, "dry-run": isDryRun = false, json: isJson = false } = values;
   if (command === "run") {
     const log = new Log("silent", () => {});
-    const jobs = listJobs(config, log, createPlatform(config, log, sharedPoints(database)));
+    const jobs = listJobs(config, log, await createPlatform(config, log, sharedPoints(database)));
     const job = jobs.find(({ name, brand: of }) => name === noun && of === brand);
     if (job === undefined) throw new Error(`${noun} is not configured for ${brand}`);
     return { job, isDryRun, isJson };
