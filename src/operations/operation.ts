@@ -9,7 +9,7 @@ import type { MaybePromise } from "../maybe-promise.ts";
 import type { CachePolicy } from "../model/cache-policy.ts";
 import type { SchemaName } from "../model/schemas/index.ts";
 import type { FoundForm } from "../personalization/form.ts";
-import type { FoundPersonalization, PersonalizationPart } from "../personalization/render.ts";
+import type { FoundPersonalization } from "../personalization/render.ts";
 
 /**
  * A read-only operation of the public API. The router, cache, purge tags, metrics, OpenAPI
@@ -67,11 +67,11 @@ export interface OperationContext {
   readonly networkOf: (origin: RequestOrigin) => string;
   /** The personalization of a SKU, also of an unknown one. */
   readonly findPersonalization: (sku: string, network?: () => string) => MaybePromise<FoundPersonalization>;
-  /** The personalization of several SKUs, in their order. */
+  /** The personalization of several SKUs as one response, in their order. */
   readonly findPersonalizations: (
     skus: readonly string[],
     network?: () => string,
-  ) => MaybePromise<PersonalizationPart[]>;
+  ) => MaybePromise<FoundPersonalization>;
   /** The form of a SKU in a locale, or the offered locale to request instead. */
   readonly findForm: (sku: string, locale: string, network?: () => string) => MaybePromise<FoundForm>;
 }

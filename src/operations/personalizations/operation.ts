@@ -3,7 +3,6 @@ import { ServiceError } from "../../errors.ts";
 import { toProblem } from "../../http/errors.ts";
 import { targetOf } from "../../http/request.ts";
 import { maxSkusPerRequest } from "../../model/personalization.ts";
-import { renderBatch } from "../../personalization/render.ts";
 import type { Operation } from "../operation.ts";
 import { productFailure } from "../products/operation.ts";
 
@@ -44,12 +43,10 @@ export const personalizations: Operation = {
   lifetime: (policy) => invalidatedLifetime(policy),
   parseKey: (request) => JSON.stringify(parseSkus(targetOf(request))),
   tagKeys: (key) => JSON.parse(key) as string[],
-  createLoader: ({ findPersonalizations }) => {
-    return async (key, network) => {
-      const skus = JSON.parse(key) as string[];
-      return renderBatch(skus, await findPersonalizations(skus, network));
-    };
-  },
+  createLoader:
+    ({ findPersonalizations }) =>
+    (key, network) =>
+      findPersonalizations(JSON.parse(key) as string[], network),
   createFailureResponse: (context) => {
     const toProductFailure = productFailure("id", () => "pz", context);
     return (failure, ...request) => (failure.code === "invalid_id" ? toProductFailure : toProblem)(failure, ...request);
