@@ -3,7 +3,7 @@ import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { withFolder } from "./support/folder.ts";
 import { print } from "./support/print.ts";
-import { main, ready, settings } from "./support/service.ts";
+import { startService, stopProcess } from "./support/service.ts";
 
 // Counts the requests that fail while the serving processes are replaced, for this service and for
 // the reloads of nginx and HAProxy: `npm run bench:handover -- [HANDOVERS]`.
@@ -13,7 +13,6 @@ const keptClients = 8;
 const pauseMs = 300;
 
 type Environment = Readonly<Record<string, string>>;
-type Child = Bun.Subprocess;
 
 interface Server {
   readonly name: string;
@@ -31,24 +30,6 @@ async function findFreePort(): Promise<number> {
   return port;
 }
 
-const end = async (child: Child) => {
-  child.kill("SIGTERM");
-  await child.exited;
-};
-
-async function startService(environment: Environment, ...args: string[]): Promise<Child> {
-  const child = Bun.spawn([process.execPath, main, "serve", ...args], {
-    env: { ...settings, ...environment },
-    stdio: ["ignore", "pipe", "ignore"],
-  });
-  let printed = "";
-  for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {
-    printed += chunk;
-    if (ready.test(printed)) break;
-  }
-  return child;
-}
-
 const environmentOf = (port: number, folder: string): Environment => ({
   DATABASE_URL: `sqlite:${join(folder, "pds.sqlite")}`,
   PORT: `${port}`,
@@ -60,13 +41,13 @@ const takeover = (name: string, ...args: string[]): Server => ({
   name,
   start: async (port, folder) => {
     const environment = { ...environmentOf(port, folder), REUSE_PORT: "on" };
-    let current = await startService(environment, ...args);
+    let { child: current } = await startService(environment, ...args);
     const replace = async () => {
       const next = await startService(environment, ...args);
-      await end(current);
-      current = next;
+      await stopProcess(current);
+      current = next.child;
     };
-    return { replace, stop: () => end(current) };
+    return { replace, stop: () => stopProcess(current) };
   },
 });
 
@@ -83,7 +64,7 @@ const reloading = (name: string, signal: NodeJS.Signals, configure: (port: numbe
       child.kill(signal);
       await Bun.sleep(1500);
     };
-    return { replace, stop: () => end(child) };
+    return { replace, stop: () => stopProcess(child) };
   },
 });
 
@@ -93,12 +74,12 @@ const servers: readonly Server[] = [
   {
     name: "this service with 2 workers, by SIGUSR2",
     start: async (port, folder) => {
-      const child = await startService(environmentOf(port, folder), "--workers", "2");
+      const { child } = await startService(environmentOf(port, folder), "--workers", "2");
       const replace = async () => {
         child.kill("SIGUSR2");
         await Bun.sleep(5000);
       };
-      return { replace, stop: () => end(child) };
+      return { replace, stop: () => stopProcess(child) };
     },
   },
   reloading("nginx", "SIGHUP", (port, folder) => {

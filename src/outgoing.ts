@@ -1,3 +1,4 @@
+import type { BlockList } from "node:net";
 import { ServiceError } from "./errors.ts";
 import { ipVersionOf, isListed, toBlockList } from "./networks.ts";
 
@@ -95,11 +96,12 @@ export async function checkDestination(url: string, options: FetchOptions): Prom
  * if a proxy connects to it. The function throws ServiceError if one is refused.
  */
 function createResolver({ allowedLinkLocal = [], lookup = findAddresses }: FetchOptions) {
-  const refused = toBlockList(refusedNetworks);
-  const allowed = toBlockList(allowedLinkLocal);
+  // With the first request, so that the service starts faster.
+  let lists: { readonly refused: BlockList; readonly allowed: BlockList } | undefined;
 
   const requireAllowed = (address: string, { host, hostname }: URL) => {
-    if (!isListed(address, refused) || isListed(address, allowed)) return;
+    lists ??= { refused: toBlockList(refusedNetworks), allowed: toBlockList(allowedLinkLocal) };
+    if (!isListed(address, lists.refused) || isListed(address, lists.allowed)) return;
     const leads = hostname === address || hostname === `[${address}]` ? "is" : `leads to ${address},`;
     throw new ServiceError(
       "unavailable",

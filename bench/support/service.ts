@@ -19,15 +19,19 @@ export const settings: Readonly<Record<string, string>> = {
  */
 export const ready = /^Public\s+(\S+)$[\s\S]*^Admin\s+(\S+)\n/m;
 
-/**
- * Runs the service on free ports during the work, which gets the URLs of the operations and of the
- * admin listener.
- */
-export async function withService<T>(
+export interface RunningService {
+  readonly child: Bun.Subprocess;
+  /** URL of the operations. */
+  readonly url: string;
+  readonly adminUrl: string;
+}
+
+/** Starts the service, by default on free ports, and waits until it listens. */
+export async function startService(
   environment: Readonly<Record<string, string>>,
-  work: (url: string, adminUrl: string) => Promise<T>,
-): Promise<T> {
-  const child = Bun.spawn([...command], {
+  ...args: string[]
+): Promise<RunningService> {
+  const child = Bun.spawn([...command, ...args], {
     env: { ...settings, ...environment },
     stdio: ["ignore", "pipe", "ignore"],
   });
@@ -36,12 +40,28 @@ export async function withService<T>(
     printed += chunk;
     if (ready.test(printed)) break;
   }
+  const [, url = "", adminUrl = ""] = printed.match(ready) ?? [];
+  return { child, url, adminUrl };
+}
+
+export async function stopProcess(child: Bun.Subprocess): Promise<void> {
+  child.kill("SIGTERM");
+  await child.exited;
+}
+
+/**
+ * Runs the service on free ports during the work, which gets the URLs of the operations and of the
+ * admin listener.
+ */
+export async function withService<T>(
+  environment: Readonly<Record<string, string>>,
+  work: (url: string, adminUrl: string) => Promise<T>,
+): Promise<T> {
+  const { child, url, adminUrl } = await startService(environment);
   try {
-    const [, url = "", adminUrl = ""] = printed.match(ready) ?? [];
     return await work(url, adminUrl);
   } finally {
-    child.kill("SIGTERM");
-    await child.exited;
+    await stopProcess(child);
   }
 }
 

@@ -83,7 +83,8 @@ function allowedHosts(boundTo: string, hosts: readonly string[]): (host: string)
     isLocal(host) || allowed.has(host) || (allowsAddresses && ipVersionOf(host.replace(/^\[(.*)\]$/, "$1")) !== 0);
 }
 
-const inUrl = (host: string) => (ipVersionOf(host) === 6 ? `[${host}]` : host);
+/** Only an IPv6 address has colons. */
+const inUrl = (host: string) => (host.includes(":") ? `[${host}]` : host);
 
 interface Authorization {
   readonly token?: string;

@@ -2,7 +2,8 @@ import { checkFile, readText } from "../feed/file.ts";
 import { type JsonDocument, JsonSplitter } from "../feed/json.ts";
 import { parseJson } from "../json.ts";
 import type { RejectedRow } from "../model/import-report.ts";
-import { type Product, parseProduct } from "../model/product.ts";
+import type { Product } from "../model/product.ts";
+import { parseProduct } from "../model/product-document.ts";
 
 /** A product of a file, or the reasons why it was rejected. */
 export type ProductDocument =

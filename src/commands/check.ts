@@ -24,7 +24,7 @@ interface Check {
 export async function check(values: Values): Promise<boolean> {
   const config = readConfig(process.env);
   const log = await openLog(config);
-  const jobs = listJobs(config, log, createPlatform(config, log));
+  const jobs = listJobs(config, log, await createPlatform(config, log));
   const checks = await Promise.all([...checkStores(config), ...jobs.map(checkSource)]);
   const pauses = await readPauses(config, jobs);
   const schedules = jobs.flatMap((job) => listTimes(job, pauses.get(job)));

@@ -12,7 +12,7 @@ const neverRun = "never run";
 export function printJobs(values: Values): Promise<boolean> {
   return withStore(async (database, config) => {
     const log = await openLog(config);
-    const jobs = listJobs(config, log, createPlatform(config, log));
+    const jobs = listJobs(config, log, await createPlatform(config, log));
     const statuses = await listJobStatus(database, jobs);
     const rows = jobs.map((job, index) => ({ job, status: statuses[index] as JobStatus }));
     if (values.json === true) printSafeJson(rows.map(toJobJson));

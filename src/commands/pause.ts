@@ -46,5 +46,5 @@ export async function resume(name: string, values: Values): Promise<boolean> {
 async function findConfigured(command: string, name: string, values: Values) {
   const config = readConfig(process.env);
   const log = await openLog(config);
-  return findJob(command, name, values, listJobs(config, log, createPlatform(config, log)));
+  return findJob(command, name, values, listJobs(config, log, await createPlatform(config, log)));
 }

@@ -62,7 +62,7 @@ interface SubscriptionContext {
 /** @throws ServiceError `invalid_setting` unless the settings connect a shop */
 async function connectSubscriptions(): Promise<Subscriptions> {
   const config = readConfig(process.env);
-  const subscriptions = createPlatform(config, await openLog(config))?.subscriptions;
+  const subscriptions = (await createPlatform(config, await openLog(config)))?.subscriptions;
   if (subscriptions !== undefined) return subscriptions;
   throw new ServiceError("invalid_setting", "no shop is connected; set its domain and the app's credentials");
 }

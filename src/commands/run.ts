@@ -48,7 +48,12 @@ export async function runSupervised(name: string, values: Values): Promise<boole
   const config = readConfig(process.env);
   const log = await openLog(config);
   // First, so that a mistyped name creates no store.
-  const job = findJob("run", name, values, listJobs(config, log, createPlatform(config, log), values.force === true));
+  const job = findJob(
+    "run",
+    name,
+    values,
+    listJobs(config, log, await createPlatform(config, log), values.force === true),
+  );
   requireImport(job, values);
   if (values["dry-run"] === true) return await dryRun(job, values);
   return await withDatabase(async (database) => {
@@ -94,7 +99,7 @@ export async function runClaimed(name: string, values: Values): Promise<boolean>
   const config = line === "" ? readConfig(process.env) : (JSON.parse(line) as Config);
   return await withDatabase(async (database) => {
     const log = await openLog(config);
-    const platform = createPlatform(config, log, sharedPoints(database));
+    const platform = await createPlatform(config, log, sharedPoints(database));
     const job = findJob("run", name, values, listJobs(config, log, platform, values.force === true));
     requireImport(job, values);
     const isDryRun = values["dry-run"] === true;

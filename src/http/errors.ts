@@ -1,8 +1,9 @@
-import { z } from "zod";
+import type { z } from "zod";
 import type { ResponseParts } from "../cache/response.ts";
 import { hideCredentials } from "../credentials.ts";
 import { isDatabaseError } from "../database/index.ts";
 import { type ErrorCode, ServiceError } from "../errors.ts";
+import type { problemSchema } from "../model/schemas/problem.ts";
 
 /** HTTP status by error code. */
 const statuses: Record<ErrorCode | "internal", number> = {
@@ -48,16 +49,6 @@ const retryAfterS = { min: 2, max: 6 };
 
 const chooseRetryAfter = (random: number) =>
   retryAfterS.min + Math.floor(random * (retryAfterS.max - retryAfterS.min + 1));
-
-export const problemSchema = z
-  .object({
-    type: z.string().describe("`about:blank`: the title has the full meaning."),
-    title: z.string(),
-    status: z.int(),
-    detail: z.string(),
-    request_id: z.string().describe("The request reference to quote when reporting the error."),
-  })
-  .meta({ id: "Problem", description: "Error details (RFC 9457)." });
 
 /** A failed request, without internal details. */
 export interface Failure {

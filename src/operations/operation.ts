@@ -1,5 +1,4 @@
 import type { BunRequest } from "bun";
-import type { z } from "zod";
 import type { CacheLifetime } from "../cache/namespace.ts";
 import type { Config } from "../config/index.ts";
 import type { Database } from "../database/database.ts";
@@ -8,8 +7,9 @@ import type { RequestOrigin } from "../http/client-network.ts";
 import type { FailureResponse } from "../http/endpoint.ts";
 import type { MaybePromise } from "../maybe-promise.ts";
 import type { CachePolicy } from "../model/cache-policy.ts";
+import type { SchemaName } from "../model/schemas/index.ts";
 import type { FoundForm } from "../personalization/form.ts";
-import type { FoundPersonalization, PersonalizationPart } from "../personalization/render.ts";
+import type { FoundPersonalization } from "../personalization/render.ts";
 
 /**
  * A read-only operation of the public API. The router, cache, purge tags, metrics, OpenAPI
@@ -67,11 +67,11 @@ export interface OperationContext {
   readonly networkOf: (origin: RequestOrigin) => string;
   /** The personalization of a SKU, also of an unknown one. */
   readonly findPersonalization: (sku: string, network?: () => string) => MaybePromise<FoundPersonalization>;
-  /** The personalization of several SKUs, in their order. */
+  /** The personalization of several SKUs as one response, in their order. */
   readonly findPersonalizations: (
     skus: readonly string[],
     network?: () => string,
-  ) => MaybePromise<PersonalizationPart[]>;
+  ) => MaybePromise<FoundPersonalization>;
   /** The form of a SKU in a locale, or the offered locale to request instead. */
   readonly findForm: (sku: string, locale: string, network?: () => string) => MaybePromise<FoundForm>;
 }
@@ -126,5 +126,5 @@ export interface ParameterDocumentation {
 export interface ResponseDocumentation {
   readonly description: string;
   /** Possible bodies; by default a problem document. */
-  readonly schemas?: readonly z.ZodType[];
+  readonly schemas?: readonly SchemaName[];
 }

@@ -9,20 +9,19 @@ import { FragmentCache } from "./fragment-cache.ts";
 import {
   type FoundPersonalization,
   type Group,
-  type PersonalizationPart,
-  type Render,
+  type Parts,
   readGroupNumbers,
   readStyleNumbers,
   render,
+  renderBatch,
   renderEmpty,
-  renderPart,
   type Style,
   toGroup,
   toStyle,
 } from "./render.ts";
 
 /** The personalization as objects. */
-export const parsePersonalization = ({ body }: PersonalizationPart) =>
+export const parsePersonalization = ({ body }: FoundPersonalization) =>
   JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.length).toString()) as Personalization;
 
 /** The fragments of one generation, which never change. */
@@ -68,8 +67,8 @@ export class PersonalizationReader {
     return this.#findIn(database, (snapshot) => findOne(snapshot, database, sku));
   }
 
-  /** The personalization of several SKUs in their order, all as of the same moment. */
-  findAll(database: Database, skus: readonly string[]): MaybePromise<PersonalizationPart[]> {
+  /** The personalization of several SKUs as one response, in their order, all as of the same moment. */
+  findAll(database: Database, skus: readonly string[]): MaybePromise<FoundPersonalization> {
     return this.#findIn(database, (snapshot) => findAll(snapshot, database, skus));
   }
 
@@ -169,19 +168,27 @@ const findLines = (
 ): MaybePromise<FoundLines | "outdated" | undefined> => (isStorable(sku) ? query.find(database, sku) : undefined);
 
 const findOne = (snapshot: Snapshot, database: Database, sku: string) =>
-  chain(findLines(snapshot, database, sku), (found) =>
-    found === "outdated" ? undefined : renderFound(snapshot, database, sku, found, render),
-  );
+  chain(findLines(snapshot, database, sku), (found) => {
+    if (found === "outdated") return undefined;
+    return found === undefined ? renderEmpty(sku) : chain(findParts(snapshot, database, sku, found), render);
+  });
 
 async function findAll(
   snapshot: Snapshot,
   database: Database,
   skus: readonly string[],
-): Promise<PersonalizationPart[] | undefined> {
+): Promise<FoundPersonalization | undefined> {
   const found = await snapshot.query.findAll(database, skus.filter(isStorable));
   if (found === "outdated") return undefined;
   if (database.engine.hasRoundTrips) await loadFragments(snapshot, database, found.values());
-  return await Promise.all(skus.map((sku) => renderFound(snapshot, database, sku, found.get(sku), renderPart)));
+  const parts: (Parts | undefined)[] = [];
+  for (const sku of skus) {
+    const lines = found.get(sku);
+    const ofSku = lines && findParts(snapshot, database, sku, lines);
+    // Each wait would cost as much as rendering.
+    parts.push(ofSku instanceof Promise ? await ofSku : ofSku);
+  }
+  return renderBatch(skus, parts);
 }
 
 /** Loads the fragments of all SKUs together, so that rendering each needs no statement of its own. */
@@ -207,17 +214,14 @@ const findForm = (snapshot: Snapshot, database: Database, sku: string, locale: s
     return fragments.forms.find(database, sku, locale, lines, findStyles);
   });
 
-function renderFound<Rendered>(
+function findParts(
   { fragments }: Snapshot,
   database: Database,
   sku: string,
-  found: FoundLines | undefined,
-  render: Render<Rendered>,
-): MaybePromise<Rendered | FoundPersonalization> {
-  if (found === undefined) return renderEmpty(sku);
-  const { generation, lines } = found;
+  { generation, lines }: FoundLines,
+): MaybePromise<Parts> {
   const ofLines = findFragments(database, readStyleNumbers(lines), fragments.get(generation.id) as Fragments);
-  return chain(ofLines, ([styles, groups]) => render(sku, lines, styles, groups));
+  return chain(ofLines, ([styles, groups]) => ({ sku, lines, styles, groups }));
 }
 
 /** The styles of some numbers, in their order, and the groups of these styles, each once. */

@@ -72,97 +72,113 @@ export function renderEmpty(sku: string): FoundPersonalization {
   return { body: emptyBody, tag: emptyTag, isEmpty: true, fingerprints: [fingerprintOf(sku)] };
 }
 
-/** Renders a SKU; see {@link render}. */
-export type Render<Rendered> = (
-  sku: string,
-  lines: Uint8Array,
-  styles: readonly Style[],
-  groups: readonly Group[],
-) => Rendered;
+/** A SKU with everything that its response consists of. */
+export interface Parts {
+  readonly sku: string;
+  /** Packed. */
+  readonly lines: Uint8Array;
+  /** Those of the lines, in the same order. */
+  readonly styles: readonly Style[];
+  /** Those of the styles, each once. */
+  readonly groups: readonly Group[];
+}
 
-/**
- * @param lines packed
- * @param styles those of the lines, in the same order
- * @param groups those of the styles, each once
- */
-export const render: Render<FoundPersonalization> = (sku, lines, styles, groups) => {
-  const { body, linesEnd } = writeBody(sku, lines, styles, groups);
+export function render(parts: Parts): FoundPersonalization {
+  const { styles, groups } = parts;
+  const maxBytes = maxBytesOf(parts);
+  // Its size is known only when it is written.
+  const json = maxBytes > scratch.length ? new Uint8Array(maxBytes) : scratch;
+  json[0] = openingBrace;
+  const { linesEnd, end } = write(json, 1, parts);
   // The tag hashes hashes of the same length: that of the lines, one for each line's style, and
   // those of the groups. So different responses never join to the same bytes.
   const hashes = new BigUint64Array(1 + styles.length + groups.length);
-  hashes[0] = hashOf(body.subarray(linesStart.length, linesEnd));
+  hashes[0] = hashOf(json.subarray(1 + linesStart.length, linesEnd));
   let place = 1;
   for (const fragments of [styles, groups]) for (const { hash } of fragments) hashes[place++] = hash;
-  return { body, tag: hashTag(hashes), isEmpty: false, fingerprints: listFingerprints(sku, styles, groups) };
-};
-
-/** A SKU as a part of a response, whose tag is that of all its parts. */
-export type PersonalizationPart = Omit<FoundPersonalization, "tag">;
-
-export const renderPart: Render<PersonalizationPart> = (sku, lines, styles, groups) => {
-  const { body } = writeBody(sku, lines, styles, groups);
-  return { body, isEmpty: false, fingerprints: listFingerprints(sku, styles, groups) };
-};
-
-function listFingerprints(sku: string, styles: readonly Style[], groups: readonly Group[]): number[] {
-  const fingerprints = [fingerprintOf(sku)];
-  for (const fragments of [styles, groups]) for (const { fingerprint } of fragments) fingerprints.push(fingerprint);
-  return fingerprints;
+  const fingerprints: number[] = [];
+  addFingerprints(parts, (fingerprint) => fingerprints.push(fingerprint));
+  return { body: json.slice(0, end), tag: hashTag(hashes), isEmpty: false, fingerprints };
 }
 
-/** @returns the body, and the offset after its lines */
-function writeBody(sku: string, lines: Uint8Array, styles: readonly Style[], groups: readonly Group[]) {
-  const linesJson = writeLines(sku, lines, styles);
-  const body = new Uint8Array(linesJson.length + bytesOf(styles) + bytesOf(groups) + fixedBytes);
-  const linesEnd = append(body, append(body, 0, linesStart), linesJson);
-  const stylesEnd = appendRows(body, append(body, linesEnd, stylesStart), styles);
-  append(body, appendRows(body, append(body, stylesEnd, groupsStart), groups), bodyEnd);
-  return { body, linesEnd };
+function addFingerprints({ sku, styles, groups }: Parts, add: (fingerprint: number) => void): void {
+  add(fingerprintOf(sku));
+  for (const { fingerprint } of styles) add(fingerprint);
+  for (const { fingerprint } of groups) add(fingerprint);
+}
+
+/**
+ * Writes the three lists and the closing brace.
+ * @returns the offset after the lines, and after everything
+ */
+function write(json: Uint8Array, at: number, parts: Parts): { readonly linesEnd: number; readonly end: number } {
+  const linesEnd = writeLines(json, append(json, at, linesStart), parts);
+  const stylesEnd = appendRows(json, append(json, linesEnd, stylesStart), parts.styles);
+  const groupsEnd = appendRows(json, append(json, stylesEnd, groupsStart), parts.groups);
+  return { linesEnd, end: append(json, groupsEnd, bodyEnd) };
 }
 
 const batchStart = encode('{"personalizations":[');
+const noLists = emptyBody.subarray(1);
 
 /**
  * Several SKUs as one response.
- * @param found their personalization, in the same order
+ * @param found their personalization, in the same order; undefined for unknown SKUs
  */
-export function renderBatch(skus: readonly string[], found: readonly PersonalizationPart[]): FoundPersonalization {
-  const parts: Uint8Array[] = [batchStart];
+export function renderBatch(skus: readonly string[], found: readonly (Parts | undefined)[]): FoundPersonalization {
+  const starts = skus.map((sku, index) => encode(`${index > 0 ? "," : ""}{"sku":${JSON.stringify(sku)},`));
+  let maxBytes = batchStart.length + bodyEnd.length;
+  for (const start of starts) maxBytes += start.length + noLists.length;
+  for (const parts of found) if (parts !== undefined) maxBytes += maxBytesOf(parts);
+  const json = Buffer.allocUnsafe(maxBytes);
   const fingerprints = new Set<number>();
-  found.forEach(({ body, fingerprints: ofSku }, index) => {
-    // In place of the first brace of its own response.
-    parts.push(encode(`${index > 0 ? "," : ""}{"sku":${JSON.stringify(skus[index])},`), body.subarray(1));
-    for (const fingerprint of ofSku) fingerprints.add(fingerprint);
-  });
-  parts.push(bodyEnd);
-  const body = new Uint8Array(parts.reduce((bytes, part) => bytes + part.length, 0));
-  parts.reduce((end, part) => append(body, end, part), 0);
-  return {
-    body,
-    tag: hashTag(body),
-    isEmpty: found.every(({ isEmpty }) => isEmpty),
-    fingerprints: [...fingerprints],
-  };
+  const add = (fingerprint: number) => void fingerprints.add(fingerprint);
+  let end = append(json, 0, batchStart);
+  for (const [index, parts] of found.entries()) {
+    end = append(json, end, starts[index] as Uint8Array);
+    if (parts === undefined) {
+      end = append(json, end, noLists);
+      add(fingerprintOf(skus[index] as string));
+    } else {
+      end = write(json, end, parts).end;
+      addFingerprints(parts, add);
+    }
+  }
+  // A copy keeps no more memory than it has bytes.
+  const body = new Uint8Array(json.subarray(0, append(json, end, bodyEnd)));
+  const isEmpty = found.every((parts) => parts === undefined);
+  return { body, tag: hashTag(body), isEmpty, fingerprints: [...fingerprints] };
 }
 
-/** Lines are written here first, because their size is not known before. */
+/** A response is written here first, unless it is large. */
 const scratch = new Uint8Array(2 ** 16);
-const [quote, comma, brace, backslash] = encode('",}\\') as unknown as [number, number, number, number];
+const [quote, comma, openingBrace, brace, backslash] = encode('",{}\\') as unknown as [
+  number,
+  number,
+  number,
+  number,
+  number,
+];
 const statusStart = encode(',"style_sku_status":');
-const linesStart = encode('{"pzlines":[');
+const linesStart = encode('"pzlines":[');
 const stylesStart = encode('],"pzstyles":[');
 const groupsStart = encode('],"pzchoices":[');
 const bodyEnd = encode("]}");
-const fixedBytes = linesStart.length + stylesStart.length + groupsStart.length + bodyEnd.length;
+/** Of a line, besides its SKU, its style, and what is packed: names, quotes, and a comma. */
+const lineBytes = '{"sku_id":"",'.length + statusStart.length + 16;
+const fixedBytes = 1 + linesStart.length + stylesStart.length + groupsStart.length + bodyEnd.length;
 
-/** The lines as JSON, separated by commas. Valid until the next call. */
-function writeLines(sku: string, lines: Uint8Array, styles: readonly Style[]): Uint8Array {
+/** With up to six bytes for each unit of the SKU and each packed byte, such as a control character. */
+function maxBytesOf({ sku, lines, styles, groups }: Parts): number {
+  let bytes = fixedBytes + lines.length * 6 + bytesOf(styles) + bytesOf(groups);
+  for (const { line } of styles) bytes += line.length + sku.length * 6 + lineBytes;
+  return bytes;
+}
+
+/** Writes the lines as JSON, separated by commas. @returns the offset after them */
+function writeLines(json: Uint8Array, at: number, { sku, lines, styles }: Parts): number {
   const start = encode(`{"sku_id":${JSON.stringify(sku)}`);
-  // Up to six bytes for each packed one, which may be a control character.
-  let maxBytes = lines.length * 6 + styles.length * (start.length + statusStart.length + 16);
-  for (const { line } of styles) maxBytes += line.length;
-  const json = maxBytes > scratch.length ? new Uint8Array(maxBytes) : scratch;
-  let end = 0;
+  let end = at;
   let index = 0;
   for (cursor.reset(lines); !cursor.isAtEnd; index++) {
     cursor.next();
@@ -178,7 +194,7 @@ function writeLines(sku: string, lines: Uint8Array, styles: readonly Style[]): U
     else end = append(json, end, encode(JSON.stringify(cursor.status)));
     json[end++] = brace;
   }
-  return json.subarray(0, end);
+  return end;
 }
 
 /** Appends one ASCII character in quotes. @returns the offset after it */

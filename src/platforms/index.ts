@@ -1,19 +1,24 @@
 import type { Config } from "../config/index.ts";
 import type { Log } from "../log.ts";
 import type { Platform, SharedPoints } from "./platform.ts";
-import { createShopify } from "./shopify/index.ts";
 
-/** Each returns undefined when the settings do not name its platform. */
-const implementations = [createShopify];
+interface Implementation {
+  /** Whether the settings name the platform. Only then is its code loaded. */
+  readonly isNamed: (config: Config) => boolean;
+  readonly create: (config: Config, log: Log, points?: SharedPoints) => Promise<Platform>;
+}
+
+const implementations: readonly Implementation[] = [
+  {
+    isNamed: ({ shopifyAccessToken, shopifyClientId }) => shopifyAccessToken !== "" || shopifyClientId !== "",
+    create: async (...context) => (await import("./shopify/index.ts")).createShopify(...context),
+  },
+];
 
 /**
  * Creates the platform that the settings name; undefined when they name none.
  * @param points undefined when nothing is read, or by one process only
  */
-export function createPlatform(config: Config, log: Log, points?: SharedPoints): Platform | undefined {
-  for (const create of implementations) {
-    const platform = create(config, log, points);
-    if (platform !== undefined) return platform;
-  }
-  return undefined;
+export async function createPlatform(config: Config, log: Log, points?: SharedPoints): Promise<Platform | undefined> {
+  return await implementations.find(({ isNamed }) => isNamed(config))?.create(config, log, points);
 }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import packageJson from "../../package.json" with { type: "json" };
-import { problemSchema } from "../http/errors.ts";
+import { schemas as bodies } from "../model/schemas/index.ts";
 import { operations } from "../operations/index.ts";
 import type { OperationRoute, ResponseDocumentation } from "../operations/operation.ts";
 
@@ -94,10 +94,10 @@ function toOperation({ operationId, summary, description, parameters, responses 
   };
 }
 
-function toResponse(status: number, { description, schemas = [problemSchema] }: ResponseDocumentation) {
-  const content = schemas.map((schema) => [
-    schema === problemSchema ? "application/problem+json" : "application/json",
-    { schema: schemaReference(schema.meta()?.id ?? "") },
+function toResponse(status: number, { description, schemas = ["Problem"] }: ResponseDocumentation) {
+  const content = schemas.map((name) => [
+    name === "Problem" ? "application/problem+json" : "application/json",
+    { schema: schemaReference(bodies[name].meta()?.id ?? "") },
   ]);
   return {
     description,

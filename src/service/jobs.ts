@@ -11,6 +11,7 @@ import {
   presentationImportName,
 } from "../config/jobs.ts";
 import { hideCredentials } from "../credentials.ts";
+import type { FeedRequest } from "../feed/delivery.ts";
 import type { Job, PlannedJob } from "../jobs/job.ts";
 import { toPlan } from "../jobs/plan.ts";
 import { historyRetention } from "../jobs/retention.ts";
@@ -112,17 +113,10 @@ export function personalizationImportJob(
   brand: string,
   mode: ImportMode,
 ): Job {
-  const source = hideCredentials(options.source);
-  const checkSource = async (signal: AbortSignal) => {
-    const { checkFeed } = await import("../feed/delivery.ts");
-    const { toFeedRequest } = await import("../personalization/feed.ts");
-    return await checkFeed(toFeedRequest(options), config, signal);
-  };
-  const work = onDemand(async () => {
-    const { personalizationImport } = await import("../personalization/import.ts");
-    return personalizationImport(options, config, mode);
+  return importJob(personalizationImportName, options, config, brand, {
+    toRequest: async () => (await import("../personalization/feed.ts")).toFeedRequest(options),
+    load: async () => (await import("../personalization/import.ts")).personalizationImport(options, config, mode),
   });
-  return { name: personalizationImportName, brand, source, checkSource, isImport: true, work };
 }
 
 export function presentationImportJob(
@@ -131,15 +125,26 @@ export function presentationImportJob(
   brand: string,
   mode: ImportMode,
 ): Job {
-  const source = hideCredentials(options.source);
+  return importJob(presentationImportName, options, config, brand, {
+    toRequest: async () => (await import("../personalization/presentation/source.ts")).toFileRequest(options),
+    load: async () => {
+      const { presentationImport } = await import("../personalization/presentation/import.ts");
+      return presentationImport(options, config, mode);
+    },
+  });
+}
+
+/** A job that imports files which a sender delivers. */
+function importJob<File extends string>(
+  name: JobName,
+  { source }: { readonly source: string },
+  config: Config,
+  brand: string,
+  code: { readonly toRequest: () => Promise<FeedRequest<File>>; readonly load: () => Promise<Work> },
+): Job {
   const checkSource = async (signal: AbortSignal) => {
     const { checkFeed } = await import("../feed/delivery.ts");
-    const { toFileRequest } = await import("../personalization/presentation/source.ts");
-    return await checkFeed(toFileRequest(options), config, signal);
+    return await checkFeed(await code.toRequest(), config, signal);
   };
-  const work = onDemand(async () => {
-    const { presentationImport } = await import("../personalization/presentation/import.ts");
-    return presentationImport(options, config, mode);
-  });
-  return { name: presentationImportName, brand, source, checkSource, isImport: true, work };
+  return { name, brand, source: hideCredentials(source), checkSource, isImport: true, work: onDemand(code.load) };
 }

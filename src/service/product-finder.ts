@@ -1,4 +1,3 @@
-import { ProductLookup } from "../catalog/lookup.ts";
 import type { Config } from "../config/index.ts";
 import { maxRemovedShareOf } from "../config/jobs.ts";
 import type { Database } from "../database/database.ts";
@@ -21,7 +20,7 @@ export interface ProductFinderContext {
 }
 
 /** Finds products in the store and, if a platform is connected, looks up missing ones there. */
-export function createProductFinder(config: Config, context: ProductFinderContext): ProductFinder {
+export async function createProductFinder(config: Config, context: ProductFinderContext): Promise<ProductFinder> {
   const { database, writer, platform, limiters, log } = context;
   const findStored: FindProduct = (id, network) => limiters.store.run(() => findProduct(database, id), network);
   const findStoredId = (handle: string, network?: () => string) =>
@@ -29,6 +28,7 @@ export function createProductFinder(config: Config, context: ProductFinderContex
   if (platform === undefined) {
     return { findProduct: onlyVisible(config.visible, findStored), findProductId: findStoredId };
   }
+  const { ProductLookup } = await import("../catalog/lookup.ts");
   const lookup = new ProductLookup({
     findStored,
     findStoredId,

@@ -1,6 +1,7 @@
 import packageJson from "../../package.json" with { type: "json" };
 import type { ResponseCache } from "../cache/response-cache.ts";
 import type { Config } from "../config/index.ts";
+import type { PurgeOptions } from "../config/purge.ts";
 import type { Change } from "../database/change.ts";
 import type { Database } from "../database/database.ts";
 import { type PurgeStatus, readPurgeStatus } from "../database/purge.ts";
@@ -31,10 +32,8 @@ interface PurgingContext {
   readonly signal: AbortSignal;
 }
 
-/** @returns undefined unless the settings say what to purge */
-export function createPurging(config: Config): Purging | undefined {
-  const { purge, purgeToken, publicUrl } = config;
-  if (purge === undefined) return undefined;
+export function createPurging(config: Config, purge: PurgeOptions): Purging {
+  const { purgeToken, publicUrl } = config;
   const targets = createTargets(purge, purgeToken);
   const counter = new PurgeCounter();
   const fetch = createFetch(config);

@@ -63,7 +63,7 @@ export async function startRequestHandling(
   );
 
   const personalization = new PersonalizationReader(config.brand, config.defaultLocale);
-  const productFinder = createProductFinder(config, { database, writer, platform, limiters, log });
+  const productFinder = await createProductFinder(config, { database, writer, platform, limiters, log });
   const state = { isDraining: false };
   const policies = [config.cachePersonalization, config.cacheProducts];
   const servedUnverifiedMs = Math.max(...policies.map(({ staleIfErrorS }) => staleIfErrorS)) * 1000;

@@ -20,8 +20,6 @@ import { exampleUrlOf } from "./example.ts";
 import { listJobs } from "./jobs.ts";
 import { type Listeners, startListeners } from "./listeners.ts";
 import { sharedPoints } from "./points.ts";
-import { createPurging } from "./purge.ts";
-import { startPush } from "./push.ts";
 import { describeStarting } from "./readiness.ts";
 import { reloadConfig } from "./reload.ts";
 import { startRequestHandling } from "./requests.ts";
@@ -52,10 +50,10 @@ const firstRunsMs = 10_000;
  * @param signal aborts when the service must stop, perhaps while it waits for first runs
  */
 export async function startService(config: Config, log: Log, signal: AbortSignal, role: Role): Promise<Service> {
-  const acceptsDeliveries = createPlatform(config, log)?.receiver !== undefined;
+  const acceptsDeliveries = (await createPlatform(config, log))?.receiver !== undefined;
   const connections = await openConnections(config, role.kind !== "worker", acceptsDeliveries);
   // One for everything in this process, so that it shares a token, its points, and what is refused.
-  const platform = createPlatform(config, log, sharedPoints(connections.writer));
+  const platform = await createPlatform(config, log, sharedPoints(connections.writer));
   const jobs = listJobs(config, log, platform);
   if (role.kind !== "worker") noteMissingSync(platform, config, log);
 
@@ -70,8 +68,10 @@ export async function startService(config: Config, log: Log, signal: AbortSignal
   // Until everything else has stopped: it gives up connections that would never respond.
   const polling = new AbortController();
   const requests = await startRequestHandling(config, connections, platform, log, polling.signal);
-  const push = startPush(platform, role, { config, connections, requests, log, signal: stopping.signal });
-  const purging = role.kind === "worker" ? undefined : createPurging(config);
+  const pushContext = { config, connections, requests, log, signal: stopping.signal };
+  const push = platform?.receiver && (await import("./push.ts")).startPush(platform, role, pushContext);
+  const isPurging = config.purge !== undefined && role.kind !== "worker";
+  const purging = isPurging ? (await import("./purge.ts")).createPurging(config, config.purge) : undefined;
   let purged: Promise<unknown> | undefined;
   const context: ServiceContext = {
     config,

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { productAnswerSchema } from "../../src/model/product.ts";
+import { productAnswerSchema } from "../../src/model/schemas/product.ts";
 import { createStore, type Environment, enginesInTurn, pds, type RunningService, serve } from "../support/pds.ts";
 import {
   countPlatformRequests,

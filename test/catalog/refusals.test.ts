@@ -1,5 +1,4 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import pino from "pino";
 import { createPushReader } from "../../src/catalog/push/reader.ts";
 import { catalogReconcile } from "../../src/catalog/reconcile.ts";
 import { catalogSync } from "../../src/catalog/sync.ts";
@@ -10,6 +9,7 @@ import { findProduct, listDocuments, noteDelivery } from "../../src/database/pro
 import { listUnsettledProducts } from "../../src/database/product-truth.ts";
 import { Reporter, type Work } from "../../src/jobs/work.ts";
 import { parseJson } from "../../src/json.ts";
+import { Log } from "../../src/log.ts";
 import type { Product } from "../../src/model/product.ts";
 import { createPlatform } from "../../src/platforms/index.ts";
 import type { Platform } from "../../src/platforms/platform.ts";
@@ -22,7 +22,7 @@ import {
   startPlatform,
 } from "../support/platform.ts";
 
-const log = pino({ level: "silent" });
+const log = new Log("silent", () => {});
 
 interface World {
   readonly standIn: StandIn;
@@ -39,8 +39,8 @@ async function createWorld(engine: (typeof enginesInTurn)[number], products: num
 }
 
 /** A platform as a new process has it. */
-function connect({ standIn }: World): Platform {
-  const platform = createPlatform(readConfig({ PDS_CONFIG: "/dev/null", ...environmentOf(standIn) }), log);
+async function connect({ standIn }: World): Promise<Platform> {
+  const platform = await createPlatform(readConfig({ PDS_CONFIG: "/dev/null", ...environmentOf(standIn) }), log);
   if (platform === undefined) throw new Error("no platform");
   return platform;
 }
@@ -55,11 +55,11 @@ async function run({ database }: World, work: Work) {
   return { counts: reporter.counts, notes: reporter.report.notes, error };
 }
 
-const sync = (world: World) => run(world, catalogSync(connect(world), 0.2));
-const reconcile = (world: World) =>
-  run(world, catalogReconcile(connect(world), { maxRemovedShare: 0.2, visible: "all" }, log));
-const readDelivered = (world: World, id: string) =>
-  createPushReader({ database: world.database, platform: connect(world), log, maxRemovedShare: 0.2 })(
+const sync = async (world: World) => run(world, catalogSync(await connect(world), 0.2));
+const reconcile = async (world: World) =>
+  run(world, catalogReconcile(await connect(world), { maxRemovedShare: 0.2, visible: "all" }, log));
+const readDelivered = async (world: World, id: string) =>
+  createPushReader({ database: world.database, platform: await connect(world), log, maxRemovedShare: 0.2 })(
     BigInt(id),
     new AbortController().signal,
   );
@@ -251,7 +251,7 @@ for (const engine of enginesInTurn) {
     const [first = "", second = ""] = ids;
     const nowS = Math.floor(Date.now() / 1000);
     // A product that cannot settle is read several times.
-    const syncQuickly = () => run(world, catalogSync({ ...connect(world), settleMs: 1 }, 0.2));
+    const syncQuickly = async () => run(world, catalogSync({ ...(await connect(world)), settleMs: 1 }, 0.2));
     standIn.catalog.touch(first, {}, { at: nowS + 3600 });
     await syncQuickly();
     standIn.catalog.touch(second, { product: { title: "Edited" } }, { at: nowS });

@@ -1,6 +1,5 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { SQL } from "bun";
-import pino from "pino";
 import { catalogSync } from "../../src/catalog/sync.ts";
 import { readConfig } from "../../src/config/index.ts";
 import { saveCursor } from "../../src/database/cursor.ts";
@@ -8,6 +7,7 @@ import { readNow } from "../../src/database/database.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { restorePoints, settlePoints, takePoints } from "../../src/database/points.ts";
 import { Reporter } from "../../src/jobs/work.ts";
+import { Log } from "../../src/log.ts";
 import { createPlatform } from "../../src/platforms/index.ts";
 import { floors } from "../../src/platforms/shopify/throttle.ts";
 import { sharedPoints } from "../../src/service/points.ts";
@@ -15,7 +15,7 @@ import { createStore, engines } from "../support/pds.ts";
 import { environmentOf, startPlatform } from "../support/platform.ts";
 import { until } from "../support/until.ts";
 
-const log = pino({ level: "silent" });
+const log = new Log("silent", () => {});
 const report = (currentlyAvailable: number) => ({ currentlyAvailable, maximumAvailable: 2000, restoreRate: 0.001 });
 
 test("points are restored over time, up to the maximum", () => {
@@ -85,7 +85,7 @@ test("a process that was frozen while it took points hardly delays the others", 
   const url = await createStore("postgres");
   const database = await openDatabase(url, "scheduling");
   const config = readConfig({ PDS_CONFIG: "/dev/null", ...environmentOf(platform) });
-  const reader = createPlatform(config, log, sharedPoints(database));
+  const reader = await createPlatform(config, log, sharedPoints(database));
   const read = async (id = "") =>
     (await reader?.readProduct(BigInt(id), { priority: "live", signal: new AbortController().signal }))?.found;
   const [first, ...ids] = platform.catalog.ids(0, 6);
@@ -112,9 +112,9 @@ test("a refresh of a product with 2,048 variants takes no points that a sync nee
   const database = await openDatabase(await createStore("sqlite"));
   afterAll(() => closeDatabase(database));
   /** A platform as a process of its own has it. */
-  const connect = () => {
+  const connect = async () => {
     const config = readConfig({ PDS_CONFIG: "/dev/null", ...environmentOf(platform) });
-    const created = createPlatform(config, log, sharedPoints(database));
+    const created = await createPlatform(config, log, sharedPoints(database));
     if (created === undefined) throw new Error("no platform");
     return created;
   };
@@ -123,11 +123,11 @@ test("a refresh of a product with 2,048 variants takes no points that a sync nee
   for (const id of catalog.ids(0, 60)) catalog.touch(id, { product: { title: "Edited" } });
 
   const large = BigInt(catalog.idOfSpecial("manyVariants"));
-  const refreshed = connect().readProduct(large, { priority: "refresh", signal });
+  const refreshed = await (await connect()).readProduct(large, { priority: "refresh", signal });
   await until("it is being read", () => (counters.requests.get("ProductVariantsPage") ?? 0) > 2);
   counters.lowest.clear();
   const reporter = new Reporter();
-  await catalogSync(connect(), 0.2)({ database, isDryRun: false, run: 1, brand: "acme", reporter, signal });
+  await catalogSync(await connect(), 0.2)({ database, isDryRun: false, run: 1, brand: "acme", reporter, signal });
   expect(reporter.counts).toBe(60);
   expect((await refreshed).found?.product.variants).toHaveLength(2048);
 

@@ -1,8 +1,8 @@
 import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import pino from "pino";
 import { readConfig } from "../../src/config/index.ts";
 import { toJson } from "../../src/json.ts";
+import { Log } from "../../src/log.ts";
 import type { Product } from "../../src/model/product.ts";
 import { createPlatform } from "../../src/platforms/index.ts";
 import { toProduct } from "../support/catalog.ts";
@@ -11,12 +11,12 @@ import { temporaryFolder } from "../support/pds.ts";
 import { environmentOf, startPlatform } from "../support/platform.ts";
 import { type PlatformFixture, testPlatform } from "./conformance.ts";
 
-const log = pino({ level: "silent" });
+const log = new Log("silent", () => {});
 
-function shopifyFixture(): PlatformFixture {
+async function shopifyFixture(): Promise<PlatformFixture> {
   const standIn = startPlatform({ products: 4, specials: ["hugeId", "manyMetafields", "bare"], now: Date.now });
   const { catalog, faults } = standIn;
-  const platform = createPlatform(readConfig({ PDS_CONFIG: "/dev/null", ...environmentOf(standIn) }), log);
+  const platform = await createPlatform(readConfig({ PDS_CONFIG: "/dev/null", ...environmentOf(standIn) }), log);
   if (platform === undefined) throw new Error("the settings name no platform");
   return {
     platform,
@@ -59,6 +59,6 @@ async function fileFixture(hasBulk: boolean): Promise<PlatformFixture> {
   };
 }
 
-testPlatform("Shopify", shopifyFixture());
+testPlatform("Shopify", await shopifyFixture());
 testPlatform("of product files", await fileFixture(true));
 testPlatform("of product files without bulk reads", await fileFixture(false));

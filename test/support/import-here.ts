@@ -1,5 +1,4 @@
 import { parseArgs } from "node:util";
-import pino from "pino";
 import { describeProblems } from "../../src/commands/report.ts";
 import { type Config, readConfig } from "../../src/config/index.ts";
 import { maxImportRemovedShareOf } from "../../src/config/jobs.ts";
@@ -9,6 +8,7 @@ import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { abandonRuns, claimRun } from "../../src/database/lease.ts";
 import type { Job } from "../../src/jobs/job.ts";
 import { dryRunJob, type RunResult, runJob } from "../../src/jobs/run.ts";
+import { Log } from "../../src/log.ts";
 import { createPlatform } from "../../src/platforms/index.ts";
 import { catalogImportJob, listJobs, personalizationImportJob, presentationImportJob } from "../../src/service/jobs.ts";
 import { sharedPoints } from "../../src/service/points.ts";
@@ -24,7 +24,7 @@ export async function importHere(args: readonly string[], environment: Environme
   const config = readConfig({ PDS_CONFIG: "/dev/null", ...environment });
   const database = await openDatabase(config.databaseDirectUrl || config.databaseUrl, "job");
   try {
-    const { job, isDryRun, isJson } = findJob(args, config, database);
+    const { job, isDryRun, isJson } = await findJob(args, config, database);
     const { error, report, ...run } = await execute(database, job, config, isDryRun);
     const messages = [...describeProblems(report), ...(error ? [`pds: ${job.name}: ${error.message}`] : [])];
     return {
@@ -52,7 +52,7 @@ async function execute(database: Database, job: Job, { leaseSeconds }: Config, i
   return await runJob(database, job, id, leaseSeconds, { signal });
 }
 
-function findJob(args: readonly string[], config: Config, database: Database): Command {
+async function findJob(args: readonly string[], config: Config, database: Database): Promise<Command> {
   const { positionals, values } = parseArgs({
     args: [...args],
     allowPositionals: true,
@@ -66,8 +66,8 @@ function findJob(args: readonly string[], config: Config, database: Database): C
   const [command, noun = "", ...sources] = positionals;
   const { brand = config.brand, force: isForced = false, "dry-run": isDryRun = false, json: isJson = false } = values;
   if (command === "run") {
-    const log = pino({ level: "silent" });
-    const jobs = listJobs(config, log, createPlatform(config, log, sharedPoints(database)));
+    const log = new Log("silent", () => {});
+    const jobs = listJobs(config, log, await createPlatform(config, log, sharedPoints(database)));
     const job = jobs.find(({ name, brand: of }) => name === noun && of === brand);
     if (job === undefined) throw new Error(`${noun} is not configured for ${brand}`);
     return { job, isDryRun, isJson };

@@ -2,7 +2,6 @@ import { invalidatedLifetime } from "../../cache/namespace.ts";
 import { ServiceError } from "../../errors.ts";
 import { parameter } from "../../http/request.ts";
 import { chain } from "../../maybe-promise.ts";
-import { formSchema } from "../../model/form.ts";
 import { toLocale } from "../../model/locale.ts";
 import type { Operation } from "../operation.ts";
 
@@ -29,7 +28,7 @@ export const form: Operation = {
         },
       },
       responses: {
-        200: { description: "The form; it has no styles for an unknown SKU.", schemas: [formSchema] },
+        200: { description: "The form; it has no styles for an unknown SKU.", schemas: ["Form"] },
         302: {
           description:
             "The locale is not offered. `Location` has the one that RFC 4647 looks up, such as `fr` for `fr-CA`, " +

@@ -3,10 +3,13 @@ import { listFinishedRuns } from "../../database/run.ts";
 import { ServiceError } from "../../errors.ts";
 import { parameter } from "../../http/request.ts";
 import { hashTag } from "../../model/entity-tag.ts";
-import { historiesSchema, type Order, orders, parseOrder, toHistories } from "../../model/history.ts";
-import type { Operation } from "../operation.ts";
+import { type Order, orders, parseOrder, toHistories } from "../../model/history.ts";
+import type { Operation, ResponseDocumentation } from "../operation.ts";
 
-const ok = { description: "The newest finished runs in the requested order.", schemas: [historiesSchema] };
+const ok: ResponseDocumentation = {
+  description: "The newest finished runs in the requested order.",
+  schemas: ["Histories"],
+};
 
 /** The newest finished runs; newest first by default. */
 export const histories: Operation = {

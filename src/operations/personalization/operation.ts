@@ -1,6 +1,5 @@
 import { invalidatedLifetime } from "../../cache/namespace.ts";
 import { parameter } from "../../http/request.ts";
-import { personalizationSchema } from "../../model/personalization.ts";
 import type { Operation } from "../operation.ts";
 
 /** The personalization of a SKU; three empty lists for an unknown SKU. */
@@ -23,7 +22,7 @@ export const personalization: Operation = {
       responses: {
         200: {
           description: "The SKU's personalization; three empty lists for an unknown SKU.",
-          schemas: [personalizationSchema],
+          schemas: ["Personalization"],
         },
         400: { description: "The path's percent-encoding is malformed." },
       },

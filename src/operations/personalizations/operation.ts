@@ -1,10 +1,8 @@
 import { invalidatedLifetime } from "../../cache/namespace.ts";
 import { ServiceError } from "../../errors.ts";
-import { problemSchema, toProblem } from "../../http/errors.ts";
+import { toProblem } from "../../http/errors.ts";
 import { targetOf } from "../../http/request.ts";
-import { maxSkusPerRequest, personalizationsSchema } from "../../model/personalization.ts";
-import { productAnswerSchema } from "../../model/product.ts";
-import { renderBatch } from "../../personalization/render.ts";
+import { maxSkusPerRequest } from "../../model/personalization.ts";
 import type { Operation } from "../operation.ts";
 import { productFailure } from "../products/operation.ts";
 
@@ -31,12 +29,12 @@ export const personalizations: Operation = {
         },
       },
       responses: {
-        200: { description: "The personalization of each SKU.", schemas: [personalizationsSchema] },
+        200: { description: "The personalization of each SKU.", schemas: ["Personalizations"] },
         400: {
           description:
             "A SKU is empty, there are too many, the URL is longer than 8 kB, or its percent-encoding is malformed. " +
             "Without the parameter `sku`, the path is that of a product with the invalid identifier `pz`.",
-          schemas: [problemSchema, productAnswerSchema],
+          schemas: ["Problem", "ProductAnswer"],
         },
       },
     },
@@ -45,12 +43,10 @@ export const personalizations: Operation = {
   lifetime: (policy) => invalidatedLifetime(policy),
   parseKey: (request) => JSON.stringify(parseSkus(targetOf(request))),
   tagKeys: (key) => JSON.parse(key) as string[],
-  createLoader: ({ findPersonalizations }) => {
-    return async (key, network) => {
-      const skus = JSON.parse(key) as string[];
-      return renderBatch(skus, await findPersonalizations(skus, network));
-    };
-  },
+  createLoader:
+    ({ findPersonalizations }) =>
+    (key, network) =>
+      findPersonalizations(JSON.parse(key) as string[], network),
   createFailureResponse: (context) => {
     const toProductFailure = productFailure("id", () => "pz", context);
     return (failure, ...request) => (failure.code === "invalid_id" ? toProductFailure : toProblem)(failure, ...request);

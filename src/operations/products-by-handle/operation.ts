@@ -1,7 +1,6 @@
 import { ServiceError } from "../../errors.ts";
-import { problemSchema } from "../../http/errors.ts";
 import { parameter } from "../../http/request.ts";
-import { maxHandleLength, productAnswerSchema } from "../../model/product.ts";
+import { maxHandleLength } from "../../model/product.ts";
 import type { Operation } from "../operation.ts";
 import { productFailure, products } from "../products/operation.ts";
 
@@ -24,15 +23,15 @@ export const productsByHandle: Operation = {
         },
       },
       responses: {
-        200: { description: "The product; `error` is null.", schemas: [productAnswerSchema] },
+        200: { description: "The product; `error` is null.", schemas: ["ProductAnswer"] },
         400: {
           description: "The handle is too long or has control characters, or the percent-encoding is malformed.",
-          schemas: [productAnswerSchema, problemSchema],
+          schemas: ["ProductAnswer", "Problem"],
         },
-        404: { description: "No product has the handle; `product` is null.", schemas: [productAnswerSchema] },
+        404: { description: "No product has the handle; `product` is null.", schemas: ["ProductAnswer"] },
         503: {
           description: "No stored product has the handle, and the source of products is unavailable.",
-          schemas: [productAnswerSchema],
+          schemas: ["ProductAnswer"],
         },
       },
     },

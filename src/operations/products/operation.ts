@@ -1,10 +1,10 @@
 import { invalidatedLifetime } from "../../cache/namespace.ts";
 import { ServiceError } from "../../errors.ts";
 import type { FailureResponse } from "../../http/endpoint.ts";
-import { problemSchema, toProblem } from "../../http/errors.ts";
+import { toProblem } from "../../http/errors.ts";
 import { parameter } from "../../http/request.ts";
 import { hashTag } from "../../model/entity-tag.ts";
-import { type ProductAnswer, parseProductId, productAnswerSchema } from "../../model/product.ts";
+import { type ProductAnswer, parseProductId } from "../../model/product.ts";
 import type { Operation, OperationContext } from "../operation.ts";
 
 /** The stored product document within `{product, shop, error}`. */
@@ -22,15 +22,15 @@ export const products: Operation = {
         },
       },
       responses: {
-        200: { description: "The product; `error` is null.", schemas: [productAnswerSchema] },
+        200: { description: "The product; `error` is null.", schemas: ["ProductAnswer"] },
         400: {
           description: "The identifier is not valid, or the percent-encoding is malformed.",
-          schemas: [productAnswerSchema, problemSchema],
+          schemas: ["ProductAnswer", "Problem"],
         },
-        404: { description: "The product does not exist; `product` is null.", schemas: [productAnswerSchema] },
+        404: { description: "The product does not exist; `product` is null.", schemas: ["ProductAnswer"] },
         503: {
           description: "The product is not stored, and its source is unavailable.",
-          schemas: [productAnswerSchema],
+          schemas: ["ProductAnswer"],
         },
       },
     },

@@ -3,7 +3,6 @@ import { hideCredentials } from "../../credentials.ts";
 import type { Log } from "../../log.ts";
 import { createFetch, type Fetch } from "../../outgoing.ts";
 import type { Platform, SharedPoints } from "../platform.ts";
-import { readCatalog } from "./bulk/catalog.ts";
 import { createClient, type SendRequest } from "./client.ts";
 import { Documents } from "./documents.ts";
 import { listDeletions } from "./list-deletions.ts";
@@ -15,16 +14,12 @@ import { createSubscriptions } from "./subscriptions.ts";
 import { grantedToken, staticToken } from "./token.ts";
 import { createReceiver } from "./webhooks.ts";
 
-/**
- * Creates the Shopify shop that the settings name; undefined without an access token or client
- * credentials.
- */
-export function createShopify(config: Config, log: Log, points?: SharedPoints): Platform | undefined {
+/** Creates the Shopify shop for which the settings have an access token or client credentials. */
+export function createShopify(config: Config, log: Log, points?: SharedPoints): Platform {
   const { publication, metafieldNamespaces: namespaces, maxFileMegabytes: maxMegabytes } = config;
   const fetch = createFetch(config);
   const documents = new Documents(log, { publication, namespaces });
   const request = connect(config, { documents, log, points, fetch });
-  if (request === undefined) return undefined;
   const receiver = createReceiver(config);
   return {
     source: hideCredentials(config.shopifyApiUrl) || config.shopDomain,
@@ -36,9 +31,11 @@ export function createShopify(config: Config, log: Log, points?: SharedPoints): 
     listDeletions: (sinceMs, signal) => listDeletions(request, sinceMs, { priority: "sync", signal }),
     receiver,
     subscriptions: createSubscriptions(request, receiver !== undefined),
-    readCatalog: (shop, signal) => {
+    // Only a job reads all products.
+    readCatalog: async (shop, signal) => {
+      const { readCatalog } = await import("./bulk/catalog.ts");
       const context = { documents, log, download: { fetch, maxMegabytes } };
-      return readCatalog(request, shop, { priority: "sync", signal }, context);
+      return await readCatalog(request, shop, { priority: "sync", signal }, context);
     },
     readPages: (after, signal) => readPages(request, after, { priority: "sync", signal }),
     readProduct: (id, options) => readProduct(request, id, options),
@@ -53,13 +50,12 @@ interface ConnectionContext {
   readonly fetch: Fetch;
 }
 
-function connect(config: Config, context: ConnectionContext): SendRequest | undefined {
+function connect(config: Config, context: ConnectionContext): SendRequest {
   const { shopifyAccessToken, shopifyClientId, shopifyClientSecret } = config;
   const origin = new URL(config.shopifyApiUrl === "" ? `https://${config.shopDomain}` : config.shopifyApiUrl);
   const path = `/admin/api/${config.shopifyApiVersion}/graphql.json`;
   const url = new URL(origin.pathname === "/" ? path : origin, origin).href;
   if (shopifyAccessToken !== "") return createClient({ ...context, url, token: staticToken(shopifyAccessToken) });
-  if (shopifyClientId === "") return undefined;
   const grantUrl = new URL("/admin/oauth/access_token", origin).href;
   const token = grantedToken(grantUrl, shopifyClientId, shopifyClientSecret, context.fetch);
   return createClient({ ...context, url, token });

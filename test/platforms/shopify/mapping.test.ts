@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { toJson } from "../../../src/json.ts";
-import { type Id, maxId, type Product, productSchema, toId, type Variant } from "../../../src/model/product.ts";
+import { type Id, maxId, type Product, toId, type Variant } from "../../../src/model/product.ts";
+import { productSchema } from "../../../src/model/schemas/product.ts";
 import { localTimeFormatter } from "../../../src/platforms/shopify/local-time.ts";
 import { toProduct } from "../../../src/platforms/shopify/mapping.ts";
 import type {

@@ -1,0 +1,37 @@
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+import { root, temporaryFolder } from "../support/pds.ts";
+
+/** Parts of the paths of modules that no response needs before a setting, a job, or a request does. */
+const onDemand = [
+  ...["/src/platforms/shopify/", "/src/catalog/", "/src/webhooks/", "/src/service/push.ts"],
+  ...["/src/purge/", "/src/service/purge.ts", "/src/feed/", "/src/personalization/import.ts"],
+  ...["/src/model/schemas/", "/src/reference/", "/src/example/pages.tsx", "/src/widget.ts", "/packages/"],
+  ...["/node_modules/pino-pretty/", "/node_modules/toml-eslint-parser/", "node:net", "node:zlib"],
+];
+
+test("the service starts without the code that its first responses do not need", async () => {
+  const child = Bun.spawn(
+    [process.execPath, "--preload", join(root, "test/support/list-modules.ts"), join(root, "src/main.ts"), "serve"],
+    {
+      env: {
+        ...{ PATH: process.env.PATH, PDS_CONFIG: "/dev/null", PORT: "0", ADMIN_PORT: "0" },
+        DATABASE_URL: `sqlite:${join(await temporaryFolder(), "pds.sqlite")}`,
+      },
+      stdio: ["ignore", "pipe", "ignore"],
+    },
+  );
+  let printed = "";
+  let isStopping = false;
+  for await (const text of child.stdout.pipeThrough(new TextDecoderStream())) {
+    printed += text;
+    if (isStopping || !/^Admin .*\n/m.test(printed)) continue;
+    isStopping = true;
+    child.kill("SIGINT");
+  }
+  expect(await child.exited).toBe(0);
+  const loaded: string[] = JSON.parse(printed.trimEnd().split("\n").at(-1) ?? "");
+  // The list is complete, also with the last modules that are loaded.
+  expect(loaded).toContain(join(root, "src/service/console.ts"));
+  expect(loaded.filter((name) => onDemand.some((part) => name.includes(part)))).toEqual([]);
+});
