@@ -8,12 +8,22 @@ import { toCharacterClass } from "./characters.ts";
 const maxName = 200;
 const maxHelp = 2000;
 const maxImage = 2000;
+const maxCharacters = 1000;
 /** Of graphemes in a line. */
 const maxLimit = 1000;
 /** Of a code, in UTF-16 units. */
 const maxCode = 2600;
 /** Each needs memory in every process that serves it. */
 export const maxLocales = 50;
+
+export type Table = Readonly<Record<string, unknown>>;
+
+/** Lists and dates are objects too. */
+export function isTable(value: unknown): value is Table {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || prototype === Object.prototype;
+}
 
 const text = (max: number) =>
   z
@@ -24,19 +34,26 @@ const text = (max: number) =>
 
 /** Locales that differ only in case would be one; the file says which text is meant. */
 const texts = (max: number) =>
-  z.record(z.string(), text(max)).transform((given, context): Texts => {
-    const found = new Map<string, string>();
-    for (const [tag, value] of Object.entries(given)) {
-      const locale = toLocale(tag);
-      const problem =
-        locale === undefined ? "is not a locale such as en or fr-CA" : `repeats the locale ${locale} in other letters`;
-      if (locale === undefined || found.has(locale)) {
-        context.addIssue({ code: "custom", message: problem, path: [tag] });
-      } else found.set(locale, value);
-    }
-    // Sorted, so that equal texts make equal entries.
-    return Object.fromEntries([...found].sort(([a], [b]) => (a < b ? -1 : 1)));
-  });
+  z
+    .unknown()
+    // A record leaves out the key `__proto__`.
+    .transform((given) => (isTable(given) ? new Map(Object.entries(given)) : given))
+    .pipe(z.map(z.string(), text(max)))
+    .transform((given, context): Texts => {
+      const found = new Map<string, string>();
+      for (const [tag, value] of given) {
+        const locale = toLocale(tag);
+        const problem =
+          locale === undefined
+            ? "is not a locale such as en or fr-CA"
+            : `repeats the locale ${locale} in other letters`;
+        if (locale === undefined || found.has(locale)) {
+          context.addIssue({ code: "custom", message: problem, path: [tag] });
+        } else found.set(locale, value);
+      }
+      // Sorted, so that equal texts make equal entries.
+      return Object.fromEntries([...found].sort(([a], [b]) => (a < b ? -1 : 1)));
+    });
 
 const image = z
   .string()
@@ -49,14 +66,20 @@ function isImage(value: string): boolean {
   return URL.canParse(value, "https://page.example");
 }
 
-const characters = z.string().transform((value, context) => {
-  try {
-    return toCharacterClass(value);
-  } catch (error) {
-    context.addIssue((error as Error).message);
-    return z.NEVER;
-  }
-});
+const characters = z
+  .string()
+  .refine((value) => value.length <= maxCharacters, {
+    error: `is longer than ${maxCharacters} characters`,
+    abort: true,
+  })
+  .transform((value, context) => {
+    try {
+      return toCharacterClass(value);
+    } catch (error) {
+      context.addIssue((error as Error).message);
+      return z.NEVER;
+    }
+  });
 
 const appearance = { name: texts(maxName).optional(), help: texts(maxHelp).optional(), image: image.optional() };
 
