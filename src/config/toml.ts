@@ -25,22 +25,22 @@ const maxFastLength = 32_768;
 /** The parsers call themselves for each level; beyond this, they can run out of stack. */
 const maxBrackets = 1000;
 
-/** Why a text must not be parsed; undefined if it may be. */
-export function findNestingProblem(text: string): string | undefined {
-  return countOpenBrackets(text) > maxBrackets
-    ? `expected at most ${maxBrackets} brackets that are open at once`
-    : undefined;
-}
+/** Each takes kilobytes to parse. A presentation of 4 MB has about as many; settings have dozens. */
+const maxParts = 200_000;
 
-/** The maximum within the text, with brackets in strings and comments. */
-function countOpenBrackets(text: string): number {
+/** Why a text must not be parsed; undefined if it may be. Counts strings and comments, too. */
+export function findSizeProblem(text: string): string | undefined {
   let open = 0;
-  let most = 0;
-  for (const [bracket] of text.matchAll(/[[\]{}]/g)) {
-    open += bracket === "[" || bracket === "{" ? 1 : -1;
-    most = Math.max(most, open);
+  let parts = 0;
+  for (const [sign] of text.matchAll(/[[\]{}=,]/g)) {
+    if (sign === "[" || sign === "{") open++;
+    else if (sign === "]" || sign === "}") open--;
+    if (open > maxBrackets) return `expected at most ${maxBrackets} brackets that are open at once`;
+    if (sign !== "]" && sign !== "}" && ++parts > maxParts) {
+      return `expected at most ${maxParts} tables, keys, and values`;
+    }
   }
-  return most;
+  return undefined;
 }
 
 /**

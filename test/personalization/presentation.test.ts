@@ -274,9 +274,14 @@ describe("a presentation file", () => {
     expect(Object.keys(Object.prototype)).toEqual([]);
   });
 
-  test("with any number of levels is refused at once", async () => {
-    const path = await write(`a = ${"[".repeat(60_000)}`);
-    await expect(readPresentation(path, path)).rejects.toThrow("at most 1000 brackets that are open at once");
+  test.each([
+    ["levels", `a = ${"[".repeat(60_000)}`, "at most 1000 brackets that are open at once"],
+    ["values", `a = [${"1,".repeat(200_000)}]`, "at most 200000 tables, keys, and values"],
+    ["keys", "a.b=1\n".repeat(200_001), "at most 200000 tables, keys, and values"],
+    ["tables", "[a]\n".repeat(200_001), "at most 200000 tables, keys, and values"],
+  ])("with any number of %s is refused at once", async (_, text, message) => {
+    const path = await write(text);
+    await expect(readPresentation(path, path)).rejects.toThrow(message);
   });
 });
 

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { describeIssue } from "../../config/issues.ts";
+import { reportedReasons } from "../../model/import-report.ts";
 import { toLocale } from "../../model/locale.ts";
 import { type EntryKey, keyOf, type PresentationEntry, type Texts } from "../../model/presentation.ts";
 import { suggest } from "../../suggest.ts";
@@ -104,7 +105,7 @@ export interface EntryProblem {
   readonly reason: string;
 }
 
-/** @returns the entry, or what is wrong with it */
+/** @returns the entry, or what is wrong with it, as far as reports tell */
 export function checkEntry(key: EntryKey, values: unknown): PresentationEntry | EntryProblem[] {
   const problem = findCodeProblem(key);
   if (problem !== undefined) return [{ path: [], reason: problem }];
@@ -112,11 +113,13 @@ export function checkEntry(key: EntryKey, values: unknown): PresentationEntry | 
   const schema = isLine ? lineSchema : appearanceSchema;
   const { data, error } = schema.safeParse(values, { jitless: true });
   if (data !== undefined) return { ...key, ...data };
-  return error.issues.flatMap((issue): EntryProblem[] => {
+  const problems = error.issues.flatMap((issue): EntryProblem[] => {
     const path = issue.path.map(String);
     if (issue.code !== "unrecognized_keys") return [{ path, reason: describeIssue(issue, valueAt(values, path)) }];
-    return issue.keys.map((field) => ({ path: [field], reason: describeUnknown(field, isLine) }));
+    const fields = issue.keys.slice(0, reportedReasons);
+    return fields.map((field) => ({ path: [field], reason: describeUnknown(field, isLine) }));
   });
+  return problems.slice(0, reportedReasons);
 }
 
 /** Codes have to be in the feed, whose values are never empty and have no NUL. */

@@ -1,4 +1,4 @@
-import { findNestingProblem, findSyntaxProblem, parseToml, TomlPositions } from "../../config/toml.ts";
+import { findSizeProblem, findSyntaxProblem, parseToml, TomlPositions } from "../../config/toml.ts";
 import { ServiceError } from "../../errors.ts";
 import { excerpt, type RejectedRow, shorten } from "../../model/import-report.ts";
 import type { EntryKey } from "../../model/presentation.ts";
@@ -84,8 +84,8 @@ const tables = ["styles", "choices"];
 export const toTomlKey = (key: string) => (/^[\w-]+$/.test(key) ? key : JSON.stringify(key));
 
 function parse(text: string, file: string): Table {
-  const nesting = findNestingProblem(text);
-  if (nesting !== undefined) throw new ServiceError("invalid_input", `${file}: ${nesting}`);
+  const tooLarge = findSizeProblem(text);
+  if (tooLarge !== undefined) throw new ServiceError("invalid_input", `${file}: ${tooLarge}`);
   try {
     return parseToml(text);
   } catch (cause) {
