@@ -17,10 +17,19 @@ const refusedIpv4Networks = [
   "100.100.100.200",
   // Azure.
   "168.63.129.16",
+  // Oracle, in its older regions.
+  "192.0.0.192",
 ];
 
-/** IPv6 addresses that lead to an IPv4 address: mapped, compatible, translated, and NAT64. */
-const ipv4Prefixes = ["::ffff:", "::", "::ffff:0:", "64:ff9b::"];
+/** IPv6 addresses that lead to an IPv4 address: mapped, compatible, translated, and NAT64 (two). */
+const ipv4Prefixes = ["::ffff:", "::", "::ffff:0:", "64:ff9b::", "64:ff9b:1::"];
+
+/** The network of an IPv4 network in 6to4. */
+function in6to4(network: string): string {
+  const [address = "", bits = "32"] = network.split("/");
+  const [a = 0, b = 0, c = 0, d = 0] = address.split(".").map(Number);
+  return `2002:${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}::/${16 + Number(bits)}`;
+}
 
 const refusedNetworks = [
   ...refusedIpv4Networks,
@@ -28,8 +37,7 @@ const refusedNetworks = [
     const [address, bits = "32"] = network.split("/");
     return ipv4Prefixes.map((prefix) => `${prefix}${address}/${96 + Number(bits)}`);
   }),
-  // 169.254.0.0/16 in 6to4.
-  "2002:a9fe::/32",
+  ...refusedIpv4Networks.map(in6to4),
   "fe80::/10",
   // Amazon, Google, Oracle, and Scaleway.
   "fd00:ec2::/32",

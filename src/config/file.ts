@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { readFileSync, statSync } from "node:fs";
 import { invalidSetting } from "./problems.ts";
-import { findNestingProblem, findSyntaxProblem, type KeyPath, parseToml, TomlPositions } from "./toml.ts";
+import { findSizeProblem, findSyntaxProblem, type KeyPath, parseToml, TomlPositions } from "./toml.ts";
 
 /** A settings file. */
 export interface SettingsFile {
@@ -22,8 +22,8 @@ const maxBytes = 256 * 1024;
  */
 export function readSettingsFile(path: string, isRequired: boolean): SettingsFile {
   const text = readText(path, isRequired);
-  const nesting = findNestingProblem(text);
-  if (nesting !== undefined) throw invalidSetting(`${path}: ${nesting}`);
+  const tooLarge = findSizeProblem(text);
+  if (tooLarge !== undefined) throw invalidSetting(`${path}: ${tooLarge}`);
   const positions = new TomlPositions(text);
   const locate = (place: KeyPath) => {
     const position = positions.find(place);

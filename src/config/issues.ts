@@ -28,6 +28,7 @@ const nouns: Readonly<Record<string, string>> = {
   array: "a list",
   boolean: "true or false",
   int: "a whole number",
+  map: "a table",
   number: "a number",
   object: "a table",
   record: "a table",

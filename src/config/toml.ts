@@ -25,22 +25,22 @@ const maxFastLength = 32_768;
 /** The parsers call themselves for each level; beyond this, they can run out of stack. */
 const maxBrackets = 1000;
 
-/** Why a text must not be parsed; undefined if it may be. */
-export function findNestingProblem(text: string): string | undefined {
-  return countOpenBrackets(text) > maxBrackets
-    ? `expected at most ${maxBrackets} brackets that are open at once`
-    : undefined;
-}
+/** Each takes kilobytes to parse. A presentation of 4 MB has about as many; settings have dozens. */
+const maxParts = 200_000;
 
-/** The maximum within the text, with brackets in strings and comments. */
-function countOpenBrackets(text: string): number {
+/** Why a text must not be parsed; undefined if it may be. Counts strings and comments, too. */
+export function findSizeProblem(text: string): string | undefined {
   let open = 0;
-  let most = 0;
-  for (const [bracket] of text.matchAll(/[[\]{}]/g)) {
-    open += bracket === "[" || bracket === "{" ? 1 : -1;
-    most = Math.max(most, open);
+  let parts = 0;
+  for (const [sign] of text.matchAll(/[[\]{}=,]/g)) {
+    if (sign === "[" || sign === "{") open++;
+    else if (sign === "]" || sign === "}") open--;
+    if (open > maxBrackets) return `expected at most ${maxBrackets} brackets that are open at once`;
+    if (sign !== "]" && sign !== "}" && ++parts > maxParts) {
+      return `expected at most ${maxParts} tables, keys, and values`;
+    }
   }
-  return most;
+  return undefined;
 }
 
 /**
@@ -55,8 +55,7 @@ export function parseToml(text: string): Readonly<Record<string, unknown>> {
       // It refuses some valid values, such as a large number. The other parser throws the rest again.
     }
   }
-  const { getStaticTOMLValue } = loadParser();
-  return getStaticTOMLValue(parseTree(text));
+  return toTable(parseTree(text));
 }
 
 /** Loaded only to report problems and for large files, because that takes as long as a whole start. */
@@ -66,12 +65,56 @@ function parseTree(text: string): AST.TOMLProgram {
   return loadParser().parseTOML(text, { tomlVersion: "1.0" });
 }
 
-/** @returns undefined if this parser finds the text valid */
+type Container = Record<string | number, unknown>;
+
+/** Without inherited keys: a key of the file may be `__proto__` or `constructor`. */
+const createTable = (): Container => Object.create(null);
+
+/** The parser's own function writes such keys into the prototype of all objects. */
+function toTable(program: AST.TOMLProgram): Readonly<Record<string, unknown>> {
+  const root = createTable();
+  for (const node of program.body[0].body) {
+    if (node.type === "TOMLKeyValue") addPair(root, node);
+    else {
+      const table = openContainer(root, [...node.resolvedKey, ""]);
+      for (const pair of node.body) addPair(table, pair);
+    }
+  }
+  return root;
+}
+
+function addPair(table: Container, { key, value }: AST.TOMLKeyValue): void {
+  const names = namesOf(key);
+  openContainer(table, names)[names.at(-1) ?? ""] = toValue(value);
+}
+
+/** The table or list that holds the last key of a path. Creates those on the way. */
+function openContainer(root: Container, path: KeyPath): Container {
+  return path.slice(0, -1).reduce<Container>((container, key, index) => {
+    container[key] ??= typeof path[index + 1] === "number" ? [] : createTable();
+    return container[key] as Container;
+  }, root);
+}
+
+function toValue(node: AST.TOMLContentNode): unknown {
+  if (node.type === "TOMLValue") return node.value;
+  if (node.type === "TOMLArray") return node.elements.map(toValue);
+  const table = createTable();
+  for (const pair of node.body) addPair(table, pair);
+  return table;
+}
+
+const namesOf = ({ keys }: AST.TOMLKey): string[] =>
+  keys.map((key) => (key.type === "TOMLBare" ? key.name : key.value));
+
+/** @returns undefined if this parser finds the text valid, or cannot say where it is not */
 export function findSyntaxProblem(text: string): SyntaxProblem | undefined {
   try {
     parseTree(text);
     return undefined;
   } catch (error) {
+    // It runs out of stack at a text of a million characters.
+    if (error instanceof RangeError) return undefined;
     const { lineNumber, column, message } = error as { lineNumber: number; column: number; message: string };
     return { position: { line: lineNumber, column: column + 1 }, reason: message.replace(/"[^"]*"|'[^']*'/g, "…") };
   }
@@ -118,7 +161,7 @@ function listPlaces(text: string): Place[] {
   };
   const addContent = (value: AST.TOMLContentNode, path: KeyPath): void => {
     if (path.length >= maxDepth) return;
-    if (value.type === "TOMLInlineTable") for (const pair of value.body) addPair(pair, path);
+    if (value.type === "TOMLInlineTable") for (const pair of value.body) addKey(pair, path);
     if (value.type === "TOMLArray") {
       for (const [index, element] of value.elements.entries()) {
         add([...path, index], element);
@@ -126,16 +169,16 @@ function listPlaces(text: string): Place[] {
       }
     }
   };
-  const addPair = (pair: AST.TOMLKeyValue, table: KeyPath): void => {
-    const path = [...table, ...pair.key.keys.map((key) => (key.type === "TOMLBare" ? key.name : key.value))];
+  const addKey = (pair: AST.TOMLKeyValue, table: KeyPath): void => {
+    const path = [...table, ...namesOf(pair.key)];
     add(path, pair);
     addContent(pair.value, path);
   };
   for (const node of parseTree(text).body[0].body) {
-    if (node.type === "TOMLKeyValue") addPair(node, []);
+    if (node.type === "TOMLKeyValue") addKey(node, []);
     else {
       add(node.resolvedKey, node);
-      for (const pair of node.body) addPair(pair, node.resolvedKey);
+      for (const pair of node.body) addKey(pair, node.resolvedKey);
     }
   }
   return [...places.values()];

@@ -105,6 +105,8 @@ export function formatRejectedRow({ file, line, field, reason, text }: RejectedR
 }
 
 /** Returns the beginning of untrusted text, quoted for a message. */
-export function excerpt(text: string): string {
-  return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
-}
+export const excerpt = (text: string) => JSON.stringify(shorten(text, 80));
+
+/** Returns the beginning of untrusted text. */
+export const shorten = (text: string, maxLength = 200) =>
+  text.length > maxLength ? `${text.slice(0, maxLength).toWellFormed()}…` : text;

@@ -59,6 +59,8 @@ export class FormRenderer {
   readonly #defaultLocale: string;
   readonly #parts: FragmentCache<Part>;
   #presentation: Presentation | undefined;
+  /** Shared by all forms that need it at the same time. */
+  #loading: Promise<Presentation | undefined> | undefined;
 
   constructor(brand: string, current: CurrentGeneration["presentation"], defaultLocale: string, maxBytes: number) {
     this.current = current;
@@ -93,10 +95,15 @@ export class FormRenderer {
 
   #load(database: Database): MaybePromise<Presentation | undefined> {
     if (this.#presentation !== undefined) return this.#presentation;
-    return findEntries(database, this.current?.id ?? 0).then((entries) => {
-      this.#presentation = entries && toPresentation(entries, this.#defaultLocale);
-      return this.#presentation;
-    });
+    this.#loading ??= findEntries(database, this.current?.id ?? 0)
+      .then((entries) => {
+        this.#presentation = entries && toPresentation(entries, this.#defaultLocale);
+        return this.#presentation;
+      })
+      .finally(() => {
+        this.#loading = undefined;
+      });
+    return this.#loading;
   }
 
   #render(
@@ -177,6 +184,8 @@ class PartWriter {
   readonly #locales: readonly string[];
   readonly #groups: ReadonlyMap<string, Group>;
   readonly #choices = new Map<string, string>();
+  /** Length of all lines so far, at most the bytes that they take. */
+  #length = 0;
 
   constructor({ entries }: Presentation, locales: readonly string[], groups: readonly Group[]) {
     this.#entries = entries;
@@ -186,11 +195,10 @@ class PartWriter {
 
   write({ code, rows }: Style): Uint8Array {
     const appearance = this.#describe(this.#entries.get(styleKey(code)), code) satisfies Partial<FormStyle>;
-    let bytes = 0;
     const lines = parseRows<StyleRow>(rows).map((row) => {
       const line = this.#writeLine(code, row);
-      bytes += line.length;
-      refuseBeyond(bytes);
+      this.#length += line.length;
+      refuseBeyond(this.#length);
       return line;
     });
     return encode(`${JSON.stringify(appearance).slice(1, -1)},"lines":[${lines.join(",")}]}`);

@@ -183,12 +183,15 @@ for (const engine of engines) {
       "ø",
       "%EF%BF%BD",
       "x".repeat(255),
+      // Its quoted beginning ends within a character.
+      `x${"%F0%9F%98%80".repeat(60)}`,
     ])("responds with 404 to the handle %s", async (handle) => {
       const response = await get(`/api/v1/products/handle/${handle}`);
       expect([response.status, response.headers.get("content-type")]).toEqual([404, "application/json"]);
       const { product, shop, error } = (await response.json()) as Record<string, string | null>;
       expect([product, shop]).toEqual([null, "shop.example"]);
-      expect(error).toStartWith(`The product with handle ${decodeURIComponent(handle).slice(0, 100)} could not be`);
+      const quoted = decodeURIComponent(handle).slice(0, 100).toWellFormed();
+      expect(error).toStartWith(`The product with handle ${quoted} could not be`);
       expect(error).toEndWith(` ${response.headers.get("x-request-id")}`);
     });
 

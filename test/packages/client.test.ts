@@ -229,6 +229,7 @@ describe("a wrong argument is rejected before anything is sent", () => {
     ["product", null],
     ["product", {}],
     ["productByHandle", undefined],
+    ["productByHandle", Symbol("mug")],
     ["personalizations", undefined],
     ["personalizations", []],
     ["personalizations", "MUG"],
@@ -395,6 +396,15 @@ test.each([
   const error = await errorOf(client[name]?.(value) ?? Promise.resolve());
   expect(error).toMatchObject({ code: "unexpected", status: 200 });
 });
+
+test.each([{ lines: [{}] }, { lines: [{ choices: ["Red"] }] }, {}])(
+  "form() does not accept the style %j",
+  async (style) => {
+    await using server = standIn(() => good({ sku_id: "MUG", locale: "en", styles: [style] }));
+    const error = await errorOf(createClient(server.url).form("en", "MUG"));
+    expect(error).toMatchObject({ code: "unexpected", status: 200 });
+  },
+);
 
 describe("an unavailable service", () => {
   test.each([429, 502, 503, 504])("is retried after status %i, without Retry-After too", async (status) => {

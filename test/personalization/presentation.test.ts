@@ -226,9 +226,18 @@ describe("a presentation file", () => {
       /:1: style: "style" is not a table of a presentation; did you mean "styles"\?/,
     ],
     ["toml", '[styles]\nA = "x"', /:2: styles\.A: expected a table/],
+    ["toml", "[styles]\nA = 2026-03-08", /:2: styles\.A: expected a table/],
+    ["toml", "choices = 2026-03-08T06:30:00Z", /:1: choices: expected a table/],
+    ["toml", '[styles.A]\nname.__proto__ = "x"', /:2: styles\.A\.name\.__proto__: is not a locale such as en/],
+    ["toml", `[styles.A]\n${"k".repeat(9000)} = 1`, /^.{150,400}…: is not a field/],
+    ["toml", `${"k".repeat(9000)} = 1`, /^.{150,400}…: "k{80}…" is not a table/],
+    ["toml", `[styles.A]\nname.en = "${"x".repeat(2 ** 20)}"`, /\d\.toml: invalid TOML: a value is too long/],
+    ["toml", `[styles.A.lines.1]\ncharacters = "${"A".repeat(1001)}"`, /characters: is longer than 1000 characters/],
     ["toml", "[styles.A\n", /presentation-\d+\.toml:2:1: invalid TOML/],
     ["csv", "style_code,locale,name\nA,,Block", /:2: name: needs a locale in its row/],
     ["csv", "style_code,locale,name\nA,en,x\nA,en,y", /:3: name\.en: differs from line 2/],
+    ["csv", "style_code,locale,name\nA,__proto__,x", /:2: name\.__proto__: is not a locale such as en/],
+    ["csv", `style_code,locale,name\nA,${"k".repeat(9000)},x`, /^.{150,400}…: is not a locale/],
     ["csv", "style_code,locale,name\nA,en", /:2: has 2 fields, and the header 3: "A,en"/],
     ["csv", "style_code,choice_type,choice_value,limit\nA,B,C,3", /:2: has both a style and a choice/],
     ["csv", "style_code,line_display_seq,limit\nA,1,3\nB,1,many", /:3: limit: expected a (whole )?number/],
@@ -247,9 +256,31 @@ describe("a presentation file", () => {
     expect(problems[0]).toMatch(message);
   });
 
-  test("with any number of levels is refused at once", async () => {
-    const path = await write(`a = ${"[".repeat(60_000)}`);
-    await expect(readPresentation(path, path)).rejects.toThrow("at most 1000 brackets that are open at once");
+  test.each([0, 40_000])("may have any code, after %d characters of comment", async (length) => {
+    const keys = ["__proto__", "constructor", "toString"];
+    const text = keys.map((key) => `[styles.${key}.lines.${key}]\nlimit = 3\n[choices.${key}.${key}]\nimage = "/a"\n`);
+    const path = await write(`#${"x".repeat(length)}\n${text.join("")}`);
+    const { entries, rejected } = await readPresentation(path, path);
+    expect(rejected).toEqual([]);
+    expect(new Set(entries)).toEqual(
+      new Set(
+        keys.flatMap((key) => [
+          { style: key, line: key, limit: 3 },
+          { group: key, choice: key, image: "/a" },
+        ]),
+      ),
+    );
+    expect(Object.keys(Object.prototype)).toEqual([]);
+  });
+
+  test.each([
+    ["levels", `a = ${"[".repeat(60_000)}`, "at most 1000 brackets that are open at once"],
+    ["values", `a = [${"1,".repeat(200_000)}]`, "at most 200000 tables, keys, and values"],
+    ["keys", "a.b=1\n".repeat(200_001), "at most 200000 tables, keys, and values"],
+    ["tables", "[a]\n".repeat(200_001), "at most 200000 tables, keys, and values"],
+  ])("with any number of %s is refused at once", async (_, text, message) => {
+    const path = await write(text);
+    await expect(readPresentation(path, path)).rejects.toThrow(message);
   });
 });
 

@@ -4,7 +4,7 @@ import { PersonalizationReader, parsePersonalization } from "../../src/personali
 import { cleanUp } from "../support/clean-up.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import { importHere } from "../support/import-here.ts";
-import { connectTo, createStore, engines, temporaryFolder } from "../support/pds.ts";
+import { connectTo, createStore, engines, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { orderPersonalization } from "../support/personalization.ts";
 
 const folder = await temporaryFolder();
@@ -107,6 +107,23 @@ for (const engine of engines) {
         expect(statements).toBeLessThanOrEqual(most);
       }
       expect(await fresh.findAll(database, ["absent", ""])).toMatchObject({ isEmpty: true });
+    });
+
+    test("reads a presentation once for all forms that need it at the same time", async () => {
+      const [path = ""] = await writeFiles(folder, { [`${engine}.csv`]: "style_code,locale,name\nSCRIPT,fr,Écriture" });
+      const args = ["import", "presentation", path, "--brand", "acme", "--force"];
+      expect(await importHere(args, { DATABASE_URL: url })).toMatchObject({ code: 0 });
+      const fresh = new PersonalizationReader("acme");
+      await fresh.find(database, "plain");
+      let documents = 0;
+      const read: typeof database.read = (...query) => {
+        if (query[0].includes("FROM presentation WHERE id")) documents++;
+        return database.read(...query);
+      };
+      const counting = Object.create(database, { read: { value: read } }) as typeof database;
+      const found = await Promise.all(skus.map((sku) => fresh.findForm(counting, sku, "fr")));
+      expect(found.map((form) => "body" in form && Buffer.from(form.body).includes("Écriture"))).not.toContain(false);
+      expect(documents).toBe(1);
     });
 
     test("finds nothing in a store without generations", async () => {

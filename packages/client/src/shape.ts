@@ -17,7 +17,10 @@ export const isPersonalizations = (body: unknown): body is Personalizations =>
   hasLists(body, "personalizations") && (body as Personalizations).personalizations.every(isPersonalization);
 
 export const isLocalizedForm = (body: unknown): body is LocalizedForm =>
-  hasLists(body, "styles") && (body as LocalizedForm).styles.every((style) => hasLists(style, "lines"));
+  hasLists(body, "styles") &&
+  (body as LocalizedForm).styles.every(
+    (style) => hasLists(style, "lines") && style.lines.every((line) => hasLists(line, "choices")),
+  );
 
 export const isHistories = (body: unknown): body is Histories => hasLists(body, "histories");
 

@@ -5,7 +5,7 @@ import { ProductDataError } from "./errors.ts";
  * @throws ProductDataError `bad_request` when requests could not be sent to it
  */
 export function parseBaseUrl(baseUrl: unknown): string {
-  const root = `${baseUrl}`.replace(/\/+$/, "");
+  const root = String(baseUrl).replace(/\/+$/, "");
   const page = (globalThis as { location?: { href?: string } }).location?.href;
   try {
     // Without a scheme, a name would be a path of the page.
@@ -43,4 +43,4 @@ function encode(text: unknown, refused: RegExp, part: string): string {
   throw new ProductDataError("bad_request", `${quote(text)} cannot be used in a URL ${part}.`);
 }
 
-const quote = (value: unknown) => (typeof value === "string" ? JSON.stringify(value) : `${value}`);
+const quote = (value: unknown) => (typeof value === "string" ? JSON.stringify(value) : String(value));

@@ -68,7 +68,7 @@ export function productFailure(
 ): FailureResponse {
   return (failure, requestId, request) => {
     if (failure.code === "bad_request") return toProblem(failure, requestId);
-    const key = keyOf(request).slice(0, maxQuotedLength);
+    const key = keyOf(request).slice(0, maxQuotedLength).toWellFormed();
     const answer: ProductAnswer = {
       product: null,
       shop: shopDomain,

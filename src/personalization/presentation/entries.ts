@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { describeIssue } from "../../config/issues.ts";
+import { reportedReasons } from "../../model/import-report.ts";
 import { toLocale } from "../../model/locale.ts";
 import { type EntryKey, keyOf, type PresentationEntry, type Texts } from "../../model/presentation.ts";
 import { suggest } from "../../suggest.ts";
@@ -8,12 +9,22 @@ import { toCharacterClass } from "./characters.ts";
 const maxName = 200;
 const maxHelp = 2000;
 const maxImage = 2000;
+const maxCharacters = 1000;
 /** Of graphemes in a line. */
 const maxLimit = 1000;
 /** Of a code, in UTF-16 units. */
 const maxCode = 2600;
 /** Each needs memory in every process that serves it. */
 export const maxLocales = 50;
+
+export type Table = Readonly<Record<string, unknown>>;
+
+/** Lists and dates are objects too. */
+export function isTable(value: unknown): value is Table {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || prototype === Object.prototype;
+}
 
 const text = (max: number) =>
   z
@@ -24,19 +35,26 @@ const text = (max: number) =>
 
 /** Locales that differ only in case would be one; the file says which text is meant. */
 const texts = (max: number) =>
-  z.record(z.string(), text(max)).transform((given, context): Texts => {
-    const found = new Map<string, string>();
-    for (const [tag, value] of Object.entries(given)) {
-      const locale = toLocale(tag);
-      const problem =
-        locale === undefined ? "is not a locale such as en or fr-CA" : `repeats the locale ${locale} in other letters`;
-      if (locale === undefined || found.has(locale)) {
-        context.addIssue({ code: "custom", message: problem, path: [tag] });
-      } else found.set(locale, value);
-    }
-    // Sorted, so that equal texts make equal entries.
-    return Object.fromEntries([...found].sort(([a], [b]) => (a < b ? -1 : 1)));
-  });
+  z
+    .unknown()
+    // A record leaves out the key `__proto__`.
+    .transform((given) => (isTable(given) ? new Map(Object.entries(given)) : given))
+    .pipe(z.map(z.string(), text(max)))
+    .transform((given, context): Texts => {
+      const found = new Map<string, string>();
+      for (const [tag, value] of given) {
+        const locale = toLocale(tag);
+        const problem =
+          locale === undefined
+            ? "is not a locale such as en or fr-CA"
+            : `repeats the locale ${locale} in other letters`;
+        if (locale === undefined || found.has(locale)) {
+          context.addIssue({ code: "custom", message: problem, path: [tag] });
+        } else found.set(locale, value);
+      }
+      // Sorted, so that equal texts make equal entries.
+      return Object.fromEntries([...found].sort(([a], [b]) => (a < b ? -1 : 1)));
+    });
 
 const image = z
   .string()
@@ -49,14 +67,20 @@ function isImage(value: string): boolean {
   return URL.canParse(value, "https://page.example");
 }
 
-const characters = z.string().transform((value, context) => {
-  try {
-    return toCharacterClass(value);
-  } catch (error) {
-    context.addIssue((error as Error).message);
-    return z.NEVER;
-  }
-});
+const characters = z
+  .string()
+  .refine((value) => value.length <= maxCharacters, {
+    error: `is longer than ${maxCharacters} characters`,
+    abort: true,
+  })
+  .transform((value, context) => {
+    try {
+      return toCharacterClass(value);
+    } catch (error) {
+      context.addIssue((error as Error).message);
+      return z.NEVER;
+    }
+  });
 
 const appearance = { name: texts(maxName).optional(), help: texts(maxHelp).optional(), image: image.optional() };
 
@@ -81,7 +105,7 @@ export interface EntryProblem {
   readonly reason: string;
 }
 
-/** @returns the entry, or what is wrong with it */
+/** @returns the entry, or what is wrong with it, as far as reports tell */
 export function checkEntry(key: EntryKey, values: unknown): PresentationEntry | EntryProblem[] {
   const problem = findCodeProblem(key);
   if (problem !== undefined) return [{ path: [], reason: problem }];
@@ -89,11 +113,13 @@ export function checkEntry(key: EntryKey, values: unknown): PresentationEntry | 
   const schema = isLine ? lineSchema : appearanceSchema;
   const { data, error } = schema.safeParse(values, { jitless: true });
   if (data !== undefined) return { ...key, ...data };
-  return error.issues.flatMap((issue): EntryProblem[] => {
+  const problems = error.issues.flatMap((issue): EntryProblem[] => {
     const path = issue.path.map(String);
     if (issue.code !== "unrecognized_keys") return [{ path, reason: describeIssue(issue, valueAt(values, path)) }];
-    return issue.keys.map((field) => ({ path: [field], reason: describeUnknown(field, isLine) }));
+    const fields = issue.keys.slice(0, reportedReasons);
+    return fields.map((field) => ({ path: [field], reason: describeUnknown(field, isLine) }));
   });
+  return problems.slice(0, reportedReasons);
 }
 
 /** Codes have to be in the feed, whose values are never empty and have no NUL. */

@@ -1,6 +1,6 @@
 import { ServiceError } from "../../errors.ts";
 import { CsvReader, type CsvRecord } from "../../feed/csv.ts";
-import { excerpt, type RejectedRow } from "../../model/import-report.ts";
+import { excerpt, type RejectedRow, shorten } from "../../model/import-report.ts";
 import { type EntryKey, keyOf } from "../../model/presentation.ts";
 import { checkEntry, textFields, valueFields } from "./entries.ts";
 import type { ParsedPresentation } from "./parse.ts";
@@ -56,7 +56,7 @@ export function parsePresentationCsv(text: string, file: string): ParsedPresenta
   return { entries, rejected, notes };
 }
 
-const fieldOf = (path: readonly string[]) => path.join(".") || "key";
+const fieldOf = (path: readonly string[]) => shorten(path.join(".")) || "key";
 
 function readHeader(first: CsvRecord | undefined, file: string): { names: (Column | undefined)[]; notes: string[] } {
   const expected = `expected a header with some of ${columns.join(", ")}`;
@@ -130,7 +130,7 @@ function addValues({ values, lines, problems }: Draft, row: Row, line: number, f
     const field = path.join(".");
     const name = path.at(-1) ?? "";
     if (lines.has(field) && table[name] !== value) {
-      problems.push({ file, line, field, reason: `differs from line ${lines.get(field)}` });
+      problems.push({ file, line, field: fieldOf(path), reason: `differs from line ${lines.get(field)}` });
     } else if (!lines.has(field)) {
       lines.set(field, line);
       table[name] = value;

@@ -1,12 +1,10 @@
-import { findNestingProblem, findSyntaxProblem, parseToml, TomlPositions } from "../../config/toml.ts";
+import { findSizeProblem, findSyntaxProblem, parseToml, TomlPositions } from "../../config/toml.ts";
 import { ServiceError } from "../../errors.ts";
-import type { RejectedRow } from "../../model/import-report.ts";
+import { excerpt, type RejectedRow, shorten } from "../../model/import-report.ts";
 import type { EntryKey } from "../../model/presentation.ts";
 import { suggest } from "../../suggest.ts";
-import { checkEntry } from "./entries.ts";
+import { checkEntry, isTable, type Table } from "./entries.ts";
 import type { ParsedPresentation } from "./parse.ts";
-
-type Table = Readonly<Record<string, unknown>>;
 
 /**
  * Parses a presentation in TOML: `[styles.CODE]`, `[styles.CODE.lines.SEQUENCE]`, and
@@ -36,10 +34,7 @@ class TomlPresentation implements ParsedPresentation {
   read(): void {
     const { styles = {}, choices = {}, ...others } = parse(this.#text, this.#file);
     for (const name of Object.keys(others)) {
-      this.#reject(
-        [name],
-        `${JSON.stringify(name)} is not a table of a presentation; ${suggest(name, tables, "tables")}`,
-      );
+      this.#reject([name], `${excerpt(name)} is not a table of a presentation; ${suggest(name, tables, "tables")}`);
     }
     for (const [style, value, path] of this.#tablesIn(styles, ["styles"])) {
       const { lines = {}, ...rest } = value;
@@ -79,27 +74,24 @@ class TomlPresentation implements ParsedPresentation {
 
   #toRow(path: readonly string[], reason: string): RejectedRow {
     const line = this.#positions.find(path)?.line ?? 1;
-    return { file: this.#file, line, field: path.map(toTomlKey).join("."), reason };
+    return { file: this.#file, line, field: shorten(path.map(toTomlKey).join(".")), reason };
   }
 }
 
 const tables = ["styles", "choices"];
 
-const isTable = (value: unknown): value is Table =>
-  typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Date);
-
 /** A key as it is written in TOML. */
 export const toTomlKey = (key: string) => (/^[\w-]+$/.test(key) ? key : JSON.stringify(key));
 
 function parse(text: string, file: string): Table {
-  const nesting = findNestingProblem(text);
-  if (nesting !== undefined) throw new ServiceError("invalid_input", `${file}: ${nesting}`);
+  const tooLarge = findSizeProblem(text);
+  if (tooLarge !== undefined) throw new ServiceError("invalid_input", `${file}: ${tooLarge}`);
   try {
     return parseToml(text);
   } catch (cause) {
     const problem = findSyntaxProblem(text);
     const where = problem === undefined ? file : `${file}:${problem.position.line}:${problem.position.column}`;
-    const reason = problem === undefined ? "" : `: ${problem.reason}`;
-    throw new ServiceError("invalid_input", `${where}: invalid TOML${reason}`, { cause });
+    const reason = problem?.reason ?? "a value is too long";
+    throw new ServiceError("invalid_input", `${where}: invalid TOML: ${reason}`, { cause });
   }
 }
