@@ -25,7 +25,7 @@ export class PersonalizationOptions extends FormControl {
     () => this.#onLanguage(),
     () => this.#order.phase === "failed" && void this.reload(),
   );
-  readonly #cartCheck = new CartCheck((entries) => this.#onMissing(entries));
+  readonly #cartCheck = new CartCheck((properties) => this.#onMissing(properties));
   #customLabels: Partial<Labels> = {};
   #texts: object = {};
   /** The element's own texts in the page's language. */
@@ -101,10 +101,11 @@ export class PersonalizationOptions extends FormControl {
 
   /** Requests the options again. */
   async reload(): Promise<void> {
-    this.#discard();
     const { endpoint, sku } = this;
-    if (!this.isConnected || sku === "") return;
-    if (this.#order.isUntouched) this.#order.restore(findDraft(this.id, sku));
+    const isWanted = this.isConnected && sku !== "";
+    if (isWanted && this.#order.isUntouched) this.#order.restore(findDraft(this.id, sku));
+    this.#discard();
+    if (!isWanted) return;
     const locale = localeOf(this);
     this.#locale = locale;
     await this.#loader.load(
@@ -249,6 +250,10 @@ export class PersonalizationOptions extends FormControl {
   }
 
   protected override isAllowed(): boolean {
+    if (this.#display.cartProblem !== "") {
+      this.#display.cartProblem = "";
+      this.#show();
+    }
     const isAllowed = this.reportValidity();
     if (isAllowed) this.#cartCheck.expect(this.#order.toEntries(this.place));
     return isAllowed;
@@ -258,12 +263,12 @@ export class PersonalizationOptions extends FormControl {
     saveDraft(this.id, this.sku, undefined);
   }
 
-  /** The theme has dropped properties of the order. */
-  #onMissing(entries: readonly Entry[]): void {
-    const text = entries.map(([, value]) => value).join(", ");
-    const message = fillIn(this.#order.labels.missing, { text });
-    const detail = { message, properties: Object.fromEntries(entries), sku: this.sku };
-    if (!dispatch(this, "personalizer-cart-problem", detail)) return;
+  /** The theme has dropped properties of the order. Shoppers miss those that they can see. */
+  #onMissing(properties: readonly Entry[]): void {
+    const seen = properties.filter(([name]) => !name.startsWith("_"));
+    const message = fillIn(this.#order.labels.missing, { text: seen.map(([, value]) => value).join(", ") });
+    const detail = { message, properties: Object.fromEntries(properties), sku: this.sku };
+    if (!dispatch(this, "personalizer-cart-problem", detail) || seen.length === 0) return;
     this.#display.cartProblem = message;
     this.#show();
   }
