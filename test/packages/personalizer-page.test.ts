@@ -280,6 +280,16 @@ describe("a cart", () => {
 });
 
 describe("what was typed", () => {
+  test("is found by an element that a page creates anew, also for the next variant", async () => {
+    await open(`sku="red" required`);
+    await page.getByLabel("Name").fill("Ann");
+    await page.evaluate("events.length = 0, it.sku = 'blue'");
+    await untilEvent(page, "ready");
+    await page.evaluate("events.length = 0");
+    await open(`sku="blue" required`);
+    expect(await page.getByLabel("Name").inputValue()).toBe("Ann");
+  });
+
   test("survives a reload and another variant or language of the product, until it is ordered or reset", async () => {
     const script = `document.querySelector("form").prepend(Object.assign(document.createElement(
       "personalization-options"), { id: "it", endpoint: "/custom", sku: document.querySelector("form").dataset.sku }))`;

@@ -106,10 +106,9 @@ export class PersonalizationOptions extends FormControl {
     if (isWanted && this.#order.isUntouched) this.#order.restore(findDraft(this.id, sku));
     this.#discard();
     if (!isWanted) return;
-    const locale = localeOf(this);
-    this.#locale = locale;
+    this.#locale = localeOf(this);
     await this.#loader.load(
-      { endpoint, locale, sku },
+      { endpoint, locale: this.#locale, sku },
       {
         onLoaded: ({ styles, tag }, labels) => {
           this.#settle("ready", styles, labels, tag);
@@ -149,7 +148,6 @@ export class PersonalizationOptions extends FormControl {
     if (before === after) return;
     if (name === "sku" || name === "endpoint") {
       this.#order.forgetReportedLoss();
-      this.#discard();
       this.#loadSoon();
     } else if (name === "lang") this.#onLanguage();
     else if (name === "cart") this.#cartCheck.watch(this.isConnected ? after : null);
@@ -197,6 +195,7 @@ export class PersonalizationOptions extends FormControl {
   }
 
   #loadSoon(): void {
+    this.#discard();
     this.#loader.schedule(() => void this.reload());
   }
 
@@ -207,6 +206,8 @@ export class PersonalizationOptions extends FormControl {
     this.#translations = labels;
     this.#relabel();
     this.#order.settle(phase, options, this.#locale, tag);
+    // Text that another variant was given is now also of this one.
+    if (!this.#order.isUntouched && this.sku !== "") saveDraft(this.id, this.sku, this.#order.state);
     this.#show();
     if (hadFocus && this.#order.phase === "ready") this.focus();
   }
@@ -244,9 +245,7 @@ export class PersonalizationOptions extends FormControl {
   }
 
   #onLanguage(): void {
-    if (this.sku === "" || localeOf(this) === this.#locale) return;
-    this.#discard();
-    this.#loadSoon();
+    if (this.sku !== "" && localeOf(this) !== this.#locale) this.#loadSoon();
   }
 
   protected override isAllowed(): boolean {
