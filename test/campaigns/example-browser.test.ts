@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { buildPersonalizer } from "../../packages/personalizer/build.ts";
+import { defaultLabels } from "../../packages/personalizer/src/labels.ts";
 import { sampleImagePath } from "../../src/sample.ts";
 import { accessibilityProblems, openPage, startBrowser } from "../support/browser.ts";
 import { attack, hostileSku, importHostile, type Watched, watchPage } from "../support/hostile.ts";
@@ -95,7 +96,7 @@ test("can be ordered by keyboard alone, and the cart shows the submitted fields"
   ]);
   const submitted = await values.allInnerTexts();
   expect(submitted.slice(1, 6)).toEqual(["Embroidered monogram", "AbC", "Navy", "Script", "EMBMON3"]);
-  const tag = (await service.get("/api/v1/products/pz/1812234")).headers.get("etag");
+  const tag = (await service.get("/api/v1/products/form/en/1812234")).headers.get("etag");
   expect(`W/"${submitted[6]}"`).toBe(`${tag}`);
   expect(submitted[7]).toBe("2");
   expect(await page.locator(".line-item dt").allInnerTexts()).toEqual([
@@ -111,7 +112,7 @@ test("updates price, image, and personalization when a variant is selected", asy
   await using opened = await openPage(browser, `${service.url}/example`);
   const { page, faults } = opened;
   const price = await page.locator("#price").innerText();
-  const requested = page.waitForRequest("**/api/v1/products/pz/OV.810813");
+  const requested = page.waitForRequest("**/api/v1/products/form/en/OV.810813");
   await page.getByLabel("Set").selectOption("Set of 4");
   await requested;
   expect(await page.locator("#price").innerText()).not.toBe(price);
@@ -269,7 +270,7 @@ describe("the widget's script", () => {
         decompress: false,
       });
       expect(packed.headers.get("content-encoding")).toBe(coding);
-      expect((await packed.bytes()).length).toBeLessThan(10_000);
+      expect((await packed.bytes()).length).toBeLessThan(12_500);
     }
     const etag = answer.headers.get("etag") ?? "";
     const again = await service.get("/personalization-options.js", { headers: { "If-None-Match": etag } });
@@ -290,6 +291,21 @@ describe("the widget's script", () => {
     }
   });
 
+  test("has texts in other languages, which any site may use, and nothing else next to it", async () => {
+    const english = Object.keys(defaultLabels).sort();
+    for (const language of ["de", "es", "fr", "ja"]) {
+      const answer = await service.get(`/personalization-options/${language}.json`);
+      expect(answer.headers.get("access-control-allow-origin")).toBe("*");
+      expect(answer.headers.get("cache-control")).toBe("public, max-age=300");
+      const texts = (await answer.json()) as Record<string, string>;
+      expect(Object.keys(texts).sort()).toEqual(english);
+      for (const [name, text] of Object.entries(defaultLabels)) {
+        expect(texts[name]?.match(/\{\w+\}/g)?.sort()).toEqual(text.match(/\{\w+\}/g)?.sort());
+      }
+    }
+    expect((await service.get("/personalization-options/en.json")).status).toBe(404);
+  });
+
   test("works on another site's page from both URLs, and calls the API of its own origin", async () => {
     const { headers } = await service.get("/personalization-options.js");
     const version = headers.get("etag")?.match(/"(\w+)"/)?.[1];
@@ -306,7 +322,7 @@ describe("the widget's script", () => {
       await opened.page.getByRole("radio", { name: "EMBMON3" }).waitFor();
       expect(opened.faults).toEqual([
         `elsewhere: ${service.url}${path}`,
-        `elsewhere: ${service.url}/api/v1/products/pz/1812234`,
+        `elsewhere: ${service.url}/api/v1/products/form/en/1812234`,
       ]);
     }
   });

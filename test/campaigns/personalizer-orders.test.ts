@@ -14,7 +14,7 @@ import {
 import { until } from "../support/until.ts";
 
 const browser = await startBrowser();
-const shop = await openShop(browser);
+const shop = await openShop(browser, { hasService: false });
 afterAll(() => shop[Symbol.asyncDispose]());
 
 const add = (page: Page) => page.getByRole("button", { name: "Add to cart" }).click();
@@ -440,7 +440,7 @@ describe("a busy service", () => {
     await page.evaluate("it.sku = 'gone'");
     await until("the fourth error", async () => (await countOf(page, "error")) === 4);
     await page.getByRole("button", { name: "Start over" }).click();
-    expect(await page.getByRole("alert").count()).toBe(0);
+    expect(await page.getByRole("alert").innerText()).not.toContain("Annabel");
     expect(await page.evaluate<boolean>("it.reportValidity()")).toBe(true);
   });
 
