@@ -23,7 +23,7 @@ export function createConsole(context: ServiceContext, publicUrl: string): Conso
     findPersonalization: async (ofBrand, sku) =>
       parsePersonalization(await new PersonalizationReader(ofBrand).find(database, sku)),
     compare: (from, to) => comparisons.find(from, to),
-    publicUrl: config.publicUrl === "" ? publicUrl : config.publicUrl,
+    publicUrl: config.publicUrl || publicUrl,
     findWidgetPath,
     ...(isSampleShop(shopDomain) && { examplePath, servesSampleImages: true }),
   });

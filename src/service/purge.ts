@@ -33,7 +33,7 @@ interface PurgingContext {
 
 /** @returns undefined unless the settings say what to purge */
 export function createPurging(config: Config): Purging | undefined {
-  const { purge, purgeToken, publicUrl } = config;
+  const { purge, purgeToken, publicUrl: edgeUrl } = config;
   if (purge === undefined) return undefined;
   const targets = createTargets(purge, purgeToken);
   const counter = new PurgeCounter();
@@ -42,7 +42,6 @@ export function createPurging(config: Config): Purging | undefined {
     counter,
     readStatus: (database) => Promise.all(targets.map(({ name }) => readPurgeStatus(database, name))),
     start: async ({ database, cache, originUrl, log, signal }) => {
-      const edgeUrl = publicUrl.replace(/\/+$/, "");
       const sent = { counter, log, fetch, signal };
       const prober = edgeUrl === "" ? undefined : new Prober({ ...sent, edgeUrl, originUrl: toReachable(originUrl) });
       const onSettled = (changes: readonly Change[]) => prober?.probe(toPaths(changes, cache));
