@@ -85,4 +85,4 @@ const shipped = {
   },
 };
 
-export default { globs: ["src/element.ts"], outdir: "dist", quiet: true, plugins: [shipped] };
+export default { globs: ["src/*.ts"], outdir: "dist", quiet: true, plugins: [shipped] };

@@ -44,6 +44,7 @@ async function send(form) {
   try {
     const response = await fetch(url);
     const text = await response.text();
+    if (response.redirected) addText(shown, "p", `Redirected to ${new URL(response.url).pathname}`);
     addText(shown, "p", `${response.status} ${response.statusText}`.trim());
     addText(shown, "pre", [...response.headers].map(([name, value]) => `${name}: ${value}`).join("\n"));
     if (text !== "") addText(shown, "pre", shorten(format(text)));

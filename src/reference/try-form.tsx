@@ -24,6 +24,7 @@ interface TryFormProps {
 export function TryForm({ operationId, summary, path, parameters }: TryFormProps) {
   return (
     <form class="try" data-path={path} aria-label={`Try: ${summary}`} hidden>
+      <h3>Try it</h3>
       {parameters.map((parameter) => (
         <p>
           <label for={`${operationId}-try-${parameter.name}`}>
