@@ -1,11 +1,14 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { toForm } from "../../packages/client/src/form.ts";
+import { cleanText, countGraphemes, listRefused } from "../../packages/personalizer/src/characters.ts";
 import { parseInstruction } from "../../packages/personalizer/src/instruction.ts";
 import { defaultLabels } from "../../packages/personalizer/src/labels.ts";
-import { isPersonalization } from "../../packages/personalizer/src/response.ts";
+import { isForm, isPersonalization } from "../../packages/personalizer/src/response.ts";
 import { toStyles } from "../../packages/personalizer/src/styles.ts";
 import type { Personalization } from "../../src/model/personalization.ts";
+
+const labels = { ...defaultLabels, texts: {} };
 
 describe("toStyles and isPersonalization", () => {
   const code = fc.constantFrom("A", "B", "C", "__proto__", "");
@@ -31,15 +34,20 @@ describe("toStyles and isPersonalization", () => {
   test("keep the order of the response and drop duplicates", () => {
     fc.assert(
       fc.property(answers, (answer) => {
-        const styles = toStyles(toForm(answer), { ...defaultLabels, texts: {} });
-        expect(styles.map((style) => style.code)).toEqual(distinct(answer.pzlines.map((line) => line.style_code)));
+        const choicesOf = (type: string) =>
+          distinct(answer.pzchoices.filter((row) => row.choice_type === type).map((row) => row.choice_value));
+        const isBlank = (value: string) => value.trim() === "";
+        const linesOf = (code: string) =>
+          answer.pzstyles
+            .filter(({ style_code }) => style_code === code)
+            .map(({ choice_type }) => choicesOf(choice_type))
+            .filter((choices) => choices.length === 0 || !choices.every(isBlank))
+            .map((choices) => choices.filter((value) => !isBlank(value)));
+        const styles = toStyles(toForm(answer), labels, "en");
+        const codes = distinct(answer.pzlines.map((line) => line.style_code));
+        expect(styles.map((style) => style.code)).toEqual(codes.filter((one) => linesOf(one).length > 0));
         for (const { code, fields } of styles) {
-          const rows = answer.pzstyles.filter(({ style_code }) => style_code === code);
-          const choicesOf = (type: string) =>
-            distinct(answer.pzchoices.filter((row) => row.choice_type === type).map((row) => row.choice_value));
-          expect(fields.map(({ choices }) => choices)).toEqual(
-            rows.map(({ choice_type }) => choicesOf(choice_type).filter((value) => value.trim() !== "")),
-          );
+          expect(fields.map(({ choices }) => choices.map(({ value }) => value))).toEqual(linesOf(code));
         }
       }),
     );
@@ -51,12 +59,101 @@ describe("toStyles and isPersonalization", () => {
     const row = { style_code: "A", line_status: "A", line_display_seq: "1", choice_type: "B", instruct_text: "C" };
     expect(isPersonalization({ pzlines: [], pzstyles: [row], pzchoices: [] })).toBe(true);
     expect(isPersonalization({ pzlines: [], pzstyles: [{ ...row, instruct_text: null }], pzchoices: [] })).toBe(false);
-    expect(isPersonalization({ pzlines: [row], pzstyles: [row], pzchoices: [] })).toBe(false);
+    expect(isPersonalization({ pzlines: [{}], pzstyles: [row], pzchoices: [] })).toBe(false);
     expect(isPersonalization({ pzlines: [], pzstyles: [row] })).toBe(false);
   });
 });
 
+describe("a form of the service", () => {
+  const line = { instruct_text: "Monogram: up to 3 characters", name: "Initialen", choices: [] };
+  const rules = { help: "Vor- und Nachname", limit: 2, characters: "[A-Z]", required: false, uppercase: true };
+
+  test("gives names, help, and rules, which labels of the page may replace", () => {
+    const toForm = (one: object, texts = {}) =>
+      toStyles([{ style_code: "MON", name: "Monogramm", lines: [{ ...line, ...one }] }], { ...labels, texts }, "de")[0];
+    expect(toForm(rules)).toEqual({
+      code: "MON",
+      name: "Monogramm",
+      note: "Initialen",
+      fields: [
+        {
+          key: "Monogram",
+          label: "Initialen",
+          hint: "Vor- und Nachname",
+          optional: true,
+          limit: 2,
+          characters: "[A-Z]",
+          uppercase: "de",
+          choices: [],
+        },
+      ],
+    });
+    expect(toForm({}, { MON: "Stickerei" })).toMatchObject({
+      name: "Stickerei",
+      fields: [{ label: "Initialen", hint: "up to 3 characters", limit: 3, optional: false }],
+    });
+    // A translation without the limit does not remove it.
+    expect(toForm({}, { [line.instruct_text]: "Buchstaben" })?.fields[0]).toMatchObject({
+      label: "Buchstaben",
+      limit: 3,
+    });
+  });
+
+  test("has another shape than a personalization", () => {
+    const form = { styles: [{ style_code: "A", name: "B", lines: [line] }] };
+    expect([isForm(form), isPersonalization(form)]).toEqual([true, false]);
+    expect(isForm({ pzlines: [], pzstyles: [], pzchoices: [] })).toBe(false);
+    expect(isForm({ styles: [{ ...form.styles[0], lines: [{ ...line, choices: [null] }] }] })).toBe(false);
+  });
+});
+
+describe("the characters of a text", () => {
+  test.each<[string, string | undefined, string[]]>([
+    ["Zoë’s & Ānn 杏奈 ♥ ½", undefined, []],
+    ["नमस्ते", undefined, []],
+    ["می\u200cخواهم", undefined, []],
+    ["葛\u{e0100}", undefined, []],
+    ["🎁 Ann ❤️", undefined, ["🎁", "❤️"]],
+    ["👩‍👩‍👧 🇫🇷 1️⃣", undefined, ["👩‍👩‍👧", "🇫🇷", "1️⃣"]],
+    ["A\u200bnn\u202e", undefined, ["U+200B", "U+202E"]],
+    ["\u3164", undefined, ["U+3164"]],
+    ["\u{f0000}\ud800", undefined, ["U+F0000", "U+D800"]],
+    ["ANN LEE", "[A-Z]", ["␣"]],
+    ["2O26", "[0-9]", ["O"]],
+    ["Zoë", "[\\p{L}\\p{M}]", []],
+    ["🎁", "[\\p{Emoji}]", []],
+    ["🎁", "[\\p{Unknown}]", ["🎁"]],
+  ])("%j, if %p is allowed, has %j to remove", (text, characters, refused) => {
+    expect(listRefused(text, characters)).toEqual(refused);
+  });
+
+  test("are counted as a reader counts them", () => {
+    expect(["Zoe\u0308", "👩‍👩‍👧", "नमस्ते", ""].map(countGraphemes)).toEqual([3, 1, 3, 0]);
+  });
+
+  test("are cleaned, and become capitals of the language", () => {
+    expect(cleanText(" Zoe\u0308\u00a0L. ", undefined)).toBe("Zoë L.");
+    expect([cleanText("ipek", "tr"), cleanText("ipek", "en"), cleanText("straße", "de")]).toEqual([
+      "İPEK",
+      "IPEK",
+      "STRASSE",
+    ]);
+  });
+});
+
 describe("parseInstruction", () => {
+  test.each([
+    ["Year: 4 digits, e.g. 2026", "[0-9]"],
+    ["Established (optional): 4 digits", "[0-9]"],
+    ["Max 3 initials: first, LAST, middle", "[\\p{L}\\p{M}]"],
+    ["Up to 3 letters", undefined],
+    ["Up to 8 characters, or 4 digits", undefined],
+    ["Family name: up to 12 digits", undefined],
+    ["The last 4 digits", undefined],
+  ])("reads %j with the characters %p", (text, characters) => {
+    expect(parseInstruction(text, "optional").characters).toBe(characters);
+  });
+
   test.each([
     ["Family name: up to 12 characters", 12],
     ["Max 3 initials: first, LAST, middle", 3],

@@ -1,5 +1,7 @@
 import { join } from "node:path";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { toForm } from "../../packages/client/src/form.ts";
+import type { LocalizedForm } from "../../packages/client/src/types.ts";
 import { buildPersonalizer } from "../../packages/personalizer/build.ts";
 import type { Personalization } from "../../src/model/personalization.ts";
 import { type OpenPage, openPage } from "./browser.ts";
@@ -31,12 +33,14 @@ const theme = `
 interface State {
   /** Form entries of each addition to the cart. */
   readonly cart: [name: string, value: string][][];
-  /** Responses of `endpoint="/custom"` by SKU; 404 for others. */
-  readonly responses: Map<string, Personalization>;
+  /** Responses of `endpoint="/custom"` by SKU; 400 for others. */
+  readonly responses: Map<string, Personalization | LocalizedForm>;
   /** `Retry-After` of the next responses of `endpoint="/custom"`, which are 503. */
   readonly retryAfter: (string | undefined)[];
+  /** Status of such responses. */
+  busyStatus: number;
   /** Requests to `endpoint="/custom"`. */
-  readonly requests: { readonly sku: string; readonly atMs: number }[];
+  readonly requests: { readonly sku: string; readonly locale: string; readonly atMs: number }[];
   /** SKUs requested from the real service, which has the sample brand. */
   readonly sampleSkus: string[];
   /** Entity tag to add to responses of the real service. */
@@ -104,6 +108,7 @@ export async function openShop(browser: Browser): Promise<Shop> {
     cart: [],
     responses: new Map(),
     retryAfter: [],
+    busyStatus: 503,
     requests: [],
     sampleSkus: [],
     entityTag: undefined,
@@ -169,36 +174,74 @@ function pageRoutes(script: string, pages: ReadonlyMap<string, string>, { cart }
   };
 }
 
+/** What the service responds with without a presentation. */
+function toLocalizedForm(personalization: Personalization, locale: string): LocalizedForm {
+  const styles = toForm(personalization).map(({ sku_id: _, lines, ...style }) => ({
+    ...style,
+    ...toAppearance(style.style_code),
+    lines: lines.map(({ style_code: __, choices, ...line }) => ({
+      ...line,
+      ...toAppearance(line.instruct_text),
+      limit: null,
+      characters: null,
+      required: null,
+      uppercase: false,
+      choices: choices.map(({ choice_type: ___, ...choice }) => ({ ...choice, ...toAppearance(choice.choice_value) })),
+    })),
+  }));
+  return { sku_id: "1", locale, styles };
+}
+
+const toAppearance = (name: string) => ({ name, help: null, image: null });
+
 function serviceRoutes(
   service: Awaited<ReturnType<typeof serve>>,
   held: ReadonlyMap<string, Promise<void>>,
   state: State,
 ) {
   const { responses, retryAfter, requests, sampleSkus } = state;
+  const respondTo = (sku: string, locale: string) => {
+    const body = responses.get(sku);
+    if (body === undefined) return new Response("{}", { status: 400 });
+    return Response.json("styles" in body ? body : toLocalizedForm(body, locale));
+  };
   return {
-    "/api/v1/products/pz/:sku": async ({ url }: Request) => {
+    "/personalization-options/:file": ({ params: { file } }: Bun.BunRequest<"/personalization-options/:file">) =>
+      new Response(Bun.file(join(root, "packages", "personalizer", "languages", file))),
+    "/api/v1/products/form/:locale/:sku": async ({ url }: Request) => {
       const path = new URL(url).pathname;
       sampleSkus.push(decodeURIComponent(path.split("/").at(-1) ?? ""));
-      const body = await (await service.get(path)).text();
-      return new Response(body, { headers: state.entityTag === undefined ? {} : { ETag: state.entityTag } });
+      const response = await service.get(path, { redirect: "manual" });
+      const { status } = response;
+      const headers = new Headers();
+      const location = response.headers.get("location");
+      if (location !== null) headers.set("Location", location);
+      else if (state.entityTag !== undefined) headers.set("ETag", state.entityTag);
+      return new Response(await response.text(), { status, headers });
     },
-    "/custom/products/pz/:sku": async ({ params: { sku } }: Bun.BunRequest<"/custom/products/pz/:sku">) => {
-      requests.push({ sku, atMs: performance.now() });
+    "/custom/products/form/:locale/:sku": async ({
+      params: { locale, sku },
+    }: Bun.BunRequest<"/custom/products/form/:locale/:sku">) => {
+      requests.push({ sku, locale, atMs: performance.now() });
       await held.get(sku);
       if (retryAfter.length > 0) {
         const value = retryAfter.shift();
-        return new Response("{}", { status: 503, headers: value ? { "Retry-After": value } : {} });
+        return new Response("{}", { status: state.busyStatus, headers: value ? { "Retry-After": value } : {} });
       }
-      return responses.has(sku) ? Response.json(responses.get(sku)) : new Response("{}", { status: 404 });
+      return respondTo(sku, locale);
     },
-    "/slow/products/pz/:sku": async ({ params: { sku } }: Bun.BunRequest<"/slow/products/pz/:sku">) => {
+    "/older/products/pz/:sku": ({ params: { sku } }: Bun.BunRequest<"/older/products/pz/:sku">) =>
+      Response.json(responses.get(sku), { headers: { ETag: `"older"` } }),
+    "/slow/products/form/:locale/:sku": async ({
+      params: { locale, sku },
+    }: Bun.BunRequest<"/slow/products/form/:locale/:sku">) => {
       await Bun.sleep(sku.startsWith("late") ? 250 : 20);
-      return Response.json(responses.get(sku));
+      return respondTo(sku, locale);
     },
-    "/hanging/products/pz/:sku": () => new Promise<Response>(() => {}),
-    "/failing/products/pz/:sku": () => new Response("{}", { status: 500 }),
-    "/junk/products/pz/:sku": () => respond("application/json", `{"pzlines":[{"style_code":7}],"pzstyles":[]`),
-    "/other-shape/products/pz/:sku": () => Response.json({ pzlines: [null], pzstyles: {}, pzchoices: [] }),
+    "/hanging/products/form/:locale/:sku": () => new Promise<Response>(() => {}),
+    "/failing/products/form/:locale/:sku": () => new Response("{}", { status: 500 }),
+    "/junk/products/form/:locale/:sku": () => respond("application/json", `{"styles":[{"style_code":7}]`),
+    "/other-shape/products/form/:locale/:sku": () => Response.json({ styles: [null] }),
   };
 }
 

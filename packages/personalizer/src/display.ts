@@ -1,82 +1,116 @@
-import { make } from "./dom.ts";
-import { type FormHandlers, FormView } from "./form-view.ts";
-import { Notice } from "./notice.ts";
+import { draw, shape } from "./draw.ts";
 import type { Order } from "./order.ts";
+import { nothingSelected, type Selection } from "./selection.ts";
+import { describeForm, type Handlers, messageOf } from "./view.ts";
 
 /** Delays the summary while the shopper types, because screen readers announce it. */
 const summaryDelayMs = 400;
 
 /** The shadow tree: the page's fallback content, a notice, and the form. */
 export class Display {
-  /** Problems are shown only after a first attempt to submit. */
+  /** Missing input is shown only after a first attempt to submit. */
   showsProblems = false;
   /** Whether the notice explains why a submission was blocked. */
   showsBlock = false;
+  /** What the cart lacks. */
+  cartProblem = "";
+  readonly #root: ShadowRoot;
   readonly #order: Order;
-  readonly #handlers: FormHandlers;
-  readonly #fallback = make("slot");
-  readonly #notice: Notice;
-  readonly #body = make("div", { part: "body" });
-  #form: FormView | undefined;
+  readonly #handlers: Handlers;
+  #summarized: Selection = nothingSelected;
   #summaryTimer: ReturnType<typeof setTimeout> | undefined;
+  #isDrawing = false;
+  #isOutdated = false;
 
-  constructor(root: ShadowRoot, order: Order, handlers: FormHandlers, onRetry: () => void) {
+  constructor(root: ShadowRoot, order: Order, handlers: Handlers) {
+    this.#root = root;
     this.#order = order;
     this.#handlers = handlers;
-    this.#notice = new Notice(onRetry);
-    root.append(this.#fallback, this.#notice.element, this.#body);
   }
 
   get isNoticeFocused(): boolean {
-    return this.#notice.element.matches(":focus-within");
+    return this.#find("[part~=notice]:focus-within") !== null;
   }
   get isNoticeVisible(): boolean {
-    return !this.#notice.element.hidden;
+    return this.#find("[part~=notice]:not([hidden])") !== null;
   }
 
   /** The control to focus: the first with a problem, else the first. Undefined if there is none. */
   get target(): HTMLElement | undefined {
-    if (this.#order.isBlocked) return this.#order.phase === "failed" ? this.#notice.retry : this.#notice.element;
-    return this.#order.phase === "ready" ? this.#form?.targetOf(this.#order.listProblems()[0]) : undefined;
+    const { isBlocked, phase } = this.#order;
+    if (isBlocked) return this.#find(phase === "failed" ? "[part~=retry]" : "[part~=notice]") ?? undefined;
+    if (phase !== "ready") return undefined;
+    const [problem] = this.#order.listProblems();
+    const field = problem?.field && this.#find(`#line-${this.#order.indexOf(problem.field)}`);
+    return (
+      field?.querySelector<HTMLElement>("input") ??
+      field ??
+      this.#find("[part~=styles] :checked") ??
+      this.#find("input") ??
+      undefined
+    );
   }
 
   get problemMessage(): string {
     const [problem] = this.#order.listProblems();
-    return problem && this.#form ? this.#form.messageOf(problem) : "";
+    return problem ? messageOf(problem, this.#order.labels) : "";
   }
 
   focusNotice(): void {
-    this.#notice.element.focus();
-  }
-
-  /** Builds the form for newly loaded options. */
-  build(): void {
-    const { styles, labels, required } = this.#order;
-    this.#form = styles.length > 0 ? new FormView(styles, labels, required, this.#handlers) : undefined;
-    this.#body.replaceChildren(...(this.#form ? [this.#form.element] : []));
-  }
-
-  /** Updates the texts of the form in place. */
-  describe(): void {
-    const { styles, labels, required } = this.#order;
-    this.#form?.describe(styles, labels, required);
+    this.#find("[part~=notice]")?.focus();
   }
 
   show(delaysSummary = false): void {
-    const { phase, labels, isDisabled, selection } = this.#order;
-    const loss = this.#order.lossMessage();
-    const { element, retry } = this.#notice;
-    this.#fallback.hidden = this.#form !== undefined || phase === "empty";
-    this.#notice.show([this.#order.phaseMessage(), loss].filter(Boolean).join(" "), labels.retry);
-    retry.disabled = isDisabled;
-    retry.hidden = phase === "ready" || phase === "empty";
-    element.hidden = !(this.showsBlock || loss !== "" || (phase === "failed" && this.#order.required));
-    if (!this.#form) return;
-    this.#form.element.disabled = isDisabled || phase === "loading";
-    this.#form.show(selection, this.showsProblems ? this.#order.listProblems() : []);
     clearTimeout(this.#summaryTimer);
-    const summarize = () => this.#form?.showSummary(this.#order.selection);
-    if (delaysSummary) this.#summaryTimer = setTimeout(summarize, summaryDelayMs);
-    else summarize();
+    if (!delaysSummary) this.#summarized = this.#order.selection;
+    else this.#summaryTimer = setTimeout(() => this.show(), summaryDelayMs);
+    // Removing a focused control runs the page's blur handlers, which may set labels.
+    this.#isOutdated = true;
+    if (this.#isDrawing) return;
+    this.#isDrawing = true;
+    try {
+      while (this.#isOutdated) {
+        this.#isOutdated = false;
+        this.#draw();
+      }
+    } finally {
+      this.#isDrawing = false;
+    }
+  }
+
+  #draw(): void {
+    const { phase, labels, isDisabled, styles, required } = this.#order;
+    const loss = this.#order.lossMessage();
+    const problems = this.#order
+      .listProblems()
+      .filter(({ reason }) => this.showsProblems || reason === "shorten" || reason === "remove");
+    const hasFallback = [...this.#root.host.childNodes].some(({ textContent }) => textContent?.trim());
+    const isNoticeShown =
+      this.showsBlock || loss !== "" || this.cartProblem !== "" || (phase === "failed" && (required || !hasFallback));
+    draw(this.#root, [
+      shape("slot", { hidden: styles.length > 0 || phase === "empty" }),
+      shape(
+        "div",
+        { part: "notice", role: "alert", tabindex: "-1", hidden: !isNoticeShown },
+        shape("p", { textContent: [this.#order.phaseMessage(), loss, this.cartProblem].filter(Boolean).join(" ") }),
+        shape("button", {
+          part: "retry",
+          type: "button",
+          disabled: isDisabled,
+          hidden: phase === "ready" || phase === "empty",
+          textContent: labels.retry,
+          onclick: this.#handlers.onRetry,
+        }),
+      ),
+      shape(
+        "div",
+        { part: "body" },
+        styles.length > 0 && describeForm(this.#order, problems, this.#summarized, this.#handlers),
+      ),
+    ]);
+  }
+
+  #find(selector: string): HTMLElement | null {
+    return this.#root.querySelector(selector);
   }
 }

@@ -1,41 +1,41 @@
-import type { FormStyle } from "../../client/src/form.ts";
+import { CartCheck } from "./cart.ts";
 import { Display } from "./display.ts";
-import { setAttributes } from "./dom.ts";
+import { findDraft, saveDraft } from "./drafts.ts";
 import { dispatch, dispatchError } from "./events.ts";
+import { FormControl } from "./form-control.ts";
 import { setFormValue, setState, setValidity } from "./internals.ts";
-import { type Labels, labelNames, toLabels } from "./labels.ts";
+import { fillIn, type Labels, labelAttributes, toLabels, toTexts } from "./labels.ts";
 import { Loader } from "./loader.ts";
-import { Order, type PersonalizationValue, type Phase } from "./order.ts";
+import { Order, type PersonalizationValue } from "./order.ts";
+import type { Entry } from "./selection.ts";
 import { styleSheet } from "./style-sheet.ts";
-import type { Field, Style } from "./styles.ts";
-import { guardSubmissions, submitImplicitly } from "./submission.ts";
-
-/** The API is next to the script, also if the script's URL contains its version. */
-const defaultEndpoint = new URL("api/v1", import.meta.url.replace(/\/personalization-options\/[^/]*$/, "/")).href;
+import type { Field, OptionStyle, Style } from "./styles.ts";
+import { submitOnEnter } from "./submission.ts";
+import { localeOf, Surroundings } from "./surroundings.ts";
 
 /** Pages and frameworks may set these before the script defines the element. */
-const upgradedProperties = ["sku", "endpoint", "required", "disabled", "labels"] as const;
+const upgradedProperties = ["sku", "endpoint", "required", "disabled", "texts", "labels"] as const;
 
 /** `<personalization-options sku="…">`. The README documents attributes, events, and entries. */
-export class PersonalizationOptions extends HTMLElement {
-  static readonly formAssociated = true;
-  static readonly observedAttributes = [
-    "sku",
-    "endpoint",
-    "required",
-    "texts",
-    ...labelNames.map((name) => `label-${name}`),
-  ];
+export class PersonalizationOptions extends FormControl {
+  static readonly observedAttributes = ["sku", "endpoint", "required", "texts", "lang", "cart", ...labelAttributes];
 
-  readonly #internals = this.attachInternals();
   readonly #loader = new Loader();
+  readonly #surroundings = new Surroundings(
+    () => this.#onLanguage(),
+    () => this.#order.phase === "failed" && void this.reload(),
+  );
+  readonly #cartCheck = new CartCheck((entries) => this.#onMissing(entries));
   #customLabels: Partial<Labels> = {};
+  #texts: object = {};
+  /** The element's own texts in the page's language. */
+  #translations: Partial<Labels> = {};
+  #locale = "";
   #labelsKey = "";
   readonly #order = new Order(this.#readLabels());
   readonly #display: Display;
   /** Whether a response for the current SKU has arrived. */
   #isLoaded = false;
-  #formListener: AbortController | undefined;
 
   constructor() {
     super();
@@ -44,42 +44,15 @@ export class PersonalizationOptions extends HTMLElement {
     const handlers = {
       onStyle: (code: string | undefined) => this.#onStyle(code),
       onValue: (style: Style, field: Field, value: string) => this.#onValue(style, field, value),
+      onRetry: () => void this.reload(),
     };
-    this.#display = new Display(root, this.#order, handlers, () => void this.reload());
+    this.#display = new Display(root, this.#order, handlers);
     root.addEventListener("change", () =>
       dispatch(this, "change", { value: this.value, complete: this.#order.listProblems().length === 0 }),
     );
-    root.addEventListener("keypress", (event) => this.#submitOnEnter(event as KeyboardEvent));
+    root.addEventListener("keypress", (event) => submitOnEnter(event as KeyboardEvent, () => this.form));
     this.addEventListener("invalid", (event) => this.#onInvalid(event));
     for (const name of upgradedProperties) this.#upgrade(name);
-  }
-
-  get sku(): string {
-    return this.getAttribute("sku") ?? "";
-  }
-  set sku(sku: string | null | undefined) {
-    setAttributes(this, { sku: sku ?? undefined });
-  }
-
-  get endpoint(): string {
-    return this.getAttribute("endpoint") || defaultEndpoint;
-  }
-  set endpoint(endpoint: string | null | undefined) {
-    setAttributes(this, { endpoint: endpoint ?? undefined });
-  }
-
-  get required(): boolean {
-    return this.hasAttribute("required");
-  }
-  set required(required: boolean) {
-    this.toggleAttribute("required", required);
-  }
-
-  get disabled(): boolean {
-    return this.hasAttribute("disabled");
-  }
-  set disabled(disabled: boolean) {
-    this.toggleAttribute("disabled", disabled);
   }
 
   /** Custom labels. The attributes or the English defaults apply to those that are missing. */
@@ -91,26 +64,18 @@ export class PersonalizationOptions extends HTMLElement {
     this.#relabel();
   }
 
+  /** Replacements for texts of the data, if `labels` has none. May be set to JSON. */
+  get texts(): object {
+    return this.#texts;
+  }
+  set texts(texts: object | string | null | undefined) {
+    this.#texts = toTexts(texts);
+    this.#relabel();
+  }
+
   /** Null without personalization. */
   get value(): PersonalizationValue | null {
     return this.#order.value;
-  }
-
-  get form(): HTMLFormElement | null {
-    return this.#internals.form;
-  }
-  get validity(): ValidityState {
-    return this.#internals.validity;
-  }
-  get validationMessage(): string {
-    return this.#internals.validationMessage;
-  }
-  get willValidate(): boolean {
-    return this.#internals.willValidate;
-  }
-
-  checkValidity(): boolean {
-    return this.#internals.checkValidity();
   }
 
   /** Shows and focuses what is missing, or what was lost; each loss makes it return false once. */
@@ -137,27 +102,42 @@ export class PersonalizationOptions extends HTMLElement {
   /** Requests the options again. */
   async reload(): Promise<void> {
     this.#discard();
-    if (!this.isConnected || this.sku === "") return;
-    await this.#loader.load(this.endpoint, this.sku, {
-      onLoaded: ({ styles, tag }) => {
-        this.#settle(styles.length > 0 ? "ready" : "empty", styles, tag);
-        dispatch(this, "ready", { styles: styles.length });
+    const { endpoint, sku } = this;
+    if (!this.isConnected || sku === "") return;
+    if (this.#order.isUntouched) this.#order.restore(findDraft(this.id, sku));
+    const locale = localeOf(this);
+    this.#locale = locale;
+    await this.#loader.load(
+      { endpoint, locale, sku },
+      {
+        onLoaded: ({ styles, tag }, labels) => {
+          this.#settle("ready", styles, labels, tag);
+          dispatch(this, "ready", { styles: this.#order.styles.length });
+        },
+        onFailed: ({ message, reason, status }, labels) => {
+          this.#settle("failed", [], labels);
+          dispatchError(this, { message, reason, status: status ?? null, sku });
+        },
       },
-      onFailed: ({ message, reason, status }) => {
-        this.#settle("failed", []);
-        dispatchError(this, { message, reason, status: status ?? null, sku: this.sku });
-      },
-    });
+    );
   }
 
   connectedCallback(): void {
+    this.#surroundings.watch();
+    this.#cartCheck.watch(this.getAttribute("cart"));
+    this.numberEntries();
     if (!this.#isLoaded && !this.#loader.isLoading) this.#loadSoon();
+    else this.#onLanguage();
   }
 
   /** Defined so that `moveBefore()` does not disconnect the element. */
-  connectedMoveCallback(): void {}
+  connectedMoveCallback(): void {
+    this.numberEntries();
+  }
 
   disconnectedCallback(): void {
+    this.#surroundings.stop();
+    this.#cartCheck.watch(null);
     // A moved element is connected again by then, and its request continues.
     queueMicrotask(() => {
       if (!this.isConnected) this.#loader.stop();
@@ -170,13 +150,10 @@ export class PersonalizationOptions extends HTMLElement {
       this.#order.forgetReportedLoss();
       this.#discard();
       this.#loadSoon();
-    } else this.#relabel();
-  }
-
-  formAssociatedCallback(form: HTMLFormElement | null): void {
-    this.#formListener?.abort();
-    this.#formListener = new AbortController();
-    if (form) guardSubmissions(form, () => this.reportValidity(), this.#formListener.signal);
+    } else if (name === "lang") this.#onLanguage();
+    else if (name === "cart") this.#cartCheck.watch(this.isConnected ? after : null);
+    else if (name === "texts") this.texts = after;
+    else this.#relabel();
   }
 
   formDisabledCallback(disabled: boolean): void {
@@ -188,6 +165,7 @@ export class PersonalizationOptions extends HTMLElement {
     this.#display.showsProblems = false;
     this.#display.showsBlock = false;
     this.#order.clear();
+    saveDraft(this.id, this.sku, undefined);
     this.#show();
   }
 
@@ -208,11 +186,10 @@ export class PersonalizationOptions extends HTMLElement {
   #discard(): void {
     this.#loader.stop();
     this.#isLoaded = false;
-    if (this.sku === "") this.#settle("empty", []);
+    if (this.sku === "") this.#settle("ready", []);
     else {
       // After "Try again", the notice stays and keeps the focus.
       if (this.#order.phase === "failed") this.#display.showsBlock = this.#display.isNoticeVisible;
-      this.#setPhaseState("loading");
       this.#order.phase = "loading";
       this.#show();
     }
@@ -222,19 +199,19 @@ export class PersonalizationOptions extends HTMLElement {
     this.#loader.schedule(() => void this.reload());
   }
 
-  #settle(phase: Phase, options: readonly FormStyle[], tag = ""): void {
+  #settle(phase: "ready" | "failed", options: readonly OptionStyle[], labels = this.#translations, tag = ""): void {
     const hadFocus = this.#display.isNoticeFocused;
     this.#isLoaded = phase !== "failed";
     this.#display.showsBlock = false;
-    this.#setPhaseState(phase);
-    this.#order.settle(phase, options, tag);
-    this.#display.build();
+    this.#translations = labels;
+    this.#relabel();
+    this.#order.settle(phase, options, this.#locale, tag);
     this.#show();
-    if (hadFocus && phase === "ready") this.focus();
+    if (hadFocus && this.#order.phase === "ready") this.focus();
   }
 
   #readLabels(): Labels {
-    return toLabels(this.#customLabels, (name) => this.getAttribute(name));
+    return toLabels(this.#customLabels, this.#texts, (name) => this.getAttribute(name), this.#translations);
   }
 
   /** Does nothing for equal labels, which frameworks set at every update. */
@@ -244,7 +221,6 @@ export class PersonalizationOptions extends HTMLElement {
     if (key === this.#labelsKey) return;
     this.#labelsKey = key;
     this.#order.describe(labels, this.required);
-    this.#display.describe();
     // A summary that grows in a handler of `change` would move the button that is being clicked.
     this.#show(true);
   }
@@ -252,25 +228,56 @@ export class PersonalizationOptions extends HTMLElement {
   #onStyle(code: string | undefined): void {
     this.#display.showsProblems = false;
     this.#order.chooseStyle(code);
-    this.#show();
+    this.#onInput(false);
   }
 
   #onValue(style: Style, field: Field, value: string): void {
     this.#order.enter(style, field, value);
-    this.#show(field.choices.length === 0);
+    this.#onInput(field.choices.length === 0);
+  }
+
+  #onInput(delaysSummary: boolean): void {
+    this.#display.cartProblem = "";
+    saveDraft(this.id, this.sku, this.#order.state);
+    this.#show(delaysSummary);
+  }
+
+  #onLanguage(): void {
+    if (this.sku === "" || localeOf(this) === this.#locale) return;
+    this.#discard();
+    this.#loadSoon();
+  }
+
+  protected override isAllowed(): boolean {
+    const isAllowed = this.reportValidity();
+    if (isAllowed) this.#cartCheck.expect(this.#order.toEntries(this.place));
+    return isAllowed;
+  }
+
+  protected override onSubmit(): void {
+    saveDraft(this.id, this.sku, undefined);
+  }
+
+  /** The theme has dropped properties of the order. */
+  #onMissing(entries: readonly Entry[]): void {
+    const text = entries.map(([, value]) => value).join(", ");
+    const message = fillIn(this.#order.labels.missing, { text });
+    const detail = { message, properties: Object.fromEntries(entries), sku: this.sku };
+    if (!dispatch(this, "personalizer-cart-problem", detail)) return;
+    this.#display.cartProblem = message;
+    this.#show();
   }
 
   /** Updates the page, the form entries, and the validity. */
   #show(delaysSummary = false): void {
     this.#display.show(delaysSummary);
-    setState(this.#internals, "lost", this.#order.lossMessage() !== "");
-    setFormValue(this.#internals, this.#order);
-    setValidity(this.#internals, this.#order, this.#display);
+    for (const [state, isOn] of this.#order.listStates()) setState(this.internals, state, isOn);
+    this.showEntries();
+    setValidity(this.internals, this.#order, this.#display);
   }
 
-  #setPhaseState(phase: Phase): void {
-    setState(this.#internals, this.#order.phase, false);
-    setState(this.#internals, phase, true);
+  protected override showEntries(): void {
+    setFormValue(this.internals, this.#order, this.place);
   }
 
   /** The browser's own event does not bubble: dispatches one that does. */
@@ -284,13 +291,5 @@ export class PersonalizationOptions extends HTMLElement {
     const [problem] = this.#order.listProblems();
     const detail = { message: this.validationMessage, label: problem?.field?.label ?? null };
     if (!dispatch(this, "invalid", detail)) event.preventDefault();
-  }
-
-  #submitOnEnter(event: KeyboardEvent): void {
-    if (event.key !== "Enter" || !(event.target instanceof HTMLInputElement)) return;
-    // Later listeners of the page may still prevent the event.
-    setTimeout(() => {
-      if (!event.defaultPrevented && this.form) submitImplicitly(this.form);
-    });
   }
 }

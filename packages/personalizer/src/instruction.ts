@@ -5,9 +5,10 @@ export interface Instruction {
   /** The text after the label. */
   readonly hint: string;
   readonly optional: boolean;
-  /** UTF-16 code units, as `maxlength` counts; undefined unless the text states a clear limit. */
+  /** Characters as a reader counts them; undefined unless the text states a clear limit. */
   readonly limit: number | undefined;
-  readonly digits: boolean;
+  /** The characters that the text asks for, as a class of a regular expression. */
+  readonly characters: string | undefined;
 }
 
 const maxLabelLength = 60;
@@ -25,6 +26,12 @@ const limitPatterns = [
   /(?:^|[:.;]\s+)(\d{1,3})\s+digits?(?=$|[,.;])/gi,
 ];
 
+/** Only if the text speaks of nothing else: refusing a valid text would be worse. */
+const kinds: readonly [name: RegExp, characters: string][] = [
+  [/^digits?$/i, "[0-9]"],
+  [/^initials?$/i, "[\\p{L}\\p{M}]"],
+];
+
 const parentheses = /\s*\(([^()]*)\)/g;
 
 /** @param optionalLabel marks optional lines if in parentheses, like the English "optional" */
@@ -36,7 +43,13 @@ export function parseInstruction(text: string, optionalLabel: string): Instructi
   const rest = marks.reduce((left, [mark]) => left.replace(mark, ""), text).trim();
   const isLong = rest.length > maxLabelLength;
   const [, label = isLong ? "" : rest, hint = isLong ? rest : ""] = rest.match(labelAndHint) ?? [];
-  return { label, hint, optional: marks.length > 0, limit: limitOf(rest), digits: /\b\d{1,3}\s+digits?\b/i.test(rest) };
+  return { label, hint, optional: marks.length > 0, limit: limitOf(rest), characters: charactersOf(rest) };
+}
+
+function charactersOf(text: string): string | undefined {
+  if (limitOf(text) === undefined) return undefined;
+  const named = text.match(/\b(?:characters?|letters?|initials?|digits?|names?)\b/gi) ?? [];
+  return kinds.find(([kind]) => named.length > 0 && named.every((name) => kind.test(name)))?.[1];
 }
 
 /** Takes the largest limit: rejecting a valid text would be worse than allowing a long one. */

@@ -11,9 +11,9 @@ export function setState({ states }: ElementInternals, name: string, isOn: boole
 }
 
 /** Sets the form entries, and the input that the browser restores when the shopper comes back. */
-export function setFormValue(internals: ElementInternals, order: Order): void {
+export function setFormValue(internals: ElementInternals, order: Order, place: number): void {
   const data = new FormData();
-  const entries = order.toEntries();
+  const entries = order.toEntries(place);
   for (const [name, value] of entries) data.append(name, value);
   internals.setFormValue(entries.length > 0 ? data : null, order.state);
 }
@@ -23,7 +23,8 @@ export function setValidity(internals: ElementInternals, order: Order, display: 
   if (order.isBlocked) {
     internals.setValidity({ valueMissing: true }, order.phaseMessage(), display.target);
   } else if (problem) {
-    const flag = problem.reason === "shorten" ? "tooLong" : "valueMissing";
+    const { reason } = problem;
+    const flag = reason === "shorten" ? "tooLong" : reason === "remove" ? "patternMismatch" : "valueMissing";
     internals.setValidity({ [flag]: true }, display.problemMessage, display.target);
   } else {
     internals.setValidity({});

@@ -13,10 +13,12 @@ export const defaultLabels = {
   fill: "Please fill this in.",
   choose: "Please choose one.",
   shorten: "Please use {limit} characters at most.",
+  remove: "Please remove what cannot be made: {text}",
   loading: "The personalization options are still loading.",
   failed: "The personalization options could not be loaded.",
   retry: "Try again",
   lost: "Your order no longer includes this personalization: {text}",
+  missing: "The cart lacks this personalization: {text}",
 };
 
 type LabelName = keyof typeof defaultLabels;
@@ -26,40 +28,53 @@ export interface Labels extends Readonly<Record<LabelName, string>> {
   readonly texts: Readonly<Record<string, string>>;
 }
 
-export const labelNames = Object.keys(defaultLabels) as LabelName[];
+const labelNames = Object.keys(defaultLabels) as LabelName[];
 
-/** Returns the replacement for a text of the data, or the text itself. */
-export function translate(text: string, { texts }: Labels): string {
+export const labelAttributes = labelNames.map((name) => `label-${name}`);
+
+/** Returns the replacement for a text of the data, or else its name. */
+export function translate(text: string, { texts }: Labels, name = text): string {
   // Every object inherits properties, and data may contain their names.
-  return toText(texts[text]) ?? text;
+  return toText(texts[text]) ?? name;
 }
 
 /** Replaces the placeholders that have a value. */
-export const fillIn = (template: string, values: Readonly<Record<string, number | string>>) =>
+export const fillIn = (template: string, values: Readonly<Record<string, number | string | undefined>>) =>
   template.replace(/\{(\w+)\}/g, (placeholder, name: string) => `${values[name] ?? placeholder}`);
 
 /**
- * Merges custom labels, attributes, and English defaults, in this order of precedence. Values that
- * are not strings are ignored: frameworks pass undefined for labels that they do not have.
+ * Merges custom labels, attributes, those of the page's language, and English defaults, in this
+ * order of precedence. Values that are not strings are ignored: frameworks pass undefined for
+ * labels that they do not have.
  */
-export function toLabels(custom: Partial<Labels>, attributeOf: (name: string) => string | null): Labels {
+export function toLabels(
+  custom: Partial<Labels>,
+  texts: object,
+  attributeOf: (name: string) => string | null,
+  translated: Partial<Labels>,
+): Labels {
   const labels = labelNames.map((name) => [
     name,
-    toText(custom[name]) ?? attributeOf(`label-${name}`) ?? defaultLabels[name],
+    toText(custom[name]) ?? attributeOf(`label-${name}`) ?? toText(translated[name]) ?? defaultLabels[name],
   ]);
-  const texts = Object.entries(custom.texts ?? parseTexts(attributeOf("texts")));
-  return {
-    ...Object.fromEntries(labels),
-    texts: Object.fromEntries(texts.filter(([, text]) => toText(text) !== undefined)),
-  };
+  const replaced = Object.entries(custom.texts ?? texts).filter(([, text]) => toText(text) !== undefined);
+  return { ...Object.fromEntries(labels), texts: Object.fromEntries(replaced) };
 }
 
 const toText = (value: unknown) => (typeof value === "string" ? value : undefined);
 
-function parseTexts(json: string | null): object {
+/**
+ * Reads replacements for texts of the data: an object, or JSON.
+ * @throws TypeError for anything else
+ */
+export function toTexts(value: unknown): object {
+  let texts: unknown = value;
   try {
-    return (JSON.parse(json ?? "{}") as object | null) ?? {};
+    if (typeof value === "string") texts = JSON.parse(value);
   } catch {
-    return {};
+    // Not an object either.
   }
+  if (texts == null) return {};
+  if (typeof texts === "object" && !Array.isArray(texts)) return texts;
+  throw new TypeError(`<personalization-options>: texts must be an object or its JSON, not ${JSON.stringify(value)}`);
 }

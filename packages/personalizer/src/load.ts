@@ -1,11 +1,19 @@
-import { type FormStyle, toForm } from "../../client/src/form.ts";
-import { isPersonalization } from "./response.ts";
+import { toForm } from "../../client/src/form.ts";
+import type { Labels } from "./labels.ts";
+import { isForm, isPersonalization } from "./response.ts";
+import type { OptionStyle } from "./styles.ts";
 
 /** Includes all attempts and the pauses between them. */
 const timeoutMs = 8000;
 
 const maxRetries = 3;
 const firstBackoffMs = 500;
+
+/** A language's texts are worth less than the options: without them, texts are in English. */
+const labelsTimeoutMs = 3000;
+
+/** Languages of the element's own texts, besides English. */
+const languages = /^(de|es|fr|ja)\b/;
 
 export type FailureReason = "network" | "timeout" | "status" | "answer";
 
@@ -22,8 +30,16 @@ export class LoadError extends Error {
   }
 }
 
+/** The options that a page needs. */
+export interface Wanted {
+  /** Base URL of the API. */
+  readonly endpoint: string;
+  readonly locale: string;
+  readonly sku: string;
+}
+
 export interface LoadedOptions {
-  readonly styles: readonly FormStyle[];
+  readonly styles: readonly OptionStyle[];
   /** Identifies the response: its entity tag, or a checksum if the page cannot read that. */
   readonly tag: string;
 }
@@ -32,13 +48,13 @@ export interface LoadedOptions {
  * Loads the options of a SKU.
  * @throws LoadError, or the signal's reason if it is aborted
  */
-export async function loadOptions(endpoint: string, sku: string, signal: AbortSignal): Promise<LoadedOptions> {
+export async function loadOptions(wanted: Wanted, signal: AbortSignal): Promise<LoadedOptions> {
   const controller = new AbortController();
   const abort = () => controller.abort();
   const timer = setTimeout(abort, timeoutMs);
   signal.addEventListener("abort", abort);
   try {
-    return await request(toUrl(endpoint, sku), sku, controller.signal, performance.now() + timeoutMs);
+    return await request(wanted, controller.signal, performance.now() + timeoutMs);
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof LoadError) throw error;
@@ -49,25 +65,41 @@ export async function loadOptions(endpoint: string, sku: string, signal: AbortSi
   }
 }
 
-/** Replaces lone surrogates, which a URL cannot contain. The SKU is unknown then. */
-const toUrl = (endpoint: string, sku: string) =>
-  `${endpoint.replace(/\/+$/, "")}/products/pz/${encodeURIComponent(sku.replace(/\p{Cs}/gu, "\ufffd"))}`;
+/** Loads the element's own texts in a language; none for English and if they cannot be loaded. */
+export async function loadLabels({ endpoint, locale }: Wanted): Promise<Partial<Labels>> {
+  const [, language] = languages.exec(locale) ?? [];
+  if (language === undefined) return {};
+  const url = `${endpoint.replace(/\/+$/, "")}/../../personalization-options/${language}.json`;
+  try {
+    const response = await fetch(url, { credentials: "omit", signal: AbortSignal.timeout(labelsTimeoutMs) });
+    return response.ok ? ((await response.json()) ?? {}) : {};
+  } catch {
+    return {};
+  }
+}
 
-async function request(url: string, sku: string, signal: AbortSignal, deadline: number): Promise<LoadedOptions> {
-  const response = await fetchWithRetries(url, signal, deadline);
+async function request(wanted: Wanted, signal: AbortSignal, deadline: number): Promise<LoadedOptions> {
+  const { endpoint, locale, sku } = wanted;
+  const base = `${endpoint.replace(/\/+$/, "")}/products`;
+  // A URL cannot contain lone surrogates. The SKU is unknown then.
+  const segment = encodeURIComponent(sku.replace(/\p{Cs}/gu, "\ufffd"));
+  let response = await fetchWithRetries(`${base}/form/${locale}/${segment}`, signal, deadline);
+  // Services from before there were forms.
+  if (response.status === 404) response = await fetchWithRetries(`${base}/pz/${segment}`, signal, deadline);
   if (!response.ok) throw new LoadError("status", response.status);
   const text = await response.text();
   const body = parseJson(text);
-  if (!isPersonalization(body)) throw new LoadError("answer", response.status);
+  const styles = isForm(body) ? body.styles : isPersonalization(body) ? toForm(body) : undefined;
+  if (styles === undefined) throw new LoadError("answer", response.status);
   const tag = response.headers.get("etag")?.replace(/^W\/|"/g, "");
-  return { styles: toForm(body), tag: tag || checksum(`${sku}\n${text}`) };
+  return { styles, tag: tag || checksum(`${sku}\n${text}`) };
 }
 
-/** Retries while the service is busy (503) and the next attempt is due before the deadline. */
+/** Retries while the service is busy and the next attempt is due before the deadline. */
 async function fetchWithRetries(url: string, signal: AbortSignal, deadline: number): Promise<Response> {
   for (let attempt = 0; ; attempt++) {
     const response = await fetch(url, { signal, credentials: "omit" });
-    if (response.status !== 503 || attempt === maxRetries) return response;
+    if (!/^(429|50[234])$/.test(`${response.status}`) || attempt === maxRetries) return response;
     const waitMs = retryDelayMs(attempt, response.headers.get("retry-after"), Date.now(), Math.random());
     if (performance.now() + waitMs > deadline) return response;
     await pause(waitMs, signal);

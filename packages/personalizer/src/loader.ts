@@ -1,8 +1,10 @@
-import { LoadError, type LoadedOptions, loadOptions } from "./load.ts";
+import type { Labels } from "./labels.ts";
+import { LoadError, type LoadedOptions, loadLabels, loadOptions, type Wanted } from "./load.ts";
 
 export interface LoadHandlers {
-  onLoaded(options: LoadedOptions): void;
-  onFailed(error: LoadError): void;
+  /** @param labels the element's own texts in the page's language */
+  onLoaded(options: LoadedOptions, labels: Partial<Labels>): void;
+  onFailed(error: LoadError, labels: Partial<Labels>): void;
 }
 
 /** Runs at most one request. Starting another or stopping aborts it and drops its result. */
@@ -24,21 +26,19 @@ export class Loader {
     });
   }
 
-  async load(endpoint: string, sku: string, { onLoaded, onFailed }: LoadHandlers): Promise<void> {
+  async load(wanted: Wanted, { onLoaded, onFailed }: LoadHandlers): Promise<void> {
     this.stop();
     const request = new AbortController();
     this.#request = request;
-    try {
-      const options = await loadOptions(endpoint, sku, request.signal);
-      if (request.signal.aborted) return;
-      this.#request = undefined;
-      onLoaded(options);
-    } catch (error) {
-      if (request.signal.aborted) return;
-      this.#request = undefined;
-      if (!(error instanceof LoadError)) throw error;
-      onFailed(error);
-    }
+    const [options, labels] = await Promise.all([
+      loadOptions(wanted, request.signal).catch((error: unknown) => error),
+      loadLabels(wanted),
+    ]);
+    if (request.signal.aborted) return;
+    this.#request = undefined;
+    if (options instanceof LoadError) onFailed(options, labels);
+    else if (options instanceof Error) throw options;
+    else onLoaded(options as LoadedOptions, labels);
   }
 
   stop(): void {

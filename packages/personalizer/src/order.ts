@@ -1,6 +1,6 @@
-import type { FormStyle } from "../../client/src/form.ts";
 import { fillIn, type Labels, translate } from "./labels.ts";
 import {
+  type Entry,
   findStyle,
   fitSelection,
   keyOf,
@@ -14,9 +14,11 @@ import {
   toEntries,
   toState,
 } from "./selection.ts";
-import { type Field, type Style, toStyles } from "./styles.ts";
+import { type Field, type OptionStyle, type Style, toStyles } from "./styles.ts";
 
-export type Phase = "loading" | "ready" | "empty" | "failed";
+const phases = ["loading", "ready", "empty", "failed"] as const;
+
+export type Phase = (typeof phases)[number];
 
 /** The current choice, as in `value` and in the detail of `change`. */
 export interface PersonalizationValue {
@@ -30,8 +32,9 @@ export class Order {
   isDisabled = false;
   #labels: Labels;
   #required = false;
-  #options: readonly FormStyle[] = [];
+  #options: readonly OptionStyle[] = [];
   #tag = "";
+  #locale = "en";
   #styles: readonly Style[] = [];
   /** All input, including what this SKU does not offer: the next one may. */
   #entered = nothingSelected;
@@ -57,6 +60,10 @@ export class Order {
   get styles(): readonly Style[] {
     return this.#styles;
   }
+  /** Whether nothing was entered, or the form was reset. */
+  get isUntouched(): boolean {
+    return this.#entered === nothingSelected;
+  }
   /** The input, for the browser to restore. */
   get state(): string {
     return toState(this.#entered);
@@ -76,17 +83,23 @@ export class Order {
     return this.phase === "loading" && (this.#required || this.#entered.style !== undefined);
   }
 
-  settle(phase: Phase, options: readonly FormStyle[], tag: string): void {
+  /**
+   * @param locale of the page
+   * @param tag identifies the response with the options
+   */
+  settle(phase: Exclude<Phase, "empty">, options: readonly OptionStyle[], locale: string, tag: string): void {
     this.phase = phase;
     this.#options = options;
+    this.#locale = locale;
     this.#tag = tag;
     this.describe(this.#labels, this.#required);
+    if (phase === "ready" && this.#styles.length === 0) this.phase = "empty";
   }
 
   describe(labels: Labels, required: boolean): void {
     this.#labels = labels;
     this.#required = required;
-    this.#styles = toStyles(this.#options, labels);
+    this.#styles = toStyles(this.#options, labels, this.#locale);
     this.#select(this.#entered);
   }
 
@@ -104,16 +117,24 @@ export class Order {
   }
 
   restore(state: unknown): void {
-    this.#select(parseState(state));
+    this.#select(parseState(state) ?? this.#entered);
   }
 
   listProblems(): Problem[] {
     return listProblems(this.#selection, this.#offered, this.#required);
   }
 
-  /** The form entries. */
-  toEntries(): [name: string, value: string][] {
-    return toEntries(this.#selection, this.#offered, this.#labels, this.#tag);
+  /** Place of a field of the chosen style. */
+  indexOf(field: Field): number {
+    return findStyle(this.#selection, this.#styles)?.fields.indexOf(field) ?? -1;
+  }
+
+  /**
+   * The form entries.
+   * @param place of the element among those in its form, from 1
+   */
+  toEntries(place: number): Entry[] {
+    return toEntries(this.#selection, this.#offered, this.#labels, this.#tag, place);
   }
 
   /** Explains why there are no options; empty if none are expected. */
@@ -140,6 +161,16 @@ export class Order {
 
   forgetReportedLoss(): void {
     this.#reportedLoss = "";
+  }
+
+  /** Custom states, for style sheets. */
+  listStates(): [name: string, isOn: boolean][] {
+    return [
+      ...phases.map((phase): [string, boolean] => [phase, phase === this.phase]),
+      ["lost", this.lossMessage() !== ""],
+      ["chosen", this.value !== null],
+      ["incomplete", this.isBlocked || this.listProblems().length > 0],
+    ];
   }
 
   get #offered(): readonly Style[] {

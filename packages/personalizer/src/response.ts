@@ -1,18 +1,22 @@
-import type { Personalization } from "../../client/src/types.ts";
+import type { LocalizedForm, Personalization } from "../../client/src/types.ts";
+
+/** Whether a value has the shape of a response of `GET /api/v1/products/form/:locale/:sku`. */
+export const isForm = (value: unknown): value is LocalizedForm =>
+  hasRows(value, "styles", "style_code name", (style) =>
+    hasRows(style, "lines", "instruct_text name", (line) => hasRows(line, "choices", "choice_value name")),
+  );
 
 /** Whether a value has the shape of a response of `GET /api/v1/products/pz/:sku`. */
-export function isPersonalization(value: unknown): value is Personalization {
-  return (
-    hasRows(value, "pzlines", "sku_id style_code style_display_seq style_sku_status") &&
-    hasRows(value, "pzstyles", "style_code line_status line_display_seq choice_type instruct_text") &&
-    hasRows(value, "pzchoices", "choice_type choice_status choice_display_seq choice_value")
-  );
-}
+export const isPersonalization = (value: unknown): value is Personalization =>
+  hasRows(value, "pzlines", "style_code") &&
+  hasRows(value, "pzstyles", "style_code choice_type instruct_text") &&
+  hasRows(value, "pzchoices", "choice_type choice_value");
 
-function hasRows(value: unknown, list: string, fields: string): boolean {
+/** @param fields of each row that must be texts */
+function hasRows(value: unknown, list: string, fields: string, isRow: (row: unknown) => boolean = () => true): boolean {
   const rows = fieldOf(value, list);
-  const isRow = (row: unknown) => fields.split(" ").every((field) => typeof fieldOf(row, field) === "string");
-  return Array.isArray(rows) && rows.every(isRow);
+  const hasFields = (row: unknown) => fields.split(" ").every((field) => typeof fieldOf(row, field) === "string");
+  return Array.isArray(rows) && rows.every((row) => hasFields(row) && isRow(row));
 }
 
 const fieldOf = (value: unknown, name: string): unknown =>

@@ -1,3 +1,4 @@
+import { cleanText, countGraphemes, listRefused } from "./characters.ts";
 import type { Labels } from "./labels.ts";
 import type { Field, Style } from "./styles.ts";
 
@@ -9,19 +10,28 @@ export interface Selection {
   readonly values: ReadonlyMap<string, string>;
 }
 
+/** A form entry. */
+export type Entry = readonly [name: string, value: string];
+
 export const nothingSelected: Selection = { style: undefined, values: new Map() };
 
 export const keyOf = (style: Style, field: Field) => JSON.stringify([style.code, field.key]);
 
 export const findStyle = ({ style }: Selection, styles: readonly Style[]) => styles.find(({ code }) => code === style);
 
-const trimmedValueOf = ({ values }: Selection, style: Style, field: Field) =>
-  (values.get(keyOf(style, field)) ?? "").trim();
+/** The value to order. */
+export const cleanValue = (value: string, { choices, uppercase }: Field) =>
+  choices.length > 0 ? value.trim() : cleanText(value, uppercase);
+
+const cleanValueOf = ({ values }: Selection, style: Style, field: Field) =>
+  cleanValue(values.get(keyOf(style, field)) ?? "", field);
 
 export interface Problem {
   /** Undefined if no style is chosen. */
   readonly field: Field | undefined;
-  readonly reason: "pick" | "fill" | "choose" | "shorten";
+  readonly reason: "pick" | "fill" | "choose" | "shorten" | "remove";
+  /** What cannot be made. */
+  readonly text?: string;
 }
 
 /** Lists why the selection cannot be ordered, in the order of the page. */
@@ -29,38 +39,45 @@ export function listProblems(selection: Selection, styles: readonly Style[], req
   const style = findStyle(selection, styles);
   if (style === undefined) return required && styles.length > 0 ? [{ field: undefined, reason: "pick" }] : [];
   return style.fields.flatMap((field): Problem[] => {
-    const value = trimmedValueOf(selection, style, field);
-    if (value === "") return field.optional ? [] : [{ field, reason: field.choices.length > 0 ? "choose" : "fill" }];
-    return field.choices.length === 0 && value.length > (field.limit ?? Infinity) ? [{ field, reason: "shorten" }] : [];
+    const value = cleanValueOf(selection, style, field);
+    const isText = field.choices.length === 0;
+    if (value === "") return field.optional ? [] : [{ field, reason: isText ? "fill" : "choose" }];
+    if (!isText) return [];
+    const refused = listRefused(value, field.characters);
+    if (refused.length > 0) return [{ field, reason: "remove", text: refused.join(" ") }];
+    return countGraphemes(value) > (field.limit ?? Infinity) ? [{ field, reason: "shorten" }] : [];
   });
 }
 
 /** Lists the fields of the style that have a value. */
 export function listFilledIn(selection: Selection, style: Style): [field: Field, value: string][] {
   return style.fields
-    .map((field): [Field, string] => [field, trimmedValueOf(selection, style, field)])
+    .map((field): [Field, string] => [field, cleanValueOf(selection, style, field)])
     .filter(([, value]) => value !== "");
 }
 
 /**
  * Converts the selection to form entries for line item properties; empty without personalization.
  * @param tag entity tag of the response that the shopper saw
+ * @param place of the element among those in its form, from 1: each needs names of its own
  */
 export function toEntries(
   selection: Selection,
   styles: readonly Style[],
   labels: Labels,
   tag: string,
-): [name: string, value: string][] {
+  place: number,
+): Entry[] {
   const style = findStyle(selection, styles);
   if (style === undefined) return [];
-  const properties: [name: string, value: string][] = [
+  const properties: Entry[] = [
     [labels.style, style.name],
-    ...listFilledIn(selection, style).map(([{ label }, value]): [string, string] => [label, value]),
+    ...listFilledIn(selection, style).map(([{ label }, value]): Entry => [label, value]),
     ["_style", style.code],
     ["_personalization", tag],
   ];
-  return properties.map(([name, value]) => [`properties[${name}]`, value]);
+  const suffix = place > 1 ? ` (${place})` : "";
+  return properties.map(([name, value]) => [`properties[${name}${suffix}]`, value]);
 }
 
 /** Keeps the part of the selection that the styles offer. A single required style is chosen. */
@@ -69,9 +86,8 @@ export function fitSelection(selection: Selection, styles: readonly Style[], req
   for (const style of styles) {
     for (const field of style.fields) {
       const value = selection.values.get(keyOf(style, field));
-      if (value !== undefined && (field.choices.length === 0 || field.choices.includes(value))) {
-        values.set(keyOf(style, field), value);
-      }
+      const isOffered = field.choices.length === 0 || field.choices.some((choice) => choice.value === value);
+      if (value !== undefined && isOffered) values.set(keyOf(style, field), value);
     }
   }
   const only = required && styles.length === 1 ? styles[0] : undefined;
@@ -91,12 +107,12 @@ export function listLost(entered: Selection, fitted: Selection): string[] {
 
 export const toState = ({ style, values }: Selection) => JSON.stringify([style ?? null, [...values]]);
 
-/** Parses the result of `toState`; returns an empty selection for anything else. */
-export function parseState(state: unknown): Selection {
+/** Parses the result of `toState`; returns undefined for anything else. */
+export function parseState(state: unknown): Selection | undefined {
   try {
     const [style, values] = JSON.parse(`${state}`) as [string | null, [string, string][]];
     return { style: style ?? undefined, values: new Map(values.map(([key, value]) => [key, `${value}`])) };
   } catch {
-    return nothingSelected;
+    return undefined;
   }
 }

@@ -1,6 +1,23 @@
-import type { FormStyle } from "../../client/src/form.ts";
 import { parseInstruction } from "./instruction.ts";
 import { type Labels, translate } from "./labels.ts";
+
+/** A style of a form, or of a personalization, which has codes and instruction texts alone. */
+export interface OptionStyle {
+  readonly style_code: string;
+  readonly name?: string;
+  readonly lines: readonly OptionLine[];
+}
+
+interface OptionLine {
+  readonly instruct_text: string;
+  readonly name?: string;
+  readonly help?: string | null;
+  readonly limit?: number | null;
+  readonly characters?: string | null;
+  readonly required?: boolean | null;
+  readonly uppercase?: boolean;
+  readonly choices: readonly { readonly choice_value: string; readonly name?: string }[];
+}
 
 /** A line of a style, as the shopper sees it. */
 export interface Field {
@@ -10,44 +27,72 @@ export interface Field {
   readonly label: string;
   readonly hint: string;
   readonly optional: boolean;
-  /** UTF-16 code units; undefined for no limit. */
+  /** Graphemes; undefined for no limit. */
   readonly limit: number | undefined;
-  /** Whether the instruction asks for digits. */
-  readonly digits: boolean;
+  /** The allowed characters as a class of a regular expression. */
+  readonly characters: string | undefined;
+  /** The locale in which letters become capitals; undefined to keep them. */
+  readonly uppercase: string | undefined;
   /** Empty for a text field. */
-  readonly choices: readonly string[];
+  readonly choices: readonly { readonly value: string; readonly text: string }[];
 }
 
 export interface Style {
   readonly code: string;
   readonly name: string;
+  /** What the style asks for. */
+  readonly note: string;
   readonly fields: readonly Field[];
 }
 
 /**
  * Converts the options of a SKU to styles, in the order of the response and without duplicates.
+ * Styles without lines and lines whose choices are all blank cannot be ordered: they are left out.
  * Labels change only texts, limits, and which fields are optional: codes, keys, and choices stay.
+ * @param locale of the page
  */
-export function toStyles(options: readonly FormStyle[], labels: Labels): Style[] {
+export function toStyles(options: readonly OptionStyle[], labels: Labels, locale: string): Style[] {
   const byCode = new Map(options.map((style) => [style.style_code, style]));
-  return [...byCode].map(([code, { lines }]) => {
+  return [...byCode].flatMap(([code, { name = code, lines }]): Style[] => {
     const names = new Set([labels.style]);
     const keys = new Set<string>();
-    const fields = lines.map(({ instruct_text, choices }, index): Field => {
-      const { label, ...rest } = parseInstruction(translate(instruct_text, labels), labels.optional);
-      const name = toPropertyName(translate(label, labels)) || `${labels.line} ${index + 1}`;
-      const values = new Set(choices.map(({ choice_value }) => choice_value));
+    const fields = lines.flatMap((line, index) => {
       // The key depends on the data alone, so entered text survives a change of labels.
-      const key = addUnique(keys, parseInstruction(instruct_text, "").label || instruct_text);
+      const { instruct_text: text } = line;
+      const key = addUnique(keys, parseInstruction(text, "").label || text);
+      const choices = new Map(line.choices.map((choice) => [choice.choice_value, choice]));
+      const offered = [...choices].filter(([value]) => value.trim() !== "");
+      if (choices.size > 0 && offered.length === 0) return [];
+      const { label, ...rest } = toTexts(line, labels, locale);
       return {
         ...rest,
         key,
-        label: addUnique(names, name),
-        choices: [...values].filter((value) => value.trim() !== ""),
+        label: addUnique(names, toPropertyName(translate(label, labels)) || `${labels.line} ${index + 1}`),
+        choices: offered.map(([value, one]) => ({ value, text: translate(value, labels, one.name) })),
       };
     });
-    return { code, name: translate(code, labels).trim() || labels.style, fields };
+    if (fields.length === 0) return [];
+    const shown = translate(code, labels, name).trim() || labels.style;
+    const note = fields.map(({ label }) => label).join(" · ");
+    return [{ code, name: shown, note: note === shown ? "" : note, fields }];
   });
+}
+
+/** Where the presentation says nothing, the instruction text does; a translation may lack limits. */
+function toTexts(line: OptionLine, labels: Labels, locale: string) {
+  const text = line.instruct_text;
+  const own = parseInstruction(text, labels.optional);
+  const { name = text } = line;
+  const shown = parseInstruction(translate(text, labels), labels.optional);
+  const isNamed = name !== text && labels.texts[text] === undefined;
+  return {
+    label: isNamed ? name : shown.label,
+    hint: line.help ?? shown.hint,
+    optional: line.required == null ? own.optional || shown.optional : !line.required,
+    limit: line.limit ?? shown.limit ?? own.limit,
+    characters: line.characters ?? own.characters,
+    uppercase: line.uppercase ? locale : undefined,
+  };
 }
 
 /** Brackets would end the name of a form entry early; a leading underscore hides the property. */

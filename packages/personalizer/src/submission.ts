@@ -3,26 +3,58 @@
 const blockingTypes = /^(text|search|tel|url|email|password|date|month|week|time|datetime-local|number)$/;
 
 /**
- * Cancels submissions for which `isAllowed` returns false, also in forms with `novalidate`. It
- * captures the event to run before the listeners of themes that submit by script.
+ * Cancels submissions for which `isAllowed` returns false, also in forms with `novalidate`, and
+ * clicks on submit buttons. It captures the events to run before the listeners of themes that
+ * submit by script. Buttons with `formnovalidate` submit anything.
  */
-export function guardSubmissions(form: HTMLFormElement, isAllowed: () => boolean, signal: AbortSignal): void {
-  const check = (event: Event) => {
-    if (isAllowed()) return;
-    event.preventDefault();
-    event.stopImmediatePropagation();
+export function guardSubmissions(
+  form: HTMLFormElement,
+  isAllowed: () => boolean,
+  onSubmit: () => void,
+  signal: AbortSignal,
+): void {
+  const check = (event: Event, button: SubmitButton | null | undefined, isSubmitted: boolean) => {
+    if (!button?.formNoValidate && !isAllowed()) {
+      event.preventDefault();
+      event.stopImmediatePropagation();
+    } else if (isSubmitted) onSubmit();
   };
-  EventTarget.prototype.addEventListener.call(form, "submit", check, { capture: true, signal });
+  const onSubmitEvent = (event: Event) => check(event, (event as SubmitEvent).submitter as SubmitButton, true);
+  const onClick = (event: Event) => {
+    const button = (event.target as Element).closest<SubmitButton>("button,input");
+    if (button?.form === form && isSubmitButton(button) && !button.matches(":disabled")) check(event, button, false);
+  };
+  EventTarget.prototype.addEventListener.call(form, "submit", onSubmitEvent, { capture: true, signal });
+  document.addEventListener("click", onClick, { capture: true, signal });
+}
+
+type SubmitButton = HTMLButtonElement | HTMLInputElement;
+
+const isSubmitButton = ({ type }: SubmitButton) => /^(submit|image)$/.test(type);
+
+/** The form's controls, in the order of the page. */
+export const listControls = (form: HTMLFormElement): Element[] => [
+  ...(Reflect.get(HTMLFormElement.prototype, "elements", form) as HTMLFormControlsCollection),
+];
+
+/** Submits the form if Enter is pressed in a text field or at a radio button. */
+export function submitOnEnter(event: KeyboardEvent, findForm: () => HTMLFormElement | null): void {
+  if (event.key !== "Enter" || !(event.target instanceof HTMLInputElement)) return;
+  // Later listeners of the page may still prevent the event.
+  setTimeout(() => {
+    const form = findForm();
+    if (!event.defaultPrevented && form) submitImplicitly(form);
+  });
 }
 
 /**
  * Submits the form as the Enter key does in a text field of the form itself: "implicit submission"
  * in the HTML standard. Browsers do not do this for fields in a shadow tree.
  */
-export function submitImplicitly(form: HTMLFormElement): void {
+function submitImplicitly(form: HTMLFormElement): void {
   const root = Node.prototype.getRootNode.call(form) as ParentNode;
-  const controls = [...root.querySelectorAll<HTMLButtonElement | HTMLInputElement>("button,input")];
-  const button = controls.find((control) => control.form === form && /^(submit|image)$/.test(control.type));
+  const controls = [...root.querySelectorAll<SubmitButton>("button,input")];
+  const button = controls.find((control) => control.form === form && isSubmitButton(control));
   // As in a browser, click handlers of the page run, and a disabled button does nothing.
   if (button) button.click();
   else if (countBlockingFields(form) <= 1) HTMLFormElement.prototype.requestSubmit.call(form);
@@ -30,8 +62,7 @@ export function submitImplicitly(form: HTMLFormElement): void {
 
 /** Counts the fields of personalization elements as if they were in the form itself. */
 function countBlockingFields(form: HTMLFormElement): number {
-  const elements = Reflect.get(HTMLFormElement.prototype, "elements", form) as HTMLFormControlsCollection;
-  const fields = [...elements].flatMap((control) => [
+  const fields = listControls(form).flatMap((control) => [
     control,
     ...(control.shadowRoot?.querySelectorAll("input") ?? []),
   ]);

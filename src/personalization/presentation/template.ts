@@ -29,12 +29,12 @@ function describeStyle({ style, lines }: FeedStyle, locale: string): string {
   ].join("");
 }
 
-function describeLine({ label, hint, optional, limit, digits }: Instruction, locale: string): string[] {
+function describeLine({ label, hint, optional, limit, characters }: Instruction, locale: string): string[] {
   return [
     `# name.${locale} = ${toTomlText(label)}`,
     ...(hint === "" ? [] : [`# help.${locale} = ${toTomlText(hint)}`]),
     ...(limit === undefined ? [] : [`limit = ${limit}`]),
-    ...(digits ? ['characters = "0-9"'] : []),
+    ...(characters === undefined ? [] : [`characters = ${toTomlText(characters.slice(1, -1))}`]),
     ...(optional ? ["required = false"] : []),
   ];
 }

@@ -1,0 +1,59 @@
+import type { Entry } from "./selection.ts";
+
+/** A cart as `/cart.js` of a Shopify store returns it. */
+interface Cart {
+  readonly items: readonly { readonly properties?: Readonly<Record<string, unknown>> | null }[];
+}
+
+/** Checks after an addition to the cart that a line of the cart has the order's properties. */
+export class CartCheck {
+  readonly #onMissing: (entries: Entry[]) => void;
+  #observer: PerformanceObserver | undefined;
+  #ordered: readonly Entry[] = [];
+
+  /** Gets the properties that the cart lacks. */
+  constructor(onMissing: (entries: Entry[]) => void) {
+    this.#onMissing = onMissing;
+  }
+
+  /** The shopper has submitted the form, with these form entries. */
+  expect(entries: readonly Entry[]): void {
+    this.#ordered = entries;
+  }
+
+  /**
+   * Waits for requests that add to the cart, by whatever script.
+   * @param cart URL of the cart, such as `/fr/cart.js`; null to stop
+   */
+  watch(cart: string | null): void {
+    this.#observer?.disconnect();
+    if (!cart) return;
+    const added = new URL(`${cart.replace(/\.js\b.*/, "")}/add`, document.baseURI).href;
+    this.#observer = new PerformanceObserver((list) => {
+      const requests = list.getEntries() as (PerformanceResourceTiming & { readonly responseStatus?: number })[];
+      const isAdded = requests.some(({ name, responseStatus = 200 }) => name.startsWith(added) && responseStatus < 400);
+      if (isAdded && this.#ordered.length > 0) void this.#check(cart);
+    });
+    this.#observer.observe({ type: "resource" });
+  }
+
+  async #check(cart: string): Promise<void> {
+    const entries = this.#ordered;
+    this.#ordered = [];
+    let missing: Entry[] = [];
+    try {
+      missing = findMissing(entries, await (await fetch(cart, { cache: "no-store" })).json());
+    } catch {
+      // The cart cannot be read, so nothing is known to be missing.
+    }
+    if (missing.length > 0) this.#onMissing(missing);
+  }
+}
+
+/** The entries that the best line of the cart lacks. */
+function findMissing(entries: readonly Entry[], { items }: Cart): Entry[] {
+  const lacking = items.map(({ properties }) =>
+    entries.filter(([name, value]) => `${properties?.[name.slice("properties[".length, -1)]}`.trim() !== value),
+  );
+  return lacking.reduce((best, one) => (one.length < best.length ? one : best), [...entries]);
+}

@@ -1,0 +1,98 @@
+import { guardSubmissions, listControls } from "./submission.ts";
+
+/** The API is next to the script, also if the script's URL contains its version. */
+const defaultEndpoint = new URL("api/v1", import.meta.url.replace(/\/personalization-options\/[^/]*$/, "/")).href;
+
+/** What every form control has: attributes, a form, and entries with names of their own in it. */
+export abstract class FormControl extends HTMLElement {
+  static readonly formAssociated = true;
+  protected readonly internals = this.attachInternals();
+  #form: HTMLFormElement | null = null;
+  #formListener: AbortController | undefined;
+
+  /** Whether the form may be submitted. */
+  protected abstract isAllowed(): boolean;
+  protected abstract onSubmit(): void;
+  protected abstract showEntries(): void;
+
+  get sku(): string {
+    return this.getAttribute("sku") ?? "";
+  }
+  set sku(sku: string | null | undefined) {
+    setAttribute(this, "sku", sku);
+  }
+
+  get endpoint(): string {
+    return this.getAttribute("endpoint") || defaultEndpoint;
+  }
+  set endpoint(endpoint: string | null | undefined) {
+    setAttribute(this, "endpoint", endpoint);
+  }
+
+  get required(): boolean {
+    // Frameworks set a property of an element that is not defined yet as an attribute.
+    return (this.getAttribute("required") ?? "false") !== "false";
+  }
+  set required(required: boolean) {
+    this.toggleAttribute("required", required);
+  }
+
+  get disabled(): boolean {
+    return this.hasAttribute("disabled");
+  }
+  set disabled(disabled: boolean) {
+    this.toggleAttribute("disabled", disabled);
+  }
+
+  get form(): HTMLFormElement | null {
+    return this.internals.form;
+  }
+  get validity(): ValidityState {
+    return this.internals.validity;
+  }
+  get validationMessage(): string {
+    return this.internals.validationMessage;
+  }
+  get willValidate(): boolean {
+    return this.internals.willValidate;
+  }
+
+  checkValidity(): boolean {
+    return this.internals.checkValidity();
+  }
+
+  formAssociatedCallback(form: HTMLFormElement | null): void {
+    this.#formListener?.abort();
+    this.#formListener = new AbortController();
+    const { signal } = this.#formListener;
+    if (form)
+      guardSubmissions(
+        form,
+        () => this.isAllowed(),
+        () => this.onSubmit(),
+        signal,
+      );
+    const before = this.#form;
+    this.#form = form;
+    this.numberEntries(before);
+    this.numberEntries();
+  }
+
+  /** Place among the elements in the form, from 1. */
+  protected get place(): number {
+    return Math.max(1, listPeers(this.form).indexOf(this) + 1);
+  }
+
+  /** The names of entries depend on the other elements in the form. */
+  protected numberEntries(form = this.form): void {
+    for (const peer of listPeers(form)) peer.showEntries();
+  }
+}
+
+const listPeers = (form: HTMLFormElement | null) =>
+  form ? listControls(form).filter((control) => control instanceof FormControl) : [];
+
+function setAttribute(element: Element, name: string, value: string | null | undefined): void {
+  if (value == null) element.removeAttribute(name);
+  else element.setAttribute(name, value);
+}

@@ -1,0 +1,232 @@
+import { countGraphemes } from "./characters.ts";
+import { type Shape, shape } from "./draw.ts";
+import { fillIn, type Labels } from "./labels.ts";
+import type { Order } from "./order.ts";
+import { cleanValue, findStyle, keyOf, listFilledIn, type Problem, type Selection } from "./selection.ts";
+import type { Field, Style } from "./styles.ts";
+
+/** Fields with more choices get a list instead of radio buttons. */
+const maxRadios = 8;
+
+export interface Handlers {
+  onStyle(code: string | undefined): void;
+  onValue(style: Style, field: Field, value: string): void;
+  onRetry(): void;
+}
+
+/** @param summarized the selection in the summary, which is updated later than the rest */
+export function describeForm(
+  order: Order,
+  problems: readonly Problem[],
+  summarized: Selection,
+  handlers: Handlers,
+): Shape {
+  const { styles, labels, required, selection } = order;
+  const style = findStyle(selection, styles);
+  const messageFor = (field: Field | undefined) => {
+    const problem = problems.find((one) => one.field === field);
+    return problem === undefined ? "" : messageOf(problem, labels);
+  };
+  return shape(
+    "fieldset",
+    { part: "form", role: "none", disabled: order.isDisabled || order.phase === "loading" },
+    shape("div", { part: "title", id: "title", textContent: labels.title }),
+    shape(
+      "div",
+      {
+        part: "styles",
+        role: "radiogroup",
+        "aria-labelledby": "title",
+        "aria-describedby": "style-message",
+        "aria-required": required ? "true" : undefined,
+      },
+      !required && describeStyle(0, "", labels.none, "", style === undefined, () => handlers.onStyle(undefined)),
+      ...styles.map(({ code, name, note }, index) =>
+        describeStyle(index + 1, code, name, note, code === style?.code, () => handlers.onStyle(code)),
+      ),
+    ),
+    describeMessage("style-message", messageFor(undefined)),
+    shape(
+      "div",
+      { part: "lines", role: "group", "aria-label": style?.name, hidden: style === undefined },
+      ...(style?.fields ?? []).map((field, index) =>
+        describeLine(
+          field,
+          `line-${index}`,
+          `${style?.code} ${field.key}`,
+          (style && selection.values.get(keyOf(style, field))) ?? "",
+          messageFor(field),
+          labels,
+          (value) => style && handlers.onValue(style, field, value),
+        ),
+      ),
+    ),
+    describeSummary(summarized, styles, labels),
+  );
+}
+
+export const messageOf = ({ field, reason, text }: Problem, labels: Labels) =>
+  fillIn(labels[reason], { limit: field?.limit, text });
+
+/** A radio button for a style, or for no personalization. */
+function describeStyle(
+  index: number,
+  code: string,
+  name: string,
+  note: string,
+  checked: boolean,
+  oninput: () => void,
+): Shape {
+  const id = `style-${index}`;
+  const noteId = `${id}-note`;
+  return shape(
+    "label",
+    { part: "style", key: index === 0 ? "none" : `style ${code}` },
+    shape("input", {
+      type: "radio",
+      name: "style",
+      part: "radio",
+      "aria-labelledby": id,
+      "aria-describedby": note === "" ? undefined : noteId,
+      value: `${index}`,
+      checked,
+      oninput,
+    }),
+    shape("span", { part: "style-name", id, dir: "auto", textContent: name }),
+    note !== "" && shape("span", { part: "style-note", id: noteId, dir: "auto", textContent: note }),
+  );
+}
+
+/** A field with its label, hint, counter, and message. */
+function describeLine(
+  field: Field,
+  id: string,
+  key: string,
+  value: string,
+  message: string,
+  labels: Labels,
+  onValue: (value: string) => void,
+): Shape {
+  const { label, hint, limit = Infinity, optional, choices } = field;
+  const isGroup = choices.length > 0 && choices.length <= maxRadios;
+  const hasCounter = limit < Infinity && choices.length === 0;
+  const count = hasCounter ? countGraphemes(cleanValue(value, field)) : 0;
+  const texts = [
+    shape("span", { dir: "auto", textContent: label }),
+    shape("span", { part: "optional", textContent: optional ? ` ${labels.optional}` : "" }),
+  ];
+  const described = {
+    "aria-describedby": [hint && `${id}-hint`, hasCounter && `${id}-counter`, `${id}-message`]
+      .filter(Boolean)
+      .join(" "),
+    "aria-required": optional ? undefined : "true",
+    "aria-invalid": `${message !== ""}`,
+  };
+  return shape(
+    "div",
+    { part: message === "" ? "line" : "line line-invalid", key },
+    isGroup
+      ? shape("div", { part: "label", id: `${id}-label` }, ...texts)
+      : shape("label", { part: "label", for: id }, ...texts),
+    describeControl(field, id, isGroup, value, labels, described, onValue),
+    (hint !== "" || hasCounter) &&
+      shape(
+        "div",
+        { part: "about" },
+        shape("span", { part: "hint", id: `${id}-hint`, dir: "auto", textContent: hint }),
+        hasCounter &&
+          shape("span", {
+            part: count < limit ? "counter" : "counter counter-full",
+            id: `${id}-counter`,
+            textContent: fillIn(labels.counter, { count, limit }),
+          }),
+      ),
+    describeMessage(`${id}-message`, message),
+  );
+}
+
+function describeControl(
+  { choices, characters, optional, uppercase }: Field,
+  id: string,
+  isGroup: boolean,
+  value: string,
+  labels: Labels,
+  described: Readonly<Record<string, string | undefined>>,
+  onValue: (value: string) => void,
+): Shape {
+  const oninput = ({ target }: Event) => onValue((target as HTMLInputElement).value);
+  if (choices.length === 0) {
+    return shape("input", {
+      ...described,
+      part: `field input${uppercase ? " uppercase" : ""}`,
+      id,
+      dir: "auto",
+      autocomplete: "off",
+      spellcheck: "false",
+      inputmode: characters === "[0-9]" ? "numeric" : undefined,
+      value,
+      oninput,
+    });
+  }
+  const none = { value: "", text: isGroup ? labels.nothing : labels.select };
+  const offers = isGroup && !optional ? choices : [none, ...choices];
+  if (!isGroup) {
+    return shape(
+      "select",
+      { ...described, part: "field select", id, value, oninput },
+      ...offers.map((one) => shape("option", { key: one.value, value: one.value, textContent: one.text })),
+    );
+  }
+  return shape(
+    "div",
+    { ...described, part: "choices", role: "radiogroup", id, "aria-labelledby": `${id}-label` },
+    ...offers.map((one) =>
+      shape(
+        "label",
+        { part: "choice", key: one.value },
+        shape("input", {
+          type: "radio",
+          name: id,
+          part: "radio",
+          value: one.value,
+          checked: one.value === value,
+          oninput,
+        }),
+        shape("span", { dir: "auto", textContent: one.text }),
+      ),
+    ),
+  );
+}
+
+/** Always in the page: screen readers announce only changes inside an existing live region. */
+const describeMessage = (id: string, textContent: string) =>
+  shape("p", { part: "message", id, "aria-live": "polite", textContent });
+
+/** The chosen style and its values, announced to screen readers. */
+function describeSummary(selection: Selection, styles: readonly Style[], labels: Labels): Shape {
+  const style = findStyle(selection, styles);
+  const rows = style && [
+    [labels.style, style.name] as const,
+    ...listFilledIn(selection, style).map(
+      ([{ label, choices }, value]) => [label, choices.find((one) => one.value === value)?.text ?? value] as const,
+    ),
+  ];
+  return shape(
+    "div",
+    { "aria-live": "polite", "aria-atomic": "true" },
+    rows !== undefined &&
+      shape(
+        "div",
+        { part: "summary" },
+        shape("div", { part: "summary-title", textContent: labels.summary }),
+        shape(
+          "dl",
+          {},
+          ...rows.flatMap(([name, value]) => [
+            shape("dt", { dir: "auto", textContent: name }),
+            shape("dd", { dir: "auto", textContent: value }),
+          ]),
+        ),
+      ),
+  );
+}
