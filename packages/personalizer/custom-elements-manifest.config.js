@@ -6,6 +6,12 @@ const readme = readFileSync(new URL("README.md", import.meta.url), "utf8");
 const script = "dist/index.js";
 const lifecycle = /^(connected|disconnected|adopted|attributeChanged|form\w+|connectedMove)Callback$/;
 
+/** The analyzer takes an assignment to a property of the shadow root for a field. */
+const misread = ["adoptedStyleSheets"];
+
+const isUsable = ({ name, privacy = "public", static: isStatic }) =>
+  privacy === "public" && !isStatic && !lifecycle.test(name) && !misread.includes(name);
+
 const plain = (text) => text.replaceAll("`", "");
 
 /** The rows of the table whose head begins with the given cells. */
@@ -62,9 +68,8 @@ const shipped = {
             ...described,
             tagName: "personalization-options",
             customElement: true,
-            members: members.filter(
-              ({ name, privacy, static: isStatic }) => privacy !== "private" && !isStatic && !lifecycle.test(name),
-            ),
+            superclass: { name: "HTMLElement" },
+            members: members.filter(isUsable).map(({ inheritedFrom: _, ...member }) => member),
             attributes: attributes(),
             events: named(tableOf("event", "detail", "when"), (detail, description) => ({
               description: `${description} Detail: ${detail}`,

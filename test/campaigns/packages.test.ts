@@ -73,6 +73,8 @@ export const options = (
     sku="1"
     required
     labels={{ title: "Gravur" }}
+    texts={{ EMBMON3: "Monogramm" }}
+    cart="/cart.js"
     className="options"
     onready={({ detail }) => detail.styles.toFixed()}
     onerror={({ detail }) => detail.reason satisfies string}
@@ -93,6 +95,7 @@ export const props: Options["$props"] = {
   labels: { title: "Gravur" },
   class: "options",
   onReady: ({ detail }) => detail.styles.toFixed(),
+  onPersonalizerCartProblem: ({ detail }) => Object.keys(detail.properties),
 };
 // @ts-expect-error: a SKU is a text
 export const wrong: Options["$props"] = { sku: 1 };

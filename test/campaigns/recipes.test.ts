@@ -7,6 +7,7 @@ import { dawnPage, dawnScripts } from "../support/dawn.ts";
 import { installPackages } from "../support/installed-packages.ts";
 import { pds, root, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { bundle, readRecipe, renderLiquid, vueCompiler } from "../support/recipes.ts";
+import { until } from "../support/until.ts";
 
 const variants = [
   { id: "101", sku: "1812234", title: "White" },
@@ -26,19 +27,23 @@ afterAll(() => service.stop());
 /** A file of the shop: its content type, its text, and perhaps a content security policy. */
 type ShopFile = readonly [type: string, body: string, policy?: string];
 
+type Handlers = Readonly<Record<string, (request: Request) => Promise<Response>>>;
+
 /** Starts a shop that has the files, and a cart. */
-function startShop(files: Readonly<Record<string, ShopFile>>) {
+function startShop(files: Readonly<Record<string, ShopFile>>, handlers: Handlers = {}) {
   const cart: [string, unknown][][] = [];
   const server = Bun.serve({
     port: 0,
     hostname: "127.0.0.1",
     async fetch(request) {
       const { pathname } = new URL(request.url);
+      const handler = handlers[pathname];
+      if (handler !== undefined) return await handler(request);
       if (pathname === "/cart/add") {
         cart.push([...(await request.formData())].map(([name, value]) => [name, `${value}`]));
         if (request.headers.has("X-Requested-With")) return Response.json({ key: "1:1" });
       }
-      const isCart = pathname.startsWith("/cart");
+      const isCart = /^\/cart(\/|$)/.test(pathname);
       const [type, body, policy] = isCart ? ["text/html", "<title>Cart</title>"] : (files[pathname] ?? []);
       const headers = { "Content-Type": type ?? "", ...(policy && { "Content-Security-Policy": policy }) };
       return new Response(body, { status: body === undefined ? 404 : 200, headers });
@@ -64,11 +69,15 @@ async function order(page: Page): Promise<void> {
   await styleIn(page).check();
   await addIn(page).click();
   await optionsIn(page).getByText("Please fill this in.").waitFor();
+  await fillIn(page);
+  await addIn(page).click();
+  await page.waitForURL("**/cart**");
+}
+
+async function fillIn(page: Page): Promise<void> {
   await optionsIn(page).getByLabel("Max 3 initials").fill("ABC");
   await optionsIn(page).getByLabel("Choose a thread color").selectOption("Navy");
   await optionsIn(page).getByRole("radio", { name: "Script" }).check();
-  await addIn(page).click();
-  await page.waitForURL("**/cart**");
 }
 
 const ordered: [string, unknown][] = [
@@ -120,6 +129,69 @@ test("Dawn works as its guide says", async () => {
   await using opened = await openPage(browser, shop.url);
   await order(opened.page);
   expect(shop.cart).toEqual([ordered]);
+  expect(faultsOf(opened.faults)).toEqual([]);
+});
+
+/** Starts a shop whose theme and cart drop properties with an underscore. */
+function startForgetfulShop(files: Readonly<Record<string, ShopFile>>) {
+  const line = { key: "1:1", sku: "1812234", quantity: 1, properties: {} as Record<string, string> };
+  const page = startShop(files, {
+    "/cart/add": async (request) => {
+      const entries = [...(await request.formData())].flatMap(([name, value]) => {
+        const [, property] = name.match(/^properties\[([^_].*)\]$/s) ?? [];
+        return property === undefined ? [] : [[property, `${value}`]];
+      });
+      line.properties = Object.fromEntries(entries);
+      return Response.json(line);
+    },
+    "/cart.js": async () => Response.json({ items: [line] }),
+    "/cart/change.js": async (request) => {
+      const { id, quantity, properties } = (await request.json()) as Record<string, unknown>;
+      if (id === line.key) Object.assign(line, { quantity, properties });
+      return Response.json({ items: [line] });
+    },
+  });
+  return Object.assign(page, { line });
+}
+
+test("a theme that drops properties and buttons that skip the form are mended as their guide says", async () => {
+  const recipe = await readRecipe("keep-personalization-in-the-cart", service.url);
+  const theme = `document.querySelector("form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    fetch("/cart/add", { method: "POST", body: new FormData(event.target) });
+  });`;
+  await using shop = startForgetfulShop({
+    "/": [
+      "text/html",
+      `<!doctype html><html lang="en"><meta charset="utf-8"><title>Napkin</title><link rel="icon" href="data:,">
+      <style>${recipe.only("css")}</style>
+      <script type="module" src="${service.url}/personalization-options.js"></script>
+      <script type="module" src="/cart-problem.js"></script>
+      <form novalidate>${recipe.only("html")}<button type="submit">Add to cart</button>
+      <div class="shopify-payment-button"><button type="button">Buy it now</button></div></form>
+      <script>${theme}</script></html>`,
+    ],
+    "/cart-problem.js": ["text/javascript", recipe.files["cart-problem.js"] ?? ""],
+  });
+  await using opened = await openPage(browser, shop.url);
+  const { page } = opened;
+  const buyNow = page.getByText("Buy it now");
+  await styleIn(page).waitFor();
+  expect(await buyNow.isVisible()).toBe(true);
+  await styleIn(page).check();
+  await buyNow.waitFor({ state: "hidden" });
+  await fillIn(page);
+  expect(await buyNow.isVisible()).toBe(false);
+  await addIn(page).click();
+  await until("the cart has all properties", () => "_personalization" in shop.line.properties);
+  expect(await page.getByText("The cart lacks").count()).toBe(0);
+  expect(shop.line).toEqual({
+    ...{ key: "1:1", sku: "1812234", quantity: 1 },
+    properties: {
+      ...{ Style: "Embroidered monogram", "Max 3 initials": "ABC", "Choose a thread color": "Navy" },
+      ...{ "Choose a lettering style": "Script", _style: "EMBMON3", _personalization: expect.any(String) },
+    },
+  });
   expect(faultsOf(opened.faults)).toEqual([]);
 });
 

@@ -13,6 +13,12 @@ export interface PersonalizationEvents {
     readonly status: number | null;
     readonly sku: string;
   }>;
+  /** The cart lacks properties of the order, which are its form entries by name. */
+  "personalizer-cart-problem": CustomEvent<{
+    readonly message: string;
+    readonly properties: Readonly<Record<string, string>>;
+    readonly sku: string;
+  }>;
 }
 
 declare global {

@@ -13,7 +13,10 @@ export interface PersonalizationOptionsProps
   endpoint?: string | null | undefined;
   required?: boolean | undefined;
   disabled?: boolean | undefined;
+  texts?: Readonly<Record<string, string>> | string | null | undefined;
   labels?: Partial<Labels> | null | undefined;
+  /** URL of the cart to check after additions, such as `/cart.js`. */
+  cart?: string | null | undefined;
 }
 
 declare module "react" {
