@@ -14,7 +14,7 @@ import {
 import { until } from "../support/until.ts";
 
 const browser = await startBrowser();
-const shop = await openShop(browser);
+const shop = await openShop(browser, { hasService: false });
 afterAll(() => shop[Symbol.asyncDispose]());
 
 const add = (page: Page) => page.getByRole("button", { name: "Add to cart" }).click();

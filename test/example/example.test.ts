@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { buildPersonalizer } from "../../packages/personalizer/build.ts";
+import { defaultLabels } from "../../packages/personalizer/src/labels.ts";
 import { sampleImagePath } from "../../src/sample.ts";
 import { accessibilityProblems, openPage, startBrowser } from "../support/browser.ts";
 import { attack, hostileSku, importHostile, type Watched, watchPage } from "../support/hostile.ts";
@@ -291,6 +292,21 @@ describe("the widget's script", () => {
     for (const name of ["x", "x.css", "..%2fdocs.js", ".js", `${"x".repeat(21)}.js`]) {
       expect((await service.get(`/personalization-options/${name}`)).status).toBe(404);
     }
+  });
+
+  test("has texts in other languages, which any site may use, and nothing else next to it", async () => {
+    const english = Object.keys(defaultLabels).sort();
+    for (const language of ["de", "es", "fr", "ja"]) {
+      const answer = await service.get(`/personalization-options/${language}.json`);
+      expect(answer.headers.get("access-control-allow-origin")).toBe("*");
+      expect(answer.headers.get("cache-control")).toBe("public, max-age=300");
+      const texts = (await answer.json()) as Record<string, string>;
+      expect(Object.keys(texts).sort()).toEqual(english);
+      for (const [name, text] of Object.entries(defaultLabels)) {
+        expect(texts[name]?.match(/\{\w+\}/g)?.sort()).toEqual(text.match(/\{\w+\}/g)?.sort());
+      }
+    }
+    expect((await service.get("/personalization-options/en.json")).status).toBe(404);
   });
 
   test("works on another site's page from both URLs, and calls the API of its own origin", async () => {

@@ -4,7 +4,7 @@ import { startBrowser } from "../support/browser.ts";
 import { createOptions, openShop, options, productForm } from "../support/product-page.ts";
 
 const browser = await startBrowser();
-const shop = await openShop(browser);
+const shop = await openShop(browser, { hasService: false });
 afterAll(() => shop[Symbol.asyncDispose]());
 
 beforeAll(() => {

@@ -5,7 +5,7 @@ import { createOptions, openShop, options, productForm } from "../support/produc
 import { until } from "../support/until.ts";
 
 const browser = await startBrowser();
-const shop = await openShop(browser);
+const shop = await openShop(browser, { hasService: false });
 afterAll(() => shop[Symbol.asyncDispose]());
 
 beforeAll(() => {

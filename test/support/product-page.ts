@@ -45,6 +45,10 @@ interface State {
   readonly sampleSkus: string[];
   /** Entity tag to add to responses of the real service. */
   entityTag: string | undefined;
+  /** Properties of the lines that `/cart.js` has. */
+  cartLines: Record<string, string>[];
+  /** Scripts at `/scripts/NAME`. */
+  readonly scripts: Map<string, string>;
 }
 
 export interface Shop extends State, AsyncDisposable {
@@ -97,13 +101,10 @@ export function createOptions(
 export const properties = (entries: [string, string][] | undefined) =>
   entries?.filter(([name]) => name.startsWith("properties["));
 
-/** Starts a shop with product pages, the real service, and failing endpoints. */
-export async function openShop(browser: Browser): Promise<Shop> {
-  const environment = { DATABASE_URL: `sqlite:${join(await temporaryFolder(), "pds.sqlite")}` };
+/** Starts a shop with product pages, the real service if a test needs it, and failing endpoints. */
+export async function openShop(browser: Browser, { hasService = true } = {}): Promise<Shop> {
   const script = buildPersonalizer();
-  const imported = await pds(["import", "personalization", join(root, "sample", "personalization")], environment);
-  if (imported.code !== 0) throw new Error(imported.stderr);
-  const service = await serve(environment);
+  const service = hasService ? await startService() : undefined;
   const state: State = {
     cart: [],
     responses: new Map(),
@@ -112,6 +113,8 @@ export async function openShop(browser: Browser): Promise<Shop> {
     requests: [],
     sampleSkus: [],
     entityTag: undefined,
+    cartLines: [],
+    scripts: new Map(),
   };
   const held = new Map<string, Promise<void>>();
   const pages = new Map<string, string>();
@@ -144,9 +147,17 @@ export async function openShop(browser: Browser): Promise<Shop> {
       return openPage(browser, `${server.url}page/${name}`, options);
     },
     [Symbol.asyncDispose]: async () => {
-      await Promise.all([server.stop(true), service.stop()]);
+      await Promise.all([server.stop(true), service?.stop()]);
     },
   });
+}
+
+/** The real service with the sample brand. */
+async function startService() {
+  const environment = { DATABASE_URL: `sqlite:${join(await temporaryFolder(), "pds.sqlite")}` };
+  const imported = await pds(["import", "personalization", join(root, "sample", "personalization")], environment);
+  if (imported.code !== 0) throw new Error(imported.stderr);
+  return await serve(environment);
 }
 
 const productPage = (main: string, scripts: readonly string[]) =>
@@ -157,8 +168,17 @@ const productPage = (main: string, scripts: readonly string[]) =>
 
 const respond = (type: string, body: string) => new Response(body, { headers: { "Content-Type": type } });
 
-function pageRoutes(script: string, pages: ReadonlyMap<string, string>, { cart }: State) {
+function pageRoutes(script: string, pages: ReadonlyMap<string, string>, state: State) {
+  const { cart, scripts } = state;
+  const page = ({ params }: Bun.BunRequest<"/page/:name">) =>
+    new Response(pages.get(params.name), {
+      headers: { "Content-Type": "text/html", "Content-Security-Policy": policy, "Cache-Control": "no-store" },
+    });
   return {
+    "/scripts/:name": ({ params }: Bun.BunRequest<"/scripts/:name">) =>
+      respond("text/javascript", scripts.get(params.name) ?? ""),
+    "/cart.js": () => Response.json({ items: state.cartLines.map((properties) => ({ properties })) }),
+    "/cart/add.js": () => Response.json({}),
     "/personalization-options.js": () => respond("text/javascript", script),
     "/theme.js": () => respond("text/javascript", theme),
     "/style.css": () => respond("text/css", style),
@@ -167,10 +187,9 @@ function pageRoutes(script: string, pages: ReadonlyMap<string, string>, { cart }
       cart.push([...(await request.formData())].map(([name, value]) => [name, `${value}`]));
       return respond("text/html", `<!doctype html><title>Cart</title><h1>Added</h1>`);
     },
-    "/page/:name": ({ params }: Bun.BunRequest<"/page/:name">) =>
-      new Response(pages.get(params.name), {
-        headers: { "Content-Type": "text/html", "Content-Security-Policy": policy, "Cache-Control": "no-store" },
-      }),
+    "/page/:name": page,
+    "/products/:name": page,
+    "/fr/products/:name": page,
   };
 }
 
@@ -195,7 +214,7 @@ function toLocalizedForm(personalization: Personalization, locale: string): Loca
 const toAppearance = (name: string) => ({ name, help: null, image: null });
 
 function serviceRoutes(
-  service: Awaited<ReturnType<typeof serve>>,
+  service: Awaited<ReturnType<typeof startService>> | undefined,
   held: ReadonlyMap<string, Promise<void>>,
   state: State,
 ) {
@@ -211,6 +230,7 @@ function serviceRoutes(
     "/api/v1/products/form/:locale/:sku": async ({ url }: Request) => {
       const path = new URL(url).pathname;
       sampleSkus.push(decodeURIComponent(path.split("/").at(-1) ?? ""));
+      if (service === undefined) return new Response("{}", { status: 404 });
       const response = await service.get(path, { redirect: "manual" });
       const { status } = response;
       const headers = new Headers();

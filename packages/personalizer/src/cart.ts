@@ -7,12 +7,12 @@ interface Cart {
 
 /** Checks after an addition to the cart that a line of the cart has the order's properties. */
 export class CartCheck {
-  readonly #onMissing: (entries: Entry[]) => void;
+  readonly #onMissing: (properties: Entry[]) => void;
   #observer: PerformanceObserver | undefined;
   #ordered: readonly Entry[] = [];
 
   /** Gets the properties that the cart lacks. */
-  constructor(onMissing: (entries: Entry[]) => void) {
+  constructor(onMissing: (properties: Entry[]) => void) {
     this.#onMissing = onMissing;
   }
 
@@ -50,10 +50,11 @@ export class CartCheck {
   }
 }
 
-/** The entries that the best line of the cart lacks. */
+/** The properties that the best line of the cart lacks. */
 function findMissing(entries: readonly Entry[], { items }: Cart): Entry[] {
+  const ordered = entries.map(([name, value]): Entry => [name.slice("properties[".length, -1), value]);
   const lacking = items.map(({ properties }) =>
-    entries.filter(([name, value]) => `${properties?.[name.slice("properties[".length, -1)]}`.trim() !== value),
+    ordered.filter(([name, value]) => `${properties?.[name]}`.trim() !== value),
   );
-  return lacking.reduce((best, one) => (one.length < best.length ? one : best), [...entries]);
+  return lacking.reduce((best, one) => (one.length < best.length ? one : best), ordered);
 }

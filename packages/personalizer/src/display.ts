@@ -84,7 +84,8 @@ export class Display {
     const problems = this.#order
       .listProblems()
       .filter(({ reason }) => this.showsProblems || reason === "shorten" || reason === "remove");
-    const hasFallback = [...this.#root.host.childNodes].some(({ textContent }) => textContent?.trim());
+    const { host } = this.#root;
+    const hasFallback = host.childElementCount > 0 || host.textContent?.trim() !== "";
     const isNoticeShown =
       this.showsBlock || loss !== "" || this.cartProblem !== "" || (phase === "failed" && (required || !hasFallback));
     draw(this.#root, [

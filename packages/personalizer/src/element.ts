@@ -25,7 +25,7 @@ export class PersonalizationOptions extends FormControl {
     () => this.#onLanguage(),
     () => this.#order.phase === "failed" && void this.reload(),
   );
-  readonly #cartCheck = new CartCheck((entries) => this.#onMissing(entries));
+  readonly #cartCheck = new CartCheck((properties) => this.#onMissing(properties));
   #customLabels: Partial<Labels> = {};
   #texts: object = {};
   /** The element's own texts in the page's language. */
@@ -101,14 +101,14 @@ export class PersonalizationOptions extends FormControl {
 
   /** Requests the options again. */
   async reload(): Promise<void> {
-    this.#discard();
     const { endpoint, sku } = this;
-    if (!this.isConnected || sku === "") return;
-    if (this.#order.isUntouched) this.#order.restore(findDraft(this.id, sku));
-    const locale = localeOf(this);
-    this.#locale = locale;
+    const isWanted = this.isConnected && sku !== "";
+    if (isWanted && this.#order.isUntouched) this.#order.restore(findDraft(this.id, sku));
+    this.#discard();
+    if (!isWanted) return;
+    this.#locale = localeOf(this);
     await this.#loader.load(
-      { endpoint, locale, sku },
+      { endpoint, locale: this.#locale, sku },
       {
         onLoaded: ({ styles, tag }, labels) => {
           this.#settle("ready", styles, labels, tag);
@@ -148,7 +148,6 @@ export class PersonalizationOptions extends FormControl {
     if (before === after) return;
     if (name === "sku" || name === "endpoint") {
       this.#order.forgetReportedLoss();
-      this.#discard();
       this.#loadSoon();
     } else if (name === "lang") this.#onLanguage();
     else if (name === "cart") this.#cartCheck.watch(this.isConnected ? after : null);
@@ -196,6 +195,7 @@ export class PersonalizationOptions extends FormControl {
   }
 
   #loadSoon(): void {
+    this.#discard();
     this.#loader.schedule(() => void this.reload());
   }
 
@@ -206,6 +206,8 @@ export class PersonalizationOptions extends FormControl {
     this.#translations = labels;
     this.#relabel();
     this.#order.settle(phase, options, this.#locale, tag);
+    // Text that another variant was given is now also of this one.
+    if (!this.#order.isUntouched && this.sku !== "") saveDraft(this.id, this.sku, this.#order.state);
     this.#show();
     if (hadFocus && this.#order.phase === "ready") this.focus();
   }
@@ -243,12 +245,14 @@ export class PersonalizationOptions extends FormControl {
   }
 
   #onLanguage(): void {
-    if (this.sku === "" || localeOf(this) === this.#locale) return;
-    this.#discard();
-    this.#loadSoon();
+    if (this.sku !== "" && localeOf(this) !== this.#locale) this.#loadSoon();
   }
 
   protected override isAllowed(): boolean {
+    if (this.#display.cartProblem !== "") {
+      this.#display.cartProblem = "";
+      this.#show();
+    }
     const isAllowed = this.reportValidity();
     if (isAllowed) this.#cartCheck.expect(this.#order.toEntries(this.place));
     return isAllowed;
@@ -258,12 +262,12 @@ export class PersonalizationOptions extends FormControl {
     saveDraft(this.id, this.sku, undefined);
   }
 
-  /** The theme has dropped properties of the order. */
-  #onMissing(entries: readonly Entry[]): void {
-    const text = entries.map(([, value]) => value).join(", ");
-    const message = fillIn(this.#order.labels.missing, { text });
-    const detail = { message, properties: Object.fromEntries(entries), sku: this.sku };
-    if (!dispatch(this, "personalizer-cart-problem", detail)) return;
+  /** The theme has dropped properties of the order. Shoppers miss those that they can see. */
+  #onMissing(properties: readonly Entry[]): void {
+    const seen = properties.filter(([name]) => !name.startsWith("_"));
+    const message = fillIn(this.#order.labels.missing, { text: seen.map(([, value]) => value).join(", ") });
+    const detail = { message, properties: Object.fromEntries(properties), sku: this.sku };
+    if (!dispatch(this, "personalizer-cart-problem", detail) || seen.length === 0) return;
     this.#display.cartProblem = message;
     this.#show();
   }

@@ -34,7 +34,7 @@ export abstract class FormControl extends HTMLElement {
     return (this.getAttribute("required") ?? "false") !== "false";
   }
   set required(required: boolean) {
-    this.toggleAttribute("required", required);
+    setAttribute(this, "required", required ? "" : null);
   }
 
   get disabled(): boolean {

@@ -169,7 +169,7 @@ export class Order {
       ...phases.map((phase): [string, boolean] => [phase, phase === this.phase]),
       ["lost", this.lossMessage() !== ""],
       ["chosen", this.value !== null],
-      ["incomplete", this.isBlocked || this.listProblems().length > 0],
+      ["incomplete", !this.isDisabled && (this.isBlocked || this.listProblems().length > 0)],
     ];
   }
 

@@ -1,5 +1,5 @@
 const css = `
-:host{display:block;line-height:1.45;text-align:start;
+:host{display:block;line-height:1.45;text-align:start;min-block-size:var(--personalization-height,auto);
 --_accent:var(--personalization-accent,currentColor);
 --_border:var(--personalization-border,color-mix(in srgb,currentColor 28%,transparent));
 --_field:var(--personalization-field-border,color-mix(in srgb,currentColor 60%,transparent));
@@ -35,6 +35,7 @@ label{cursor:pointer}
 [part~=choice]{display:flex;gap:.5rem;padding:.55rem .8rem;min-inline-size:0;max-inline-size:100%}
 [part~=field]{inline-size:100%;min-block-size:2.85rem;padding:.5rem .8rem;font:inherit;font-size:max(1em,16px);color:inherit;
 background:transparent;border:1px solid var(--_field);border-radius:var(--_radius)}
+[part~=uppercase]{text-transform:uppercase}
 [part~=select]{cursor:pointer;text-overflow:ellipsis;appearance:none;padding-inline-end:2.5rem;background:
 linear-gradient(45deg,transparent 50%,currentColor 50%) calc(100% - 1.25rem) 55%/.4rem .4rem no-repeat,
 linear-gradient(-45deg,transparent 50%,currentColor 50%) calc(100% - .85rem) 55%/.4rem .4rem no-repeat}

@@ -4,8 +4,8 @@ const blockingTypes = /^(text|search|tel|url|email|password|date|month|week|time
 
 /**
  * Cancels submissions for which `isAllowed` returns false, also in forms with `novalidate`, and
- * clicks on submit buttons. It captures the events to run before the listeners of themes that
- * submit by script. Buttons with `formnovalidate` submit anything.
+ * clicks on the button that adds to the cart. It captures the events to run before the listeners of
+ * themes that submit by script. Buttons with `formnovalidate` submit anything.
  */
 export function guardSubmissions(
   form: HTMLFormElement,
@@ -22,7 +22,10 @@ export function guardSubmissions(
   const onSubmitEvent = (event: Event) => check(event, (event as SubmitEvent).submitter as SubmitButton, true);
   const onClick = (event: Event) => {
     const button = (event.target as Element).closest<SubmitButton>("button,input");
-    if (button?.form === form && isSubmitButton(button) && !button.matches(":disabled")) check(event, button, false);
+    const buttons = listSubmitButtons(form);
+    // Other buttons may lack `type="button"`, such as those of themes that change the quantity.
+    const adds = button && buttons.includes(button) && (buttons.length === 1 || button.name === "add");
+    if (adds && !button.matches(":disabled")) check(event, button, false);
   };
   EventTarget.prototype.addEventListener.call(form, "submit", onSubmitEvent, { capture: true, signal });
   document.addEventListener("click", onClick, { capture: true, signal });
@@ -30,7 +33,12 @@ export function guardSubmissions(
 
 type SubmitButton = HTMLButtonElement | HTMLInputElement;
 
-const isSubmitButton = ({ type }: SubmitButton) => /^(submit|image)$/.test(type);
+function listSubmitButtons(form: HTMLFormElement): SubmitButton[] {
+  const root = Node.prototype.getRootNode.call(form) as ParentNode;
+  return [...root.querySelectorAll<SubmitButton>("button,input")].filter(
+    (control) => control.form === form && /^(submit|image)$/.test(control.type),
+  );
+}
 
 /** The form's controls, in the order of the page. */
 export const listControls = (form: HTMLFormElement): Element[] => [
@@ -52,9 +60,7 @@ export function submitOnEnter(event: KeyboardEvent, findForm: () => HTMLFormElem
  * in the HTML standard. Browsers do not do this for fields in a shadow tree.
  */
 function submitImplicitly(form: HTMLFormElement): void {
-  const root = Node.prototype.getRootNode.call(form) as ParentNode;
-  const controls = [...root.querySelectorAll<SubmitButton>("button,input")];
-  const button = controls.find((control) => control.form === form && isSubmitButton(control));
+  const [button] = listSubmitButtons(form);
   // As in a browser, click handlers of the page run, and a disabled button does nothing.
   if (button) button.click();
   else if (countBlockingFields(form) <= 1) HTMLFormElement.prototype.requestSubmit.call(form);

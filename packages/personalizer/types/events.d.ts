@@ -13,7 +13,7 @@ export interface PersonalizationEvents {
     readonly status: number | null;
     readonly sku: string;
   }>;
-  /** The cart lacks properties of the order, which are its form entries by name. */
+  /** The cart lacks these properties of the order, by name. */
   "personalizer-cart-problem": CustomEvent<{
     readonly message: string;
     readonly properties: Readonly<Record<string, string>>;

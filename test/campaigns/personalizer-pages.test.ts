@@ -1,0 +1,264 @@
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { accessibilityProblems, startBrowser } from "../support/browser.ts";
+import { root, temporaryFolder } from "../support/pds.ts";
+import {
+  createOptions,
+  openShop,
+  options,
+  productForm,
+  properties,
+  readEvents,
+  untilEvent,
+} from "../support/product-page.ts";
+import { until } from "../support/until.ts";
+
+const browser = await startBrowser();
+const shop = await openShop(browser, { hasService: false });
+afterAll(() => shop[Symbol.asyncDispose]());
+
+beforeEach(() => {
+  shop.requests.length = 0;
+  shop.responses.set("red", createOptions([{ text: "Name" }, { text: "Back (optional)" }], "BOTH"));
+  shop.responses.set("blue", createOptions([{ text: "Name" }], "BOTH"));
+});
+
+/**
+ * Pages that real frameworks render. Each has `update(properties)`, which renders again, and
+ * `unmount()`.
+ */
+const pages = {
+  react: `
+    import { createElement as h } from "react";
+    import { flushSync } from "react-dom";
+    import { createRoot } from "react-dom/client";
+    const App = ({ others, ...properties }) => h("form", { action: "/cart/add", method: "post", noValidate: true },
+      others && h("p", null, "Before"),
+      h("personalization-options", { id: "it", endpoint: "/custom", onchange: () => (window.changes = (window.changes ?? 0) + 1), ...properties }),
+      h("button", null, "Add to cart"));
+    const root = createRoot(document.querySelector("main"));
+    window.update = (properties) => flushSync(() => root.render(h(App, properties)));
+    window.unmount = () => flushSync(() => root.unmount());`,
+  vue: `
+    import { createApp, h, nextTick, shallowRef } from "vue/dist/vue.runtime.esm-bundler.js";
+    const given = shallowRef({});
+    const app = createApp({ render: () => { const { others, ...properties } = given.value;
+      return h("form", { action: "/cart/add", method: "post", novalidate: true }, [
+        others ? h("p", "Before") : null,
+        h("personalization-options", { id: "it", endpoint: "/custom", onChange: () => (window.changes = (window.changes ?? 0) + 1), ...properties }),
+        h("button", "Add to cart")]); } });
+    window.update = async (properties) => { given.value = properties; await nextTick(); };
+    app.mount("main");
+    window.unmount = () => app.unmount();`,
+  lit: `
+    import { html, render } from "lit";
+    const main = document.querySelector("main");
+    window.update = ({ others, sku, required, texts, labels }) => render(html\`
+      <form action="/cart/add" method="post" novalidate>\${others ? html\`<p>Before</p>\` : null}
+        <personalization-options id="it" endpoint="/custom" .sku=\${sku} ?required=\${required} .texts=\${texts} .labels=\${labels}
+          @change=\${() => (window.changes = (window.changes ?? 0) + 1)}></personalization-options>
+        <button>Add to cart</button></form>\`, main);
+    window.unmount = () => render(null, main);`,
+};
+
+async function bundle(source: string): Promise<string> {
+  const folder = join(await temporaryFolder(), "page");
+  await mkdir(folder);
+  const entry = join(folder, "page.js");
+  // The packages are found from the project's folder.
+  const packages = source.replaceAll(/from "([^"]+)"/g, (_, name) => `from "${Bun.resolveSync(name, root)}"`);
+  await writeFile(entry, packages);
+  const built = await Bun.build({
+    entrypoints: [entry],
+    target: "browser",
+    define: {
+      "process.env.NODE_ENV": `"production"`,
+      __VUE_OPTIONS_API__: "true",
+      __VUE_PROD_DEVTOOLS__: "false",
+      __VUE_PROD_HYDRATION_MISMATCH_DETAILS__: "false",
+    },
+  });
+  return (await built.outputs[0]?.text()) ?? "";
+}
+
+const update = (page: Page, given: object) => page.evaluate(`update(${JSON.stringify(given)})`);
+
+describe.each(Object.entries(pages))("in a page of %s", (name, source) => {
+  test.each([
+    ["before", ["/theme.js", "/personalization-options.js", `/scripts/${name}.js`]],
+    ["after", ["/theme.js", `/scripts/${name}.js`]],
+  ])("the element defined %s its page renders is a form control", async (order, scripts) => {
+    shop.scripts.set(`${name}.js`, await bundle(source));
+    await using opened = await shop.open("", {}, scripts);
+    const { page } = opened;
+    // Until it is defined, frameworks set objects as attributes; a page sets them again afterwards.
+    const given = {
+      sku: "red",
+      required: order === "before",
+      ...(order === "before" && { texts: { Name: "Vorname" } }),
+    };
+    await update(page, given);
+    if (order === "after") {
+      await page.evaluate(`import("/personalization-options.js")`);
+      await update(page, { ...given, texts: { Name: "Vorname" } });
+    }
+    await untilEvent(page, "ready");
+    await page.getByRole("radio", { name: "BOTH" }).check();
+    const field = page.getByLabel("Vorname");
+    await field.press("A");
+    const node = await field.elementHandle();
+    // Rendering again with equal values, as at every key of a controlled page.
+    for (const letter of "nnabel") {
+      await update(page, { ...given, texts: { Name: "Vorname" }, labels: { title: "Gravur" }, others: letter === "a" });
+      await page.keyboard.press(letter);
+    }
+    expect(await node?.evaluate((one) => one.isConnected)).toBe(true);
+    expect(await field.inputValue()).toBe("Annabel");
+    expect(shop.requests.length).toBe(1);
+    await update(page, { ...given, sku: "blue", texts: { Name: "Vorname" } });
+    await until("the other variant has loaded", async () => shop.requests.length === 2);
+    await until("it is ready", () => page.evaluate<boolean>(`it.matches(":state(ready)")`));
+    expect(await field.inputValue()).toBe("Annabel");
+    await field.blur();
+    expect(await page.evaluate<number>("changes")).toBeGreaterThan(0);
+    // The element of another mount finds the text again.
+    await page.evaluate("unmount()");
+    expect(opened.faults).toEqual([]);
+    if (name !== "lit") await page.reload();
+    await update(page, { sku: "blue", required: true });
+    if (order === "after") await page.evaluate(`import("/personalization-options.js")`);
+    await page.getByLabel("Name", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Add to cart" }).click();
+    await until("the cart has the order", () => shop.cart.length > 0);
+    expect(properties(shop.cart.pop())?.slice(0, 2)).toEqual([
+      ["properties[Style]", "BOTH"],
+      ["properties[Name]", "Annabel"],
+    ]);
+  });
+});
+
+test("1,000 elements that are added and removed leave nothing behind", async () => {
+  await using opened = await shop.open(productForm(""));
+  const { page } = opened;
+  const session = await page.context().newCDPSession(page);
+  const counts = async () => {
+    await session.send("HeapProfiler.collectGarbage");
+    return await session.send("Memory.getDOMCounters");
+  };
+  const cycle = (count: number) =>
+    page.evaluate(`(async () => {
+      for (let index = 0; index < ${count}; index++) {
+        const element = document.createElement("personalization-options");
+        Object.assign(element, { endpoint: "/custom", sku: "red", required: true });
+        element.setAttribute("cart", "/cart.js");
+        const ready = new Promise((resolve) => element.addEventListener("ready", resolve));
+        document.forms[0].prepend(element);
+        if (index % 10 === 0) await ready;
+        element.remove();
+      }
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      events.length = 0;
+    })()`);
+  await cycle(20);
+  const before = await counts();
+  await cycle(1000);
+  // Aborted requests and timers end before what they refer to is collected.
+  await until("the elements are collected", async () => {
+    const { nodes, jsEventListeners } = await counts();
+    return nodes <= before.nodes + 50 && jsEventListeners <= before.jsEventListeners + 20;
+  });
+});
+
+test("nothing moves while options load if their height is reserved", async () => {
+  shop.scripts.set(
+    "reserve.js",
+    `window.shifts = [];
+     new PerformanceObserver((list) => shifts.push(...list.getEntries().map(({ value }) => value)))
+       .observe({ type: "layout-shift", buffered: true });
+     document.querySelector("personalization-options").style.cssText = "display: block; min-block-size: 30rem; --personalization-height: 30rem"`,
+  );
+  const release = shop.hold("red");
+  await using opened = await shop.open(productForm(options(`id="it" sku="red" endpoint="/custom"`)), {}, [
+    "/scripts/reserve.js",
+    "/theme.js",
+    "/personalization-options.js",
+  ]);
+  const { page } = opened;
+  await until("the service receives the request", () => shop.requests.length > 0);
+  const top = () => page.evaluate<number>(`document.querySelector("[name=add]").getBoundingClientRect().top`);
+  const before = await top();
+  release();
+  await untilEvent(page, "ready");
+  expect(await top()).toBe(before);
+  expect(await page.evaluate<number[]>("shifts")).toEqual([]);
+});
+
+const looks = [
+  ["light", 1280, "none"],
+  ["dark", 360, "active"],
+  ["dark", 1280, "none"],
+  ["light", 360, "none"],
+  ["dark", 360, "none"],
+  ["light", 1280, "active"],
+] as const;
+
+describe.each(process.env.TEST_SHORT_CAMPAIGN === undefined ? looks : looks.slice(0, 2))(
+  "%s at %i px with forced colors %s",
+  (colorScheme, width, forcedColors) => {
+    test("no state of the element has accessibility problems", async () => {
+      await using opened = await shop.open("", { colorScheme, viewport: { width, height: 900 }, forcedColors });
+      const { page } = opened;
+      shop.responses.set("kinds", {
+        ...createOptions([
+          { text: "Name: up to 4 characters" },
+          { text: "Font", choices: ["Block", "Script"] },
+          { text: "Thread", choices: ["1", "2", "3", "4", "5", "6", "7", "8", "9"] },
+          { text: "Back (optional)" },
+        ]),
+      });
+      const check = async (state: string) => {
+        await page.evaluate("Promise.all(document.getAnimations().map(({ finished }) => finished))");
+        expect([state, ...(await accessibilityProblems(page))]).toEqual([state]);
+        expect(await page.evaluate<number>("document.documentElement.scrollWidth")).toBe(width);
+      };
+      const show = async (attributes: string, event: string) => {
+        const markup = productForm(options(`id="it" endpoint="/custom" ${attributes}`));
+        await page.evaluate(`events.length = 0, document.querySelector("main").innerHTML =
+        '<h1>Napkin</h1>' + ${JSON.stringify(markup)}, void 0`);
+        if (event !== "") await untilEvent(page, event);
+      };
+      const add = () => page.getByRole("button", { name: "Add to cart" }).click();
+      await show(`sku="kinds"`, "ready");
+      await check("ready");
+      await page.getByRole("radio", { name: "STYLE" }).check();
+      await add();
+      await page.getByText("Please fill this in.").waitFor();
+      await check("incomplete");
+      await page.getByLabel("Name").fill("Ann 🎁 Lee");
+      await page.getByText("Please remove what cannot be made: 🎁").waitFor();
+      await check("with characters that cannot be made");
+      await page.getByLabel("Name").fill("Annabel");
+      await page.getByText("Please use 4 characters at most.").waitFor();
+      await check("too long");
+      await page.evaluate("it.disabled = true");
+      await check("disabled");
+      await page.evaluate("it.disabled = false, it.sku = 'blue'");
+      await page.getByRole("alert").getByText("no longer includes").waitFor();
+      await check("lost");
+      await show(`sku="gone"`, "error");
+      await check("failed");
+      await show(`sku="gone" required`, "error");
+      await add();
+      await check("failed and required");
+      const release = shop.hold("red");
+      await show(`sku="red" required`, "");
+      await add();
+      await page.getByText("still loading").waitFor();
+      await check("loading");
+      release();
+      await until("it is ready", async () => (await readEvents(page)).some(({ type }) => type === "ready"));
+    });
+  },
+);

@@ -1,0 +1,327 @@
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import type { Page } from "playwright-core";
+import type { LocalizedForm } from "../../packages/client/src/types.ts";
+import { startBrowser } from "../support/browser.ts";
+import { createOptions, openShop, options, productForm, readEvents, untilEvent } from "../support/product-page.ts";
+import { until } from "../support/until.ts";
+
+const browser = await startBrowser();
+const shop = await openShop(browser, { hasService: false });
+// One page for all tests that can share it, because opening one costs most of the time.
+const { page, [Symbol.asyncDispose]: close } = await shop.open("");
+afterAll(async () => {
+  await close();
+  await shop[Symbol.asyncDispose]();
+});
+
+const line = {
+  line_display_seq: "1",
+  line_status: "A",
+  choice_type: "",
+  instruct_text: "Up to 9 characters",
+  name: "Initialen",
+  help: null,
+  image: null,
+  limit: 3,
+  characters: "[A-Z]",
+  required: true,
+  uppercase: true,
+  choices: [],
+};
+const form: LocalizedForm = {
+  sku_id: "form",
+  locale: "de",
+  styles: [
+    {
+      style_code: "MON",
+      style_display_seq: "1",
+      style_sku_status: "A",
+      name: "Monogramm",
+      help: null,
+      image: null,
+      lines: [line],
+    },
+  ],
+};
+
+beforeEach(async () => {
+  shop.responses.set("red", createOptions([{ text: "Name" }, { text: "Back (optional)" }], "BOTH"));
+  shop.responses.set("blue", createOptions([{ text: "Name" }], "BOTH"));
+  shop.responses.set("form", form);
+  shop.requests.length = 0;
+  await show("");
+  await page.evaluate("sessionStorage.clear(), events.length = 0, document.documentElement.lang = 'en'");
+});
+
+const widget = (attributes: string, id = "it") => options(`id="${id}" endpoint="/custom" ${attributes}`);
+const show = (markup: string) =>
+  page.evaluate(`document.querySelector("main").innerHTML = ${JSON.stringify(markup)}, void 0`);
+
+async function open(attributes: string) {
+  await show(productForm(widget(attributes)));
+  await untilEvent(page, "ready");
+}
+
+const readEntries = (on: Page = page, index = 0) =>
+  on.evaluate<[string, string][]>(
+    `[...new FormData(document.forms[${index}])].filter(([name]) => name.startsWith("properties["))`,
+  );
+const untilState = (state: string) =>
+  until(`the element is ${state}`, () => page.evaluate<boolean>(`it.matches(":state(${state})")`));
+
+describe("texts", () => {
+  const names = { Name: "Vorname" };
+
+  test.each([
+    ["an object", `it.texts = ${JSON.stringify(names)}`],
+    ["JSON", `it.texts = '${JSON.stringify(names)}'`],
+    ["an attribute", `it.setAttribute("texts", '${JSON.stringify(names)}')`],
+  ])("may be %s", async (_, set) => {
+    await open(`sku="blue" required`);
+    await page.evaluate(set);
+    await page.getByLabel("Vorname").waitFor();
+    await page.evaluate("it.texts = null");
+    await page.getByLabel("Name", { exact: true }).waitFor();
+  });
+
+  test("that are something else throw an error that says so", async () => {
+    await open(`sku="blue" required`);
+    const message = "<personalization-options>: texts must be an object or its JSON, not";
+    const thrown = await page.evaluate<string>("try { it.texts = ['x'] } catch (error) { String(error) }");
+    expect(thrown).toBe(`TypeError: ${message} ["x"]`);
+    const reported = page.waitForEvent("pageerror");
+    await page.evaluate(`it.setAttribute("texts", "[object Object]")`);
+    expect((await reported).message).toBe(`${message} "[object Object]"`);
+  });
+});
+
+describe("a form", () => {
+  test("submits anything with formnovalidate, and nothing incomplete on a click that a theme handles", async () => {
+    await show(productForm(`${widget(`sku="blue" required`)}<button formnovalidate name="save">Save</button>`));
+    await untilEvent(page, "ready");
+    await page.evaluate(`{
+      window.seen = [];
+      document.forms[0].addEventListener("submit", (event) => {
+        event.preventDefault();
+        seen.push("submitted by " + event.submitter?.name);
+      });
+      document.forms[0].elements.add.addEventListener("click", () => seen.push("clicked"));
+    }`);
+    await page.getByRole("button", { name: "Add to cart" }).click();
+    await page.getByText("Please fill this in.").waitFor();
+    await page.getByRole("button", { name: "Save" }).click();
+    expect(await page.evaluate<unknown>("seen")).toEqual(["submitted by save"]);
+    await page.getByLabel("Name").fill("Ann");
+    await page.getByRole("button", { name: "Add to cart" }).click();
+    expect(await page.evaluate<unknown>("seen")).toEqual(["submitted by save", "clicked", "submitted by add"]);
+  });
+
+  test("with two elements gets entries with distinct names", async () => {
+    await show(productForm(widget(`sku="blue" required`) + widget(`sku="blue" required`, "second")));
+    await until("both are ready", async () => (await readEvents(page)).length === 2);
+    await page.locator("#it").getByLabel("Name").fill("Ann");
+    await page.locator("#second").getByLabel("Name").fill("Lee");
+    const names = async () => (await readEntries()).map(([name, value]) => `${name.slice(11, -1)}: ${value}`);
+    const first = ["Style: BOTH", "Name: Ann", "_style: BOTH", expect.stringMatching(/^_personalization: /)];
+    const second = ["Style (2): BOTH", "Name (2): Lee", "_style (2): BOTH"];
+    expect(await names()).toEqual([...first, ...second, expect.stringMatching(/^_personalization \(2\): /)]);
+    await page.evaluate("it.remove()");
+    expect((await names()).slice(0, 2)).toEqual(["Style: BOTH", "Name: Lee"]);
+  });
+
+  test("shows in a style sheet whether the choice is complete, to hide other ways to buy", async () => {
+    // A framework may have set the property as an attribute, before the element was defined.
+    await open(`sku="blue" required="false"`);
+    const states = () =>
+      page.evaluate<unknown>(`["incomplete", "chosen"].map((state) => it.matches(":state(" + state + ")"))`);
+    expect(await states()).toEqual([false, false]);
+    await page.getByRole("radio", { name: "BOTH" }).check();
+    expect(await states()).toEqual([true, true]);
+    await page.getByLabel("Name").fill("Ann");
+    expect(await states()).toEqual([false, true]);
+    await page.evaluate("it.sku = 'gone', it.required = true");
+    await untilState("failed");
+    expect(await states()).toEqual([true, false]);
+  });
+});
+
+describe("a form of the service", () => {
+  test("is requested in the page's language, with the element's own texts", async () => {
+    await page.evaluate("document.documentElement.lang = 'de_AT'");
+    await open(`sku="form"`);
+    expect(shop.requests.map(({ locale }) => locale)).toEqual(["de-AT"]);
+    await page.getByRole("radio", { name: "Ohne Personalisierung" }).waitFor();
+    await page.getByRole("radio", { name: "Monogramm" }).check();
+    const field = page.getByLabel("Initialen");
+    await field.fill("a b🎁c");
+    await page.getByText("Bitte entfernen Sie, was nicht angefertigt werden kann: ␣ 🎁").waitFor();
+    await field.fill("abcd");
+    await page.getByText("Bitte verwenden Sie höchstens 3 Zeichen.").waitFor();
+    expect(await page.evaluate<boolean[]>("[it.validity.tooLong, document.forms[0].checkValidity()]")).toEqual([
+      true,
+      false,
+    ]);
+    await field.fill("abc");
+    expect((await readEntries()).slice(0, 2)).toEqual([
+      ["properties[Stil]", "Monogramm"],
+      ["properties[Initialen]", "ABC"],
+    ]);
+    // Another language keeps what was typed.
+    await page.evaluate("document.documentElement.lang = 'fr'");
+    await page.getByRole("radio", { name: "Sans personnalisation" }).waitFor();
+    expect(shop.requests.map(({ locale }) => locale)).toEqual(["de-AT", "fr"]);
+    expect(await field.inputValue()).toBe("abc");
+    await page.evaluate("it.lang = 'ja'");
+    await page.getByRole("radio", { name: "名入れなし" }).waitFor();
+  });
+
+  test("that an older service does not have is made of the personalization", async () => {
+    await open(`sku="blue" required`);
+    await page.evaluate("events.length = 0, it.endpoint = '/older'");
+    await untilEvent(page, "ready");
+    await page.getByLabel("Name").fill("Ann");
+    expect(await readEntries()).toContainEqual(["properties[_personalization]", "older"]);
+  });
+
+  test("does not offer styles without lines, and lines whose choices are blank", async () => {
+    const [mon] = form.styles;
+    const choice = {
+      choice_value: " ",
+      choice_display_seq: "1",
+      choice_status: "A",
+      name: " ",
+      help: null,
+      image: null,
+    };
+    const blank = { ...line, choices: [choice] };
+    shop.responses.set("odd", {
+      ...form,
+      styles: [
+        { ...mon, style_code: "NONE", name: "None", lines: [] },
+        { ...mon, style_code: "BLANK", name: "Blank", lines: [blank] },
+        { ...mon, lines: [blank, line] },
+      ] as LocalizedForm["styles"],
+    });
+    await open(`sku="odd" required`);
+    expect(await page.getByRole("radio").count()).toBe(1);
+    expect(await page.locator("[part~=line]").count()).toBe(1);
+    shop.responses.set("odd", { ...form, styles: [{ ...mon, lines: [blank] }] as LocalizedForm["styles"] });
+    await page.evaluate("void it.reload()");
+    await untilState("empty");
+  });
+});
+
+describe("a service that does not respond", () => {
+  test("with options and without content in the element leaves a message in their place", async () => {
+    await show(productForm(widget(`sku="gone"`)));
+    await page.evaluate("it.style.setProperty('--personalization-height', '9rem')");
+    await untilEvent(page, "error");
+    expect(await page.getByRole("alert").innerText()).toContain("could not be loaded");
+    expect(await page.evaluate<number>("it.offsetHeight")).toBeGreaterThanOrEqual(144);
+  });
+
+  test.each([429, 502, 503])("but with %i is retried", async (status) => {
+    shop.busyStatus = status;
+    shop.retryAfter.push(undefined);
+    await open(`sku="blue"`);
+    expect(shop.requests.length).toBe(2);
+  });
+
+  test.each([
+    ["the network is back", `new Event("online")`],
+    ["the page comes back from the browser's cache", `new PageTransitionEvent("pageshow", { persisted: true })`],
+  ])("is requested again when %s", async (_, event) => {
+    await show(productForm(widget(`sku="later"`)));
+    await untilEvent(page, "error");
+    shop.responses.set("later", createOptions([{ text: "Name" }]));
+    await page.evaluate(`window.dispatchEvent(${event})`);
+    await untilEvent(page, "ready");
+    shop.responses.delete("later");
+  });
+});
+
+describe("a cart", () => {
+  const order = `document.forms[0].addEventListener("submit", (event) => {
+    event.preventDefault();
+    fetch("/cart/add.js", { method: "POST" });
+  })`;
+  const watch = `addEventListener("personalizer-cart-problem", ({ detail }) => events.push({ type: "missing", detail }))`;
+
+  test("that lacks properties of the order is reported, to the page and to the shopper", async () => {
+    await open(`sku="blue" required cart="/cart.js"`);
+    await page.evaluate(`${order}, ${watch}`);
+    await page.getByLabel("Name").fill("Ann");
+    // No line has all of them.
+    shop.cartLines = [{ Style: "BOTH", Name: "Lee" }, { Style: "BOTH" }];
+    const add = () => page.getByRole("button", { name: "Add to cart" }).click();
+    await add();
+    await untilEvent(page, "missing");
+    const { detail } = (await readEvents(page)).find(({ type }) => type === "missing") ?? {};
+    const tag = (await readEntries()).find(([name]) => name === "properties[_personalization]")?.[1] ?? "";
+    expect(detail).toEqual({
+      message: "The cart lacks this personalization: Ann",
+      properties: { Name: "Ann", _style: "BOTH", _personalization: tag },
+      sku: "blue",
+    });
+    await page.getByRole("alert").getByText("The cart lacks this personalization: Ann").waitFor();
+    // Shoppers do not see properties that begin with an underscore, but the page has to know.
+    shop.cartLines = [{ Style: "BOTH", Name: "Ann" }];
+    await add();
+    const missing = async () => (await readEvents(page)).filter(({ type }) => type === "missing");
+    await until("the page knows", async () => (await missing()).length === 2);
+    expect((await missing())[1]?.detail.properties).toEqual({ _style: "BOTH", _personalization: tag });
+    expect(await page.getByRole("alert").count()).toBe(0);
+    shop.cartLines = [{ Style: "BOTH", Name: "Ann", _style: "BOTH", _personalization: tag }];
+    const read = page.waitForResponse("**/cart.js");
+    await add();
+    await (await read).finished();
+    expect((await missing()).length).toBe(2);
+  });
+});
+
+describe("what was typed", () => {
+  test("is found by an element that a page creates anew, also for the next variant", async () => {
+    await open(`sku="red" required`);
+    await page.getByLabel("Name").fill("Ann");
+    await page.evaluate("events.length = 0, it.sku = 'blue'");
+    await untilEvent(page, "ready");
+    await page.evaluate("events.length = 0");
+    await open(`sku="blue" required`);
+    expect(await page.getByLabel("Name").inputValue()).toBe("Ann");
+  });
+
+  test("survives a reload and another variant or language of the product, until it is ordered or reset", async () => {
+    const script = `document.querySelector("form").prepend(Object.assign(document.createElement(
+      "personalization-options"), { id: "it", endpoint: "/custom", sku: document.querySelector("form").dataset.sku }))`;
+    shop.scripts.set("create.js", script);
+    const markup = (sku: string) => productForm("", `novalidate data-sku="${sku}"`);
+    const scripts = ["/theme.js", "/personalization-options.js", "/scripts/create.js"];
+    await using red = await shop.open(markup("red"), {}, scripts);
+    await using blue = await shop.open(markup("blue"), {}, scripts);
+    const [redName, blueName] = [red, blue].map((opened) => opened.page.url().split("/").at(-1));
+    const { page } = red;
+    const open = async (path: string) => {
+      await page.goto(new URL(path, page.url()).href);
+      await untilEvent(page, "ready");
+    };
+    const read = () => page.evaluate<unknown>("it.value && it.value.lines.map(({ value }) => value)");
+    await open(`/products/${redName}`);
+    await page.getByRole("radio", { name: "BOTH" }).check();
+    await page.getByLabel("Name").fill("Ann");
+    await page.reload();
+    await untilEvent(page, "ready");
+    expect(await read()).toEqual(["Ann"]);
+    await open(`/fr/products/${redName}`);
+    expect(await read()).toEqual(["Ann"]);
+    await page.getByLabel("Back").fill("Lee");
+    // The page of another product has nothing to do with it.
+    await open(`/products/${blueName}`);
+    expect(await read()).toBeNull();
+    await open(`/products/${redName}`);
+    expect(await read()).toEqual(["Ann", "Lee"]);
+    await page.getByRole("button", { name: "Start over" }).click();
+    await page.reload();
+    await untilEvent(page, "ready");
+    expect(await read()).toBeNull();
+  });
+});
