@@ -76,7 +76,9 @@ async function order(page: Page): Promise<void> {
 
 async function fillIn(page: Page): Promise<void> {
   await optionsIn(page).getByLabel("Max 3 initials").fill("ABC");
-  await optionsIn(page).getByLabel("Choose a thread color").selectOption("Navy");
+  const threads = optionsIn(page).getByLabel("Choose a thread color");
+  expect(await threads.locator("option:checked").allInnerTexts()).toEqual(["Choose…"]);
+  await threads.selectOption("Navy");
   await optionsIn(page).getByRole("radio", { name: "Script" }).check();
 }
 
