@@ -1,8 +1,9 @@
 import { readFileSync } from "node:fs";
 import { $ } from "bun";
+import { checkPackages } from "./packages.ts";
 
 // The checks that need no running program: types, linter and formatter, generated documentation,
-// lock file.
+// lock file, packages.
 $.cwd(Bun.fileURLToPath(new URL("..", import.meta.url)));
 
 const checks: Record<string, () => Promise<boolean>> = {
@@ -11,6 +12,7 @@ const checks: Record<string, () => Promise<boolean>> = {
   linter: async () => (await $`node_modules/.bin/biome ci --colors=off .`.nothrow()).exitCode === 0,
   documentation: async () => (await $`${process.execPath} scripts/document.ts --check`.nothrow()).exitCode === 0,
   "lock file": async () => !/"resolved": "https?:/.test(readFileSync("package-lock.json", "utf8")),
+  packages: checkPackages,
 };
 
 let failed = 0;

@@ -27,6 +27,40 @@ const start = (...args: string[]) =>
     stdio: ["ignore", "pipe", "ignore"],
   });
 
+/** What the codes of the napkin are called, for the pictures of the example in two languages. */
+const presentation = `
+[styles.EMBMON3]
+name = { en = "Embroidered monogram", de = "Gesticktes Monogramm" }
+[styles.EMBMON3.lines.10]
+name = { en = "Initials", de = "Initialen" }
+help = { en = "First, last, middle.", de = "Vorname, Nachname, zweiter Vorname." }
+limit = 3
+characters = '\\p{L}'
+required = true
+[styles.EMBMON3.lines.20]
+name = { en = "Thread color", de = "Garnfarbe" }
+[styles.EMBMON3.lines.30]
+name = { en = "Lettering", de = "Schrift" }
+[styles.EMBNAME]
+name = { en = "Embroidered name", de = "Gestickter Name" }
+[styles.EMBNAME.lines.010]
+name = { en = "Name", de = "Name" }
+limit = 12
+[styles.EMBNAME.lines.020]
+name = { en = "Thread color", de = "Garnfarbe" }
+[styles.EMBNAME.lines.030]
+name = { en = "Lettering", de = "Schrift" }
+[choices.EMBFONT]
+Script.name.de = "Schreibschrift"
+Block.name.de = "Blockschrift"
+Roman.name.de = "Antiqua"
+Schoolhouse.name.de = "Schulschrift"
+Fishtail.name.de = "Fischschwanz"
+"Natural Circle".name.de = "Kreis"
+[choices.THREAD.Navy]
+name.de = "Marineblau"
+`;
+
 /** Creates a realistic history: imports with changes, and one that was rejected. */
 async function makeHistory(): Promise<void> {
   const lines = (await Bun.file(join(sample, "products.ndjson")).text()).trim().split("\n");
@@ -43,6 +77,8 @@ async function makeHistory(): Promise<void> {
     await Bun.write(join(feed, `${name}.csv`), changed);
   }
   await start("import", "personalization", feed).exited;
+  await Bun.write(join(folder, "presentation.toml"), presentation);
+  await start("import", "presentation", join(folder, "presentation.toml")).exited;
   await start("import", "products", join(sample, "broken", "missing-title.ndjson")).exited;
 }
 
@@ -56,8 +92,22 @@ interface Picture {
 }
 
 const personalized = async (page: Page) => {
-  await page.getByRole("radio").nth(2).check();
-  await page.locator("personalization-options").getByRole("textbox").first().fill("Ana");
+  const options = page.locator("personalization-options");
+  await options.getByRole("radio", { name: "Embroidered monogram" }).check();
+  await options.getByRole("textbox").first().fill("Ana");
+  await options.getByLabel("Thread color").selectOption("Navy");
+  await options.getByRole("radio", { name: "Script" }).check();
+};
+
+const personalizedInGerman = async (page: Page) => {
+  // The page's own names would take precedence over those of the presentation.
+  await page.evaluate(`document.documentElement.lang = "de";
+    document.querySelector("personalization-options").removeAttribute("texts");`);
+  const options = page.locator("personalization-options");
+  await options.getByRole("radio", { name: "Gesticktes Monogramm" }).check();
+  await options.getByRole("textbox").first().fill("Ana");
+  await options.getByLabel("Garnfarbe").selectOption("Navy");
+  await options.getByRole("radio", { name: "Schreibschrift" }).check();
 };
 
 const picturesOf = (url: string, admin: string): readonly Picture[] => [
@@ -68,6 +118,12 @@ const picturesOf = (url: string, admin: string): readonly Picture[] => [
   { name: "console-personalization", address: `${admin}/personalization?sku=1812234`, prepare: personalized },
   { name: "console-difference", address: `${admin}/personalization/difference`, isDark: true },
   { name: "example", address: `${url}/example/products/6781236019200`, prepare: personalized, height: 1180 },
+  {
+    name: "example-german",
+    address: `${url}/example/products/6781236019200`,
+    prepare: personalizedInGerman,
+    height: 1180,
+  },
   {
     name: "example-dark",
     address: `${url}/example/products/6781236019200`,

@@ -56,3 +56,12 @@ test("an interrupted installation does not block the next one", async () => {
   expect(await run("pds")).toMatchObject({ stdout: "started\n", code: 0 });
   expect(await countInstallations()).toBe(1);
 });
+
+test("scripts need nothing of the test runner", async () => {
+  const scripts = [...new Bun.Glob("{scripts,bench}/*.ts").scanSync(root)];
+  expect(scripts).toContain("scripts/pictures.ts");
+  for (const script of scripts) {
+    const { outputs } = await Bun.build({ entrypoints: [join(root, script)], target: "bun", packages: "external" });
+    for (const output of outputs) expect(await output.text(), script).not.toContain('from "bun:test"');
+  }
+});

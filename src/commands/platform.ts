@@ -76,7 +76,7 @@ async function withSubscriptions(work: (context: SubscriptionContext) => Promise
 /** @throws ServiceError `bad_request` without an address */
 function addressOf({ path }: Subscriptions, { publicUrl }: Config, { url }: Values): string {
   if (typeof url === "string") return url;
-  if (publicUrl !== "") return publicUrl.replace(/\/$/, "") + path;
+  if (publicUrl !== "") return publicUrl + path;
   throw new ServiceError(
     "bad_request",
     `set PUBLIC_URL to the URL at which the platform reaches this service, or give --url https://HOST${path}`,

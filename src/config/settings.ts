@@ -41,7 +41,7 @@ export const settings = {
   port: setting({ default: "3000", parse: port, sentence: "Port of the public listener; 0 picks a free port." }),
   publicUrl: setting({
     default: "",
-    parse: httpUrl,
+    parse: (text) => httpUrl(text).replace(/\/+$/, ""),
     sentence:
       "URL at which others reach the public listener, such as `https://products.example.com`. Links and printed addresses begin with it. `pds platform subscribe` needs it, and so do the probes after a purge.",
   }),

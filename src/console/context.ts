@@ -55,13 +55,13 @@ export interface PageDefinition {
 }
 
 /**
- * The public listener's origin as the browser can reach it: a wildcard address becomes the host of
- * the request.
+ * How the public listener's URLs begin for the browser: a wildcard address becomes the host of the
+ * request. A proxy may have put the listener below a path.
  */
-export function publicOrigin({ publicUrl }: ConsoleContext, { url }: PageRequest): string {
-  const origin = new URL(publicUrl);
-  if (/^(0\.0\.0\.0|\[::\])$/.test(origin.hostname)) origin.hostname = url.hostname;
-  return origin.origin;
+export function publicRoot({ publicUrl }: ConsoleContext, { url }: PageRequest): string {
+  const root = new URL(publicUrl);
+  if (/^(0\.0\.0\.0|\[::\])$/.test(root.hostname)) root.hostname = url.hostname;
+  return root.href.replace(/\/+$/, "");
 }
 
 /**

@@ -6,6 +6,8 @@ import { sampleImagePath } from "../sample.ts";
 /** The data that the public operations serve. */
 export interface ExampleContext {
   readonly brand: string;
+  /** How the service's URLs begin for other sites; empty for paths. */
+  readonly publicUrl: string;
   /** Path of the widget's script, including its version. */
   readonly findWidgetPath: () => Promise<string>;
   /** Stored products as JSON, ordered by ID. */

@@ -4,11 +4,12 @@ import type { Product } from "../model/product.ts";
 interface HowItWorksProps {
   readonly id: Product["id"];
   readonly sku: string;
+  readonly publicUrl: string;
   /** Path of the widget's script, including its version. */
   readonly widgetPath: string;
 }
 
-export function HowItWorks({ id, sku, widgetPath }: HowItWorksProps) {
+export function HowItWorks({ id, sku, publicUrl, widgetPath }: HowItWorksProps) {
   const personalizationPath = `/api/v1/products/pz/${encodeURIComponent(sku)}`;
   return (
     <section class="explanation">
@@ -25,14 +26,14 @@ export function HowItWorks({ id, sku, widgetPath }: HowItWorksProps) {
       <p>To add personalization to any page, add a script, and an element inside the product form:</p>
       <pre>
         <code>
-          {markupBeforeSku}
+          {markupBeforeSku(publicUrl)}
           <span id="sku">{sku}</span>
           {markupAfterSku}
         </code>
       </pre>
       <p>
         The script's URL has no version, so browsers check for a new one every five minutes. Browsers cache the
-        versioned URL permanently: <code>{widgetPath}</code>.
+        versioned URL permanently: <code>{publicUrl + widgetPath}</code>.
       </p>
       <p>
         <a href="/docs">API reference</a>
@@ -41,7 +42,7 @@ export function HowItWorks({ id, sku, widgetPath }: HowItWorksProps) {
   );
 }
 
-const markupBeforeSku = `<script type="module" src="/personalization-options.js"></script>
+const markupBeforeSku = (root: string) => `<script type="module" src="${root}/personalization-options.js"></script>
 
 <form action="/cart/add" method="post" novalidate>
   …

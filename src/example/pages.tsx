@@ -14,11 +14,11 @@ const recommendationLimit = 8;
 const fileCaching = "public, max-age=300";
 
 export function createPages(context: ExampleContext): Readonly<Record<ExampleRoute, RenderPage>> {
-  const { brand } = context;
+  const { brand, publicUrl } = context;
   const renderProduct = async (product: Product, { url }: PageRequest): Promise<Page> => {
     const others = (await listExampleProducts(context)).filter(({ id }) => id !== product.id);
     const widgetPath = await context.findWidgetPath();
-    const props = { product, variantId: url.searchParams.get("variant") ?? undefined, brand, widgetPath };
+    const props = { product, variantId: url.searchParams.get("variant") ?? undefined, brand, publicUrl, widgetPath };
     return htmlPage(<ProductPage {...props} recommendations={others.slice(0, recommendationLimit)} />);
   };
   return {

@@ -11,11 +11,13 @@ interface ProductPageProps {
   readonly variantId: string | undefined;
   readonly recommendations: readonly Product[];
   readonly brand: string;
+  /** How the service's URLs begin for other sites; empty for paths. */
+  readonly publicUrl: string;
   /** Path of the widget's script, including its version. */
   readonly widgetPath: string;
 }
 
-export function ProductPage({ product, variantId, recommendations, brand, widgetPath }: ProductPageProps) {
+export function ProductPage({ product, variantId, recommendations, brand, publicUrl, widgetPath }: ProductPageProps) {
   const { id, title, vendor, product_type } = product;
   const images = drawnImagesOf(product);
   const variant = selectVariant(product, variantId);
@@ -33,7 +35,11 @@ export function ProductPage({ product, variantId, recommendations, brand, widget
           )}
         </div>
       </article>
-      {variant === undefined ? "" : <HowItWorks id={id} sku={variant.sku} widgetPath={widgetPath} />}
+      {variant === undefined ? (
+        ""
+      ) : (
+        <HowItWorks id={id} sku={variant.sku} publicUrl={publicUrl} widgetPath={widgetPath} />
+      )}
       <Recommendations products={recommendations} />
     </Layout>
   );

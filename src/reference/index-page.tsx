@@ -9,11 +9,10 @@ const example = "/api/v1/products/pz?sku=SKU";
 
 /**
  * `GET /`: a page for browsers, and a list of addresses for programs.
- * @param publicUrl how the addresses begin; empty for paths
+ * @param root how the addresses begin; empty for paths
  * @param examplePath path of the example shop, if there is one
  */
-export function createIndex(publicUrl: string, examplePath: string | undefined): Handler {
-  const root = publicUrl.replace(/\/+$/, "");
+export function createIndex(root: string, examplePath: string | undefined): Handler {
   const headers = { Vary: "Accept, Accept-Encoding" };
   const getPage = fileHandler(() => ({
     type: "text/html; charset=utf-8",
@@ -87,7 +86,7 @@ function IndexPage({ root, examplePath }: { root: string; examplePath: string | 
           <p>{packageJson.description}</p>
           <p>Pages and programs read it without credentials. For example, the personalization of a SKU:</p>
           <pre>
-            <code>curl '{root + example}'</code>
+            <code>{root === "" ? `GET ${example}` : `curl '${root}${example}'`}</code>
           </pre>
         </main>
       </body>

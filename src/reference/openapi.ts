@@ -43,8 +43,11 @@ const commonResponses: Readonly<Record<number, ResponseDocumentation>> = {
 
 const schemaReference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 
-/** The API as OpenAPI 3.1, generated from the operations and their schemas. */
-export function openApiDocument() {
+/**
+ * The API as OpenAPI 3.1, generated from the operations and their schemas.
+ * @param root how its URLs begin; empty for the document's own origin
+ */
+export function openApiDocument(root = "") {
   const paths = Object.fromEntries(
     operations
       .flatMap(({ routes }) => routes)
@@ -64,7 +67,7 @@ export function openApiDocument() {
       description: packageJson.description,
       license: { name: "MIT", identifier: "MIT" },
     },
-    servers: [{ url: "/" }],
+    servers: [{ url: root || "/" }],
     paths,
     components: { schemas: Object.fromEntries(names.map((name) => [name, withoutIdentifiers(schemas[name] ?? {})])) },
   };

@@ -3,20 +3,26 @@ import type { Child } from "hono/jsx";
 import type { Handler } from "../http/endpoint.ts";
 import { fileHandler } from "../http/static-file.ts";
 import { openApiDocument } from "./openapi.ts";
+import script from "./script.js" with { type: "text" };
 import style from "./style.css" with { type: "text" };
+import { type Parameter, TryForm } from "./try-form.tsx";
 
-export const pageHeaders = {
-  "Content-Security-Policy":
-    "default-src 'none'; style-src 'self'; img-src data:; frame-ancestors 'none'; base-uri 'none'",
-};
+const policy = [
+  "default-src 'none'",
+  ...["style-src 'self'", "script-src 'self'", "connect-src 'self'", "img-src data:", "form-action 'self'"],
+  ...["frame-ancestors 'none'", "base-uri 'none'"],
+];
 
-/** `GET /openapi.json`. */
-export const getOpenApi: Handler = fileHandler(() => ({
-  type: "application/json",
-  body: JSON.stringify(openApiDocument()),
-}));
+export const pageHeaders = { "Content-Security-Policy": policy.join("; ") };
 
-/** `GET /docs`: the OpenAPI document as an HTML page, without scripts. */
+/**
+ * `GET /openapi.json`.
+ * @param root how the service's URLs begin; empty for its own origin
+ */
+export const createOpenApi = (root: string): Handler =>
+  fileHandler(() => ({ type: "application/json", body: JSON.stringify(openApiDocument(root)) }));
+
+/** `GET /docs`: the OpenAPI document as an HTML page. Without scripts, it has no forms. */
 export const getReference: Handler = fileHandler(() => ({
   type: "text/html; charset=utf-8",
   body: `<!doctype html>${<Reference document={openApiDocument()} />}`,
@@ -24,6 +30,11 @@ export const getReference: Handler = fileHandler(() => ({
 }));
 
 export const getReferenceStyle: Handler = fileHandler(() => ({ type: "text/css; charset=utf-8", body: style }));
+
+export const getReferenceScript: Handler = fileHandler(() => ({
+  type: "text/javascript; charset=utf-8",
+  body: script,
+}));
 
 type Document = ReturnType<typeof openApiDocument>;
 
@@ -43,7 +54,7 @@ interface Operation {
   readonly operationId: string;
   readonly summary: string;
   readonly description?: string;
-  readonly parameters?: readonly { name: string; description: string; schema: Schema }[];
+  readonly parameters?: readonly (Parameter & { readonly description: string; readonly schema: Schema })[];
   readonly responses: Readonly<Record<string, { description: string; content?: Record<string, { schema: Schema }> }>>;
 }
 
@@ -59,6 +70,7 @@ function Reference({ document }: { document: Document }) {
         {/* Prevents a request for /favicon.ico. */}
         <link rel="icon" href="data:," />
         <link rel="stylesheet" href="/docs/style.css" />
+        <script type="module" src="/docs/script.js" />
       </head>
       <body>
         <nav aria-label="Contents">
@@ -147,6 +159,7 @@ function OperationSection({ path, operation }: { path: string; operation: Operat
           </tr>
         ))}
       </Table>
+      <TryForm operationId={operationId} summary={summary} path={path} parameters={parameters} />
     </section>
   );
 }

@@ -25,7 +25,7 @@ export function createConsole(context: ServiceContext, publicUrl: string, action
     findPersonalization: async (ofBrand, sku) =>
       parsePersonalization(await new PersonalizationReader(ofBrand).find(database, sku)),
     compare: (from, to) => comparisons.find(from, to),
-    publicUrl: config.publicUrl === "" ? publicUrl : config.publicUrl,
+    publicUrl: config.publicUrl || publicUrl,
     confirm: (action, parameters) => actions.confirm(action, parameters),
     findWidgetPath,
     ...(isSampleShop(shopDomain) && { examplePath, servesSampleImages: true }),

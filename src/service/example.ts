@@ -18,10 +18,11 @@ export function createExample({
   findProduct,
   findPersonalization,
 }: OperationContext): PublicContext["pages"] {
-  const { brand, shopDomain } = config;
+  const { brand, publicUrl, shopDomain } = config;
   if (!isSampleShop(shopDomain)) return {};
   return examplePages({
     brand,
+    publicUrl,
     findWidgetPath,
     listProducts: (limit) => query((database) => listFirstProducts(database, limit)),
     findProduct,

@@ -23,6 +23,7 @@ export function publicRoutes({ cache, operationContext, readiness, pages, webhoo
   const { shopDomain, publicUrl } = operationContext.config;
   const isSample = isSampleShop(shopDomain);
   let index: Handler | undefined;
+  let openApi: Handler | undefined;
   const apiRoutes = operations.flatMap((each) => Object.entries(operationRoutes(each, cache, operationContext)));
   return {
     ...Object.fromEntries(apiRoutes),
@@ -33,9 +34,13 @@ export function publicRoutes({ cache, operationContext, readiness, pages, webhoo
       );
       return index;
     }),
-    "/openapi.json": onDemand(async () => (await import("../reference/page.tsx")).getOpenApi),
+    "/openapi.json": onDemand(async () => {
+      openApi ??= (await import("../reference/page.tsx")).createOpenApi(publicUrl);
+      return openApi;
+    }),
     "/docs": onDemand(async () => (await import("../reference/page.tsx")).getReference),
     "/docs/style.css": onDemand(async () => (await import("../reference/page.tsx")).getReferenceStyle),
+    "/docs/script.js": onDemand(async () => (await import("../reference/page.tsx")).getReferenceScript),
     "/personalization-options.js": onDemand(async () => (await import("../widget.ts")).getWidget),
     "/personalization-options/:file": onDemand(async () => (await import("../widget.ts")).getWidgetVersion),
     ...(isSample && {

@@ -33,7 +33,7 @@ interface PurgingContext {
 }
 
 export function createPurging(config: Config, purge: PurgeOptions): Purging {
-  const { purgeToken, publicUrl } = config;
+  const { purgeToken, publicUrl: edgeUrl } = config;
   const targets = createTargets(purge, purgeToken);
   const counter = new PurgeCounter();
   const fetch = createFetch(config);
@@ -41,7 +41,6 @@ export function createPurging(config: Config, purge: PurgeOptions): Purging {
     counter,
     readStatus: (database) => Promise.all(targets.map(({ name }) => readPurgeStatus(database, name))),
     start: async ({ database, cache, originUrl, log, signal }) => {
-      const edgeUrl = publicUrl.replace(/\/+$/, "");
       const sent = { counter, log, fetch, signal };
       const prober = edgeUrl === "" ? undefined : new Prober({ ...sent, edgeUrl, originUrl: toReachable(originUrl) });
       const onSettled = (changes: readonly Change[]) => prober?.probe(toPaths(changes, cache));

@@ -104,7 +104,7 @@ export async function startService(config: Config, log: Log, signal: AbortSignal
     const { cache } = requests.meters;
     const { signal } = stopping;
     purged = purging?.start({ database: connections.writer, cache, originUrl: publicUrl, log, signal });
-    const linkUrl = config.publicUrl === "" ? publicUrl : config.publicUrl.replace(/\/+$/, "");
+    const linkUrl = config.publicUrl || publicUrl;
     const exampleUrl = exampleUrlOf(config.shopDomain, linkUrl);
     const reload = () => {
       const reloaded = reloadConfig(context, log);

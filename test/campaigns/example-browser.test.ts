@@ -18,7 +18,7 @@ async function startSample(): Promise<RunningService> {
   await importHere(["import", "products", join(root, "sample", "products.ndjson")], environment);
   await importHere(["import", "personalization", join(root, "sample", "personalization")], environment);
   // The only product without pictures is a draft.
-  return await serve({ ...environment, VISIBLE: "all" });
+  return await serve({ ...environment, VISIBLE: "all", PUBLIC_URL: "https://products.example.com/" });
 }
 
 const [browser, service] = await Promise.all([startBrowser(), startSample()]);
@@ -117,7 +117,10 @@ test("updates price, image, and personalization when a variant is selected", asy
   await requested;
   expect(await page.locator("#price").innerText()).not.toBe(price);
   expect(await page.locator("#personalization-request").getAttribute("href")).toBe("/api/v1/products/pz/OV.810813");
-  expect(await page.locator("pre").innerText()).toContain('sku="OV.810813"');
+  const markup = await page.locator("pre").innerText();
+  expect(markup).toContain('sku="OV.810813"');
+  // For another site's pages.
+  expect(markup).toContain('src="https://products.example.com/personalization-options.js"');
   const thumbnails = page.locator(".gallery a");
   await thumbnails.nth(2).click();
   expect(await page.locator("img.picture").getAttribute("src")).toContain("-3.svg");

@@ -339,7 +339,7 @@ test("only the page of a SKU loads the widget", async () => {
     findPersonalization,
     compare,
     confirm: compare,
-    publicUrl: "http://0.0.0.0:3000",
+    publicUrl: "http://0.0.0.0:3000/pds",
   };
   const routes = consolePages({ ...context, findWidgetPath: async () => "/personalizer.js", examplePath: "/example" });
   const get = async (path: string) => {
@@ -347,13 +347,13 @@ test("only the page of a SKU loads the widget", async () => {
     return await routes[url.pathname]?.({ url, parameter: () => "" });
   };
   const shown = await get("/personalization?sku=A+B");
-  expect(shown?.body).toContain('<script src="http://pds.example:3000/personalizer.js" type="module">');
-  expect(shown?.body).toContain('<personalization-options sku="A B" endpoint="http://pds.example:3000/api/v1">');
+  expect(shown?.body).toContain('<script src="http://pds.example:3000/pds/personalizer.js" type="module">');
+  expect(shown?.body).toContain('<personalization-options sku="A B" endpoint="http://pds.example:3000/pds/api/v1">');
   const policy = shown?.headers["Content-Security-Policy"];
   expect(policy).toContain("script-src 'self' http://pds.example:3000;");
   expect(policy).toContain("connect-src 'self' http://pds.example:3000;");
   expect((await get("/personalization"))?.headers["Content-Security-Policy"]).not.toContain("pds.example");
-  expect((await get("/"))?.body).toContain('<a href="http://pds.example:3000/example">Example page</a>');
+  expect((await get("/"))?.body).toContain('<a href="http://pds.example:3000/pds/example">Example page</a>');
   await closeDatabase(database);
 });
 

@@ -30,7 +30,7 @@ const paths = {
   histories: "/api/v1/histories",
   ordered: "/api/v1/histories/asc",
 };
-const documents = ["/openapi.json", "/docs", "/docs/style.css"];
+const documents = ["/openapi.json", "/docs", "/docs/style.css", "/docs/script.js"];
 const conditional = [...Object.values(paths), ...documents];
 const longPolicy = "public, max-age=60, s-maxage=300, stale-while-revalidate=600, stale-if-error=86400";
 

@@ -1,11 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
+import type { Page } from "playwright-core";
 import { accessibilityProblems, type OpenPage, openPage, startBrowser } from "../support/browser.ts";
 import type { Schemas } from "../support/json-schema.ts";
 import { serve, temporaryFolder } from "../support/pds.ts";
 
 interface Document {
-  readonly paths: Readonly<Record<string, { get: { operationId: string; summary: string } }>>;
+  readonly paths: Readonly<
+    Record<string, { get: { operationId: string; summary: string; parameters?: { name: string }[] } }>
+  >;
   readonly components: { readonly schemas: Schemas };
 }
 
@@ -39,6 +42,8 @@ describe("the public listener", () => {
     expect(index.operations.map(({ id, url }) => [id, url.replace("{?sku*}", "")])).toEqual(
       operations.map(({ operationId, path }) => [operationId, `https://products.example.com${path}`]),
     );
+    const { servers } = (await (await service.get("/openapi.json")).json()) as { servers: unknown };
+    expect(servers).toEqual([{ url: "https://products.example.com" }]);
     for (const url of [index.reference, index.openapi, index.widget]) {
       expect((await service.get(new URL(`${url}`).pathname)).status).toBe(200);
     }
@@ -129,12 +134,73 @@ describe("the reference page", () => {
   });
 });
 
-test("the reference page allows only its own style sheet", async () => {
+describe("the forms of the reference page", () => {
+  const bigId = "9007199254740993";
+  const formOf = (page: Page, operationId: string) => page.locator(`#${operationId} form`);
+
+  /** Sends a request by keyboard alone, and returns the texts of its response. */
+  async function send(page: Page, operationId: string, ...values: string[]): Promise<string[]> {
+    const form = formOf(page, operationId);
+    for (const [index, value] of values.entries()) {
+      const field = form.locator("input, select, textarea").nth(index);
+      await field.focus();
+      await page.keyboard.insertText(value);
+    }
+    await form.getByRole("button").focus();
+    await page.keyboard.press("Enter");
+    await form.locator(".response pre").nth(1).waitFor();
+    return await form.locator(".response > *").allInnerTexts();
+  }
+
+  test("send requests by keyboard, and show the responses without accessibility violations", async () => {
+    await using opened = await open(narrow, "dark");
+    const { page, faults } = opened;
+    const [request, status, headers, body] = await send(page, "getPersonalization", "MUG/1");
+    expect([request, status]).toEqual(["GET /api/v1/products/pz/MUG%2F1", "200 OK"]);
+    expect(headers).toContain("etag: W/");
+    expect(JSON.parse(body ?? "")).toEqual({ pzlines: [], pzstyles: [], pzchoices: [] });
+
+    const [severalSkus, , , several] = await send(page, "getPersonalizations", "A&B\nC\n");
+    expect(severalSkus).toBe("GET /api/v1/products/pz?sku=A%26B&sku=C");
+    expect(JSON.parse(several ?? "").personalizations).toHaveLength(2);
+    expect(faults).toEqual([]);
+
+    const [unknown, notFound, , problem] = await send(page, "getProduct", bigId);
+    expect([unknown, notFound]).toEqual([`GET /api/v1/products/${bigId}`, "404 Not Found"]);
+    expect(problem).toContain(bigId);
+    expect(await accessibilityProblems(page, "#getProduct form")).toEqual([]);
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(narrow.width);
+  });
+
+  test("have a field for each parameter, and need a value for each", async () => {
+    await using opened = await open();
+    for (const { operationId, parameters = [] } of operations) {
+      const fields = formOf(opened.page, operationId).locator("input, select, textarea");
+      const names = await fields.evaluateAll((all) => all.map((field) => field.getAttribute("name")));
+      expect(names).toEqual(parameters.map(({ name }) => name));
+      if (parameters.length === 0) continue;
+      await formOf(opened.page, operationId).getByRole("button").click();
+    }
+    expect(await opened.page.locator(".response > *").count()).toBeGreaterThan(0);
+    expect(opened.faults).toEqual([]);
+  });
+
+  test("are hidden without scripts, and everything else is there", async () => {
+    await using opened = await openPage(browser, `${service.url}/docs`, { javaScriptEnabled: false });
+    expect(await opened.page.locator("form:visible").count()).toBe(0);
+    expect(await opened.page.locator("main section:visible").count()).toBeGreaterThan(operations.length);
+    expect(opened.faults).toEqual([]);
+  });
+});
+
+test("the reference page allows only its own style sheet and script", async () => {
   const response = await service.get("/docs");
   expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
   const policy = (response.headers.get("content-security-policy") ?? "").split("; ");
   expect(policy).toContain("default-src 'none'");
   expect(policy).toContain("style-src 'self'");
+  expect(policy).toContain("script-src 'self'");
+  expect(policy).toContain("connect-src 'self'");
   expect(policy).toContain("frame-ancestors 'none'");
   expect(policy.join()).not.toContain("unsafe");
 });

@@ -39,11 +39,11 @@ export async function openPage(browser: Browser, url: string, options: BrowserCo
   return { page, faults, [Symbol.asyncDispose]: () => context.close() };
 }
 
-/** Violations that axe-core finds on the page, with their rules and elements. */
-export async function accessibilityProblems(page: Page): Promise<string[]> {
+/** Violations that axe-core finds in a part of the page, with their rules and elements. */
+export async function accessibilityProblems(page: Page, selector = ":root"): Promise<string[]> {
   await page.evaluate(await readFile(join(root, "node_modules", "axe-core", "axe.min.js"), "utf8"));
   const { violations } = await page.evaluate<{
     violations: { id: string; help: string; nodes: { target: string[] }[] }[];
-  }>("axe.run({ preload: false })");
+  }>(`axe.run(${JSON.stringify(selector)}, { preload: false })`);
   return violations.map(({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ target }) => target).join(", ")}`);
 }

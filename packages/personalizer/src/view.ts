@@ -174,7 +174,8 @@ function describeControl(
     return shape(
       "select",
       { ...described, part: "field select", id, value, oninput },
-      ...offers.map((one) => shape("option", { key: one.value, value: one.value, textContent: one.text })),
+      // The text first: until an option has a value, its text is its value.
+      ...offers.map((one) => shape("option", { key: one.value, textContent: one.text, value: one.value })),
     );
   }
   return shape(

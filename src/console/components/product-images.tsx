@@ -15,10 +15,10 @@ export function imageOrigins(images: readonly Image[]): string[] {
 }
 
 /** Points the sample's images to the public listener, whose port the sample data can't know. */
-export function withSampleImageUrls(images: readonly Image[], origin: string): Image[] {
+export function withSampleImageUrls(images: readonly Image[], root: string): Image[] {
   return images.map((image) => {
     const path = sampleImagePath(image.src);
-    return path === undefined ? image : { ...image, src: origin + path };
+    return path === undefined ? image : { ...image, src: root + path };
   });
 }
 

@@ -23,7 +23,7 @@ import { Purge } from "../components/purge.tsx";
 import { Push } from "../components/push.tsx";
 import { CurrentGenerations, Totals } from "../components/stored-data.tsx";
 import { Verification } from "../components/verification.tsx";
-import { type ConsoleContext, type PageContent, publicOrigin } from "../context.ts";
+import { type ConsoleContext, type PageContent, publicRoot } from "../context.ts";
 import { listProblems, type Problem } from "../problems.ts";
 import { listPurgeProblems } from "../purge-problems.ts";
 import { listPushProblems } from "../push-problems.ts";
@@ -149,12 +149,12 @@ interface Link {
 }
 
 function linksOf(context: ConsoleContext, request: PageRequest): Link[] {
-  const origin = publicOrigin(context, request);
+  const root = publicRoot(context, request);
   return [
-    { url: `${origin}/docs`, text: "Public API reference" },
-    { url: `${origin}/openapi.json`, text: "OpenAPI document" },
-    { url: `${origin}/api/v1/histories/desc`, text: "Job history (JSON)" },
-    ...(context.examplePath === undefined ? [] : [{ url: origin + context.examplePath, text: "Example page" }]),
+    { url: `${root}/docs`, text: "Public API reference" },
+    { url: `${root}/openapi.json`, text: "OpenAPI document" },
+    { url: `${root}/api/v1/histories/desc`, text: "Job history (JSON)" },
+    ...(context.examplePath === undefined ? [] : [{ url: root + context.examplePath, text: "Example page" }]),
     { url: "/readyz", text: "Readiness" },
     { url: "/metrics", text: "Metrics" },
   ];

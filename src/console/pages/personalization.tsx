@@ -9,7 +9,7 @@ import { EmptyState } from "../components/elements.tsx";
 import { Select } from "../components/select.tsx";
 import { SkuPersonalization } from "../components/sku-personalization.tsx";
 import { BrandStyles, ChoiceGroupUsage, StyleUsage, styleLimit } from "../components/style-usage.tsx";
-import { type ConsoleContext, type PageContent, publicOrigin, selectBrand } from "../context.ts";
+import { type ConsoleContext, type PageContent, publicRoot, selectBrand } from "../context.ts";
 import { originOf, urlWithQuery } from "../urls.ts";
 
 /**
@@ -20,7 +20,8 @@ export async function personalizationPage(context: ConsoleContext, request: Page
   const { database } = context;
   const generations = (await listGenerations(database)).filter(({ isCurrent }) => isCurrent);
   const lookup = parseLookup(context, request, generations);
-  const origin = publicOrigin(context, request);
+  const root = publicRoot(context, request);
+  const origin = originOf(root) ?? "";
   const hasWidget = lookup.by === "sku" && lookup.value !== undefined;
   return {
     body: (
@@ -35,14 +36,14 @@ export async function personalizationPage(context: ConsoleContext, request: Page
                 Compare generations of {lookup.brand}
               </a>
             </p>
-            {await renderResult(context, lookup, generations, `${origin}/api/v1`)}
+            {await renderResult(context, lookup, generations, `${root}/api/v1`)}
           </>
         )}
       </>
     ),
     ...(hasWidget && {
-      scripts: [origin + (await context.findWidgetPath())],
-      allowedOrigins: { scripts: [originOf(origin) ?? ""], connections: [origin] },
+      scripts: [root + (await context.findWidgetPath())],
+      allowedOrigins: { scripts: [origin], connections: [origin] },
     }),
   };
 }

@@ -10,7 +10,7 @@ import { EmptyState, ExactTime, Facts, Preformatted, Section, SkuLink } from "..
 import { EmbeddedHtml, isHtml } from "../components/embedded-html.tsx";
 import { imageOrigins, ProductImages, withSampleImageUrls } from "../components/product-images.tsx";
 import { NumberCell, numeric, Table } from "../components/table.tsx";
-import { type ConsoleContext, type PageContent, publicOrigin } from "../context.ts";
+import { type ConsoleContext, type PageContent, publicRoot } from "../context.ts";
 import { queryParameter } from "../urls.ts";
 
 /** `GET /products/:id?variant=`: everything stored about a product. */
@@ -21,8 +21,8 @@ export async function productPage(context: ConsoleContext, request: PageRequest)
   if (id === undefined || found === undefined) return undefined;
   const truth = await findProductTruth(database, id);
   const product = parseJson(new TextDecoder().decode(found.document)) as Product;
-  const origin = publicOrigin(context, request);
-  const images = context.servesSampleImages === true ? withSampleImageUrls(product.images, origin) : product.images;
+  const root = publicRoot(context, request);
+  const images = context.servesSampleImages === true ? withSampleImageUrls(product.images, root) : product.images;
   const origins = imageOrigins(images);
   const now = Date.parse(await readNow(database));
   const variantId = queryParameter(request, "variant");
@@ -35,7 +35,7 @@ export async function productPage(context: ConsoleContext, request: PageRequest)
           found={found}
           truth={truth}
           now={now}
-          apiUrl={`${origin}/api/v1/products/${product.id}`}
+          apiUrl={`${root}/api/v1/products/${product.id}`}
         />
         <ProductImages images={images} allowedOrigins={origins} />
         <ProductDetails product={product} selected={product.variants.find(({ id }) => `${id}` === variantId)} />

@@ -1,0 +1,156 @@
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+import { $ } from "bun";
+import { installPackages } from "../support/installed-packages.ts";
+import { root, writeFiles } from "../support/pds.ts";
+
+const { folder, files } = await installPackages();
+
+const read = async (path: string) => await Bun.file(join(folder, "node_modules", path)).json();
+
+/** What a program prints as JSON on Node. */
+async function runOnNode(name: string, program: string): Promise<unknown> {
+  const [file = ""] = await writeFiles(folder, { [name]: program });
+  const { exitCode, stdout, stderr } = await $`node ${file}`.cwd(folder).nothrow().quiet();
+  expect(`${stderr}`).toBe("");
+  expect(exitCode).toBe(0);
+  return JSON.parse(`${stdout}`);
+}
+
+test("the archives have code, source maps, types, license, and README, and nothing else", () => {
+  const [client, personalizer] = files;
+  const common = ["LICENSE", "README.md", "package.json", "dist/index.d.ts", "dist/index.js", "dist/index.js.map"];
+  const toPaths = (names: string[]) => names.map((name) => `package/${name}`).sort();
+  expect(client).toEqual(toPaths(common));
+  const ofWidget = ["dist/custom-elements.json", "dist/react.d.ts", "dist/vue.d.ts"];
+  expect(personalizer).toEqual(toPaths([...common, ...ofWidget]));
+});
+
+test.each(["product-data-client", "product-data-personalizer"])(
+  "%s names its license and its repository, and needs no other package",
+  async (name) => {
+    const { license, repository, dependencies } = await read(`${name}/package.json`);
+    expect(license).toBe("MIT");
+    expect(repository).toMatchObject({ type: "git", url: expect.stringMatching(/^git\+https:/) });
+    expect(dependencies).toBeUndefined();
+    const { sources, sourcesContent } = await read(`${name}/dist/index.js.map`);
+    expect(sources.length).toBeGreaterThan(5);
+    expect(sourcesContent).toHaveLength(sources.length);
+  },
+);
+
+test("the client reads a service from Node", async () => {
+  using service = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => Response.json({ histories: [] }) });
+  const program = `
+    import { createClient } from "product-data-client";
+    console.log(JSON.stringify(await createClient("${service.url}").histories("desc")));`;
+  expect(await runOnNode("read.js", program)).toEqual({ histories: [] });
+});
+
+const consumer = `
+import { createClient, type Personalization, toForm } from "product-data-client";
+import { type Labels, PersonalizationOptions, type PersonalizationEvents } from "product-data-personalizer";
+
+const { product } = await createClient("https://pds.example", { bigints: true }).product("1");
+product.id satisfies number | bigint;
+// @ts-expect-error: an ID is missing
+createClient("https://pds.example").product();
+export const forms = (options: Personalization) => toForm(options).map(({ style_code }) => style_code);
+
+const element = document.querySelector("personalization-options");
+if (element instanceof PersonalizationOptions) element.sku = null;
+element?.value?.lines.map(({ label }) => label);
+// @ts-expect-error: what the shopper chose cannot be set
+if (element) element.value = null;
+export const german: Partial<Labels> = { title: "Gravur", texts: { EMBMON3: "Monogramm" } };
+export const isComplete = ({ detail }: PersonalizationEvents["change"]) => detail.complete;
+`;
+const reactConsumer = `
+import "product-data-personalizer/react";
+
+export const options = (
+  <personalization-options
+    sku="1"
+    required
+    labels={{ title: "Gravur" }}
+    texts={{ EMBMON3: "Monogramm" }}
+    cart="/cart.js"
+    className="options"
+    onready={({ detail }) => detail.styles.toFixed()}
+    onerror={({ detail }) => detail.reason satisfies string}
+  >
+    Call us.
+  </personalization-options>
+);
+// @ts-expect-error: a SKU is a text
+export const wrong = <personalization-options sku={1} />;
+`;
+const vueConsumer = `
+import "product-data-personalizer/vue";
+import type { GlobalComponents } from "vue";
+
+type Options = InstanceType<GlobalComponents["personalization-options"]>;
+export const props: Options["$props"] = {
+  sku: "1",
+  labels: { title: "Gravur" },
+  class: "options",
+  onReady: ({ detail }) => detail.styles.toFixed(),
+  onPersonalizerCartProblem: ({ detail }) => Object.keys(detail.properties),
+};
+// @ts-expect-error: a SKU is a text
+export const wrong: Options["$props"] = { sku: 1 };
+`;
+
+test.each([
+  ["bundler", "esnext"],
+  ["nodenext", "nodenext"],
+])("the types work with the module resolution %s", async (moduleResolution, module) => {
+  const compilerOptions = {
+    ...{ module, moduleResolution, target: "es2022", lib: ["es2022", "dom"], types: [], jsx: "react-jsx" },
+    ...{ strict: true, exactOptionalPropertyTypes: true, noEmit: true, skipLibCheck: false },
+  };
+  const [config = ""] = await writeFiles(folder, {
+    [`tsconfig.${module}.json`]: JSON.stringify({ compilerOptions, include: ["consumer*"] }),
+    "consumer.ts": consumer,
+    "consumer-react.tsx": reactConsumer,
+    "consumer-vue.ts": vueConsumer,
+  });
+  const { stdout } = await $`${join(root, "node_modules", ".bin", "tsc")} -p ${config}`.nothrow().quiet();
+  expect(`${stdout}`).toBe("");
+});
+
+test("servers of React and Vue can import and render the element", async () => {
+  const program = `
+    import { PersonalizationOptions } from "product-data-personalizer";
+    import { createElement } from "react";
+    import { renderToString } from "react-dom/server";
+    import { createSSRApp, h } from "vue";
+    import { renderToString as renderVue } from "vue/server-renderer";
+
+    const labels = { title: "Gravur" };
+    const react = createElement("personalization-options", { sku: "1", required: true, labels, onready() {} }, "Call us.");
+    const vue = h("personalization-options", { sku: "1", required: "", ".labels": labels, onReady() {} }, "Call us.");
+    console.log(JSON.stringify({
+      observed: PersonalizationOptions.observedAttributes,
+      react: renderToString(react),
+      vue: await renderVue(createSSRApp({ render: () => vue })),
+    }));`;
+  const { observed, react, vue } = (await runOnNode("render.js", program)) as Record<"react" | "vue", string> & {
+    observed: string[];
+  };
+  const rendered = '<personalization-options sku="1" required="">Call us.</personalization-options>';
+  expect([react, vue.replace(" required>", ' required="">')]).toEqual([rendered, rendered]);
+
+  // The manifest is made from the class and the README: it must have every attribute.
+  const [{ path, declarations, exports }] = (await read("product-data-personalizer/dist/custom-elements.json")).modules;
+  expect(files[1]).toContain(`package/${path}`);
+  const [{ attributes, events, members, cssParts, cssProperties, cssStates }] = declarations;
+  const named = (list: { name: string }[]) => list.map(({ name }) => name);
+  expect(named(attributes)).toEqual(expect.arrayContaining([...observed, "disabled"]));
+  expect(named(events)).toEqual(expect.arrayContaining(["ready", "change", "invalid", "error"]));
+  expect(named(members)).toEqual(expect.arrayContaining(["sku", "labels", "value", "reportValidity", "reload"]));
+  expect(named(cssParts)).toContain("summary");
+  expect(named(cssProperties)).toContain("--personalization-accent");
+  expect(named(cssStates)).toContain("ready");
+  expect(exports[1]).toMatchObject({ kind: "custom-element-definition", name: "personalization-options" });
+});
