@@ -89,9 +89,12 @@ describe.skipIf(!canContain)("the image", () => {
       new RegExp(`^Uid:\\t${user}\\t${user}\\t${user}\\t${user}$`, "m"),
     );
     // The health check of the image, in its namespaces.
-    const inside = ["nsenter", "--target", pid, "--mount", "--pid", "--root", `--wd=${join("/proc", pid, "cwd")}`];
-    const health = await $`${inside} /usr/bin/pds health`.env({ PORT: port, HOST: "0.0.0.0" }).nothrow().quiet();
-    expect([health.exitCode, `${health.stderr}`]).toEqual([0, ""]);
+    const inside = ["--target", pid, "--mount", "--pid", "--root", `--wd=/proc/${pid}/cwd`];
+    const health = Bun.spawn(["nsenter", ...inside, "/usr/bin/pds", "health"], {
+      env: { PATH: process.env.PATH, PORT: port, HOST: "0.0.0.0" },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    expect([await health.stderr.text(), await health.stdout.text()]).toEqual(["", '200 {"status":"ok"}\n']);
 
     process.kill(Number(pid), "SIGTERM");
     expect(await child.exited).toBe(0);
