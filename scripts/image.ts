@@ -4,8 +4,8 @@ import { parseArgs } from "node:util";
 import { $ } from "bun";
 import packageJson from "../package.json" with { type: "json" };
 
-// Builds the image of the container for this machine's processor: the executable, the C library, and
-// nothing else. With --files, only collects its files, in dist/image.
+// Builds the image of the container for this machine's processor: the executable, the C library,
+// and nothing else. With --files, only collects its files, in dist/image.
 const root = Bun.fileURLToPath(new URL("..", import.meta.url));
 const context = join(root, "dist", "image");
 const { values } = parseArgs({

@@ -1,8 +1,9 @@
 #!/usr/bin/env bun
 import { parseArgs } from "node:util";
 import packageJson from "../package.json" with { type: "json" };
+import type { Command, CommandOption } from "./commands/command.ts";
 import { interrupted, stoppedBy } from "./commands/common.ts";
-import { type Command, type CommandOption, commands } from "./commands/index.ts";
+import { commands } from "./commands/index.ts";
 import { print, printMessage } from "./commands/output.ts";
 import { readConfig } from "./config/index.ts";
 import { ServiceError } from "./errors.ts";

@@ -1,5 +1,5 @@
--- The role of the service on PostgreSQL, with the rights that it needs and no others. A superuser runs
--- this in the new database:
+-- The role of the service on PostgreSQL, with the rights that it needs and no others. A superuser
+-- runs this in the new database:
 --
 --   createdb pds
 --   psql --dbname=pds --file=role.sql

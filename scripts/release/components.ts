@@ -15,8 +15,8 @@ interface Bill {
 }
 
 /**
- * Lists the packages in the executable as a CycloneDX bill of materials. npm writes it from the lock
- * file, but with the time, a random number, and the name of the folder.
+ * Lists the packages in the executable as a CycloneDX bill of materials. npm writes it from the
+ * lock file, but with the time, a random number, and the name of the folder.
  * @param time of the release, in seconds
  */
 export async function listComponents(root: string, time: string): Promise<string> {

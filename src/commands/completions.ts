@@ -1,5 +1,5 @@
 import { ServiceError } from "../errors.ts";
-import type { Command } from "./index.ts";
+import type { Command } from "./command.ts";
 import { print } from "./output.ts";
 
 type Commands = Readonly<Record<string, Command>>;

@@ -1,5 +1,5 @@
 import packageJson from "../../package.json" with { type: "json" };
-import type { Command } from "./index.ts";
+import type { Command } from "./command.ts";
 import { print } from "./output.ts";
 
 /** Prints a page for man(1), in its roff macros. */

@@ -6,8 +6,8 @@ import { killOnExit } from "../support/kill-on-exit.ts";
 import { root, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { until } from "../support/until.ts";
 
-// The files of the image as a read-only root, with its user, environment, and volume. A container is
-// this and a network; only root may arrange it.
+// The files of the image as a read-only root, with its user, environment, and volume. A container
+// is this and a network; only root may arrange it.
 
 const canContain =
   process.getuid?.() === 0 &&
