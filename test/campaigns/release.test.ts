@@ -20,6 +20,8 @@ const canInstall =
     .nothrow()
     .then(({ exitCode }) => exitCode === 0));
 
+/** Compressing and installing 100 MB takes minutes where others use the disk. */
+const longMs = 600_000;
 const temporary = await temporaryFolder();
 
 /** A checkout with a tag, under a name of its own. */
@@ -53,7 +55,7 @@ describe.skipIf(!canPackage)("a release", () => {
     expect({ exitCode, stderr: `${stderr}` }).toEqual({ exitCode: 0, stderr: "" });
     output = join(checkout, "dist", version);
     files = (await readdir(output)).toSorted();
-  });
+  }, longMs);
 
   test("has an archive for every target, packages, a bill of materials, and checksums of all", async () => {
     const archives = targets.map((name) => `pds-${version}-${name}.${name.startsWith("windows") ? "zip" : "tar.gz"}`);
@@ -65,12 +67,16 @@ describe.skipIf(!canPackage)("a release", () => {
     expect((await $`sha256sum --check SHA256SUMS`.cwd(output).text()).trim().split("\n")).toHaveLength(all.length);
   });
 
-  test("has the same executable when it is built elsewhere", async () => {
-    const other = await checkOut("elsewhere");
-    await $`node scripts/run.js build`.cwd(other).quiet();
-    const archive = join(output, `pds-${version}-linux-x64.tar.gz`);
-    await $`tar -xzf ${archive} --to-stdout pds-${version}-linux-x64/pds | cmp - dist/pds`.cwd(other);
-  });
+  test(
+    "has the same executable when it is built elsewhere",
+    async () => {
+      const other = await checkOut("elsewhere");
+      await $`node scripts/run.js build`.cwd(other).quiet();
+      const archive = join(output, `pds-${version}-linux-x64.tar.gz`);
+      await $`tar -xzf ${archive} --to-stdout pds-${version}-linux-x64/pds | cmp - dist/pds`.cwd(other);
+    },
+    longMs,
+  );
 
   test.if(isCampaign)("is the same when it is built elsewhere", async () => {
     const other = await checkOut("another");
@@ -140,8 +146,10 @@ describe.skipIf(!canPackage)("a release", () => {
     expect(await $`dpkg-deb --info ${file} conffiles`.text()).toBe("/etc/pds/pds.toml\n");
   });
 
-  test.skipIf(!canInstall)("has a package that installs, upgrades, and removes", async () => {
-    const script = `set -e
+  test.skipIf(!canInstall)(
+    "has a package that installs, upgrades, and removes",
+    async () => {
+      const script = `set -e
       mount -t tmpfs none /mnt && mkdir /mnt/up /mnt/work /mnt/root
       mount -t overlay none -o lowerdir=/,upperdir=/mnt/up,workdir=/mnt/work /mnt/root
       mount -t proc proc /mnt/root/proc
@@ -151,11 +159,13 @@ describe.skipIf(!canPackage)("a release", () => {
         dpkg --force-unsafe-io -i pds.deb >&2 && cat /etc/pds/pds.toml && ls -d /etc/systemd/system/*/pds.service
         dpkg -r product-data-service >&2 && ls /usr/bin/pds || ls /etc/pds/pds.toml
         dpkg -P product-data-service >&2 && ls -d /etc/pds /etc/systemd/system/*/pds.service || echo purged'`;
-    const file = join(output, `product-data-service_${version}_amd64.deb`);
-    expect(await $`unshare -m sh -c ${script} sh ${file}`.text()).toBe(
-      `${version}\nport = 3002\n/etc/systemd/system/multi-user.target.wants/pds.service\n/etc/pds/pds.toml\npurged\n`,
-    );
-  });
+      const file = join(output, `product-data-service_${version}_amd64.deb`);
+      expect(await $`unshare -m sh -c ${script} sh ${file}`.text()).toBe(
+        `${version}\nport = 3002\n/etc/systemd/system/multi-user.target.wants/pds.service\n/etc/pds/pds.toml\npurged\n`,
+      );
+    },
+    longMs,
+  );
 
   test("is refused for another version, an untagged commit, and changes", async () => {
     const messageOf = async (...args: string[]) => `${(await release(checkout, ...args)).stderr}`;
