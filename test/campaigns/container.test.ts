@@ -73,18 +73,19 @@ describe.skipIf(!canContain)("the image", () => {
 
   test("serves what a job imports, as its user, and stops on SIGTERM", async () => {
     const child = run("serve");
-    killOnExit(child, "TERM");
     const log = child.stderr.text();
     let printed = "";
     for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {
       printed += chunk;
       if (printed.includes("Admin")) break;
     }
+    // The service itself: unshare ignores SIGTERM, and a change of the user ends --kill-child.
+    const [pid = ""] = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, "utf8").split(" ");
+    killOnExit({ pid: Number(pid), exited: child.exited }, "TERM");
     const [, port = ""] = printed.match(/^Public +http:\/\/\S+:(\d+)\//m) ?? [];
     const get = (path: string) => fetch(`http://127.0.0.1:${port}${path}`);
     await until("the products are imported", async () => (await get("/api/v1/products/6781204660224")).ok, 60_000);
 
-    const [pid = ""] = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, "utf8").split(" ");
     expect(readFileSync(`/proc/${pid}/status`, "utf8")).toMatch(
       new RegExp(`^Uid:\\t${user}\\t${user}\\t${user}\\t${user}$`, "m"),
     );
