@@ -1,5 +1,5 @@
 import { statSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
 /** Exit status of a program that is too old for its store. */
 export const tooOld = 3;
@@ -17,7 +17,7 @@ export function thisProgram(): string[] {
 /** The files that an upgrade in place replaces. */
 const files = isExecutable
   ? [process.execPath]
-  : [process.execPath, Bun.main, join(import.meta.dirname, "..", "package.json")];
+  : [process.execPath, Bun.main, join(dirname(Bun.main), "..", "package.json")];
 
 function sign(path: string): string {
   const found = statSync(path, { throwIfNoEntry: false });

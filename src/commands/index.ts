@@ -209,6 +209,12 @@ export const commands: Readonly<Record<string, Command>> = {
     options: { json },
     run: async (_, values) => (await import("./check.ts")).check(values),
   },
+  health: {
+    usage: "[--ready]",
+    summary: "Ask the service on this machine whether it responds; for health checks of containers.",
+    options: { ready: { type: "boolean", sentence: "Ask whether it is ready for requests, too." } },
+    run: async (_, values) => (await import("./health.ts")).health(values),
+  },
   "platform subscribe": {
     usage: "[--url URL]",
     summary: "Let the platform deliver changes of products to this service.",
@@ -277,6 +283,19 @@ export const commands: Readonly<Record<string, Command>> = {
       platform: { type: "boolean", sentence: "Read products from the shop's platform." },
     },
     run: async (_, values) => (await import("./init.ts")).init(values),
+  },
+  "service install": {
+    usage: "[--shop NAME] [--print]",
+    summary: "Install this program as a service of systemd, with a sandbox, its settings, and a folder for secrets.",
+    options: {
+      shop: {
+        type: "string",
+        placeholder: "NAME",
+        sentence: "Install pds@NAME, one service of several, which has its own settings, secrets, and store.",
+      },
+      print: { type: "boolean", sentence: "Print the unit instead." },
+    },
+    run: async (_, values) => (await import("./service.ts")).installService(values),
   },
   completions: {
     usage: "bash|zsh|fish",

@@ -34,6 +34,9 @@ export function init(values: Values): boolean {
   return true;
 }
 
+/** Returns the settings that a new installation begins with. */
+export const firstSettings = () => toToml(toAnswers({}));
+
 const textOf = (values: Values, name: string) => (typeof values[name] === "string" ? values[name] : undefined);
 
 function toAnswers(values: Values): Answers {
@@ -103,7 +106,7 @@ function toToml({ brand, shopDomain, databaseUrl, feed, products, hasPlatform }:
     `shop_domain = ${quote(shopDomain)}`,
     `# ${settings.databaseUrl.sentence.replaceAll("`", "")}`,
     `database_url = ${quote(databaseUrl)}`,
-    "# Secrets belong into the environment:",
+    "# Secrets belong into files, such as one that ADMIN_TOKEN_FILE names, or into the environment:",
     ...secretNames().map((name) => `# ${name}`),
     "",
     ...table(feed !== "", [

@@ -14,6 +14,7 @@ import {
 } from "./jobs.ts";
 import { Problems } from "./problems.ts";
 import { type PurgeOptions, parsePurge } from "./purge.ts";
+import { readSecretFile, type SecretFile } from "./secret-files.ts";
 import type { Setting } from "./setting.ts";
 import { environmentName, fileKey, type SettingName, type SettingValues, settingNames, settings } from "./settings.ts";
 import { parseTokens } from "./tokens.ts";
@@ -22,7 +23,7 @@ import { isLoopback, isServerUrl } from "./values.ts";
 
 export type { PersonalizationOptions, PresentationOptions } from "./jobs.ts";
 
-type Source = "default" | "file" | "environment";
+type Source = "default" | "file" | "environment" | "secret file";
 
 /** The settings in effect. */
 export interface Config extends SettingValues {
@@ -65,11 +66,13 @@ export function readConfig(environment: Environment): Config {
   const values: Record<string, unknown> = {};
   for (const name of settingNames) {
     const inEnvironment = environment[environmentName(name)];
+    const secret = findSecret(name, environment, problems);
     const inFile = scalars[fileKey(name)];
-    from[name] = inEnvironment !== undefined ? "environment" : inFile !== undefined ? "file" : "default";
-    const given = inEnvironment ?? inFile ?? settings[name].default;
+    from[name] = sourceOf(inEnvironment, secret, inFile);
+    const given = inEnvironment ?? secret?.text ?? inFile ?? settings[name].default;
     text[name] = `${given}`;
-    values[name] = parseSetting(name, given, from[name], file, problems);
+    const place = () => placeOf(name, from[name], file, secret);
+    values[name] = parseSetting(name, given, place, problems);
   }
   const jobs = parseJobs(tables, file, problems);
   const purge = parsePurge(purgeTable, values as Partial<SettingValues>, file, problems);
@@ -94,17 +97,32 @@ function findUnknownSettings(keys: readonly string[], file: SettingsFile, proble
   }
 }
 
-/** @returns undefined if the value is invalid */
-function parseSetting(
-  name: SettingName,
-  value: unknown,
-  from: Source,
-  file: SettingsFile,
-  problems: Problems,
-): unknown {
+/** What should not be in the environment, which every process of the user can read, may be in a file of its own. */
+function findSecret(name: SettingName, environment: Environment, problems: Problems): SecretFile | undefined {
+  if ((settings[name] as Setting<unknown>).hide === undefined) return undefined;
+  try {
+    return readSecretFile(environmentName(name), environment);
+  } catch (error) {
+    problems.add(() => (error as Error).message, error);
+    return undefined;
+  }
+}
+
+function sourceOf(inEnvironment: unknown, secret: unknown, inFile: unknown): Source {
+  if (inEnvironment !== undefined) return "environment";
+  if (secret !== undefined) return "secret file";
+  return inFile === undefined ? "default" : "file";
+}
+
+function placeOf(name: SettingName, from: Source, file: SettingsFile, secret: SecretFile | undefined): string {
   const key = fileKey(name);
-  const place = () =>
-    from === "file" ? `${file.locate([key])}: ${key}` : `environment variable ${environmentName(name)}`;
+  if (from === "file") return `${file.locate([key])}: ${key}`;
+  const variable = environmentName(name);
+  return from === "secret file" ? `${secret?.path}: ${variable}` : `environment variable ${variable}`;
+}
+
+/** @returns undefined if the value is invalid */
+function parseSetting(name: SettingName, value: unknown, place: () => string, problems: Problems): unknown {
   if (typeof value === "object") {
     problems.add(() => `${place()}: expected a single value`);
     return undefined;

@@ -67,6 +67,7 @@ const commands = [
   "restore",
   "copy",
   "check",
+  "health",
   "platform subscribe",
   "platform unsubscribe",
   "platform subscriptions",
@@ -75,6 +76,7 @@ const commands = [
   "config",
   "openapi",
   "init",
+  "service install",
   "completions",
   "manual",
 ];

@@ -1,0 +1,53 @@
+import { chmod, copyFile, mkdir, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { parseArgs } from "node:util";
+import { $ } from "bun";
+import packageJson from "../package.json" with { type: "json" };
+
+// Builds the image of the container for this machine's processor: the executable, the C library,
+// and nothing else. With --files, only collects its files, in dist/image.
+const root = Bun.fileURLToPath(new URL("..", import.meta.url));
+const context = join(root, "dist", "image");
+const { values } = parseArgs({
+  options: {
+    tag: { type: "string", default: `product-data-service:${packageJson.version}` },
+    files: { type: "boolean", default: false },
+  },
+});
+
+/** What the C library and the service read. */
+const textFiles: Readonly<Record<string, string>> = {
+  "etc/passwd": "root:x:0:0::/:/sbin/nologin\npds:x:65532:65532::/var/lib/pds:/sbin/nologin\n",
+  "etc/group": "root:x:0:\npds:x:65532:\n",
+  "etc/nsswitch.conf": "hosts: files dns\n",
+  "etc/pds/pds.toml": "# Mount your settings here.\n",
+};
+
+async function add(from: string, to: string): Promise<void> {
+  const path = join(context, "root", to);
+  await mkdir(dirname(path), { recursive: true });
+  await copyFile(from, path);
+}
+
+await rm(context, { recursive: true, force: true });
+await mkdir(join(context, "volume", "pds"), { recursive: true });
+await $`node scripts/run.js build --outfile=${join(context, "root", "usr", "bin", "pds")}`.cwd(root).quiet();
+const executable = join(context, "root", "usr", "bin", "pds");
+await chmod(executable, 0o755);
+// The loader has a path of its own; the other libraries are found by their names.
+for (const line of (await $`ldd ${executable}`.text()).split("\n")) {
+  const [, path = ""] = line.match(/(?:=> |^\s+)(\/\S+) \(0x/) ?? [];
+  if (path !== "") await add(path, path);
+}
+for (const [name, text] of Object.entries(textFiles)) await Bun.write(join(context, "root", name), text);
+for (const name of ["LICENSE", "THIRD_PARTY.md"]) await add(join(root, name), `usr/share/doc/pds/${name}`);
+await add("/usr/share/doc/libc6/copyright", "usr/share/doc/libc6/copyright");
+// Where a container gets its file systems and its names.
+for (const name of ["proc", "sys", "dev", "tmp", "var/lib"]) {
+  await mkdir(join(context, "root", name), { recursive: true });
+}
+if (!values.files) {
+  await $`buildah build --format=docker --isolation=chroot --file=Containerfile --tag=${values.tag} ${context}`.cwd(
+    root,
+  );
+}

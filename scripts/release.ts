@@ -1,0 +1,110 @@
+import { chmod, copyFile, mkdir, readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { $ } from "bun";
+import packageJson from "../package.json" with { type: "json" };
+import { listComponents } from "./release/components.ts";
+import { buildDebianPackage, debianArchitectures } from "./release/debian-package.ts";
+
+// Builds everything that a release has, from a clean checkout of its tag, into dist/VERSION.
+const root = Bun.fileURLToPath(new URL("..", import.meta.url));
+
+/** What executables are built for, and the names of the runtime for it. */
+const targets = {
+  "linux-x64": "bun-linux-x64",
+  "linux-arm64": "bun-linux-arm64",
+  "linux-x64-musl": "bun-linux-x64-musl",
+  "linux-arm64-musl": "bun-linux-arm64-musl",
+  "darwin-arm64": "bun-darwin-arm64",
+  "darwin-x64": "bun-darwin-x64",
+  "windows-x64": "bun-windows-x64",
+} as const;
+type Target = keyof typeof targets;
+
+const isTarget = (name: string): name is Target => Object.hasOwn(targets, name);
+
+function fail(message: string): never {
+  process.stderr.write(`release: ${message}\n`);
+  process.exit(1);
+}
+
+function parseArguments(): { version: string; wanted: readonly Target[] } {
+  const usage = `usage: npm run release -- VERSION [--target NAME]…, of ${Object.keys(targets).join(", ")}`;
+  try {
+    const options = { target: { type: "string", multiple: true } } as const;
+    const { positionals, values } = parseArgs({ allowPositionals: true, options });
+    const [version, ...rest] = positionals;
+    const wanted = values.target ?? Object.keys(targets);
+    if (version === undefined || rest.length > 0) fail(usage);
+    if (!wanted.every(isTarget)) fail(usage);
+    return { version, wanted: wanted.filter(isTarget) };
+  } catch {
+    return fail(usage);
+  }
+}
+
+/** @returns the time of the commit in seconds, which is that of all files */
+async function checkTag(version: string): Promise<string> {
+  if (packageJson.version !== version) fail(`the version in package.json is ${packageJson.version}, not ${version}`);
+  const git = $.cwd(root);
+  const changes = await git`git status --porcelain`.text();
+  if (changes !== "") fail(`there are changes that are not committed:\n${changes.trimEnd()}`);
+  const tags = (await git`git tag --points-at HEAD`.text()).split("\n");
+  if (!tags.includes(`v${version}`)) fail(`the tag v${version} does not point at this commit`);
+  return (await git`git log -1 --format=%ct`.text()).trim();
+}
+
+async function print(...command: string[]): Promise<string> {
+  return await $`${process.execPath} src/main.ts ${command}`.cwd(root).text();
+}
+
+/** Writes what every archive has beside the executable. */
+async function writeCommonFiles(folder: string): Promise<void> {
+  await mkdir(join(folder, "completions"), { recursive: true });
+  for (const name of ["LICENSE", "THIRD_PARTY.md", "CHANGELOG.md"])
+    await copyFile(join(root, name), join(folder, name));
+  const shells = { bash: "pds.bash", zsh: "_pds", fish: "pds.fish" };
+  for (const [shell, name] of Object.entries(shells)) {
+    await Bun.write(join(folder, "completions", name), await print("completions", shell));
+  }
+  await Bun.write(join(folder, "pds.1"), await print("manual"));
+}
+
+const { version, wanted } = parseArguments();
+const time = await checkTag(version);
+// Tools for archives take the time from here, and the order of names from the locale.
+Object.assign(process.env, { SOURCE_DATE_EPOCH: time, TZ: "UTC", LC_ALL: "C" });
+
+const output = join(root, "dist", version);
+const staging = join(output, ".staging");
+await rm(output, { recursive: true, force: true });
+await writeCommonFiles(join(staging, "common"));
+
+for (const target of wanted) {
+  const name = `pds-${version}-${target}`;
+  const folder = join(staging, name);
+  const executable = join(folder, target.startsWith("windows") ? "pds.exe" : "pds");
+  await $`cp -R ${join(staging, "common")} ${folder}`;
+  await $`node scripts/run.js build --target=${targets[target]} --outfile=${executable}`.cwd(root).quiet();
+  await chmod(executable, 0o755);
+  await $`chmod -R u=rwX,go=rX ${folder}`;
+  await $`find ${folder} -exec touch --no-dereference --date=@${time} {} +`;
+  if (target.startsWith("windows")) {
+    await $`find ${name} -type f | sort | zip -q -X -9 -@ ${join(output, `${name}.zip`)}`.cwd(staging);
+  } else {
+    const archive = `${name}.tar`;
+    await $`tar --create --file=${archive} --format=gnu --sort=name --owner=0 --group=0 --numeric-owner ${name}`.cwd(
+      staging,
+    );
+    await $`gzip --no-name ${archive} && mv ${archive}.gz ${output}`.cwd(staging);
+  }
+  const architecture = debianArchitectures[target];
+  if (architecture !== undefined) await buildDebianPackage({ version, architecture, folder, staging, output });
+  process.stdout.write(`built ${name}\n`);
+}
+
+await Bun.write(join(output, `pds-${version}.cdx.json`), await listComponents(root, time));
+await rm(staging, { recursive: true });
+const names = (await readdir(output)).sort();
+await $`sha256sum ${names} > SHA256SUMS`.cwd(output);
+process.stdout.write(`dist/${version}: ${[...names, "SHA256SUMS"].join(", ")}\n`);

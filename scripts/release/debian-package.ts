@@ -1,0 +1,101 @@
+import { chmod, copyFile, mkdir } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { $ } from "bun";
+import { firstSettings } from "../../src/commands/init.ts";
+import { toUnit, unitNames } from "../../src/commands/systemd-unit.ts";
+
+/** What Debian calls the processors; only for the targets that have a package. */
+export const debianArchitectures: Readonly<Record<string, string | undefined>> = {
+  "linux-x64": "amd64",
+  "linux-arm64": "arm64",
+};
+
+interface DebianPackage {
+  readonly version: string;
+  readonly architecture: string;
+  /** Folder with the executable and the common files. */
+  readonly folder: string;
+  readonly staging: string;
+  readonly output: string;
+}
+
+const program = ["/usr/bin/pds"];
+
+/** As Debian's own packages do: enable and start the service when it is new, restart it on upgrades. */
+const postinst = `#!/bin/sh
+set -e
+[ "$1" = configure ] || exit 0
+deb-systemd-helper unmask pds.service >/dev/null || true
+if deb-systemd-helper --quiet was-enabled pds.service; then
+  deb-systemd-helper enable pds.service >/dev/null || true
+else
+  deb-systemd-helper update-state pds.service >/dev/null || true
+fi
+[ -d /run/systemd/system ] || exit 0
+systemctl daemon-reload
+if [ -z "$2" ]; then
+  deb-systemd-invoke start pds.service || true
+else
+  systemctl try-restart pds.service 'pds@*.service' || true
+fi
+`;
+
+const prerm = `#!/bin/sh
+set -e
+if [ "$1" = remove ] && [ -d /run/systemd/system ]; then
+  systemctl stop pds.service 'pds@*.service' || true
+fi
+`;
+
+const postrm = `#!/bin/sh
+set -e
+if [ "$1" = purge ]; then deb-systemd-helper purge pds.service >/dev/null || true; fi
+if [ -d /run/systemd/system ]; then systemctl daemon-reload; fi
+`;
+
+/** Builds a package whose service listens on loopback until its settings are changed. */
+export async function buildDebianPackage(options: DebianPackage): Promise<void> {
+  const { version, architecture, folder, staging, output } = options;
+  const name = `product-data-service_${version}_${architecture}`;
+  const package_ = join(staging, name);
+  const write = (path: string, text: string) => Bun.write(join(package_, path), text);
+  const copy = async (from: string, to: string) => {
+    await mkdir(dirname(join(package_, to)), { recursive: true });
+    await copyFile(join(folder, from), join(package_, to));
+  };
+  await copy("pds", "usr/bin/pds");
+  await copy("completions/pds.bash", "usr/share/bash-completion/completions/pds");
+  await copy("completions/_pds", "usr/share/zsh/vendor-completions/_pds");
+  await copy("completions/pds.fish", "usr/share/fish/vendor_completions.d/pds.fish");
+  await copy("LICENSE", "usr/share/doc/product-data-service/copyright");
+  await copy("THIRD_PARTY.md", "usr/share/doc/product-data-service/THIRD_PARTY.md");
+  await copy("pds.1", "usr/share/man/man1/pds.1");
+  await $`gzip --no-name -9 usr/share/man/man1/pds.1`.cwd(package_);
+  await write(`usr/lib/systemd/system/${unitNames.one}`, toUnit({ program, isTemplate: false }));
+  await write(`usr/lib/systemd/system/${unitNames.each}`, toUnit({ program, isTemplate: true }));
+  await write("etc/pds/pds.toml", firstSettings());
+  await mkdir(join(package_, "etc/pds/credentials"));
+  await write("DEBIAN/conffiles", "/etc/pds/pds.toml\n");
+  for (const [script, text] of Object.entries({ postinst, prerm, postrm })) await write(`DEBIAN/${script}`, text);
+  await $`chmod -R u=rwX,go=rX ${package_}`;
+  await chmod(join(package_, "etc/pds/credentials"), 0o700);
+  for (const script of ["postinst", "prerm", "postrm"]) await chmod(join(package_, "DEBIAN", script), 0o755);
+  const kilobytes = (await $`du --summarize --apparent-size --block-size=1024 ${package_}`.text()).split("\t")[0];
+  await write(
+    "DEBIAN/control",
+    `Package: product-data-service
+Version: ${version}
+Architecture: ${architecture}
+Maintainer: Product Data Service maintainers <maintainers@product-data-service.example>
+Installed-Size: ${kilobytes}
+Depends: libc6 (>= 2.17)
+Section: web
+Priority: optional
+Description: personalization, job history, and product details for a storefront
+ Read-only JSON operations for a retailer's product pages, and the jobs that
+ keep their data current.
+`,
+  );
+  // Debian 12 and Ubuntu 22.04 read zstd.
+  await $`dpkg-deb --root-owner-group -Zzstd -z3 --build ${package_} ${join(output, `${name}.deb`)}`.quiet();
+}

@@ -1,0 +1,70 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { ServiceError } from "../errors.ts";
+import { thisProgram } from "../program.ts";
+import type { Values } from "./common.ts";
+import { firstSettings } from "./init.ts";
+import { print, printMessage } from "./output.ts";
+import { toUnit, unitNames } from "./systemd-unit.ts";
+
+/** Where administrators keep units; those of packages are in `/usr/lib`. */
+const unitFolder = "/etc/systemd/system";
+
+/** Folders that the service does not see. */
+const hiddenFolders = /^\/(home|root|run\/user|tmp|var\/tmp)\//;
+
+/** Writes a unit for systemd, the settings that it reads, and a folder for its secrets. */
+export function installService(values: Values): boolean {
+  const shop = parseShop(values);
+  const program = thisProgram();
+  const unit = toUnit({ program, isTemplate: shop !== undefined });
+  if (values.print === true) {
+    print(unit.trimEnd());
+    return true;
+  }
+  if (process.platform !== "linux") throw new ServiceError("unavailable", "service install: only Linux has systemd");
+  const hidden = program.find((path) => hiddenFolders.test(path));
+  if (hidden !== undefined) {
+    throw new ServiceError(
+      "unavailable",
+      `service install: a service cannot read ${hidden}; move the program, for example to /usr/local/bin`,
+    );
+  }
+  const path = `${unitFolder}/${shop === undefined ? unitNames.one : unitNames.each}`;
+  const settings = `/etc/${shop === undefined ? "pds" : `pds-${shop}`}`;
+  write(() => {
+    mkdirSync(unitFolder, { recursive: true });
+    writeFileSync(path, unit);
+    mkdirSync(settings, { recursive: true, mode: 0o755 });
+    mkdirSync(`${settings}/credentials`, { recursive: true, mode: 0o700 });
+    writeIfMissing(`${settings}/pds.toml`, firstSettings());
+  });
+  printMessage(`wrote ${path}`);
+  printMessage(`settings: ${settings}/pds.toml; secrets: a file for each in ${settings}/credentials`);
+  if (shop !== undefined) printMessage("give each shop its own port and admin_port");
+  const name = shop === undefined ? "pds" : `pds@${shop}`;
+  printMessage(`start it with: systemctl daemon-reload && systemctl enable --now ${name}`);
+  return true;
+}
+
+function parseShop({ shop }: Values): string | undefined {
+  if (shop === undefined || /^[a-z\d][a-z\d-]{0,50}$/.test(`${shop}`)) return shop as string | undefined;
+  throw new ServiceError("bad_request", "--shop: expected a name of lower-case letters, digits, and hyphens");
+}
+
+function writeIfMissing(path: string, text: string): void {
+  try {
+    writeFileSync(path, text, { flag: "wx", mode: 0o644 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
+}
+
+function write(work: () => void): void {
+  try {
+    work();
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    const hint = code === "EACCES" || code === "EPERM" ? "; run it as root" : "";
+    throw new ServiceError("unavailable", `service install: ${message}${hint}`, { cause });
+  }
+}

@@ -1,0 +1,78 @@
+/** The names of the two units. The second is for several shops: `pds@SHOP.service`. */
+export const unitNames = { one: "pds.service", each: "pds@.service" } as const;
+
+export interface UnitOptions {
+  /** The program and its first arguments. */
+  readonly program: readonly string[];
+  /** Whether each shop has a service of its own. */
+  readonly isTemplate: boolean;
+}
+
+/**
+ * Returns the text of a unit. Everything that the service does not need is forbidden; the runtime's
+ * compiler needs memory that is both writable and executable.
+ */
+export function toUnit({ program, isTemplate }: UnitOptions): string {
+  const name = isTemplate ? "pds-%i" : "pds";
+  return `# Change this service with "systemctl edit": upgrades replace this file.
+[Unit]
+Description=Product data service${isTemplate ? " for %i" : ""}
+Wants=network-online.target
+After=network-online.target
+# A store that is away for long is no reason to give up.
+StartLimitIntervalSec=0
+
+[Service]
+Type=exec
+ExecStart=${[...program, "serve"].map(quote).join(" ")}
+ExecReload=/bin/kill -HUP $MAINPID
+# The service stops its workers and jobs itself.
+KillMode=mixed
+Restart=always
+RestartSec=2
+# An invalid setting, and a store that needs a newer version: a restart does not help.
+RestartPreventExitStatus=2 3
+
+DynamicUser=yes
+ConfigurationDirectory=${name}
+StateDirectory=${name}
+WorkingDirectory=%S/${name}
+Environment=PDS_CONFIG=%E/${name}/pds.toml
+# Each file is a secret with the name of its setting, such as ADMIN_TOKEN.
+LoadCredential=pds:%E/${name}/credentials
+
+CapabilityBoundingSet=
+LockPersonality=yes
+NoNewPrivileges=yes
+PrivateDevices=yes
+PrivateTmp=yes
+PrivateUsers=yes
+ProtectClock=yes
+ProtectControlGroups=yes
+ProtectHome=yes
+ProtectHostname=yes
+ProtectKernelLogs=yes
+ProtectKernelModules=yes
+ProtectKernelTunables=yes
+ProtectProc=invisible
+ProtectSystem=strict
+RemoveIPC=yes
+RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX AF_NETLINK
+RestrictNamespaces=yes
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+SystemCallArchitectures=native
+SystemCallErrorNumber=EPERM
+SystemCallFilter=@system-service
+UMask=0077
+
+[Install]
+WantedBy=multi-user.target
+`;
+}
+
+/** systemd expands specifiers and variables in a command, and splits it at spaces. */
+function quote(word: string): string {
+  const expanded = word.replaceAll("%", "%%").replaceAll("$", "$$$$");
+  return /^[\w./%$-]+$/.test(expanded) ? expanded : `"${expanded.replace(/["\\]/g, "\\$&")}"`;
+}

@@ -1,0 +1,59 @@
+import { isUtf8 } from "node:buffer";
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+
+/** A secret that is in a file of its own. */
+export interface SecretFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const maxBytes = 64 * 1024;
+
+/** systemd puts this before the names of files when it loads a folder: `LoadCredential=pds:FOLDER`. */
+const folderPrefix = "pds_";
+
+/**
+ * Reads a secret from the file that `NAME_FILE` names, or from systemd's credential `NAME`.
+ * @param name in the environment, such as `ADMIN_TOKEN`
+ * @returns undefined if there is neither
+ * @throws Error that says which file is unusable, and why
+ */
+export function readSecretFile(name: string, environment: Environment): SecretFile | undefined {
+  const path = environment[`${name}_FILE`];
+  const folder = environment.CREDENTIALS_DIRECTORY;
+  if (path === undefined) return folder === undefined ? undefined : readCredential(name, folder);
+  if (environment[name] !== undefined) throw new Error(`set ${name} or ${name}_FILE, not both`);
+  const variable = `environment variable ${name}_FILE`;
+  if (path === "") throw new Error(`${variable}: expected the path of a file`);
+  const text = readText(path);
+  if (text === undefined) throw new Error(`${variable}: ${path} does not exist`);
+  return { path, text };
+}
+
+function readCredential(name: string, folder: string): SecretFile | undefined {
+  for (const file of [name, `${folderPrefix}${name}`]) {
+    const path = join(folder, file);
+    const text = readText(path);
+    if (text !== undefined) return { path, text };
+  }
+  return undefined;
+}
+
+/** Line breaks at the end are not part of the secret: editors and `echo` add one. */
+function readText(path: string): string | undefined {
+  let bytes: Buffer;
+  try {
+    const stat = statSync(path, { throwIfNoEntry: false });
+    if (stat === undefined) return undefined;
+    if (!stat.isFile()) throw new Error("expected a regular file");
+    if (stat.size > maxBytes) throw new Error("expected a secret of at most 64 kB");
+    bytes = readFileSync(path);
+  } catch (cause) {
+    throw new Error(`cannot read ${path}: ${(cause as Error).message}`, { cause });
+  }
+  if (!isUtf8(bytes)) throw new Error(`cannot read ${path}: expected UTF-8 text`);
+  return new TextDecoder().decode(bytes).replace(/[\r\n]+$/, "");
+}

@@ -1,0 +1,180 @@
+import { beforeAll, describe, expect, test } from "bun:test";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { $ } from "bun";
+import { listBundledPackages } from "../../scripts/licenses.ts";
+import { isCampaign, root, temporaryFolder } from "../support/pds.ts";
+
+// A release of this version, opened piece by piece. The short campaign builds for one target.
+
+const { version } = await Bun.file(join(root, "package.json")).json();
+const others = ["linux-arm64", "linux-x64-musl", "linux-arm64-musl", "darwin-arm64", "darwin-x64", "windows-x64"];
+const targets = ["linux-x64", ...(isCampaign ? others : [])];
+const canPackage = Bun.which("dpkg-deb") !== null;
+/** Only root may install a package, here into a copy of this machine that no other process sees. */
+const canInstall =
+  canPackage &&
+  process.getuid?.() === 0 &&
+  (await $`unshare -m sh -c "mount -t tmpfs none /mnt && mkdir /mnt/up /mnt/work /mnt/root && mount -t overlay none -o lowerdir=/,upperdir=/mnt/up,workdir=/mnt/work /mnt/root"`
+    .quiet()
+    .nothrow()
+    .then(({ exitCode }) => exitCode === 0));
+
+/** Compressing and installing 100 MB takes minutes where others use the disk. */
+const longMs = 600_000;
+const temporary = await temporaryFolder();
+
+/** A checkout with a tag, under a name of its own. */
+async function checkOut(name: string): Promise<string> {
+  const folder = join(temporary, name);
+  const without = ["./.git", "./node_modules", "./data", "./dist"].map((path) => `--exclude=${path}`);
+  await $`mkdir ${folder} && tar ${without} -cf - . | tar -xf - -C ${folder}`.cwd(root).quiet();
+  await $`ln -s ${join(root, "node_modules")} node_modules && git init -q && echo node_modules >> .git/info/exclude`.cwd(
+    folder,
+  );
+  const dates = { GIT_AUTHOR_DATE: "@1700000000 +0000", GIT_COMMITTER_DATE: "@1700000000 +0000" };
+  const author = ["-c", "user.name=Test", "-c", "user.email=test@example.com"];
+  await $`git add -A && git ${author} commit -qm Test && git tag ${`v${version}`}`
+    .cwd(folder)
+    .env({ ...process.env, ...dates });
+  return folder;
+}
+
+const release = (folder: string, ...args: string[]) =>
+  $`node scripts/run.js release ${args}`.cwd(folder).quiet().nothrow();
+
+const wanted = (names: readonly string[]) => names.flatMap((name) => ["--target", name]);
+
+describe.skipIf(!canPackage)("a release", () => {
+  let checkout = "";
+  let output = "";
+  let files: string[] = [];
+  beforeAll(async () => {
+    checkout = await checkOut("checkout");
+    const { exitCode, stderr } = await release(checkout, version, ...wanted(targets));
+    expect({ exitCode, stderr: `${stderr}` }).toEqual({ exitCode: 0, stderr: "" });
+    output = join(checkout, "dist", version);
+    files = (await readdir(output)).toSorted();
+  }, longMs);
+
+  test("has an archive for every target, packages, a bill of materials, and checksums of all", async () => {
+    const archives = targets.map((name) => `pds-${version}-${name}.${name.startsWith("windows") ? "zip" : "tar.gz"}`);
+    const packages = ["amd64", ...(isCampaign ? ["arm64"] : [])].map(
+      (name) => `product-data-service_${version}_${name}.deb`,
+    );
+    const all = [...archives, ...packages, `pds-${version}.cdx.json`];
+    expect(files).toEqual([...all, "SHA256SUMS"].toSorted());
+    expect((await $`sha256sum --check SHA256SUMS`.cwd(output).text()).trim().split("\n")).toHaveLength(all.length);
+  });
+
+  test(
+    "has the same executable when it is built elsewhere",
+    async () => {
+      const other = await checkOut("elsewhere");
+      await $`node scripts/run.js build`.cwd(other).quiet();
+      const archive = join(output, `pds-${version}-linux-x64.tar.gz`);
+      await $`tar -xzf ${archive} --to-stdout pds-${version}-linux-x64/pds | cmp - dist/pds`.cwd(other);
+    },
+    longMs,
+  );
+
+  test.if(isCampaign)("is the same when it is built elsewhere", async () => {
+    const other = await checkOut("another");
+    expect((await release(other, version, ...wanted(targets))).exitCode).toBe(0);
+    expect(await Bun.file(join(other, "dist", version, "SHA256SUMS")).text()).toBe(
+      await Bun.file(join(output, "SHA256SUMS")).text(),
+    );
+  });
+
+  test.each(targets)("has everything in the archive for %s", async (target) => {
+    const name = `pds-${version}-${target}`;
+    const folder = join(temporary, target);
+    await $`mkdir ${folder}`;
+    if (target.startsWith("windows")) await $`unzip -q ${join(output, `${name}.zip`)}`.cwd(folder);
+    else await $`tar -xzf ${join(output, `${name}.tar.gz`)}`.cwd(folder);
+    const listed = (await $`find . -type f -printf "%m %P\n" | sort -k2`.cwd(folder).text()).trim().split("\n");
+    const program = target.startsWith("windows") ? "pds.exe" : "pds";
+    expect(listed).toEqual([
+      `644 ${name}/CHANGELOG.md`,
+      `644 ${name}/LICENSE`,
+      `644 ${name}/THIRD_PARTY.md`,
+      `644 ${name}/completions/_pds`,
+      `644 ${name}/completions/pds.bash`,
+      `644 ${name}/completions/pds.fish`,
+      `755 ${name}/${program}`,
+      `644 ${name}/pds.1`,
+    ]);
+    if (target !== "linux-x64") return;
+    const pds = join(folder, name, program);
+    expect(await $`${pds} --version`.env({}).text()).toBe(`${version}\n`);
+    expect(await $`${pds} completions bash`.env({}).text()).toBe(
+      await Bun.file(join(folder, name, "completions", "pds.bash")).text(),
+    );
+    expect(await Bun.file(join(folder, name, "pds.1")).text()).toContain("service install");
+  });
+
+  test("has a bill of materials with every package in the executable, and the runtime", async () => {
+    const { bomFormat, components, metadata } = await Bun.file(join(output, `pds-${version}.cdx.json`)).json();
+    expect({ bomFormat, of: metadata.component.name, version: metadata.component.version }).toEqual({
+      bomFormat: "CycloneDX",
+      of: "product-data-service",
+      version,
+    });
+    const listed = components.map((each: { name: string; version: string }) => `${each.name} ${each.version}`);
+    const bundled = await listBundledPackages(root, "executable");
+    expect(listed).toEqual(expect.arrayContaining(bundled.map(({ name, version }) => `${name} ${version}`)));
+    expect(listed).toContain(`bun ${Bun.version}`);
+  });
+
+  test("has a package for Debian, with settings that upgrades keep", async () => {
+    const file = join(output, `product-data-service_${version}_amd64.deb`);
+    const listed = (await $`dpkg-deb --contents ${file}`.text()).trim().split("\n");
+    const entries = listed.map((line) => line.split(/\s+/)).filter(([, , , , , path]) => !path?.endsWith("/"));
+    expect(entries.map(([mode, owner, , , , path]) => `${mode} ${owner} ${path}`).toSorted()).toEqual([
+      "-rw-r--r-- root/root ./etc/pds/pds.toml",
+      "-rw-r--r-- root/root ./usr/lib/systemd/system/pds.service",
+      "-rw-r--r-- root/root ./usr/lib/systemd/system/pds@.service",
+      "-rw-r--r-- root/root ./usr/share/bash-completion/completions/pds",
+      "-rw-r--r-- root/root ./usr/share/doc/product-data-service/THIRD_PARTY.md",
+      "-rw-r--r-- root/root ./usr/share/doc/product-data-service/copyright",
+      "-rw-r--r-- root/root ./usr/share/fish/vendor_completions.d/pds.fish",
+      "-rw-r--r-- root/root ./usr/share/man/man1/pds.1.gz",
+      "-rw-r--r-- root/root ./usr/share/zsh/vendor-completions/_pds",
+      "-rwxr-xr-x root/root ./usr/bin/pds",
+    ]);
+    expect(listed.find((line) => line.endsWith("./etc/pds/credentials/"))).toStartWith("drwx------ root/root");
+    expect(await $`dpkg-deb --info ${file} conffiles`.text()).toBe("/etc/pds/pds.toml\n");
+  });
+
+  test.skipIf(!canInstall)(
+    "has a package that installs, upgrades, and removes",
+    async () => {
+      const script = `set -e
+      mount -t tmpfs none /mnt && mkdir /mnt/up /mnt/work /mnt/root
+      mount -t overlay none -o lowerdir=/,upperdir=/mnt/up,workdir=/mnt/work /mnt/root
+      mount -t proc proc /mnt/root/proc
+      cp "$1" /mnt/root/pds.deb
+      exec chroot /mnt/root sh -ec '
+        dpkg --force-unsafe-io -i pds.deb >&2 && pds --version && echo "port = 3002" > /etc/pds/pds.toml
+        dpkg --force-unsafe-io -i pds.deb >&2 && cat /etc/pds/pds.toml && ls -d /etc/systemd/system/*/pds.service
+        dpkg -r product-data-service >&2 && ls /usr/bin/pds || ls /etc/pds/pds.toml
+        dpkg -P product-data-service >&2 && ls -d /etc/pds /etc/systemd/system/*/pds.service || echo purged'`;
+      const file = join(output, `product-data-service_${version}_amd64.deb`);
+      expect(await $`unshare -m sh -c ${script} sh ${file}`.text()).toBe(
+        `${version}\nport = 3002\n/etc/systemd/system/multi-user.target.wants/pds.service\n/etc/pds/pds.toml\npurged\n`,
+      );
+    },
+    longMs,
+  );
+
+  test("is refused for another version, an untagged commit, and changes", async () => {
+    const messageOf = async (...args: string[]) => `${(await release(checkout, ...args)).stderr}`;
+    expect(await messageOf()).toStartWith("release: usage: npm run release -- VERSION");
+    expect(await messageOf(version, "--target", "amiga")).toStartWith("release: usage: ");
+    expect(await messageOf("9.9.9")).toBe(`release: the version in package.json is ${version}, not 9.9.9\n`);
+    await $`git tag --delete ${`v${version}`}`.cwd(checkout).quiet();
+    expect(await messageOf(version)).toBe(`release: the tag v${version} does not point at this commit\n`);
+    await Bun.write(join(checkout, "new"), "");
+    expect(await messageOf(version)).toBe("release: there are changes that are not committed:\n?? new\n");
+  });
+});

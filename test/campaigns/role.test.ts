@@ -1,0 +1,67 @@
+import { afterAll, expect, test } from "bun:test";
+import { join } from "node:path";
+import { SQL } from "bun";
+import { pds, root, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { createPostgresDatabase } from "../support/postgres.ts";
+import { until } from "../support/until.ts";
+
+// The documented role of PostgreSQL does everything that the service and its commands do.
+
+const { url, drop } = await createPostgresDatabase();
+const databaseName = new URL(url).pathname.slice(1);
+const role = `role_${databaseName}`;
+const admin = new SQL(url, { max: 1 });
+const documented = await Bun.file(join(root, "docs", "operations", "role.sql")).text();
+await admin.unsafe(
+  documented.replaceAll("DATABASE pds", `DATABASE ${databaseName}`).replaceAll(/\b(ROLE|TO) pds\b/g, `$1 ${role}`),
+);
+afterAll(async () => {
+  await admin.unsafe(`REVOKE ALL ON DATABASE ${databaseName} FROM ${role}; DROP OWNED BY ${role}; DROP ROLE ${role}`);
+  await admin.close();
+  await drop();
+});
+
+const restricted = new URL(url);
+restricted.username = role;
+const folder = await temporaryFolder();
+const [PDS_CONFIG = ""] = await writeFiles(folder, {
+  "pds.toml": `
+    [jobs.catalog-import]
+    source = ["${root}/sample/products.ndjson"]
+    schedule = "@yearly"
+    [jobs.personalization-import]
+    source = "${root}/sample/personalization"
+    schedule = "@yearly"
+    [jobs.history-retention]
+    schedule = "@yearly"
+  `,
+});
+const environment = { DATABASE_URL: restricted.href, PDS_CONFIG, BRAND: "sample" };
+
+async function succeed(...args: string[]): Promise<void> {
+  const { code, stderr } = await pds(args, environment);
+  expect({ args, code, stderr: code === 0 ? "" : stderr }).toEqual({ args, code: 0, stderr: "" });
+}
+
+test("the documented role creates the store, imports, serves, and removes", async () => {
+  await using service = await serve(environment);
+  await until("all data is there", async () => (await service.get("/readyz")).json().then(hasData), 120_000);
+  expect((await service.get("/api/v1/products/6781204660224")).status).toBe(200);
+  await succeed("import", "personalization", `${root}/sample/personalization`, "--force");
+  await succeed("rollback", "personalization");
+  await succeed("brands", "remove", "sample");
+});
+
+const hasData = (readiness: unknown) => (readiness as { checks: { data?: string } }).checks.data === "ok";
+
+test("it restores a backup once it may create a schema", async () => {
+  const file = join(folder, "pds.backup");
+  await succeed("backup", file);
+  const { code, stderr } = await pds(["restore", file, "--replace"], environment);
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: expect.stringContaining("grant the role CREATE on the database"),
+  });
+  await admin.unsafe(`GRANT CREATE ON DATABASE ${databaseName} TO ${role}`);
+  await succeed("restore", file, "--replace");
+});
