@@ -1,6 +1,7 @@
 /** @jsxImportSource hono/jsx */
 import { htmlPage, type RenderPage, staticFile } from "../page.ts";
 import type { ConsoleContext, PageDefinition } from "./context.ts";
+import { csvPage } from "./csv.ts";
 import refreshScript from "./files/refresh.js" with { type: "text" };
 import { Layout } from "./layout.tsx";
 import { pages } from "./pages/index.ts";
@@ -12,6 +13,7 @@ import layoutStyle from "./styles/layout.css" with { type: "text" };
 import mediaStyle from "./styles/media.css" with { type: "text" };
 import pageStyle from "./styles/pages.css" with { type: "text" };
 import tableStyle from "./styles/table.css" with { type: "text" };
+import { queryParameter } from "./urls.ts";
 
 // In cascade order: the media queries override the rest.
 const styles = [baseStyle, layoutStyle, componentStyle, tableStyle, chartStyle, pageStyle, mediaStyle];
@@ -35,7 +37,8 @@ function renderer({ route, title, section = route, render }: PageDefinition, con
   return async (request) => {
     const content = await render(context, request);
     if (content === undefined) return undefined;
-    const { body, scripts = [], allowedOrigins = {} } = content;
+    const { body, scripts = [], allowedOrigins = {}, file: table } = content;
+    if (table !== undefined && queryParameter(request, "format") === "csv") return csvPage(table);
     return htmlPage(
       <Layout title={content.title ?? title} section={section} scripts={scripts}>
         {body}

@@ -4,7 +4,8 @@ import { consolePages } from "../console/index.tsx";
 import { readPushState } from "../database/push-state.ts";
 import { listJobHealth } from "../jobs/status.ts";
 import { GenerationComparer } from "../personalization/comparison.ts";
-import { PersonalizationReader, parsePersonalization } from "../personalization/reader.ts";
+import { findInGeneration } from "../personalization/generation-reader.ts";
+import { parsePersonalization } from "../personalization/reader.ts";
 import { examplePath, isSampleShop } from "../sample.ts";
 import type { ServiceContext } from "./context.ts";
 import { findWidgetPath } from "./example.ts";
@@ -20,8 +21,14 @@ export function createConsole(context: ServiceContext, publicUrl: string): Conso
     jobs: () => listJobHealth(database, context.jobs),
     push: push && (() => readPushState(database)),
     purge: purging && (() => purging.readStatus(database)),
-    findPersonalization: async (ofBrand, sku) =>
-      parsePersonalization(await new PersonalizationReader(ofBrand).find(database, sku)),
+    findPersonalization: async (generation, sku) => {
+      const found = await findInGeneration(database, generation, sku);
+      return {
+        personalization: parsePersonalization(found),
+        tag: found.tag,
+        text: new TextDecoder().decode(found.body),
+      };
+    },
     compare: (from, to) => comparisons.find(from, to),
     publicUrl: config.publicUrl === "" ? publicUrl : config.publicUrl,
     findWidgetPath,

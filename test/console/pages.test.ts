@@ -51,9 +51,9 @@ function textOf(html: string): string {
   return text.replace(/&(amp|lt|gt|quot|#39);/g, (entity) => entities[entity] ?? entity);
 }
 
-/** The cells of all table rows of a page. */
+/** The cells of all table rows of a page, without those of charts. */
 function rowsOf(html: string): string[][] {
-  const bodies = [...html.matchAll(/<tbody>(.*?)<\/tbody>/gs)].map(([, body = ""]) => body).join("");
+  const bodies = [...html.replace(/<figure.*?<\/figure>/gs, "").matchAll(/<tbody>(.*?)<\/tbody>/gs)].map(([, body = ""]) => body).join("");
   return [...bodies.matchAll(/<tr>(.*?)<\/tr>/gs)].map(([, row = ""]) =>
     [...row.matchAll(/<t[hd][^>]*>(.*?)<\/t[hd]>/gs)].map(([, cell = ""]) => textOf(cell).trim()),
   );
@@ -297,7 +297,7 @@ describe.each(stores)("the console on $engine", ({ engine, url }) => {
 
   test("search follows updates and deletions of products", async () => {
     const database = await openDatabase(url);
-    const find = async (text: string) => (await searchProducts(database, text, 5)).map(({ id }) => id);
+    const find = async (text: string) => (await searchProducts(database, { text }, 5)).map(({ id }) => id);
     const id = 2n ** 60n + 1n;
     const product = (title: string, sku: string) =>
       toStoredProduct(toProduct(id, { title, handle: "kept", variants: [toVariant(id, { sku })] }));
@@ -327,11 +327,13 @@ test("only the page of a SKU loads the widget", async () => {
   await database.sql`INSERT INTO current_generation (brand, generation) SELECT 'B', max(id) FROM generation`;
   const compare = () => Promise.reject(new Error("unexpected call"));
   await database.inTransaction((transaction) => createGenerationTables(transaction, 1));
-  const findPersonalization = async (_: string, sku: string): Promise<Personalization> => ({
-    pzlines: [{ sku_id: sku, style_code: "S", style_display_seq: "1", style_sku_status: "A" }],
+  await database.sql`INSERT INTO generation_1_sku (sku, lines) VALUES ('A B', ${new Uint8Array()})`;
+  const personalization: Personalization = {
+    pzlines: [{ sku_id: "A B", style_code: "S", style_display_seq: "1", style_sku_status: "A" }],
     pzstyles: [],
     pzchoices: [],
-  });
+  };
+  const findPersonalization = async () => ({ personalization, tag: "tag", text: JSON.stringify(personalization) });
   const context = {
     database,
     brand: "B",
@@ -399,7 +401,7 @@ test("every page and file of the console requires the admin token if one is set"
   const given = { authorization: `Basic ${btoa("any:correct-horse-battery")}` };
   const empty = await load(service, "/", given);
   expect(empty.status).toBe(200);
-  expect(empty.text).toContain("No products are stored. Run the catalog-import job");
+  expect(empty.text).toContain("Nothing is stored, and no jobs are configured. Import files: pds import products FILE");
   expect(empty.text).toContain("No jobs are configured, and none have run.");
   for (const path of ["/runs", "/products", "/products?q=a", "/personalization", "/personalization/difference"]) {
     const { status, html } = await load(service, path, given);
@@ -415,7 +417,7 @@ test("a store with one product says so in the singular", async () => {
   expect((await load(service, "/")).text).toMatch(
     / 1 product 0 SKUs with personalization 0 personalization rows 0 brands /,
   );
-  expect((await load(service, "/products")).text).toContain("Search 1 product ");
+  expect((await load(service, "/products")).text).toContain(" 1 product stored. ");
 });
 
 test("every page is documented, and every section is in the navigation", async () => {
@@ -465,6 +467,7 @@ const run = (changes: Partial<Run>): Run => ({
   reason: null,
   log: null,
   cancelled: null,
+  isFirst: 0,
   ...changes,
 });
 const health = (changes: Partial<JobHealth>): JobHealth => ({

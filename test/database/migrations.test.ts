@@ -13,6 +13,7 @@ const names = [
   "2026-11-25-purge",
   "2026-11-26-handles",
   "2026-11-26-presentation",
+  "2026-11-27-console",
 ];
 
 test("every engine has the same migrations in order of their dates", () => {

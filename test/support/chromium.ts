@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { brotliDecompress } from "node:zlib";
 import { type Browser, chromium } from "playwright-core";
-import { root } from "./pds.ts";
 
-const modules = join(root, "node_modules");
+// Nothing of the test runner is imported, because `npm run pictures` launches it too.
+const modules = Bun.fileURLToPath(new URL("../../node_modules", import.meta.url));
 const chromiumPackage = join(modules, "@sparticuz", "chromium");
 
 /** Launches a real Chromium that can only reach this machine. */

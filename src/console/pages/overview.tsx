@@ -5,18 +5,13 @@ import { countProducts } from "../../database/product.ts";
 import { type CatalogTruth, readCatalogTruth } from "../../database/product-truth.ts";
 import type { PurgeStatus } from "../../database/purge.ts";
 import type { PushState } from "../../database/push-state.ts";
-import {
-  findLastRun,
-  findLastSuccess,
-  findRunUnderWay,
-  listCounts,
-  listRunKinds,
-  type RunKind,
-} from "../../database/run.ts";
+import { findLastRun, findLastSuccess, findRunUnderWay } from "../../database/run.ts";
+import { listRunKinds, type RunKind } from "../../database/run-list.ts";
 import { pluralize } from "../../format.ts";
 import type { JobHealth } from "../../model/job.ts";
 import type { PageRequest } from "../../page.ts";
-import { Chart, type Series } from "../components/chart.tsx";
+import { type JobChart, readCountCharts, runsPerSeries } from "../charts.ts";
+import { Chart } from "../components/chart.tsx";
 import { Section } from "../components/elements.tsx";
 import { JobTable, NoJobs } from "../components/job-table.tsx";
 import { Purge } from "../components/purge.tsx";
@@ -27,8 +22,6 @@ import { type ConsoleContext, type PageContent, publicOrigin } from "../context.
 import { listProblems, type Problem } from "../problems.ts";
 import { listPurgeProblems } from "../purge-problems.ts";
 import { listPushProblems } from "../push-problems.ts";
-
-const runsPerSeries = 30;
 
 /** `GET /`: problems, stored data, the state of the jobs, and counts over time. */
 export async function overviewPage(context: ConsoleContext, request: PageRequest): Promise<PageContent> {
@@ -49,12 +42,6 @@ interface OverviewData {
   readonly push: PushState | undefined;
   readonly purge: readonly PurgeStatus[] | undefined;
   readonly charts: readonly JobChart[];
-}
-
-interface JobChart {
-  readonly job: string;
-  /** One for each brand. */
-  readonly series: readonly Series[];
 }
 
 async function readOverview({
@@ -78,7 +65,7 @@ async function readOverview({
   const unconfigured = kinds.filter((kind) => !configuredKeys.has(keyOf(kind)));
   const [others, charts] = await Promise.all([
     Promise.all(unconfigured.map((kind) => readUnconfiguredJob(database, kind, now))),
-    readCharts(database, kinds),
+    readCountCharts(database, kinds),
   ]);
   const brands = generations.map(({ brand }) => brand);
   return {
@@ -126,21 +113,6 @@ async function readUnconfiguredJob(database: Database, { job, brand }: RunKind, 
     schedule: null,
     dueSince: 0,
   };
-}
-
-/** A chart for each job whose runs have counted anything. */
-async function readCharts(database: Database, kinds: readonly RunKind[]): Promise<JobChart[]> {
-  const counts = await Promise.all(
-    kinds.map(async (kind) => ({ ...kind, points: await listCounts(database, kind, runsPerSeries) })),
-  );
-  const nonZero = counts.filter(({ points }) => points.some((point) => point.counts > 0));
-  return [...Map.groupBy(nonZero, ({ job }) => job)].map(([job, lines]) => ({
-    job,
-    series: lines.map(({ brand, points }) => ({
-      name: brand,
-      points: points.map((point) => ({ at: point.finishedAt, value: point.counts })),
-    })),
-  }));
 }
 
 interface Link {
@@ -193,7 +165,10 @@ function Overview({ links, ...overview }: OverviewData & { readonly links: reado
 
 const Charts = ({ charts }: { readonly charts: readonly JobChart[] }) => (
   <Section id="counts" title="Counts over time" isLive>
-    <p class="muted">Counts of the last {runsPerSeries} successful runs of each job, one line per brand.</p>
+    <p class="muted">
+      What is held after each import that read something new; for other jobs, what each run counted. The last{" "}
+      {runsPerSeries} runs, one line per brand.
+    </p>
     <div class="charts">
       {charts.map(({ job, series }, index) => (
         <Chart id={`chart-${index}`} title={job} series={series} />

@@ -12,6 +12,7 @@ import { webhooks } from "./migrations/2026-11-23-webhooks.ts";
 import { products } from "./migrations/2026-11-24-products.ts";
 import { purge } from "./migrations/2026-11-25-purge.ts";
 import { handleOf, handles } from "./migrations/2026-11-26-handles.ts";
+import { console, statusOf, tagsOf, vendorOf } from "./migrations/2026-11-27-console.ts";
 import { openFile, pathOf, scheme } from "./open.ts";
 import { transfer } from "./transfer.ts";
 
@@ -34,6 +35,7 @@ export const sqlite: Engine = {
     purge,
     handles,
     presentation(columnTypes),
+    console,
   ],
   columnTypes,
   // Reads run on the event loop, at about 20 µs each: 32 of them, then other work has its turn.
@@ -59,7 +61,13 @@ export const sqlite: Engine = {
   handleOf,
   contains: (bytes, text) => `instr(${bytes}, CAST(${text} AS BLOB)) > 0`,
   placeholder,
-  searchQuery: "SELECT rowid AS id FROM product_word WHERE product_word MATCH $1 ORDER BY rowid LIMIT $2",
+  statusOf,
+  vendorOf,
+  hasTag: (document, value) => `instr(', ' || ${tagsOf(document)} || ', ', ', ' || ${value} || ', ') > 0`,
+  // The words give the products in order, and each is then looked up.
+  searchQuery: (conditions) => `SELECT CAST(product.id AS TEXT) AS id
+    FROM product_word CROSS JOIN product ON product.id = product_word.rowid
+    WHERE product_word MATCH $1 AND product_word.rowid > $2 ${conditions} ORDER BY product_word.rowid`,
   toSearchText: (words, isLastPrefix) => `${words.map((word) => `"${word}"`).join(" AND ")}${isLastPrefix ? " *" : ""}`,
 
   keyList: {
