@@ -48,7 +48,9 @@ function toCharts(
 async function readCounts(database: Database, { job, brand }: RunKind): Promise<Series> {
   const isHeld = countsHeld(job);
   const runs = await listCounts(database, { job, brand }, runsPerSeries, isHeld);
-  const points = runs.map(({ counts, finishedAt }) => ({ at: finishedAt, value: counts }));
+  const points = runs
+    .map(({ counts, finishedAt }) => ({ at: finishedAt, value: counts }))
+    .sort((a, b) => (a.at < b.at ? -1 : 1));
   const last = points.at(-1);
   const until = last && isHeld ? await findLastSuccess(database, job, brand) : undefined;
   if (last !== undefined && until !== undefined && until > last.at) points.push({ at: until, value: last.value });

@@ -6,6 +6,7 @@ import type { JobHealth } from "../model/job.ts";
 import type { GenerationDifference, Personalization } from "../model/personalization.ts";
 import type { AllowedOrigins, PageRequest } from "../page.ts";
 import type { TableFile } from "./csv.ts";
+import type { SharedReads } from "./shared-reads.ts";
 import { queryParameter } from "./urls.ts";
 
 /** Everything the console's pages read from. */
@@ -29,6 +30,11 @@ export interface ConsoleContext {
   readonly examplePath?: string;
   /** Whether the public listener draws the sample's images. */
   readonly servesSampleImages?: boolean;
+}
+
+/** What the pages have in common. */
+export interface PageContext extends ConsoleContext {
+  readonly shared: SharedReads;
 }
 
 /** A SKU's personalization as a response of the public API. */
@@ -62,7 +68,7 @@ export interface PageDefinition {
    */
   readonly section?: string;
   /** @returns undefined when the requested object does not exist */
-  readonly render: (context: ConsoleContext, request: PageRequest) => Promise<PageContent | undefined>;
+  readonly render: (context: PageContext, request: PageRequest) => Promise<PageContent | undefined>;
 }
 
 /**

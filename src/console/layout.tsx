@@ -22,6 +22,7 @@ export function Layout({ title, section, scripts = [], children }: LayoutProps) 
         {/* Keeps browsers from requesting /favicon.ico. */}
         <link rel="icon" href="data:," />
         <link rel="stylesheet" href="/console/style.css" />
+        <script src="/console/local-time.js" type="module" />
         {scripts.map((url) => (
           <script src={url} type="module" />
         ))}

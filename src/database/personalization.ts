@@ -82,6 +82,21 @@ async function readByNumber<Row>({ read }: Queryable, select: string, numbers: r
   return found;
 }
 
+/** The rows of a style or a choice group in a generation, as served; empty if it has none. */
+export async function listRows(
+  { read }: Queryable,
+  generation: number,
+  kind: "styles" | "groups",
+  name: string,
+): Promise<Readonly<Record<string, string>>[]> {
+  const column = kind === "styles" ? "code" : "name";
+  const [row] = await read<{ rows: Uint8Array }>(
+    `SELECT rows FROM ${tablesOf(generation)[kind]} WHERE ${column} = $1`,
+    [name],
+  );
+  return row === undefined ? [] : JSON.parse(`[${new TextDecoder().decode(row.rows)}]`);
+}
+
 /** A style of a generation, and the SKUs that offer it. */
 export interface UsedStyle {
   /** In the generation; styles with rows are numbered by code. */

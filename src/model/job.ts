@@ -74,6 +74,8 @@ export interface JobHealth extends JobStatus {
   readonly source: string;
   /** The cron expression with its time zone; null without a schedule. */
   readonly schedule: string | null;
+  /** The same in words. */
+  readonly scheduleWords: string | null;
   /** The number of scheduled times since the last success, counted up to {@link countedTimes}. */
   readonly dueSince: number;
 }

@@ -53,7 +53,9 @@ function textOf(html: string): string {
 
 /** The cells of all table rows of a page, without those of charts. */
 function rowsOf(html: string): string[][] {
-  const bodies = [...html.replace(/<figure.*?<\/figure>/gs, "").matchAll(/<tbody>(.*?)<\/tbody>/gs)].map(([, body = ""]) => body).join("");
+  const bodies = [...html.replace(/<figure.*?<\/figure>/gs, "").matchAll(/<tbody>(.*?)<\/tbody>/gs)]
+    .map(([, body = ""]) => body)
+    .join("");
   return [...bodies.matchAll(/<tr>(.*?)<\/tr>/gs)].map(([, row = ""]) =>
     [...row.matchAll(/<t[hd][^>]*>(.*?)<\/t[hd]>/gs)].map(([, cell = ""]) => textOf(cell).trim()),
   );
@@ -125,7 +127,7 @@ describe.each(stores)("the console on $engine", ({ engine, url }) => {
       ["catalog-import", "succeeded", "Larkspur & Finch"],
       ["personalization-import", "succeeded", "Larkspur & Finch"],
     ]);
-    expect(text).toMatch(/in \d+ \w+ 0 3 \* \* \* America\/New_York/);
+    expect(text).toMatch(/in \d+ \w+ every day at 03:00, New York/);
     for (const address of ["/docs", "/openapi.json", "/api/v1/histories/desc"]) {
       expect(html).toContain(`href="${service.url}${address}"`);
     }
@@ -391,6 +393,7 @@ test("every page and file of the console requires the admin token if one is set"
     ...paths,
     "/console/style.css",
     "/console/embedded-html.css",
+    "/console/local-time.js",
     "/console/refresh.js",
     "/nothing",
   ]) {
@@ -484,6 +487,7 @@ const health = (changes: Partial<JobHealth>): JobHealth => ({
   pausedBy: null,
   source: "folder",
   schedule: "0 * * * * UTC",
+  scheduleWords: "every hour",
   dueSince: 0,
   ...changes,
 });

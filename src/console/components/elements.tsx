@@ -19,9 +19,12 @@ export const Time = ({ at, now }: TimeProps) => (
 
 /** An exact time followed by the relative time. */
 export const ExactTime = ({ at, now }: TimeProps) => (
-  <time datetime={at}>
-    {utcTime(at)} <span class="muted">({relativeTime(Date.parse(at), now)})</span>
-  </time>
+  <>
+    <time datetime={at} class="exact">
+      {utcTime(at)}
+    </time>{" "}
+    <span class="muted">({relativeTime(Date.parse(at), now)})</span>
+  </>
 );
 
 interface SectionProps {

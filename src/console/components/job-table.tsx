@@ -52,7 +52,7 @@ function LastRun({ health: { last, runningSince }, now }: JobRowProps) {
   );
 }
 
-function NextRun({ health: { next, schedule, pausedSince, pausedBy }, now }: JobRowProps) {
+function NextRun({ health: { next, schedule, scheduleWords, pausedSince, pausedBy }, now }: JobRowProps) {
   if (pausedSince !== null) {
     return (
       <>
@@ -68,7 +68,9 @@ function NextRun({ health: { next, schedule, pausedSince, pausedBy }, now }: Job
       <time datetime={next} title={utcTime(next)}>
         {text}
       </time>
-      <div class="muted nowrap">{schedule}</div>
+      <div class="muted" title={schedule ?? ""}>
+        {scheduleWords}
+      </div>
     </>
   );
 }

@@ -18,14 +18,24 @@ import { Purge } from "../components/purge.tsx";
 import { Push } from "../components/push.tsx";
 import { CurrentGenerations, Totals } from "../components/stored-data.tsx";
 import { Verification } from "../components/verification.tsx";
-import { type ConsoleContext, type PageContent, publicOrigin } from "../context.ts";
+import { type ConsoleContext, type PageContent, type PageContext, publicOrigin } from "../context.ts";
 import { listProblems, type Problem } from "../problems.ts";
 import { listPurgeProblems } from "../purge-problems.ts";
 import { listPushProblems } from "../push-problems.ts";
+import { queryParameter } from "../urls.ts";
+
+/**
+ * Pages that refresh themselves share a reading this old: one per interval, however many people look.
+ */
+const sharedMs = 4000;
 
 /** `GET /`: problems, stored data, the state of the jobs, and counts over time. */
-export async function overviewPage(context: ConsoleContext, request: PageRequest): Promise<PageContent> {
-  const overview = await readOverview(context);
+export async function overviewPage(context: PageContext, request: PageRequest): Promise<PageContent> {
+  const read = () => readOverview(context);
+  const overview =
+    queryParameter(request, "refresh") === "shared"
+      ? await context.shared.readRecent("overview", sharedMs, read)
+      : await context.shared.readNow("overview", read);
   return {
     body: <Overview {...overview} links={linksOf(context, request)} />,
     scripts: ["/console/refresh.js"],
@@ -111,6 +121,7 @@ async function readUnconfiguredJob(database: Database, { job, brand }: RunKind, 
     pausedBy: null,
     source: "not configured here",
     schedule: null,
+    scheduleWords: null,
     dueSince: 0,
   };
 }

@@ -149,7 +149,9 @@ const columnsAt = (now: number): readonly Column<Run>[] => [
     cell: ({ startedAt }) => (
       <>
         <Time at={startedAt} now={now} />
-        <div class="muted exact">{utcTime(startedAt)}</div>
+        <time class="muted exact small" datetime={startedAt}>
+          {utcTime(startedAt)}
+        </time>
       </>
     ),
   },
