@@ -11,11 +11,18 @@ import { createGenerationTables } from "../../src/database/generation-tables.ts"
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { saveProducts, toStoredProduct } from "../../src/database/product.ts";
 import { searchProducts } from "../../src/database/search.ts";
-import { durationInWords, formatDuration, relativeTime } from "../../src/format.ts";
+import {
+  durationInWords,
+  formatCompactly,
+  formatDuration,
+  formatDurationCompactly,
+  relativeTime,
+} from "../../src/format.ts";
 import type { JobHealth, Run } from "../../src/model/job.ts";
 import type { Personalization } from "../../src/model/personalization.ts";
 import { GenerationComparer } from "../../src/personalization/comparison.ts";
 import { readNow, toProduct, toVariant } from "../support/catalog.ts";
+import { rowsOf, textOf } from "../support/console.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import {
   createStore,
@@ -43,22 +50,6 @@ async function load(service: RunningService, path: string, headers: Record<strin
   const response = await fetch(service.adminUrl + path, { headers: { accept: "text/html", ...headers } });
   const html = await response.text();
   return { status: response.status, html, text: textOf(html), headers: response.headers };
-}
-
-function textOf(html: string): string {
-  const text = html.replace(/<[^>]*>/g, " ").replace(/\s+/g, " ");
-  const entities: Record<string, string> = { "&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#39;": "'" };
-  return text.replace(/&(amp|lt|gt|quot|#39);/g, (entity) => entities[entity] ?? entity);
-}
-
-/** The cells of all table rows of a page, without those of charts. */
-function rowsOf(html: string): string[][] {
-  const bodies = [...html.replace(/<figure.*?<\/figure>/gs, "").matchAll(/<tbody>(.*?)<\/tbody>/gs)]
-    .map(([, body = ""]) => body)
-    .join("");
-  return [...bodies.matchAll(/<tr>(.*?)<\/tr>/gs)].map(([, row = ""]) =>
-    [...row.matchAll(/<t[hd][^>]*>(.*?)<\/t[hd]>/gs)].map(([, cell = ""]) => textOf(cell).trim()),
-  );
 }
 
 const changedFeed = {
@@ -237,6 +228,9 @@ describe.each(stores)("the console on $engine", ({ engine, url }) => {
     expect(html).toContain(`href="${service.url}/api/v1/products/pz/MC%20813445%2F1"`);
     const answer = await (await service.get("/api/v1/products/pz/MC%20813445%2F1")).json();
     expect(text).toContain(textOf(JSON.stringify(answer, null, 2)));
+    const mark = (await service.get("/api/v1/products/pz/MC%20813445%2F1")).headers.get("etag") ?? "";
+    const offered = await load(service, `/personalization?${new URLSearchParams({ sku: "MC 813445/1", mark })}`);
+    expect(offered.text).toContain("It is still offered.");
     const unknown = await load(service, "/personalization?sku=nothing");
     expect([unknown.status, unknown.text.includes("nothing has no personalization.")]).toEqual([200, true]);
   });
@@ -534,6 +528,15 @@ test.each([
   expect(problems.map(({ text }) => text)).toEqual(words === undefined ? [] : [words]);
 });
 
+test("data that no configured job would import is not missing", () => {
+  const catalog = health({ job: "catalog-import" });
+  expect(listProblems([catalog], [], 5, now)).toEqual([]);
+  expect(listProblems([catalog], [], 0, now).map(({ text }) => text)).toEqual([
+    "No products are stored, although their job has succeeded.",
+  ]);
+  expect(listProblems([health({ job: "personalization-import" })], [], 0, now)).toHaveLength(1);
+});
+
 test.each([
   [0.4, "0 seconds"],
   [1, "1 second"],
@@ -557,6 +560,20 @@ test("relative times, durations, and chart maximums are rounded for reading", ()
     "0.1 s",
     "61 seconds",
     "10 minutes",
+  ]);
+  expect([0, 999, 750_000, 1_500_000, 1_250_000_000].map(formatCompactly)).toEqual([
+    "0",
+    "999",
+    "750K",
+    "1.5M",
+    "1.25B",
+  ]);
+  expect([0, 100, 500, 5400, 200_000].map(formatDurationCompactly)).toEqual([
+    "0 s",
+    "100 s",
+    "8.3 min",
+    "90 min",
+    "2.3 d",
   ]);
   expect([0, 1, 7, 12, 351, 1000, 7600].map(roundUp)).toEqual([1, 1, 7.5, 15, 400, 1000, 10_000]);
 });
