@@ -14,7 +14,7 @@ const choices = [
 const storageKey = "pds-refresh-seconds";
 const hiddenSeconds = 60;
 /** How long after the last movement or key a section counts as used. */
-const usedMs = 10_000;
+const usedMs = 5000;
 const checkMs = 1000;
 
 const status = document.querySelector("[data-refreshed]");
