@@ -19,6 +19,7 @@ const suitesInTurn = [
   "test/catalog/import.test.ts",
   "test/catalog/lookup.test.ts",
   "test/commands/backup.test.ts",
+  "test/console/find.test.ts",
   "test/console/pages.test.ts",
   "test/database/transfer.test.ts",
   "test/http/caching.test.ts",
