@@ -16,6 +16,8 @@ export const formatCompactly = (value: number) => compactNumbers.format(value);
 export const pluralize = (count: number, singular: string, plural = `${singular}s`) =>
   `${formatNumber(count)} ${count === 1 ? singular : plural}`;
 
+export const wasOrWere = (count: number) => (count === 1 ? "was" : "were");
+
 const units = [
   ["day", 86_400],
   ["hour", 3600],
@@ -32,7 +34,8 @@ export function durationInWords(seconds: number): string {
 /** A duration in at most seven characters: "90 s", "1.5 h". */
 export function formatDurationCompactly(seconds: number): string {
   const [unit, length] = units.find(([, length]) => seconds >= 2 * length) ?? ["second", 1];
-  return `${numbers.format(Math.round((seconds / length) * 10) / 10)} ${{ day: "d", hour: "h", minute: "min", second: "s" }[unit]}`;
+  const digits = seconds < 10 ? 100 : 10;
+  return `${numbers.format(Math.round((seconds / length) * digits) / digits)} ${{ day: "d", hour: "h", minute: "min", second: "s" }[unit]}`;
 }
 
 /** As {@link durationInWords}, with a decimal below ten seconds: "0.1 s". */

@@ -167,7 +167,7 @@ describe.each(stores)("the console on $engine", ({ engine, url }) => {
     const { text } = await load(service, `/runs/${failedRun}`);
     expect(text).toContain(`Run ${failedRun}: catalog-import`);
     expect(text).toContain("failed");
-    expect(text).toContain("were rejected, so nothing was changed");
+    expect(text).toContain("was rejected, so nothing was changed");
     expect(text).toContain("title: is missing");
     expect(text).toContain("sample/broken/missing-title.ndjson:2");
     expect(text).toContain("not scheduled: started manually");
@@ -568,8 +568,9 @@ test("relative times, durations, and chart maximums are rounded for reading", ()
     "1.5M",
     "1.25B",
   ]);
-  expect([0, 100, 500, 5400, 200_000].map(formatDurationCompactly)).toEqual([
+  expect([0, 0.75, 100, 500, 5400, 200_000].map(formatDurationCompactly)).toEqual([
     "0 s",
+    "0.75 s",
     "100 s",
     "8.3 min",
     "90 min",

@@ -42,7 +42,7 @@ export async function runsPage({ database }: ConsoleContext, request: PageReques
         {durations.map(({ job, series }) => (
           <Section id="durations" title={`Durations of ${job}`}>
             <p class="muted">The last {runsPerSeries} successful runs, one line per brand.</p>
-            <Chart id="duration" title={`Durations of ${job}`} series={series} format={formatDurationCompactly} />
+            <Chart id="duration" title="Duration of each run" series={series} format={formatDurationCompactly} />
           </Section>
         ))}
       </>
