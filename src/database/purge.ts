@@ -1,9 +1,6 @@
 import type { Queryable, Transaction } from "./database.ts";
 import { renewLease } from "./work-lease.ts";
 
-/** How soon another process continues after one was killed. */
-export const leaseS = 2;
-
 /** What one process at a time does for each cache. */
 export const purgeWork = (target: string) => `purge ${target}` as const;
 
@@ -68,7 +65,7 @@ export async function findPurgePosition({ read, engine }: Queryable, target: str
 /**
  * Saves how far a cache has been purged.
  * @param from the state before
- * @param holder what identifies the process
+ * @param lease what identifies the process, and how long it then has the right to purge
  * @returns false if another process has had the right to purge meanwhile, or if the state was removed
  * to have everything purged: then nothing is saved
  */
@@ -76,10 +73,10 @@ export async function savePurgeState(
   transaction: Transaction,
   target: string,
   { from, to }: { readonly from: PurgeState | undefined; readonly to: PurgeState },
-  holder: string,
+  { holder, lengthS }: { readonly holder: string; readonly lengthS: number },
 ): Promise<boolean> {
   const { sql } = transaction;
-  if (!(await renewLease(transaction, purgeWork(target), holder, leaseS))) return false;
+  if (!(await renewLease(transaction, purgeWork(target), holder, lengthS))) return false;
   const state = JSON.stringify(to);
   const { count } =
     from === undefined

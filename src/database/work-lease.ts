@@ -6,6 +6,7 @@ export type WorkName = "push" | `purge ${string}`;
 /**
  * Takes or renews the right to do some work.
  * @param holder what identifies the process
+ * @param longestS for which any process takes the right
  * @returns whether the process has it for the next `seconds`
  */
 export async function holdLease(
@@ -13,13 +14,15 @@ export async function holdLease(
   name: WorkName,
   holder: string,
   seconds: number,
+  longestS = seconds,
 ): Promise<boolean> {
   const end = sql.unsafe(engine.later(seconds));
-  // A lease beyond its length was taken before the clock was set back.
+  // A longer lease was taken before the clock was set back.
+  const longestEnd = sql.unsafe(engine.later(longestS));
   const rows = await sql`
     INSERT INTO lease (name, holder, ends_at) VALUES (${name}, ${holder}, ${end})
     ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, ends_at = excluded.ends_at
-    WHERE lease.holder = excluded.holder OR lease.ends_at < ${sql.unsafe(engine.now)} OR lease.ends_at > excluded.ends_at
+    WHERE lease.holder = excluded.holder OR lease.ends_at < ${sql.unsafe(engine.now)} OR lease.ends_at > ${longestEnd}
     RETURNING 1`;
   return rows.length > 0;
 }

@@ -14,7 +14,7 @@ import type { PurgeTarget } from "./target.ts";
 
 const pollMs = 100;
 /** While another process has the right to purge, the store fails, or the budget is too low. */
-const refusedMs = 500;
+const refusedMs = 250;
 /**
  * How long a change waits for its first purge. By then every replica that is not held up has noticed
  * it, so that the CDN doesn't fetch the old response again right after the purge.
@@ -160,7 +160,7 @@ class Follower {
 
   #save({ state: from }: PurgePosition, to: PurgeState): Promise<boolean> {
     return this.#options.database.inTransaction((transaction) =>
-      savePurgeState(transaction, this.#target.name, { from, to }, this.#lease.holder),
+      savePurgeState(transaction, this.#target.name, { from, to }, this.#lease),
     );
   }
 }

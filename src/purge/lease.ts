@@ -1,8 +1,13 @@
 import type { Database } from "../database/database.ts";
-import { leaseS, purgeWork } from "../database/purge.ts";
+import { purgeWork } from "../database/purge.ts";
 import { holdLease, releaseLease, renewLease } from "../database/work-lease.ts";
 
 const renewMs = 500;
+/** How soon another process continues after one was killed, if the store answers at once. */
+const shortestS = 1;
+const longestS = 5;
+/** Between two renewals there are a few other transactions, which take as long. */
+const transactions = 4;
 
 /** The right to purge a cache, which one process at a time has. Without work, nobody renews it. */
 export class PurgeLease {
@@ -11,10 +16,16 @@ export class PurgeLease {
   readonly #database: Database;
   readonly #target: string;
   #heldAtMs = Number.NEGATIVE_INFINITY;
+  #lengthS = shortestS;
 
   constructor(database: Database, target: string) {
     this.#database = database;
     this.#target = target;
+  }
+
+  /** How long the right lasts after it was renewed: longer while the store is slow. */
+  get lengthS(): number {
+    return this.#lengthS;
   }
 
   /** Whether the right was renewed so lately that no other process can have it. */
@@ -45,14 +56,17 @@ export class PurgeLease {
 
   /** Lets another process continue at once. */
   async release(): Promise<void> {
+    this.#heldAtMs = Number.NEGATIVE_INFINITY;
     await releaseLease(this.#database, purgeWork(this.#target), this.holder);
   }
 
-  async #update(update: typeof holdLease): Promise<boolean> {
+  async #update(update: typeof holdLease | typeof renewLease): Promise<boolean> {
     const startedMs = performance.now();
     const isHeld = await this.#database.inTransaction((transaction) =>
-      update(transaction, purgeWork(this.#target), this.holder, leaseS),
+      update(transaction, purgeWork(this.#target), this.holder, this.#lengthS, longestS),
     );
+    const tookS = (performance.now() - startedMs) / 1000;
+    this.#lengthS = Math.min(longestS, shortestS + transactions * tookS);
     this.#heldAtMs = isHeld ? startedMs : Number.NEGATIVE_INFINITY;
     return isHeld;
   }

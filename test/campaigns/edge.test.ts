@@ -1,8 +1,17 @@
 import { expect, test } from "bun:test";
 import { SQL } from "bun";
+import { createSequence } from "../../bench/support/sequence.ts";
 import { toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
-import { createMigratedStore, enginesInTurn, isCampaign, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { cleanUp } from "../support/clean-up.ts";
+import {
+  createMigratedStore,
+  type Engine,
+  enginesInTurn,
+  isCampaign,
+  temporaryFolder,
+  writeFiles,
+} from "../support/pds.ts";
 import { type ServiceProcess, startService } from "../support/service-process.ts";
 import { until } from "../support/until.ts";
 import { findFreePort, startVarnish, varnishd } from "../support/varnish.ts";
@@ -15,6 +24,9 @@ const changeCount = Number(process.env.EDGE_CHANGES ?? (isCampaign ? 10_000 : 15
 const rate = 12;
 const keyCount = 500;
 const replicaCount = 3;
+/** How many keys the hit ratio is measured over, with one change per second. */
+const manyKeys = Number(process.env.EDGE_KEYS ?? (isCampaign ? 100_000 : 2000));
+const hitSeconds = isCampaign ? 180 : 4;
 const frozenMs = isCampaign ? 20_000 : 8000;
 const killEveryMs = isCampaign ? 60_000 : 9000;
 /** A change that is not at the edge by then is lost. */
@@ -31,50 +43,78 @@ interface Change {
 
 if (varnishd === null) process.stderr.write("Varnish is not installed, so nothing is tested in front of it.\n");
 
+const hitRatio = ({ hits, reads }: { hits: number; reads: number }) => (hits / reads).toFixed(4);
+
+/** Three replicas on one store with products of version 0, behind Varnish. */
+async function startEdge(engine: Engine, keys: number) {
+  const url = await createMigratedStore(engine);
+  const sql = new SQL(url, { max: 1 });
+  cleanUp(() => sql.close());
+  if (engine === "sqlite") await sql`PRAGMA busy_timeout = 10000`;
+  const rowOf = (key: number, version: number) => {
+    const document = toJson(toProduct(idOf(key), { title: `v${version}` }));
+    return { id: idOf(key), document, tag: `v${version}`, updated_at: "" };
+  };
+  for (let from = 0; from < keys; from += 1000) {
+    const rows = Array.from({ length: Math.min(1000, keys - from) }, (_, index) => rowOf(from + index, 0));
+    await sql`INSERT INTO product ${sql(rows)}`;
+  }
+
+  const folder = await temporaryFolder();
+  const edgePort = await findFreePort();
+  const edgeUrl = `http://127.0.0.1:${edgePort}`;
+  const [PDS_CONFIG = ""] = await writeFiles(folder, { "pds.toml": `[purge]\nurl = "${edgeUrl}/"\n` });
+  const ports = await Promise.all(Array.from({ length: replicaCount }, findFreePort));
+  const start = (index: number) =>
+    startService({
+      ...{ PDS_CONFIG, DATABASE_URL: url, CDN: "varnish", PUBLIC_URL: edgeUrl, VISIBLE: "all" },
+      ...{ SCHEDULER: "off", PORT: `${ports[index]}`, LOG_LEVEL: "warn" },
+    });
+  const replicas: ServiceProcess[] = await Promise.all(ports.map((_, index) => start(index)));
+  // An object takes about 3 kB there.
+  await startVarnish(ports, edgePort, 128 + Math.ceil(keys / 250));
+
+  const counts = { reads: 0, hits: 0, failures: new Map<string, number>() };
+  const read = async (key: number): Promise<number | undefined> => {
+    try {
+      const response = await fetch(`${edgeUrl}/api/v1/products/${idOf(key)}`, {
+        signal: AbortSignal.timeout(15_000),
+      });
+      const text = await response.text();
+      counts.reads++;
+      // Varnish names the request that filled the cache, too, on a hit.
+      if (response.headers.get("x-varnish")?.includes(" ")) counts.hits++;
+      if (!response.ok) throw new Error(`status ${response.status}`);
+      return Number(/"title":"v(\d+)"/.exec(text)?.[1]);
+    } catch (error) {
+      const reason = (error as Error).message;
+      counts.failures.set(reason, (counts.failures.get(reason) ?? 0) + 1);
+      return undefined;
+    }
+  };
+  const versions = new Array<number>(keys).fill(0);
+  /** @returns the new version */
+  const change = async (key: number): Promise<number> => {
+    const version = (versions[key] ?? 0) + 1;
+    versions[key] = version;
+    const { id, document, tag } = rowOf(key, version);
+    await sql`UPDATE product SET document = ${document}, tag = ${tag} WHERE id = ${id}`;
+    return version;
+  };
+  /** Whether everything was purged twice. */
+  const isPurged = async () => {
+    const [row] = await sql`SELECT state, (SELECT max(id) FROM change) AS newest FROM purge_target`;
+    if (row === undefined) return false;
+    const { second, marks, failure } = JSON.parse(row.state);
+    return failure === undefined && second >= Number(row.newest) && marks.length === 0;
+  };
+  return { replicas, start, counts, read, versions, change, isPurged };
+}
+
 for (const engine of enginesInTurn) {
   test.skipIf(varnishd === null)(`on ${engine}, changes reach the edge of Varnish, and none is lost`, async () => {
-    const url = await createMigratedStore(engine);
-    await using sql = new SQL(url, { max: 1 });
-    if (engine === "sqlite") await sql`PRAGMA busy_timeout = 10000`;
-    const rowOf = (key: number, version: number) => {
-      const document = toJson(toProduct(idOf(key), { title: `v${version}` }));
-      return { id: idOf(key), document, tag: `v${version}`, updated_at: "" };
-    };
-    await sql`INSERT INTO product ${sql(Array.from({ length: keyCount }, (_, key) => rowOf(key, 0)))}`;
-
-    const folder = await temporaryFolder();
-    const edgePort = await findFreePort();
-    const edgeUrl = `http://127.0.0.1:${edgePort}`;
-    const [PDS_CONFIG = ""] = await writeFiles(folder, { "pds.toml": `[purge]\nurl = "${edgeUrl}/"\n` });
-    const ports = await Promise.all(Array.from({ length: replicaCount }, findFreePort));
-    const start = (index: number) =>
-      startService({
-        ...{ PDS_CONFIG, DATABASE_URL: url, CDN: "varnish", PUBLIC_URL: edgeUrl, VISIBLE: "all" },
-        ...{ SCHEDULER: "off", PORT: `${ports[index]}`, LOG_LEVEL: "warn" },
-      });
-    const replicas: ServiceProcess[] = await Promise.all(ports.map((_, index) => start(index)));
-    await startVarnish(ports, edgePort);
-
-    let [reads, hits, backward] = [0, 0, 0];
-    const failures = new Map<string, number>();
-    const read = async (key: number): Promise<number | undefined> => {
-      try {
-        const response = await fetch(`${edgeUrl}/api/v1/products/${idOf(key)}`, {
-          signal: AbortSignal.timeout(15_000),
-        });
-        const text = await response.text();
-        reads++;
-        // Varnish names the request that filled the cache, too, on a hit.
-        if (response.headers.get("x-varnish")?.includes(" ")) hits++;
-        if (!response.ok) throw new Error(`status ${response.status}`);
-        return Number(/"title":"v(\d+)"/.exec(text)?.[1]);
-      } catch (error) {
-        const reason = (error as Error).message;
-        failures.set(reason, (failures.get(reason) ?? 0) + 1);
-        return undefined;
-      }
-    };
-    const versions = new Array<number>(keyCount).fill(0);
+    const { replicas, start, counts, read, versions, change } = await startEdge(engine, keyCount);
+    let backward = 0;
     const changes: Change[] = [];
     let isOver = false;
     /** Half of the keys are requested rarely, the others often. */
@@ -85,11 +125,11 @@ for (const engine of enginesInTurn) {
         await Bun.sleep(5);
       }
     });
-    const watch = async (change: Change) => {
-      const { key, version, atMs } = change;
+    const watch = async (made: Change) => {
+      const { key, version, atMs } = made;
       while (performance.now() - atMs < 3 * limitMs) {
         if (((await read(key)) ?? -1) >= version) {
-          change.tookMs = performance.now() - atMs;
+          made.tookMs = performance.now() - atMs;
           break;
         }
         await Bun.sleep(25);
@@ -124,13 +164,9 @@ for (const engine of enginesInTurn) {
     while (changes.length < changeCount) {
       await Bun.sleep((Math.random() * 2000) / rate);
       const key = randomKey();
-      const version = (versions[key] ?? 0) + 1;
-      versions[key] = version;
-      const { id, document, tag } = rowOf(key, version);
-      await sql`UPDATE product SET document = ${document}, tag = ${tag} WHERE id = ${id}`;
-      const change: Change = { key, version, atMs: performance.now() };
-      changes.push(change);
-      watchers.push(watch(change));
+      const made: Change = { key, version: await change(key), atMs: performance.now() };
+      changes.push(made);
+      watchers.push(watch(made));
     }
     await Promise.all(watchers);
     isOver = true;
@@ -157,11 +193,44 @@ for (const engine of enginesInTurn) {
       `edge: ${changes.length} changes, ${kills} kills, one replica frozen for ${frozenMs / 1000} s; fresh after ` +
         `p50 ${quantile(0.5)} ms, p90 ${quantile(0.9)} ms, p99 ${quantile(0.99)} ms, max ${quantile(1)} ms; ` +
         `undisturbed ${calm.length}: p99 ${quantile(0.99, calm)} ms, max ${quantile(1, calm)} ms; ` +
-        `${backward} old after ${limitMs / 1000} s; ${reads} reads, hit ratio ${(hits / reads).toFixed(3)}; ` +
-        `failures ${JSON.stringify(Object.fromEntries(failures))}\n`,
+        `${backward} old after ${limitMs / 1000} s; ${counts.reads} reads, hit ratio ${hitRatio(counts)}; ` +
+        `failures ${JSON.stringify(Object.fromEntries(counts.failures))}\n`,
     );
     expect(took).toHaveLength(changes.length);
     expect(backward).toBe(0);
+    for (const replica of replicas) await replica.end("SIGTERM");
+  });
+
+  test.skipIf(varnishd === null)(`on ${engine}, what did not change stays at the edge of Varnish`, async () => {
+    const { replicas, counts, read, versions, change, isPurged } = await startEdge(engine, manyKeys);
+    // What the products themselves have changed.
+    await until("everything is purged", isPurged, 60_000);
+    const readAll = async (keys: Iterator<number>) => {
+      for (let next = keys.next(); !next.done; next = keys.next()) await read(next.value);
+    };
+    const allKeys = versions.keys();
+    await Promise.all(Array.from({ length: 8 }, () => readAll(allKeys)));
+    Object.assign(counts, { reads: 0, hits: 0 });
+    const pick = createSequence("zipf", manyKeys, 1);
+    let isOver = false;
+    const readers = Array.from({ length: 4 }, async () => {
+      while (!isOver) await read(pick());
+    });
+    const changed: number[] = [];
+    while (changed.length < hitSeconds) {
+      await Bun.sleep(1000);
+      const key = pick();
+      await change(key);
+      changed.push(key);
+    }
+    isOver = true;
+    await Promise.all(readers);
+    process.stderr.write(
+      `edge: ${manyKeys} keys, ${changed.length} changes, ${counts.reads} reads by Zipf, hit ratio ${hitRatio(counts)}\n`,
+    );
+    expect(counts.failures).toEqual(new Map());
+    expect(counts.hits / counts.reads).toBeGreaterThan(0.99);
+    for (const key of changed) await until("the edge has the change", async () => (await read(key)) === versions[key]);
     for (const replica of replicas) await replica.end("SIGTERM");
   });
 }

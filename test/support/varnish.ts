@@ -15,7 +15,11 @@ export async function findFreePort(): Promise<number> {
 }
 
 /** Starts Varnish with the configuration of the documentation, in front of replicas on these ports. */
-export async function startVarnish(ports: readonly number[], port: number): Promise<{ readonly url: string }> {
+export async function startVarnish(
+  ports: readonly number[],
+  port: number,
+  megabytes = 128,
+): Promise<{ readonly url: string }> {
   const documented = await Bun.file(join(root, "docs", "operations", "varnish.vcl")).text();
   const [backend = ""] = documented.match(/^backend replica1 \{\n[\s\S]*?^\}\n/m) ?? [];
   const backends = ports.map((each, index) =>
@@ -27,7 +31,7 @@ export async function startVarnish(ports: readonly number[], port: number): Prom
     .replace("replicas.add_backend(replica1);", added.join("\n"));
   const folder = await temporaryFolder();
   const [path = ""] = await writeFiles(folder, { "edge.vcl": vcl });
-  const options = ["-F", "-j", "none", "-n", join(folder, "varnish"), "-s", "malloc,128m"];
+  const options = ["-F", "-j", "none", "-n", join(folder, "varnish"), "-s", `malloc,${megabytes}m`];
   const child = Bun.spawn([varnishd ?? "", ...options, "-a", `127.0.0.1:${port}`, "-f", path], {
     stdio: ["ignore", "ignore", "pipe"],
   });
