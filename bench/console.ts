@@ -98,7 +98,7 @@ const refreshMs = 5000;
 async function watchOverview(admin: string): Promise<void> {
   const readCpuS = async () => {
     const metrics = await (await fetch(`${admin}/metrics`)).text();
-    return Number(metrics.match(/^process_cpu_seconds_total (\S+)$/m)?.[1]);
+    return Number(metrics.match(/^\w*process_cpu_seconds_total (\S+)$/m)?.[1]);
   };
   const cpuDuring = async (work: Promise<unknown>) => {
     const before = await readCpuS();

@@ -123,7 +123,7 @@ async function listInRange(
  */
 async function findFirstSince({ read }: Queryable, instant: string): Promise<number> {
   const [range] = await read<{ low: number | null; high: number | null }>(
-    "SELECT min(id) AS low, max(id) AS high FROM run",
+    "SELECT (SELECT min(id) FROM run) AS low, (SELECT max(id) FROM run) AS high",
     [],
   );
   let low = range?.low ?? 0;
@@ -142,7 +142,7 @@ async function findFirstSince({ read }: Queryable, instant: string): Promise<num
 
 /** Reasons in one step, and in one search: what a search leaves is another one's. */
 const reasonsPerStep = 2000;
-const reasonsPerSearch = 50_000;
+const reasonsPerSearch = 20_000;
 
 type Searched = Pick<Run, "id" | "job" | "brand" | "outcome"> & { readonly reason: string };
 

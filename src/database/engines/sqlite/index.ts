@@ -12,7 +12,7 @@ import { webhooks } from "./migrations/2026-11-23-webhooks.ts";
 import { products } from "./migrations/2026-11-24-products.ts";
 import { purge } from "./migrations/2026-11-25-purge.ts";
 import { handleOf, handles } from "./migrations/2026-11-26-handles.ts";
-import { console, statusOf, tagsOf, vendorOf } from "./migrations/2026-11-27-console.ts";
+import { console, hasTag, statusOf, vendorOf } from "./migrations/2026-11-27-console.ts";
 import { openFile, pathOf, scheme } from "./open.ts";
 import { transfer } from "./transfer.ts";
 
@@ -63,10 +63,10 @@ export const sqlite: Engine = {
   placeholder,
   statusOf,
   vendorOf,
-  hasTag: (document, value) => `instr(', ' || ${tagsOf(document)} || ', ', ', ' || ${value} || ', ') > 0`,
+  hasTag,
   // The words give the products in order, and each is then looked up.
   searchQuery: (conditions) => `SELECT CAST(product.id AS TEXT) AS id
-    FROM product_word CROSS JOIN product ON product.id = product_word.rowid
+    FROM product_word CROSS JOIN product INDEXED BY product_filter ON product.id = product_word.rowid
     WHERE product_word MATCH $1 AND product_word.rowid > $2 ${conditions} ORDER BY product_word.rowid`,
   toSearchText: (words, isLastPrefix) => `${words.map((word) => `"${word}"`).join(" AND ")}${isLastPrefix ? " *" : ""}`,
 

@@ -1,5 +1,5 @@
 import type { Migration } from "../../engine.ts";
-import { prepareRunsForConsole } from "../../migrations/2026-11-27-console.ts";
+import { prepareForConsole } from "../../migrations/2026-11-27-console.ts";
 
 /** An index takes no long values. */
 const maxLength = 200;
@@ -18,7 +18,7 @@ export const hasTag = (document: string, value: string) =>
 export const console: Migration = {
   name: "2026-11-27-console",
   statements: [
-    ...prepareRunsForConsole,
+    ...prepareForConsole,
     `CREATE INDEX product_by_status ON product ((${statusOf("document")}), id)`,
     `CREATE INDEX product_by_vendor ON product ((${vendorOf("document")}), id)`,
     `CREATE FUNCTION product_tags(document TEXT) RETURNS TEXT[] LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
