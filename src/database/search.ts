@@ -100,8 +100,8 @@ async function findIds(
     values.push(JSON.stringify(text).slice(1, -1));
     conditions.push(`AND ${toCondition(`$${values.length}`)}`);
   };
-  add(status, (value) => `${engine.statusOf("document")} = ${value}`);
-  add(vendor, (value) => `${engine.vendorOf("document")} = ${value}`);
+  add(status, (value) => engine.hasStatus("document", value));
+  add(vendor, (value) => engine.hasVendor("document", value));
   add(tag, (value) => engine.hasTag("document", value));
   const query =
     search === undefined

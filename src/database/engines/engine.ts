@@ -128,10 +128,9 @@ export interface Engine {
   readonly contains: (bytes: string, text: string) => string;
   /** How a statement names its nth value, counted from 1. */
   readonly placeholder: (place: number) => string;
-  /** Expressions: texts in a product's document, as JSON escapes them. They are indexed. */
-  readonly statusOf: (document: string) => string;
-  readonly vendorOf: (document: string) => string;
-  /** Condition: whether a product's document has a tag, as JSON escapes it. It is indexed. */
+  /** Conditions: whether a product's document has a value, as JSON escapes it. They are indexed. */
+  readonly hasStatus: (document: string, value: string) => string;
+  readonly hasVendor: (document: string, value: string) => string;
   readonly hasTag: (document: string, value: string) => string;
   /**
    * Query: ids above `$2`, in order, of the products that match `$1`, made by `toSearchText`.

@@ -12,7 +12,7 @@ import { webhooks } from "./migrations/2026-11-23-webhooks.ts";
 import { products } from "./migrations/2026-11-24-products.ts";
 import { purge } from "./migrations/2026-11-25-purge.ts";
 import { handleOf, handles } from "./migrations/2026-11-26-handles.ts";
-import { console, hasTag, statusOf, vendorOf } from "./migrations/2026-11-27-console.ts";
+import { console, hasStatus, hasTag, hasVendor } from "./migrations/2026-11-27-console.ts";
 import { findMissingRight } from "./rights.ts";
 import { endAbandoned, holdRun } from "./run-lock.ts";
 import { mayDropTables, transfer } from "./transfer.ts";
@@ -66,8 +66,8 @@ export const postgres: Engine = {
   handleOf,
   contains: (bytes, text) => `position(convert_to(${text}, 'UTF8') IN ${bytes}) > 0`,
   placeholder: (place) => `$${place}`,
-  statusOf,
-  vendorOf,
+  hasStatus,
+  hasVendor,
   hasTag,
   // The expression is that of the index `product_word`.
   searchQuery: (conditions) => `SELECT CAST(id AS TEXT) AS id FROM product

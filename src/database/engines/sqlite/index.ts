@@ -12,7 +12,7 @@ import { webhooks } from "./migrations/2026-11-23-webhooks.ts";
 import { products } from "./migrations/2026-11-24-products.ts";
 import { purge } from "./migrations/2026-11-25-purge.ts";
 import { handleOf, handles } from "./migrations/2026-11-26-handles.ts";
-import { console, hasTag, statusOf, vendorOf } from "./migrations/2026-11-27-console.ts";
+import { console, hasStatus, hasTag, hasVendor } from "./migrations/2026-11-27-console.ts";
 import { openFile, pathOf, scheme } from "./open.ts";
 import { transfer } from "./transfer.ts";
 
@@ -61,8 +61,8 @@ export const sqlite: Engine = {
   handleOf,
   contains: (bytes, text) => `instr(${bytes}, CAST(${text} AS BLOB)) > 0`,
   placeholder,
-  statusOf,
-  vendorOf,
+  hasStatus,
+  hasVendor,
   hasTag,
   // The words give the products in order, and each is then looked up.
   searchQuery: (conditions) => `SELECT CAST(product.id AS TEXT) AS id

@@ -10,8 +10,12 @@ const maxLength = 200;
  */
 const textOf = (document: string, field: string) => `split_part(split_part(${document}, ',"${field}":"', 2), '","', 1)`;
 
-export const statusOf = (document: string) => `left(${textOf(document, "status")}, ${maxLength})`;
-export const vendorOf = (document: string) => `left(${textOf(document, "vendor")}, ${maxLength})`;
+const statusOf = (document: string) => `left(${textOf(document, "status")}, ${maxLength})`;
+const vendorOf = (document: string) => `left(${textOf(document, "vendor")}, ${maxLength})`;
+export const hasStatus = (document: string, value: string) =>
+  `${statusOf(document)} = left(CAST(${value} AS TEXT), ${maxLength})`;
+export const hasVendor = (document: string, value: string) =>
+  `${vendorOf(document)} = left(CAST(${value} AS TEXT), ${maxLength})`;
 export const hasTag = (document: string, value: string) =>
   `product_tags(${document}) @> ARRAY[left(CAST(${value} AS TEXT), ${maxLength})]`;
 
