@@ -42,7 +42,7 @@ const unusable = "(news.unusable_at IS NOT NULL AND news.settles_at <= news.unus
 export async function listUnsettledProducts({ sql }: Queryable): Promise<bigint[]> {
   const rows = await sql<{ id: string }[]>`
     SELECT CAST(product.id AS TEXT) AS id FROM product LEFT JOIN product_news AS news ON news.id = product.id
-    WHERE way <> ${imported} AND ${sql.unsafe(unsettled)} AND NOT ${sql.unsafe(unusable)}
+    WHERE way <> 'import' AND ${sql.unsafe(unsettled)} AND NOT ${sql.unsafe(unusable)}
     UNION ALL
     SELECT CAST(news.id AS TEXT) AS id FROM product_news AS news
     WHERE NOT EXISTS (SELECT 1 FROM product WHERE product.id = news.id)
