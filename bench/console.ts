@@ -44,7 +44,17 @@ const pages: readonly (readonly [label: string, path: string])[] = [
   ["abandoned runs, which are rare", "/runs?outcome=abandoned"],
   ["failed runs of a brand", "/runs?outcome=failed&brand=brand-1"],
   ["runs of a job, halfway back", `/runs?job=job-2&before=${Math.floor(runs / 2)}`],
+  ["runs of two days long ago", "/runs?from=2025-01-10&to=2025-01-11"],
+  ["failed runs of a job on a day", "/runs?outcome=failed&job=job-2&from=2025-02-01&to=2025-02-01"],
+  ["a text that many reasons have", "/runs?text=the+reason"],
+  ["a text that no reason has", "/runs?text=no+reason"],
+  ["runs of a job with their durations", "/runs?job=job-1"],
   ["one run", `/runs/${Math.min(777, runs)}`],
+  ["all products", "/products"],
+  ["all products, halfway", `/products?after=${7_000_000_000_000 + Math.floor(products / 2)}`],
+  ["products of a status that none has", "/products?status=archived&vendor=Nobody"],
+  ["products of a vendor and a tag", `/products?vendor=Nobody&tag=${encodeURIComponent("gift:wedding")}`],
+  ["search: a common word, with a tag that none has", "/products?q=ivory&tag=nothing"],
   ["search: two words", "/products?q=ivory+cup"],
   ["search: a word and a prefix", "/products?q=marlowe+pla"],
   ["search: one letter", "/products?q=p"],
@@ -57,6 +67,8 @@ const pages: readonly (readonly [label: string, path: string])[] = [
   ["styles that use a choice group", "/personalization?group=GROUP001"],
   ["groups that contain a choice", "/personalization?choice=Choice+3+of+7"],
   ["styles", "/personalization"],
+  ["a SKU in another case", `/personalization?sku=${skuOf(Math.floor(skus / 2)).toLowerCase()}x`],
+  ["an offer that is no longer stored", `/personalization?sku=${skuOf(Math.floor(skus / 2))}&mark=none`],
 ];
 const requestsPerPage = 15;
 
@@ -76,6 +88,33 @@ async function requestPages(admin: string): Promise<void> {
       `  ${label}: first ${first.toFixed(0)} ms, then median ${medianMs.toFixed(1)} ms, max ${maxMs.toFixed(1)} ms`,
     );
   }
+}
+
+const watchers = 20;
+const watchedMs = 20_000;
+const refreshMs = 5000;
+
+/** Measures the CPU that people take who leave the overview open, beyond that of a service at rest. */
+async function watchOverview(admin: string): Promise<void> {
+  const readCpuS = async () => {
+    const metrics = await (await fetch(`${admin}/metrics`)).text();
+    return Number(metrics.match(/^\w*process_cpu_seconds_total (\S+)$/m)?.[1]);
+  };
+  const cpuDuring = async (work: Promise<unknown>) => {
+    const before = await readCpuS();
+    await work;
+    return ((await readCpuS()) - before) / (watchedMs / 1000);
+  };
+  const atRest = await cpuDuring(Bun.sleep(watchedMs));
+  const watch = async (_: unknown, index: number) => {
+    await Bun.sleep((refreshMs / watchers) * index);
+    for (let at = 0; at + refreshMs <= watchedMs; at += refreshMs) {
+      await (await fetch(`${admin}/?refresh=shared`, { headers: { Accept: "text/html" } })).text();
+      await Bun.sleep(refreshMs);
+    }
+  };
+  const watched = await cpuDuring(Promise.all([Bun.sleep(watchedMs), ...Array.from({ length: watchers }, watch)]));
+  print(`  ${watchers} people watching: ${((watched - atRest) * 100).toFixed(1)} % of a core more`);
 }
 
 /** Compares two generations, and measures the longest wait of other requests meanwhile. */
@@ -125,6 +164,7 @@ await withPostgres(["shared_buffers=512MB"], async (folder, serverUrl) => {
     await withService({ DATABASE_URL: url }, async (_, adminUrl) => {
       await requestPages(adminUrl);
       await compareGenerations(adminUrl);
+      await watchOverview(adminUrl);
     });
   }
 });

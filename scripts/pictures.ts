@@ -116,7 +116,9 @@ const picturesOf = (url: string, admin: string): readonly Picture[] => [
   { name: "console-run", address: `${admin}/runs/7` },
   { name: "console-product", address: `${admin}/products/6781249159168` },
   { name: "console-personalization", address: `${admin}/personalization?sku=1812234`, prepare: personalized },
-  { name: "console-difference", address: `${admin}/personalization/difference`, isDark: true },
+  { name: "console-difference", address: `${admin}/personalization/difference?style=ENGBLK1`, isDark: true },
+  { name: "console-runs", address: `${admin}/runs?job=catalog-import`, height: 1000 },
+  { name: "console-products", address: `${admin}/products?status=active&q=gl`, isDark: true, width: 390 },
   { name: "example", address: `${url}/example/products/6781236019200`, prepare: personalized, height: 1180 },
   {
     name: "example-german",

@@ -22,6 +22,7 @@ const suitesInTurn = [
   "test/commands/backup.test.ts",
   "test/commands/operators.test.ts",
   "test/commands/stores.test.ts",
+  "test/console/find.test.ts",
   "test/console/pages.test.ts",
   "test/database/transfer.test.ts",
   "test/http/caching.test.ts",

@@ -7,9 +7,16 @@ const numbers = new Intl.NumberFormat("en-US");
 
 export const formatNumber = (value: number | bigint) => numbers.format(value);
 
+const compactNumbers = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 2 });
+
+/** A number in at most seven characters: "1.25M". */
+export const formatCompactly = (value: number) => compactNumbers.format(value);
+
 /** A count with its noun: "1 run", "1,200 runs". */
 export const pluralize = (count: number, singular: string, plural = `${singular}s`) =>
   `${formatNumber(count)} ${count === 1 ? singular : plural}`;
+
+export const wasOrWere = (count: number) => (count === 1 ? "was" : "were");
 
 const units = [
   ["day", 86_400],
@@ -22,6 +29,13 @@ const units = [
 export function durationInWords(seconds: number): string {
   const [unit, length] = units.find(([, length]) => seconds >= 2 * length) ?? ["second", 1];
   return pluralize(Math.round(seconds / length), unit);
+}
+
+/** A duration in at most seven characters: "90 s", "1.5 h". */
+export function formatDurationCompactly(seconds: number): string {
+  const [unit, length] = units.find(([, length]) => seconds >= 2 * length) ?? ["second", 1];
+  const digits = seconds < 10 ? 100 : 10;
+  return `${numbers.format(Math.round((seconds / length) * digits) / digits)} ${{ day: "d", hour: "h", minute: "min", second: "s" }[unit]}`;
 }
 
 /** As {@link durationInWords}, with a decimal below ten seconds: "0.1 s". */

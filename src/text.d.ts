@@ -4,6 +4,11 @@ declare module "*/refresh.js" {
   export default text;
 }
 
+declare module "*/local-time.js" {
+  const text: string;
+  export default text;
+}
+
 declare module "*/script.js" {
   const text: string;
   export default text;

@@ -1,12 +1,6 @@
-import {
-  findLastRun,
-  findRun,
-  findRunUnderWay,
-  listRunKinds,
-  listRunsBefore,
-  type RunFilter,
-} from "../database/run.ts";
+import { findLastRun, findRun, findRunUnderWay } from "../database/run.ts";
 import { cancelRun } from "../database/run-cancellation.ts";
+import { listRunKinds, listRunsBefore, type RunFilter } from "../database/run-list.ts";
 import { ServiceError } from "../errors.ts";
 import { utcTime } from "../format.ts";
 import type { PlannedJob } from "../jobs/job.ts";
@@ -130,8 +124,8 @@ async function findRetriable(context: ActionContext, filter: RunFilter): Promise
       findRunUnderWay(database, job.name, job.brand),
     ]);
     if (last === undefined || last.outcome === "succeeded" || current !== undefined) return [];
-    const [newest] = await listRunsBefore(database, own, { ...filter, before: last.id + 1 }, 1);
-    return newest?.id === last.id ? [job] : [];
+    const { runs } = await listRunsBefore(database, own, { ...filter, before: last.id + 1 }, 1);
+    return runs[0]?.id === last.id ? [job] : [];
   });
   return (await Promise.all(checked)).flat();
 }

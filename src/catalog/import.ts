@@ -4,6 +4,7 @@ import { forgetKnownIds } from "../database/known-ids.ts";
 import { listProductIds, type StoredProduct, toStoredProduct } from "../database/product.ts";
 import { replaceProducts } from "../database/product-replacement.ts";
 import { ServiceError } from "../errors.ts";
+import { wasOrWere } from "../format.ts";
 import type { Reporter, Work } from "../jobs/work.ts";
 import { excerpt } from "../model/import-report.ts";
 import { checkImportRemovals, findImportExcess } from "./guards.ts";
@@ -111,7 +112,10 @@ async function* readBatches(
   const { accepted, duplicates, rejected } = reporter.report;
   if (rejected > 0) {
     const read = accepted + duplicates + rejected;
-    throw new ServiceError("invalid_input", `${rejected} of ${read} were rejected, so nothing was changed`);
+    throw new ServiceError(
+      "invalid_input",
+      `${rejected} of ${read} ${wasOrWere(rejected)} rejected, so nothing was changed`,
+    );
   }
   yield [...batch.values()];
 }

@@ -6,6 +6,8 @@ import type { Confirmation } from "../model/action.ts";
 import type { JobHealth } from "../model/job.ts";
 import type { GenerationDifference, Personalization } from "../model/personalization.ts";
 import type { AllowedOrigins, PageRequest } from "../page.ts";
+import type { TableFile } from "./csv.ts";
+import type { SharedReads } from "./shared-reads.ts";
 import { queryParameter } from "./urls.ts";
 
 /** Everything the console's pages read from. */
@@ -17,7 +19,8 @@ export interface ConsoleContext {
   readonly push?: (() => Promise<PushState>) | undefined;
   /** Absent when this service does not purge a CDN. */
   readonly purge?: (() => Promise<PurgeStatus[]>) | undefined;
-  readonly findPersonalization: (brand: string, sku: string) => Promise<Personalization>;
+  /** The personalization of a SKU in a generation. */
+  readonly findPersonalization: (generation: number, sku: string) => Promise<OfferedPersonalization>;
   /** Changes from generation `from` to generation `to`. */
   readonly compare: (from: number, to: number) => Promise<GenerationDifference>;
   /** URL of the public listener: the one that the settings name, or its address. */
@@ -32,6 +35,21 @@ export interface ConsoleContext {
   readonly servesSampleImages?: boolean;
 }
 
+/** What the pages have in common. */
+export interface PageContext extends ConsoleContext {
+  readonly shared: SharedReads;
+}
+
+/** A SKU's personalization as a response of the public API. */
+export interface OfferedPersonalization {
+  /** In display order. */
+  readonly personalization: Personalization;
+  /** Entity tag without quotes. */
+  readonly tag: string;
+  /** The response itself. */
+  readonly text: string;
+}
+
 export interface PageContent {
   /** By default the title in the list of pages. */
   readonly title?: string;
@@ -39,6 +57,8 @@ export interface PageContent {
   /** URLs of module scripts; the page must work without them. */
   readonly scripts?: readonly string[];
   readonly allowedOrigins?: AllowedOrigins;
+  /** The table that the page shows, for `?format=csv`. */
+  readonly file?: TableFile;
 }
 
 export interface PageDefinition {
@@ -51,7 +71,7 @@ export interface PageDefinition {
    */
   readonly section?: string;
   /** @returns undefined when the requested object does not exist */
-  readonly render: (context: ConsoleContext, request: PageRequest) => Promise<PageContent | undefined>;
+  readonly render: (context: PageContext, request: PageRequest) => Promise<PageContent | undefined>;
 }
 
 /**

@@ -1,9 +1,12 @@
 /** @jsxImportSource hono/jsx */
 import { htmlPage, type RenderPage, staticFile } from "../page.ts";
-import type { ConsoleContext, PageDefinition } from "./context.ts";
+import type { ConsoleContext, PageContext, PageDefinition } from "./context.ts";
+import { csvPage } from "./csv.ts";
+import localTimeScript from "./files/local-time.js" with { type: "text" };
 import refreshScript from "./files/refresh.js" with { type: "text" };
 import { Layout } from "./layout.tsx";
 import { pages } from "./pages/index.ts";
+import { SharedReads } from "./shared-reads.ts";
 import baseStyle from "./styles/base.css" with { type: "text" };
 import chartStyle from "./styles/chart.css" with { type: "text" };
 import componentStyle from "./styles/components.css" with { type: "text" };
@@ -13,18 +16,22 @@ import mediaStyle from "./styles/media.css" with { type: "text" };
 import operatorStyle from "./styles/operators.css" with { type: "text" };
 import pageStyle from "./styles/pages.css" with { type: "text" };
 import tableStyle from "./styles/table.css" with { type: "text" };
+import { queryParameter } from "./urls.ts";
 
 // In cascade order: the media queries override the rest.
 const styles = [baseStyle, layoutStyle, componentStyle, tableStyle, chartStyle, pageStyle, operatorStyle, mediaStyle];
 
 /** The console's pages by route template. */
-export const consolePages = (context: ConsoleContext): Readonly<Record<string, RenderPage>> =>
-  Object.fromEntries(pages.map((page) => [page.route, renderer(page, context)]));
+export function consolePages(context: ConsoleContext): Readonly<Record<string, RenderPage>> {
+  const pageContext = { ...context, shared: new SharedReads() };
+  return Object.fromEntries(pages.map((page) => [page.route, renderer(page, pageContext)]));
+}
 
 /** The files that the pages load, by path. */
 export const consoleFiles = (): Readonly<Record<string, RenderPage>> => ({
   "/console/style.css": file("text/css; charset=utf-8", styles.join("\n")),
   "/console/embedded-html.css": file("text/css; charset=utf-8", embeddedHtmlStyle, sandboxed),
+  "/console/local-time.js": file("text/javascript; charset=utf-8", localTimeScript),
   "/console/refresh.js": file("text/javascript; charset=utf-8", refreshScript),
 });
 
@@ -33,11 +40,12 @@ const file = (type: string, body: string, headers = {}) => staticFile({ type, bo
 /** A sandboxed frame counts as another site. */
 const sandboxed = { "Cross-Origin-Resource-Policy": "cross-origin" };
 
-function renderer({ route, title, section = route, render }: PageDefinition, context: ConsoleContext): RenderPage {
+function renderer({ route, title, section = route, render }: PageDefinition, context: PageContext): RenderPage {
   return async (request) => {
     const content = await render(context, request);
     if (content === undefined) return undefined;
-    const { body, scripts = [], allowedOrigins = {} } = content;
+    const { body, scripts = [], allowedOrigins = {}, file: table } = content;
+    if (table !== undefined && queryParameter(request, "format") === "csv") return csvPage(table);
     return htmlPage(
       <Layout title={content.title ?? title} section={section} scripts={scripts} viewer={request.viewer}>
         {body}

@@ -25,6 +25,7 @@ export function Layout({ title, section, scripts = [], viewer, children }: Layou
         {/* Keeps browsers from requesting /favicon.ico. */}
         <link rel="icon" href="data:," />
         <link rel="stylesheet" href="/console/style.css" />
+        <script src="/console/local-time.js" type="module" />
         {scripts.map((url) => (
           <script src={url} type="module" />
         ))}

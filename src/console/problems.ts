@@ -17,17 +17,20 @@ export function listProblems(
   now: number,
 ): Problem[] {
   const problems = jobs.flatMap((health) => problemsOf(health, now));
-  // Until a job has finished its first run, missing data is not a problem.
-  const loading = new Set(jobs.filter(({ last }) => last === null).map(({ job }) => job));
-  if (productCount === 0 && !loading.has("catalog-import") && !loading.has("catalog-reconcile")) {
+  // Data may be missing until its job has succeeded, and where nobody configured one.
+  const hasSucceeded = (names: readonly string[]) =>
+    jobs.some(({ job, lastSuccess }) => names.includes(job) && lastSuccess !== null);
+  const isEmpty = productCount === 0 && brands.length === 0;
+  if (isEmpty && jobs.length === 0) {
     problems.push({
-      text: "No products are stored. Run the catalog-import job, or import a file: pds import products FILE.",
+      text: "Nothing is stored, and no jobs are configured. Import files: pds import products FILE, pds import personalization FOLDER.",
     });
   }
-  if (brands.length === 0 && !loading.has("personalization-import")) {
-    problems.push({
-      text: "No personalization is stored. Run the personalization-import job, or import a feed: pds import personalization FOLDER.",
-    });
+  if (productCount === 0 && hasSucceeded(["catalog-import", "catalog-reconcile"])) {
+    problems.push({ text: "No products are stored, although their job has succeeded." });
+  }
+  if (brands.length === 0 && hasSucceeded(["personalization-import"])) {
+    problems.push({ text: "No personalization is stored, although its job has succeeded." });
   }
   return problems;
 }

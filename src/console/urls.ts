@@ -13,6 +13,11 @@ export function urlWithQuery(path: string, parameters: Readonly<Record<string, s
   return defined.length === 0 ? path : `${path}?${new URLSearchParams(defined)}`;
 }
 
+/** The requested page with other parameters; undefined removes one. */
+export function urlOf({ url }: PageRequest, changes: Readonly<Record<string, string | number | undefined>>): string {
+  return urlWithQuery(url.pathname, { ...Object.fromEntries(url.searchParams), ...changes });
+}
+
 /**
  * Other characters that a URL allows in a host, such as `;` and `*`, have a meaning in a content
  * security policy.

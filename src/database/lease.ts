@@ -39,9 +39,9 @@ export function claimRun(database: Database, claim: Claim, leaseSeconds: number)
     const { sql, engine } = transaction;
     await abandonExpired(transaction, sql`AND job = ${job} AND brand = ${brand}`);
     const [run] = await sql<{ id: number }[]>`
-      INSERT INTO run (job, brand, scheduled_at, attempt, started_at, lease_until, lease_seconds)
+      INSERT INTO run (job, brand, scheduled_at, attempt, started_at, lease_until, lease_seconds, is_first)
       VALUES (${job}, ${brand}, ${scheduledAt}, ${attempt}, ${sql.unsafe(engine.now)},
-        ${sql.unsafe(engine.later(leaseSeconds))}, ${leaseSeconds})
+        ${sql.unsafe(engine.later(leaseSeconds))}, ${leaseSeconds}, ${basis?.isFirst === true ? 1 : 0})
       ON CONFLICT DO NOTHING RETURNING id`;
     if (run === undefined) return undefined;
     if (basis === undefined) return run.id;

@@ -1,4 +1,5 @@
 import type { Queryable } from "./database.ts";
+import type { Value } from "./engines/engine.ts";
 import { tablesOf } from "./generation-tables.ts";
 import { unpackNumbers } from "./packed-lines.ts";
 
@@ -18,6 +19,27 @@ export interface GroupFragment {
   readonly name: string;
   /** JSON objects, separated by commas; empty if only styles name the group. */
   readonly rows: Uint8Array;
+}
+
+/** The lines of a SKU in a generation, packed. @returns undefined for an unknown SKU */
+export async function findLines({ read }: Queryable, generation: number, sku: string): Promise<Uint8Array | undefined> {
+  const [row] = await read<{ lines: Uint8Array }>(`SELECT lines FROM ${tablesOf(generation).skus} WHERE sku = $1`, [
+    sku,
+  ]);
+  return row?.lines;
+}
+
+/** Those of some SKUs that a generation has, in order. */
+export async function listKnownSkus(
+  { read, engine }: Queryable,
+  generation: number,
+  skus: readonly string[],
+): Promise<string[]> {
+  const rows = await read<{ sku: string }>(
+    `SELECT sku FROM ${tablesOf(generation).skus} WHERE ${engine.keyList.contains("sku", "$1")} ORDER BY sku`,
+    [engine.keyList.toValue(skus)],
+  );
+  return rows.map(({ sku }) => sku);
 }
 
 type Packed<Fragment, Column extends string> = Omit<Fragment, Column> & Readonly<Record<Column, Uint8Array>>;
@@ -60,8 +82,25 @@ async function readByNumber<Row>({ read }: Queryable, select: string, numbers: r
   return found;
 }
 
+/** The rows of a style or a choice group in a generation, as served; empty if it has none. */
+export async function listRows(
+  { read }: Queryable,
+  generation: number,
+  kind: "styles" | "groups",
+  name: string,
+): Promise<Readonly<Record<string, string>>[]> {
+  const column = kind === "styles" ? "code" : "name";
+  const [row] = await read<{ rows: Uint8Array }>(
+    `SELECT rows FROM ${tablesOf(generation)[kind]} WHERE ${column} = $1`,
+    [name],
+  );
+  return row === undefined ? [] : JSON.parse(`[${new TextDecoder().decode(row.rows)}]`);
+}
+
 /** A style of a generation, and the SKUs that offer it. */
 export interface UsedStyle {
+  /** In the generation; styles with rows are numbered by code. */
+  readonly number: number;
   readonly style: string;
   /** How many SKUs offer it. */
   readonly skus: number;
@@ -109,20 +148,22 @@ export async function listGroupsOfChoice(
   return rows.map(({ name }) => name);
 }
 
-/** The styles of a generation, ordered by code, at most `limit`. */
-export function listStyles(database: Queryable, generation: number, limit: number): Promise<UsedStyle[]> {
-  // Styles with rows are numbered by code.
-  return listUsedStyles(database, generation, `ORDER BY number LIMIT ${limit}`, []);
+/**
+ * The styles of a generation, ordered by code, at most `limit`.
+ * @param after only those with a higher number
+ */
+export function listStyles(database: Queryable, generation: number, limit: number, after = 0): Promise<UsedStyle[]> {
+  return listUsedStyles(database, generation, `AND number > $1 ORDER BY number LIMIT ${limit}`, [after]);
 }
 
 async function listUsedStyles(
   { read }: Queryable,
   generation: number,
   condition: string,
-  values: string[],
+  values: Value[],
 ): Promise<UsedStyle[]> {
-  const rows = await read<{ style: string; skus: number; examples: string }>(
-    `SELECT code AS style, skus, examples FROM ${tablesOf(generation).styles} WHERE length(rows) > 0 ${condition}`,
+  const rows = await read<Omit<UsedStyle, "examples"> & { readonly examples: string }>(
+    `SELECT number, code AS style, skus, examples FROM ${tablesOf(generation).styles} WHERE length(rows) > 0 ${condition}`,
     values,
   );
   return rows.map(({ examples, ...row }) => ({ ...row, examples: JSON.parse(examples) as string[] }));

@@ -40,10 +40,9 @@ const unusable = "(news.unusable_at IS NOT NULL AND news.settles_at <= news.unus
  * them until something newer is known of it.
  */
 export async function listUnsettledProducts({ sql }: Queryable): Promise<bigint[]> {
-  const imported: Way = "import";
   const rows = await sql<{ id: string }[]>`
     SELECT CAST(product.id AS TEXT) AS id FROM product LEFT JOIN product_news AS news ON news.id = product.id
-    WHERE way <> ${imported} AND ${sql.unsafe(unsettled)} AND NOT ${sql.unsafe(unusable)}
+    WHERE way <> 'import' AND ${sql.unsafe(unsettled)} AND NOT ${sql.unsafe(unusable)}
     UNION ALL
     SELECT CAST(news.id AS TEXT) AS id FROM product_news AS news
     WHERE NOT EXISTS (SELECT 1 FROM product WHERE product.id = news.id)
@@ -110,7 +109,6 @@ export interface CatalogTruth {
 
 /** Counts how recently the stored products were known to match the platform. */
 export async function readCatalogTruth({ sql, engine }: Queryable): Promise<CatalogTruth> {
-  const imported: Way = "import";
   const counts = verifiedAges.map(
     (age, index) =>
       `CAST(coalesce(sum(CASE WHEN verified_at >= ${engine.later(-age)} THEN 1 ELSE 0 END), 0) AS INTEGER) AS age${index}`,
@@ -119,7 +117,7 @@ export async function readCatalogTruth({ sql, engine }: Queryable): Promise<Cata
   const [row] = await sql<Row[]>`
     SELECT CAST(count(*) AS INTEGER) AS products, CAST(count(*) - count(verified_at) AS INTEGER) AS unsettled,
       ${sql.unsafe(counts.join(", "))}
-    FROM (SELECT ${sql.unsafe(verifiedAt)} AS verified_at FROM product ${sql.unsafe(joinTruth)} WHERE way <> ${imported})
+    FROM (SELECT ${sql.unsafe(verifiedAt)} AS verified_at FROM product ${sql.unsafe(joinTruth)} WHERE way <> 'import')
       AS truth`;
   const [waiting] = await sql<{ products: number }[]>`
     SELECT CAST(count(*) AS INTEGER) AS products FROM product_news

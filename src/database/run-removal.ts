@@ -1,5 +1,5 @@
 import type { Database, Queryable } from "./database.ts";
-import { listRunKinds } from "./run.ts";
+import { listRunKinds } from "./run-list.ts";
 
 /** Runs that stay however old they are. */
 export type KeptRuns = ReadonlySet<number>;

@@ -2,7 +2,7 @@ import type { SQL } from "bun";
 import { hideCredentials } from "../credentials.ts";
 import { historyLimit } from "../model/history.ts";
 import type { ImportReport } from "../model/import-report.ts";
-import { awaitedStepSeconds, type FinishedRun, type Outcome, type Run, type RunStatus } from "../model/job.ts";
+import { awaitedStepSeconds, type FinishedRun, type Outcome, type Run } from "../model/job.ts";
 import type { Database, Queryable } from "./database.ts";
 
 /** How a run ended, by its own account. */
@@ -72,11 +72,12 @@ export async function releaseRun({ sql }: Queryable, id: number): Promise<boolea
   return count > 0;
 }
 
-const columns = `
+/** The columns of a {@link Run}. */
+export const runColumns = `
   id, job, brand, scheduled_at AS "scheduledAt", attempt, started_at AS "startedAt",
-  finished_at AS "finishedAt", lease_until AS "leaseUntil", outcome, counts, reason, log, cancelled`;
+  finished_at AS "finishedAt", lease_until AS "leaseUntil", outcome, counts, reason, log, cancelled, is_first AS "isFirst"`;
 
-const columnsOf = (sql: SQL) => sql.unsafe(columns);
+const columnsOf = (sql: SQL) => sql.unsafe(runColumns);
 
 /** @returns undefined when there is no such run */
 export async function findRun({ sql }: Queryable, id: number): Promise<Run | undefined> {
@@ -88,93 +89,6 @@ export async function findRun({ sql }: Queryable, id: number): Promise<Run | und
 export async function findReport({ sql }: Queryable, id: number): Promise<ImportReport | undefined> {
   const [run] = await sql<{ report: string | null }[]>`SELECT report FROM run WHERE id = ${id}`;
   return run?.report == null ? undefined : (JSON.parse(run.report) as ImportReport);
-}
-
-/** A job and a brand that have runs. */
-export interface RunKind {
-  readonly job: string;
-  readonly brand: string;
-}
-
-/**
- * Every job and brand that have runs. Each may have a million, so the query steps through the
- * index: from a brand to the job's next one, and after the last, which is null, to the next job.
- */
-export async function listRunKinds({ read }: Queryable): Promise<RunKind[]> {
-  const next = "(SELECT min(run.brand) FROM run WHERE run.job = kind.job AND run.brand > coalesce(kind.brand, ''))";
-  const nextJob = "(SELECT min(run.job) FROM run WHERE run.job > kind.job)";
-  return await read<RunKind>(
-    `WITH RECURSIVE kind (job, brand) AS (
-      SELECT (SELECT min(job) FROM run), CAST(NULL AS TEXT)
-      UNION ALL
-      SELECT CASE WHEN ${next} IS NULL THEN ${nextJob} ELSE kind.job END, ${next} FROM kind WHERE kind.job IS NOT NULL
-    )
-    SELECT job, brand FROM kind WHERE brand IS NOT NULL`,
-    [],
-  );
-}
-
-/** Literals, because the planner does not use a partial index for a value that it does not know. */
-const conditions: Readonly<Record<RunStatus, string>> = {
-  succeeded: "outcome = 'succeeded'",
-  failed: "outcome = 'failed'",
-  abandoned: "outcome = 'abandoned'",
-  cancelled: "outcome = 'cancelled'",
-  running: "finished_at IS NULL",
-};
-
-export interface RunFilter {
-  readonly job?: string | undefined;
-  readonly brand?: string | undefined;
-  readonly standing?: RunStatus | undefined;
-  /** Only runs that began before the run with this id. */
-  readonly before?: number | undefined;
-}
-
-const maxRunId = 2 ** 31 - 1;
-
-/**
- * Runs by start, the newest first. One query for each job and brand finds them through an index,
- * whatever the filter.
- * @param kinds every job and brand that have runs
- */
-export async function listRunsBefore(
-  { read }: Queryable,
-  kinds: readonly RunKind[],
-  { job, brand, standing, before = maxRunId }: RunFilter,
-  limit: number,
-): Promise<Run[]> {
-  const condition = standing === undefined ? "" : `AND ${conditions[standing]}`;
-  if (job === undefined && brand === undefined && standing === undefined) {
-    return await read<Run>(`SELECT ${columns} FROM run WHERE id < $1 ORDER BY id DESC LIMIT ${limit}`, [before]);
-  }
-  const wanted = kinds.filter((kind) => (job ?? kind.job) === kind.job && (brand ?? kind.brand) === kind.brand);
-  const found = await Promise.all(
-    wanted.map((kind) =>
-      read<Run>(
-        `SELECT ${columns} FROM run WHERE job = $1 AND brand = $2 AND id < $3 ${condition} ORDER BY id DESC LIMIT ${limit}`,
-        [kind.job, kind.brand, before],
-      ),
-    ),
-  );
-  return found
-    .flat()
-    .sort((a, b) => b.id - a.id)
-    .slice(0, limit);
-}
-
-/** The counts of the newest successful runs of a job for a brand, oldest first. */
-export async function listCounts(
-  { read }: Queryable,
-  { job, brand }: RunKind,
-  limit: number,
-): Promise<{ readonly counts: number; readonly finishedAt: string }[]> {
-  const rows = await read<{ counts: number; finishedAt: string }>(
-    `SELECT counts, finished_at AS "finishedAt" FROM run
-    WHERE job = $1 AND brand = $2 AND outcome = 'succeeded' ORDER BY id DESC LIMIT ${limit}`,
-    [job, brand],
-  );
-  return rows.reverse();
 }
 
 /** The newest finished runs, newest first. */

@@ -1,5 +1,6 @@
 import type { Product } from "../model/product.ts";
 import type { Queryable } from "./database.ts";
+import type { Value } from "./engines/engine.ts";
 
 /** Longer words are cut. Nobody types more of one. */
 const maxWordLength = 60;
@@ -45,21 +46,69 @@ export interface SearchedProduct {
   readonly document: string;
 }
 
+/** Which products to find. All conditions apply. */
+export interface ProductFilter {
+  /** Words of title, handle, and SKUs, of which the last may be incomplete; or a whole handle or SKU. */
+  readonly text?: string | undefined;
+  readonly status?: string | undefined;
+  readonly vendor?: string | undefined;
+  readonly tag?: string | undefined;
+  /** Only products with a higher id than this. */
+  readonly after?: bigint | undefined;
+}
+
+const lowestId = -(2n ** 63n);
+
 /**
- * Searches products: first those whose handle or SKU is the text, then those that have all its
- * words, of which the last may be a prefix.
- * @param limit the maximum number of results, ordered by id
+ * Finds products in the order of their ids. Those whose handle or SKU is the text come first, and on
+ * the first page only.
+ * @returns at most `limit`
  */
-export async function searchProducts(database: Queryable, text: string, limit: number): Promise<SearchedProduct[]> {
-  const { read, engine } = database;
+export async function searchProducts(
+  database: Queryable,
+  { text, after = lowestId, ...filter }: ProductFilter,
+  limit: number,
+): Promise<SearchedProduct[]> {
+  if (text === undefined)
+    return await listDocuments(database, await findIds(database, undefined, after, filter, limit));
   const words = foldWords(text).slice(0, maxWordsOfSearch);
   if (words.length === 0) return [];
-  const codes = [...toCodeWords("handle", text), ...toCodeWords("sku", text)];
-  const searches = [...codes.map((code) => engine.toSearchText([code], false)), engine.toSearchText(words, true)];
-  const query = `SELECT CAST(id AS TEXT) AS id FROM (${engine.searchQuery}) AS found`;
-  const ids = new Set<string>();
-  for (const search of searches) for (const { id } of await read<{ id: string }>(query, [search, limit])) ids.add(id);
-  return await listDocuments(database, [...ids].slice(0, limit));
+  const { engine } = database;
+  const exact = new Set<string>();
+  for (const code of [...toCodeWords("handle", text), ...toCodeWords("sku", text)]) {
+    const search = engine.toSearchText([code], false);
+    for (const id of await findIds(database, search, lowestId, filter, limit)) exact.add(id);
+  }
+  const search = engine.toSearchText(words, true);
+  const found = await findIds(database, search, after, filter, limit + exact.size);
+  const others = found.filter((id) => !exact.has(id));
+  return await listDocuments(database, [...(after === lowestId ? exact : []), ...others].slice(0, limit));
+}
+
+/** @param search made by `toSearchText` */
+async function findIds(
+  { read, engine }: Queryable,
+  search: string | undefined,
+  after: bigint,
+  { status, vendor, tag }: ProductFilter,
+  limit: number,
+): Promise<string[]> {
+  const values: Value[] = search === undefined ? [after] : [search, after];
+  const conditions: string[] = [];
+  const add = (text: string | undefined, toCondition: (value: string) => string) => {
+    if (text === undefined) return;
+    values.push(JSON.stringify(text).slice(1, -1));
+    conditions.push(`AND ${toCondition(`$${values.length}`)}`);
+  };
+  add(status, (value) => engine.hasStatus("document", value));
+  add(vendor, (value) => engine.hasVendor("document", value));
+  add(tag, (value) => engine.hasTag("document", value));
+  const query =
+    search === undefined
+      ? `SELECT CAST(id AS TEXT) AS id FROM product WHERE product.id > $1 ${conditions.join(" ")} ORDER BY product.id`
+      : engine.searchQuery(conditions.join(" "));
+  const rows = await read<{ id: string }>(`${query} LIMIT ${limit}`, values);
+  return rows.map(({ id }) => id);
 }
 
 async function listDocuments({ sql }: Queryable, ids: readonly string[]): Promise<SearchedProduct[]> {

@@ -3,6 +3,7 @@ import { findPause } from "../database/job-pause.ts";
 import { findLastRun, findLastScheduledRun, findLastSuccess, findRunUnderWay } from "../database/run.ts";
 import { countedTimes, type JobHealth, type JobStatus } from "../model/job.ts";
 import type { Schedule } from "../model/schedule.ts";
+import { scheduleInWords } from "../model/schedule-words.ts";
 import type { PlannedJob } from "./job.ts";
 import { isAhead, isStale, nextRun } from "./plan.ts";
 
@@ -24,6 +25,7 @@ export async function listJobHealth(database: Database, jobs: readonly PlannedJo
         source: job.source,
         isImport: job.isImport,
         schedule: schedule === undefined ? null : `${schedule.expression} ${schedule.timeZone}`,
+        scheduleWords: schedule === undefined ? null : scheduleInWords(schedule.expression, schedule.timeZone),
         dueSince: status.lastSuccess === null ? 0 : countTimes(schedule, Date.parse(status.lastSuccess), now),
       };
     }),

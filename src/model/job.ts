@@ -34,7 +34,15 @@ export interface Run {
   readonly log: string | null;
   /** By whom it is or was cancelled, in words; null otherwise. It is not retried. */
   readonly cancelled: string | null;
+  /**
+   * 1 if it ran at once because its job had never succeeded, 0 otherwise; null for runs of older
+   * versions.
+   */
+  readonly isFirst: 0 | 1 | null;
 }
+
+/** Whether the runs of a job count all that is held afterwards, and not only what they changed. */
+export const countsHeld = (job: string) => job.endsWith("-import");
 
 /** The status of a configured job. Times as in {@link Run}. */
 export interface JobStatus {
@@ -68,6 +76,8 @@ export interface JobHealth extends JobStatus {
   readonly isImport?: boolean | undefined;
   /** The cron expression with its time zone; null without a schedule. */
   readonly schedule: string | null;
+  /** The same in words. */
+  readonly scheduleWords: string | null;
   /** The number of scheduled times since the last success, counted up to {@link countedTimes}. */
   readonly dueSince: number;
 }

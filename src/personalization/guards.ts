@@ -1,4 +1,5 @@
 import type { PersonalizationOptions } from "../config/index.ts";
+import { wasOrWere } from "../format.ts";
 import type { Difference, FileReport, ImportReport, PersonalizationReport } from "../model/import-report.ts";
 import { type ListName, lists } from "../model/personalization.ts";
 
@@ -22,7 +23,9 @@ export function listViolations(
   const differences = { pzlines: skus, pzstyles: styles, pzchoices: choices };
   return [
     ...(rejected > read * options.max_rejected_share
-      ? [`${rejected} of ${read} rows were rejected${limit("max_rejected_share", options.max_rejected_share)}`]
+      ? [
+          `${rejected} of ${read} rows ${wasOrWere(rejected)} rejected${limit("max_rejected_share", options.max_rejected_share)}`,
+        ]
       : []),
     ...files.flatMap((file) => emptyFile(file, differences[file.list], usesChoices)),
     ...Object.entries({ SKUs: skus, styles, choices }).flatMap(([noun, difference]) =>

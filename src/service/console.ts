@@ -6,7 +6,8 @@ import { signInPage } from "../console/sign-in-page.tsx";
 import { readPushState } from "../database/push-state.ts";
 import { listJobHealth } from "../jobs/status.ts";
 import { GenerationComparer } from "../personalization/comparison.ts";
-import { PersonalizationReader, parsePersonalization } from "../personalization/reader.ts";
+import { findInGeneration } from "../personalization/generation-reader.ts";
+import { parsePersonalization } from "../personalization/reader.ts";
 import { examplePath, isSampleShop } from "../sample.ts";
 import type { ServiceContext } from "./context.ts";
 import { findWidgetPath } from "./example.ts";
@@ -22,8 +23,14 @@ export function createConsole(context: ServiceContext, publicUrl: string, action
     jobs: () => listJobHealth(database, context.jobs),
     push: push && (() => readPushState(database)),
     purge: purging && (() => purging.readStatus(database)),
-    findPersonalization: async (ofBrand, sku) =>
-      parsePersonalization(await new PersonalizationReader(ofBrand).find(database, sku)),
+    findPersonalization: async (generation, sku) => {
+      const found = await findInGeneration(database, generation, sku);
+      return {
+        personalization: parsePersonalization(found),
+        tag: found.tag,
+        text: new TextDecoder().decode(found.body),
+      };
+    },
     compare: (from, to) => comparisons.find(from, to),
     publicUrl: config.publicUrl || publicUrl,
     confirm: (action, parameters) => actions.confirm(action, parameters),

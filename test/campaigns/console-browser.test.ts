@@ -34,38 +34,48 @@ const pages = [
   ["runs", "/runs"],
   ["run", "/runs/2"],
   ["failed run", "/runs/4"],
+  ["runs of a job", "/runs?job=catalog-import&from=2026-01-01&text=nothing"],
+  ["products", "/products?status=active"],
   ["product search", "/products?q=silver+b"],
   ["product", "/products/6781249159168"],
   ["styles", "/personalization"],
   ["SKU", "/personalization?sku=1812234"],
+  ["unknown SKU", "/personalization?sku=tm814810w&mark=none"],
   ["style", "/personalization?style=LASFAM"],
   ["choice group", "/personalization?group=MONTH"],
   ["choice", "/personalization?choice=Heart"],
-  ["generation comparison", "/personalization/difference"],
+  ["generation comparison", "/personalization/difference?sku=NEW"],
 ] as const;
 
 describe.each([
-  ["light", { width: 1280, height: 800 }],
-  ["dark", { width: 390, height: 844 }],
-] as const)("%s at %o", (colorScheme, viewport) => {
+  ["light", { width: 1280, height: 800 }, {}, false],
+  ["dark", { width: 390, height: 844 }, {}, false],
+  // As at a zoom of 200 %.
+  ["light", { width: 640, height: 400 }, { deviceScaleFactor: 2 }, true],
+  ["light", { width: 1280, height: 801 }, { forcedColors: "active" }, true],
+] as const)("%s at %o with %o", (colorScheme, viewport, options, isFurther) => {
   let opened: OpenPage;
   beforeAll(async () => {
-    opened = await openPage(browser, `${service.adminUrl}/`, { viewport, colorScheme });
+    opened = await openPage(browser, `${service.adminUrl}/`, { viewport, colorScheme, ...options });
   });
   afterAll(() => opened[Symbol.asyncDispose]());
 
-  test.each(pages)("the %s page has no layout, color scheme, or accessibility problems", async (_, path) => {
-    const { page } = opened;
-    const known = opened.faults.length;
-    await page.goto(service.adminUrl + path);
-    expect(await page.evaluate<number>("document.documentElement.scrollWidth")).toBe(viewport.width);
-    const background = await page.evaluate<string>("getComputedStyle(document.body).backgroundColor");
-    expect(Number(background.match(/\d+/)?.[0]) < 128 ? "dark" : "light").toBe(colorScheme);
-    // Sample images, the widget, and its API requests come from the public listener.
-    const faults = opened.faults.slice(known);
-    expect(faults.filter((fault) => !fault.startsWith(`elsewhere: ${service.url}/`))).toEqual([]);
-    expect(await accessibilityProblems(page)).toEqual([]);
-  });
+  const isShort = process.env.TEST_SHORT_CAMPAIGN !== undefined && isFurther;
+  test.each(isShort ? pages.filter((_, index) => index % 5 === 0) : pages)(
+    "the %s page has no layout, color scheme, or accessibility problems",
+    async (_, path) => {
+      const { page } = opened;
+      const known = opened.faults.length;
+      await page.goto(service.adminUrl + path);
+      expect(await page.evaluate<number>("document.documentElement.scrollWidth")).toBe(viewport.width);
+      const background = await page.evaluate<string>("getComputedStyle(document.body).backgroundColor");
+      expect(Number(background.match(/\d+/)?.[0]) < 128 ? "dark" : "light").toBe(colorScheme);
+      // Sample images, the widget, and its API requests come from the public listener.
+      const faults = opened.faults.slice(known);
+      expect(faults.filter((fault) => !fault.startsWith(`elsewhere: ${service.url}/`))).toEqual([]);
+      expect(await accessibilityProblems(page)).toEqual([]);
+    },
+  );
 });
 
 test("a product shows its images, and its description in a sandboxed frame", async () => {
@@ -121,37 +131,78 @@ test("everything is reachable by keyboard, with visible focus", async () => {
 
 const refresh = (page: Page) =>
   Promise.all([
-    page.waitForResponse(`${service.adminUrl}/`),
+    page.waitForResponse((response) => response.url().includes("refresh=shared")),
     page.evaluate("document.dispatchEvent(new Event('visibilitychange'))"),
   ]);
 
-test("the overview refreshes itself, except for a section in use", async () => {
+test("the overview refreshes itself in place, and waits while somebody uses it, which it says", async () => {
   await using opened = await openPage(browser, `${service.adminUrl}/`, { viewport: { width: 800, height: 500 } });
   const { page, faults } = opened;
-  await page.evaluate("scrollTo(0, 300)");
-  const problems = page.locator("[data-live=problems]");
-  const jobs = page.locator("[data-live=jobs]");
-  await jobs.getByRole("link", { name: "catalog-import" }).focus();
+  const [jobs, footer] = [page.locator("[data-live=jobs]"), page.locator("footer")];
   await using sql = await connectTo(store);
-  const [before, position] = [await jobs.innerHTML(), await jobs.boundingBox()];
   await sql`UPDATE run SET finished_at = '2020-01-01T00:00:00.000Z' WHERE job = 'catalog-import'`;
-  await refresh(page);
-  await problems.getByText("catalog-import for Larkspur & Finch last succeeded").waitFor();
-  expect(await jobs.innerHTML()).toBe(before);
+  // Every move of the pointer over a section begins the wait anew.
+  await jobs.scrollIntoViewIfNeeded();
+  let isUsed = true;
+  const moving = (async () => {
+    for (let turn = 0; isUsed; turn++) {
+      const box = await jobs.boundingBox();
+      if (box !== null) await page.mouse.move(box.x + 20 + (turn % 2) * 5, Math.max(box.y, 0) + 20);
+      await page.waitForTimeout(200);
+    }
+  })();
+  await footer.getByText("Refresh waits while you use Jobs.").waitFor();
+  expect(await jobs.getByText("stale").count()).toBe(0);
+  isUsed = false;
+  await moving;
+  // It goes on by itself, although the pointer is still there and a link has the focus.
+  const link = jobs.getByRole("link", { name: "catalog-import" });
+  await link.focus();
+  await jobs.getByText("stale").waitFor({ timeout: 60_000 });
   expect(await page.evaluate("document.activeElement.textContent")).toBe("catalog-import");
-  expect((await jobs.boundingBox())?.y).toBeCloseTo(position?.y ?? 0, 0);
+  await footer.getByText("Refreshed at").waitFor();
 
-  await page.evaluate("document.activeElement.blur()");
-  await refresh(page);
-  await jobs.getByText("stale").waitFor();
-  await page.getByRole("button", { name: "Pause refresh" }).click();
+  await page.getByLabel("Refresh").selectOption("never");
+  await footer.getByText("Refresh is off.").waitFor();
+  await page.reload();
+  await footer.getByText("Refresh is off.").waitFor();
   await sql`UPDATE run SET finished_at = started_at WHERE job = 'catalog-import'`;
-  await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
-  await page.waitForTimeout(300);
-  expect(await jobs.getByText("stale").isVisible()).toBe(true);
-  await page.getByRole("button", { name: "Resume refresh" }).click();
-  await jobs.getByText("stale").waitFor({ state: "detached" });
+  await page.getByLabel("Refresh").selectOption("every 5 seconds");
+  await jobs.getByText("stale").waitFor({ state: "detached", timeout: 60_000 });
   expect(faults).toEqual([]);
+});
+
+test("an open table of a chart stays open when the overview refreshes", async () => {
+  await using opened = await openPage(browser, `${service.adminUrl}/`);
+  const { page } = opened;
+  await page.locator("[data-live=counts] summary").first().click();
+  await page.mouse.move(0, 0);
+  await refresh(page);
+  await page.locator("footer").getByText("Refreshed at").waitFor();
+  expect(await page.locator("[data-live=counts] details").first().getAttribute("open")).not.toBeNull();
+});
+
+test("times are shown in the reader's time zone too", async () => {
+  await using opened = await openPage(browser, `${service.adminUrl}/runs/2`, { timezoneId: "America/New_York" });
+  await opened.page.locator("time .local").first().waitFor();
+  expect(await opened.page.locator("time .local").first().innerText()).toEndWith("America/New_York");
+});
+
+test("rows are cards on a phone, and long names break no layout", async () => {
+  const brand = "Averylongnamewithoutanyspaces".repeat(6);
+  const environment = { DATABASE_URL: store, PDS_CONFIG: join(home, "pds.toml") };
+  await pds(["import", "products", "sample/broken/missing-title.ndjson", "--brand", brand], environment, home);
+  const viewport = { width: 390, height: 844 };
+  await using opened = await openPage(browser, `${service.adminUrl}/`, { viewport });
+  const { page } = opened;
+  for (const path of ["/", "/runs", "/runs/5", "/products", "/personalization"]) {
+    await page.goto(service.adminUrl + path);
+    expect([path, await page.evaluate<number>("document.documentElement.scrollWidth")]).toEqual([path, viewport.width]);
+    const hidden = await page.evaluate<string[]>(`[...document.querySelectorAll("td, tbody th")]
+      .filter((cell) => cell.getBoundingClientRect().right > innerWidth || cell.scrollWidth > cell.clientWidth + 1)
+      .map((cell) => cell.textContent)`);
+    expect([path, hidden]).toEqual([path, []]);
+  }
 });
 
 test("the overview is complete without JavaScript", async () => {

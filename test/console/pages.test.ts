@@ -10,11 +10,18 @@ import { createGenerationTables } from "../../src/database/generation-tables.ts"
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { saveProducts, toStoredProduct } from "../../src/database/product.ts";
 import { searchProducts } from "../../src/database/search.ts";
-import { durationInWords, formatDuration, relativeTime } from "../../src/format.ts";
+import {
+  durationInWords,
+  formatCompactly,
+  formatDuration,
+  formatDurationCompactly,
+  relativeTime,
+} from "../../src/format.ts";
 import type { JobHealth, Run } from "../../src/model/job.ts";
 import type { Personalization } from "../../src/model/personalization.ts";
 import { GenerationComparer } from "../../src/personalization/comparison.ts";
 import { readNow, toProduct, toVariant } from "../support/catalog.ts";
+import { rowsOf, textOf } from "../support/console.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import {
   connectTo,
@@ -43,20 +50,6 @@ async function load(service: RunningService, path: string, headers: Record<strin
   const response = await fetch(service.adminUrl + path, { headers: { accept: "text/html", ...headers } });
   const html = await response.text();
   return { status: response.status, html, text: textOf(html), headers: response.headers };
-}
-
-function textOf(html: string): string {
-  const text = html.replace(/<[^>]*>/g, " ").replace(/\s+/g, " ");
-  const entities: Record<string, string> = { "&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#39;": "'" };
-  return text.replace(/&(amp|lt|gt|quot|#39);/g, (entity) => entities[entity] ?? entity);
-}
-
-/** The cells of all table rows of a page. */
-function rowsOf(html: string): string[][] {
-  const bodies = [...html.matchAll(/<tbody>(.*?)<\/tbody>/gs)].map(([, body = ""]) => body).join("");
-  return [...bodies.matchAll(/<tr>(.*?)<\/tr>/gs)].map(([, row = ""]) =>
-    [...row.matchAll(/<t[hd][^>]*>(.*?)<\/t[hd]>/gs)].map(([, cell = ""]) => textOf(cell).trim()),
-  );
 }
 
 const changedFeed = {
@@ -125,7 +118,7 @@ describe.each(stores)("the console on $engine", ({ engine, url }) => {
       ["catalog-import", "succeeded", "Larkspur & Finch"],
       ["personalization-import", "succeeded", "Larkspur & Finch"],
     ]);
-    expect(text).toMatch(/in \d+ \w+ 0 3 \* \* \* America\/New_York/);
+    expect(text).toMatch(/in \d+ \w+ every day at 03:00, New York/);
     for (const address of ["/docs", "/openapi.json", "/api/v1/histories/desc"]) {
       expect(html).toContain(`href="${service.url}${address}"`);
     }
@@ -174,7 +167,7 @@ describe.each(stores)("the console on $engine", ({ engine, url }) => {
     const { text } = await load(service, `/runs/${failedRun}`);
     expect(text).toContain(`Run ${failedRun}: catalog-import`);
     expect(text).toContain("failed");
-    expect(text).toContain("were rejected, so nothing was changed");
+    expect(text).toContain("was rejected, so nothing was changed");
     expect(text).toContain("title: is missing");
     expect(text).toContain("sample/broken/missing-title.ndjson:2");
     expect(text).toContain("not scheduled: started manually");
@@ -235,6 +228,9 @@ describe.each(stores)("the console on $engine", ({ engine, url }) => {
     expect(html).toContain(`href="${service.url}/api/v1/products/pz/MC%20813445%2F1"`);
     const answer = await (await service.get("/api/v1/products/pz/MC%20813445%2F1")).json();
     expect(text).toContain(textOf(JSON.stringify(answer, null, 2)));
+    const mark = (await service.get("/api/v1/products/pz/MC%20813445%2F1")).headers.get("etag") ?? "";
+    const offered = await load(service, `/personalization?${new URLSearchParams({ sku: "MC 813445/1", mark })}`);
+    expect(offered.text).toContain("It is still offered.");
     const unknown = await load(service, "/personalization?sku=nothing");
     expect([unknown.status, unknown.text.includes("nothing has no personalization.")]).toEqual([200, true]);
   });
@@ -297,7 +293,7 @@ describe.each(stores)("the console on $engine", ({ engine, url }) => {
 
   test("search follows updates and deletions of products", async () => {
     const database = await openDatabase(url);
-    const find = async (text: string) => (await searchProducts(database, text, 5)).map(({ id }) => id);
+    const find = async (text: string) => (await searchProducts(database, { text }, 5)).map(({ id }) => id);
     const id = 2n ** 60n + 1n;
     const product = (title: string, sku: string) =>
       toStoredProduct(toProduct(id, { title, handle: "kept", variants: [toVariant(id, { sku })] }));
@@ -327,11 +323,13 @@ test("only the page of a SKU loads the widget", async () => {
   await database.sql`INSERT INTO current_generation (brand, generation) SELECT 'B', max(id) FROM generation`;
   const compare = () => Promise.reject(new Error("unexpected call"));
   await database.inTransaction((transaction) => createGenerationTables(transaction, 1));
-  const findPersonalization = async (_: string, sku: string): Promise<Personalization> => ({
-    pzlines: [{ sku_id: sku, style_code: "S", style_display_seq: "1", style_sku_status: "A" }],
+  await database.sql`INSERT INTO generation_1_sku (sku, lines) VALUES ('A B', ${new Uint8Array()})`;
+  const personalization: Personalization = {
+    pzlines: [{ sku_id: "A B", style_code: "S", style_display_seq: "1", style_sku_status: "A" }],
     pzstyles: [],
     pzchoices: [],
-  });
+  };
+  const findPersonalization = async () => ({ personalization, tag: "tag", text: JSON.stringify(personalization) });
   const context = {
     database,
     brand: "B",
@@ -397,7 +395,7 @@ test("every page of the console requires the admin token if one is set", async (
   const given = { authorization: `Basic ${btoa("any:correct-horse-battery")}` };
   const empty = await load(service, "/", given);
   expect(empty.status).toBe(200);
-  expect(empty.text).toContain("No products are stored. Run the catalog-import job");
+  expect(empty.text).toContain("Nothing is stored, and no jobs are configured. Import files: pds import products FILE");
   expect(empty.text).toContain("No jobs are configured, and none have run.");
   for (const path of ["/runs", "/products", "/products?q=a", "/personalization", "/personalization/difference"]) {
     const { status, html } = await load(service, path, given);
@@ -413,7 +411,7 @@ test("a store with one product says so in the singular", async () => {
   expect((await load(service, "/")).text).toMatch(
     / 1 product 0 SKUs with personalization 0 personalization rows 0 brands /,
   );
-  expect((await load(service, "/products")).text).toContain("Search 1 product ");
+  expect((await load(service, "/products")).text).toContain(" 1 product stored. ");
 });
 
 test("every page is documented, and every section is in the navigation", async () => {
@@ -463,6 +461,7 @@ const run = (changes: Partial<Run>): Run => ({
   reason: null,
   log: null,
   cancelled: null,
+  isFirst: 0,
   ...changes,
 });
 const health = (changes: Partial<JobHealth>): JobHealth => ({
@@ -479,6 +478,7 @@ const health = (changes: Partial<JobHealth>): JobHealth => ({
   pausedBy: null,
   source: "folder",
   schedule: "0 * * * * UTC",
+  scheduleWords: "every hour",
   dueSince: 0,
   ...changes,
 });
@@ -525,6 +525,15 @@ test.each([
   expect(problems.map(({ text }) => text)).toEqual(words === undefined ? [] : [words]);
 });
 
+test("data that no configured job would import is not missing", () => {
+  const catalog = health({ job: "catalog-import" });
+  expect(listProblems([catalog], [], 5, now)).toEqual([]);
+  expect(listProblems([catalog], [], 0, now).map(({ text }) => text)).toEqual([
+    "No products are stored, although their job has succeeded.",
+  ]);
+  expect(listProblems([health({ job: "personalization-import" })], [], 0, now)).toHaveLength(1);
+});
+
 test.each([
   [0.4, "0 seconds"],
   [1, "1 second"],
@@ -548,6 +557,21 @@ test("relative times, durations, and chart maximums are rounded for reading", ()
     "0.1 s",
     "61 seconds",
     "10 minutes",
+  ]);
+  expect([0, 999, 750_000, 1_500_000, 1_250_000_000].map(formatCompactly)).toEqual([
+    "0",
+    "999",
+    "750K",
+    "1.5M",
+    "1.25B",
+  ]);
+  expect([0, 0.75, 100, 500, 5400, 200_000].map(formatDurationCompactly)).toEqual([
+    "0 s",
+    "0.75 s",
+    "100 s",
+    "8.3 min",
+    "90 min",
+    "2.3 d",
   ]);
   expect([0, 1, 7, 12, 351, 1000, 7600].map(roundUp)).toEqual([1, 1, 7.5, 15, 400, 1000, 10_000]);
 });

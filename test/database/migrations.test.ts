@@ -12,6 +12,7 @@ const names = [
   "2026-11-25-purge",
   "2026-11-26-handles",
   "2026-11-26-presentation",
+  "2026-11-27-console",
   "2026-11-27-operators",
 ];
 

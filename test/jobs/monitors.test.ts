@@ -90,7 +90,7 @@ describe("a monitor", () => {
   const run: Run = {
     ...{ id: 7, job: job.name, brand: job.brand, scheduledAt: null, attempt: 1, leaseUntil: "", counts: 0 },
     ...{ startedAt: "2026-03-01T04:15:00.112Z", finishedAt: "2026-03-01T04:15:01.112Z", outcome: "failed" },
-    ...{ reason: "no reason", log: null, cancelled: null },
+    ...{ reason: "no reason", log: null, cancelled: null, isFirst: 0 },
   };
   const end = { exit: "its process exited with status 1", log: "the last line" };
   const asIs = (text: string) => text;

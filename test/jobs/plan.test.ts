@@ -51,6 +51,7 @@ function run(scheduledAt: string, finishedAt?: string, outcome: Ended = "succeed
     reason: null,
     log: null,
     cancelled: null,
+    isFirst: 0,
   };
 }
 

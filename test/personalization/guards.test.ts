@@ -150,7 +150,7 @@ const violationCases: readonly [string, Shape | undefined, Shape, string, string
     {},
     { rejected: 1 },
     "/dev/null",
-    ["1 of 96 rows were rejected (max_rejected_share allows 0%)"],
+    ["1 of 96 rows was rejected (max_rejected_share allows 0%)"],
   ],
   [
     "with more rejected rows than configured",

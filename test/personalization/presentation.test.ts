@@ -115,7 +115,7 @@ for (const engine of enginesInTurn) {
       const { code, stderr } = await importText(`${toml}[styles.A]\nname.en = 1\n`);
       expect(code).toBe(1);
       expect(stderr).toMatch(
-        /presentation-\d+\.toml:20: styles\.A\.name\.en: expected a text\n.*1 of 5 entries were rejected/,
+        /presentation-\d+\.toml:20: styles\.A\.name\.en: expected a text\n.*1 of 5 entries was rejected/,
       );
       expect(await readStored()).toEqual(before);
     });
@@ -127,7 +127,7 @@ for (const engine of enginesInTurn) {
         "--force",
       );
       expect(code).toBe(0);
-      expect(report).toMatchObject({ counts: 1, rejected: 1, overridden: ["1 of 2 entries were rejected"] });
+      expect(report).toMatchObject({ counts: 1, rejected: 1, overridden: ["1 of 2 entries was rejected"] });
       expect(await readStored()).toEqual([{ style: "A", name: { en: "A" } }]);
     });
 

@@ -416,7 +416,7 @@ for (const engine of enginesInTurn) {
       expect(stderr).toContain('sku_id: is empty: ",STAMP,1,A"\n');
       expect(stderr).toMatch(/^SKUs: 1 \(0 added, 1 changed, 1 removed\)$/m);
       expect(stderr).toEndWith(
-        "pds: personalization-import: 1 of 4 rows were rejected (max_rejected_share allows 0%), " +
+        "pds: personalization-import: 1 of 4 rows was rejected (max_rejected_share allows 0%), " +
           "so nothing was changed; use --force to import it anyway\n",
       );
     });

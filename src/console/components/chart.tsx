@@ -1,11 +1,13 @@
 /** @jsxImportSource hono/jsx */
-import { formatNumber, pluralize, utcTime } from "../../format.ts";
-import { NumberCell, numeric, Table } from "./table.tsx";
+import { formatCompactly, pluralize, utcTime } from "../../format.ts";
+import { type Column, Table } from "./table.tsx";
 
 export interface Series {
   readonly name: string;
   /** In chronological order. */
   readonly points: readonly Point[];
+  /** Whether a value holds until the next one. Otherwise it is that of one moment. */
+  readonly isStep?: boolean;
 }
 
 interface Point {
@@ -16,7 +18,7 @@ interface Point {
 /** In units of the SVG's view box. */
 const width = 420;
 const height = 150;
-const margin = { left: 46, right: 8, top: 14, bottom: 22 };
+const margin = { left: 52, right: 8, top: 14, bottom: 22 };
 /** Line styles in the style sheet; each has its own color and dash pattern. */
 const seriesStyles = 6;
 
@@ -31,31 +33,31 @@ interface ChartProps {
   readonly id: string;
   readonly title: string;
   readonly series: readonly Series[];
+  /** How the axis, with little room, shows a value. */
+  readonly format?: (value: number) => string;
 }
 
+const valueColumns: readonly Column<Point & { readonly name: string }>[] = [
+  { title: "Brand", value: ({ name }) => name },
+  { title: "Finished", cell: ({ at }) => <time datetime={at}>{utcTime(at)}</time> },
+  { title: "Value", value: ({ value }) => value, isNumber: true },
+];
+
 /** A line chart of values over time, with the same values as a table. */
-export const Chart = ({ id, title, series }: ChartProps) => (
+export const Chart = ({ id, title, series, format = formatCompactly }: ChartProps) => (
   <figure class="chart">
     <figcaption>
       <h3>{title}</h3>
     </figcaption>
-    <Plot id={id} title={title} series={series} />
+    <Plot id={id} title={title} series={series} format={format} />
     <Legend series={series} />
     <details>
       <summary>Show as table</summary>
-      <Table columns={["Brand", "Finished", numeric("Count")]} label={title}>
-        {series.flatMap(({ name, points }) =>
-          points.toReversed().map(({ at, value }) => (
-            <tr>
-              <th scope="row">{name}</th>
-              <td>
-                <time datetime={at}>{utcTime(at)}</time>
-              </td>
-              <NumberCell value={value} />
-            </tr>
-          )),
-        )}
-      </Table>
+      <Table
+        columns={valueColumns}
+        rows={series.flatMap(({ name, points }) => points.toReversed().map((point) => ({ name, ...point })))}
+        label={title}
+      />
     </details>
   </figure>
 );
@@ -86,23 +88,31 @@ function scaleOf(series: readonly Series[]): Scale {
   };
 }
 
-function Plot({ id, title, series }: ChartProps) {
+function Plot({ id, title, series, format }: Required<ChartProps>) {
   const { firstMs, lastMs, maximum, x, y } = scaleOf(series);
   return (
     <svg viewBox={`0 0 ${width} ${height}`} role="img" aria-labelledby={`${id}-title ${id}-description`}>
       <title id={`${id}-title`}>{title}</title>
-      <desc id={`${id}-description`}>{series.map(describe).join(" ")}</desc>
+      <desc id={`${id}-description`}>{series.map((each) => describe(each, format)).join(" ")}</desc>
       {[maximum, maximum / 2, 0].map((value) => (
         <g class="grid">
           <line x1={margin.left} x2={width - margin.right} y1={y(value)} y2={y(value)} />
           <text x={margin.left - 6} y={y(value) + 4} text-anchor="end">
-            {formatNumber(value)}
+            {format(value)}
           </text>
         </g>
       ))}
-      {series.map(({ points }, index) => (
+      {series.map(({ points, isStep }, index) => (
         <g class={`line series-${index % seriesStyles}`}>
-          <polyline points={points.map(({ at, value }) => `${x(at)},${y(value)}`).join(" ")} />
+          <polyline
+            points={points
+              .flatMap(({ at, value }, place) => {
+                const before = points[place - 1];
+                const corner = isStep && before !== undefined ? [`${x(at)},${y(before.value)}`] : [];
+                return [...corner, `${x(at)},${y(value)}`];
+              })
+              .join(" ")}
+          />
           {points.map(({ at, value }) => (
             <circle cx={x(at)} cy={y(value)} r="2.5" />
           ))}
@@ -140,8 +150,8 @@ const Legend = ({ series }: { readonly series: readonly Series[] }) => (
 
 const toMinute = (ms: number) => new Date(ms).toISOString().slice(0, 16).replace("T", " ");
 
-function describe({ name, points }: Series): string {
+function describe({ name, points }: Series, format: (value: number) => string): string {
   const values = points.map(({ value }) => value);
-  const [minimum, maximum, last] = [Math.min(...values), Math.max(...values), values.at(-1) ?? 0].map(formatNumber);
+  const [minimum, maximum, last] = [Math.min(...values), Math.max(...values), values.at(-1) ?? 0].map(format);
   return `${name}: ${pluralize(points.length, "run")}, between ${minimum} and ${maximum}, last ${last}.`;
 }

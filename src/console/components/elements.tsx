@@ -1,6 +1,6 @@
 /** @jsxImportSource hono/jsx */
 import type { Child } from "hono/jsx";
-import { formatDuration, relativeTime, utcTime } from "../../format.ts";
+import { relativeTime, utcTime } from "../../format.ts";
 import type { Run } from "../../model/job.ts";
 import { urlWithQuery } from "../urls.ts";
 
@@ -19,9 +19,12 @@ export const Time = ({ at, now }: TimeProps) => (
 
 /** An exact time followed by the relative time. */
 export const ExactTime = ({ at, now }: TimeProps) => (
-  <time datetime={at}>
-    {utcTime(at)} <span class="muted">({relativeTime(Date.parse(at), now)})</span>
-  </time>
+  <>
+    <time datetime={at} class="exact">
+      {utcTime(at)}
+    </time>{" "}
+    <span class="muted">({relativeTime(Date.parse(at), now)})</span>
+  </>
 );
 
 interface SectionProps {
@@ -66,10 +69,10 @@ export function RunStatus({ run }: { readonly run: Pick<Run, "outcome"> }) {
   return <span class={`status ${status}`}>{status}</span>;
 }
 
-/** The duration of a run; so far, if it is still running. */
-export function runDuration({ startedAt, finishedAt }: Run, now: number): string {
+/** The seconds that a run took; so far, if it is still running. */
+export function runSeconds({ startedAt, finishedAt }: Run, now: number): number {
   const endMs = finishedAt === null ? now : Date.parse(finishedAt);
-  return formatDuration((endMs - Date.parse(startedAt)) / 1000);
+  return (endMs - Date.parse(startedAt)) / 1000;
 }
 
 interface EmptyStateProps {
@@ -107,8 +110,10 @@ export const CommaSeparated = ({ items }: { readonly items: readonly Child[] }) 
 interface SkuLinkProps {
   readonly sku: string;
   readonly brand?: string | undefined;
+  /** By default the SKU. */
+  readonly text?: string;
 }
 
-export const SkuLink = ({ sku, brand }: SkuLinkProps) => (
-  <a href={urlWithQuery("/personalization", { sku, brand })}>{sku}</a>
+export const SkuLink = ({ sku, brand, text = sku }: SkuLinkProps) => (
+  <a href={urlWithQuery("/personalization", { sku, brand })}>{text}</a>
 );

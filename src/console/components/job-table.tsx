@@ -3,50 +3,41 @@ import { relativeTime, utcTime } from "../../format.ts";
 import type { JobHealth } from "../../model/job.ts";
 import { urlWithQuery } from "../urls.ts";
 import { EmptyState, RunStatus, Time } from "./elements.tsx";
-import { NumberCell, numeric, Table } from "./table.tsx";
+import { type Column, Table } from "./table.tsx";
 
 interface JobTableProps {
   readonly jobs: readonly JobHealth[];
   readonly now: number;
 }
 
-export const JobTable = ({ jobs, now }: JobTableProps) => (
-  <Table columns={["Job", "Last run", "Brand", "Last success", numeric("Count"), "Next run", "Source"]} label="Jobs">
-    {jobs.map((health) => (
-      <JobRow health={health} now={now} />
-    ))}
-  </Table>
-);
+export const JobTable = ({ jobs, now }: JobTableProps) => <Table columns={columnsAt(now)} rows={jobs} label="Jobs" />;
+
+const columnsAt = (now: number): readonly Column<JobHealth>[] => [
+  {
+    title: "Job",
+    cell: ({ job, brand }) => <a href={urlWithQuery("/runs", { job, brand })}>{job}</a>,
+    class: "nowrap",
+  },
+  { title: "Last run", cell: (health) => <LastRun health={health} now={now} />, class: "nowrap" },
+  { title: "Brand", value: ({ brand }) => brand, class: "name" },
+  { title: "Last success", cell: (health) => <LastSuccess health={health} now={now} /> },
+  { title: "Count", value: ({ last }) => last?.counts ?? null, isNumber: true },
+  { title: "Next run", cell: (health) => <NextRun health={health} now={now} /> },
+  { title: "Source", value: ({ source }) => source, class: "source" },
+];
 
 interface JobRowProps {
   readonly health: JobHealth;
   readonly now: number;
 }
 
-function JobRow({ health, now }: JobRowProps) {
-  const { job, brand, last, lastSuccess, isStale, isAhead, source } = health;
-  return (
-    <tr>
-      <th scope="row" class="nowrap">
-        <a href={urlWithQuery("/runs", { job, brand })}>{job}</a>
-      </th>
-      <td class="nowrap">
-        <LastRun health={health} now={now} />
-      </td>
-      <td>{brand}</td>
-      <td>
-        {lastSuccess === null ? <span class="muted">never</span> : <Time at={lastSuccess} now={now} />}
-        {isStale ? <div class="stale">stale</div> : ""}
-        {isAhead ? <div class="stale">clock set back</div> : ""}
-      </td>
-      <NumberCell value={last?.counts ?? null} />
-      <td>
-        <NextRun health={health} now={now} />
-      </td>
-      <td class="source">{source}</td>
-    </tr>
-  );
-}
+const LastSuccess = ({ health: { lastSuccess, isStale, isAhead }, now }: JobRowProps) => (
+  <>
+    {lastSuccess === null ? <span class="muted">never</span> : <Time at={lastSuccess} now={now} />}
+    {isStale ? <div class="stale">stale</div> : ""}
+    {isAhead ? <div class="stale">clock set back</div> : ""}
+  </>
+);
 
 function LastRun({ health: { last, runningSince }, now }: JobRowProps) {
   const running = runningSince === null ? "" : <RunStatus run={{ outcome: null }} />;
@@ -61,7 +52,7 @@ function LastRun({ health: { last, runningSince }, now }: JobRowProps) {
   );
 }
 
-function NextRun({ health: { next, schedule, pausedSince, pausedBy }, now }: JobRowProps) {
+function NextRun({ health: { next, schedule, scheduleWords, pausedSince, pausedBy }, now }: JobRowProps) {
   if (pausedSince !== null) {
     return (
       <>
@@ -77,7 +68,9 @@ function NextRun({ health: { next, schedule, pausedSince, pausedBy }, now }: Job
       <time datetime={next} title={utcTime(next)}>
         {text}
       </time>
-      <div class="muted nowrap">{schedule}</div>
+      <div class="muted" title={schedule ?? ""}>
+        {scheduleWords}
+      </div>
     </>
   );
 }

@@ -10,7 +10,7 @@ import type {
   Rejection,
 } from "../../model/import-report.ts";
 import { Facts, Section } from "./elements.tsx";
-import { NumberCell, numeric, Table } from "./table.tsx";
+import { type Column, Table } from "./table.tsx";
 
 export function RunReport({ report }: { readonly report: ImportReport }) {
   const { accepted, duplicates, rejected, rejections, notes, overridden, personalization, presentation } = report;
@@ -34,31 +34,39 @@ export function RunReport({ report }: { readonly report: ImportReport }) {
   );
 }
 
+const rejectionColumns: readonly Column<Rejection>[] = [
+  { title: "Rows", value: ({ rows }) => rows, isNumber: true },
+  {
+    title: "Reason",
+    isHeader: true,
+    class: "reason",
+    cell: ({ field, reason }) => (
+      <>
+        {field === undefined ? "" : <code>{field}: </code>}
+        {reason}
+      </>
+    ),
+  },
+  {
+    title: "Examples",
+    cell: ({ examples }) => (
+      <ul class="plain-list">
+        {examples.map(({ file, line, text }) => (
+          <li>
+            <code>
+              {file}:{line}
+            </code>{" "}
+            {text === undefined ? "" : <span class="muted excerpt">{text}</span>}
+          </li>
+        ))}
+      </ul>
+    ),
+  },
+];
+
 const RejectedRows = ({ rejections }: { readonly rejections: readonly Rejection[] }) => (
   <Section id="rejections" title="Rejected rows">
-    <Table columns={[numeric("Rows"), "Reason", "Examples"]} label="Rejected rows by reason">
-      {rejections.map(({ field, reason, rows, examples }) => (
-        <tr>
-          <NumberCell value={rows} />
-          <th scope="row" class="reason">
-            {field === undefined ? "" : <code>{field}: </code>}
-            {reason}
-          </th>
-          <td>
-            <ul class="plain-list">
-              {examples.map(({ file, line, text }) => (
-                <li>
-                  <code>
-                    {file}:{line}
-                  </code>{" "}
-                  {text === undefined ? "" : <span class="muted excerpt">{text}</span>}
-                </li>
-              ))}
-            </ul>
-          </td>
-        </tr>
-      ))}
-    </Table>
+    <Table columns={rejectionColumns} rows={rejections} label="Rejected rows by reason" />
   </Section>
 );
 
@@ -74,26 +82,26 @@ function PersonalizationDetails({ report }: { readonly report: PersonalizationRe
   );
 }
 
+type Change = readonly [type: string, difference: Difference];
+
+const changeColumns: readonly Column<Change>[] = [
+  { title: "Type", value: ([type]) => type },
+  { title: "Total", value: ([, { total }]) => total, isNumber: true },
+  { title: "Added", value: ([, { added }]) => added, isNumber: true },
+  { title: "Changed", value: ([, { changed }]) => changed, isNumber: true },
+  { title: "Removed", value: ([, { removed }]) => removed, isNumber: true },
+];
+
 function Changes({ changes }: { readonly changes: Readonly<Record<string, Difference | null>> }) {
-  const known = Object.entries(changes).flatMap(([name, change]) => (change === null ? [] : [[name, change] as const]));
+  const known = Object.entries(changes).flatMap(([name, change]): Change[] =>
+    change === null ? [] : [[name, change]],
+  );
   return (
     <Section id="changes" title="Changes">
       {known.length === 0 ? (
         <p>None to show: this was the brand's first import.</p>
       ) : (
-        <Table
-          columns={["Type", numeric("Total"), numeric("Added"), numeric("Changed"), numeric("Removed")]}
-          label="Changes"
-        >
-          {known.map(([name, { total, added, changed, removed }]) => (
-            <tr>
-              <th scope="row">{name}</th>
-              {[total, added, changed, removed].map((count) => (
-                <NumberCell value={count} />
-              ))}
-            </tr>
-          ))}
-        </Table>
+        <Table columns={changeColumns} rows={known} label="Changes" />
       )}
     </Section>
   );
@@ -120,60 +128,62 @@ const checksOf = ({ orphans, nonNumericSequences }: PersonalizationReport): Chec
   ["Sequences that are not numbers", nonNumericSequences],
 ];
 
+const checkColumns: readonly Column<readonly [description: string, occurrences: Occurrences]>[] = [
+  { title: "Count", value: ([, { count }]) => count, isNumber: true },
+  { title: "Check", value: ([description]) => description, isHeader: true },
+  { title: "Examples", value: ([, { examples }]) => examples.join(", "), class: "excerpt" },
+];
+
 /** Leaves out what was not checked. */
 function DataQuality({ checks }: { readonly checks: readonly Check[] }) {
+  const done = checks.flatMap(([description, occurrences]) =>
+    occurrences === undefined ? [] : [[description, occurrences] as const],
+  );
   return (
     <Section id="data-quality" title="Data quality">
-      <Table columns={[numeric("Count"), "Check", "Examples"]} label="Data quality">
-        {checks.map(([description, occurrences]) =>
-          occurrences === undefined ? (
-            ""
-          ) : (
-            <tr>
-              <NumberCell value={occurrences.count} />
-              <th scope="row">{description}</th>
-              <td class="excerpt">{occurrences.examples.join(", ")}</td>
-            </tr>
-          ),
-        )}
-      </Table>
+      <Table columns={checkColumns} rows={done} label="Data quality" />
     </Section>
   );
 }
 
+interface StatusCount {
+  readonly column: string;
+  readonly code: string;
+  readonly rows: number;
+}
+
+const statusColumns: readonly Column<StatusCount>[] = [
+  { title: "Column", cell: ({ column }) => <code>{column}</code> },
+  { title: "Code", cell: ({ code }) => (code === "" ? <span class="muted">empty</span> : code) },
+  { title: "Rows", value: ({ rows }) => rows, isNumber: true },
+];
+
 const StatusCodes = ({ statuses }: Pick<PersonalizationReport, "statuses">) => (
   <Section id="statuses" title="Status codes">
-    <Table columns={["Column", "Code", numeric("Rows")]} label="Status codes">
-      {Object.entries(statuses).flatMap(([column, codes]) =>
-        Object.entries(codes).map(([code, rows]) => (
-          <tr>
-            <th scope="row">
-              <code>{column}</code>
-            </th>
-            <td>{code === "" ? <span class="muted">empty</span> : code}</td>
-            <NumberCell value={rows} />
-          </tr>
-        )),
+    <Table
+      columns={statusColumns}
+      rows={Object.entries(statuses).flatMap(([column, codes]) =>
+        Object.entries(codes).map(([code, rows]) => ({ column, code, rows })),
       )}
-    </Table>
+      label="Status codes"
+    />
   </Section>
 );
 
+const fileColumns: readonly Column<FileReport>[] = [
+  { title: "File", value: ({ file }) => file },
+  { title: "Rows", value: ({ rows }) => rows, isNumber: true },
+  { title: "Encoding", value: ({ encoding }) => encoding },
+  {
+    title: "Delimiter",
+    cell: ({ separator }) => (separator === null ? "none" : <code>{JSON.stringify(separator)}</code>),
+  },
+  { title: "SHA-256", cell: ({ sha256 }) => <code title={sha256}>{sha256.slice(0, 12)}…</code> },
+];
+
 const Files = ({ files }: { readonly files: readonly FileReport[] }) => (
   <Section id="files" title="Files">
-    <Table columns={["File", numeric("Rows"), "Encoding", "Delimiter", "SHA-256"]} label="Files">
-      {files.map(({ file, rows, encoding, separator, sha256 }) => (
-        <tr>
-          <th scope="row">{file}</th>
-          <NumberCell value={rows} />
-          <td>{encoding}</td>
-          <td>{separator === null ? "none" : <code>{JSON.stringify(separator)}</code>}</td>
-          <td>
-            <code title={sha256}>{sha256.slice(0, 12)}…</code>
-          </td>
-        </tr>
-      ))}
-    </Table>
+    <Table columns={fileColumns} rows={files} label="Files" />
   </Section>
 );
 

@@ -1,7 +1,9 @@
 /** @jsxImportSource hono/jsx */
 import { pluralize } from "../../format.ts";
 import type { Personalization } from "../../model/personalization.ts";
-import { EmptyState, Preformatted, Section } from "./elements.tsx";
+import type { FoundOffer } from "../order-mark.ts";
+import type { ProductOfSku } from "../similar-skus.ts";
+import { CommaSeparated, EmptyState, ExactTime, Preformatted, Section, SkuLink } from "./elements.tsx";
 import { PersonalizationTree } from "./personalization-tree.tsx";
 
 interface SkuPersonalizationProps {
@@ -9,24 +11,15 @@ interface SkuPersonalizationProps {
   readonly brand: string;
   /** In display order. */
   readonly personalization: Personalization;
+  /** The brand whose personalization the public API serves for this SKU. */
+  readonly served: string;
   /** Base URL of the public API. */
   readonly endpoint: string;
 }
 
 /** A SKU's personalization as a tree, as the widget, and as JSON. */
-export function SkuPersonalization({ sku, brand, personalization, endpoint }: SkuPersonalizationProps) {
-  const apiUrl = `${endpoint}/products/pz/${encodeURIComponent(sku)}`;
+export function SkuPersonalization({ sku, brand, personalization, served, endpoint }: SkuPersonalizationProps) {
   const { pzlines, pzstyles, pzchoices } = personalization;
-  if (pzlines.length === 0) {
-    return (
-      <EmptyState title={`${sku} has no personalization.`}>
-        <p>
-          SKUs must match exactly, including case and spaces. The public API returns three empty lists for this SKU:{" "}
-          <a href={apiUrl}>View response</a>.
-        </p>
-      </EmptyState>
-    );
-  }
   return (
     <>
       <div class="side-by-side">
@@ -34,20 +27,33 @@ export function SkuPersonalization({ sku, brand, personalization, endpoint }: Sk
           <PersonalizationTree personalization={personalization} brand={brand} />
         </Section>
         <Section id="widget" title="Customer view">
-          <personalization-options sku={sku} endpoint={endpoint}>
-            <p class="muted">
-              The widget did not load. It needs JavaScript, and a public listener that this browser can reach.
-            </p>
-          </personalization-options>
+          {served === brand ? (
+            <personalization-options sku={sku} endpoint={endpoint}>
+              <p class="muted">
+                The widget did not load. It needs JavaScript, and a public listener that this browser can reach.
+              </p>
+            </personalization-options>
+          ) : (
+            <EmptyState title={`Customers do not see this one, but that of ${served}.`}>
+              <p>
+                Several brands have this SKU, and {served} comes first.{" "}
+                <SkuLink sku={sku} brand={served} text={`Show that of ${served}`} />
+              </p>
+            </EmptyState>
+          )}
         </Section>
       </div>
       <Section id="json" title="JSON">
-        <p>
-          <a href={apiUrl}>View response of the public API</a>
-        </p>
+        {served === brand ? (
+          <p>
+            <a href={responseUrl(endpoint, sku)}>View response of the public API</a>
+          </p>
+        ) : (
+          ""
+        )}
         <details>
           <summary>
-            {pluralize(pzlines.length, "line")}, {pluralize(pzstyles.length, "style")},{" "}
+            {pluralize(pzlines.length, "line")}, {pluralize(pzstyles.length, "style line")},{" "}
             {pluralize(pzchoices.length, "choice")}
           </summary>
           <Preformatted label="Response as JSON" text={JSON.stringify(personalization, null, 2)} />
@@ -56,3 +62,109 @@ export function SkuPersonalization({ sku, brand, personalization, endpoint }: Sk
     </>
   );
 }
+
+const responseUrl = (endpoint: string, sku: string) => `${endpoint}/products/pz/${encodeURIComponent(sku)}`;
+
+interface UnknownSkuProps {
+  readonly sku: string;
+  /** Those that differ only in how they are written. */
+  readonly similar: readonly string[];
+  readonly endpoint: string;
+}
+
+/** A SKU that no brand has. */
+export const UnknownSku = ({ sku, similar, endpoint }: UnknownSkuProps) => (
+  <EmptyState title={`${sku} has no personalization.`}>
+    {similar.length === 0 ? (
+      ""
+    ) : (
+      <p>
+        Did you mean <CommaSeparated items={similar.map((other) => <SkuLink sku={other} />)} />?
+      </p>
+    )}
+    <p>
+      SKUs must match exactly, including case and spaces. The public API returns three empty lists for this SKU:{" "}
+      <a href={responseUrl(endpoint, sku)}>View response</a>.
+    </p>
+  </EmptyState>
+);
+
+interface OtherBrandsProps {
+  readonly sku: string;
+  readonly brand: string;
+  /** The brands that have it. */
+  readonly brands: readonly string[];
+}
+
+/** A SKU that only other brands have. */
+export const OtherBrands = ({ sku, brand, brands }: OtherBrandsProps) => (
+  <EmptyState title={`${brand} has no personalization of ${sku}.`}>
+    <p>
+      Other brands have it:{" "}
+      <CommaSeparated items={brands.map((other) => <SkuLink sku={sku} brand={other} text={other} />)} />.
+    </p>
+  </EmptyState>
+);
+
+export const ProductsOfSku = ({ products }: { readonly products: readonly ProductOfSku[] }) =>
+  products.length === 0 ? (
+    <p class="muted">No stored product has a variant with exactly this SKU.</p>
+  ) : (
+    <p>
+      {products.length === 1 ? "Product: " : "Products: "}
+      <CommaSeparated
+        items={products.map(({ id, title, variants }) => (
+          <>
+            <a href={`/products/${id}`}>{title === "" ? `Product ${id}` : title}</a> ({variants.join(", ")})
+          </>
+        ))}
+      />
+    </p>
+  );
+
+interface MarkFormProps {
+  readonly sku: string;
+  readonly mark: string | undefined;
+}
+
+/** Looks up what an order was made from. */
+export const MarkForm = ({ sku, mark }: MarkFormProps) => (
+  <form class="filter" action="/personalization">
+    <input type="hidden" name="sku" value={sku} />
+    <label class="wide">
+      <span>
+        <code>_personalization</code> of an order for this SKU
+      </span>
+      <input name="mark" value={mark ?? ""} autocomplete="off" spellcheck={false} />
+    </label>
+    <button type="submit">Show offer</button>
+  </form>
+);
+
+interface OfferProps {
+  readonly sku: string;
+  readonly mark: string;
+  /** Undefined if no kept generation matches. */
+  readonly offer: FoundOffer | undefined;
+  readonly now: number;
+}
+
+/** What a customer was offered. */
+export const Offer = ({ sku, mark, offer, now }: OfferProps) =>
+  offer === undefined ? (
+    <EmptyState title={`The offer ${mark} is no longer stored.`}>
+      <p>
+        No kept generation of any brand offers {sku} with it. Compare the mark and the SKU with the order: both must be
+        those of the same line item. <code>keep_generations</code> says how many generations imports keep.
+      </p>
+    </EmptyState>
+  ) : (
+    <Section id="offer" title={`What the customer was offered: ${mark}`}>
+      <p>
+        Exactly this, in generation {offer.generation.id} of {offer.generation.brand}, loaded{" "}
+        <ExactTime at={offer.generation.loadedAt} now={now} />
+        {offer.generation.isCurrent ? ". It is still offered." : ". The current generation offers something else."}
+      </p>
+      <PersonalizationTree personalization={offer.personalization} brand={offer.generation.brand} />
+    </Section>
+  );

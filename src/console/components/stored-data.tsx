@@ -3,7 +3,7 @@ import type { Generation } from "../../database/generation.ts";
 import { formatNumber } from "../../format.ts";
 import { urlWithQuery } from "../urls.ts";
 import { Time } from "./elements.tsx";
-import { NumberCell, numeric, Table } from "./table.tsx";
+import { type Column, Table } from "./table.tsx";
 
 interface TotalsProps {
   readonly productCount: number;
@@ -12,8 +12,8 @@ interface TotalsProps {
 }
 
 export function Totals({ productCount, current }: TotalsProps) {
-  const sum = (countOf: (generation: Generation) => number | null) =>
-    current.reduce((total, generation) => total + (countOf(generation) ?? 0), 0);
+  const sum = (countOf: (generation: Generation) => number) =>
+    current.reduce((total, generation) => total + countOf(generation), 0);
   return (
     <ul class="totals">
       <Total count={productCount} one="product" many="products" url="/products" />
@@ -58,42 +58,32 @@ interface CurrentGenerationsProps {
 
 /** The current generation of each brand, with a link to compare it with the one before. */
 export const CurrentGenerations = ({ generations, now }: CurrentGenerationsProps) => (
-  <Table
-    columns={[
-      "Brand",
-      "Generation",
-      "Current since",
-      numeric("SKUs"),
-      numeric("Styles"),
-      numeric("Choices"),
-      numeric("Rows"),
-      "Compare",
-    ]}
-    label="Brands"
-  >
-    {generations
-      .filter(({ isCurrent }) => isCurrent)
-      .map(({ brand, id, since, loadedAt, skus, styles, choices, rows }) => (
-        <tr>
-          <th scope="row">{brand}</th>
-          <td>{id}</td>
-          <td>
-            <Time at={since ?? loadedAt} now={now} />
-          </td>
-          {[skus, styles, choices, rows].map((count) => (
-            <NumberCell value={count} otherwise="not counted" />
-          ))}
-          <td>
-            <ComparisonLink
-              brand={brand}
-              from={generations.find((other) => other.brand === brand && other.id < id)?.id}
-              to={id}
-            />
-          </td>
-        </tr>
-      ))}
-  </Table>
+  <Table columns={columnsOf(generations, now)} rows={generations.filter(({ isCurrent }) => isCurrent)} label="Brands" />
 );
+
+const columnsOf = (generations: readonly Generation[], now: number): readonly Column<Generation>[] => [
+  {
+    title: "Brand",
+    cell: ({ brand }) => <a href={urlWithQuery("/personalization", { brand })}>{brand}</a>,
+    class: "name",
+  },
+  { title: "Generation", value: ({ id }) => `${id}` },
+  { title: "Current since", cell: ({ since, loadedAt }) => <Time at={since ?? loadedAt} now={now} /> },
+  { title: "SKUs", value: ({ skus }) => skus, isNumber: true },
+  { title: "Styles", value: ({ styles }) => styles, isNumber: true },
+  { title: "Choices", value: ({ choices }) => choices, isNumber: true },
+  { title: "Rows", value: ({ rows }) => rows, isNumber: true },
+  {
+    title: "Compare",
+    cell: ({ brand, id }) => (
+      <ComparisonLink
+        brand={brand}
+        from={generations.find((other) => other.brand === brand && other.id < id)?.id}
+        to={id}
+      />
+    ),
+  },
+];
 
 interface ComparisonLinkProps {
   readonly brand: string;

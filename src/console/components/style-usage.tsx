@@ -3,7 +3,7 @@ import type { UsedStyle } from "../../database/personalization.ts";
 import { pluralize } from "../../format.ts";
 import { urlWithQuery } from "../urls.ts";
 import { CommaSeparated, Section, SkuLink } from "./elements.tsx";
-import { NumberCell, numeric, Table } from "./table.tsx";
+import { type Column, Table } from "./table.tsx";
 
 export const styleLimit = 100;
 const examplesPerRow = 5;
@@ -39,7 +39,7 @@ interface ChoiceGroupUsageProps {
 
 /** The styles that use a choice group, and the SKUs that offer them. */
 export function ChoiceGroupUsage({ group, brand, styles }: ChoiceGroupUsageProps) {
-  const offers = styles.reduce((total, { skus }) => total + (skus ?? 0), 0);
+  const offers = styles.reduce((total, { skus }) => total + skus, 0);
   const subject =
     styles.length < styleLimit
       ? `Used by ${pluralize(styles.length, "style")} of ${brand}`
@@ -63,31 +63,41 @@ interface StyleTableProps {
 }
 
 const StyleTable = ({ styles, brand, label }: StyleTableProps) => (
-  <Table columns={["Style", numeric("SKUs"), "First SKUs"]} label={label}>
-    {styles.map(({ style, skus, examples }) => (
-      <tr>
-        <th scope="row">
-          <a href={urlWithQuery("/personalization", { style, brand })}>{style}</a>
-        </th>
-        <NumberCell value={skus} otherwise="not counted" />
-        <td class="excerpt">
-          <CommaSeparated items={examples.slice(0, examplesPerRow).map((sku) => <SkuLink sku={sku} brand={brand} />)} />
-        </td>
-      </tr>
-    ))}
-  </Table>
+  <Table columns={styleColumns(brand)} rows={styles} label={label} />
 );
+
+export const styleColumns = (brand: string): readonly Column<UsedStyle>[] => [
+  {
+    title: "Style",
+    value: ({ style }) => style,
+    cell: ({ style }) => <a href={urlWithQuery("/personalization", { style, brand })}>{style}</a>,
+  },
+  { title: "SKUs", value: ({ skus }) => skus, isNumber: true },
+  {
+    title: "First SKUs",
+    class: "excerpt",
+    value: ({ examples }) => examples.slice(0, examplesPerRow).join(", "),
+    cell: ({ examples }) => (
+      <CommaSeparated items={examples.slice(0, examplesPerRow).map((sku) => <SkuLink sku={sku} brand={brand} />)} />
+    ),
+  },
+];
 
 interface BrandStylesProps {
   readonly styles: readonly UsedStyle[];
   readonly brand: string;
+  /** How many the brand has. */
+  readonly count: number;
 }
 
-export const BrandStyles = ({ styles, brand }: BrandStylesProps) => (
-  <Section
-    id="styles"
-    title={`${styles.length < styleLimit ? "Styles" : `The first ${styleLimit} styles`} of ${brand}`}
-  >
-    <StyleTable styles={styles} brand={brand} label={`Styles of ${brand}`} />
+/** A page of a brand's styles. */
+export const BrandStyles = ({ styles, brand, count }: BrandStylesProps) => (
+  <Section id="styles" title={`Styles of ${brand}`}>
+    <p class="muted">
+      {styles.length === 0
+        ? "None."
+        : `${pluralize(count, "style")} in all; here ${styles[0]?.style} to ${styles.at(-1)?.style}.`}
+    </p>
+    {styles.length === 0 ? "" : <StyleTable styles={styles} brand={brand} label={`Styles of ${brand}`} />}
   </Section>
 );

@@ -2,52 +2,92 @@
 import type { Child } from "hono/jsx";
 import { formatNumber } from "../../format.ts";
 
-interface NumericColumn {
-  readonly number: string;
+interface CommonColumn {
+  readonly title: string;
+  /** Whether it has numbers, which are right-aligned. */
+  readonly isNumber?: boolean;
+  /** Whether its cells name their rows, in place of those of the first column. */
+  readonly isHeader?: boolean;
+  readonly class?: string;
 }
 
-/** A right-aligned column of numbers. */
-export const numeric = (title: string): NumericColumn => ({ number: title });
+export type CellValue = string | number | null;
 
-interface TableProps {
-  readonly columns: readonly (string | NumericColumn)[];
+/** A column with values, which a file may have too. */
+export interface ValueColumn<Row> extends CommonColumn {
+  readonly value: (row: Row) => CellValue;
+  /** How the page shows the value. By default as it is. */
+  readonly cell?: (row: Row) => Child;
+}
+
+interface CellColumn<Row> extends CommonColumn {
+  readonly value?: undefined;
+  readonly cell: (row: Row) => Child;
+}
+
+export type Column<Row> = ValueColumn<Row> | CellColumn<Row>;
+
+interface TableProps<Row> {
+  readonly columns: readonly Column<Row>[];
+  readonly rows: readonly Row[];
   readonly label: string;
-  readonly children?: Child;
 }
 
 /**
- * A table that scrolls on its own when the page is narrow; focusable, so that the keyboard can
- * scroll it.
+ * A table. On a phone each row becomes a card, in which every cell has its column's title. On other
+ * narrow pages it scrolls on its own; it can get the focus, so that the keyboard can scroll it.
  */
-export function Table({ columns, label, children }: TableProps) {
+export function Table<Row>({ columns, rows, label }: TableProps<Row>) {
+  const header = columns.find(({ isHeader }) => isHeader) ?? columns[0];
   return (
     <section class="table" tabindex={0} aria-label={`Table: ${label}`}>
       <table>
         <thead>
           <tr>
-            {columns.map((column) =>
-              typeof column === "string" ? (
-                <th scope="col">{column}</th>
-              ) : (
-                <th scope="col" class="number">
-                  {column.number}
-                </th>
-              ),
-            )}
+            {columns.map(({ title, isNumber }) => (
+              <th scope="col" {...classOf(isNumber && "number")}>
+                {title}
+              </th>
+            ))}
           </tr>
         </thead>
-        <tbody>{children}</tbody>
+        <tbody>
+          {rows.map((row) => (
+            <tr>
+              {columns.map((column) => (
+                <Cell column={column} row={row} isHeader={column === header} />
+              ))}
+            </tr>
+          ))}
+        </tbody>
       </table>
     </section>
   );
 }
 
-interface NumberCellProps {
-  readonly value: number | null;
-  /** Shown instead of null. */
-  readonly otherwise?: string;
+interface CellProps<Row> {
+  readonly column: Column<Row>;
+  readonly row: Row;
+  readonly isHeader: boolean;
 }
 
-export const NumberCell = ({ value, otherwise = "" }: NumberCellProps) => (
-  <td class="number">{value === null ? otherwise : formatNumber(value)}</td>
-);
+function Cell<Row>({ column, row, isHeader }: CellProps<Row>) {
+  const content = column.cell !== undefined ? column.cell(row) : column.value && toText(column.value(row));
+  const attributes = classOf(column.isNumber && "number", column.class);
+  return isHeader ? (
+    <th scope="row" data-label={column.title} {...attributes}>
+      {content}
+    </th>
+  ) : (
+    <td data-label={column.title} {...attributes}>
+      {content}
+    </td>
+  );
+}
+
+const toText = (value: CellValue) => (typeof value === "number" ? formatNumber(value) : value);
+
+function classOf(...names: readonly (string | false | undefined)[]) {
+  const present = names.filter((name) => name);
+  return present.length === 0 ? {} : { class: present.join(" ") };
+}

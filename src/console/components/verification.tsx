@@ -1,20 +1,20 @@
 /** @jsxImportSource hono/jsx */
 import { type CatalogTruth, verifiedAges } from "../../database/product-truth.ts";
 import { durationInWords, formatNumber, pluralize } from "../../format.ts";
-import { NumberCell, numeric, Table } from "./table.tsx";
+import { Table } from "./table.tsx";
 
 /** How recently the stored products were known to match the platform. */
 export const Verification = ({ truth }: { readonly truth: CatalogTruth }) => (
   <>
-    <Table columns={["Last verified within", numeric("Products"), numeric("Share")]} label="Last verified">
-      {verifiedAges.map((age, index) => (
-        <tr>
-          <th scope="row">{durationInWords(age)}</th>
-          <NumberCell value={truth.verified[index] ?? 0} />
-          <td class="number">{toPercent(truth.verified[index] ?? 0, truth.products)}</td>
-        </tr>
-      ))}
-    </Table>
+    <Table
+      columns={[
+        { title: "Last verified within", value: ([age]) => durationInWords(age) },
+        { title: "Products", value: ([, products]) => products, isNumber: true },
+        { title: "Share", value: ([, products]) => toPercent(products, truth.products), isNumber: true },
+      ]}
+      rows={verifiedAges.map((age, index) => [age, truth.verified[index] ?? 0] as const)}
+      label="Last verified"
+    />
     {truth.unsettled === 0 ? "" : <p class="muted">{pluralize(truth.unsettled, "product")} will be read again.</p>}
     {truth.waiting === 0 ? (
       ""

@@ -1,63 +1,135 @@
 /**
- * Refreshes the page's `data-live` sections every few seconds. A section in use, with the focus, a
- * selection, or an open table, keeps its content until it no longer is.
+ * Refreshes the page's `data-live` sections. It changes them in place, so that focus, selection, and
+ * open details stay. While somebody uses a section, with the pointer or the keyboard, it waits, says
+ * so, and goes on by itself: nothing moves away under the pointer.
  */
-const intervalMs = 5000;
-const hiddenIntervalMs = 60_000;
+import { addLocalTimes } from "/console/local-time.js";
+
+const choices = [
+  [5, "every 5 seconds"],
+  [15, "every 15 seconds"],
+  [60, "every minute"],
+  [0, "never"],
+];
+const storageKey = "pds-refresh-seconds";
+const hiddenSeconds = 60;
+/** How long after the last movement or key a section counts as used. */
+const usedMs = 5000;
+const checkMs = 1000;
 
 const status = document.querySelector("[data-refreshed]");
-const button = document.createElement("button");
-let isPaused = false;
+let seconds = readSeconds();
+let usedUntil = 0;
+let usedSection = "";
+let dueAt = performance.now() + seconds * 1000;
 let timer;
 
-function isInUse(section) {
-  const selection = getSelection();
-  return (
-    section.contains(document.activeElement) ||
-    section.querySelector("details[open]") !== null ||
-    (selection !== null && !selection.isCollapsed && selection.containsNode(section, true))
-  );
-}
-
-function replaceSections(page) {
-  for (const section of document.querySelectorAll("[data-live]")) {
-    const fresh = page.querySelector(`[data-live="${section.dataset.live}"]`);
-    if (fresh !== null && !isInUse(section) && !fresh.isEqualNode(section)) {
-      section.replaceWith(document.importNode(fresh, true));
-    }
+function readSeconds() {
+  try {
+    const stored = Number(localStorage.getItem(storageKey) ?? choices[0][0]);
+    return choices.some(([value]) => value === stored) ? stored : choices[0][0];
+  } catch {
+    return choices[0][0];
   }
 }
 
-async function refresh() {
-  clearTimeout(timer);
+function saveSeconds() {
   try {
-    const response = await fetch(location.href, { headers: { Accept: "text/html" } });
+    localStorage.setItem(storageKey, `${seconds}`);
+  } catch {
+    // Without storage, the choice is that of this page.
+  }
+}
+
+/** Makes a node like another one, and keeps it where it can. */
+function update(node, fresh) {
+  if (node.nodeName !== fresh.nodeName) {
+    node.replaceWith(document.importNode(fresh, true));
+    return;
+  }
+  if (node.nodeType !== Node.ELEMENT_NODE) {
+    if (node.data !== fresh.data) node.data = fresh.data;
+    return;
+  }
+  for (const { name } of [...node.attributes]) {
+    if (!fresh.hasAttribute(name) && name !== "open") node.removeAttribute(name);
+  }
+  for (const { name, value } of fresh.attributes) {
+    if (node.getAttribute(name) !== value) node.setAttribute(name, value);
+  }
+  const [before, after] = [[...node.childNodes], [...fresh.childNodes]];
+  for (const extra of before.slice(after.length)) extra.remove();
+  after.forEach((child, index) => {
+    if (index < before.length) update(before[index], child);
+    else node.append(document.importNode(child, true));
+  });
+}
+
+async function refresh() {
+  try {
+    const url = new URL(location.href);
+    // Such requests share one reading of the data.
+    url.searchParams.set("refresh", "shared");
+    const response = await fetch(url, { headers: { Accept: "text/html" } });
     if (!response.ok) throw new Error(`status ${response.status}`);
-    replaceSections(new DOMParser().parseFromString(await response.text(), "text/html"));
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    addLocalTimes(page);
+    for (const section of document.querySelectorAll("[data-live]")) {
+      const fresh = page.querySelector(`[data-live="${section.dataset.live}"]`);
+      if (fresh !== null) update(section, fresh);
+    }
     status.textContent = `Refreshed at ${new Date().toISOString().slice(11, 19)} UTC. `;
   } catch {
     status.textContent = "The service is not responding. This page may be out of date. ";
   }
-  scheduleRefresh();
 }
 
-function scheduleRefresh() {
+async function check() {
   clearTimeout(timer);
-  if (!isPaused) timer = setTimeout(refresh, document.hidden ? hiddenIntervalMs : intervalMs);
+  const now = performance.now();
+  if (seconds > 0 && now >= dueAt) {
+    if (now < usedUntil) {
+      status.textContent = `Refresh waits while you use ${usedSection}. `;
+    } else {
+      await refresh();
+      dueAt = performance.now() + 1000 * (document.hidden ? hiddenSeconds : seconds);
+    }
+  }
+  clearTimeout(timer);
+  timer = setTimeout(check, checkMs);
 }
 
-button.type = "button";
-button.textContent = "Pause refresh";
-button.addEventListener("click", () => {
-  isPaused = !isPaused;
-  button.textContent = isPaused ? "Resume refresh" : "Pause refresh";
-  if (isPaused) clearTimeout(timer);
-  else refresh();
+function noteUse({ target }) {
+  const section = target.closest?.("[data-live]");
+  if (section == null) return;
+  usedUntil = performance.now() + usedMs;
+  usedSection = section.querySelector("h2")?.textContent ?? "this page";
+}
+
+for (const event of ["pointermove", "pointerdown", "focusin", "keydown"]) {
+  document.addEventListener(event, noteUse, { passive: true });
+}
+document.addEventListener("pointerout", ({ relatedTarget }) => {
+  // The pointer has left all sections.
+  if (relatedTarget?.closest?.("[data-live]") == null) usedUntil = 0;
 });
-status.after(button);
 document.addEventListener("visibilitychange", () => {
-  if (isPaused) return;
-  if (document.hidden) scheduleRefresh();
-  else refresh();
+  if (document.hidden) return;
+  dueAt = 0;
+  check();
 });
-scheduleRefresh();
+
+const label = document.createElement("label");
+const select = document.createElement("select");
+label.append("Refresh ", select);
+for (const [value, text] of choices) select.append(new Option(text, value, false, value === seconds));
+select.addEventListener("change", () => {
+  seconds = Number(select.value);
+  saveSeconds();
+  dueAt = 0;
+  status.textContent = seconds === 0 ? "Refresh is off. " : "";
+  check();
+});
+status.after(label);
+if (seconds === 0) status.textContent = "Refresh is off. ";
+check();

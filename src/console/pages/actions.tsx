@@ -3,7 +3,7 @@ import type { Child } from "hono/jsx";
 import { readNow } from "../../database/database.ts";
 import { type Generation, listGenerations } from "../../database/generation.ts";
 import { listPresentations } from "../../database/presentation.ts";
-import { listRunKinds, listRunsBefore } from "../../database/run.ts";
+import { listRunKinds, listRunsBefore } from "../../database/run-list.ts";
 import { pluralize } from "../../format.ts";
 import type { JobHealth, Run } from "../../model/job.ts";
 import type { Viewer } from "../../model/operator.ts";
@@ -28,7 +28,7 @@ export async function actionsPage({ database, jobs }: ConsoleContext, request: P
   const withPresentations = await Promise.all(
     [...brands].map(async (brand) => ((await listPresentations(database, brand)).length > 1 ? [brand] : [])),
   );
-  const running = await listRunsBefore(database, kinds, { standing: "running" }, maxRuns);
+  const { runs: running } = await listRunsBefore(database, kinds, { standing: "running" }, maxRuns);
   return {
     body: (
       <>

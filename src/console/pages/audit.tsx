@@ -6,7 +6,7 @@ import type { AuditRecord } from "../../model/audit.ts";
 import type { PageRequest } from "../../page.ts";
 import { EmptyState, ExactTime, Facts, Time } from "../components/elements.tsx";
 import { RunReport } from "../components/run-report.tsx";
-import { numeric, Table } from "../components/table.tsx";
+import { type Column, Table } from "../components/table.tsx";
 import type { ConsoleContext, PageContent } from "../context.ts";
 import { queryParameter, urlWithQuery } from "../urls.ts";
 
@@ -25,7 +25,11 @@ export async function auditPage({ database }: ConsoleContext, request: PageReque
   return {
     body: (
       <>
-        {records.length === 0 ? <NoRecords /> : <Records records={records} now={now} />}
+        {records.length === 0 ? (
+          <NoRecords />
+        ) : (
+          <Table columns={columnsAt(now)} rows={records} label="Audit records, newest first" />
+        )}
         {before === undefined && last === undefined ? (
           ""
         ) : (
@@ -45,32 +49,26 @@ const NoRecords = () => (
   </EmptyState>
 );
 
-const Records = ({ records, now }: { readonly records: readonly AuditRecord[]; readonly now: number }) => (
-  <Table
-    columns={[numeric("Record"), "When", "Operator", "From", "Action", "Subject", "Outcome", "Result"]}
-    label="Audit records, newest first"
-  >
-    {records.map((record) => (
-      <tr>
-        <th scope="row" class="number">
-          <a href={`/audit/${record.id}`}>{record.id}</a>
-        </th>
-        <td>
-          <Time at={record.begunAt} now={now} />
-          <div class="muted exact">{utcTime(record.begunAt)}</div>
-        </td>
-        <td>{record.operator}</td>
-        <td class="nowrap">{record.client}</td>
-        <td class="nowrap">{record.action}</td>
-        <td class="reason">{truncate(record.subject, resultLength)}</td>
-        <td>{outcomeOf(record)}</td>
-        <td class="reason">{truncate(record.result ?? "", resultLength)}</td>
-      </tr>
-    ))}
-  </Table>
-);
-
 const outcomeOf = ({ outcome }: AuditRecord) => outcome ?? "not known yet";
+
+const columnsAt = (now: number): readonly Column<AuditRecord>[] => [
+  { title: "Record", isNumber: true, cell: ({ id }) => <a href={`/audit/${id}`}>{id}</a> },
+  {
+    title: "When",
+    cell: ({ begunAt }) => (
+      <>
+        <Time at={begunAt} now={now} />
+        <div class="muted exact">{utcTime(begunAt)}</div>
+      </>
+    ),
+  },
+  { title: "Operator", value: ({ operator }) => operator },
+  { title: "From", value: ({ client }) => client, class: "nowrap" },
+  { title: "Action", value: ({ action }) => action, class: "nowrap" },
+  { title: "Subject", value: ({ subject }) => truncate(subject, resultLength), class: "reason" },
+  { title: "Outcome", value: outcomeOf },
+  { title: "Result", value: ({ result }) => truncate(result ?? "", resultLength), class: "reason" },
+];
 
 /** `GET /audit/:id`: one action, and the report of a dry run. */
 export async function auditRecordPage(

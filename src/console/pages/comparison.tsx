@@ -5,14 +5,16 @@ import { type Generation, listGenerations } from "../../database/generation.ts";
 import { formatNumber, relativeTime } from "../../format.ts";
 import type { DifferingNames, GenerationDifference, NamesDifference } from "../../model/personalization.ts";
 import type { PageRequest } from "../../page.ts";
-import { CommaSeparated, EmptyState, Section, SkuLink } from "../components/elements.tsx";
+import { ChangedValues } from "../components/changed-values.tsx";
+import { CommaSeparated, EmptyState, Section } from "../components/elements.tsx";
 import { Select } from "../components/select.tsx";
 import { type ConsoleContext, type PageContent, selectBrand } from "../context.ts";
-import { queryParameter, urlWithQuery } from "../urls.ts";
+import { queryParameter, urlOf, urlWithQuery } from "../urls.ts";
+import { type ItemKind, itemOf, noItem, readChanges } from "../value-changes.ts";
 
 /**
- * `GET /personalization/difference?brand=&from=&to=`: the changes between two generations of a
- * brand.
+ * `GET /personalization/difference?brand=&from=&to=&sku=|style=|group=`: the changes between two
+ * generations of a brand, and the values of one that changed.
  */
 export async function comparisonPage(context: ConsoleContext, request: PageRequest): Promise<PageContent> {
   const { database, compare } = context;
@@ -21,8 +23,13 @@ export async function comparisonPage(context: ConsoleContext, request: PageReque
   const generations = all.filter((generation) => generation.brand === brand);
   const [from, to] = selectPair(request, generations);
   const now = Date.parse(await readNow(database));
+  const item = itemOf(request);
   const isPair = from !== undefined && to !== undefined && from !== to;
   const difference = isPair ? await compare(from.id, to.id).catch(unlessRemoved(database)) : undefined;
+  const values =
+    isPair && item !== undefined
+      ? await readChanges(context, item, from.id, to.id).catch(unlessRemoved(database))
+      : undefined;
   return {
     title: `Generations of ${brand}`,
     body: (
@@ -37,7 +44,14 @@ export async function comparisonPage(context: ConsoleContext, request: PageReque
         ) : difference === undefined ? (
           ""
         ) : (
-          <Differences difference={difference} brand={brand} />
+          <>
+            {item === undefined || values === undefined || values === "removed" ? (
+              ""
+            ) : (
+              <ChangedValues item={item} changes={values} brand={brand} from={from?.id} to={to?.id} />
+            )}
+            <Differences difference={difference} brand={brand} request={request} />
+          </>
         )}
       </>
     ),
@@ -101,15 +115,22 @@ function GenerationForm({ brand, generations, from, to, now }: GenerationFormPro
 interface DifferencesProps {
   readonly difference: GenerationDifference;
   readonly brand: string;
+  readonly request: PageRequest;
 }
 
-function Differences({ difference: { skus, styles, groups }, brand }: DifferencesProps) {
-  const linkBy = (parameter: "style" | "group") => (name: string) => (
-    <a href={urlWithQuery("/personalization", { [parameter]: name, brand })}>{name}</a>
-  );
+function Differences({ difference: { skus, styles, groups }, brand, request }: DifferencesProps) {
+  /** Changed ones lead to their values; the others to what is stored. */
+  const linkBy = (by: ItemKind) => (name: string, change: string) => {
+    const values = { ...noItem, [by]: name };
+    const url =
+      change === "changed"
+        ? `${urlOf(request, values)}#values`
+        : urlWithQuery("/personalization", { [by]: name, brand });
+    return change === "removed" ? name : <a href={url}>{name}</a>;
+  };
   return (
     <>
-      <Difference id="skus" title="SKUs" difference={skus} linkTo={(sku) => <SkuLink sku={sku} brand={brand} />} />
+      <Difference id="skus" title="SKUs" difference={skus} linkTo={linkBy("sku")} />
       <Difference id="styles" title="Styles" difference={styles} linkTo={linkBy("style")} />
       <Difference id="choice-groups" title="Choice groups" difference={groups} linkTo={linkBy("group")} />
     </>
@@ -120,7 +141,7 @@ interface DifferenceProps {
   readonly id: string;
   readonly title: string;
   readonly difference: NamesDifference;
-  readonly linkTo: (name: string) => Child;
+  readonly linkTo: (name: string, change: string) => Child;
 }
 
 function Difference({ id, title, difference, linkTo }: DifferenceProps) {
@@ -152,7 +173,7 @@ const ChangedNames = ({ change, names: { count, first }, linkTo }: ChangedNamesP
       {formatNumber(count)} {change}
     </dt>
     <dd>
-      <CommaSeparated items={first.map(linkTo)} />
+      <CommaSeparated items={first.map((name) => linkTo(name, change))} />
       {count > first.length ? `, and ${formatNumber(count - first.length)} more` : ""}
     </dd>
   </div>

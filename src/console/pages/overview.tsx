@@ -5,34 +5,37 @@ import { countProducts } from "../../database/product.ts";
 import { type CatalogTruth, readCatalogTruth } from "../../database/product-truth.ts";
 import type { PurgeStatus } from "../../database/purge.ts";
 import type { PushState } from "../../database/push-state.ts";
-import {
-  findLastRun,
-  findLastSuccess,
-  findRunUnderWay,
-  listCounts,
-  listRunKinds,
-  type RunKind,
-} from "../../database/run.ts";
+import { findLastRun, findLastSuccess, findRunUnderWay } from "../../database/run.ts";
+import { listRunKinds, type RunKind } from "../../database/run-list.ts";
 import { pluralize } from "../../format.ts";
 import type { JobHealth } from "../../model/job.ts";
 import type { PageRequest } from "../../page.ts";
-import { Chart, type Series } from "../components/chart.tsx";
+import { type JobChart, readCountCharts, runsPerSeries } from "../charts.ts";
+import { Chart } from "../components/chart.tsx";
 import { Section } from "../components/elements.tsx";
 import { JobTable, NoJobs } from "../components/job-table.tsx";
 import { Purge } from "../components/purge.tsx";
 import { Push } from "../components/push.tsx";
 import { CurrentGenerations, Totals } from "../components/stored-data.tsx";
 import { Verification } from "../components/verification.tsx";
-import { type ConsoleContext, type PageContent, publicRoot } from "../context.ts";
+import { type ConsoleContext, type PageContent, type PageContext, publicRoot } from "../context.ts";
 import { listProblems, type Problem } from "../problems.ts";
 import { listPurgeProblems } from "../purge-problems.ts";
 import { listPushProblems } from "../push-problems.ts";
+import { queryParameter } from "../urls.ts";
 
-const runsPerSeries = 30;
+/**
+ * Pages that refresh themselves share a reading this old: one per interval, however many people look.
+ */
+const sharedMs = 4000;
 
 /** `GET /`: problems, stored data, the state of the jobs, and counts over time. */
-export async function overviewPage(context: ConsoleContext, request: PageRequest): Promise<PageContent> {
-  const overview = await readOverview(context);
+export async function overviewPage(context: PageContext, request: PageRequest): Promise<PageContent> {
+  const read = () => readOverview(context);
+  const overview =
+    queryParameter(request, "refresh") === "shared"
+      ? await context.shared.readRecent("overview", sharedMs, read)
+      : await context.shared.readNow("overview", read);
   return {
     body: <Overview {...overview} links={linksOf(context, request)} />,
     scripts: ["/console/refresh.js"],
@@ -49,12 +52,6 @@ interface OverviewData {
   readonly push: PushState | undefined;
   readonly purge: readonly PurgeStatus[] | undefined;
   readonly charts: readonly JobChart[];
-}
-
-interface JobChart {
-  readonly job: string;
-  /** One for each brand. */
-  readonly series: readonly Series[];
 }
 
 async function readOverview({
@@ -78,7 +75,7 @@ async function readOverview({
   const unconfigured = kinds.filter((kind) => !configuredKeys.has(keyOf(kind)));
   const [others, charts] = await Promise.all([
     Promise.all(unconfigured.map((kind) => readUnconfiguredJob(database, kind, now))),
-    readCharts(database, kinds),
+    readCountCharts(database, kinds),
   ]);
   const brands = generations.map(({ brand }) => brand);
   return {
@@ -124,23 +121,9 @@ async function readUnconfiguredJob(database: Database, { job, brand }: RunKind, 
     pausedBy: null,
     source: "not configured here",
     schedule: null,
+    scheduleWords: null,
     dueSince: 0,
   };
-}
-
-/** A chart for each job whose runs have counted anything. */
-async function readCharts(database: Database, kinds: readonly RunKind[]): Promise<JobChart[]> {
-  const counts = await Promise.all(
-    kinds.map(async (kind) => ({ ...kind, points: await listCounts(database, kind, runsPerSeries) })),
-  );
-  const nonZero = counts.filter(({ points }) => points.some((point) => point.counts > 0));
-  return [...Map.groupBy(nonZero, ({ job }) => job)].map(([job, lines]) => ({
-    job,
-    series: lines.map(({ brand, points }) => ({
-      name: brand,
-      points: points.map((point) => ({ at: point.finishedAt, value: point.counts })),
-    })),
-  }));
 }
 
 interface Link {
@@ -193,7 +176,10 @@ function Overview({ links, ...overview }: OverviewData & { readonly links: reado
 
 const Charts = ({ charts }: { readonly charts: readonly JobChart[] }) => (
   <Section id="counts" title="Counts over time" isLive>
-    <p class="muted">Counts of the last {runsPerSeries} successful runs of each job, one line per brand.</p>
+    <p class="muted">
+      What is held after each import that read something new; for other jobs, what each run counted. The last{" "}
+      {runsPerSeries} runs, one line per brand.
+    </p>
     <div class="charts">
       {charts.map(({ job, series }, index) => (
         <Chart id={`chart-${index}`} title={job} series={series} />

@@ -7,45 +7,52 @@ import { maxSkuLength } from "../../model/personalization.ts";
 import type { PageRequest } from "../../page.ts";
 import { EmptyState } from "../components/elements.tsx";
 import { Select } from "../components/select.tsx";
-import { SkuPersonalization } from "../components/sku-personalization.tsx";
-import { BrandStyles, ChoiceGroupUsage, StyleUsage, styleLimit } from "../components/style-usage.tsx";
+import { BrandStyles, ChoiceGroupUsage, StyleUsage, styleColumns, styleLimit } from "../components/style-usage.tsx";
 import { type ConsoleContext, type PageContent, publicRoot, selectBrand } from "../context.ts";
-import { originOf, urlWithQuery } from "../urls.ts";
+import { type TableFile, toTableFile } from "../csv.ts";
+import { lookUpSku, type SkuResult } from "../sku-lookup.tsx";
+import { originOf, queryParameter, urlOf, urlWithQuery } from "../urls.ts";
 
 /**
- * `GET /personalization?sku=|style=|group=|choice=&brand=`: a SKU's personalization, or the SKUs
- * that use something.
+ * `GET /personalization?sku=|style=|group=|choice=&brand=&mark=&after=`: a SKU's personalization, the
+ * SKUs that use something, or the styles of a brand in pages.
  */
 export async function personalizationPage(context: ConsoleContext, request: PageRequest): Promise<PageContent> {
-  const { database } = context;
-  const generations = (await listGenerations(database)).filter(({ isCurrent }) => isCurrent);
-  const lookup = parseLookup(context, request, generations);
+  const generations = await listGenerations(context.database);
+  const current = generations.filter(({ isCurrent }) => isCurrent);
+  const lookup = parseLookup(context, request, current);
   const root = publicRoot(context, request);
   const origin = originOf(root) ?? "";
-  const hasWidget = lookup.by === "sku" && lookup.value !== undefined;
+  const result =
+    current.length === 0
+      ? { body: <NoPersonalization /> }
+      : await lookUp(context, request, lookup, generations, `${root}/api/v1`);
+  const { brand = lookup.brand, hasWidget = false } = result;
   return {
     body: (
       <>
-        <LookupForm lookup={lookup} generations={generations} />
-        {generations.length === 0 ? (
-          <NoPersonalization />
+        <LookupForm lookup={{ ...lookup, brand }} generations={current} />
+        {current.length === 0 ? (
+          ""
         ) : (
-          <>
-            <p>
-              <a href={urlWithQuery("/personalization/difference", { brand: lookup.brand })}>
-                Compare generations of {lookup.brand}
-              </a>
-            </p>
-            {await renderResult(context, lookup, generations, `${root}/api/v1`)}
-          </>
+          <p>
+            <a href={urlWithQuery("/personalization/difference", { brand })}>Compare generations of {brand}</a>
+          </p>
         )}
+        {result.body}
       </>
     ),
+    ...(result.file !== undefined && { file: result.file }),
     ...(hasWidget && {
       scripts: [root + (await context.findWidgetPath())],
       allowedOrigins: { scripts: [origin], connections: [origin] },
     }),
   };
+}
+
+interface LookupResult extends Partial<Omit<SkuResult, "body">> {
+  readonly body: Child;
+  readonly file?: TableFile;
 }
 
 /** The keys are also the query parameters. */
@@ -71,34 +78,61 @@ function parseLookup(context: ConsoleContext, request: PageRequest, generations:
   const keys = Object.keys(lookupLabels) as LookupKey[];
   const by = keys.find((key) => searchParams.get(key)) ?? keys.find((key) => searchParams.get("by") === key) ?? "sku";
   const value = searchParams.get(by) || searchParams.get("name") || undefined;
-  return { by, value: value?.slice(0, maxSkuLength), brand: selectBrand(context, request, generations) };
+  // No name has a zero character, which not every engine accepts.
+  return {
+    by,
+    value: value?.slice(0, maxSkuLength).replaceAll("\0", "").toWellFormed(),
+    brand: selectBrand(context, request, generations),
+  };
 }
 
 const groupLimit = 20;
 
-async function renderResult(
-  { database, findPersonalization }: ConsoleContext,
+async function lookUp(
+  context: ConsoleContext,
+  request: PageRequest,
   { by, value, brand }: Lookup,
   generations: readonly Generation[],
   endpoint: string,
-): Promise<Child> {
+): Promise<LookupResult> {
+  const { database } = context;
   if (by === "sku" && value !== undefined) {
-    const personalization = await findPersonalization(brand, value);
-    return <SkuPersonalization sku={value} brand={brand} personalization={personalization} endpoint={endpoint} />;
+    const lookup = { sku: value, brand: queryParameter(request, "brand"), mark: queryParameter(request, "mark") };
+    return await lookUpSku(context, lookup, generations, endpoint);
   }
-  const generation = generations.find((current) => current.brand === brand);
-  if (generation === undefined) return <EmptyState title={`${brand} has no current generation.`} />;
-  if (value === undefined) {
-    const styles = await listStyles(database, generation.id, styleLimit);
-    return (
+  const generation = generations.find((each) => each.isCurrent && each.brand === brand);
+  if (generation === undefined) return { body: <EmptyState title={`${brand} has no current generation.`} /> };
+  if (value === undefined) return await listBrandStyles(database, request, generation);
+  if (by === "style") return { body: await renderStyle(database, generation, value) };
+  return { body: await renderGroups(database, generation, by, value) };
+}
+
+/** The styles of a brand, in pages. */
+async function listBrandStyles(
+  database: Database,
+  request: PageRequest,
+  generation: Generation,
+): Promise<LookupResult> {
+  const { id, brand, styles: count } = generation;
+  const after = Number(queryParameter(request, "after"));
+  const begin = Number.isSafeInteger(after) && after > 0 ? Math.min(after, 2 ** 31 - 1) : 0;
+  const found = await listStyles(database, id, styleLimit + 1, begin);
+  const styles = found.slice(0, styleLimit);
+  const last = found.length > styleLimit ? styles.at(-1)?.number : undefined;
+  return {
+    body: (
       <>
         <LookupHelp />
-        <BrandStyles styles={styles} brand={brand} />
+        <BrandStyles styles={styles} brand={brand} count={count} />
+        <nav class="pagination" aria-label="Pages">
+          {begin === 0 ? "" : <a href={urlOf(request, { after: undefined })}>First styles</a>}
+          {last === undefined ? "" : <a href={urlOf(request, { after: last })}>Next styles</a>}
+          {styles.length === 0 ? "" : <a href={urlOf(request, { format: "csv" })}>Download as CSV</a>}
+        </nav>
       </>
-    );
-  }
-  if (by === "style") return await renderStyle(database, generation, value);
-  return await renderGroups(database, generation, by, value);
+    ),
+    file: toTableFile("styles", styleColumns(brand), styles),
+  };
 }
 
 async function renderStyle(database: Database, { id, brand }: Generation, style: string): Promise<Child> {

@@ -6,12 +6,20 @@ import { formatNumber } from "../../format.ts";
 import { parseJson, toReadableJson } from "../../json.ts";
 import { type Metafield, type Product, parseProductId, type Variant } from "../../model/product.ts";
 import type { PageRequest } from "../../page.ts";
-import { EmptyState, ExactTime, Facts, Preformatted, Section, SkuLink } from "../components/elements.tsx";
+import {
+  CommaSeparated,
+  EmptyState,
+  ExactTime,
+  Facts,
+  Preformatted,
+  Section,
+  SkuLink,
+} from "../components/elements.tsx";
 import { EmbeddedHtml, isHtml } from "../components/embedded-html.tsx";
 import { imageOrigins, ProductImages, withSampleImageUrls } from "../components/product-images.tsx";
-import { NumberCell, numeric, Table } from "../components/table.tsx";
+import { type Column, Table } from "../components/table.tsx";
 import { type ConsoleContext, type PageContent, publicRoot } from "../context.ts";
-import { queryParameter } from "../urls.ts";
+import { queryParameter, urlWithQuery } from "../urls.ts";
 
 /** `GET /products/:id?variant=`: everything stored about a product. */
 export async function productPage(context: ConsoleContext, request: PageRequest): Promise<PageContent | undefined> {
@@ -66,10 +74,10 @@ function ProductFacts({ product, found, truth, now, apiUrl }: ProductFactsProps)
       facts={[
         ["ID", <code>{`${id}`}</code>],
         ["Handle", <code>{handle}</code>],
-        ["Status", status],
-        ["Vendor", vendor],
+        ["Status", <a href={urlWithQuery("/products", { status })}>{status}</a>],
+        ["Vendor", vendor === "" ? "none" : <a href={urlWithQuery("/products", { vendor })}>{vendor}</a>],
         ["Type", product_type === "" ? "none" : product_type],
-        ["Tags", tags === "" ? "none" : tags],
+        ["Tags", tags === "" ? "none" : <CommaSeparated items={tags.split(", ").map(linkToTag)} />],
         ["Created", time(created_at, "")],
         ["Updated", time(updated_at, "")],
         ["Published", time(published_at, "not published")],
@@ -86,6 +94,8 @@ function ProductFacts({ product, found, truth, now, apiUrl }: ProductFactsProps)
     />
   );
 }
+
+const linkToTag = (tag: string) => <a href={urlWithQuery("/products", { tag })}>{tag}</a>;
 
 function readBy(truth: ProductTruth | undefined): string {
   if (truth === undefined || truth.way === "") return "unknown";
@@ -127,39 +137,24 @@ const ProductDetails = ({ product, selected }: ProductDetailsProps) => (
   </>
 );
 
+const variantColumns = (product: Product): readonly Column<Variant>[] => [
+  {
+    title: "Variant",
+    cell: ({ id, title }) => (
+      <a href={`/products/${product.id}?variant=${id}#variant`}>{title === "" ? "Untitled" : title}</a>
+    ),
+  },
+  { title: "SKU", cell: ({ sku }) => (sku === "" ? <span class="muted">none</span> : <SkuLink sku={sku} />) },
+  { title: "Price", value: ({ price }) => price, isNumber: true },
+  { title: "Compare-at price", value: (variant) => variant.compare_at_price, isNumber: true },
+  { title: "Stock", value: (variant) => variant.inventory_quantity, isNumber: true },
+  { title: "Barcode", value: ({ barcode }) => barcode },
+  { title: "Weight", value: (variant) => `${variant.weight} ${variant.weight_unit}` },
+  { title: "ID", value: ({ id }) => `${id}` },
+];
+
 const VariantTable = ({ product }: { readonly product: Product }) => (
-  <Table
-    columns={[
-      "Variant",
-      "SKU",
-      numeric("Price"),
-      numeric("Compare-at price"),
-      numeric("Stock"),
-      "Barcode",
-      "Weight",
-      "ID",
-    ]}
-    label="Variants"
-  >
-    {product.variants.map((variant) => (
-      <tr>
-        <th scope="row">
-          <a href={`/products/${product.id}?variant=${variant.id}#variant`}>
-            {variant.title === "" ? "Untitled" : variant.title}
-          </a>
-        </th>
-        <td>{variant.sku === "" ? <span class="muted">none</span> : <SkuLink sku={variant.sku} />}</td>
-        <td class="number">{variant.price}</td>
-        <td class="number">{variant.compare_at_price ?? ""}</td>
-        <NumberCell value={variant.inventory_quantity} />
-        <td>{variant.barcode}</td>
-        <td>
-          {variant.weight} {variant.weight_unit}
-        </td>
-        <td>{`${variant.id}`}</td>
-      </tr>
-    ))}
-  </Table>
+  <Table columns={variantColumns(product)} rows={product.variants} label="Variants" />
 );
 
 const VariantMetafields = ({ variant: { title, sku, metafields } }: { readonly variant: Variant }) => (
@@ -176,21 +171,24 @@ interface MetafieldsProps {
   readonly owner: string;
 }
 
+const metafieldColumns = (owner: string): readonly Column<Metafield>[] => [
+  {
+    title: "Key",
+    cell: ({ namespace, key }) => (
+      <>
+        <code>{key}</code>
+        {namespace === "global" ? "" : <div class="muted">{namespace}</div>}
+      </>
+    ),
+  },
+  {
+    title: "Value",
+    class: "break-anywhere",
+    cell: ({ key, value }) => (isHtml(value) ? <EmbeddedHtml html={value} title={`${key} of ${owner}`} /> : value),
+  },
+];
+
 function Metafields({ metafields, owner }: MetafieldsProps) {
   if (metafields.length === 0) return <None />;
-  return (
-    <Table columns={["Key", "Value"]} label={`Metafields of ${owner}`}>
-      {metafields.map(({ namespace, key, value }) => (
-        <tr>
-          <th scope="row">
-            <code>{key}</code>
-            {namespace === "global" ? "" : <div class="muted">{namespace}</div>}
-          </th>
-          <td class="break-anywhere">
-            {isHtml(value) ? <EmbeddedHtml html={value} title={`${key} of ${owner}`} /> : value}
-          </td>
-        </tr>
-      ))}
-    </Table>
-  );
+  return <Table columns={metafieldColumns(owner)} rows={metafields} label={`Metafields of ${owner}`} />;
 }

@@ -1,98 +1,126 @@
 /** @jsxImportSource hono/jsx */
 import type { Database } from "../../database/database.ts";
 import { countHiddenProducts, countProducts, findProduct } from "../../database/product.ts";
-import { type SearchedProduct, searchProducts } from "../../database/search.ts";
-import { pluralize } from "../../format.ts";
+import { type ProductFilter, type SearchedProduct, searchProducts } from "../../database/search.ts";
+import { formatNumber, pluralize } from "../../format.ts";
 import { parseJson } from "../../json.ts";
 import { type Product, parseProductId } from "../../model/product.ts";
 import type { PageRequest } from "../../page.ts";
 import { EmptyState } from "../components/elements.tsx";
-import { NumberCell, numeric, Table } from "../components/table.tsx";
+import { Select } from "../components/select.tsx";
+import { type Column, Table } from "../components/table.tsx";
 import type { ConsoleContext, PageContent } from "../context.ts";
-import { queryParameter } from "../urls.ts";
+import { toTableFile } from "../csv.ts";
+import { queryParameter, urlOf, urlWithQuery } from "../urls.ts";
 
-const productLimit = 25;
+const productsPerPage = 25;
 const skusPerRow = 3;
+const maxTextLength = 200;
+const statuses = ["active", "draft", "archived"];
 
-/** `GET /products?q=`: products by ID, handle, SKU, or title words. */
+/**
+ * `GET /products?q=&status=&vendor=&tag=&after=`: products by ID, handle, SKU, or title words, and by
+ * what they have, in pages.
+ */
 export async function productsPage({ database }: ConsoleContext, request: PageRequest): Promise<PageContent> {
-  const query = queryParameter(request, "q")?.slice(0, 200);
-  const total = await countProducts(database);
-  const found = query === undefined ? [] : await findProducts(database, query);
+  const filter = filterOf(request);
+  const [total, hidden, found] = await Promise.all([
+    countProducts(database),
+    countHiddenProducts(database),
+    findProducts(database, filter),
+  ]);
+  const products = found.slice(0, productsPerPage).map(({ document }) => parseJson(document) as Product);
+  const next = found.length > productsPerPage ? `${products.at(-1)?.id}` : undefined;
   return {
     body: (
       <>
-        <form class="filter" action="/products">
-          <label class="wide">
-            <span>Product ID, handle, SKU, or title words</span>
-            <input type="search" name="q" value={query ?? ""} autocomplete="off" spellcheck={false} />
-          </label>
-          <button type="submit">Search</button>
-        </form>
-        {query === undefined ? (
-          <SearchHelp total={total} hidden={await countHiddenProducts(database)} />
+        <SearchForm filter={filter} />
+        {total === 0 ? (
+          <NoProducts />
         ) : (
-          <SearchResult query={query} found={found} />
+          <>
+            <p class="muted">
+              {pluralize(total, "product")} stored.{" "}
+              {hidden > 0 && (
+                <>
+                  {formatNumber(hidden)} of them {hidden === 1 ? "is" : "are"} hidden: drafts, archived, or not
+                  published. They are served only with <code>VISIBLE=all</code>.
+                </>
+              )}
+            </p>
+            {products.length === 0 ? <NoMatch /> : <Table columns={columns} rows={products} label="Products" />}
+            <nav class="pagination" aria-label="Pages">
+              {filter.after === undefined ? "" : <a href={urlOf(request, { after: undefined })}>First products</a>}
+              {next === undefined ? "" : <a href={urlOf(request, { after: next })}>Next products</a>}
+              {products.length === 0 ? "" : <a href={urlOf(request, { format: "csv" })}>Download as CSV</a>}
+            </nav>
+          </>
         )}
       </>
     ),
+    file: toTableFile("products", columns, products),
+  };
+}
+
+function filterOf(request: PageRequest): ProductFilter {
+  const text = (name: string) => queryParameter(request, name)?.slice(0, maxTextLength);
+  return {
+    text: text("q"),
+    status: text("status"),
+    vendor: text("vendor"),
+    tag: text("tag"),
+    after: parseProductId(queryParameter(request, "after") ?? ""),
   };
 }
 
 /** Returns one product more than is shown if there are more. */
-async function findProducts(database: Database, query: string): Promise<SearchedProduct[]> {
-  const id = parseProductId(query);
+async function findProducts(database: Database, filter: ProductFilter): Promise<SearchedProduct[]> {
+  const id = filter.text === undefined ? undefined : parseProductId(filter.text);
   const product = id === undefined ? undefined : await findProduct(database, id);
   if (product !== undefined) return [{ id: `${id}`, document: new TextDecoder().decode(product.document) }];
-  return await searchProducts(database, query, productLimit + 1);
+  return await searchProducts(database, filter, productsPerPage + 1);
 }
 
-interface SearchResultProps {
-  readonly query: string;
-  readonly found: readonly SearchedProduct[];
-}
-
-function SearchResult({ query, found }: SearchResultProps) {
-  const products = found.slice(0, productLimit).map(({ document }) => parseJson(document) as Product);
-  if (products.length === 0) {
-    return (
-      <EmptyState title={`No products match “${query}”.`}>
-        <p>
-          Try fewer words, or only the start of a word. Recent changes on the platform appear after the next run of a
-          catalog job.
-        </p>
-      </EmptyState>
-    );
-  }
-  return (
-    <>
-      <p class="muted">
-        {found.length > productLimit
-          ? `Showing the first ${productLimit} products. Add a word to narrow the search.`
-          : `${pluralize(products.length, "product")} found.`}
-      </p>
-      <ProductTable products={products} />
-    </>
-  );
-}
-
-const ProductTable = ({ products }: { readonly products: readonly Product[] }) => (
-  <Table columns={["Product", "ID", "Vendor", "Status", numeric("Variants"), "First SKUs"]} label="Products">
-    {products.map(({ id, title, handle, vendor, status, variants }) => (
-      <tr>
-        <th scope="row">
-          <a href={`/products/${id}`}>{title === "" ? "Untitled" : title}</a>
-          <div class="muted">{handle}</div>
-        </th>
-        <td>{`${id}`}</td>
-        <td>{vendor}</td>
-        <td>{status}</td>
-        <NumberCell value={variants.length} />
-        <td class="muted">{summarizeSkus(variants.map(({ sku }) => sku))}</td>
-      </tr>
-    ))}
-  </Table>
+const SearchForm = ({ filter: { text, status, vendor, tag } }: { readonly filter: ProductFilter }) => (
+  <form class="filter" action="/products">
+    <label class="wide">
+      <span>Product ID, handle, SKU, or title words</span>
+      <input type="search" name="q" value={text ?? ""} autocomplete="off" spellcheck={false} />
+    </label>
+    <Select name="status" label="Status" options={[{ value: "", text: "All" }, ...statuses]} selected={status} />
+    <label>
+      <span>Vendor, exactly</span>
+      <input name="vendor" value={vendor ?? ""} autocomplete="off" spellcheck={false} />
+    </label>
+    <label>
+      <span>Tag, exactly</span>
+      <input name="tag" value={tag ?? ""} autocomplete="off" spellcheck={false} />
+    </label>
+    <button type="submit">Search</button>
+  </form>
 );
+
+const columns: readonly Column<Product>[] = [
+  {
+    title: "Product",
+    value: ({ title }) => title,
+    cell: ({ id, title, handle }) => (
+      <>
+        <a href={`/products/${id}`}>{title === "" ? "Untitled" : title}</a>
+        <div class="muted">{handle}</div>
+      </>
+    ),
+  },
+  { title: "ID", value: ({ id }) => `${id}` },
+  {
+    title: "Vendor",
+    value: ({ vendor }) => vendor,
+    cell: ({ vendor }) => (vendor === "" ? "" : <a href={urlWithQuery("/products", { vendor })}>{vendor}</a>),
+  },
+  { title: "Status", value: ({ status }) => status },
+  { title: "Variants", value: ({ variants }) => variants.length, isNumber: true },
+  { title: "First SKUs", value: ({ variants }) => summarizeSkus(variants.map(({ sku }) => sku)), class: "muted" },
+];
 
 function summarizeSkus(skus: readonly string[]): string {
   const present = skus.filter((sku) => sku !== "");
@@ -100,24 +128,23 @@ function summarizeSkus(skus: readonly string[]): string {
   return present.length > skusPerRow ? `${first}, and ${present.length - skusPerRow} more` : first;
 }
 
-const SearchHelp = ({ total, hidden }: { readonly total: number; readonly hidden: number }) =>
-  total === 0 ? (
-    <EmptyState title="No products are stored.">
-      <p>
-        Import a file with <code>pds import products FILE</code>, or configure the <code>catalog-import</code> or{" "}
-        <code>catalog-reconcile</code> job.
-      </p>
-    </EmptyState>
-  ) : (
-    <EmptyState title={`Search ${pluralize(total, "product")}`}>
-      <p>
-        Products must match every word, in any order. The last word may be incomplete. Case and accents are ignored.
-      </p>
-      {hidden > 0 && (
-        <p>
-          {`Hidden products: ${hidden} of ${total}, because they are drafts, archived, or not published. `}
-          They are served only with <code>VISIBLE=all</code>.
-        </p>
-      )}
-    </EmptyState>
-  );
+const NoMatch = () => (
+  <EmptyState title="No products match.">
+    <p>
+      Products must match every word, in any order, and every other field. The last word may be incomplete; case and
+      accents are ignored. Recent changes on the platform appear after the next run of a catalog job.
+    </p>
+    <p>
+      <a href="/products">Show all products</a>
+    </p>
+  </EmptyState>
+);
+
+const NoProducts = () => (
+  <EmptyState title="No products are stored.">
+    <p>
+      Import a file with <code>pds import products FILE</code>, or configure the <code>catalog-import</code> or{" "}
+      <code>catalog-reconcile</code> job.
+    </p>
+  </EmptyState>
+);

@@ -1,19 +1,11 @@
 /** @jsxImportSource hono/jsx */
 import { readNow } from "../../database/database.ts";
 import { findReport, findRun } from "../../database/run.ts";
-import { formatNumber, pluralize } from "../../format.ts";
+import { formatDuration, formatNumber, pluralize } from "../../format.ts";
 import { isOverridable, type Run } from "../../model/job.ts";
 import type { PageRequest } from "../../page.ts";
 import { ActionLink, ActionLinks, mayOperate } from "../components/actions.tsx";
-import {
-  EmptyState,
-  ExactTime,
-  Facts,
-  Preformatted,
-  RunStatus,
-  runDuration,
-  Section,
-} from "../components/elements.tsx";
+import { EmptyState, ExactTime, Facts, Preformatted, RunStatus, runSeconds, Section } from "../components/elements.tsx";
 import { RunReport } from "../components/run-report.tsx";
 import type { ConsoleContext, PageContent } from "../context.ts";
 import { urlWithQuery } from "../urls.ts";
@@ -85,12 +77,19 @@ function RunFacts({ run, now }: RunFactsProps) {
         ["Count", formatNumber(run.counts)],
         ["Started", time(run.startedAt, "")],
         ["Finished", time(run.finishedAt, "still running")],
-        ["Duration", runDuration(run, now)],
-        ["Scheduled for", time(run.scheduledAt, "not scheduled: started manually")],
+        ["Duration", formatDuration(runSeconds(run, now))],
+        ["Scheduled for", time(run.scheduledAt, unscheduled(run))],
         ["Attempt", formatNumber(run.attempt)],
       ]}
     />
   );
+}
+
+function unscheduled({ isFirst }: Run): string {
+  if (isFirst === null) return "not scheduled";
+  return isFirst === 1
+    ? "not scheduled: the job had never succeeded, so it ran at once"
+    : "not scheduled: started manually";
 }
 
 interface ReasonProps {

@@ -1,28 +1,33 @@
 /** @jsxImportSource hono/jsx */
 import { readNow } from "../../database/database.ts";
-import { listRunKinds, listRunsBefore, type RunFilter, type RunKind } from "../../database/run.ts";
-import { truncate, utcTime } from "../../format.ts";
+import { listRunKinds, listRunsBefore, type RunFilter, type RunKind } from "../../database/run-list.ts";
+import { formatDuration, formatDurationCompactly, truncate, utcTime } from "../../format.ts";
 import { type Run, runStatuses } from "../../model/job.ts";
 import type { PageRequest } from "../../page.ts";
+import { readDurationCharts, runsPerSeries } from "../charts.ts";
 import { ActionLink, ActionLinks, mayOperate } from "../components/actions.tsx";
-import { EmptyState, RunStatus, runDuration, Time } from "../components/elements.tsx";
+import { Chart } from "../components/chart.tsx";
+import { EmptyState, RunStatus, runSeconds, Section, Time } from "../components/elements.tsx";
 import { Select } from "../components/select.tsx";
-import { NumberCell, numeric, Table } from "../components/table.tsx";
+import { type Column, Table } from "../components/table.tsx";
 import type { ConsoleContext, PageContent } from "../context.ts";
-import { queryParameter, urlWithQuery } from "../urls.ts";
+import { toTableFile } from "../csv.ts";
+import { queryParameter, urlOf } from "../urls.ts";
 
 const runsPerPage = 50;
 const reasonLength = 160;
 
-/** `GET /runs?job=&brand=&outcome=&before=`: runs, newest first, in pages. */
+/**
+ * `GET /runs?job=&brand=&outcome=&from=&to=&text=&before=`: runs, newest first, in pages; of one job
+ * also how long they took.
+ */
 export async function runsPage({ database }: ConsoleContext, request: PageRequest): Promise<PageContent> {
   const filter = filterOf(request);
   const kinds = await listRunKinds(database);
-  // One extra run shows whether there is another page.
-  const found = await listRunsBefore(database, kinds, filter, runsPerPage + 1);
+  const { runs, stoppedAt } = await listRunsBefore(database, kinds, filter, runsPerPage);
   const now = Date.parse(await readNow(database));
-  const runs = found.slice(0, runsPerPage);
-  const before = found.length > runsPerPage ? runs.at(-1)?.id : undefined;
+  const columns = columnsAt(now);
+  const durations = filter.job === undefined ? [] : await readDurationCharts(database, kinds.filter(isOf(filter)));
   return {
     body: (
       <>
@@ -32,19 +37,52 @@ export async function runsPage({ database }: ConsoleContext, request: PageReques
         ) : (
           ""
         )}
-        {runs.length === 0 ? <NoRuns hasAny={kinds.length > 0} /> : <RunTable runs={runs} now={now} />}
-        <Pagination filter={filter} before={before} />
+        {runs.length > 0 ? (
+          <Table columns={columns} rows={runs} label="Runs, newest first" />
+        ) : stoppedAt === undefined ? (
+          <NoRuns hasAny={kinds.length > 0} />
+        ) : (
+          <EmptyState title="No match so far. Older runs have not been searched yet." />
+        )}
+        <Pagination request={request} filter={filter} before={stoppedAt} hasRuns={runs.length > 0} />
+        {durations.map(({ job, series }) => (
+          <Section id="durations" title={`Durations of ${job}`}>
+            <p class="muted">The last {runsPerSeries} successful runs, one line per brand.</p>
+            <Chart id="duration" title="Duration of each run" series={series} format={formatDurationCompactly} />
+          </Section>
+        ))}
       </>
     ),
+    file: toTableFile("runs", columns, runs),
   };
 }
 
-function filterOf(request: PageRequest): RunFilter {
+const isOf =
+  ({ job, brand }: RunFilter) =>
+  (kind: RunKind) =>
+    (job ?? kind.job) === kind.job && (brand ?? kind.brand) === kind.brand;
+
+const maxTextLength = 200;
+const dayMs = 86_400_000;
+
+interface PageFilter extends RunFilter {
+  /** Days in UTC: `2026-03-08`. */
+  readonly firstDay: string | undefined;
+  readonly lastDay: string | undefined;
+}
+
+function filterOf(request: PageRequest): PageFilter {
   const before = Number(queryParameter(request, "before"));
+  const [firstDay, lastDay] = [dayOf(queryParameter(request, "from")), dayOf(queryParameter(request, "to"))];
   return {
     job: queryParameter(request, "job"),
     brand: queryParameter(request, "brand"),
     standing: runStatuses.find((status) => status === queryParameter(request, "outcome")),
+    text: queryParameter(request, "text")?.slice(0, maxTextLength),
+    firstDay,
+    lastDay,
+    from: firstDay && `${firstDay}T00:00:00.000Z`,
+    until: lastDay && new Date(Date.parse(lastDay) + dayMs).toISOString(),
     before: Number.isSafeInteger(before) && before > 0 ? Math.min(before, 2 ** 31 - 1) : undefined,
   };
 }
@@ -64,10 +102,15 @@ const RetryMatching = ({ filter: { job, brand, standing: outcome } }: { readonly
     </ActionLink>
   </ActionLinks>
 );
+/** A day from 0001-01-01 on; undefined for anything else. */
+function dayOf(text = ""): string | undefined {
+  const day = /^\d{4}-\d\d-\d\d$/.test(text) ? new Date(text) : undefined;
+  return day === undefined || Number.isNaN(day.getTime()) ? undefined : text;
+}
 
 interface FilterFormProps {
   readonly kinds: readonly RunKind[];
-  readonly filter: RunFilter;
+  readonly filter: PageFilter;
 }
 
 function FilterForm({ kinds, filter }: FilterFormProps) {
@@ -99,59 +142,70 @@ function FilterForm({ kinds, filter }: FilterFormProps) {
         options={withAll("All outcomes", runStatuses)}
         selected={filter.standing}
       />
+      <label>
+        <span>First day (UTC)</span>
+        <input type="date" name="from" value={filter.firstDay ?? ""} />
+      </label>
+      <label>
+        <span>Last day (UTC)</span>
+        <input type="date" name="to" value={filter.lastDay ?? ""} />
+      </label>
+      <label class="wide">
+        <span>Text in the reason</span>
+        <input type="search" name="text" value={filter.text ?? ""} autocomplete="off" />
+      </label>
       <button type="submit">Filter</button>
     </form>
   );
 }
 
-interface RunTableProps {
-  readonly runs: readonly Run[];
-  readonly now: number;
-}
-
-const RunTable = ({ runs, now }: RunTableProps) => (
-  <Table
-    columns={[numeric("Run"), "Outcome", "Job", "Brand", "Started", numeric("Duration"), numeric("Count"), "Reason"]}
-    label="Runs, newest first"
-  >
-    {runs.map((run) => (
-      <tr>
-        <th scope="row" class="number">
-          <a href={`/runs/${run.id}`}>{run.id}</a>
-        </th>
-        <td>
-          <RunStatus run={run} />
-        </td>
-        <td class="nowrap">{run.job}</td>
-        <td>{run.brand}</td>
-        <td>
-          <Time at={run.startedAt} now={now} />
-          <div class="muted exact">{utcTime(run.startedAt)}</div>
-        </td>
-        <td class="number">{runDuration(run, now)}</td>
-        <NumberCell value={run.counts} />
-        <td class="reason">{run.reason === null ? "" : truncate(run.reason, reasonLength)}</td>
-      </tr>
-    ))}
-  </Table>
-);
+const columnsAt = (now: number): readonly Column<Run>[] => [
+  { title: "Run", value: ({ id }) => `${id}`, cell: ({ id }) => <a href={`/runs/${id}`}>{id}</a>, isNumber: true },
+  { title: "Outcome", value: ({ outcome }) => outcome ?? "running", cell: (run) => <RunStatus run={run} /> },
+  { title: "Job", value: ({ job }) => job, class: "nowrap" },
+  { title: "Brand", value: ({ brand }) => brand, class: "name" },
+  {
+    title: "Started",
+    value: ({ startedAt }) => startedAt,
+    cell: ({ startedAt }) => (
+      <>
+        <Time at={startedAt} now={now} />
+        <time class="muted exact small" datetime={startedAt}>
+          {utcTime(startedAt)}
+        </time>
+      </>
+    ),
+  },
+  {
+    title: "Duration",
+    isNumber: true,
+    value: (run) => runSeconds(run, now),
+    cell: (run) => formatDuration(runSeconds(run, now)),
+  },
+  { title: "Count", value: ({ counts }) => counts, isNumber: true },
+  {
+    title: "Reason",
+    value: ({ reason }) => reason,
+    cell: ({ reason }) => (reason === null ? "" : truncate(reason, reasonLength)),
+    class: "reason",
+  },
+];
 
 interface PaginationProps {
+  readonly request: PageRequest;
   readonly filter: RunFilter;
   /** The last run of this page; undefined on the last page. */
   readonly before: number | undefined;
+  readonly hasRuns: boolean;
 }
 
-function Pagination({ filter, before }: PaginationProps) {
-  const { job, brand, standing: outcome } = filter;
-  if (filter.before === undefined && before === undefined) return "";
-  return (
-    <nav class="pagination" aria-label="Pages">
-      {filter.before === undefined ? "" : <a href={urlWithQuery("/runs", { job, brand, outcome })}>Newest runs</a>}
-      {before === undefined ? "" : <a href={urlWithQuery("/runs", { job, brand, outcome, before })}>Older runs</a>}
-    </nav>
-  );
-}
+const Pagination = ({ request, filter, before, hasRuns }: PaginationProps) => (
+  <nav class="pagination" aria-label="Pages">
+    {filter.before === undefined ? "" : <a href={urlOf(request, { before: undefined })}>Newest runs</a>}
+    {before === undefined ? "" : <a href={urlOf(request, { before })}>Older runs</a>}
+    {hasRuns ? <a href={urlOf(request, { format: "csv" })}>Download as CSV</a> : ""}
+  </nav>
+);
 
 const NoRuns = ({ hasAny }: { readonly hasAny: boolean }) =>
   hasAny ? (

@@ -128,8 +128,15 @@ export interface Engine {
   readonly contains: (bytes: string, text: string) => string;
   /** How a statement names its nth value, counted from 1. */
   readonly placeholder: (place: number) => string;
-  /** Query: ids of the products that match `$1`, made by `toSearchText`; `$2` at most, in order. */
-  readonly searchQuery: string;
+  /** Conditions: whether a product's document has a value, as JSON escapes it. They are indexed. */
+  readonly hasStatus: (document: string, value: string) => string;
+  readonly hasVendor: (document: string, value: string) => string;
+  readonly hasTag: (document: string, value: string) => string;
+  /**
+   * Query: ids above `$2`, in order, of the products that match `$1`, made by `toSearchText`.
+   * @param conditions further ones, each after `AND`
+   */
+  readonly searchQuery: (conditions: string) => string;
   /** Search text that matches all words. The last may be a prefix. */
   readonly toSearchText: (words: readonly string[], isLastPrefix: boolean) => string;
 

@@ -9,6 +9,7 @@ import {
 } from "../../database/presentation.ts";
 import { ServiceError } from "../../errors.ts";
 import { collectFeed, type DeliveredFiles, type KnownFiles } from "../../feed/delivery.ts";
+import { wasOrWere } from "../../format.ts";
 import type { Reporter, RunContext, Work } from "../../jobs/work.ts";
 import type { Difference } from "../../model/import-report.ts";
 import { keyOf, listLocales, type PresentationEntry } from "../../model/presentation.ts";
@@ -103,7 +104,8 @@ function listViolations(
 ): string[] {
   const violations: string[] = [];
   const read = entries.length + rejected.length;
-  if (rejected.length > 0) violations.push(`${rejected.length} of ${read} entries were rejected`);
+  if (rejected.length > 0)
+    violations.push(`${rejected.length} of ${read} entries ${wasOrWere(rejected.length)} rejected`);
   else if (entries.length === 0) violations.push(`${file}: the file has no entries`);
   if (difference === null) return violations;
   const before = difference.total - difference.added + difference.removed;

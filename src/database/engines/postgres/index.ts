@@ -13,6 +13,7 @@ import { webhooks } from "./migrations/2026-11-23-webhooks.ts";
 import { products } from "./migrations/2026-11-24-products.ts";
 import { purge } from "./migrations/2026-11-25-purge.ts";
 import { handleOf, handles } from "./migrations/2026-11-26-handles.ts";
+import { console, hasStatus, hasTag, hasVendor } from "./migrations/2026-11-27-console.ts";
 import { findMissingRight } from "./rights.ts";
 import { endAbandoned, holdRun } from "./run-lock.ts";
 import { mayDropTables, transfer } from "./transfer.ts";
@@ -44,6 +45,7 @@ export const postgres: Engine = {
     purge,
     handles,
     presentation(columnTypes),
+    console,
     operators(columnTypes),
   ],
   columnTypes,
@@ -66,12 +68,13 @@ export const postgres: Engine = {
   handleOf,
   contains: (bytes, text) => `position(convert_to(${text}, 'UTF8') IN ${bytes}) > 0`,
   placeholder: (place) => `$${place}`,
-  // The expression is that of the index `product_word`. The limit keeps the planner on that index:
-  // to sort half of a catalog, it would read every product in order instead.
-  searchQuery: `SELECT id FROM (
-      SELECT id FROM product
-      WHERE array_to_tsvector(string_to_array(words, ' ')) @@ CAST(CAST($1 AS TEXT) AS tsquery) LIMIT 1000
-    ) AS matching ORDER BY id LIMIT $2`,
+  hasStatus,
+  hasVendor,
+  hasTag,
+  // The expression is that of the index `product_word`.
+  searchQuery: (conditions) => `SELECT CAST(id AS TEXT) AS id FROM product
+    WHERE array_to_tsvector(string_to_array(words, ' ')) @@ CAST(CAST($1 AS TEXT) AS tsquery)
+      AND product.id > $2 ${conditions} ORDER BY product.id`,
   toSearchText: (words, isLastPrefix) => `${words.map((word) => `'${word}'`).join(" & ")}${isLastPrefix ? ":*" : ""}`,
 
   keyList: {

@@ -13,6 +13,7 @@ import { webhooks } from "./migrations/2026-11-23-webhooks.ts";
 import { products } from "./migrations/2026-11-24-products.ts";
 import { purge } from "./migrations/2026-11-25-purge.ts";
 import { handleOf, handles } from "./migrations/2026-11-26-handles.ts";
+import { console, hasStatus, hasTag, hasVendor } from "./migrations/2026-11-27-console.ts";
 import { openFile, pathOf, scheme } from "./open.ts";
 import { transfer } from "./transfer.ts";
 
@@ -35,6 +36,7 @@ export const sqlite: Engine = {
     purge,
     handles,
     presentation(columnTypes),
+    console,
     operators(columnTypes),
   ],
   columnTypes,
@@ -61,7 +63,13 @@ export const sqlite: Engine = {
   handleOf,
   contains: (bytes, text) => `instr(${bytes}, CAST(${text} AS BLOB)) > 0`,
   placeholder,
-  searchQuery: "SELECT rowid AS id FROM product_word WHERE product_word MATCH $1 ORDER BY rowid LIMIT $2",
+  hasStatus,
+  hasVendor,
+  hasTag,
+  // The words give the products in order, and each is then looked up.
+  searchQuery: (conditions) => `SELECT CAST(product.id AS TEXT) AS id
+    FROM product_word CROSS JOIN product INDEXED BY product_filter ON product.id = product_word.rowid
+    WHERE product_word MATCH $1 AND product_word.rowid > $2 ${conditions} ORDER BY product_word.rowid`,
   toSearchText: (words, isLastPrefix) => `${words.map((word) => `"${word}"`).join(" AND ")}${isLastPrefix ? " *" : ""}`,
 
   keyList: {

@@ -1,0 +1,37 @@
+import type { Page } from "../page.ts";
+import type { CellValue, Column, ValueColumn } from "./components/table.tsx";
+
+/** A table of a page as a file. */
+export interface TableFile {
+  /** Without the extension. */
+  readonly name: string;
+  readonly lines: readonly (readonly CellValue[])[];
+}
+
+/** The columns of a table that have values. */
+export function toTableFile<Row>(name: string, columns: readonly Column<Row>[], rows: readonly Row[]): TableFile {
+  const withValues = columns.filter((column): column is ValueColumn<Row> => column.value !== undefined);
+  return {
+    name,
+    lines: [withValues.map(({ title }) => title), ...rows.map((row) => withValues.map(({ value }) => value(row)))],
+  };
+}
+
+export function csvPage({ name, lines }: TableFile): Page {
+  return {
+    type: "text/csv; charset=utf-8",
+    // With a byte order mark, without which spreadsheets read another encoding.
+    body: `\uFEFF${lines.map((cells) => `${cells.map(toCsv).join(",")}\r\n`).join("")}`,
+    headers: { "Cache-Control": "no-store", "Content-Disposition": `attachment; filename="${name}.csv"` },
+  };
+}
+
+/** Spreadsheets run a text that begins with one of these as a formula. */
+const formulaStart = /^[=+\-@\t\r\n]/;
+
+function toCsv(value: CellValue): string {
+  if (value === null) return "";
+  if (typeof value === "number") return `${value}`;
+  const text = formulaStart.test(value) ? `'${value}` : value;
+  return /[",;\r\n\t]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

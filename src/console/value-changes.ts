@@ -1,0 +1,75 @@
+import { listRows } from "../database/personalization.ts";
+import { type ListName, lists, maxSkuLength } from "../model/personalization.ts";
+import type { PageRequest } from "../page.ts";
+import type { ConsoleContext } from "./context.ts";
+
+/** What has values to compare. The kinds are also query parameters. */
+const itemLists = { sku: "pzlines", style: "pzstyles", group: "pzchoices" } as const;
+
+export type ItemKind = keyof typeof itemLists;
+
+export interface Item {
+  readonly kind: ItemKind;
+  readonly name: string;
+}
+
+/** Query parameters of no item. */
+export const noItem = { sku: undefined, style: undefined, group: undefined };
+
+/** The item that a request names. */
+export function itemOf({ url: { searchParams } }: PageRequest): Item | undefined {
+  const kind = (Object.keys(itemLists) as ItemKind[]).find((key) => searchParams.get(key));
+  const name = kind && searchParams.get(kind)?.slice(0, maxSkuLength).replaceAll("\0", "").toWellFormed();
+  return kind === undefined || name === undefined ? undefined : { kind, name };
+}
+
+/** The values of an item that differ between two generations. */
+export async function readChanges(
+  { database, findPersonalization }: ConsoleContext,
+  { kind, name }: Item,
+  from: number,
+  to: number,
+): Promise<ValueChange[]> {
+  const read = async (generation: number): Promise<readonly Row[]> =>
+    kind === "sku"
+      ? (await findPersonalization(generation, name)).personalization.pzlines
+      : await listRows(database, generation, kind === "style" ? "styles" : "groups", name);
+  const [before, after] = await Promise.all([read(from), read(to)]);
+  return listValueChanges(itemLists[kind], before, after);
+}
+
+type Row = Readonly<Record<string, string>>;
+
+/** A value that differs between two versions of the rows with the same name. */
+export interface ValueChange {
+  /** What identifies the row, besides the name that all have. */
+  readonly row: string;
+  readonly field: string;
+  /** Null if the row was added. */
+  readonly before: string | null;
+  /** Null if the row was removed. */
+  readonly after: string | null;
+}
+
+/** The values that differ, in the order of the rows afterwards; removed rows come last. */
+export function listValueChanges(list: ListName, before: readonly Row[], after: readonly Row[]): ValueChange[] {
+  const { columns, key } = lists[list];
+  const keyOf = (row: Row) => JSON.stringify(key.map((column) => row[column]));
+  // One column of the key is the name, which is the same in all rows.
+  const nameOf = (row: Row) => row[key[1]] ?? "";
+  const values = columns.filter((column) => !(key as readonly string[]).includes(column));
+  const earlier = new Map(before.map((row) => [keyOf(row), row]));
+  const changes: ValueChange[] = [];
+  const compare = (old: Row | undefined, fresh: Row | undefined) => {
+    for (const field of values) {
+      const [from, to] = [old?.[field] ?? null, fresh?.[field] ?? null];
+      if (from !== to) changes.push({ row: nameOf((fresh ?? old) as Row), field, before: from, after: to });
+    }
+  };
+  for (const row of after) {
+    compare(earlier.get(keyOf(row)), row);
+    earlier.delete(keyOf(row));
+  }
+  for (const row of earlier.values()) compare(row, undefined);
+  return changes;
+}

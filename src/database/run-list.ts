@@ -1,0 +1,209 @@
+import type { Run, RunStatus } from "../model/job.ts";
+import type { Queryable } from "./database.ts";
+import { runColumns } from "./run.ts";
+
+/** A job and a brand that have runs. */
+export interface RunKind {
+  readonly job: string;
+  readonly brand: string;
+}
+
+/**
+ * Every job and brand that have runs. Each may have a million, so the query steps through the
+ * index: from a brand to the job's next one, and after the last, which is null, to the next job.
+ */
+export async function listRunKinds({ read }: Queryable): Promise<RunKind[]> {
+  const next = "(SELECT min(run.brand) FROM run WHERE run.job = kind.job AND run.brand > coalesce(kind.brand, ''))";
+  const nextJob = "(SELECT min(run.job) FROM run WHERE run.job > kind.job)";
+  return await read<RunKind>(
+    `WITH RECURSIVE kind (job, brand) AS (
+      SELECT (SELECT min(job) FROM run), CAST(NULL AS TEXT)
+      UNION ALL
+      SELECT CASE WHEN ${next} IS NULL THEN ${nextJob} ELSE kind.job END, ${next} FROM kind WHERE kind.job IS NOT NULL
+    )
+    SELECT job, brand FROM kind WHERE brand IS NOT NULL`,
+    [],
+  );
+}
+
+/** Literals, because the planner does not use a partial index for a value that it does not know. */
+const conditions: Readonly<Record<RunStatus, string>> = {
+  succeeded: "outcome = 'succeeded'",
+  failed: "outcome = 'failed'",
+  abandoned: "outcome = 'abandoned'",
+  cancelled: "outcome = 'cancelled'",
+  running: "finished_at IS NULL",
+};
+
+export interface RunFilter {
+  readonly job?: string | undefined;
+  readonly brand?: string | undefined;
+  readonly standing?: RunStatus | undefined;
+  /** Only runs that began at this instant or later: ISO 8601 in UTC. */
+  readonly from?: string | undefined;
+  /** Only runs that began before this instant. */
+  readonly until?: string | undefined;
+  /** Only runs with this text in their reason, in any case. */
+  readonly text?: string | undefined;
+  /** Only runs that began before the run with this id. */
+  readonly before?: number | undefined;
+}
+
+const maxRunId = 2 ** 31 - 1;
+
+/** Some runs, the newest first. */
+export interface FoundRuns {
+  readonly runs: readonly Run[];
+  /** The run at which the search stopped, although older ones may match; undefined if none are left. */
+  readonly stoppedAt: number | undefined;
+}
+
+/**
+ * Lists runs by start, the newest first.
+ * @param kinds every job and brand that have runs
+ * @param limit at least 1
+ */
+export async function listRunsBefore(
+  queryable: Queryable,
+  kinds: readonly RunKind[],
+  filter: RunFilter,
+  limit: number,
+): Promise<FoundRuns> {
+  const { from, until, before = maxRunId } = filter;
+  const range = {
+    first: from === undefined ? 0 : await findFirstSince(queryable, from),
+    before: Math.min(before, until === undefined ? maxRunId : await findFirstSince(queryable, until)),
+  };
+  if (filter.text !== undefined) return await searchReasons(queryable, { ...filter, text: filter.text }, range, limit);
+  // One more shows whether older ones match.
+  const runs = await listInRange(queryable, kinds, filter, range, limit + 1);
+  return { runs: runs.slice(0, limit), stoppedAt: runs.length > limit ? runs[limit - 1]?.id : undefined };
+}
+
+interface IdRange {
+  readonly first: number;
+  /** Not itself part of it. */
+  readonly before: number;
+}
+
+/** One query for each job and brand finds the runs through an index, whatever the filter. */
+async function listInRange(
+  { read }: Queryable,
+  kinds: readonly RunKind[],
+  { job, brand, standing }: RunFilter,
+  { first, before }: IdRange,
+  limit: number,
+): Promise<Run[]> {
+  const condition = standing === undefined ? "" : `AND ${conditions[standing]}`;
+  const inRange = (place: number) =>
+    `id < $${place} AND id >= $${place + 1} ${condition} ORDER BY id DESC LIMIT ${limit}`;
+  if (job === undefined && brand === undefined && standing === undefined) {
+    return await read<Run>(`SELECT ${runColumns} FROM run WHERE ${inRange(1)}`, [before, first]);
+  }
+  const wanted = kinds.filter((kind) => (job ?? kind.job) === kind.job && (brand ?? kind.brand) === kind.brand);
+  const found = await Promise.all(
+    wanted.map((kind) =>
+      read<Run>(`SELECT ${runColumns} FROM run WHERE job = $1 AND brand = $2 AND ${inRange(3)}`, [
+        kind.job,
+        kind.brand,
+        before,
+        first,
+      ]),
+    ),
+  );
+  return found
+    .flat()
+    .sort((a, b) => b.id - a.id)
+    .slice(0, limit);
+}
+
+/**
+ * The id of the first run that began at an instant or later. Ids and starts are in the same order,
+ * so it is found by bisection, which needs no index of the starts.
+ */
+async function findFirstSince({ read }: Queryable, instant: string): Promise<number> {
+  const [range] = await read<{ low: number | null; high: number | null }>(
+    "SELECT (SELECT min(id) FROM run) AS low, (SELECT max(id) FROM run) AS high",
+    [],
+  );
+  let low = range?.low ?? 0;
+  let high = (range?.high ?? 0) + 1;
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const [run] = await read<{ id: number; startedAt: string }>(
+      `SELECT id, started_at AS "startedAt" FROM run WHERE id >= $1 ORDER BY id LIMIT 1`,
+      [middle],
+    );
+    if (run !== undefined && run.startedAt < instant) low = run.id + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Reasons in one step, and in one search: what a search leaves is another one's. */
+const reasonsPerStep = 2000;
+const reasonsPerSearch = 20_000;
+
+type Searched = Pick<Run, "id" | "job" | "brand" | "outcome"> & { readonly reason: string };
+
+/** Reads the reasons in small steps, so that other requests do not wait. */
+async function searchReasons(
+  queryable: Queryable,
+  { job, brand, standing, text }: RunFilter & { readonly text: string },
+  { first, before }: IdRange,
+  limit: number,
+): Promise<FoundRuns> {
+  const wanted = text.toLowerCase();
+  const ids: number[] = [];
+  let next = before;
+  for (let searched = 0; searched < reasonsPerSearch; searched += reasonsPerStep) {
+    const step = await queryable.read<Searched>(
+      `SELECT id, job, brand, outcome, reason FROM run
+      WHERE reason IS NOT NULL AND id < $1 AND id >= $2 ORDER BY id DESC LIMIT ${reasonsPerStep}`,
+      [next, first],
+    );
+    for (const run of step) {
+      const isWanted =
+        run.reason.toLowerCase().includes(wanted) &&
+        (job ?? run.job) === run.job &&
+        (brand ?? run.brand) === run.brand &&
+        (standing ?? run.outcome) === run.outcome;
+      if (isWanted && ids.push(run.id) === limit) return { runs: await listById(queryable, ids), stoppedAt: run.id };
+    }
+    if (step.length < reasonsPerStep) return { runs: await listById(queryable, ids), stoppedAt: undefined };
+    next = step.at(-1)?.id ?? first;
+    await new Promise(setImmediate);
+  }
+  return { runs: await listById(queryable, ids), stoppedAt: next };
+}
+
+async function listById({ read }: Queryable, ids: readonly number[]): Promise<Run[]> {
+  if (ids.length === 0) return [];
+  return await read<Run>(`SELECT ${runColumns} FROM run WHERE id IN (${ids.join(", ")}) ORDER BY id DESC`, []);
+}
+
+/** The count and the times of a run that succeeded. */
+export interface CountedRun {
+  readonly counts: number;
+  readonly startedAt: string;
+  readonly finishedAt: string;
+}
+
+/**
+ * The newest successful runs of a job for a brand, oldest first.
+ * @param isCounting whether to leave out the runs that counted nothing
+ */
+export async function listCounts(
+  { read }: Queryable,
+  { job, brand }: RunKind,
+  limit: number,
+  isCounting = false,
+): Promise<CountedRun[]> {
+  const rows = await read<CountedRun>(
+    `SELECT counts, started_at AS "startedAt", finished_at AS "finishedAt" FROM run
+    WHERE job = $1 AND brand = $2 AND outcome = 'succeeded' ${isCounting ? "AND counts > 0" : ""}
+    ORDER BY id DESC LIMIT ${limit}`,
+    [job, brand],
+  );
+  return rows.reverse();
+}
