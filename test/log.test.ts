@@ -1,7 +1,6 @@
 import { Database } from "bun:sqlite";
 import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { Log } from "../src/log.ts";
 import { type Environment, main, type RunningService, root, serve, temporaryFolder } from "./support/pds.ts";
 import { until } from "./support/until.ts";
 
@@ -33,31 +32,6 @@ async function linesOf(
 const parsed = (lines: readonly string[]) => lines.map((line): Line => JSON.parse(line));
 
 describe("the log", () => {
-  const refusal = new Error("cannot open postgres://pds:sesame@db/pds", { cause: new Error("refused") });
-  const store = Object.assign(new Error("cannot read", { cause: refusal }), { code: "EIO" });
-  const fault = { type: "Error", message: "cannot open postgres://pds:hidden@db/pds: refused" };
-
-  test.each([
-    [
-      "a fault of the program with its stack",
-      "info",
-      refusal,
-      { ...fault, stack: /^Error: cannot open .*\ncaused by: /s },
-    ],
-    ["one of the system without", "info", store, { ...fault, message: `cannot read: ${fault.message}`, code: "EIO" }],
-    ["one of the system with it at debug", "debug", store, { code: "EIO", stack: /^Error: cannot read\n/ }],
-  ] as const)("describes an error and its causes: %s", (_, level, err, expected) => {
-    const lines: string[] = [];
-    const log = new Log(level, (line) => lines.push(line));
-    log.error({ err, products: 2n ** 63n }, "it failed");
-    const { time: _time, ...line } = JSON.parse(lines.join());
-    const stack = "stack" in expected && { stack: expect.stringMatching(expected.stack) };
-    expect(line).toMatchObject({ level: 50, err: { ...expected, ...stack }, products: "9223372036854775808" });
-    expect(line.msg).toBe("it failed");
-    if (!stack) expect(line.err).not.toHaveProperty("stack");
-    expect(lines.join()).not.toContain("sesame");
-  });
-
   test("has one line of JSON per event on standard error, with its level and time", async () => {
     const start = Date.now();
     const lines = parsed(await linesOf(async () => {}));

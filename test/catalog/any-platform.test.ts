@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import pino from "pino";
 import { ProductLookup } from "../../src/catalog/lookup.ts";
 import { catalogReconcile } from "../../src/catalog/reconcile.ts";
 import { catalogSync } from "../../src/catalog/sync.ts";
@@ -10,12 +11,11 @@ import { isKnownMissing } from "../../src/database/known-ids.ts";
 import { findProduct, findProductId } from "../../src/database/product.ts";
 import { Reporter, type Work } from "../../src/jobs/work.ts";
 import { toJson } from "../../src/json.ts";
-import { Log } from "../../src/log.ts";
 import { toProduct } from "../support/catalog.ts";
 import { createFilePlatform } from "../support/file-platform.ts";
 import { createStore, temporaryFolder } from "../support/pds.ts";
 
-const log = new Log("silent", () => {});
+const log = pino({ level: "silent" });
 
 describe.each([
   ["with bulk reads", true],

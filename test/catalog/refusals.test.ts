@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from "bun:test";
+import pino from "pino";
 import { createPushReader } from "../../src/catalog/push/reader.ts";
 import { catalogReconcile } from "../../src/catalog/reconcile.ts";
 import { catalogSync } from "../../src/catalog/sync.ts";
@@ -9,7 +10,6 @@ import { findProduct, listDocuments, noteDelivery } from "../../src/database/pro
 import { listUnsettledProducts } from "../../src/database/product-truth.ts";
 import { Reporter, type Work } from "../../src/jobs/work.ts";
 import { parseJson } from "../../src/json.ts";
-import { Log } from "../../src/log.ts";
 import type { Product } from "../../src/model/product.ts";
 import { createPlatform } from "../../src/platforms/index.ts";
 import type { Platform } from "../../src/platforms/platform.ts";
@@ -22,7 +22,7 @@ import {
   startPlatform,
 } from "../support/platform.ts";
 
-const log = new Log("silent", () => {});
+const log = pino({ level: "silent" });
 
 interface World {
   readonly standIn: StandIn;

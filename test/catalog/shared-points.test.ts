@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { SQL } from "bun";
+import pino from "pino";
 import { catalogSync } from "../../src/catalog/sync.ts";
 import { readConfig } from "../../src/config/index.ts";
 import { saveCursor } from "../../src/database/cursor.ts";
@@ -7,7 +8,6 @@ import { readNow } from "../../src/database/database.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { restorePoints, settlePoints, takePoints } from "../../src/database/points.ts";
 import { Reporter } from "../../src/jobs/work.ts";
-import { Log } from "../../src/log.ts";
 import { createPlatform } from "../../src/platforms/index.ts";
 import { floors } from "../../src/platforms/shopify/throttle.ts";
 import { sharedPoints } from "../../src/service/points.ts";
@@ -15,7 +15,7 @@ import { createStore, engines } from "../support/pds.ts";
 import { environmentOf, startPlatform } from "../support/platform.ts";
 import { until } from "../support/until.ts";
 
-const log = new Log("silent", () => {});
+const log = pino({ level: "silent" });
 const report = (currentlyAvailable: number) => ({ currentlyAvailable, maximumAvailable: 2000, restoreRate: 0.001 });
 
 test("points are restored over time, up to the maximum", () => {

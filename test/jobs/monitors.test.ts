@@ -1,8 +1,9 @@
 import { afterAll, describe, expect, test } from "bun:test";
+import pino from "pino";
 import { LogTail } from "../../src/jobs/log-tail.ts";
 import { describeEnd } from "../../src/jobs/monitor-message.ts";
 import { Monitors } from "../../src/jobs/monitors.ts";
-import { createLog, Log } from "../../src/log.ts";
+import { createLog } from "../../src/log.ts";
 import type { Run } from "../../src/model/job.ts";
 import { createFetch } from "../../src/outgoing.ts";
 import { createStore, pds, temporaryFolder, writeFiles } from "../support/pds.ts";
@@ -74,7 +75,7 @@ describe("a monitor", () => {
 
   test("is not notified at a metadata address, also when another one redirects there", async () => {
     const lines: string[] = [];
-    const log = new Log("info", (line) => void lines.push(line));
+    const log = pino({ level: "info" }, { write: (line: string) => void lines.push(line) });
     const monitors = new Monitors(log, [], createFetch());
     await Promise.all(
       ["http://169.254.169.254/token", `${monitor.url.origin}/redirect`].map((url) => monitors.notify(url, "run: 1")),

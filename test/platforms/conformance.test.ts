@@ -1,8 +1,8 @@
 import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import pino from "pino";
 import { readConfig } from "../../src/config/index.ts";
 import { toJson } from "../../src/json.ts";
-import { Log } from "../../src/log.ts";
 import type { Product } from "../../src/model/product.ts";
 import { createPlatform } from "../../src/platforms/index.ts";
 import { toProduct } from "../support/catalog.ts";
@@ -11,7 +11,7 @@ import { temporaryFolder } from "../support/pds.ts";
 import { environmentOf, startPlatform } from "../support/platform.ts";
 import { type PlatformFixture, testPlatform } from "./conformance.ts";
 
-const log = new Log("silent", () => {});
+const log = pino({ level: "silent" });
 
 async function shopifyFixture(): Promise<PlatformFixture> {
   const standIn = startPlatform({ products: 4, specials: ["hugeId", "manyMetafields", "bare"], now: Date.now });

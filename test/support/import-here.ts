@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import pino from "pino";
 import { describeProblems } from "../../src/commands/report.ts";
 import { type Config, readConfig } from "../../src/config/index.ts";
 import { maxImportRemovedShareOf } from "../../src/config/jobs.ts";
@@ -8,7 +9,6 @@ import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { abandonRuns, claimRun } from "../../src/database/lease.ts";
 import type { Job } from "../../src/jobs/job.ts";
 import { dryRunJob, type RunResult, runJob } from "../../src/jobs/run.ts";
-import { Log } from "../../src/log.ts";
 import { createPlatform } from "../../src/platforms/index.ts";
 import { catalogImportJob, listJobs, personalizationImportJob, presentationImportJob } from "../../src/service/jobs.ts";
 import { sharedPoints } from "../../src/service/points.ts";
@@ -66,7 +66,7 @@ async function findJob(args: readonly string[], config: Config, database: Databa
   const [command, noun = "", ...sources] = positionals;
   const { brand = config.brand, force: isForced = false, "dry-run": isDryRun = false, json: isJson = false } = values;
   if (command === "run") {
-    const log = new Log("silent", () => {});
+    const log = pino({ level: "silent" });
     const jobs = listJobs(config, log, await createPlatform(config, log, sharedPoints(database)));
     const job = jobs.find(({ name, brand: of }) => name === noun && of === brand);
     if (job === undefined) throw new Error(`${noun} is not configured for ${brand}`);

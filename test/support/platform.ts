@@ -1,6 +1,6 @@
+import pino from "pino";
 import { type StandIn, type StandInOptions, startStandIn } from "../../packages/platform-stand-in/src/stand-in.ts";
 import { toJson } from "../../src/json.ts";
-import { Log } from "../../src/log.ts";
 import { createClient } from "../../src/platforms/shopify/client.ts";
 import { readProduct } from "../../src/platforms/shopify/read-product.ts";
 import { staticToken } from "../../src/platforms/shopify/token.ts";
@@ -47,7 +47,7 @@ export const environmentOf = ({ origin }: { readonly origin: string }): Environm
  * does not exist there.
  */
 export async function readAnswers(platform: StandIn, ids: readonly string[]): Promise<Map<string, string | undefined>> {
-  const log = new Log("silent", () => {});
+  const log = pino({ level: "silent" });
   const request = createClient({ url: platform.graphqlUrl(), token: staticToken(token), log });
   const answers = new Map<string, string | undefined>();
   for (const id of ids) {

@@ -1,8 +1,8 @@
+import pino from "pino";
 import { toArray } from "../../packages/platform-stand-in/src/catalog/list.ts";
 import type { ProductRecord } from "../../packages/platform-stand-in/src/catalog/records.ts";
 import { defaultApp } from "../../packages/platform-stand-in/src/options.ts";
 import type { StandIn } from "../../packages/platform-stand-in/src/stand-in.ts";
-import { Log } from "../../src/log.ts";
 import type { PlatformProduct } from "../../src/platforms/platform.ts";
 import { createClient, type RequestOptions, type SendRequest } from "../../src/platforms/shopify/client.ts";
 import type { OperationName } from "../../src/platforms/shopify/queries.ts";
@@ -29,7 +29,7 @@ export function connect(url: string, token: AccessToken = staticToken(defaultApp
 
 export function createMemoryLog() {
   const lines: string[] = [];
-  return { log: new Log("trace", (line) => void lines.push(line)), lines };
+  return { log: pino({ level: "trace" }, { write: (line: string) => void lines.push(line) }), lines };
 }
 
 export const credentialsOf = ({ accessTokenUrl }: StandIn) =>
