@@ -58,7 +58,7 @@ for (const engine of enginesInTurn) {
       expect((await importHere(["run", "catalog-reconcile"], environment)).code).toBe(0);
       expect(await statuses(service)).toEqual([404, 200, 404, 404]);
       const page = await (await fetch(`${service.adminUrl}/products`)).text();
-      expect(page).toContain("Hidden products: 3 of 4");
+      expect(page).toContain("3 of them are hidden");
     });
 
     test("are hidden again once the online store decides", async () => {

@@ -123,7 +123,8 @@ test("a refresh of a product with 2,048 variants takes no points that a sync nee
   for (const id of catalog.ids(0, 60)) catalog.touch(id, { product: { title: "Edited" } });
 
   const large = BigInt(catalog.idOfSpecial("manyVariants"));
-  const refreshed = await (await connect()).readProduct(large, { priority: "refresh", signal });
+  const platformOfRefresh = await connect();
+  const refreshed = platformOfRefresh.readProduct(large, { priority: "refresh", signal });
   await until("it is being read", () => (counters.requests.get("ProductVariantsPage") ?? 0) > 2);
   counters.lowest.clear();
   const reporter = new Reporter();

@@ -16,7 +16,7 @@ import { queryParameter, urlOf, urlWithQuery } from "../urls.ts";
 const productsPerPage = 25;
 const skusPerRow = 3;
 const maxTextLength = 200;
-const statuses = ["active", "draft", "archived"];
+const statuses = ["active", "unlisted", "draft", "archived"];
 
 /**
  * `GET /products?q=&status=&vendor=&tag=&after=`: products by ID, handle, SKU, or title words, and by

@@ -132,11 +132,12 @@ export const transfer: Transfer = {
     await transaction.unsafe(`DROP TABLE ${quote(staging)}.${progressTable}`);
     const replaced = await listReplaced(transaction, store, staging);
     await transaction.unsafe(`DROP TABLE ${replaced.map(quote).join(", ")} CASCADE`);
-    const functions = await transaction<{ name: string }[]>`
-      SELECT proname AS name FROM pg_proc WHERE pronamespace = CAST(${quote(staging)} AS regnamespace)`;
-    for (const { name } of functions) {
-      await transaction.unsafe(`DROP FUNCTION IF EXISTS ${quote(store)}.${quote(name)}()`);
-      await transaction.unsafe(`ALTER FUNCTION ${quote(staging)}.${quote(name)}() SET SCHEMA ${quote(store)}`);
+    const functions = await transaction<{ signature: string }[]>`
+      SELECT quote_ident(proname) || '(' || pg_get_function_identity_arguments(oid) || ')' AS signature
+      FROM pg_proc WHERE pronamespace = CAST(${quote(staging)} AS regnamespace)`;
+    for (const { signature } of functions) {
+      await transaction.unsafe(`DROP FUNCTION IF EXISTS ${quote(store)}.${signature}`);
+      await transaction.unsafe(`ALTER FUNCTION ${quote(staging)}.${signature} SET SCHEMA ${quote(store)}`);
     }
     for (const table of await listTables(transaction, staging)) {
       await transaction.unsafe(`ALTER TABLE ${quote(staging)}.${quote(table)} SET SCHEMA ${quote(store)}`);
