@@ -1,5 +1,6 @@
 import type { Child } from "hono/jsx";
 import type { Database } from "../database/database.ts";
+import type { Generation } from "../database/generation.ts";
 import type { PurgeStatus } from "../database/purge.ts";
 import type { PushState } from "../database/push-state.ts";
 import type { Confirmation } from "../model/action.ts";
@@ -21,6 +22,8 @@ export interface ConsoleContext {
   readonly purge?: (() => Promise<PurgeStatus[]>) | undefined;
   /** The personalization of a SKU in a generation. */
   readonly findPersonalization: (generation: number, sku: string) => Promise<OfferedPersonalization>;
+  /** The forms of a SKU in a generation, with each stored presentation and in each locale. */
+  readonly listForms: (generation: Generation, sku: string) => Promise<readonly Answer[]>;
   /** Changes from generation `from` to generation `to`. */
   readonly compare: (from: number, to: number) => Promise<GenerationDifference>;
   /** URL of the public listener: the one that the settings name, or its address. */
@@ -40,14 +43,17 @@ export interface PageContext extends ConsoleContext {
   readonly shared: SharedReads;
 }
 
-/** A SKU's personalization as a response of the public API. */
-export interface OfferedPersonalization {
-  /** In display order. */
-  readonly personalization: Personalization;
+/** A response of the public API. */
+export interface Answer {
   /** Entity tag without quotes. */
   readonly tag: string;
-  /** The response itself. */
   readonly text: string;
+}
+
+/** A SKU's personalization, and the response that has it. */
+export interface OfferedPersonalization extends Answer {
+  /** In display order. */
+  readonly personalization: Personalization;
 }
 
 export interface PageContent {

@@ -1,7 +1,7 @@
 import type { Database } from "../database/database.ts";
 import type { Generation } from "../database/generation.ts";
 import type { Personalization } from "../model/personalization.ts";
-import type { ConsoleContext, OfferedPersonalization } from "./context.ts";
+import type { Answer, ConsoleContext } from "./context.ts";
 
 /** What a SKU offered in a generation that is still stored. */
 export interface FoundOffer {
@@ -10,12 +10,12 @@ export interface FoundOffer {
 }
 
 /**
- * Finds what an order's `_personalization` was made from: the newest kept generation whose response
- * for the SKU has that mark.
+ * Finds what an order's `_personalization` was made from: the newest kept generation of which a
+ * response for the SKU has that mark. Widgets mark forms; earlier ones marked the personalization.
  * @param generations of all brands
  */
 export async function findOffer(
-  { database, findPersonalization }: Pick<ConsoleContext, "database" | "findPersonalization">,
+  { database, findPersonalization, listForms }: Pick<ConsoleContext, "database" | "findPersonalization" | "listForms">,
   sku: string,
   mark: string,
   generations: readonly Generation[],
@@ -24,7 +24,10 @@ export async function findOffer(
   for (const generation of generations.toSorted((a, b) => b.id - a.id)) {
     const offered = await findPersonalization(generation.id, sku).catch(unlessRemoved(database));
     if (offered === undefined || offered.personalization.pzlines.length === 0) continue;
-    if (isMarked(offered, sku, wanted)) return { generation, personalization: offered.personalization };
+    const forms = (await listForms(generation, sku).catch(unlessRemoved(database))) ?? [];
+    if ([offered, ...forms].some((answer) => isMarked(answer, sku, wanted))) {
+      return { generation, personalization: offered.personalization };
+    }
   }
   return undefined;
 }
@@ -37,7 +40,7 @@ const unlessRemoved =
     return undefined;
   };
 
-const isMarked = ({ tag, text }: OfferedPersonalization, sku: string, mark: string) =>
+const isMarked = ({ tag, text }: Answer, sku: string, mark: string) =>
   mark === tag || mark === checksumOf(`${sku}\n${text}`);
 
 /** The widget's checksum, for pages that cannot read entity tags: FNV-1a with two offsets. */

@@ -93,6 +93,11 @@ export class FormRenderer {
     });
   }
 
+  /** The locales that it has texts in, and the default one; none if the presentation is not stored any more. */
+  listLocales(database: Database): MaybePromise<readonly string[]> {
+    return chain(this.#load(database), (presentation) => Array.from(presentation?.locales.keys() ?? []));
+  }
+
   #load(database: Database): MaybePromise<Presentation | undefined> {
     if (this.#presentation !== undefined) return this.#presentation;
     this.#loading ??= findEntries(database, this.current?.id ?? 0)

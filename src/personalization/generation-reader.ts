@@ -1,7 +1,11 @@
-import type { Queryable } from "../database/database.ts";
+import type { Database, Queryable } from "../database/database.ts";
+import type { Generation } from "../database/generation.ts";
 import { findLines, listGroupFragments, listStyleFragments } from "../database/personalization.ts";
+import { listPresentations } from "../database/presentation.ts";
+import { FormRenderer } from "./form.ts";
 import {
   type FoundPersonalization,
+  type Parts,
   readGroupNumbers,
   readStyleNumbers,
   render,
@@ -19,13 +23,42 @@ export async function findInGeneration(
   generation: number,
   sku: string,
 ): Promise<FoundPersonalization> {
+  const parts = await findParts(database, generation, sku);
+  return parts === undefined ? renderEmpty(sku) : render(parts);
+}
+
+/**
+ * The forms of a SKU in one generation, in every locale of each stored presentation of its brand, and
+ * without one: the same responses, with the same entity tags, as while both are current.
+ */
+export async function listFormsInGeneration(
+  database: Database,
+  { id, brand }: Pick<Generation, "id" | "brand">,
+  sku: string,
+  defaultLocale: string,
+): Promise<FoundPersonalization[]> {
+  const parts = await findParts(database, id, sku);
+  if (parts === undefined) return [];
+  const { lines, styles, groups } = parts;
+  const forms: FoundPersonalization[] = [];
+  for (const presentation of [undefined, ...(await listPresentations(database, brand))]) {
+    const renderer = new FormRenderer(brand, presentation, defaultLocale, 0);
+    for (const locale of await renderer.listLocales(database)) {
+      const form = await renderer.find(database, sku, locale, lines, () => [styles, groups]);
+      if (form !== undefined && "body" in form) forms.push(form);
+    }
+  }
+  return forms;
+}
+
+async function findParts(database: Queryable, generation: number, sku: string): Promise<Parts | undefined> {
   const lines = await findLines(database, generation, sku);
-  if (lines === undefined) return renderEmpty(sku);
+  if (lines === undefined) return undefined;
   const styleNumbers = readStyleNumbers(lines);
   const styles = pick(styleNumbers, (await listStyleFragments(database, generation, styleNumbers)).map(toStyle));
   const groupNumbers = readGroupNumbers(styles);
   const groups = pick(groupNumbers, (await listGroupFragments(database, generation, groupNumbers)).map(toGroup));
-  return render({ sku, lines, styles, groups });
+  return { sku, lines, styles, groups };
 }
 
 /** The fragments in the order of the numbers. */

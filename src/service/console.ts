@@ -1,13 +1,15 @@
 import type { Actions } from "../actions/index.ts";
 import type { ConsolePages } from "../admin/routes.ts";
+import type { Answer } from "../console/context.ts";
 import { errorPage } from "../console/error-page.tsx";
 import { consoleFiles, consolePages } from "../console/index.tsx";
 import { signInPage } from "../console/sign-in-page.tsx";
 import { readPushState } from "../database/push-state.ts";
 import { listJobHealth } from "../jobs/status.ts";
 import { GenerationComparer } from "../personalization/comparison.ts";
-import { findInGeneration } from "../personalization/generation-reader.ts";
+import { findInGeneration, listFormsInGeneration } from "../personalization/generation-reader.ts";
 import { parsePersonalization } from "../personalization/reader.ts";
+import type { FoundPersonalization } from "../personalization/render.ts";
 import { examplePath, isSampleShop } from "../sample.ts";
 import type { ServiceContext } from "./context.ts";
 import { findWidgetPath } from "./example.ts";
@@ -25,12 +27,10 @@ export function createConsole(context: ServiceContext, publicUrl: string, action
     purge: purging && (() => purging.readStatus(database)),
     findPersonalization: async (generation, sku) => {
       const found = await findInGeneration(database, generation, sku);
-      return {
-        personalization: parsePersonalization(found),
-        tag: found.tag,
-        text: new TextDecoder().decode(found.body),
-      };
+      return { personalization: parsePersonalization(found), ...toAnswer(found) };
     },
+    listForms: async (generation, sku) =>
+      (await listFormsInGeneration(database, generation, sku, config.defaultLocale)).map(toAnswer),
     compare: (from, to) => comparisons.find(from, to),
     publicUrl: config.publicUrl || publicUrl,
     confirm: (action, parameters) => actions.confirm(action, parameters),
@@ -39,3 +39,5 @@ export function createConsole(context: ServiceContext, publicUrl: string, action
   });
   return { pages, files: consoleFiles(), signIn: signInPage, toFailure: errorPage };
 }
+
+const toAnswer = ({ tag, body }: FoundPersonalization): Answer => ({ tag, text: new TextDecoder().decode(body) });

@@ -1,13 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { loadOptions } from "../../packages/personalizer/src/load.ts";
+import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { claimRun } from "../../src/database/lease.ts";
 import { saveProducts, toStoredProduct } from "../../src/database/product.ts";
 import { findInGeneration } from "../../src/personalization/generation-reader.ts";
+import { PersonalizationReader } from "../../src/personalization/reader.ts";
 import { readNow, toProduct, toVariant } from "../support/catalog.ts";
 import { type OpenConsole, openConsole, rowsOf, textOf } from "../support/console.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import { importHere } from "../support/import-here.ts";
-import { createMigratedStore, enginesInTurn, temporaryFolder } from "../support/pds.ts";
+import { createMigratedStore, enginesInTurn, temporaryFolder, writeFiles } from "../support/pds.ts";
 
 const folder = await temporaryFolder();
 const stores = await Promise.all(
@@ -44,6 +46,8 @@ const day = (of: number) => `2026-01-${`${of}`.padStart(2, "0")}`;
 
 describe.each(stores)("on $engine, the console", ({ engine, url }) => {
   let opened: OpenConsole;
+  /** Entity tag of a form of the first generation. */
+  let formTag = "";
   const load = (path: string) => opened.load(path);
 
   beforeAll(async () => {
@@ -55,6 +59,14 @@ describe.each(stores)("on $engine, the console", ({ engine, url }) => {
     ]);
     const [first = "", second = "", wide = ""] = feeds;
     await importHere(["import", "personalization", first, "--brand", "Outlet"], environment);
+    const [names = ""] = await writeFiles(folder, {
+      [`${engine}.csv`]: "style_code,locale,name\nSCRIPT,fr,Écriture\n",
+    });
+    await importHere(["import", "presentation", names, "--brand", "Outlet"], environment);
+    const served = await openDatabase(url);
+    const form = await new PersonalizationReader("Outlet").findForm(served, "MUG", "fr");
+    if ("tag" in form) formTag = form.tag;
+    await closeDatabase(served);
     await importHere(["import", "personalization", second, "--brand", "Outlet", "--force"], environment);
     await importHere(["import", "personalization", wide, "--brand", "Own"], environment);
     opened = await openConsole(url, "Own");
@@ -189,7 +201,8 @@ describe.each(stores)("on $engine, the console", ({ engine, url }) => {
     });
     const wanted = { endpoint: api.url.href, locale: "en", sku: "MUG" };
     const { tag: checksum } = await loadOptions(wanted, new AbortController().signal);
-    for (const mark of [tag, checksum, `W/"${tag}"`]) {
+    expect(formTag).not.toBe("");
+    for (const mark of [tag, checksum, `W/"${tag}"`, formTag]) {
       const html = await load(`/personalization?${new URLSearchParams({ sku: "MUG", mark })}`);
       expect(textOf(html)).toMatch(
         /What the customer was offered: .* Exactly this, in generation 1 of Outlet, .* The current generation offers something else\./,

@@ -3,8 +3,9 @@ import type { Database } from "../../src/database/database.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import type { JobHealth } from "../../src/model/job.ts";
 import { GenerationComparer } from "../../src/personalization/comparison.ts";
-import { findInGeneration } from "../../src/personalization/generation-reader.ts";
+import { findInGeneration, listFormsInGeneration } from "../../src/personalization/generation-reader.ts";
 import { parsePersonalization } from "../../src/personalization/reader.ts";
+import type { FoundPersonalization } from "../../src/personalization/render.ts";
 
 /** The console's pages in the process of the test, without a listener. */
 export interface OpenConsole extends AsyncDisposable {
@@ -30,12 +31,9 @@ export async function openConsole(
     jobs,
     findPersonalization: async (generation, sku) => {
       const found = await findInGeneration(database, generation, sku);
-      return {
-        personalization: parsePersonalization(found),
-        tag: found.tag,
-        text: new TextDecoder().decode(found.body),
-      };
+      return { personalization: parsePersonalization(found), ...toAnswer(found) };
     },
+    listForms: async (generation, sku) => (await listFormsInGeneration(database, generation, sku, "en")).map(toAnswer),
     compare: (from, to) => comparer.find(from, to),
     confirm: () => Promise.reject(new Error("there are no actions")),
     publicUrl: "http://127.0.0.1:3000",
@@ -51,6 +49,8 @@ export async function openConsole(
   };
   return { database, load, [Symbol.asyncDispose]: () => closeDatabase(database) };
 }
+
+const toAnswer = ({ tag, body }: FoundPersonalization) => ({ tag, text: new TextDecoder().decode(body) });
 
 /** Visible text. */
 export function textOf(html: string): string {
