@@ -359,7 +359,10 @@ describe("the times of a schedule", () => {
         }
       }
       const seen = readFileSync(join(world.folder, "shifted"), "utf8");
-      for (const id of runs.keys()) expect(seen).toMatch(new RegExp(`^-?5000 .* --claimed ${id}$`, "m"));
+      // One may have been stopped before its process wrote anything.
+      const succeeded = all.filter(({ outcome }) => outcome === "succeeded");
+      expect(succeeded.length).toBeGreaterThanOrEqual(5);
+      for (const { id } of succeeded) expect(seen).toMatch(new RegExp(`^-?5000 .* --claimed ${id}$`, "m"));
       for (const shiftMs of shiftsMs) expect(seen).toMatch(new RegExp(`^${shiftMs} serve$`, "m"));
     },
     longMs,
