@@ -17,7 +17,7 @@ export interface ActionContext {
   readonly dryRun: (job: PlannedJob) => Promise<DryRun>;
 }
 
-/** What came of an action. */
+/** The result of an action. */
 export interface ActionResult {
   /** In words. */
   readonly result: string;
@@ -26,7 +26,7 @@ export interface ActionResult {
   readonly url?: string;
 }
 
-/** An action on something certain, which an operator can look at before. */
+/** An action whose effect is known, so that an operator can check it first. */
 export interface PlannedAction extends Confirmation {
   /** What it is about, for the audit. */
   readonly subject: string;
@@ -54,5 +54,5 @@ export function requireId(parameters: URLSearchParams, name: string): number {
   const text = requireParameter(parameters, name);
   const id = /^[1-9]\d{0,9}$/.test(text) ? Number(text) : 0;
   if (id >= 1 && id <= maxId) return id;
-  throw new ServiceError("bad_request", `The parameter ${name} is not a number of this kind.`);
+  throw new ServiceError("bad_request", `The parameter ${name} is not a valid id.`);
 }

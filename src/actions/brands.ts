@@ -19,22 +19,40 @@ async function listStored({ database }: ActionContext, brand: string) {
   throw new ServiceError("conflict", `No personalization of ${brand} is stored.`);
 }
 
-/** Makes another stored generation of a brand current; by default the previous one. */
-export const rollback: Action = async (context, parameters) => {
-  const brand = requireParameter(parameters, "brand");
-  const { stored, current } = await listStored(context, brand);
+interface Stored {
+  readonly id: number;
+}
+
+/**
+ * Finds what becomes current: what the parameters name, or else the previous one.
+ * @param noun such as "generation"
+ * @throws ServiceError `conflict` if it is not stored, is current, or another one is current by now
+ */
+function findTarget<Version extends Stored>(
+  parameters: URLSearchParams,
+  noun: string,
+  brand: string,
+  { stored, current, previous }: { stored: readonly Version[]; current: Stored; previous: number | null | undefined },
+): Version {
   const isChosen = parameters.has("to");
-  const to = isChosen ? requireId(parameters, "to") : (await findPreviousGeneration(context.database, brand))?.previous;
+  const to = isChosen ? requireId(parameters, "to") : previous;
   const target = stored.find(({ id }) => id === to);
   if (target === undefined) {
-    const problem = isChosen ? `Generation ${to} of ${brand} is not stored.` : `${brand} has no earlier generation.`;
+    const problem = isChosen ? `The ${noun} ${to} of ${brand} is not stored.` : `${brand} has no earlier ${noun}.`;
     throw new ServiceError("conflict", problem);
   }
   // Of the page, so that a form that is sent twice, or late, does not go back further.
   const from = parameters.has("from") ? requireId(parameters, "from") : current.id;
-  if (from !== current.id || target.id === current.id) {
-    throw new ServiceError("conflict", `Generation ${current.id} of ${brand} is current by now.`);
-  }
+  if (from === current.id && target.id !== current.id) return target;
+  throw new ServiceError("conflict", `The ${noun} ${current.id} of ${brand} is current by now.`);
+}
+
+/** Makes another stored generation of a brand current; by default the previous one. */
+export const rollback: Action = async (context, parameters) => {
+  const brand = requireParameter(parameters, "brand");
+  const { stored, current } = await listStored(context, brand);
+  const previous = (await findPreviousGeneration(context.database, brand))?.previous;
+  const target = findTarget(parameters, "generation", brand, { stored, current, previous });
   return {
     title: `Roll back ${brand}`,
     facts: [
@@ -61,15 +79,8 @@ export const rollbackPresentationOf: Action = async (context, parameters) => {
   const brand = requireParameter(parameters, "brand");
   const stored = await listPresentations(context.database, brand);
   const current = stored.find(({ isCurrent }) => isCurrent);
-  const to = parameters.has("to") ? requireId(parameters, "to") : current?.previous;
-  const target = stored.find(({ id }) => id === to);
-  if (current === undefined || target === undefined) {
-    throw new ServiceError("conflict", `${brand} has no ${parameters.has("to") ? "such" : "earlier"} presentation.`);
-  }
-  const from = parameters.has("from") ? requireId(parameters, "from") : current.id;
-  if (from !== current.id || target.id === current.id) {
-    throw new ServiceError("conflict", `Presentation ${current.id} of ${brand} is current by now.`);
-  }
+  if (current === undefined) throw new ServiceError("conflict", `No presentation of ${brand} is stored.`);
+  const target = findTarget(parameters, "presentation", brand, { stored, current, previous: current.previous });
   return {
     title: `Roll back the presentation of ${brand}`,
     facts: [

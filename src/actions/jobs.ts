@@ -23,7 +23,7 @@ export async function requireIdle({ database }: ActionContext, job: PlannedJob):
   if (run === undefined) return;
   throw new ServiceError(
     "conflict",
-    `Run ${run.id} of ${nameOf(job)} is in progress since ${utcTime(run.startedAt)}. Wait for its end, or cancel it.`,
+    `Run ${run.id} of ${nameOf(job)} has been in progress since ${utcTime(run.startedAt)}. Wait until it ends, or cancel it.`,
   );
 }
 
@@ -120,8 +120,8 @@ export const pause: Action = async (context, parameters) => {
     title: `Pause ${job.name}`,
     facts: factsOf(job),
     consequences: [
-      "No replica starts a scheduled run of this job until somebody resumes it. Times meanwhile are left out.",
-      ...(current === undefined ? [] : [`Run ${current.id} is in progress, and goes on.`]),
+      "No replica starts a scheduled run of this job until somebody resumes it. Scheduled times until then are skipped.",
+      ...(current === undefined ? [] : [`Run ${current.id} is in progress, and continues.`]),
     ],
     button: "Pause",
     fields: fieldsOf(job),
@@ -133,7 +133,7 @@ export const pause: Action = async (context, parameters) => {
   };
 };
 
-/** Lets a job's schedule go on. */
+/** Lets a job's schedule continue. */
 export const resume: Action = async (context, parameters) => {
   const job = jobOf(context, parameters);
   const known = await findPause(context.database, job.name, job.brand);
@@ -145,14 +145,14 @@ export const resume: Action = async (context, parameters) => {
     consequences: [
       next === undefined
         ? "The job has no schedule."
-        : `Its schedule goes on. The next run is at ${utcTime(new Date(next).toISOString())}.`,
+        : `Its schedule continues. The next run is at ${utcTime(new Date(next).toISOString())}.`,
     ],
     button: "Resume",
     fields: fieldsOf(job),
     subject: nameOf(job),
     perform: async () => {
       const wasPaused = await resumeJob(context.writer, job.name, job.brand);
-      return { result: wasPaused ? "resumed" : "was not paused any more", url: "/actions" };
+      return { result: wasPaused ? "resumed" : "was no longer paused", url: "/actions" };
     },
   };
 };

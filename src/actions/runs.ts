@@ -21,7 +21,7 @@ export const cancel: Action = async (context, parameters) => {
   if (run.finishedAt !== null) {
     throw new ServiceError(
       "conflict",
-      `Run ${run.id} has ended already: ${run.outcome} at ${utcTime(run.finishedAt)}.`,
+      `Run ${run.id} has already ended: ${run.outcome} at ${utcTime(run.finishedAt)}.`,
     );
   }
   return {
@@ -32,7 +32,7 @@ export const cancel: Action = async (context, parameters) => {
       ["Started", utcTime(run.startedAt)],
     ],
     consequences: [
-      "The run ends within seconds, wherever it runs, and is not retried. What it has stored whole stays.",
+      "The run ends within seconds, wherever it runs, and is not retried. What it has already stored completely stays.",
     ],
     button: "Cancel the run",
     fields: { run: `${run.id}` },

@@ -1,7 +1,7 @@
 import { openApiDocument } from "../reference/openapi.ts";
 import { printJson } from "./output.ts";
 
-/** Needs no settings. That of a service begins its URLs with `PUBLIC_URL`. */
+/** Needs no settings. The document that a service serves begins its URLs with `PUBLIC_URL`. */
 export function printOpenApi(): boolean {
   printJson(openApiDocument());
   return true;

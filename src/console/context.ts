@@ -23,7 +23,7 @@ export interface ConsoleContext {
   /** The personalization of a SKU in a generation. */
   readonly findPersonalization: (generation: number, sku: string) => Promise<OfferedPersonalization>;
   /** The forms of a SKU in a generation, with each stored presentation and in each locale. */
-  readonly listForms: (generation: Generation, sku: string) => Promise<readonly Answer[]>;
+  readonly forms: (generation: Generation, sku: string) => AsyncIterable<Answer>;
   /** Changes from generation `from` to generation `to`. */
   readonly compare: (from: number, to: number) => Promise<GenerationDifference>;
   /** URL of the public listener: the one that the settings name, or its address. */

@@ -15,20 +15,31 @@ export interface FoundOffer {
  * @param generations of all brands
  */
 export async function findOffer(
-  { database, findPersonalization, listForms }: Pick<ConsoleContext, "database" | "findPersonalization" | "listForms">,
+  context: Pick<ConsoleContext, "database" | "findPersonalization" | "forms">,
   sku: string,
   mark: string,
   generations: readonly Generation[],
 ): Promise<FoundOffer | undefined> {
   const wanted = mark.replace(/^W\/|"/g, "").trim();
   for (const generation of generations.toSorted((a, b) => b.id - a.id)) {
-    const offered = await findPersonalization(generation.id, sku).catch(unlessRemoved(database));
-    if (offered === undefined || offered.personalization.pzlines.length === 0) continue;
-    const forms = (await listForms(generation, sku).catch(unlessRemoved(database))) ?? [];
-    if ([offered, ...forms].some((answer) => isMarked(answer, sku, wanted))) {
-      return { generation, personalization: offered.personalization };
-    }
+    const personalization = await findMarked(context, generation, sku, wanted).catch(unlessRemoved(context.database));
+    if (personalization !== undefined) return { generation, personalization };
   }
+  return undefined;
+}
+
+/** @returns the personalization of a SKU in a generation if one of its responses has the mark */
+async function findMarked(
+  { findPersonalization, forms }: Pick<ConsoleContext, "findPersonalization" | "forms">,
+  generation: Generation,
+  sku: string,
+  mark: string,
+): Promise<Personalization | undefined> {
+  const offered = await findPersonalization(generation.id, sku);
+  const { personalization } = offered;
+  if (personalization.pzlines.length === 0) return undefined;
+  if (isMarked(offered, sku, mark)) return personalization;
+  for await (const form of forms(generation, sku)) if (isMarked(form, sku, mark)) return personalization;
   return undefined;
 }
 

@@ -176,10 +176,16 @@ function toForm(
   return { body, tag: hashTag(body), isEmpty, fingerprints };
 }
 
-/** @throws ServiceError `unavailable` */
+/** A form that is too large to be served. */
+export class LargeFormError extends ServiceError {
+  constructor() {
+    super("unavailable", "The form is larger than 16 MB. Use the personalization of the SKU.");
+  }
+}
+
+/** @throws LargeFormError */
 function refuseBeyond(bytes: number): void {
-  if (bytes <= maxFormBytes) return;
-  throw new ServiceError("unavailable", "The form is larger than 16 MB. Use the personalization of the SKU.");
+  if (bytes > maxFormBytes) throw new LargeFormError();
 }
 
 /** Writes the parts of styles in one locale. */

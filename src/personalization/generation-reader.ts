@@ -2,7 +2,7 @@ import type { Database, Queryable } from "../database/database.ts";
 import type { Generation } from "../database/generation.ts";
 import { findLines, listGroupFragments, listStyleFragments } from "../database/personalization.ts";
 import { listPresentations } from "../database/presentation.ts";
-import { FormRenderer } from "./form.ts";
+import { FormRenderer, LargeFormError } from "./form.ts";
 import {
   type FoundPersonalization,
   type Parts,
@@ -28,27 +28,32 @@ export async function findInGeneration(
 }
 
 /**
- * The forms of a SKU in one generation, in every locale of each stored presentation of its brand, and
- * without one: the same responses, with the same entity tags, as while both are current.
+ * Makes the forms of a SKU in one generation, in every locale of each stored presentation of its brand,
+ * and without one: the same responses, with the same entity tags, as while both are current. There may
+ * be hundreds, so each is made when it is asked for, and other requests have their turn in between.
  */
-export async function listFormsInGeneration(
+export async function* formsInGeneration(
   database: Database,
   { id, brand }: Pick<Generation, "id" | "brand">,
   sku: string,
   defaultLocale: string,
-): Promise<FoundPersonalization[]> {
+): AsyncGenerator<FoundPersonalization> {
   const parts = await findParts(database, id, sku);
-  if (parts === undefined) return [];
+  if (parts === undefined) return;
   const { lines, styles, groups } = parts;
-  const forms: FoundPersonalization[] = [];
   for (const presentation of [undefined, ...(await listPresentations(database, brand))]) {
     const renderer = new FormRenderer(brand, presentation, defaultLocale, 0);
     for (const locale of await renderer.listLocales(database)) {
-      const form = await renderer.find(database, sku, locale, lines, () => [styles, groups]);
-      if (form !== undefined && "body" in form) forms.push(form);
+      await Bun.sleep(0);
+      try {
+        const form = await renderer.find(database, sku, locale, lines, () => [styles, groups]);
+        if (form !== undefined && "body" in form) yield form;
+      } catch (error) {
+        // It was never served.
+        if (!(error instanceof LargeFormError)) throw error;
+      }
     }
   }
-  return forms;
 }
 
 async function findParts(database: Queryable, generation: number, sku: string): Promise<Parts | undefined> {

@@ -7,7 +7,7 @@ import { signInPage } from "../console/sign-in-page.tsx";
 import { readPushState } from "../database/push-state.ts";
 import { listJobHealth } from "../jobs/status.ts";
 import { GenerationComparer } from "../personalization/comparison.ts";
-import { findInGeneration, listFormsInGeneration } from "../personalization/generation-reader.ts";
+import { findInGeneration, formsInGeneration } from "../personalization/generation-reader.ts";
 import { parsePersonalization } from "../personalization/reader.ts";
 import type { FoundPersonalization } from "../personalization/render.ts";
 import { examplePath, isSampleShop } from "../sample.ts";
@@ -29,8 +29,9 @@ export function createConsole(context: ServiceContext, publicUrl: string, action
       const found = await findInGeneration(database, generation, sku);
       return { personalization: parsePersonalization(found), ...toAnswer(found) };
     },
-    listForms: async (generation, sku) =>
-      (await listFormsInGeneration(database, generation, sku, config.defaultLocale)).map(toAnswer),
+    forms: async function* (generation, sku) {
+      for await (const form of formsInGeneration(database, generation, sku, config.defaultLocale)) yield toAnswer(form);
+    },
     compare: (from, to) => comparisons.find(from, to),
     publicUrl: config.publicUrl || publicUrl,
     confirm: (action, parameters) => actions.confirm(action, parameters),

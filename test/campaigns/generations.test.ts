@@ -126,7 +126,8 @@ for (const engine of engines) {
   /** Suspends a process while it holds no lock that another import needs. */
   const pause = async (child: Bun.Subprocess) => {
     await using probe = await connectTo(url);
-    if (engine === "postgres") await probe`SET lock_timeout = 50`;
+    // While it waits, the import is suspended, and its lease may expire.
+    await (engine === "postgres" ? probe`SET lock_timeout = 50` : probe`PRAGMA busy_timeout = 50`);
     await until("the import pauses between two transactions", async () => {
       child.kill("SIGSTOP");
       try {

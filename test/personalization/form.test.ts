@@ -1,6 +1,11 @@
 import { expect, test } from "bun:test";
+import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { FormRenderer } from "../../src/personalization/form.ts";
+import { formsInGeneration } from "../../src/personalization/generation-reader.ts";
 import { toGroup, toStyle } from "../../src/personalization/render.ts";
+import { writeFeed } from "../support/feed.ts";
+import { importHere } from "../support/import-here.ts";
+import { createStore, temporaryFolder } from "../support/pds.ts";
 
 const encode = (text: string) => new TextEncoder().encode(text);
 
@@ -24,4 +29,31 @@ test("a form of more than 16 MB is refused before the rest of it is written", ()
   const find = () => forms.find({} as never, "SKU", "en", new Uint8Array(), () => [styles, [group]]);
   expect(find).toThrow("The form is larger than 16 MB");
   expect(written).toBe(2);
+});
+
+test("the forms of a generation are those that were served: none that is too large", async () => {
+  const choices = Array.from({ length: 1000 }, (_, index) => `G,A,${index},${index}${"x".repeat(100)}`);
+  const lines = Array.from({ length: 150 }, (_, index) => `BIG,A,${index},G,Pick ${index}`);
+  const feed = await writeFeed(await temporaryFolder(), "feed", {
+    "pzlines.csv": "sku_id,style_code,style_display_seq,style_sku_status\nLARGE,BIG,1,A\nSMALL,NOTE,1,A\n",
+    "pzstyles.csv": [
+      "style_code,line_status,line_display_seq,choice_type,instruct_text",
+      ...lines,
+      "NOTE,A,1,TEXT,Anything\n",
+    ].join("\n"),
+    "pzchoices.csv": ["choice_type,choice_status,choice_display_seq,choice_value", ...choices, ""].join("\n"),
+  });
+  const url = await createStore("sqlite");
+  expect(await importHere(["import", "personalization", feed, "--brand", "acme"], { DATABASE_URL: url })).toMatchObject(
+    {
+      code: 0,
+    },
+  );
+  const database = await openDatabase(url);
+  const listForms = (sku: string) =>
+    Array.fromAsync(formsInGeneration(database, { id: 1, brand: "acme" }, sku, "en"), ({ isEmpty }) => isEmpty);
+  expect(await listForms("SMALL")).toEqual([false]);
+  expect(await listForms("LARGE")).toEqual([]);
+  expect(await listForms("ABSENT")).toEqual([]);
+  await closeDatabase(database);
 });

@@ -3,7 +3,7 @@ import type { Database } from "../../src/database/database.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import type { JobHealth } from "../../src/model/job.ts";
 import { GenerationComparer } from "../../src/personalization/comparison.ts";
-import { findInGeneration, listFormsInGeneration } from "../../src/personalization/generation-reader.ts";
+import { findInGeneration, formsInGeneration } from "../../src/personalization/generation-reader.ts";
 import { parsePersonalization } from "../../src/personalization/reader.ts";
 import type { FoundPersonalization } from "../../src/personalization/render.ts";
 
@@ -33,7 +33,9 @@ export async function openConsole(
       const found = await findInGeneration(database, generation, sku);
       return { personalization: parsePersonalization(found), ...toAnswer(found) };
     },
-    listForms: async (generation, sku) => (await listFormsInGeneration(database, generation, sku, "en")).map(toAnswer),
+    forms: async function* (generation, sku) {
+      for await (const form of formsInGeneration(database, generation, sku, "en")) yield toAnswer(form);
+    },
     compare: (from, to) => comparer.find(from, to),
     confirm: () => Promise.reject(new Error("there are no actions")),
     publicUrl: "http://127.0.0.1:3000",
