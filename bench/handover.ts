@@ -1,6 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
+import { findFreePort } from "../test/support/free-port.ts";
 import { withFolder } from "./support/folder.ts";
 import { print } from "./support/print.ts";
 import { startService, stopProcess } from "./support/service.ts";
@@ -21,13 +22,6 @@ interface Server {
     port: number,
     folder: string,
   ) => Promise<{ replace: () => Promise<void>; stop: () => Promise<void> }>;
-}
-
-async function findFreePort(): Promise<number> {
-  const probe = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response() });
-  const { port = 0 } = probe;
-  await probe.stop(true);
-  return port;
 }
 
 const environmentOf = (port: number, folder: string): Environment => ({

@@ -1,4 +1,5 @@
 import { join, resolve } from "node:path";
+import { findFreePort } from "../test/support/free-port.ts";
 import { withFolder } from "./support/folder.ts";
 import { print } from "./support/print.ts";
 import { main } from "./support/service.ts";
@@ -11,13 +12,6 @@ const [startsText = "20", ...others] = process.argv.slice(2);
 const starts = Number(startsText);
 const root = Bun.fileURLToPath(new URL("..", import.meta.url));
 const programs = [main, join(root, "dist", "pds"), ...others.map((path) => resolve(path))];
-
-async function findFreePort(): Promise<string> {
-  const probe = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response() });
-  const port = `${probe.port}`;
-  await probe.stop(true);
-  return port;
-}
 
 interface Start {
   readonly wallMs: number;
@@ -55,7 +49,7 @@ await withFolder(async (folder) => {
     PATH: process.env.PATH ?? "",
     PDS_CONFIG: join(root, "pds.toml"),
     DATABASE_URL: `sqlite:${join(folder, "pds.sqlite")}`,
-    PORT: await findFreePort(),
+    PORT: `${await findFreePort()}`,
     ADMIN_PORT: "0",
   };
   // The first start imports the sample.

@@ -2,8 +2,8 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { $ } from "bun";
+import { findFreePort } from "./support/free-port.ts";
 import { root, temporaryFolder } from "./support/pds.ts";
-import { freePort } from "./support/postgres.ts";
 import { until } from "./support/until.ts";
 
 /** Commands that this test cannot run because they run it; `.ci/run` runs them. */
@@ -150,7 +150,7 @@ async function openReader(): Promise<Reader> {
   const without = ["./.git", "./node_modules", "./data", "./dist"].map((path) => `--exclude=${path}`);
   await $`tar ${without} -cf - . | tar -xf - -C ${clone}`.cwd(root).quiet();
   await $`ln -s ${join(root, "node_modules")} ${join(clone, "node_modules")}`.quiet();
-  return new Reader(clone, { 3000: await freePort(), 3001: await freePort(), 4000: await freePort() });
+  return new Reader(clone, { 3000: await findFreePort(), 3001: await findFreePort(), 4000: await findFreePort() });
 }
 
 const readers: Reader[] = [];

@@ -1,6 +1,6 @@
 import { join } from "node:path";
+import { findFreePort } from "../../test/support/free-port.ts";
 import { killOnExit } from "../../test/support/kill-on-exit.ts";
-import { freePort } from "../../test/support/postgres.ts";
 import { writeNginx } from "../peers/nginx.ts";
 import { onCore, serverCore } from "./processes.ts";
 import { command, ready, settings } from "./service.ts";
@@ -72,7 +72,7 @@ export class Contenders implements AsyncDisposable {
   }
 
   async startNginx(root: string, folder: string): Promise<void> {
-    const port = await freePort();
+    const port = await findFreePort();
     const args = await writeNginx(folder, root, port);
     const child = Bun.spawn([...onCore(serverCore), ...args], { stdio: ["ignore", "ignore", "inherit"] });
     this.#own(child);

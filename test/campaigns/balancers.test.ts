@@ -4,10 +4,11 @@ import { join } from "node:path";
 import { toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
 import { cleanUp } from "../support/clean-up.ts";
+import { findFreePort } from "../support/free-port.ts";
 import { listInstalled, startFront } from "../support/front.ts";
 import { type LoadResult, runLoad } from "../support/load.ts";
 import { isCampaign, pds, type RunningService, root, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
-import { createPostgres, freePort } from "../support/postgres.ts";
+import { createPostgres } from "../support/postgres.ts";
 import { type Proxy as StoreProxy, startProxy } from "../support/proxy.ts";
 import { until } from "../support/until.ts";
 
@@ -61,7 +62,7 @@ const balancers: Balancer[] = [
 async function startBalancer({ program, prepare }: Balancer, replicas: readonly RunningService[]): Promise<string> {
   const own = join(folder, program);
   await mkdir(own, { recursive: true });
-  const port = await freePort();
+  const port = await findFreePort();
   return await startFront([program, ...(await prepare(own, port, replicas))], port);
 }
 

@@ -9,9 +9,9 @@ import { createSequence } from "../../bench/support/sequence.ts";
 import { toJson } from "../../src/json.ts";
 import { toProduct, toVariant } from "../support/catalog.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
+import { findFreePort } from "../support/free-port.ts";
 import { listInstalled, startFront } from "../support/front.ts";
 import { isCampaign, pds, temporaryFolder, writeFiles } from "../support/pds.ts";
-import { freePort } from "../support/postgres.ts";
 import { canSeeProcesses, openFiles, residentBytes, startService } from "../support/service-process.ts";
 
 // A steady mix at 80 % of what the service can do, next to nginx, which serves the same files at the
@@ -62,7 +62,7 @@ async function startNginx(): Promise<string> {
     "api/v1/products/pz/MUG": '{"pzlines":[]}',
     ...Object.fromEntries(documents.map((document, index) => [`api/v1/products/${index + 1}`, document])),
   });
-  const port = await freePort();
+  const port = await findFreePort();
   return await startFront(await writeNginx(join(folder, "nginx"), files, port), port);
 }
 

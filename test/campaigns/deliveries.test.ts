@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
+import { findFreePort } from "../support/free-port.ts";
 import { type LoadRequest, runLoad } from "../support/load.ts";
 import { connectTo, createStore, type Environment, engines, isCampaign, serve } from "../support/pds.ts";
 import { environmentOf, getAnswers, readAnswers, startPlatform } from "../support/platform.ts";
-import { freePort } from "../support/postgres.ts";
 import { startService } from "../support/service-process.ts";
 import { until } from "../support/until.ts";
 import { headersOf, path, secret, sign, webhookEnvironment } from "../support/webhooks.ts";
@@ -125,7 +125,7 @@ describe.each([...engines])("on %s", (engine) => {
 
   test(`no confirmed delivery is lost over ${kills} kills`, async () => {
     const store = await createStore(engine);
-    const environment: Environment = { ...withoutPlatform, DATABASE_URL: store, PORT: `${await freePort()}` };
+    const environment: Environment = { ...withoutPlatform, DATABASE_URL: store, PORT: `${await findFreePort()}` };
     let service = await startService(environment);
     const sending = sendAll(planned, service.url);
     const pauseMs = ((deliveries / rate) * 1000) / (kills + 1);
@@ -150,7 +150,7 @@ describe.each([...engines])("on %s", (engine) => {
       ...environmentOf(platform),
       DATABASE_URL: await createStore(engine),
       LOOKUPS_PER_MINUTE: "0",
-      PORT: `${await freePort()}`,
+      PORT: `${await findFreePort()}`,
     };
     let service = await startService(environment);
     for (const topic of ["PRODUCTS_CREATE", "PRODUCTS_UPDATE", "PRODUCTS_DELETE"]) {

@@ -3,6 +3,7 @@ import { createSequence } from "../../bench/support/sequence.ts";
 import { toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
 import { cleanUp } from "../support/clean-up.ts";
+import { findFreePort } from "../support/free-port.ts";
 import {
   connectTo,
   createMigratedStore,
@@ -14,7 +15,7 @@ import {
 } from "../support/pds.ts";
 import { type ServiceProcess, startService } from "../support/service-process.ts";
 import { until } from "../support/until.ts";
-import { findFreePort, startVarnish, varnishd } from "../support/varnish.ts";
+import { startVarnish, varnishd } from "../support/varnish.ts";
 
 // Real Varnish in front of three replicas: products change at random instants, while replicas are
 // killed, and one is frozen. Each change must reach the edge, and no old response may come back.

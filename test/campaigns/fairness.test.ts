@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { writeNginx } from "../../bench/peers/nginx.ts";
 import { toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
+import { findFreePort } from "../support/free-port.ts";
 import { listInstalled, startFront } from "../support/front.ts";
 import { killOnExit } from "../support/kill-on-exit.ts";
 import { type Environment, isCampaign, pds, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { environmentOf, startPlatform } from "../support/platform.ts";
-import { freePort } from "../support/postgres.ts";
 import { canSeeProcesses, type ServiceProcess, startService } from "../support/service-process.ts";
 import { until } from "../support/until.ts";
 
@@ -43,7 +43,7 @@ async function startNginx(): Promise<string> {
   await mkdir(join(files, "api/v1/products"), { recursive: true });
   const [one = "", two = ""] = documents;
   await writeFiles(files, { livez: "ok", [big.slice(1)]: one, [small.slice(1)]: two });
-  const port = await freePort();
+  const port = await findFreePort();
   return await startFront(await writeNginx(join(folder, "nginx"), files, port), port);
 }
 

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
-import { connect, createServer, type Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import { join } from "node:path";
+import { findFreePort } from "../support/free-port.ts";
 import { type Environment, isCampaign, pds, temporaryFolder } from "../support/pds.ts";
 import { childrenOf, type ServiceProcess, startService } from "../support/service-process.ts";
 import { until } from "../support/until.ts";
@@ -14,14 +15,6 @@ const clients = 24;
 const folder = await temporaryFolder();
 const store: Environment = { DATABASE_URL: `sqlite:${join(folder, "pds.sqlite")}`, SHOP_DOMAIN: "shop.example" };
 await pds(["history"], store);
-
-async function freePort(): Promise<string> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return `${port}`;
-}
 
 /** Sends one request on a connection of its own. @returns the status, or why there is none */
 function requestOnce(port: string): Promise<string> {
@@ -93,7 +86,7 @@ describe.if(process.platform === "linux")("new connections are spread again", ()
   };
 
   test("after a worker was ended from outside", async () => {
-    const environment = { ...store, PORT: await freePort() };
+    const environment = { ...store, PORT: `${await findFreePort()}` };
     await using service = await startService(environment, "--workers", "2");
     for (const place of [1, 0]) {
       const before = childrenOf(service.pid);
@@ -108,14 +101,14 @@ describe.if(process.platform === "linux")("new connections are spread again", ()
   });
 
   test("after a process that took over has given up", async () => {
-    const environment = { ...store, PORT: await freePort(), REUSE_PORT: "on" };
+    const environment = { ...store, PORT: `${await findFreePort()}`, REUSE_PORT: "on" };
     await using service = await startService(environment, "--workers", "2");
     await (await startService(environment)).end("SIGTERM");
     await expectSpread(environment.PORT, childrenOf(service.pid));
   });
 
   test("after one of two processes was restarted", async () => {
-    const environment = { ...store, PORT: await freePort(), REUSE_PORT: "on" };
+    const environment = { ...store, PORT: `${await findFreePort()}`, REUSE_PORT: "on" };
     const first = await startService(environment);
     await using second = await startService(environment);
     await first.end("SIGTERM");
@@ -126,7 +119,13 @@ describe.if(process.platform === "linux")("new connections are spread again", ()
 
 describe.if(process.platform === "linux")("no new connection is lost", () => {
   test("while a process takes over the shared port of another", async () => {
-    const environment = { ...store, PORT: await freePort(), ADMIN_PORT: "0", REUSE_PORT: "on", DRAIN_SECONDS: "1" };
+    const environment = {
+      ...store,
+      PORT: `${await findFreePort()}`,
+      ADMIN_PORT: "0",
+      REUSE_PORT: "on",
+      DRAIN_SECONDS: "1",
+    };
     let current = await startService(environment);
     const outcomes = await requestDuring(environment.PORT, async () => {
       for (let count = 0; count < handovers; count++) {
@@ -140,7 +139,7 @@ describe.if(process.platform === "linux")("no new connection is lost", () => {
   }, 600_000);
 
   test("beside processes that listen on the same port of other addresses", async () => {
-    const environment = { ...store, PORT: await freePort(), ADMIN_PORT: "0", REUSE_PORT: "on" };
+    const environment = { ...store, PORT: `${await findFreePort()}`, ADMIN_PORT: "0", REUSE_PORT: "on" };
     await using _ = await startService({ ...environment, HOST: "127.0.0.2" });
     await using __ = await startService({ ...environment, HOST: "127.0.0.3" });
     const old = await startService(environment);
@@ -154,7 +153,13 @@ describe.if(process.platform === "linux")("no new connection is lost", () => {
   }, 600_000);
 
   test("while a new process that took over gives up", async () => {
-    const environment = { ...store, PORT: await freePort(), ADMIN_PORT: "0", REUSE_PORT: "on", DRAIN_SECONDS: "1" };
+    const environment = {
+      ...store,
+      PORT: `${await findFreePort()}`,
+      ADMIN_PORT: "0",
+      REUSE_PORT: "on",
+      DRAIN_SECONDS: "1",
+    };
     await using _ = await startService(environment);
     const outcomes = await requestDuring(environment.PORT, async () => {
       for (let count = 0; count < handovers; count++) await (await startService(environment)).end("SIGTERM");
@@ -163,7 +168,13 @@ describe.if(process.platform === "linux")("no new connection is lost", () => {
   }, 600_000);
 
   test("while workers take over from as many others, or give up", async () => {
-    const environment = { ...store, PORT: await freePort(), ADMIN_PORT: "0", REUSE_PORT: "on", DRAIN_SECONDS: "1" };
+    const environment = {
+      ...store,
+      PORT: `${await findFreePort()}`,
+      ADMIN_PORT: "0",
+      REUSE_PORT: "on",
+      DRAIN_SECONDS: "1",
+    };
     let current = await startService(environment, "--workers", "2");
     const outcomes = await requestDuring(environment.PORT, async () => {
       for (let count = 0; count < handovers / 2; count++) {
@@ -178,7 +189,7 @@ describe.if(process.platform === "linux")("no new connection is lost", () => {
   }, 600_000);
 
   test("while workers are replaced one after the other", async () => {
-    const environment = { ...store, PORT: await freePort(), ADMIN_PORT: "0", DRAIN_SECONDS: "1" };
+    const environment = { ...store, PORT: `${await findFreePort()}`, ADMIN_PORT: "0", DRAIN_SECONDS: "1" };
     await using service = await startService(environment, "--workers", "2");
     const replaced = () => service.log().match(/"replaced the workers"/g)?.length ?? 0;
     const outcomes = await requestDuring(environment.PORT, async () => {

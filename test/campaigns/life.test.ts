@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { connect, createServer } from "node:net";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
 import { writeFeed } from "../support/feed.ts";
+import { findFreePort } from "../support/free-port.ts";
 import { type Load, type LoadResult, runLoad } from "../support/load.ts";
 import { type Environment, isCampaign, pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { createPostgresDatabase } from "../support/postgres.ts";
@@ -66,14 +67,6 @@ const slow = Bun.serve({
   },
 });
 afterAll(() => slow.stop(true));
-
-async function freePort(): Promise<string> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return `${port}`;
-}
 
 /** Load that continues until it is stopped, and at least for a number of requests. */
 function underLoad(load: Load, least: number): { stop(): Promise<LoadResult> } {
@@ -283,7 +276,7 @@ describe("another process on the same port", () => {
   test.concurrent(
     "takes over a shared port without a failed request",
     async () => {
-      const ports = { PORT: await freePort(), ADMIN_PORT: await freePort() };
+      const ports = { PORT: `${await findFreePort()}`, ADMIN_PORT: `${await findFreePort()}` };
       const environment = { ...store, ...ports, REUSE_PORT: "on", DRAIN_SECONDS: "1" };
       let current = await startService(environment);
       const load = underLoad({ url: current.url, paths, connections }, handoverRequests);
@@ -312,7 +305,7 @@ describe("two replicas that are restarted one after the other", () => {
     "fail no request of a load balancer that checks readiness",
     async () => {
       const environments = await Promise.all(
-        [0, 1].map(async () => ({ ...store, PORT: await freePort(), ADMIN_PORT: "0", DRAIN_SECONDS: "1" })),
+        [0, 1].map(async () => ({ ...store, PORT: `${await findFreePort()}`, ADMIN_PORT: "0", DRAIN_SECONDS: "1" })),
       );
       const replicas = await Promise.all(environments.map((environment) => startService(environment)));
       const urls = replicas.map(({ url }) => url);

@@ -5,10 +5,10 @@ import { toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { writeFeed } from "../support/feed.ts";
+import { findFreePort } from "../support/free-port.ts";
 import { listInstalled, startFront } from "../support/front.ts";
 import { httpCases, request } from "../support/http-cases.ts";
 import { pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
-import { freePort } from "../support/postgres.ts";
 
 // The cases of test/http/conformance.test.ts through real shared caches, which only follow the
 // headers of the responses.
@@ -74,7 +74,7 @@ const caches: Readonly<Record<string, (own: string, port: number) => Promise<rea
 describe.each(listInstalled(Object.keys(caches)))("through %s", async (program) => {
   const own = join(folder, program);
   await mkdir(own, { recursive: true });
-  const port = await freePort();
+  const port = await findFreePort();
   const url = await startFront((await caches[program]?.(own, port)) ?? [], port);
 
   test("a response is cached, and not what must not be", async () => {

@@ -1,7 +1,8 @@
 import { expect, test } from "bun:test";
 import { cleanUp } from "../support/clean-up.ts";
+import { findFreePort } from "../support/free-port.ts";
 import { until } from "../support/until.ts";
-import { findFreePort, startVarnish, varnishd } from "../support/varnish.ts";
+import { startVarnish, varnishd } from "../support/varnish.ts";
 
 // The documented configuration of Varnish, in front of two replicas whose store comes and goes.
 

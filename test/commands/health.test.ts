@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { createServer } from "node:net";
+import { findFreePort } from "../support/free-port.ts";
 import { createStore, pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
-import { freePort } from "../support/postgres.ts";
 
 const DATABASE_URL = await createStore("sqlite");
 
@@ -30,7 +30,7 @@ describe("pds health", async () => {
   });
 
   test("fails when nothing listens", async () => {
-    const unused = await freePort();
+    const unused = await findFreePort();
     const { code, stdout, stderr } = await pds(["health"], { PORT: `${unused}` });
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toStartWith(`pds: health: http://127.0.0.1:${unused}/livez: `);

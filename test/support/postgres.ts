@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { chmod, chown, cp, mkdir, mkdtemp, rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { SQL } from "bun";
+import { findFreePort } from "./free-port.ts";
 import { killOnExit } from "./kill-on-exit.ts";
 
 /** A real PostgreSQL server in a folder of its own. */
@@ -46,7 +46,7 @@ export async function createPostgres(settings: readonly string[] = [], smallDisk
   if (asRoot) await chown(folder, nobody, nobody);
   const { initdb, postgres } = await findBinaries(folder);
   await finished(run(initdb, ["-D", data, "-U", "pds", "--auth=trust", "--encoding=UTF8", "--no-sync"]), "initdb");
-  const port = await freePort();
+  const port = await findFreePort();
   let server: ChildProcess | undefined;
 
   const start = async () => {
@@ -163,17 +163,5 @@ function untilOutput(child: ChildProcess, words: string): Promise<void> {
     });
     child.once("error", reject);
     child.once("exit", () => reject(new Error(`the server exited: ${output}`)));
-  });
-}
-
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() =>
-        typeof address === "object" && address ? resolve(address.port) : reject(new Error("no port")),
-      );
-    });
   });
 }

@@ -1,6 +1,6 @@
 import { connect, createServer, type Socket } from "node:net";
 import { cleanUp } from "./clean-up.ts";
-import { freePort } from "./postgres.ts";
+import { findFreePort } from "./free-port.ts";
 
 /** A connection to a server that can be cut off, or slow. */
 export interface Proxy {
@@ -58,7 +58,7 @@ export async function startProxy(serverUrl: string): Promise<Proxy> {
       });
     }
   });
-  const port = await freePort();
+  const port = await findFreePort();
   await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
   cleanUp(() => {
     server.close();

@@ -7,13 +7,6 @@ import { until } from "./until.ts";
 /** Undefined where Varnish is not installed: on Debian, `apt-get install varnish varnish-modules`. */
 export const varnishd = Bun.which("varnishd", { PATH: `${process.env.PATH}:/usr/sbin:/usr/local/sbin` });
 
-export async function findFreePort(): Promise<number> {
-  const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
-  const { port } = server;
-  await server.stop(true);
-  return port ?? 0;
-}
-
 /** Starts Varnish with the configuration of the documentation, in front of replicas on these ports. */
 export async function startVarnish(
   ports: readonly number[],
