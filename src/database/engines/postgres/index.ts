@@ -71,10 +71,13 @@ export const postgres: Engine = {
   hasStatus,
   hasVendor,
   hasTag,
-  // The expression is that of the index `product_word`.
-  searchQuery: (conditions) => `SELECT CAST(id AS TEXT) AS id FROM product
-    WHERE array_to_tsvector(string_to_array(words, ' ')) @@ CAST(CAST($1 AS TEXT) AS tsquery)
-      AND product.id > $2 ${conditions} ORDER BY product.id`,
+  // The expression is that of the index `product_word`. In steps, because the planner expects more
+  // matches than there are, and would read every product in order to find the first ones.
+  searchQuery: (conditions) => `WITH matching AS MATERIALIZED (
+      SELECT id FROM product
+      WHERE array_to_tsvector(string_to_array(words, ' ')) @@ CAST(CAST($1 AS TEXT) AS tsquery) AND id > $2
+    ) SELECT CAST(id AS TEXT) AS id FROM (SELECT id FROM matching ORDER BY id OFFSET 0) AS sorted
+    WHERE EXISTS (SELECT FROM product WHERE product.id = sorted.id ${conditions} OFFSET 0) ORDER BY sorted.id`,
   toSearchText: (words, isLastPrefix) => `${words.map((word) => `'${word}'`).join(" & ")}${isLastPrefix ? ":*" : ""}`,
 
   keyList: {
