@@ -35,13 +35,35 @@ try {
     ],
     {
       env: { ...process.env, TEST_POSTGRES_URL: postgres.url, TEST_MAIN: join(folder, "main.js") },
-      stdio: ["ignore", "inherit", "inherit"],
+      stdio: ["ignore", "inherit", process.stderr.isTTY ? "inherit" : "pipe"],
     },
   );
+  const failures = tests.stderr === undefined ? [] : await passOn(tests.stderr);
   process.exitCode = await tests.exited;
+  // A log of CI has thousands of lines, and some show only its end.
+  if (failures.length > 0) process.stderr.write(`\nwhy they failed:\n\n${failures.join("\n\n")}\n`);
 } finally {
   await postgres.remove();
   await rm(folder, { recursive: true, force: true });
+}
+
+/** Prints what the test runner prints. @returns what it says about each failed test */
+async function passOn(printed: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<string[]> {
+  const failures: string[] = [];
+  let report: string[] = [];
+  let rest = "";
+  for await (const chunk of printed.pipeThrough(new TextDecoderStream())) {
+    process.stderr.write(chunk);
+    const lines = (rest + chunk).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) {
+      report.push(line);
+      // The runner's summary repeats the names without the reasons.
+      if (line.startsWith("(fail) ") && report.length > 1) failures.push(report.join("\n"));
+      if (/^\((pass|fail|skip|todo)\) |^\S+\.test\.ts:$|tests failed:$/.test(line)) report = [];
+    }
+  }
+  return failures;
 }
 
 function listTests(): string[] {
