@@ -4,20 +4,31 @@ import { type OperatorToken, sha256 } from "../model/operator.ts";
 
 /** Wrong tokens per minute and network of clients. */
 const maxWrongTokens = 10;
+/** Sign-ins per minute and operator. */
+const maxSignIns = 30;
 
 /** Finds the operator of a token, and locks networks out that try wrong ones. */
 export class TokenCheck {
   readonly #tokens: () => readonly OperatorToken[];
+  readonly #onWrong: (network: string) => void;
   readonly #wrong = new RateLimiter(maxWrongTokens);
+  readonly #right = new RateLimiter(maxSignIns);
+  #isNeeded: boolean;
 
-  /** @param tokens those that are valid at the moment */
-  constructor(tokens: () => readonly OperatorToken[]) {
+  /**
+   * @param tokens those that are valid at the moment
+   * @param onWrong called for each wrong token
+   */
+  constructor(tokens: () => readonly OperatorToken[], onWrong: (network: string) => void) {
     this.#tokens = tokens;
+    this.#onWrong = onWrong;
+    this.#isNeeded = tokens().length > 0;
   }
 
-  /** Whether the listener needs a token at all. */
+  /** Whether the listener needs a token at all. When its last token is withdrawn, it does not open. */
   get isNeeded(): boolean {
-    return this.#tokens().length > 0;
+    this.#isNeeded ||= this.#tokens().length > 0;
+    return this.#isNeeded;
   }
 
   /**
@@ -38,8 +49,21 @@ export class TokenCheck {
     this.requireUnlocked(network);
     const digest = Buffer.from(sha256(token));
     // Compares with each in constant time: how long it takes says nothing about any of them.
-    const [found] = this.#tokens().filter((known) => crypto.timingSafeEqual(digest, Buffer.from(known.sha256)));
-    if (found === undefined) this.#wrong.take(network);
-    return found;
+    const known = token === "" ? [] : this.#tokens();
+    const [found] = known.filter((each) => crypto.timingSafeEqual(digest, Buffer.from(each.sha256)));
+    if (found !== undefined) return found;
+    this.#wrong.take(network);
+    this.#onWrong(network);
+    return undefined;
+  }
+
+  /**
+   * As `find`, to sign in: each time, a session and a record are stored.
+   * @throws ServiceError `too_many_requests`
+   */
+  findToSignIn(token: string, network: string): OperatorToken | undefined {
+    const found = this.find(token, network);
+    if (found === undefined || this.#right.take(found.name).isAllowed) return found;
+    throw new ServiceError("too_many_requests", `${found.name} signs in too often.`);
   }
 }
