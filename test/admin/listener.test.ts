@@ -221,6 +221,18 @@ describe("access", () => {
     expect(attempt(right, "another")).toBeUndefined();
   });
 
+  test("is granted to a generated token, whatever others of its network guess", () => {
+    const generated = `pds_${"A".repeat(43)}`;
+    const known = listTokens({ adminToken: generated, tokens: [] });
+    const attempt = createAttempt({ tokens: new TokenCheck(() => known, noteWrong) });
+    const guess = { Authorization: `Bearer pds_${"B".repeat(43)}` };
+    for (let count = 0; count < 11; count++) attempt(guess);
+    expect(attempt(guess)?.code).toBe("too_many_requests");
+    expect(attempt({ Authorization: `Bearer ${generated}` })).toBeUndefined();
+    expect(attempt({ Authorization: `Basic ${btoa(`:${generated}`)}` })).toBeUndefined();
+    expect(attempt({ Authorization: "Bearer x" })?.code).toBe("too_many_requests");
+  });
+
   test("is closed to an empty token, and stays closed when the last token is withdrawn", () => {
     const [known] = listTokens({ adminToken: token, tokens: [] });
     if (known === undefined) throw new Error("there is no token");

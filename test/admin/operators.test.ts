@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { writeFile } from "node:fs/promises";
+import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { SQL } from "bun";
 import { toLocalPath } from "../../src/admin/sign-in.ts";
@@ -423,6 +423,22 @@ keep_days = 30
     expect(record?.result).not.toContain("inside");
     await until("the log has the error", async () => /"inside".*"an operator action failed"/.test(service.log()));
   });
+
+  if (engine === "sqlite") {
+    test("do not act on a file that was moved away", async () => {
+      const ann = someone(bearer(tokens.ann));
+      const file = url.replace("sqlite:", "");
+      await rename(file, `${file}.moved`);
+      // The service looks ten times a second.
+      await until("the service has noticed", async () => (await someone().signIn(tokens.vic)) === 503);
+      const known = await actionsOf();
+      expect((await ann.post("/actions/run", job)).status).toBe(503);
+      expect((await ann.post("/actions/pause", job)).status).toBe(503);
+      expect([await actionsOf(), await pauses()]).toEqual([known, []]);
+      await rename(`${file}.moved`, file);
+      await until("the file is back", async () => (await ann.get("/audit")).status === 200);
+    });
+  }
 
   test("remove a brand only after they typed its name", async () => {
     const ann = await signedIn(tokens.ann);
