@@ -107,8 +107,8 @@ export class Actions {
   ): Promise<void> {
     if (!(error instanceof ServiceError && Object.hasOwn(actions, action))) return;
     if (!this.#refusals.take(by.operator).isAllowed) return;
-    const request = { ...by, action, subject: truncate(asked, maxRefusalLength) };
-    const ended = { outcome: "refused", result: truncate(error.message, maxRefusalLength) } as const;
+    const request = { ...by, action, subject: toStorable(asked) };
+    const ended = { outcome: "refused", result: toStorable(error.message) } as const;
     this.#log.info({ ...request, ...ended }, "operator action");
     try {
       await endAudit(this.#context.writer, await beginAudit(this.#context.writer, request), ended);
@@ -151,6 +151,9 @@ export class Actions {
     return { outcome: "failed", result: "An internal error occurred; the log has it. Check what was changed." };
   }
 }
+
+/** What a request says may be long, and have characters that not every engine accepts. */
+const toStorable = (text: string) => truncate(text, maxRefusalLength).replaceAll("\0", "").toWellFormed();
 
 /**
  * A misspelled parameter must not turn an action into another one.

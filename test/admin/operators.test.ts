@@ -152,6 +152,15 @@ keep_days = 30
     expect(because("ann")).toStartWith("This needs a token with the role operate");
     expect(because("ADMIN_TOKEN")).toStartWith("This needs a token with the role operate");
     expect(refused.filter(({ action }) => action !== "pause")).toEqual([]);
+    // Also of a text that not every engine stores.
+    const strange = { job: "pause\0", brand: "acme" };
+    expect((await someone(bearer(tokens.admin)).post("/actions/pause", strange)).status).toBe(409);
+    expect((await refusals()).at(-1)).toEqual({
+      operator: "ADMIN_TOKEN",
+      action: "pause",
+      subject: "job=pause%00&brand=acme",
+      result: "The job pause is not configured here for acme.",
+    });
 
     // The same requests with what they lacked.
     for (const who of [ann, someone(bearer(tokens.ann)), someone(bearer(tokens.admin))]) {
