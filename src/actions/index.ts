@@ -70,7 +70,7 @@ export class Actions {
     by: Pick<AuditRequest, "operator" | "client">,
   ): Promise<string> {
     const plan = await this.#planChecked(name, parameters).catch(async (error) => {
-      await this.refuse(name, by, error, `${parameters}`);
+      await this.refuse(name, by, error, describe(parameters));
       throw error;
     });
     const request = { ...by, action: name, subject: plan.subject };
@@ -151,6 +151,12 @@ export class Actions {
     return { outcome: "failed", result: "An internal error occurred; the log has it. Check what was changed." };
   }
 }
+
+/** A value of another name may be a secret that somebody sent by mistake. */
+const shownParameters = ["job", "brand", "run", "outcome", "from", "to"];
+
+const describe = (parameters: URLSearchParams) =>
+  [...parameters].flatMap(([name, value]) => (shownParameters.includes(name) ? [`${name}=${value}`] : [])).join(", ");
 
 /** What a request says may be long, and have characters that not every engine accepts. */
 const toStorable = (text: string) => truncate(text, maxRefusalLength).replaceAll("\0", "").toWellFormed();

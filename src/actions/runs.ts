@@ -82,7 +82,7 @@ export const retryMatching: Action = async (context, parameters) => {
     );
   }
   // The page lists the jobs. Those of others that failed meanwhile are not what somebody confirmed.
-  const runs = found.map(({ run }) => run).join(",");
+  const runs = found.map(({ run }) => run).join("-");
   if ((parameters.get("runs") || runs) !== runs) {
     throw new ServiceError("conflict", "Other runs match by now than when this form was loaded.");
   }

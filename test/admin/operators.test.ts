@@ -153,12 +153,12 @@ keep_days = 30
     expect(because("ADMIN_TOKEN")).toStartWith("This needs a token with the role operate");
     expect(refused.filter(({ action }) => action !== "pause")).toEqual([]);
     // Also of a text that not every engine stores.
-    const strange = { job: "pause\0", brand: "acme" };
+    const strange = { job: "pause\0", brand: "acme", token: "secret" };
     expect((await someone(bearer(tokens.admin)).post("/actions/pause", strange)).status).toBe(409);
     expect((await refusals()).at(-1)).toEqual({
       operator: "ADMIN_TOKEN",
       action: "pause",
-      subject: "job=pause%00&brand=acme",
+      subject: "job=pause, brand=acme",
       result: "The job pause is not configured here for acme.",
     });
 
@@ -406,7 +406,7 @@ keep_days = 30
     // The page of runs can filter by text. The action cannot, and does not retry all instead.
     for (const [fields, status] of [
       [{ outcome: "failed", text: "nothing has this" }, 400],
-      [{ outcome: "failed", runs: `1,${runs}` }, 409],
+      [{ outcome: "failed", runs: `1-${runs}` }, 409],
     ] as const) {
       expect((await ann.post("/actions/retry-matching", fields)).status).toBe(status);
     }
