@@ -6,12 +6,19 @@ import { checkPackages } from "./packages.ts";
 // lock file, packages.
 $.cwd(Bun.fileURLToPath(new URL("..", import.meta.url)));
 
+const lockFiles = [
+  "package-lock.json",
+  "bench/peers/package-lock.json",
+  "site/package-lock.json",
+  "test/support/kubernetes/package-lock.json",
+];
+
 const checks: Record<string, () => Promise<boolean>> = {
   types: async () => (await $`node_modules/.bin/tsc`.nothrow()).exitCode === 0,
   "types of the widget": async () => (await $`node_modules/.bin/tsc -p packages/personalizer`.nothrow()).exitCode === 0,
   linter: async () => (await $`node_modules/.bin/biome ci --colors=off .`.nothrow()).exitCode === 0,
   documentation: async () => (await $`${process.execPath} scripts/document.ts --check`.nothrow()).exitCode === 0,
-  "lock file": async () => !/"resolved": "https?:/.test(readFileSync("package-lock.json", "utf8")),
+  "lock files": async () => lockFiles.every((file) => !/"resolved": "https?:/.test(readFileSync(file, "utf8"))),
   packages: checkPackages,
 };
 

@@ -147,7 +147,9 @@ class Reader {
 /** Copies this repository as a newcomer clones it, except that its packages are installed. */
 async function openReader(): Promise<Reader> {
   const clone = await temporaryFolder();
-  const without = ["./.git", "./node_modules", "./data", "./dist"].map((path) => `--exclude=${path}`);
+  const without = ["./.git", "./node_modules", "./data", "./dist", "./site/node_modules"].map(
+    (path) => `--exclude=${path}`,
+  );
   await $`tar ${without} -cf - . | tar -xf - -C ${clone}`.cwd(root).quiet();
   await $`ln -s ${join(root, "node_modules")} ${join(clone, "node_modules")}`.quiet();
   return new Reader(clone, { 3000: await findFreePort(), 3001: await findFreePort(), 4000: await findFreePort() });

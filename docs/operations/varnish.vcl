@@ -3,31 +3,11 @@ vcl 4.1;
 # Varnish in front of the service, with CDN=varnish: caches by Surrogate-Control, and purges by tag.
 # Needs varnish-modules. docs/how-to/purge-a-cdn.md describes the service's side.
 
-import directors;
 import std;
 import xkey;
 
-# The replicas, or the balancer in front of them.
-backend replica1 {
-    .host = "127.0.0.1";
-    .port = "3000";
-    .connect_timeout = 1s;
-    # A replica that hangs is given up then, and another is asked.
-    .first_byte_timeout = 5s;
-    .probe = { .url = "/readyz"; .interval = 1s; .timeout = 1s; .window = 3; .threshold = 2; }
-}
-
-# The machines that the service runs on. Leave out those that forward requests of clients, such as a
-# TLS proxy on this machine.
-acl purgers {
-    "127.0.0.1";
-    "::1";
-}
-
-sub vcl_init {
-    new replicas = directors.round_robin();
-    replicas.add_backend(replica1);
-}
+# The replicas, and the machines that may purge: edit that file.
+include "./replicas.vcl";
 
 sub vcl_recv {
     if (req.method == "PURGE") {

@@ -141,8 +141,8 @@ function usesOf(expression: string): Use[] {
   return uses;
 }
 
-/** Labels that Prometheus adds when it scrapes. */
-const added = new Set(["job", "instance", "exported_job"]);
+/** Labels that Prometheus adds when it scrapes; `shop` if it watches several. */
+const added = new Set(["job", "shop", "instance", "exported_job"]);
 
 function accepts([label, operator, value]: Matcher, labels: Labels): boolean {
   const own = labels[label] ?? "";
@@ -209,9 +209,9 @@ test("the dashboard's panels do not overlap", () => {
   expect(new Set(cells).size).toBe(cells.length);
 });
 
-test("the dashboard's variables find data sources, scrape jobs, and replicas", () => {
+test("the dashboard's variables find data sources, scrape jobs, shops, and replicas", () => {
   const { list } = dashboard.templating;
-  expect(list.map(({ name }) => name)).toEqual(["datasource", "job", "instance"]);
+  expect(list.map(({ name }) => name)).toEqual(["datasource", "job", "shop", "instance"]);
   expect(list[0]).toMatchObject({ type: "datasource", query: "prometheus" });
   for (const { query } of list.slice(1)) {
     const [, expression = "", label] =
@@ -220,7 +220,7 @@ test("the dashboard's variables find data sources, scrape jobs, and replicas", (
         .match(/label_values\((.*), (\w+)\)/) ?? [];
     expectKnown(`count by (${label}) (${expression})`);
   }
-  const known = ["datasource", "job", "instance", "__rate_interval", "__all"];
+  const known = ["datasource", "job", "shop", "instance", "__rate_interval", "__all"];
   for (const [, name = ""] of dashboardText.matchAll(/\$\{?(\w+)/g)) expect(known).toContain(name);
 });
 
@@ -244,6 +244,11 @@ test("the guide explains each alert, and scrapes as the expressions need it", ()
   const [, block = ""] = guide.match(/^```yaml\n(.*?)^```$/ms) ?? [];
   const { scrape_configs } = YAML.parse(block) as Scraping;
   expect(scrape_configs).toMatchObject([{ job_name: "pds", honor_labels: true }]);
+});
+
+test("each alert is about one shop, except for the one that none is seen", () => {
+  const isOfOne = ({ labels }: Use) => labels.includes("shop") || labels.includes("instance");
+  expect(rules.filter(({ expr }) => !usesOf(expr).every(isOfOne)).map(({ alert }) => alert)).toEqual(["PdsAbsent"]);
 });
 
 test("the files contain no host names", () => {

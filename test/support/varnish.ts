@@ -4,6 +4,8 @@ import { killOnExit } from "./kill-on-exit.ts";
 import { root, temporaryFolder, writeFiles } from "./pds.ts";
 import { until } from "./until.ts";
 
+const operations = join(root, "docs", "operations");
+
 /** Undefined where Varnish is not installed: on Debian, `apt-get install varnish varnish-modules`. */
 export const varnishd = Bun.which("varnishd", { PATH: `${process.env.PATH}:/usr/sbin:/usr/local/sbin` });
 
@@ -11,19 +13,31 @@ export const varnishd = Bun.which("varnishd", { PATH: `${process.env.PATH}:/usr/
 export async function startVarnish(
   ports: readonly number[],
   port: number,
-  megabytes = 128,
+  megabytes?: number,
 ): Promise<{ readonly url: string }> {
-  const documented = await Bun.file(join(root, "docs", "operations", "varnish.vcl")).text();
+  const documented = await Bun.file(join(operations, "replicas.vcl")).text();
   const [backend = ""] = documented.match(/^backend replica1 \{\n[\s\S]*?^\}\n/m) ?? [];
   const backends = ports.map((each, index) =>
     backend.replace("replica1", `replica${index + 1}`).replace('"3000"', `"${each}"`),
   );
   const added = ports.map((_, index) => `replicas.add_backend(replica${index + 1});`);
-  const vcl = documented
+  const replicas = documented
     .replace(backend, () => backends.join("\n"))
     .replace("replicas.add_backend(replica1);", added.join("\n"));
+  return await startVarnishWith(replicas, port, megabytes);
+}
+
+/** @param replicas the text of `replicas.vcl` */
+export async function startVarnishWith(
+  replicas: string,
+  port: number,
+  megabytes = 128,
+): Promise<{ readonly url: string }> {
   const folder = await temporaryFolder();
-  const [path = ""] = await writeFiles(folder, { "edge.vcl": vcl });
+  const [path = ""] = await writeFiles(folder, {
+    "varnish.vcl": await Bun.file(join(operations, "varnish.vcl")).text(),
+    "replicas.vcl": replicas,
+  });
   const options = ["-F", "-j", "none", "-n", join(folder, "varnish"), "-s", `malloc,${megabytes}m`];
   const child = Bun.spawn([varnishd ?? "", ...options, "-a", `127.0.0.1:${port}`, "-f", path], {
     stdio: ["ignore", "ignore", "pipe"],
