@@ -194,6 +194,14 @@ test("a theme that drops properties and buttons that skip the form are mended as
       ...{ "Choose a lettering style": "Script", _style: "EMBMON3", _personalization: expect.any(String) },
     },
   });
+  // The cart has added the order to a line that the shopper wanted without personalization.
+  shop.line.quantity = 3;
+  const told = page.waitForEvent("dialog");
+  await addIn(page).click();
+  const dialog = await told;
+  expect(dialog.message()).toContain("The cart lacks");
+  await dialog.dismiss();
+  expect(shop.line.properties).not.toHaveProperty("_personalization");
   expect(faultsOf(opened.faults)).toEqual([]);
 });
 

@@ -7,18 +7,20 @@ interface Cart {
 
 /** Checks after an addition to the cart that a line of the cart has the order's properties. */
 export class CartCheck {
-  readonly #onMissing: (properties: Entry[]) => void;
+  readonly #onMissing: (properties: Entry[], sku: string) => void;
   #observer: PerformanceObserver | undefined;
   #ordered: readonly Entry[] = [];
+  #sku = "";
 
-  /** Gets the properties that the cart lacks. */
-  constructor(onMissing: (properties: Entry[]) => void) {
+  /** Gets the properties that the cart lacks, and the SKU that was ordered. */
+  constructor(onMissing: (properties: Entry[], sku: string) => void) {
     this.#onMissing = onMissing;
   }
 
   /** The shopper has submitted the form, with these form entries. */
-  expect(entries: readonly Entry[]): void {
+  expect(entries: readonly Entry[], sku: string): void {
     this.#ordered = entries;
+    this.#sku = sku;
   }
 
   /**
@@ -39,6 +41,7 @@ export class CartCheck {
 
   async #check(cart: string): Promise<void> {
     const entries = this.#ordered;
+    const sku = this.#sku;
     this.#ordered = [];
     let missing: Entry[] = [];
     try {
@@ -46,15 +49,17 @@ export class CartCheck {
     } catch {
       // The cart cannot be read, so nothing is known to be missing.
     }
-    if (missing.length > 0) this.#onMissing(missing);
+    if (missing.length > 0) this.#onMissing(missing, sku);
   }
 }
 
 /** The properties that the best line of the cart lacks. */
 function findMissing(entries: readonly Entry[], { items }: Cart): Entry[] {
-  const ordered = entries.map(([name, value]): Entry => [name.slice("properties[".length, -1), value]);
-  const lacking = items.map(({ properties }) =>
-    ordered.filter(([name, value]) => `${properties?.[name]}`.trim() !== value),
-  );
-  return lacking.reduce((best, one) => (one.length < best.length ? one : best), ordered);
+  let missing = entries.map(([name, value]): Entry => [name.slice("properties[".length, -1), value]);
+  const ordered = missing;
+  for (const { properties } of items) {
+    const lacking = ordered.filter(([name, value]) => `${properties?.[name]}`.trim() !== value);
+    if (lacking.length < missing.length) missing = lacking;
+  }
+  return missing;
 }
