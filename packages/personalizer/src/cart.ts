@@ -5,12 +5,17 @@ interface Cart {
   readonly items: readonly { readonly properties?: Readonly<Record<string, unknown>> | null }[];
 }
 
+interface Ordered {
+  readonly entries: readonly Entry[];
+  readonly sku: string;
+}
+
 /** Checks after an addition to the cart that a line of the cart has the order's properties. */
 export class CartCheck {
   readonly #onMissing: (properties: Entry[], sku: string) => void;
   #observer: PerformanceObserver | undefined;
-  #ordered: readonly Entry[] = [];
-  #sku = "";
+  /** Until the cart has been checked. */
+  #ordered: Ordered | undefined;
 
   /** Gets the properties that the cart lacks, and the SKU that was ordered. */
   constructor(onMissing: (properties: Entry[], sku: string) => void) {
@@ -19,8 +24,7 @@ export class CartCheck {
 
   /** The shopper has submitted the form, with these form entries. */
   expect(entries: readonly Entry[], sku: string): void {
-    this.#ordered = entries;
-    this.#sku = sku;
+    this.#ordered = entries.length > 0 ? { entries, sku } : undefined;
   }
 
   /**
@@ -34,15 +38,13 @@ export class CartCheck {
     this.#observer = new PerformanceObserver((list) => {
       const requests = list.getEntries() as (PerformanceResourceTiming & { readonly responseStatus?: number })[];
       const isAdded = requests.some(({ name, responseStatus = 200 }) => name.startsWith(added) && responseStatus < 400);
-      if (isAdded && this.#ordered.length > 0) void this.#check(cart);
+      if (isAdded && this.#ordered) void this.#check(cart, this.#ordered);
     });
     this.#observer.observe({ type: "resource" });
   }
 
-  async #check(cart: string): Promise<void> {
-    const entries = this.#ordered;
-    const sku = this.#sku;
-    this.#ordered = [];
+  async #check(cart: string, { entries, sku }: Ordered): Promise<void> {
+    this.#ordered = undefined;
     let missing: Entry[] = [];
     try {
       missing = findMissing(entries, await (await fetch(cart, { cache: "no-store" })).json());

@@ -1,3 +1,5 @@
+import { parseJson } from "./json.ts";
+
 /** Input that survives reloads, and changes of the variant or language that load another page. */
 interface Draft {
   /** Of the element. */
@@ -46,11 +48,9 @@ export class Drafts {
   /** @param state undefined to forget the input, also of the variants that the page has shown */
   save(state: string | undefined): void {
     const { id, sku } = this.#owner;
-    const isFree = (draft: Draft) => this.#namesakes.every((other) => other.sku !== draft.sku);
-    const isReplaced = (draft: Draft) =>
-      draft.sku === sku ||
-      (state === undefined ? isFree(draft) && isOfProduct(draft) : this.#isAlone && isEarlier(draft));
-    const others = readDrafts().filter((draft) => draft.id !== id || !isReplaced(draft));
+    const isOutdated = state === undefined ? isOfProduct : (draft: Draft) => this.#isAlone && isEarlier(draft);
+    const isReplaced = (draft: Draft) => draft.id === id && (draft.sku === sku || isOutdated(draft));
+    const others = readDrafts().filter((draft) => !isReplaced(draft));
     const draft = { id, sku, product: currentProduct(), page: performance.timeOrigin, state };
     const own = state === undefined || this.#isTwin ? [] : [draft];
     try {
@@ -70,14 +70,9 @@ export class Drafts {
   }
 
   /** The state that the browser restores; undefined if it may belong to another element. */
-  unpack(packed: unknown): string | undefined {
-    try {
-      const { id, sku, state } = JSON.parse(`${packed}`);
-      const isOwn = id === this.#owner.id && (sku === this.#owner.sku || this.#isAlone);
-      return isOwn ? state : undefined;
-    } catch {
-      return undefined;
-    }
+  unpack(packed: unknown): unknown {
+    const { id, sku, state } = parseJson(packed) ?? {};
+    return id === this.#owner.id && (sku === this.#owner.sku || this.#isAlone) ? state : undefined;
   }
 
   /** The other elements in the page with the same ID, or without one as well. */

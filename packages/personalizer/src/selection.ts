@@ -1,4 +1,5 @@
 import { cleanText, countGraphemes, listRefused } from "./characters.ts";
+import { parseJson } from "./json.ts";
 import type { Labels } from "./labels.ts";
 import type { Field, Style } from "./styles.ts";
 
@@ -113,10 +114,8 @@ export const toState = ({ style, values }: Selection) => JSON.stringify({ style,
 
 /** Parses the result of `toState`; returns undefined for anything else. */
 export function parseState(state: unknown): Selection | undefined {
-  try {
-    const { style, values } = JSON.parse(`${state}`);
-    return { style, values: new Map(Object.entries(values).map(([key, value]) => [key, `${value}`])) };
-  } catch {
-    return undefined;
-  }
+  const { style, values } = parseJson(state) ?? {};
+  if (typeof values !== "object" || values === null) return undefined;
+  const texts = Object.entries(values).map(([key, value]): [string, string] => [key, `${value}`]);
+  return { style: typeof style === "string" ? style : undefined, values: new Map(texts) };
 }

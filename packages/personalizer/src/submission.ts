@@ -21,9 +21,8 @@ export function guardSubmissions(
   };
   const onSubmitEvent = (event: Event) => check(event, (event as SubmitEvent).submitter as SubmitButton, true);
   const onClick = (event: Event) => {
-    // Outside its shadow tree, a button's event has another target.
-    const [target] = event.composedPath();
-    const button = target instanceof Element ? target.closest<SubmitButton>("button,input") : null;
+    // Outside its shadow tree, a button's event has another target. A page may dispatch one anywhere.
+    const button = (event.composedPath()[0] as Element).closest?.<SubmitButton>("button,input");
     const buttons = listSubmitButtons(form);
     // Other buttons may lack `type="button"`, such as those of themes that change the quantity.
     const adds = button && buttons.includes(button) && (buttons.length === 1 || button.name === "add");
