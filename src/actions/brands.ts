@@ -68,7 +68,7 @@ export const rollback: Action = async (context, parameters) => {
     fields: { brand, from: `${current.id}`, to: `${target.id}` },
     subject: `${brand}, from generation ${current.id} to ${target.id}`,
     perform: async () => {
-      await selectPersonalization(context.writer, brand, target.id);
+      await selectPersonalization(context.writer, brand, target.id, current.id);
       return { result: `made generation ${target.id} current instead of ${current.id}` };
     },
   };
@@ -96,7 +96,7 @@ export const rollbackPresentationOf: Action = async (context, parameters) => {
     fields: { brand, from: `${current.id}`, to: `${target.id}` },
     subject: `${brand}, from presentation ${current.id} to ${target.id}`,
     perform: async () => {
-      await rollbackPresentation(context.writer, brand, target.id);
+      await rollbackPresentation(context.writer, brand, target.id, current.id);
       return { result: `made presentation ${target.id} current instead of ${current.id}` };
     },
   };
@@ -129,6 +129,7 @@ export const removeBrand: Action = async (context, parameters) => {
     subject: brand,
     perform: async () => {
       const removed = await removePersonalization(context.writer, brand);
+      if (removed.generations === 0) throw new ServiceError("conflict", `${brand} was removed in the meantime.`);
       const text = `${pluralize(removed.generations, "generation")}, ${pluralize(removed.presentations, "presentation")}`;
       return { result: `removed ${text}` };
     },

@@ -1,5 +1,7 @@
 import { beginAudit, endAudit } from "../database/audit.ts";
 import { ServiceError } from "../errors.ts";
+import { truncate } from "../format.ts";
+import { RateLimiter } from "../http/rate-limiter.ts";
 import type { Log } from "../log.ts";
 import { type Confirmation, typedField } from "../model/action.ts";
 import type { AuditRequest, AuditResult } from "../model/audit.ts";
@@ -28,6 +30,10 @@ const actions: Readonly<Record<string, Action>> = {
 /** How long a page waits for the end of an action; the audit record has it later. */
 const patienceMs = 5000;
 
+/** Refusals that are recorded, per minute and operator: whoever has a token must not fill the store. */
+const maxRefusals = 5;
+const maxRefusalLength = 500;
+
 type Ended = AuditResult & { readonly url?: string };
 
 /** Performs what operators ask for, and records it. */
@@ -35,6 +41,7 @@ export class Actions {
   readonly #context: ActionContext;
   readonly #log: Log;
   readonly #pending = new Set<Promise<unknown>>();
+  readonly #refusals = new RateLimiter(maxRefusals);
 
   constructor(context: ActionContext, log: Log) {
     this.#context = context;
@@ -62,8 +69,10 @@ export class Actions {
     parameters: URLSearchParams,
     by: Pick<AuditRequest, "operator" | "client">,
   ): Promise<string> {
-    const plan = await this.#plan(name, parameters);
-    requireTyped(plan, parameters);
+    const plan = await this.#planChecked(name, parameters).catch(async (error) => {
+      await this.refuse(name, by, error, describe(parameters));
+      throw error;
+    });
     const request = { ...by, action: name, subject: plan.subject };
     const id = await beginAudit(this.#context.writer, request);
     const ended = this.#end(id, request, plan);
@@ -86,16 +95,46 @@ export class Actions {
     await endAudit(this.#context.writer, id, { outcome: "done", result: "" });
   }
 
+  /**
+   * Records that an operator asked for an action that a check prevented.
+   * @param asked what the request said, as far as it was read
+   */
+  async refuse(
+    action: string,
+    by: Pick<AuditRequest, "operator" | "client">,
+    error: unknown,
+    asked = "",
+  ): Promise<void> {
+    if (!(error instanceof ServiceError && Object.hasOwn(actions, action))) return;
+    if (!this.#refusals.take(by.operator).isAllowed) return;
+    const request = { ...by, action, subject: toStorable(asked) };
+    const ended = { outcome: "refused", result: toStorable(error.message) } as const;
+    this.#log.info({ ...request, ...ended }, "operator action");
+    try {
+      await endAudit(this.#context.writer, await beginAudit(this.#context.writer, request), ended);
+    } catch (err) {
+      this.#log.error({ ...request, err }, "cannot record a refused operator action");
+    }
+  }
+
+  async #planChecked(name: string, parameters: URLSearchParams): Promise<PlannedAction> {
+    const plan = await this.#plan(name, parameters);
+    requireTyped(plan, parameters);
+    return plan;
+  }
+
   async #plan(name: string, parameters: URLSearchParams): Promise<PlannedAction> {
     const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
     if (action === undefined) throw new ServiceError("not_found", "There is no such action.");
-    return await action(this.#context, parameters);
+    const plan = await action(this.#context, parameters);
+    requireKnown(plan, parameters);
+    return plan;
   }
 
   async #end(id: number, request: AuditRequest, { perform }: PlannedAction): Promise<Ended> {
     const ended = await perform(request.operator).then(
       (done): Ended => ({ outcome: "done", ...done }),
-      (error): Ended => toFailure(error),
+      (error): Ended => this.#toFailure(id, error),
     );
     const { outcome, result } = ended;
     this.#log.info({ ...request, audit: id, outcome, result }, "operator action");
@@ -105,11 +144,40 @@ export class Actions {
     );
     return ended;
   }
+
+  #toFailure(audit: number, error: unknown): Ended {
+    if (error instanceof ServiceError) return { outcome: "refused", result: error.message };
+    this.#log.error({ audit, err: error }, "an operator action failed");
+    return { outcome: "failed", result: "An internal error occurred; the log has it. Check what was changed." };
+  }
 }
 
-function toFailure(error: unknown): Ended {
-  if (error instanceof ServiceError) return { outcome: "refused", result: error.message };
-  return { outcome: "failed", result: `an unexpected error: ${(error as Error).message}` };
+/** A value of another name may be a secret that somebody sent by mistake. */
+const shownParameters = ["job", "brand", "run", "outcome", "from", "to"];
+
+const describe = (parameters: URLSearchParams) =>
+  [...parameters].flatMap(([name, value]) => (shownParameters.includes(name) ? [`${name}=${value}`] : [])).join(", ");
+
+/** What a request says may be long, and have characters that not every engine accepts. */
+const toStorable = (text: string) => truncate(text, maxRefusalLength).replaceAll("\0", "").toWellFormed();
+
+/**
+ * A misspelled parameter must not turn an action into another one.
+ * @throws ServiceError `bad_request`
+ */
+function requireKnown({ fields, typed }: Confirmation, parameters: URLSearchParams): void {
+  const known = [...Object.keys(fields), ...(typed === undefined ? [] : [typedField])];
+  const names = [...parameters].flatMap(([name, value]) => (value === "" ? [] : [name]));
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown !== undefined) {
+    throw new ServiceError(
+      "bad_request",
+      `${JSON.stringify(unknown)} is not a parameter of this action; it has ${known.join(", ")}. Nothing was changed.`,
+    );
+  }
+  const repeated = names.find((name, index) => names.indexOf(name) !== index);
+  if (repeated === undefined) return;
+  throw new ServiceError("bad_request", `The parameter ${repeated} is given more than once. Nothing was changed.`);
 }
 
 /** @throws ServiceError `bad_request` */

@@ -1,5 +1,5 @@
 import { findPause, pauseJob, resumeJob } from "../database/job-pause.ts";
-import { findRunUnderWay } from "../database/run.ts";
+import { findNewestRun, findRunUnderWay } from "../database/run.ts";
 import { ServiceError } from "../errors.ts";
 import { pluralize, utcTime } from "../format.ts";
 import type { PlannedJob } from "../jobs/job.ts";
@@ -27,6 +27,21 @@ export async function requireIdle({ database }: ActionContext, job: PlannedJob):
   );
 }
 
+/**
+ * The newest run of a job, for a field of the form: one that is sent twice, or late, starts no other run.
+ * @throws ServiceError `conflict` if the form names another one
+ */
+export async function findLatest(
+  { database }: ActionContext,
+  job: PlannedJob,
+  parameters: URLSearchParams,
+): Promise<string> {
+  const newest = await findNewestRun(database, job.name, job.brand);
+  const id = `${newest?.id ?? "none"}`;
+  if ((parameters.get("after") || id) === id) return id;
+  throw new ServiceError("conflict", `Run ${id} of ${nameOf(job)} has begun since this form was loaded.`);
+}
+
 export const factsOf = ({ name, brand, source }: PlannedJob) =>
   [
     ["Job", name],
@@ -40,6 +55,7 @@ const fieldsOf = ({ name, brand }: PlannedJob) => ({ job: name, brand });
 export const run: Action = async (context, parameters) => {
   const job = jobOf(context, parameters);
   await requireIdle(context, job);
+  const after = await findLatest(context, job, parameters);
   const pause = await findPause(context.database, job.name, job.brand);
   return {
     title: `Run ${job.name} now`,
@@ -49,7 +65,7 @@ export const run: Action = async (context, parameters) => {
       ...(pause?.resumedAt === null ? ["The job is paused. It runs once, and stays paused."] : []),
     ],
     button: "Run now",
-    fields: fieldsOf(job),
+    fields: { ...fieldsOf(job), after },
     subject: nameOf(job),
     perform: () => start(context, job, false),
   };
@@ -59,6 +75,7 @@ export const run: Action = async (context, parameters) => {
 export const force: Action = async (context, parameters) => {
   const job = importOf(context, parameters);
   await requireIdle(context, job);
+  const after = await findLatest(context, job, parameters);
   return {
     title: `Run ${job.name} past its checks`,
     facts: factsOf(job),
@@ -68,7 +85,7 @@ export const force: Action = async (context, parameters) => {
       "The run's report lists the checks that were overridden. Personalization can be rolled back; products cannot.",
     ],
     button: "Import without checks",
-    fields: fieldsOf(job),
+    fields: { ...fieldsOf(job), after },
     subject: nameOf(job),
     perform: () => start(context, job, true),
   };

@@ -6,7 +6,7 @@ import { utcTime } from "../format.ts";
 import type { PlannedJob } from "../jobs/job.ts";
 import { type Run, runStatuses } from "../model/job.ts";
 import { type Action, type ActionContext, requireId } from "./action.ts";
-import { factsOf, findJob, listed, nameOf, requireIdle, start } from "./jobs.ts";
+import { factsOf, findJob, findLatest, listed, nameOf, requireIdle, start } from "./jobs.ts";
 
 /** @throws ServiceError `conflict` */
 async function getRun({ database }: ActionContext, id: number): Promise<Run> {
@@ -53,6 +53,7 @@ export const retry: Action = async (context, parameters) => {
   if (run.outcome === "succeeded") throw new ServiceError("conflict", `Run ${run.id} has succeeded.`);
   const job = findJob(context, run.job, run.brand);
   await requireIdle(context, job);
+  const after = await findLatest(context, job, parameters);
   const last = await findLastRun(context.database, run.job, run.brand);
   const hasSucceeded = last !== undefined && last.id > run.id && last.outcome === "succeeded";
   return {
@@ -63,7 +64,7 @@ export const retry: Action = async (context, parameters) => {
       ...(hasSucceeded ? [`Run ${last.id} of this job has succeeded since.`] : []),
     ],
     button: "Retry",
-    fields: { run: `${run.id}` },
+    fields: { run: `${run.id}`, after },
     subject: `run ${run.id}, ${nameOf(job)}`,
     perform: () => start(context, job, false),
   };
@@ -72,15 +73,21 @@ export const retry: Action = async (context, parameters) => {
 /** Runs all jobs again whose last run matches a filter of runs, and did not succeed. */
 export const retryMatching: Action = async (context, parameters) => {
   const filter = filterOf(parameters);
-  const jobs = await findRetriable(context, filter);
+  const found = await findRetriable(context, filter);
+  const jobs = found.map(({ job }) => job);
   if (jobs.length === 0) {
     throw new ServiceError(
       "conflict",
       "There is nothing to retry: each job of these runs has succeeded since, is running, or is not configured here.",
     );
   }
+  // The page lists the jobs. Those of others that failed meanwhile are not what somebody confirmed.
+  const runs = found.map(({ run }) => run).join("-");
+  if ((parameters.get("runs") || runs) !== runs) {
+    throw new ServiceError("conflict", "Other runs match by now than when this form was loaded.");
+  }
   const { job, brand, standing: outcome } = filter;
-  const fields = Object.entries({ job, brand, outcome }).flatMap(([name, value]) =>
+  const fields = Object.entries({ job, brand, outcome, runs }).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, value]],
   );
   return {
@@ -113,8 +120,14 @@ function filterOf(parameters: URLSearchParams): RunFilter {
   return { job: parameters.get("job") || undefined, brand: parameters.get("brand") || undefined, standing };
 }
 
+interface Retriable {
+  readonly job: PlannedJob;
+  /** Its last run. */
+  readonly run: number;
+}
+
 /** The configured jobs that are idle, and whose last run matches and did not succeed. */
-async function findRetriable(context: ActionContext, filter: RunFilter): Promise<PlannedJob[]> {
+async function findRetriable(context: ActionContext, filter: RunFilter): Promise<Retriable[]> {
   const { database } = context;
   const kinds = await listRunKinds(database);
   const checked = context.jobs().map(async (job) => {
@@ -125,7 +138,7 @@ async function findRetriable(context: ActionContext, filter: RunFilter): Promise
     ]);
     if (last === undefined || last.outcome === "succeeded" || current !== undefined) return [];
     const { runs } = await listRunsBefore(database, own, { ...filter, before: last.id + 1 }, 1);
-    return runs[0]?.id === last.id ? [job] : [];
+    return runs[0]?.id === last.id ? [{ job, run: last.id }] : [];
   });
   return (await Promise.all(checked)).flat();
 }

@@ -48,10 +48,10 @@ export function createAccess({ tokens, sessions, boundTo, hosts, networkOf }: Ac
 
   const identify = (origin: RequestOrigin): Viewer => {
     const network = networkOf(origin);
-    tokens.requireUnlocked(network);
     const authorization = origin.request.headers.get("authorization");
     // A browser sends none before it has asked for it.
     const { token, isBasic } = authorization === null ? {} : parseAuthorization(authorization);
+    if (token === undefined) tokens.requireUnlocked(network);
     const found = token === undefined ? undefined : tokens.find(token, network);
     if (found === undefined) throw new ServiceError("unauthorized", "This page requires a token.");
     // A browser sends a password with every request, also with those that pages of other sites make.

@@ -30,8 +30,7 @@ export function requireSameOrigin({ headers }: Request): void {
   const origin = headers.get("origin");
   // Browsers send the first field only to https:// and to loopback, the second always. Programs send
   // neither.
-  const isSame =
-    site !== null ? site === "same-origin" : origin === null || URL.parse(origin)?.host === hostFieldOf(headers);
+  const isSame = site !== null ? site === "same-origin" : origin === null || isOf(headers, origin);
   if (isSame) return;
   const from = origin === null ? "another site" : `another address, ${origin}`;
   throw new ServiceError(
@@ -40,19 +39,25 @@ export function requireSameOrigin({ headers }: Request): void {
   );
 }
 
-const hostFieldOf = (headers: Headers) => (headers.get("host") ?? "").toLowerCase();
+/** Proxies may write the default port, which browsers omit. */
+function isOf(headers: Headers, origin: string): boolean {
+  const from = URL.parse(origin);
+  return from !== null && from.host !== "" && URL.parse(`${from.protocol}//${headers.get("host")}`)?.host === from.host;
+}
 
 /** The hidden field of forms. */
 const tokenField = "form_token";
 
 /**
  * Refuses a form that is not of the viewer's session: a browser sends the cookie with any form. A
- * bearer token is not sent by itself, and needs none.
+ * bearer token is not sent by itself, and needs none. What remains of the form are its own fields.
  * @throws ServiceError `forbidden`
  */
 export function requireFormToken({ formToken }: Viewer, form: URLSearchParams): void {
+  const field = form.get(tokenField) ?? "";
+  form.delete(tokenField);
   if (formToken === undefined) return;
-  const [given, expected] = [Buffer.from(form.get(tokenField) ?? ""), Buffer.from(formToken)];
+  const [given, expected] = [Buffer.from(field), Buffer.from(formToken)];
   if (given.length === expected.length && crypto.timingSafeEqual(given, expected)) return;
   throw new ServiceError("forbidden", "This form is of another session. Load its page again, and repeat.");
 }

@@ -8,7 +8,7 @@ import { pageHandler } from "../http/page-handler.ts";
 import { targetOf } from "../http/request.ts";
 import type { Page, RenderPage } from "../page.ts";
 import { type AccessOptions, createAccess, type ViewerHandler } from "./access.ts";
-import { type Perform, postAction } from "./act.ts";
+import { type OperatorActions, postAction } from "./act.ts";
 import { getLiveness } from "./health.ts";
 import type { Sessions } from "./sessions.ts";
 import { getSignIn, postSignIn, postSignOut, type SignInContext, type SignInProblem } from "./sign-in.ts";
@@ -31,12 +31,12 @@ export interface AdminContext {
     readonly sessions: Sessions;
     readonly addressOf: (origin: RequestOrigin) => string;
   };
-  readonly perform: Perform;
+  readonly actions: OperatorActions;
   readonly note: SignInContext["note"];
 }
 
 /** All routes of the admin listener. Only the two probes, and what is needed to sign in, are open. */
-export function adminRoutes({ console, readiness, metrics, access, perform, note }: AdminContext): Routes {
+export function adminRoutes({ console, readiness, metrics, access, actions, note }: AdminContext): Routes {
   const { checkHost, protect } = createAccess(access);
   const toFailure: Route["toFailure"] = (failure, requestId, request) =>
     acceptsHtml(request)
@@ -53,7 +53,7 @@ export function adminRoutes({ console, readiness, metrics, access, perform, note
     "/sign-out": { post: protect(postSignOut(signIn)), toFailure },
     "/actions/:action": {
       ...(console.pages["/actions/:action"] && toPage(console.pages["/actions/:action"])),
-      post: protect(postAction(perform, access.addressOf)),
+      post: protect(postAction(actions, access.addressOf)),
       toFailure,
     },
     "/livez": { get: getLiveness, isUnlimited: true },

@@ -60,8 +60,10 @@ export class Sessions {
   }
 
   async #remove(request: Request): Promise<void> {
-    const id = idOf(request);
-    if (id !== undefined) await removeSession(this.#store.writer, keyOf(id));
+    // Both: after the one, the other would count.
+    for (const id of [findCookie(request, secureName), findCookie(request, plainName)]) {
+      if (id !== undefined) await removeSession(this.#store.writer, keyOf(id));
+    }
   }
 }
 

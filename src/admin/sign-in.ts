@@ -48,7 +48,7 @@ export function postSignIn({ tokens, sessions, networkOf, page, note }: SignInCo
   function find(given: string, network: string): OperatorToken | SignInProblem {
     try {
       // Pasted, often with a space or a line break.
-      return tokens.find(given.trim(), network) ?? { status: 401, text: "This token is not valid." };
+      return tokens.findToSignIn(given.trim(), network) ?? { status: 401, text: "This token is not valid." };
     } catch (error) {
       if (!(error instanceof ServiceError) || error.code !== "too_many_requests") throw error;
       return { status: 429, text: `${error.message} Try again in a minute.` };

@@ -1,27 +1,38 @@
 import { ServiceError } from "../errors.ts";
 import { RateLimiter } from "../http/rate-limiter.ts";
-import { type OperatorToken, sha256 } from "../model/operator.ts";
+import { generatedToken, type OperatorToken, sha256 } from "../model/operator.ts";
 
 /** Wrong tokens per minute and network of clients. */
 const maxWrongTokens = 10;
+/** Sign-ins per minute and operator. */
+const maxSignIns = 30;
 
 /** Finds the operator of a token, and locks networks out that try wrong ones. */
 export class TokenCheck {
   readonly #tokens: () => readonly OperatorToken[];
+  readonly #onWrong: (network: string) => void;
   readonly #wrong = new RateLimiter(maxWrongTokens);
+  readonly #right = new RateLimiter(maxSignIns);
+  #isNeeded: boolean;
 
-  /** @param tokens those that are valid at the moment */
-  constructor(tokens: () => readonly OperatorToken[]) {
+  /**
+   * @param tokens those that are valid at the moment
+   * @param onWrong called for each wrong token
+   */
+  constructor(tokens: () => readonly OperatorToken[], onWrong: (network: string) => void) {
     this.#tokens = tokens;
+    this.#onWrong = onWrong;
+    this.#isNeeded = tokens().length > 0;
   }
 
-  /** Whether the listener needs a token at all. */
+  /** Whether the listener needs a token at all. When its last token is withdrawn, it does not open. */
   get isNeeded(): boolean {
-    return this.#tokens().length > 0;
+    this.#isNeeded ||= this.#tokens().length > 0;
+    return this.#isNeeded;
   }
 
   /**
-   * Refuses the right token as well: a response would tell that it is right.
+   * Refuses the right token as well, if somebody chose it: a response would tell that it is right.
    * @throws ServiceError `too_many_requests`
    */
   requireUnlocked(network: string): void {
@@ -31,15 +42,31 @@ export class TokenCheck {
   }
 
   /**
+   * Finds a generated token also for a locked network: nobody can guess one, and guesses of others must
+   * not keep it out.
    * @returns undefined for a wrong token, which counts
    * @throws ServiceError `too_many_requests`
    */
   find(token: string, network: string): OperatorToken | undefined {
-    this.requireUnlocked(network);
     const digest = Buffer.from(sha256(token));
+    const known = token === "" ? [] : this.#tokens();
     // Compares with each in constant time: how long it takes says nothing about any of them.
-    const [found] = this.#tokens().filter((known) => crypto.timingSafeEqual(digest, Buffer.from(known.sha256)));
-    if (found === undefined) this.#wrong.take(network);
-    return found;
+    const [found] = known.filter((each) => crypto.timingSafeEqual(digest, Buffer.from(each.sha256)));
+    if (found !== undefined && generatedToken.test(token)) return found;
+    this.requireUnlocked(network);
+    if (found !== undefined) return found;
+    this.#wrong.take(network);
+    this.#onWrong(network);
+    return undefined;
+  }
+
+  /**
+   * As `find`, to sign in: each time, a session and a record are stored.
+   * @throws ServiceError `too_many_requests`
+   */
+  findToSignIn(token: string, network: string): OperatorToken | undefined {
+    const found = this.find(token, network);
+    if (found === undefined || this.#right.take(found.name).isAllowed) return found;
+    throw new ServiceError("too_many_requests", `${found.name} signs in too often.`);
   }
 }

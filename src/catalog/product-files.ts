@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { checkFile, readText } from "../feed/file.ts";
 import { type JsonDocument, JsonSplitter } from "../feed/json.ts";
 import { parseJson } from "../json.ts";
@@ -24,6 +25,8 @@ async function* readFile(file: string, maxMegabytes: number): AsyncGenerator<Pro
   const splitter = new JsonSplitter(0, file);
   for await (const chunk of readText(file, "utf-8", maxMegabytes)) {
     for (const document of splitter.push(chunk)) yield* readDocument(document, file);
+    // The runtime reads a whole file in one turn of its event loop; the heartbeat needs turns, too.
+    await setImmediate();
   }
   const { document, unfinished } = splitter.end();
   if (document !== undefined) yield* readDocument(document, file);

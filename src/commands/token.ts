@@ -1,12 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { operatorName } from "../config/tokens.ts";
 import { ServiceError } from "../errors.ts";
-import { roles, sha256 } from "../model/operator.ts";
+import { roles, sha256, tokenPrefix } from "../model/operator.ts";
 import type { Values } from "./common.ts";
 import { print, printJson } from "./output.ts";
-
-/** Lets scanners for secrets recognize a token that was committed or posted by mistake. */
-const prefix = "pds_";
 
 /** Prints a new token, and what to add to the settings. Needs neither settings nor a store. */
 export function createToken(text: string, values: Values): boolean {
@@ -15,7 +12,7 @@ export function createToken(text: string, values: Values): boolean {
   if (role === undefined) {
     throw new ServiceError("bad_request", `token create: --role: expected ${roles.join(" or ")}`);
   }
-  const token = prefix + randomBytes(32).toString("base64url");
+  const token = tokenPrefix + randomBytes(32).toString("base64url");
   const digest = sha256(token);
   if (values.json === true) printJson({ name, role, token, sha256: digest });
   else {

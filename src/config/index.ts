@@ -1,4 +1,4 @@
-import type { OperatorToken } from "../model/operator.ts";
+import { type OperatorToken, sha256 } from "../model/operator.ts";
 import { suggest } from "../suggest.ts";
 import { readSettingsFile, type SettingsFile } from "./file.ts";
 import { describeIssue } from "./issues.ts";
@@ -192,6 +192,9 @@ function checkStore({ databaseUrl, databaseDirectUrl }: Config, problems: Proble
 }
 
 function checkAdmin({ adminHost, adminToken, tokens }: Config, problems: Problems): void {
+  // It would have the role operate, whatever that of the other is.
+  const same = tokens.find((each) => adminToken !== "" && each.sha256 === sha256(adminToken));
+  if (same !== undefined) problems.add(() => `ADMIN_TOKEN: is the token of ${same.name} too; create another`);
   if (isLoopback(adminHost) || adminToken !== "" || tokens.length > 0) return;
   problems.add(
     () => `ADMIN_HOST: ${adminHost} is not a loopback address, so ADMIN_TOKEN or a token in [admin.tokens] is required`,

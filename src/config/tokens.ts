@@ -9,7 +9,11 @@ import type { KeyPath } from "./toml.ts";
 const tokenSchema = z.strictObject({
   sha256: z
     .string()
-    .regex(/^[\da-f]{64}$/, "expected the SHA-256 of a token, 64 hexadecimal digits, as pds token create prints it"),
+    .regex(/^[\da-f]{64}$/, "expected the SHA-256 of a token, 64 hexadecimal digits, as pds token create prints it")
+    .refine(
+      (digest) => digest !== sha256(""),
+      "this is the SHA-256 of an empty text; create a token with pds token create",
+    ),
   role: z.enum(roles),
 });
 

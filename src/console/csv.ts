@@ -26,12 +26,15 @@ export function csvPage({ name, lines }: TableFile): Page {
   };
 }
 
-/** Spreadsheets run a text that begins with one of these as a formula. */
-const formulaStart = /^[=+\-@\t\r\n]/;
+/**
+ * Spreadsheets run a text that begins with one of these as a formula. Where the comma is the decimal
+ * separator, they also begin a cell after a semicolon.
+ */
+const formulaStart = /(?:^|[;\t\r\n])\s*(?=[=+\-@＝＋－＠\t\r\n])/g;
 
 function toCsv(value: CellValue): string {
   if (value === null) return "";
   if (typeof value === "number") return `${value}`;
-  const text = formulaStart.test(value) ? `'${value}` : value;
+  const text = value.replace(formulaStart, "$&'");
   return /[",;\r\n\t]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -8,6 +8,8 @@ export async function beginAudit(
   database: Database,
   { operator, client, action, subject }: AuditRequest,
 ): Promise<number> {
+  // Unlike a write, a read fails if the store's file was replaced: others would see nothing of the action.
+  await findAudit(database, 0);
   return await database.inTransaction(async ({ sql, engine }) => {
     const [row] = await sql<{ id: number }[]>`
       INSERT INTO audit_record (begun_at, operator, client, action, subject)

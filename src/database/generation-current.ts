@@ -1,3 +1,4 @@
+import { ServiceError } from "../errors.ts";
 import { recordPersonalizationChange } from "./change.ts";
 import type { Database, Transaction } from "./database.ts";
 import { findPreviousGeneration } from "./generation.ts";
@@ -68,12 +69,15 @@ export function rollbackGeneration(
 /**
  * Makes a complete generation of the brand current. The one that was current becomes its previous
  * one.
+ * @param onlyFrom refuses if another one is current by now
  * @returns undefined if the brand has no such generation
+ * @throws ServiceError `conflict`
  */
 export function selectGeneration(
   database: Database,
   brand: string,
   compared: ComparedChange,
+  onlyFrom?: number,
 ): Promise<CurrentChange | undefined> {
   return database.inTransaction(async (transaction) => {
     const { sql, engine } = transaction;
@@ -84,6 +88,7 @@ export function selectGeneration(
       JOIN current_generation ON current_generation.brand = generation.brand
       WHERE generation.id = ${to} AND generation.brand = ${brand} AND state = 'complete'`;
     if (found === undefined) return undefined;
+    requireCurrent("generation", brand, found.current, onlyFrom);
     const change = { from: found.current, to };
     if (change.from === to) return change;
     // Taken out of its place in the chain of previous generations first, so that the chain has no
@@ -93,6 +98,16 @@ export function selectGeneration(
     await apply(transaction, brand, change, compared);
     return change;
   });
+}
+
+/**
+ * Refuses a change that somebody decided when another version was current.
+ * @param noun such as "generation"
+ * @throws ServiceError `conflict`
+ */
+export function requireCurrent(noun: string, brand: string, current: number, expected = current): void {
+  if (current === expected) return;
+  throw new ServiceError("conflict", `The ${noun} ${current} of ${brand} is current by now.`);
 }
 
 /** Others may have made another generation current since two were compared. */

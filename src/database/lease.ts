@@ -106,7 +106,11 @@ export async function renewLease({ sql, engine }: Queryable, id: number, leaseSe
  * For the transaction of a run that must not proceed once another run may have started.
  * @throws ServiceError `unavailable` when the run has ended, because its lease expired
  */
-export async function requireUnderWay({ sql }: Transaction, id: number): Promise<void> {
+export async function requireUnderWay(transaction: Transaction, id: number): Promise<void> {
+  if (!(await isUnderWay(transaction, id))) throw new ServiceError("unavailable", leaseExpired);
+}
+
+export async function isUnderWay({ sql }: Queryable, id: number): Promise<boolean> {
   const [run] = await sql`SELECT 1 FROM run WHERE id = ${id} AND finished_at IS NULL`;
-  if (run === undefined) throw new ServiceError("unavailable", leaseExpired);
+  return run !== undefined;
 }

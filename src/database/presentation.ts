@@ -2,6 +2,7 @@ import { presentationFingerprint } from "../model/fingerprint.ts";
 import type { PresentationEntry } from "../model/presentation.ts";
 import { recordPersonalizationChange } from "./change.ts";
 import type { Database, Queryable, Transaction } from "./database.ts";
+import { requireCurrent } from "./generation-current.ts";
 import { requireUnderWay } from "./lease.ts";
 
 /** A stored presentation of a brand. */
@@ -100,12 +101,15 @@ export interface PresentationChange {
 /**
  * Makes a stored presentation of the brand current.
  * @param id undefined for the one that was so before the current one
+ * @param onlyFrom refuses if another one is current by now
  * @returns undefined if it is not stored
+ * @throws ServiceError `conflict`
  */
 export function selectPresentation(
   database: Database,
   brand: string,
   id: number | undefined,
+  onlyFrom?: number,
 ): Promise<PresentationChange | undefined> {
   return database.inTransaction(async (transaction) => {
     const { sql, engine } = transaction;
@@ -115,6 +119,7 @@ export function selectPresentation(
     const [found] = await sql<{ id: number; previous: number | null }[]>`
       SELECT id, previous FROM presentation WHERE brand = ${brand} AND id = ${id ?? now?.previous ?? 0}`;
     if (now === undefined || found === undefined) return undefined;
+    requireCurrent("presentation", brand, now.id, onlyFrom);
     if (found.id === now.id) return { from: now.id, to: now.id };
     if (id !== undefined) {
       // Out of its place in the chain of previous ones first, so that the chain has no loop.

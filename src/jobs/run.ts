@@ -1,6 +1,6 @@
 import type { Database } from "../database/database.ts";
 import { explainDiskFull, retryWhenDiskFull } from "../database/disk.ts";
-import { leaseExpired } from "../database/lease.ts";
+import { isUnderWay, leaseExpired } from "../database/lease.ts";
 import { finishRun, type RunEnd } from "../database/run.ts";
 import type { ImportReport } from "../model/import-report.ts";
 import type { Outcome } from "../model/job.ts";
@@ -80,8 +80,14 @@ export function dryRunJob(database: Database | undefined, job: Job, options: Run
   return execute(database, undefined, job, options);
 }
 
-const explain = (database: Database | undefined, thrown: unknown) =>
-  database === undefined ? thrown : explainDiskFull(database, thrown);
+/** Tells what an error of the work means for its run. */
+async function explain(database: Database | undefined, run: number | undefined, thrown: unknown): Promise<unknown> {
+  if (database === undefined) return thrown;
+  // Whoever abandons a run also ends its connection.
+  const mayBeAbandoned = run !== undefined && database.engine.isConnectionLost(thrown);
+  if (mayBeAbandoned && !(await isUnderWay(database, run).catch(() => true))) return new AbandonedError(leaseExpired);
+  return explainDiskFull(database, thrown);
+}
 
 async function execute(
   database: Database | undefined,
@@ -96,7 +102,7 @@ async function execute(
     await work({ database, isDryRun: run === undefined, run, brand, reporter, signal, onProgress });
   } catch (thrown) {
     // Aborted work may throw any error; the reason of the signal says why it was aborted.
-    error = (signal.aborted ? signal.reason : explain(database, thrown)) as Error;
+    error = (signal.aborted ? signal.reason : await explain(database, run, thrown)) as Error;
   }
   return { job: name, brand, outcome: outcomeOf(error), counts: reporter.counts, ...(error && { error }), report };
 }

@@ -11,6 +11,12 @@ export interface OperatorToken {
   readonly sha256: string;
 }
 
+/** Lets scanners for secrets recognize a token that was committed or posted by mistake. */
+export const tokenPrefix = "pds_";
+
+/** A token as `pds token create` makes them, of 256 random bits. */
+export const generatedToken = /^pds_[\w-]{43}$/;
+
 /** Who sent a request to the admin listener, and what they may do. */
 export interface Viewer {
   /** Name of the operator; undefined if the listener needs no token. */

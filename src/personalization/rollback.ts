@@ -20,14 +20,20 @@ export async function rollbackPersonalization(database: Database, brand: string)
 
 /**
  * Makes any stored generation of a brand current, an earlier or a later one.
- * @throws ServiceError `not_found`, with the brand's stored generations
+ * @param onlyFrom refuses if another one is current by now
+ * @throws ServiceError `not_found`, with the brand's stored generations, or `conflict`
  */
-export async function selectPersonalization(database: Database, brand: string, to: number): Promise<CurrentChange> {
+export async function selectPersonalization(
+  database: Database,
+  brand: string,
+  to: number,
+  onlyFrom?: number,
+): Promise<CurrentChange> {
   const stored = await listStored(database, brand);
   const from = stored.find(({ isCurrent }) => isCurrent)?.id;
   if (from !== undefined && stored.some(({ id }) => id === to)) {
     const fingerprints = from === to ? [] : await findChangedFingerprints(database, from, to);
-    const change = await selectGeneration(database, brand, { from, to, fingerprints });
+    const change = await selectGeneration(database, brand, { from, to, fingerprints }, onlyFrom);
     if (change !== undefined) return change;
   }
   const problem = await describeMissing(database, brand, to);

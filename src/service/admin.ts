@@ -3,6 +3,7 @@ import { adminRoutes } from "../admin/routes.ts";
 import { Sessions } from "../admin/sessions.ts";
 import { TokenCheck } from "../admin/token-check.ts";
 import type { Handler, Routes } from "../http/endpoint.ts";
+import { RateLimiter } from "../http/rate-limiter.ts";
 import { createConsole } from "./console.ts";
 import type { ServiceContext } from "./context.ts";
 
@@ -11,6 +12,9 @@ export interface Admin {
   /** Settles when the actions that operators began have ended. */
   readonly settled: () => Promise<void>;
 }
+
+/** Log lines per minute, of all networks. */
+const maxWrongTokenLines = 60;
 
 /** Composes the admin listener: the console, what operators do there, and who may. */
 export function createAdmin(context: ServiceContext, publicUrl: string, readiness: Handler, metrics: Handler): Admin {
@@ -28,19 +32,26 @@ export function createAdmin(context: ServiceContext, publicUrl: string, readines
     },
     log,
   );
+  const lines = new RateLimiter(maxWrongTokenLines);
+  const onWrong = (network: string) => {
+    if (lines.take("").isAllowed) log.warn({ network }, "wrong token for the admin listener");
+  };
   const routes = adminRoutes({
     console: createConsole(context, publicUrl, actions),
     readiness,
     metrics,
     access: {
-      tokens: new TokenCheck(tokens),
+      tokens: new TokenCheck(tokens, onWrong),
       sessions: new Sessions({ reader: database, writer }, tokens),
       boundTo: config.adminHost,
       hosts: config.adminHosts,
       networkOf: (origin) => networks.of(origin),
       addressOf: (origin) => networks.addressOf(origin),
     },
-    perform: (action, form, by) => actions.perform(action, form, by),
+    actions: {
+      perform: (action, form, by) => actions.perform(action, form, by),
+      refuse: (action, by, error) => actions.refuse(action, by, error),
+    },
     note: (operator, action, origin) => actions.note({ operator, action, client: networks.addressOf(origin) }),
   });
   return { routes, settled: () => actions.settled() };

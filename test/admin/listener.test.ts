@@ -2,11 +2,13 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { BunRequest } from "bun";
 import { type AccessOptions, createAccess } from "../../src/admin/access.ts";
+import { requireSameOrigin } from "../../src/admin/form.ts";
 import { TokenCheck } from "../../src/admin/token-check.ts";
 import { prepareResponse } from "../../src/cache/response.ts";
 import { listTokens } from "../../src/config/tokens.ts";
 import type { ServiceError } from "../../src/errors.ts";
 import type { RequestOrigin } from "../../src/http/client-network.ts";
+import { sha256 } from "../../src/model/operator.ts";
 import { pds, type RunningService, root, serve, temporaryFolder } from "../support/pds.ts";
 import { until } from "../support/until.ts";
 import { parseResponse, type WireResponse } from "../support/wire.ts";
@@ -161,9 +163,10 @@ test("the admin listener with a token accepts only the hosts of the settings", a
 });
 
 describe("access", () => {
+  const noteWrong = () => {};
   const noSessions = { find: () => undefined };
   const given = {
-    tokens: new TokenCheck(() => []),
+    tokens: new TokenCheck(() => [], noteWrong),
     sessions: noSessions,
     boundTo: "127.0.0.1",
     hosts: [],
@@ -202,7 +205,7 @@ describe("access", () => {
 
   test("is refused to a network for a while after ten wrong tokens, also with the right one", () => {
     const networkOf = (origin: RequestOrigin) => origin.server.requestIP(origin.request)?.address ?? "";
-    const tokens = new TokenCheck(() => listTokens({ adminToken: token, tokens: [] }));
+    const tokens = new TokenCheck(() => listTokens({ adminToken: token, tokens: [] }), noteWrong);
     const attempt = createAttempt({ tokens, networkOf });
     const right = { Authorization: `Bearer ${token}` };
     const guess = { Authorization: "Bearer wrong" };
@@ -216,6 +219,58 @@ describe("access", () => {
       expect(attempt(headers, "one")).toMatchObject({ code: "too_many_requests", retryAfterS: 6 });
     }
     expect(attempt(right, "another")).toBeUndefined();
+  });
+
+  test("is granted to a generated token, whatever others of its network guess", () => {
+    const generated = `pds_${"A".repeat(43)}`;
+    const known = listTokens({ adminToken: generated, tokens: [] });
+    const attempt = createAttempt({ tokens: new TokenCheck(() => known, noteWrong) });
+    const guess = { Authorization: `Bearer pds_${"B".repeat(43)}` };
+    for (let count = 0; count < 11; count++) attempt(guess);
+    expect(attempt(guess)?.code).toBe("too_many_requests");
+    expect(attempt({ Authorization: `Bearer ${generated}` })).toBeUndefined();
+    expect(attempt({ Authorization: `Basic ${btoa(`:${generated}`)}` })).toBeUndefined();
+    expect(attempt({ Authorization: "Bearer x" })?.code).toBe("too_many_requests");
+  });
+
+  test("is closed to an empty token, and stays closed when the last token is withdrawn", () => {
+    const [known] = listTokens({ adminToken: token, tokens: [] });
+    if (known === undefined) throw new Error("there is no token");
+    let tokens = [{ ...known, sha256: sha256("") }];
+    const attempt = createAttempt({ tokens: new TokenCheck(() => tokens, noteWrong) });
+    for (const given of ["Bearer", "Bearer ", "Basic", "Digest x", `Basic ${btoa("ann:")}`]) {
+      expect([given, attempt({ Authorization: given })?.code]).toEqual([given, "unauthorized"]);
+    }
+    tokens = [];
+    expect(attempt({})?.code).toBe("unauthorized");
+  });
+
+  test("has a limit of sign-ins for each operator, as each is stored", () => {
+    const tokens = new TokenCheck(() => listTokens({ adminToken: token, tokens: [] }), noteWrong);
+    const signIn = (count: number) => tokens.findToSignIn(token, `192.0.2.${count}`);
+    for (let count = 0; count < 30; count++) expect(signIn(count)?.name).toBe("ADMIN_TOKEN");
+    // The allowance grows meanwhile.
+    const signInUntilRefused = () => {
+      for (let count = 0; count < 1000; count++) signIn(count);
+    };
+    expect(signInUntilRefused).toThrow("ADMIN_TOKEN signs in too often.");
+  });
+
+  test.each([
+    [{ origin: "http://pds.example", host: "pds.example" }, true],
+    [{ origin: "http://pds.example", host: "PDS.example:80" }, true],
+    [{ origin: "https://pds.example", host: "pds.example:443" }, true],
+    [{ origin: "http://pds.example:8080", host: "pds.example" }, false],
+    [{ origin: "http://pds.example", host: "pds.example:8080" }, false],
+    [{ origin: "https://evil.example", host: "pds.example" }, false],
+    [{ origin: "null", host: "pds.example" }, false],
+    [{ origin: "null", host: "null" }, false],
+    [{ origin: "file://", host: "" }, false],
+    [{ origin: "http://pds.example", host: "pds.example", "sec-fetch-site": "same-site" }, false],
+  ])("accepts a form with %j: %p", (headers, isAccepted) => {
+    const check = () => requireSameOrigin(new Request("http://localhost/", { headers }));
+    if (isAccepted) expect(check).not.toThrow();
+    else expect(check).toThrow("This form was sent from another");
   });
 });
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { writeFile } from "node:fs/promises";
+import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { SQL } from "bun";
 import { toLocalPath } from "../../src/admin/sign-in.ts";
@@ -67,8 +67,18 @@ keep_days = 30
   const actionsOf = async (): Promise<Recorded[]> => [
     ...(await sql<Recorded[]>`
       SELECT id, operator, client, action, outcome, result FROM audit_record
-      WHERE action NOT LIKE 'sign-%' ORDER BY id`),
+      WHERE action NOT LIKE 'sign-%' AND outcome <> 'refused' ORDER BY id`),
   ];
+  type Refused = { operator: string; action: string; subject: string; result: string };
+  const refusals = async (): Promise<Refused[]> => [
+    ...(await sql<Refused[]>`
+      SELECT operator, action, subject, result FROM audit_record WHERE outcome = 'refused' ORDER BY id`),
+  ];
+  /** The hidden fields of a form. */
+  const fieldsOf = (html: string) =>
+    Object.fromEntries(
+      [...html.matchAll(/type="hidden" name="(\w+)" value="([^"]*)"/g)].map(([, name, value]) => [name, value]),
+    ) as Record<string, string>;
   const generations = async () =>
     (await sql`SELECT generation FROM current_generation`).map(({ generation }: { generation: number }) => generation);
 
@@ -135,6 +145,22 @@ keep_days = 30
     expect((await ann.get("/actions")).html).toContain(">Run now<");
     expect(await pauses()).toEqual([]);
     expect(await actionsOf()).toEqual([]);
+    // Those who are known are in the audit, up to five times per minute.
+    const refused = await refusals();
+    const because = (operator: string) => refused.find((each) => each.operator === operator)?.result;
+    expect(because("vic")).toStartWith("This needs a token with the role operate");
+    expect(because("ann")).toStartWith("This needs a token with the role operate");
+    expect(because("ADMIN_TOKEN")).toStartWith("This needs a token with the role operate");
+    expect(refused.filter(({ action }) => action !== "pause")).toEqual([]);
+    // Also of a text that not every engine stores.
+    const strange = { job: "pause\0", brand: "acme", token: "secret" };
+    expect((await someone(bearer(tokens.admin)).post("/actions/pause", strange)).status).toBe(409);
+    expect((await refusals()).at(-1)).toEqual({
+      operator: "ADMIN_TOKEN",
+      action: "pause",
+      subject: "job=pause, brand=acme",
+      result: "The job pause is not configured here for acme.",
+    });
 
     // The same requests with what they lacked.
     for (const who of [ann, someone(bearer(tokens.ann)), someone(bearer(tokens.admin))]) {
@@ -174,6 +200,16 @@ keep_days = 30
     expect([out.status, out.headers.get("location")]).toEqual([303, "/sign-in"]);
     expect(out.headers.get("set-cookie")).toStartWith("pds_session=; Path=/; Max-Age=0;");
     expect((await ann.get("/")).status).toBe(401);
+
+    // A browser that signed in by another address of the host too has two sessions, and ends both.
+    const secure = someone();
+    expect(await secure.signIn(tokens.ann, { origin: "https://pds.example", "sec-fetch-site": "same-origin" })).toBe(
+      303,
+    );
+    const plain = await signedIn(tokens.ann);
+    const both = Object.assign(someone(), { cookie: `${secure.cookie}; ${plain.cookie}`, formToken: secure.formToken });
+    expect((await both.post("/sign-out")).status).toBe(303);
+    expect([(await secure.get("/")).status, (await plain.get("/")).status]).toEqual([401, 401]);
   });
 
   test("have a cookie that scripts and other sites cannot use, and behind TLS other hosts cannot set", async () => {
@@ -226,6 +262,9 @@ keep_days = 30
     expect(statuses.length).toBeGreaterThan(10);
     expect(statuses.filter((status) => status !== 429 && status !== 401)).toEqual([]);
     expect(guesser.cookie).toBeUndefined();
+    await until("the log says from where", async () =>
+      /"network":"198\.51\.100\.7","msg":"wrong token/.test(service.log()),
+    );
     expect((await ann.get("/")).status).toBe(200);
     expect(await someone().signIn(tokens.ann)).toBe(303);
   });
@@ -236,7 +275,8 @@ keep_days = 30
     // The address that a client claims does not count, only what the proxy adds.
     const claimed = { "x-forwarded-for": "203.0.113.9, 198.51.100.1" };
     expect((await ann.post("/actions/pause", job, claimed)).status).toBe(303);
-    expect((await ann.post("/actions/resume", { ...job, id: "1", operator: "vic" }, claimed)).status).toBe(303);
+    expect((await ann.post("/actions/resume", { ...job, operator: "vic" }, claimed)).status).toBe(400);
+    expect((await ann.post("/actions/resume", job, claimed)).status).toBe(303);
     const records = (await actionsOf()).slice(known.length);
     expect(records.map(({ operator, client, action, result }) => [operator, client, action, result])).toEqual([
       ["ann", "198.51.100.1", "pause", "paused"],
@@ -274,13 +314,10 @@ keep_days = 30
   test("roll back once, however often they send the form", async () => {
     const ann = await signedIn(tokens.ann);
     const [generation] = await generations();
-    const { html } = await ann.get("/actions/rollback?brand=acme");
-    const fields = Object.fromEntries(
-      [...html.matchAll(/name="(from|to|brand)" value="([^"]+)"/g)].map(([, name, value]) => [name, value]),
-    ) as Record<string, string>;
+    const fields = fieldsOf((await ann.get("/actions/rollback?brand=acme")).html);
     expect(Number(fields.from)).toBe(generation as number);
     const sent = await Promise.all([1, 2, 3].map(() => ann.post("/actions/rollback", fields)));
-    expect(sent.map(({ status }) => status).filter((status) => status !== 303 && status !== 409)).toEqual([]);
+    expect(sent.map(({ status }) => status).toSorted()).toEqual([303, 409, 409]);
     expect(await generations()).toEqual([Number(fields.to)]);
     // A late one, too.
     expect((await ann.post("/actions/rollback", fields)).status).toBe(409);
@@ -300,19 +337,43 @@ keep_days = 30
     expect((await ann.post("/actions/rollback", { brand: "acme", to: "999" })).status).toBe(409);
     expect((await ann.post("/actions/rollback", { brand: "acme", to: "1e3" })).status).toBe(400);
     expect(await generations()).toEqual([Number(fields.to)]);
+    // A misspelled parameter is not ignored.
+    expect((await ann.post("/actions/rollback", { brand: "acme", too: `${generation}` })).status).toBe(400);
+    expect(await generations()).toEqual([Number(fields.to)]);
+
+    // Two operators have the same page, and choose differently: one of them wins, and the audit says which.
+    const from = fields.to as string;
+    const others = await sql<{ id: number }[]>`SELECT id FROM generation WHERE id <> ${Number(from)}`;
+    const known = (await actionsOf()).length;
+    const chosen = await Promise.all(
+      others.map(({ id }) =>
+        someone(bearer(tokens.admin)).post("/actions/rollback", { brand: "acme", from, to: `${id}` }),
+      ),
+    );
+    expect(chosen.map(({ status }) => status).toSorted()).toEqual([303, 409]);
+    const [chosenOne] = await generations();
+    expect((await actionsOf()).slice(known).map(({ outcome, result }) => [outcome, result])).toEqual([
+      ["done", `made generation ${chosenOne} current instead of ${from}`],
+    ]);
   });
 
   test("run a job now, and not twice", async () => {
     const ann = await signedIn(tokens.ann);
     const old = { begun_at: "2020-01-01T00:00:00.000Z", operator: "ann", client: "::1", action: "old", subject: "" };
     await sql`INSERT INTO audit_record ${sql(old)}`;
-    const response = await ann.post("/actions/run", job);
+    const form = fieldsOf((await ann.get(`/actions/run?${new URLSearchParams(job)}`)).html);
+    // Another action's parameter does not turn this one into it.
+    expect((await ann.post("/actions/run", { ...form, "dry-run": "1" })).status).toBe(400);
+    const response = await ann.post("/actions/run", form);
     expect(response.status).toBe(303);
     const id = Number(response.headers.get("location")?.match(/^\/runs\/(\d+)$/)?.[1]);
     await until("the run has succeeded", async () => {
       const [run] = await sql<{ outcome: string | null }[]>`SELECT outcome FROM run WHERE id = ${id}`;
       return run?.outcome === "succeeded";
     });
+    // Once it has ended, the same form starts no other.
+    const late = await ann.post("/actions/run", form);
+    expect([late.status, await late.text()]).toEqual([409, expect.stringContaining(`Run ${id} of history-retention`)]);
     // This job removes records with the runs of their time.
     const names = (await actionsOf()).map(({ action }) => action);
     expect([names.includes("old"), names.includes("pause"), names.includes("run")]).toEqual([false, true, true]);
@@ -337,7 +398,56 @@ keep_days = 30
     const [cancelled] = await sql<{ cancelled: string }[]>`SELECT cancelled FROM run WHERE id = ${running?.id}`;
     expect(cancelled?.cancelled).toBe("cancelled by ann");
     await sql`DELETE FROM run WHERE id = ${running?.id}`;
+
+    await sql`INSERT INTO run (job, brand, started_at, finished_at, outcome)
+      VALUES ('history-retention', 'acme', '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:01.000Z', 'failed')`;
+    const { runs = "" } = fieldsOf((await ann.get("/actions/retry-matching?outcome=failed")).html);
+    expect(runs).toMatch(/^\d+$/);
+    // The page of runs can filter by text. The action cannot, and does not retry all instead.
+    for (const [fields, status] of [
+      [{ outcome: "failed", text: "nothing has this" }, 400],
+      [{ outcome: "failed", runs: `1-${runs}` }, 409],
+    ] as const) {
+      expect((await ann.post("/actions/retry-matching", fields)).status).toBe(status);
+    }
+    await sql`DELETE FROM run WHERE id = ${Number(runs)}`;
   });
+
+  test("see no internals when an action fails, which the audit and the log say", async () => {
+    if (engine === "sqlite") {
+      await sql.unsafe("CREATE TRIGGER broken BEFORE INSERT ON job_pause BEGIN SELECT RAISE(ABORT, 'inside'); END");
+    } else {
+      await sql.unsafe(`CREATE FUNCTION broken() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN RAISE EXCEPTION 'inside'; END $$`);
+      await sql.unsafe("CREATE TRIGGER broken BEFORE INSERT ON job_pause FOR EACH ROW EXECUTE FUNCTION broken()");
+    }
+    const response = await (await signedIn(tokens.ann)).post("/actions/pause", job);
+    await sql.unsafe(`DROP TRIGGER broken${engine === "sqlite" ? "" : " ON job_pause"}`);
+    const said = await response.text();
+    expect(response.status).toBe(409);
+    expect(said).toContain("An internal error occurred");
+    expect(said).not.toContain("inside");
+    const [record] = (await actionsOf()).slice(-1);
+    expect(record?.outcome).toBe("failed");
+    expect(record?.result).not.toContain("inside");
+    await until("the log has the error", async () => /"inside".*"an operator action failed"/.test(service.log()));
+  });
+
+  if (engine === "sqlite") {
+    test("do not act on a file that was moved away", async () => {
+      const ann = someone(bearer(tokens.ann));
+      const file = url.replace("sqlite:", "");
+      await rename(file, `${file}.moved`);
+      // The service looks ten times a second.
+      await until("the service has noticed", async () => (await someone().signIn(tokens.vic)) === 503);
+      const known = await actionsOf();
+      expect((await ann.post("/actions/run", job)).status).toBe(503);
+      expect((await ann.post("/actions/pause", job)).status).toBe(503);
+      expect([await actionsOf(), await pauses()]).toEqual([known, []]);
+      await rename(`${file}.moved`, file);
+      await until("the file is back", async () => (await ann.get("/audit")).status === 200);
+    });
+  }
 
   test("remove a brand only after they typed its name", async () => {
     const ann = await signedIn(tokens.ann);
@@ -346,7 +456,9 @@ keep_days = 30
       expect((await ann.post("/actions/remove-brand", { brand: "acme", typed })).status).toBe(400);
     }
     expect(await generations()).toHaveLength(1);
-    expect((await ann.post("/actions/remove-brand", { brand: "acme", typed: "acme" })).status).toBe(303);
+    const remove = () => ann.post("/actions/remove-brand", { brand: "acme", typed: "acme" });
+    const sent = await Promise.all([remove(), remove()]);
+    expect(sent.map(({ status }) => status).toSorted()).toEqual([303, 409]);
     expect(await generations()).toEqual([]);
     expect((await ann.post("/actions/remove-brand", { brand: "acme", typed: "acme" })).status).toBe(409);
   });

@@ -261,9 +261,11 @@ for (const engine of engines) {
       expect(await importing(await feedOf("quick", 100))).toMatchObject({ code: 0 });
       overtaken.kill("SIGCONT");
       expect(await overtaken.exited).toBe(1);
-      expect(JSON.parse(await overtaken.stdout.text()).reason).toBe(
+      // On PostgreSQL, its connection may have been ended in the middle of a transaction.
+      expect(JSON.parse(await overtaken.stdout.text()).reason).toBeOneOf([
         "another import for the same brand began later and replaces this one",
-      );
+        "its lease expired, so another run may have started",
+      ]);
       expect(await marksOf(0, 1, 99)).toEqual(["quick"]);
       expect(await complete()).toHaveLength(2);
     });

@@ -170,6 +170,17 @@ describe.each(stores)("on $engine, an operator", ({ engine, url, home }) => {
     expect(other.faults).toEqual([]);
   });
 
+  test("learns from an open page that the session has ended", async () => {
+    await using other = await openPage(browser, `${service.adminUrl}/sign-in?next=/`);
+    await other.page.getByLabel("Token").fill(token);
+    await other.page.getByRole("button", { name: "Sign in" }).click();
+    await other.page.waitForURL((address) => address.pathname === "/");
+    // The newest one.
+    await sql`DELETE FROM operator_session WHERE expires_at = (SELECT max(expires_at) FROM operator_session)`;
+    const footer = () => other.page.locator("footer").innerText();
+    await until("the page says so", async () => (await footer()).includes("Your session has ended."));
+  });
+
   test("removes the brand after typing its name, and signs out", async () => {
     await page.goto(`${service.adminUrl}/actions`);
     await follow(`Remove ${brand}`);

@@ -125,7 +125,7 @@ async function campaign(url: string, shiftsMs: readonly number[]): Promise<{ run
   // Before that, the tables may not exist.
   const finished = async () => (await read().catch(() => [])).filter(({ outcome }) => outcome !== null);
   try {
-    const mostMs = (ticks * 5 + 60) * 1000;
+    const mostMs = (ticks * 5 + 180) * 1000;
     await until(`${ticks} times have had their run`, async () => (await finished()).length >= ticks, mostMs);
     isOver = true;
     await killing;
@@ -188,6 +188,6 @@ describe(`${replicaCount} replicas, one of which is killed and restarted every f
     async ({ name, shiftsMs, url }) => {
       judge(name, await campaign(url, shiftsMs));
     },
-    (ticks * 6 + 120) * 1000,
+    (ticks * 6 + 300) * 1000,
   );
 });

@@ -52,6 +52,7 @@ describe("the table [admin.tokens]", () => {
     [`[admin.tokens.ann]\nsha256 = "${digest}"`, /:1:\d+: admin\.tokens\.ann\.role: is missing$/],
     [`[admin.tokens.ann]\nsha256 = "${digest}"\nrole = "root"`, /:3:1: .*\.role: expected "view" or "operate"$/],
     [`[admin.tokens.ann]\nsha256 = "pds_secret"\nrole = "view"`, /:2:1: .*\.sha256: expected the SHA-256 of a token/],
+    [`[admin.tokens.ann]\nsha256 = "${sha256("")}"\nrole = "view"`, /:2:1: .*this is the SHA-256 of an empty text/],
     [`[admin.tokens.ann]\n${valid}\nrolle = "view"`, /:4:1: .*\.rolle: is not .*did you mean "role"\?$/],
     [`[admin.tokens."a b"]\n${valid}`, /admin\.tokens\.a b: expected a name of 1 to 50 ASCII letters/],
     [`[admin.tokens.ADMIN_TOKEN]\n${valid}`, /but not ADMIN_TOKEN$/],
@@ -61,6 +62,12 @@ describe("the table [admin.tokens]", () => {
     ],
   ])("can't be %j", async (text, problem) => {
     await expect(read(text)).rejects.toThrow(problem);
+  });
+
+  test("can't have the token of ADMIN_TOKEN, whose role is another", async () => {
+    const lines = `[admin.tokens.vic]\nsha256 = "${sha256("correct-horse-battery")}"\nrole = "view"`;
+    const both = read(lines, { ADMIN_TOKEN: "correct-horse-battery" });
+    await expect(both).rejects.toThrow("ADMIN_TOKEN: is the token of vic too; create another");
   });
 
   test("is listed without hashes", async () => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { loadOptions } from "../../packages/personalizer/src/load.ts";
+import { csvPage } from "../../src/console/csv.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { claimRun } from "../../src/database/lease.ts";
 import { saveProducts, toStoredProduct } from "../../src/database/product.ts";
@@ -111,6 +112,7 @@ describe.each(stores)("on $engine, the console", ({ engine, url }) => {
     [`to=${day(1)}&outcome=failed`, 1],
     ["from=2030-01-01", 0],
     ["to=2020-01-01", 0],
+    ["text=feed&to=9999-12-31", 12],
     ["text=THE+feed", 12],
     ["text=feed&job=odd", 0],
     [`text=feed+%2230&from=${day(2)}`, 1],
@@ -245,6 +247,19 @@ describe.each(stores)("on $engine, the console", ({ engine, url }) => {
     const products = await load("/products?vendor=Maker&format=csv");
     expect(products.trimEnd().split("\r\n")).toHaveLength(26);
     expect(await load("/personalization?brand=Own&format=csv")).toContain("\r\nS001,1,MUG\r\n");
+  });
+
+  test.each([
+    ["=1+1", "'=1+1"],
+    ["＝1+1", "'＝1+1"],
+    ["\t=1", `"\t'=1"`],
+    ["a=1-2", "a=1-2"],
+    // With a semicolon between cells, the quotes before it are not at the start of one.
+    ["a;=1+1", `"a;'=1+1"`],
+    ["a\n @SUM(A1)", `"a\n '@SUM(A1)"`],
+  ])("exports %j as %j", (value, cell) => {
+    const { body } = csvPage({ name: "x", lines: [[1, value]] });
+    expect(body).toBe(`\uFEFF1,${cell}\r\n`);
   });
 
   test("draws what imports hold, not that a feed was unchanged", async () => {

@@ -137,7 +137,7 @@ describe.each([...enginesInTurn])("on %s, pds cancel", (engine) => {
 
   test.concurrent("waits for the lease of a run whose machine is lost, which is not retried", async () => {
     const { environment, underWay, find } = await createWorld(engine, config);
-    const lost = await startService({ ...environment, LEASE_SECONDS: "4" });
+    const lost = await startService({ ...environment, LEASE_SECONDS: "10" });
     const run = await underWay();
     for (const pid of [lost.pid, await processOf(lost)]) process.kill(pid, "SIGKILL");
     await lost.exited;

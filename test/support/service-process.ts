@@ -97,9 +97,18 @@ export const openFiles = (pid: number) => readdirSync(`/proc/${pid}/fd`).length;
 /** Ids of the child processes. */
 export function childrenOf(pid: number): number[] {
   const threads = readdirSync(`/proc/${pid}/task`);
-  return threads
-    .flatMap((thread) => readFileSync(`/proc/${pid}/task/${thread}/children`, "utf8").match(/\d+/g) ?? [])
-    .map(Number);
+  return threads.flatMap((thread) => childrenOfThread(pid, thread).match(/\d+/g) ?? []).map(Number);
+}
+
+function childrenOfThread(pid: number, thread: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/task/${thread}/children`, "utf8");
+  } catch (error) {
+    // It may have ended since it was listed; its children belong to another one by now.
+    if ((error as NodeJS.ErrnoException).code === "ENOENT" || (error as NodeJS.ErrnoException).code === "ESRCH")
+      return "";
+    throw error;
+  }
 }
 
 /** Whether the process exists and is not a zombie. */

@@ -71,6 +71,10 @@ async function refresh() {
     // Such requests share one reading of the data.
     url.searchParams.set("refresh", "shared");
     const response = await fetch(url, { headers: { Accept: "text/html" } });
+    if (response.status === 401) {
+      status.textContent = "Your session has ended. This page is out of date; load it again to sign in. ";
+      return;
+    }
     if (!response.ok) throw new Error(`status ${response.status}`);
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     addLocalTimes(page);

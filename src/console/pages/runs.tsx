@@ -65,6 +65,8 @@ const isOf =
 const maxTextLength = 200;
 const dayMs = 86_400_000;
 
+const dayAfter = (day: string) => new Date(Date.parse(day) + dayMs).toISOString();
+
 interface PageFilter extends RunFilter {
   /** Days in UTC: `2026-03-08`. */
   readonly firstDay: string | undefined;
@@ -82,7 +84,8 @@ function filterOf(request: PageRequest): PageFilter {
     firstDay,
     lastDay,
     from: firstDay && `${firstDay}T00:00:00.000Z`,
-    until: lastDay && new Date(Date.parse(lastDay) + dayMs).toISOString(),
+    // As text, the year 10000 comes before all others.
+    until: lastDay === undefined || lastDay === "9999-12-31" ? undefined : dayAfter(lastDay),
     before: Number.isSafeInteger(before) && before > 0 ? Math.min(before, 2 ** 31 - 1) : undefined,
   };
 }

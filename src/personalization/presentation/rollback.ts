@@ -10,14 +10,16 @@ import { ServiceError } from "../../errors.ts";
 /**
  * Makes a brand's previous presentation current again, or any stored one.
  * @returns undefined if it has no previous one
- * @throws ServiceError `not_found`, with the brand's stored presentations
+ * @param onlyFrom refuses if another one is current by now
+ * @throws ServiceError `not_found`, with the brand's stored presentations, or `conflict`
  */
 export async function rollbackPresentation(
   database: Database,
   brand: string,
   to: number | undefined,
+  onlyFrom?: number,
 ): Promise<PresentationChange | undefined> {
-  const change = await selectPresentation(database, brand, to);
+  const change = await selectPresentation(database, brand, to, onlyFrom);
   if (change !== undefined || to === undefined) return change;
   const other = await findPresentationBrand(database, to);
   const problem =
