@@ -12,12 +12,12 @@ const exported = ["PersonalizationOptions", "PersonalizationValue", "Labels"];
 
 /**
  * A server has no elements, and imports the package without using it. The API is not next to a
- * script that was bundled into a page's own.
+ * script that was bundled into a page's own. Some pages have no origin, such as `about:srcdoc`.
  */
 const banner = [
   "const HTMLElement = globalThis.HTMLElement ?? class {};",
   "const customElements = globalThis.customElements ?? { get: () => true };",
-  'const scriptUrl = (globalThis.location?.origin ?? "http://localhost") + "/";',
+  'const scriptUrl = (globalThis.location?.origin.match(/^http.*/) ?? "http://localhost") + "/";',
 ].join("\n");
 
 /**

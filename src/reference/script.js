@@ -36,20 +36,27 @@ function format(text) {
 
 const shorten = (text) => (text.length > shownCharacters ? `${text.slice(0, shownCharacters)}\n…` : text);
 
+/** The last request of each form: an earlier one may respond later. */
+const requests = new WeakMap();
+
 async function send(form) {
   const shown = form.querySelector(".response");
-  const url = urlOf(form);
+  const request = {};
+  requests.set(form, request);
   shown.replaceChildren();
-  addText(shown, "p", `GET ${url}`);
   try {
+    const url = urlOf(form);
+    addText(shown, "p", `GET ${url}`);
     const response = await fetch(url);
     const text = await response.text();
+    if (requests.get(form) !== request) return;
     if (response.redirected) addText(shown, "p", `Redirected to ${new URL(response.url).pathname}`);
     addText(shown, "p", `${response.status} ${response.statusText}`.trim());
     addText(shown, "pre", [...response.headers].map(([name, value]) => `${name}: ${value}`).join("\n"));
     if (text !== "") addText(shown, "pre", shorten(format(text)));
   } catch (error) {
-    addText(shown, "p", `The service did not respond: ${error.message}`);
+    if (requests.get(form) !== request) return;
+    addText(shown, "p", `The request failed: ${error.message}`);
   }
 }
 

@@ -119,6 +119,14 @@ test.each([
   expect(`${stdout}`).toBe("");
 });
 
+test("a page without an origin can import the element", async () => {
+  const program = `
+    globalThis.location = { origin: "null" };
+    const { PersonalizationOptions } = await import("product-data-personalizer");
+    console.log(JSON.stringify(PersonalizationOptions.name));`;
+  expect(await runOnNode("opaque.js", program)).toBeString();
+});
+
 test("servers of React and Vue can import and render the element", async () => {
   const program = `
     import { PersonalizationOptions } from "product-data-personalizer";

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { BunPlugin } from "bun";
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { openPage, startBrowser } from "../support/browser.ts";
 import { dawnPage, dawnScripts } from "../support/dawn.ts";
 import { installPackages } from "../support/installed-packages.ts";
@@ -74,6 +74,22 @@ async function order(page: Page): Promise<void> {
   await page.waitForURL("**/cart**");
 }
 
+/** A browser restores the variant of a form that the shopper comes back to, without an event. */
+async function comeBack(page: Page, url: string, ready: Locator = styleIn(page)): Promise<void> {
+  await page.goto(url);
+  await ready.waitFor();
+  await page.locator("label > select").selectOption("102");
+  await styleIn(page).waitFor({ state: "hidden" });
+  await page.goto(new URL("/cart", url).href);
+  await page.goBack();
+  const chosen = await page.locator("label > select").inputValue();
+  await styleIn(page).waitFor({ state: chosen === "102" ? "hidden" : "visible" });
+  await until("the element has the SKU of the variant", async () => {
+    const sku = await optionsIn(page).getAttribute("sku");
+    return sku === (chosen === "102" ? "unknown" : "1812234");
+  });
+}
+
 async function fillIn(page: Page): Promise<void> {
   await optionsIn(page).getByLabel("Max 3 initials").fill("ABC");
   const threads = optionsIn(page).getByLabel("Choose a thread color");
@@ -108,6 +124,7 @@ test("a plain page works as its guide says, with the guide's content security po
   await order(opened.page);
   expect(shop.cart).toEqual([ordered]);
   expect(faultsOf(opened.faults)).toEqual([]);
+  await comeBack(opened.page, shop.url);
 });
 
 test("Dawn works as its guide says", async () => {
@@ -194,6 +211,14 @@ test("a theme that drops properties and buttons that skip the form are mended as
       ...{ "Choose a lettering style": "Script", _style: "EMBMON3", _personalization: expect.any(String) },
     },
   });
+  // The cart has added the order to a line that the shopper wanted without personalization.
+  shop.line.quantity = 3;
+  const told = page.waitForEvent("dialog");
+  await addIn(page).click();
+  const dialog = await told;
+  expect(dialog.message()).toContain("The cart lacks");
+  await dialog.dismiss();
+  expect(shop.line.properties).not.toHaveProperty("_personalization");
   expect(faultsOf(opened.faults)).toEqual([]);
 });
 
@@ -246,6 +271,7 @@ describe.each(frameworks)("$name", ({ name, guide, main, client, server }) => {
     await orderWithStatus(opened.page);
     expect(shop.cart).toEqual([ordered]);
     expect(faultsOf(opened.faults)).toEqual([]);
+    await comeBack(opened.page, shop.url, optionsIn(opened.page).getByText("Make it yours").first());
   });
 
   test("renders on a server as the guide says, and the browser takes over without a warning", async () => {
@@ -262,5 +288,6 @@ describe.each(frameworks)("$name", ({ name, guide, main, client, server }) => {
     await orderWithStatus(opened.page);
     expect(shop.cart).toEqual([ordered]);
     expect(faultsOf(opened.faults)).toEqual([]);
+    await comeBack(opened.page, shop.url, optionsIn(opened.page).getByText("Make it yours").first());
   });
 });

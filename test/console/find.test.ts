@@ -202,7 +202,7 @@ describe.each(stores)("on $engine, the console", ({ engine, url }) => {
       fetch: ({ url }) => (url.includes("/form/") ? new Response(null, { status: 404 }) : new Response(body)),
     });
     const wanted = { endpoint: api.url.href, locale: "en", sku: "MUG" };
-    const { tag: checksum } = await loadOptions(wanted, new AbortController().signal);
+    const { tag: checksum } = await loadOptions(wanted, new AbortController());
     expect(formTag).not.toBe("");
     for (const mark of [tag, checksum, `W/"${tag}"`, formTag]) {
       const html = await load(`/personalization?${new URLSearchParams({ sku: "MUG", mark })}`);

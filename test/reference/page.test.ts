@@ -185,6 +185,29 @@ describe("the forms of the reference page", () => {
     expect(opened.faults).toEqual([]);
   });
 
+  test("show only the response of the last request", async () => {
+    await using opened = await open();
+    const { page } = opened;
+    const { promise: held, resolve: release } = Promise.withResolvers<void>();
+    await page.route("**/pz/slow", async (route) => {
+      await held;
+      await route.fulfill({ body: "from the first request" });
+    });
+    const form = formOf(page, "getPersonalization");
+    await form.getByLabel("sku").fill("slow");
+    await form.getByRole("button").click();
+    await form.getByText("GET /api/v1/products/pz/slow").waitFor();
+    await form.getByLabel("sku").fill("fast");
+    await form.getByRole("button").click();
+    await form.getByText("pzlines").waitFor();
+    const late = page.waitForResponse("**/pz/slow");
+    release();
+    await (await late).finished();
+    // By the time of a later response, the page has handled this one.
+    await page.evaluate(`fetch("/api/v1/products/pz/later").then((response) => response.text())`);
+    expect(await form.getByText("from the first request").count()).toBe(0);
+  });
+
   test("are hidden without scripts, and everything else is there", async () => {
     await using opened = await openPage(browser, `${service.url}/docs`, { javaScriptEnabled: false });
     expect(await opened.page.locator("form:visible").count()).toBe(0);

@@ -5,20 +5,26 @@ interface Cart {
   readonly items: readonly { readonly properties?: Readonly<Record<string, unknown>> | null }[];
 }
 
+interface Ordered {
+  readonly entries: readonly Entry[];
+  readonly sku: string;
+}
+
 /** Checks after an addition to the cart that a line of the cart has the order's properties. */
 export class CartCheck {
-  readonly #onMissing: (properties: Entry[]) => void;
+  readonly #onMissing: (properties: Entry[], sku: string) => void;
   #observer: PerformanceObserver | undefined;
-  #ordered: readonly Entry[] = [];
+  /** Until the cart has been checked. */
+  #ordered: Ordered | undefined;
 
-  /** Gets the properties that the cart lacks. */
-  constructor(onMissing: (properties: Entry[]) => void) {
+  /** Gets the properties that the cart lacks, and the SKU that was ordered. */
+  constructor(onMissing: (properties: Entry[], sku: string) => void) {
     this.#onMissing = onMissing;
   }
 
   /** The shopper has submitted the form, with these form entries. */
-  expect(entries: readonly Entry[]): void {
-    this.#ordered = entries;
+  expect(entries: readonly Entry[], sku: string): void {
+    this.#ordered = entries.length > 0 ? { entries, sku } : undefined;
   }
 
   /**
@@ -32,29 +38,30 @@ export class CartCheck {
     this.#observer = new PerformanceObserver((list) => {
       const requests = list.getEntries() as (PerformanceResourceTiming & { readonly responseStatus?: number })[];
       const isAdded = requests.some(({ name, responseStatus = 200 }) => name.startsWith(added) && responseStatus < 400);
-      if (isAdded && this.#ordered.length > 0) void this.#check(cart);
+      if (isAdded && this.#ordered) void this.#check(cart, this.#ordered);
     });
     this.#observer.observe({ type: "resource" });
   }
 
-  async #check(cart: string): Promise<void> {
-    const entries = this.#ordered;
-    this.#ordered = [];
+  async #check(cart: string, { entries, sku }: Ordered): Promise<void> {
+    this.#ordered = undefined;
     let missing: Entry[] = [];
     try {
       missing = findMissing(entries, await (await fetch(cart, { cache: "no-store" })).json());
     } catch {
       // The cart cannot be read, so nothing is known to be missing.
     }
-    if (missing.length > 0) this.#onMissing(missing);
+    if (missing.length > 0) this.#onMissing(missing, sku);
   }
 }
 
 /** The properties that the best line of the cart lacks. */
 function findMissing(entries: readonly Entry[], { items }: Cart): Entry[] {
-  const ordered = entries.map(([name, value]): Entry => [name.slice("properties[".length, -1), value]);
-  const lacking = items.map(({ properties }) =>
-    ordered.filter(([name, value]) => `${properties?.[name]}`.trim() !== value),
-  );
-  return lacking.reduce((best, one) => (one.length < best.length ? one : best), ordered);
+  let missing = entries.map(([name, value]): Entry => [name.slice("properties[".length, -1), value]);
+  const ordered = missing;
+  for (const { properties } of items) {
+    const lacking = ordered.filter(([name, value]) => `${properties?.[name]}`.trim() !== value);
+    if (lacking.length < missing.length) missing = lacking;
+  }
+  return missing;
 }

@@ -1,3 +1,5 @@
+import { parseJson } from "./json.ts";
+
 /** Input that survives reloads, and changes of the variant or language that load another page. */
 interface Draft {
   /** Of the element. */
@@ -5,49 +7,110 @@ interface Draft {
   readonly sku: string;
   /** The product in the page's URL, whose variants may share lines. */
   readonly product: string | null;
-  /** When the page was loaded: its other elements may be for other products. */
+  /** When the page was loaded. */
   readonly page: number;
   readonly state: string;
 }
 
+/** The element whose input is kept. */
+type Owner = HTMLElement & { readonly sku: string };
+
 const storageKey = "personalization-options";
 const maxDrafts = 20;
 
-/** Returns the stored input for an element: that of its SKU, or else of another variant. */
-export function findDraft(id: string, sku: string): string | undefined {
-  const drafts = readDrafts().filter((draft) => draft.id === id);
-  const elements = [...document.querySelectorAll<HTMLElement & { readonly sku: string }>("personalization-options")];
-  const isFree = (draft: Draft) => elements.every((element) => element.sku !== draft.sku);
-  return (drafts.find((draft) => draft.sku === sku) ?? drafts.find((draft) => isEarlier(draft) && isFree(draft)))
-    ?.state;
-}
+/**
+ * Keeps the input of one element in the storage of the page's tab. Where several elements could
+ * have entered a text, none gets it: a text on the wrong product is worse than one that is gone.
+ */
+export class Drafts {
+  /** The elements in the page, also in shadow trees. */
+  static readonly #present = new Set<Owner>();
+  readonly #owner: Owner;
 
-/** @param state undefined to forget the input */
-export function saveDraft(id: string, sku: string, state: string | undefined): void {
-  const others = readDrafts().filter((draft) => draft.id !== id || (draft.sku !== sku && !isEarlier(draft)));
-  const draft = { id, sku, product: currentProduct(), page: performance.timeOrigin, state };
-  try {
-    sessionStorage.setItem(
-      storageKey,
-      JSON.stringify([...(state === undefined ? [] : [draft]), ...others].slice(0, maxDrafts)),
-    );
-  } catch {
-    // The storage is full, or the page has none. The browser itself restores some input.
+  constructor(owner: Owner) {
+    this.#owner = owner;
+  }
+
+  /** The element is in the page from now on, or no longer. */
+  join(isPresent: boolean): void {
+    Drafts.#present[isPresent ? "add" : "delete"](this.#owner);
+  }
+
+  /** The input of the element's SKU, or else of another variant. */
+  find(): string | undefined {
+    const { id, sku } = this.#owner;
+    if (this.#isTwin) return undefined;
+    const drafts = readDrafts().filter((draft) => draft.id === id);
+    const own = drafts.find((draft) => draft.sku === sku);
+    return (own ?? (this.#isAlone ? drafts.find(isEarlier) : undefined))?.state;
+  }
+
+  /** @param state undefined to forget the input, also of the variants that the page has shown */
+  save(state: string | undefined): void {
+    const { id, sku } = this.#owner;
+    const isOutdated = state === undefined ? isOfProduct : (draft: Draft) => this.#isAlone && isEarlier(draft);
+    const isReplaced = (draft: Draft) => draft.id === id && (draft.sku === sku || isOutdated(draft));
+    const others = readDrafts().filter((draft) => !isReplaced(draft));
+    const draft = { id, sku, product: currentProduct(), page: performance.timeOrigin, state };
+    const own = state === undefined || this.#isTwin ? [] : [draft];
+    try {
+      // If the storage is full, an earlier text must not come back.
+      sessionStorage.removeItem(storageKey);
+      // As an object: some scripts of pages replace the JSON of arrays.
+      sessionStorage.setItem(storageKey, JSON.stringify({ ...[...own, ...others].slice(0, maxDrafts) }));
+    } catch {
+      // The storage is full, or the page has none. The browser itself restores some input.
+    }
+  }
+
+  /** The state for the browser, which does not know what it belongs to. */
+  pack(state: string): string {
+    const { id, sku } = this.#owner;
+    return JSON.stringify({ id, sku, state });
+  }
+
+  /** The state that the browser restores; undefined if it may belong to another element. */
+  unpack(packed: unknown): unknown {
+    const { id, sku, state } = parseJson(packed) ?? {};
+    return id === this.#owner.id && (sku === this.#owner.sku || this.#isAlone) ? state : undefined;
+  }
+
+  /** The other elements in the page with the same ID, or without one as well. */
+  get #namesakes(): Owner[] {
+    // Those that are not defined yet have not joined.
+    const inDocument = document.querySelectorAll<Owner>(this.#owner.localName);
+    const elements = new Set([...Drafts.#present, ...inDocument]);
+    return [...elements].filter((other) => other !== this.#owner && other.id === this.#owner.id);
+  }
+
+  /** Whether another of them has the same SKU. */
+  get #isTwin(): boolean {
+    return this.#namesakes.some(({ sku }) => sku === this.#owner.sku);
+  }
+
+  /** Whether no other element can have entered a text for another SKU. */
+  get #isAlone(): boolean {
+    return this.#namesakes.length === 0 && document.readyState !== "loading";
   }
 }
 
 function readDrafts(): Draft[] {
   try {
-    const drafts: unknown = JSON.parse(sessionStorage.getItem(storageKey) ?? "[]");
-    return Array.isArray(drafts) ? drafts : [];
+    const drafts: object = JSON.parse(sessionStorage.getItem(storageKey) ?? "{}");
+    return Object.values(drafts).filter((draft) => typeof draft?.state === "string");
   } catch {
     return [];
   }
 }
 
+const isOfThisPage = ({ page }: Draft) => page === performance.timeOrigin;
+
+/** Whether it is for the page's product; this page may show only one if its URL names none. */
+const isOfProduct = (draft: Draft) =>
+  draft.product === currentProduct() && (draft.product !== null || isOfThisPage(draft));
+
 /** Whether an earlier page of the same product stored it. */
-const isEarlier = ({ product, page }: Draft) =>
-  product !== null && product === currentProduct() && page !== performance.timeOrigin;
+const isEarlier = (draft: Draft) => isOfProduct(draft) && !isOfThisPage(draft);
 
 /** The same in all languages and for all variants: `/fr/products/napkin`. Null on other pages. */
 const currentProduct = () => /\/products\/([^/]+)/.exec(location.pathname)?.[1] ?? null;

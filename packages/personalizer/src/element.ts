@@ -1,6 +1,6 @@
 import { CartCheck } from "./cart.ts";
 import { Display } from "./display.ts";
-import { findDraft, saveDraft } from "./drafts.ts";
+import { Drafts } from "./drafts.ts";
 import { dispatch, dispatchError } from "./events.ts";
 import { FormControl } from "./form-control.ts";
 import { setFormValue, setState, setValidity } from "./internals.ts";
@@ -12,9 +12,7 @@ import { styleSheet } from "./style-sheet.ts";
 import type { Field, OptionStyle, Style } from "./styles.ts";
 import { submitOnEnter } from "./submission.ts";
 import { localeOf, Surroundings } from "./surroundings.ts";
-
-/** Pages and frameworks may set these before the script defines the element. */
-const upgradedProperties = ["sku", "endpoint", "required", "disabled", "texts", "labels"] as const;
+import { upgrade } from "./upgrade.ts";
 
 /** `<personalization-options sku="…">`. The README documents attributes, events, and entries. */
 export class PersonalizationOptions extends FormControl {
@@ -25,7 +23,8 @@ export class PersonalizationOptions extends FormControl {
     () => this.#onLanguage(),
     () => this.#order.phase === "failed" && void this.reload(),
   );
-  readonly #cartCheck = new CartCheck((properties) => this.#onMissing(properties));
+  readonly #cartCheck = new CartCheck((properties, sku) => this.#onMissing(properties, sku));
+  readonly #drafts = new Drafts(this);
   #customLabels: Partial<Labels> = {};
   #texts: object = {};
   /** The element's own texts in the page's language. */
@@ -52,7 +51,7 @@ export class PersonalizationOptions extends FormControl {
     );
     root.addEventListener("keypress", (event) => submitOnEnter(event as KeyboardEvent, () => this.form));
     this.addEventListener("invalid", (event) => this.#onInvalid(event));
-    for (const name of upgradedProperties) this.#upgrade(name);
+    upgrade(this, ["sku", "endpoint", "required", "disabled", "texts", "labels"]);
   }
 
   /** Custom labels. The attributes or the English defaults apply to those that are missing. */
@@ -103,7 +102,7 @@ export class PersonalizationOptions extends FormControl {
   async reload(): Promise<void> {
     const { endpoint, sku } = this;
     const isWanted = this.isConnected && sku !== "";
-    if (isWanted && this.#order.isUntouched) this.#order.restore(findDraft(this.id, sku));
+    if (isWanted && this.#order.isUntouched) this.#order.restore(this.#drafts.find());
     this.#discard();
     if (!isWanted) return;
     this.#locale = localeOf(this);
@@ -123,6 +122,8 @@ export class PersonalizationOptions extends FormControl {
   }
 
   connectedCallback(): void {
+    this.#drafts.join(true);
+    this.guardForm();
     this.#surroundings.watch();
     this.#cartCheck.watch(this.getAttribute("cart"));
     this.numberEntries();
@@ -136,6 +137,8 @@ export class PersonalizationOptions extends FormControl {
   }
 
   disconnectedCallback(): void {
+    this.#drafts.join(this.isConnected);
+    this.guardForm();
     this.#surroundings.stop();
     this.#cartCheck.watch(null);
     // A moved element is connected again by then, and its request continues.
@@ -164,21 +167,13 @@ export class PersonalizationOptions extends FormControl {
     this.#display.showsProblems = false;
     this.#display.showsBlock = false;
     this.#order.clear();
-    saveDraft(this.id, this.sku, undefined);
+    this.#drafts.save(undefined);
     this.#show();
   }
 
   formStateRestoreCallback(state: unknown): void {
-    this.#order.restore(state);
+    this.#order.restore(this.#drafts.unpack(state));
     this.#show();
-  }
-
-  /** A property that was set before the element was defined hides the setter: sets it again. */
-  #upgrade<Name extends (typeof upgradedProperties)[number]>(name: Name): void {
-    if (!Object.hasOwn(this, name)) return;
-    const value = this[name];
-    delete (this as Partial<this>)[name];
-    this[name] = value;
   }
 
   /** Drops the options at once: the form must not submit those of another SKU. */
@@ -207,7 +202,7 @@ export class PersonalizationOptions extends FormControl {
     this.#relabel();
     this.#order.settle(phase, options, this.#locale, tag);
     // Text that another variant was given is now also of this one.
-    if (!this.#order.isUntouched && this.sku !== "") saveDraft(this.id, this.sku, this.#order.state);
+    if (!this.#order.isUntouched && this.sku !== "") this.#drafts.save(this.#order.state);
     this.#show();
     if (hadFocus && this.#order.phase === "ready") this.focus();
   }
@@ -240,7 +235,7 @@ export class PersonalizationOptions extends FormControl {
 
   #onInput(delaysSummary: boolean): void {
     this.#display.cartProblem = "";
-    saveDraft(this.id, this.sku, this.#order.state);
+    this.#drafts.save(this.#order.state);
     this.#show(delaysSummary);
   }
 
@@ -254,19 +249,19 @@ export class PersonalizationOptions extends FormControl {
       this.#show();
     }
     const isAllowed = this.reportValidity();
-    if (isAllowed) this.#cartCheck.expect(this.#order.toEntries(this.place));
+    if (isAllowed) this.#cartCheck.expect(this.#order.toEntries(this.place), this.sku);
     return isAllowed;
   }
 
   protected override onSubmit(): void {
-    saveDraft(this.id, this.sku, undefined);
+    this.#drafts.save(undefined);
   }
 
   /** The theme has dropped properties of the order. Shoppers miss those that they can see. */
-  #onMissing(properties: readonly Entry[]): void {
+  #onMissing(properties: readonly Entry[], sku: string): void {
     const seen = properties.filter(([name]) => !name.startsWith("_"));
     const message = fillIn(this.#order.labels.missing, { text: seen.map(([, value]) => value).join(", ") });
-    const detail = { message, properties: Object.fromEntries(properties), sku: this.sku };
+    const detail = { message, properties: Object.fromEntries(properties), sku };
     if (!dispatch(this, "personalizer-cart-problem", detail) || seen.length === 0) return;
     this.#display.cartProblem = message;
     this.#show();
@@ -281,7 +276,7 @@ export class PersonalizationOptions extends FormControl {
   }
 
   protected override showEntries(): void {
-    setFormValue(this.internals, this.#order, this.place);
+    setFormValue(this.internals, this.#order, this.place, this.#drafts);
   }
 
   /** The browser's own event does not bubble: dispatches one that does. */

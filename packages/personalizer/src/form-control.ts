@@ -62,20 +62,25 @@ export abstract class FormControl extends HTMLElement {
   }
 
   formAssociatedCallback(form: HTMLFormElement | null): void {
-    this.#formListener?.abort();
-    this.#formListener = new AbortController();
-    const { signal } = this.#formListener;
-    if (form)
-      guardSubmissions(
-        form,
-        () => this.isAllowed(),
-        () => this.onSubmit(),
-        signal,
-      );
+    this.guardForm();
     const before = this.#form;
     this.#form = form;
     this.numberEntries(before);
     this.numberEntries();
+  }
+
+  /** Listens to the form while the element is in the page: a document would keep them alive. */
+  protected guardForm(): void {
+    this.#formListener?.abort();
+    this.#formListener = new AbortController();
+    const { signal } = this.#formListener;
+    if (this.form && this.isConnected)
+      guardSubmissions(
+        this.form,
+        () => this.isAllowed(),
+        () => this.onSubmit(),
+        signal,
+      );
   }
 
   /** Place among the elements in the form, from 1. */

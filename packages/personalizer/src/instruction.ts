@@ -40,7 +40,9 @@ export function parseInstruction(text: string, optionalLabel: string): Instructi
   const marks = [...text.matchAll(parentheses)].filter(([, inside = ""]) =>
     optionalWords.includes(inside.trim().toLowerCase()),
   );
-  const rest = marks.reduce((left, [mark]) => left.replace(mark, ""), text).trim();
+  let rest = text;
+  for (const [mark] of marks) rest = rest.replace(mark, "");
+  rest = rest.trim();
   const isLong = rest.length > maxLabelLength;
   const [, label = isLong ? "" : rest, hint = isLong ? rest : ""] = rest.match(labelAndHint) ?? [];
   return { label, hint, optional: marks.length > 0, limit: limitOf(rest), characters: charactersOf(rest) };

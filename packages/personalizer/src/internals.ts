@@ -1,4 +1,5 @@
 import type { Display } from "./display.ts";
+import type { Drafts } from "./drafts.ts";
 import type { Order } from "./order.ts";
 
 /** Turns a custom state on or off, for `:state()` in style sheets. */
@@ -11,11 +12,11 @@ export function setState({ states }: ElementInternals, name: string, isOn: boole
 }
 
 /** Sets the form entries, and the input that the browser restores when the shopper comes back. */
-export function setFormValue(internals: ElementInternals, order: Order, place: number): void {
+export function setFormValue(internals: ElementInternals, order: Order, place: number, drafts: Drafts): void {
   const data = new FormData();
   const entries = order.toEntries(place);
   for (const [name, value] of entries) data.append(name, value);
-  internals.setFormValue(entries.length > 0 ? data : null, order.state);
+  internals.setFormValue(entries.length > 0 ? data : null, drafts.pack(order.state));
 }
 
 export function setValidity(internals: ElementInternals, order: Order, display: Display): void {

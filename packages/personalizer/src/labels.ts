@@ -1,3 +1,5 @@
+import { parseJson } from "./json.ts";
+
 /** The element's own texts in English. `{…}` is a placeholder for a number or a text. */
 export const defaultLabels = {
   title: "Personalization",
@@ -68,13 +70,8 @@ const toText = (value: unknown) => (typeof value === "string" ? value : undefine
  * @throws TypeError for anything else
  */
 export function toTexts(value: unknown): object {
-  let texts: unknown = value;
-  try {
-    if (typeof value === "string") texts = JSON.parse(value);
-  } catch {
-    // Not an object either.
-  }
-  if (texts == null) return {};
+  const texts: unknown = typeof value === "string" ? parseJson(value) : (value ?? null);
+  if (texts === null) return {};
   if (typeof texts === "object" && !Array.isArray(texts)) return texts;
   throw new TypeError(`<personalization-options>: texts must be an object or its JSON, not ${JSON.stringify(value)}`);
 }

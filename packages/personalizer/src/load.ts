@@ -1,4 +1,5 @@
 import { toForm } from "../../client/src/form.ts";
+import { parseJson } from "./json.ts";
 import type { Labels } from "./labels.ts";
 import { isForm, isPersonalization } from "./response.ts";
 import type { OptionStyle } from "./styles.ts";
@@ -46,22 +47,18 @@ export interface LoadedOptions {
 
 /**
  * Loads the options of a SKU.
- * @throws LoadError, or the signal's reason if it is aborted
+ * @param controller stops the request, and is aborted when the time is up
+ * @throws LoadError
  */
-export async function loadOptions(wanted: Wanted, signal: AbortSignal): Promise<LoadedOptions> {
-  const controller = new AbortController();
-  const abort = () => controller.abort();
-  const timer = setTimeout(abort, timeoutMs);
-  signal.addEventListener("abort", abort);
+export async function loadOptions(wanted: Wanted, controller: AbortController): Promise<LoadedOptions> {
+  const timer = setTimeout(() => controller.abort(), timeoutMs);
   try {
     return await request(wanted, controller.signal, performance.now() + timeoutMs);
   } catch (error) {
-    signal.throwIfAborted();
     if (error instanceof LoadError) throw error;
     throw new LoadError(controller.signal.aborted ? "timeout" : "network");
   } finally {
     clearTimeout(timer);
-    signal.removeEventListener("abort", abort);
   }
 }
 
@@ -125,14 +122,6 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
       reject(signal.reason);
     });
   });
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** FNV-1a with two offsets. Pages without TLS lack `crypto.subtle`, and nothing here is secret. */

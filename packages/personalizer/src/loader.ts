@@ -31,14 +31,13 @@ export class Loader {
     const request = new AbortController();
     this.#request = request;
     const [options, labels] = await Promise.all([
-      loadOptions(wanted, request.signal).catch((error: unknown) => error),
+      loadOptions(wanted, request).catch((error: LoadError) => error),
       loadLabels(wanted),
     ]);
-    if (request.signal.aborted) return;
+    if (this.#request !== request) return;
     this.#request = undefined;
     if (options instanceof LoadError) onFailed(options, labels);
-    else if (options instanceof Error) throw options;
-    else onLoaded(options as LoadedOptions, labels);
+    else onLoaded(options, labels);
   }
 
   stop(): void {

@@ -1,4 +1,5 @@
 import { cleanText, countGraphemes, listRefused } from "./characters.ts";
+import { parseJson } from "./json.ts";
 import type { Labels } from "./labels.ts";
 import type { Field, Style } from "./styles.ts";
 
@@ -15,7 +16,10 @@ export type Entry = readonly [name: string, value: string];
 
 export const nothingSelected: Selection = { style: undefined, values: new Map() };
 
-export const keyOf = (style: Style, field: Field) => JSON.stringify([style.code, field.key]);
+/** No database holds a NUL in a text. */
+const prefixOf = (code: string) => `${code}\0`;
+
+export const keyOf = (style: Style, field: Field) => prefixOf(style.code) + field.key;
 
 export const findStyle = ({ style }: Selection, styles: readonly Style[]) => styles.find(({ code }) => code === style);
 
@@ -98,21 +102,20 @@ export function fitSelection(selection: Selection, styles: readonly Style[], req
 export function listLost(entered: Selection, fitted: Selection): string[] {
   if (entered.style === undefined) return [];
   const hasStyle = fitted.style === entered.style;
-  const prefix = JSON.stringify([entered.style, ""]).slice(0, -2);
+  const prefix = prefixOf(entered.style);
   const values = [...entered.values]
     .filter(([key, value]) => key.startsWith(prefix) && value.trim() !== "" && !(hasStyle && fitted.values.has(key)))
     .map(([, value]) => value.trim());
   return hasStyle || values.length > 0 ? values : [entered.style];
 }
 
-export const toState = ({ style, values }: Selection) => JSON.stringify([style ?? null, [...values]]);
+/** Without arrays: some scripts of pages replace their JSON. */
+export const toState = ({ style, values }: Selection) => JSON.stringify({ style, values: Object.fromEntries(values) });
 
 /** Parses the result of `toState`; returns undefined for anything else. */
 export function parseState(state: unknown): Selection | undefined {
-  try {
-    const [style, values] = JSON.parse(`${state}`) as [string | null, [string, string][]];
-    return { style: style ?? undefined, values: new Map(values.map(([key, value]) => [key, `${value}`])) };
-  } catch {
-    return undefined;
-  }
+  const { style, values } = parseJson(state) ?? {};
+  if (typeof values !== "object" || values === null) return undefined;
+  const texts = Object.entries(values).map(([key, value]): [string, string] => [key, `${value}`]);
+  return { style: typeof style === "string" ? style : undefined, values: new Map(texts) };
 }

@@ -95,14 +95,18 @@ function toTexts(line: OptionLine, labels: Labels, locale: string) {
   };
 }
 
-/** Brackets would end the name of a form entry early; a leading underscore hides the property. */
+/**
+ * Brackets would end the name of a form entry early, a leading underscore hides the property, and a
+ * number in parentheses at the end tells the elements of a form apart.
+ */
 const toPropertyName = (label: string) =>
   label
     .replaceAll("[", "(")
     .replaceAll("]", ")")
     .replace(/\s+/g, " ")
     .replace(/^[_\s]+/, "")
-    .trim();
+    .trim()
+    .replace(/\((\d+)\)$/, "$1");
 
 /** Adds the name, with a number if it is taken already. */
 function addUnique(taken: Set<string>, name: string): string {

@@ -21,11 +21,15 @@ export function guardSubmissions(
   };
   const onSubmitEvent = (event: Event) => check(event, (event as SubmitEvent).submitter as SubmitButton, true);
   const onClick = (event: Event) => {
-    const button = (event.target as Element).closest<SubmitButton>("button,input");
+    // Outside its shadow tree, a button's event has another target. A page may dispatch one anywhere.
+    const button = (event.composedPath()[0] as Element).closest?.<SubmitButton>("button,input");
     const buttons = listSubmitButtons(form);
     // Other buttons may lack `type="button"`, such as those of themes that change the quantity.
     const adds = button && buttons.includes(button) && (buttons.length === 1 || button.name === "add");
-    if (adds && !button.matches(":disabled")) check(event, button, false);
+    if (!adds || button.matches(":disabled")) return;
+    check(event, button, false);
+    // A theme that handles the click itself prevents the submission.
+    if (!event.defaultPrevented) setTimeout(() => event.defaultPrevented && onSubmit());
   };
   EventTarget.prototype.addEventListener.call(form, "submit", onSubmitEvent, { capture: true, signal });
   document.addEventListener("click", onClick, { capture: true, signal });

@@ -1,6 +1,9 @@
 /** Language of an element's page, such as `fr-CA`. */
 export function localeOf(element: Element): string {
-  const { lang } = element.closest<HTMLElement>("[lang]") ?? document.documentElement;
+  const closest = element.closest<HTMLElement>("[lang]");
+  const root = element.getRootNode();
+  if (closest === null && root instanceof ShadowRoot) return localeOf(root.host);
+  const { lang } = closest ?? document.documentElement;
   try {
     return Intl.getCanonicalLocales(lang.replaceAll("_", "-"))[0] ?? "en";
   } catch {

@@ -162,6 +162,8 @@ function describeControl(
       id,
       dir: "auto",
       autocomplete: "off",
+      // A phone must not replace a name by a word.
+      autocorrect: "off",
       spellcheck: "false",
       inputmode: characters === "[0-9]" ? "numeric" : undefined,
       value,
