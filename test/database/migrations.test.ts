@@ -14,6 +14,7 @@ const names = [
   "2026-11-26-presentation",
   "2026-11-27-console",
   "2026-11-27-operators",
+  "2026-11-28-change-log",
 ];
 
 test("every engine has the same migrations in order of their dates", () => {

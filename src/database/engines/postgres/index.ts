@@ -14,6 +14,7 @@ import { products } from "./migrations/2026-11-24-products.ts";
 import { purge } from "./migrations/2026-11-25-purge.ts";
 import { handleOf, handles } from "./migrations/2026-11-26-handles.ts";
 import { console, hasStatus, hasTag, hasVendor } from "./migrations/2026-11-27-console.ts";
+import { changeLog } from "./migrations/2026-11-28-change-log.ts";
 import { findMissingRight } from "./rights.ts";
 import { endAbandoned, holdRun } from "./run-lock.ts";
 import { mayDropTables, transfer } from "./transfer.ts";
@@ -47,6 +48,7 @@ export const postgres: Engine = {
     presentation(columnTypes),
     console,
     operators(columnTypes),
+    changeLog,
   ],
   columnTypes,
   maxConcurrentReads,

@@ -14,6 +14,7 @@ import { products } from "./migrations/2026-11-24-products.ts";
 import { purge } from "./migrations/2026-11-25-purge.ts";
 import { handleOf, handles } from "./migrations/2026-11-26-handles.ts";
 import { console, hasStatus, hasTag, hasVendor } from "./migrations/2026-11-27-console.ts";
+import { changeLog } from "./migrations/2026-11-28-change-log.ts";
 import { openFile, pathOf, scheme } from "./open.ts";
 import { transfer } from "./transfer.ts";
 
@@ -38,6 +39,7 @@ export const sqlite: Engine = {
     presentation(columnTypes),
     console,
     operators(columnTypes),
+    changeLog,
   ],
   columnTypes,
   // Reads run on the event loop, at about 20 µs each: 32 of them, then other work has its turn.
