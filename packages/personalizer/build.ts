@@ -8,5 +8,6 @@ export function buildPersonalizer(): string {
   const args = ["build", source, "--target=browser", "--format=esm", "--minify"];
   const { success, stdout, stderr } = Bun.spawnSync([process.execPath, ...args]);
   if (!success) throw new Error(`Cannot bundle the widget: ${stderr}`);
-  return `${stdout}`;
+  // The bundler does not read the style sheet, which is a text to it.
+  return `${stdout}`.replace(/(?<=replaceSync\(`)[^`]*/, (css) => css.replace(/(?<=[;{},:])\n/g, ""));
 }

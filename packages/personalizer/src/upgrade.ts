@@ -3,12 +3,13 @@
  * setters. Reports what a setter throws, because the page would be left without the element.
  */
 export function upgrade(element: object, names: readonly string[]): void {
+  const properties = element as Record<string, unknown>;
   for (const name of names) {
-    if (!Object.hasOwn(element, name)) continue;
-    const value: unknown = Reflect.get(element, name);
-    Reflect.deleteProperty(element, name);
+    if (!Object.hasOwn(properties, name)) continue;
+    const value = properties[name];
+    delete properties[name];
     try {
-      Reflect.set(element, name, value);
+      properties[name] = value;
     } catch (error) {
       reportError(error);
     }
