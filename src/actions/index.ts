@@ -30,7 +30,7 @@ const actions: Readonly<Record<string, Action>> = {
 /** How long a page waits for the end of an action; the audit record has it later. */
 const patienceMs = 5000;
 
-/** Refusals that are recorded, per minute and operator: whoever has a token must not fill the store. */
+/** Refusals recorded per minute and operator, so that nobody with a token can fill the store. */
 const maxRefusals = 5;
 const maxRefusalLength = 500;
 

@@ -83,7 +83,7 @@ export function dryRunJob(database: Database | undefined, job: Job, options: Run
 /** Tells what an error of the work means for its run. */
 async function explain(database: Database | undefined, run: number | undefined, thrown: unknown): Promise<unknown> {
   if (database === undefined) return thrown;
-  // Whoever abandons a run also ends its connection.
+  // The process that abandons a run also ends its connection.
   const mayBeAbandoned = run !== undefined && database.engine.isConnectionLost(thrown);
   if (mayBeAbandoned && !(await isUnderWay(database, run).catch(() => true))) return new AbandonedError(leaseExpired);
   return explainDiskFull(database, thrown);

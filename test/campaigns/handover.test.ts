@@ -117,15 +117,14 @@ describe.if(process.platform === "linux")("new connections are spread again", ()
   });
 });
 
+/** Settings of processes that listen on one port, and stop soon. */
+async function shareFreePort() {
+  return { ...store, PORT: `${await findFreePort()}`, ADMIN_PORT: "0", REUSE_PORT: "on", DRAIN_SECONDS: "1" };
+}
+
 describe.if(process.platform === "linux")("no new connection is lost", () => {
   test("while a process takes over the shared port of another", async () => {
-    const environment = {
-      ...store,
-      PORT: `${await findFreePort()}`,
-      ADMIN_PORT: "0",
-      REUSE_PORT: "on",
-      DRAIN_SECONDS: "1",
-    };
+    const environment = await shareFreePort();
     let current = await startService(environment);
     const outcomes = await requestDuring(environment.PORT, async () => {
       for (let count = 0; count < handovers; count++) {
@@ -153,13 +152,7 @@ describe.if(process.platform === "linux")("no new connection is lost", () => {
   }, 600_000);
 
   test("while a new process that took over gives up", async () => {
-    const environment = {
-      ...store,
-      PORT: `${await findFreePort()}`,
-      ADMIN_PORT: "0",
-      REUSE_PORT: "on",
-      DRAIN_SECONDS: "1",
-    };
+    const environment = await shareFreePort();
     await using _ = await startService(environment);
     const outcomes = await requestDuring(environment.PORT, async () => {
       for (let count = 0; count < handovers; count++) await (await startService(environment)).end("SIGTERM");
@@ -168,13 +161,7 @@ describe.if(process.platform === "linux")("no new connection is lost", () => {
   }, 600_000);
 
   test("while workers take over from as many others, or give up", async () => {
-    const environment = {
-      ...store,
-      PORT: `${await findFreePort()}`,
-      ADMIN_PORT: "0",
-      REUSE_PORT: "on",
-      DRAIN_SECONDS: "1",
-    };
+    const environment = await shareFreePort();
     let current = await startService(environment, "--workers", "2");
     const outcomes = await requestDuring(environment.PORT, async () => {
       for (let count = 0; count < handovers / 2; count++) {
