@@ -51,8 +51,9 @@ export class Display {
   }
 
   /** From now on there is a form to draw. */
-  add(form: FormScript): void {
+  add(form: FormScript, findForm: () => HTMLFormElement | null): void {
     this.#form = form;
+    this.#root.addEventListener("keypress", (event) => form.submitOnEnter(event as KeyboardEvent, findForm));
     this.#root.adoptedStyleSheets = [styleSheet(), form.styleSheet()];
   }
 

@@ -132,11 +132,6 @@ export class PersonalizationOptions extends FormControl {
     else this.#onLanguage();
   }
 
-  /** Defined so that `moveBefore()` does not disconnect the element. */
-  connectedMoveCallback(): void {
-    this.numberEntries();
-  }
-
   disconnectedCallback(): void {
     this.#drafts.join(this.isConnected);
     this.guardForm();
@@ -214,9 +209,7 @@ export class PersonalizationOptions extends FormControl {
     if (this.#cartCheck) return;
     this.#cartCheck = new form.CartCheck((properties, sku) => this.#onMissing(properties, sku));
     this.#cartCheck.watch(this.isConnected ? this.getAttribute("cart") : null);
-    this.#display.add(form);
-    const onKey = (event: Event) => form.submitOnEnter(event as KeyboardEvent, () => this.form);
-    this.shadowRoot?.addEventListener("keypress", onKey);
+    this.#display.add(form, () => this.form);
   }
 
   #readLabels(): Labels {

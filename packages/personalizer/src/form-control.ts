@@ -67,6 +67,11 @@ export abstract class FormControl extends HTMLElement {
     this.numberEntries();
   }
 
+  /** Defined so that `moveBefore()` does not disconnect the element. */
+  connectedMoveCallback(): void {
+    this.numberEntries();
+  }
+
   /** Listens to the form while the element is in the page: a document would keep them alive. */
   protected guardForm(): void {
     this.#formListener?.abort();
