@@ -21,9 +21,7 @@ export async function restore(source: string, values: Values): Promise<boolean> 
   const config = readConfig(process.env);
   const { signal } = onSignal();
   if (!isUrl(source)) {
-    if (statSync(source, { throwIfNoEntry: false })?.isFile() !== true) {
-      throw new ServiceError("bad_request", `${source}: no such file`);
-    }
+    requireFile(source);
     return await restoreFile(source, source, config, values, signal);
   }
   const object = openObject(source, config, signal);
@@ -37,6 +35,14 @@ export async function restore(source: string, values: Values): Promise<boolean> 
   }
 }
 
+/** @throws ServiceError `bad_request` */
+function requireFile(path: string): void {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined) throw new ServiceError("bad_request", `${path}: no such file`);
+  // It is read several times.
+  if (!found.isFile()) throw new ServiceError("bad_request", `${path}: not a regular file`);
+}
+
 /** @param name what messages call the file */
 async function restoreFile(
   path: string,
@@ -47,7 +53,7 @@ async function restoreFile(
 ): Promise<boolean> {
   const url = config.databaseDirectUrl || config.databaseUrl;
   // The whole file is checked before anything is created.
-  const { header, contentLength } = await checkArchive(path, name);
+  const { header, contentLength } = await checkArchive(path, name, signal);
   requireKnownMigrations(engineOf(url), header.migrations, `${name}: version ${header.version} made this backup`);
   const archive = openArchive(path, name);
   try {

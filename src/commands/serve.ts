@@ -17,13 +17,19 @@ export async function serve(values: Values): Promise<boolean> {
   if (unused.length > 0 && role.kind !== "worker") log.warn({ settings: unused }, "some settings have no effect");
   const { received, signal } = onSignal();
   let service: Service | undefined;
-  // Signals during the start need no action, but must not end the process. Those for the supervisor
-  // may be sent to its whole process group.
-  process.on("SIGHUP", () => service?.reload());
+  let isReloading = false;
+  // Signals during the start must not end the process. The settings may have changed since they were
+  // read.
+  process.on("SIGHUP", () => {
+    if (service === undefined) isReloading = true;
+    else service.reload();
+  });
+  // Signals for the supervisor may be sent to its whole process group.
   process.on("SIGUSR2", () => {
     if (role.kind !== "worker") service?.replaceWorkers();
   });
   service = await startService(config, log, signal, role);
+  if (isReloading) service.reload();
   if (service.adminUrl !== undefined) {
     print(`Public   ${service.publicUrl}/api/v1`);
     print(`Docs     ${service.linkUrl}/docs`);

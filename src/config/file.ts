@@ -41,19 +41,21 @@ export function readSettingsFile(path: string, isRequired: boolean): SettingsFil
 
 function readText(path: string, isRequired: boolean): string {
   const name = path === "" ? "PDS_CONFIG" : path;
-  const stat = statSync(path, { throwIfNoEntry: false });
+  const explain = <T>(read: () => T): T => {
+    try {
+      return read();
+    } catch (cause) {
+      throw invalidSetting(`${name}: ${(cause as Error).message}`, cause);
+    }
+  };
+  const stat = explain(() => statSync(path, { throwIfNoEntry: false }));
   if (stat === undefined) {
     if (isRequired) throw invalidSetting(`PDS_CONFIG is ${JSON.stringify(path)}, but this file does not exist`);
     return "";
   }
   if (stat.isDirectory()) throw invalidSetting(`${name}: expected a file, not a folder`);
   if (stat.size > maxBytes) throw invalidSetting(`${name}: expected settings of at most 256 kB`);
-  let bytes: Buffer;
-  try {
-    bytes = readFileSync(path);
-  } catch (cause) {
-    throw invalidSetting(`${name}: ${(cause as Error).message}`, cause);
-  }
+  const bytes = explain(() => readFileSync(path));
   if (isUtf8(bytes)) return new TextDecoder().decode(bytes);
   throw invalidSetting(`${name}:${findInvalidLine(bytes)}: expected UTF-8 text`);
 }

@@ -1,11 +1,15 @@
 import { describe, expect, test } from "bun:test";
-import { existsSync, readdirSync, readFileSync, statSync, truncateSync } from "node:fs";
-import { appendFile, readFile, writeFile } from "node:fs/promises";
+import { existsSync, lstatSync, readdirSync, readFileSync, statSync, truncateSync } from "node:fs";
+import { appendFile, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { BackupFile } from "../../src/commands/backup-file.ts";
 import { Database } from "../../src/database/database.ts";
 import { engineOf } from "../../src/database/engines/index.ts";
 import { closeDatabase } from "../../src/database/index.ts";
 import { migrate } from "../../src/database/migrate.ts";
+import { checkArchive } from "../../src/database/transfer/read-archive.ts";
+import { readStore } from "../../src/database/transfer/read-store.ts";
+import { writeArchive } from "../../src/database/transfer/write-archive.ts";
 import { toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
 import { canMount, pdsOnDisk } from "../support/disk.ts";
@@ -287,6 +291,65 @@ describe("a file that is not a whole backup", async () => {
 describe("pds backup", () => {
   const { environment, backup } = originals.sqlite;
 
+  test("of two processes that write the same file, the later wins, and the earlier fails", async () => {
+    const path = join(await temporaryFolder(), "nightly");
+    using earlier = new BackupFile(path);
+    earlier.write(Buffer.from("earlier"));
+    earlier.flush();
+    {
+      using later = new BackupFile(path);
+      later.write(Buffer.from("later"));
+      expect(() => earlier.publish()).toThrow(`cannot write ${path}: another backup to it has begun meanwhile`);
+      earlier[Symbol.dispose]();
+      later.flush();
+      later.publish();
+    }
+    expect(readFileSync(path, "utf8")).toBe("later");
+    // One that waits for the store has not begun.
+    using waiting = new BackupFile(join(path, "..", "other"));
+    expect(existsSync(waiting.path)).toBe(false);
+  });
+
+  test("follows a symbolic link, and neither the link nor the rights of a file that a killed one left", async () => {
+    const own = await temporaryFolder();
+    const [real, link, absent, dangling, other] = ["real", "link", "absent", "dangling", "other"].map((name) =>
+      join(own, name),
+    ) as [string, string, string, string, string];
+    await writeFile(real, readFileSync(backup));
+    await symlink("real", link);
+    await symlink("absent", dangling);
+    await writeFile(other, "notes");
+    await symlink(other, `${real}.partial`);
+    await writeFile(`${absent}.partial`, "left", { mode: 0o666 });
+    for (const path of [link, dangling]) {
+      using file = new BackupFile(path);
+      file.write(Buffer.from("new"));
+      file.publish();
+    }
+    expect([real, absent, other].map((path) => readFileSync(path, "utf8"))).toEqual(["new", "new", "notes"]);
+    expect([link, dangling].map((path) => lstatSync(path).isSymbolicLink())).toEqual([true, true]);
+    expect(statSync(absent).mode & 0o777).toBe(0o600);
+  });
+
+  test("a signal is noticed between two parts of an embedded store, and of a file", async () => {
+    const large = await createStore("sqlite");
+    await succeed(["restore", backup], { ...environment, DATABASE_URL: large });
+    await using sql = await connectTo(large);
+    await sql`UPDATE run SET log = ${crypto.getRandomValues(Buffer.alloc(2 ** 19)).toString("base64")}`;
+    const stream = await readStore(large);
+    const path = join(await temporaryFolder(), "large");
+    using file = new BackupFile(path);
+    let turns = 0;
+    const turn = () => setImmediate(() => turns++);
+    turn();
+    await writeArchive(stream, (bytes) => file.write(bytes), turn);
+    await stream.close();
+    expect(turns).toBeGreaterThan(0);
+    const stop = new AbortController();
+    setImmediate(() => stop.abort(new Error("stopped by SIGINT")));
+    await expect(checkArchive(file.path, path, stop.signal)).rejects.toThrow("stopped by SIGINT");
+  });
+
   test("replaces an earlier backup, but no other file, and leaves nothing else", async () => {
     const own = await temporaryFolder();
     const path = join(own, "nightly");
@@ -311,6 +374,8 @@ describe("pds backup", () => {
     [["backup"], 2, "expected FILE|s3://BUCKET/KEY"],
     [["backup", "/dev/full/x"], 1, "cannot write /dev/full/x: "],
     [["backup", "s3://bucket/key"], 2, "s3://bucket/key: set S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY"],
+    [["backup", ""], 2, "backup: expected the name of a file"],
+    [["restore", folder], 2, "not a regular file"],
     [["backup", "s3://bucket"], 2, "expected s3://BUCKET/KEY"],
     [["backup", "ftp://host/x"], 2, "expected s3://BUCKET/KEY"],
     [["restore", join(folder, "absent")], 2, "no such file"],

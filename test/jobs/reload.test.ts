@@ -26,6 +26,21 @@ test("runs keep the settings in effect while the file is invalid", async () => {
   ]);
 });
 
+test("a SIGHUP during the start reloads the settings after it", async () => {
+  // A first run that waits for its feed delays the start.
+  const answer = Promise.withResolvers<Response>();
+  using web = Bun.serve({ port: 0, hostname: "127.0.0.1", idleTimeout: 255, fetch: () => answer.promise });
+  const job = `[jobs.personalization-import]\nsource = "${web.url}"\n`;
+  const [PDS_CONFIG = ""] = await writeFiles(await temporaryFolder(), { "pds.toml": job });
+  await using service = spawnService([], { DATABASE_URL: await createStore("sqlite"), PDS_CONFIG });
+  await until("the first run has started", () => service.log().includes("run started"));
+  await Bun.write(PDS_CONFIG, `shop_domain = "new.example"\n${job}`);
+  service.process.kill("SIGHUP");
+  answer.resolve(new Response("", { status: 404 }));
+  const restart = '"settings":["SHOP_DOMAIN"],"msg":"settings that changed take effect after a restart"';
+  await until("it says what needs a restart", () => service.log().includes(restart));
+});
+
 test("SIGHUP reloads the jobs, the log level, and limits, and says what needs a restart", async () => {
   const write = (text: string) => writeFiles(folder, { "pds.toml": text });
   await write("[jobs.history-retention]\n");

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import packageJson from "../../../package.json" with { type: "json" };
 import { hideCredentials } from "../../credentials.ts";
 import { ServiceError } from "../../errors.ts";
@@ -113,6 +114,8 @@ async function* readTable(engine: Engine, snapshot: Snapshot, { name, key, only 
       text += encodeRow(columns, row);
       rows++;
       if (text.length < chunkLength) continue;
+      // An embedded store never waits, and signals arrive only between turns of the event loop.
+      await setImmediate();
       yield { table: name, columns, rows, text };
       rows = 0;
       text = "";
