@@ -5,13 +5,16 @@ import type { Role } from "../service/context.ts";
 import type { Service } from "../service/start.ts";
 import { onSignal, openLog, type Values } from "./common.ts";
 import { print } from "./output.ts";
+import { readParent } from "./parent.ts";
 
 const maxWorkers = 256;
 
 /** Runs the service until a signal stops it. */
 export async function serve(values: Values): Promise<boolean> {
   const role = parseRole(values);
-  const config = readConfig(process.env);
+  // Those of its supervisor: the file may have changed, and need not even be valid.
+  const given = role.kind === "worker" ? await readParent().config : undefined;
+  const config = given ?? readConfig(process.env);
   const [log, { startService }] = await Promise.all([openLog(config), import("../service/start.ts")]);
   const unused = listSettingsWithoutEffect(config);
   if (unused.length > 0 && role.kind !== "worker") log.warn({ settings: unused }, "some settings have no effect");

@@ -1,6 +1,6 @@
 import { ExitedMetrics } from "../admin/exited-metrics.ts";
 import { getMetrics, measureProcess, type ProcessMetrics } from "../admin/metrics.ts";
-import { readConfig } from "../config/index.ts";
+import { type Config, readConfig } from "../config/index.ts";
 import type { Routes } from "../http/endpoint.ts";
 import { type Listener, listen } from "../http/server.ts";
 import type { ServiceContext } from "./context.ts";
@@ -104,11 +104,10 @@ function createOpener({ config, role, requests }: ServiceContext) {
 }
 
 function createWorkers({ config, log }: ServiceContext, count: number, exited: ExitedMetrics): Workers {
-  const settings = () => {
-    const { lookupsPerMinute, drainSeconds } = readConfig(process.env);
+  const settings = (): Config => {
+    const next = readConfig(process.env);
     // Together the workers look up as many products per minute as one process would.
-    const lookups = Math.ceil(lookupsPerMinute / count);
-    return { drainMs: drainSeconds * 1000, environment: { SCHEDULER: "off", LOOKUPS_PER_MINUTE: `${lookups}` } };
+    return { ...next, scheduler: "off", lookupsPerMinute: Math.ceil(next.lookupsPerMinute / count) };
   };
   const onExit = (measurements: unknown) => exited.add(measurements as ProcessMetrics);
   return new Workers({ count, port: config.port, settings, log, onExit });

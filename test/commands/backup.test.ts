@@ -453,5 +453,11 @@ test("a backup goes to a bucket and comes back", async () => {
   const denied = await pds(["backup", address], { ...environment, S3_ACCESS_KEY_ID: "other" });
   expect(denied.stderr).not.toContain(store.environment.S3_SECRET_ACCESS_KEY);
   expect(denied).toMatchObject({ code: 1, stderr: expect.stringContaining("InvalidAccessKeyId") });
+  store.intercept = (_, response) => {
+    response.writeHead(500).end("<Error><Code>Broken</Code><Message>\x1b[31mred</Message></Error>");
+    return true;
+  };
+  const broken = await pds(["restore", address], { ...environment, DATABASE_URL });
+  expect(broken).toMatchObject({ code: 1, stderr: expect.stringContaining("Broken: \\u001b[31mred") });
   expect(readdirSync(own)).toEqual([]);
 });

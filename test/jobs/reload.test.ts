@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { connectTo, createStore, migrateStore, temporaryFolder, writeFiles } from "../support/pds.ts";
-import { spawnService } from "../support/service-process.ts";
+import { childrenOf, spawnService } from "../support/service-process.ts";
 import { until } from "../support/until.ts";
 
 const folder = await temporaryFolder();
@@ -24,6 +24,25 @@ test("runs keep the settings in effect while the file is invalid", async () => {
   expect([...(await sql`SELECT DISTINCT outcome FROM run WHERE finished_at IS NOT NULL`)]).toEqual([
     { outcome: "succeeded" },
   ]);
+});
+
+test("a worker that ends is restarted while the file is invalid", async () => {
+  const [PDS_CONFIG = ""] = await writeFiles(await temporaryFolder(), {
+    "pds.toml": 'shop_domain = "former.example"\n',
+  });
+  const environment = { DATABASE_URL: await createStore("sqlite"), PDS_CONFIG };
+  await using service = spawnService(["--workers", "1"], environment);
+  await until("it listens", () => /^Admin/m.test(service.printed()));
+  const address = service.printed().match(/^Public\s+(\S+)$/m)?.[1];
+  const [worker = 0] = childrenOf(service.pid);
+  await Bun.write(PDS_CONFIG, "brnad = 1\n");
+  process.kill(worker, "SIGKILL");
+  await until("another worker serves with the former settings", async () => {
+    if (childrenOf(service.pid).includes(worker)) return false;
+    const response = await fetch(`${address}/products/12`, { keepalive: false }).catch(() => undefined);
+    return (await response?.text())?.includes('"shop":"former.example"') === true;
+  });
+  await until("it says so", () => service.log().includes("a worker is restarted with the former ones"));
 });
 
 test("a SIGHUP during the start reloads the settings after it", async () => {
