@@ -33,11 +33,11 @@ export async function serve(values: Values): Promise<boolean> {
   });
   service = await startService(config, log, signal, role);
   if (isReloading) service.reload();
-  if (service.adminUrl !== undefined) {
-    print(`Public   ${service.publicUrl}/api/v1`);
-    print(`Docs     ${service.linkUrl}/docs`);
-    if (service.exampleUrl !== undefined) print(`Example  ${service.exampleUrl}`);
-    print(`Admin    ${service.adminUrl}`);
+  try {
+    printAddresses(service);
+  } catch (error) {
+    // The log has them too, and its disk may be full.
+    log.warn({ reason: (error as Error).message }, "cannot print the addresses");
   }
   const name = await received;
   log.info({ signal: name }, "stopping");
@@ -45,6 +45,15 @@ export async function serve(values: Values): Promise<boolean> {
   await service.stop(name === "SIGINT");
   log.info("stopped");
   return true;
+}
+
+/** A worker has none of its own. */
+function printAddresses({ publicUrl, linkUrl, exampleUrl, adminUrl }: Service): void {
+  if (adminUrl === undefined) return;
+  print(`Public   ${publicUrl}/api/v1`);
+  print(`Docs     ${linkUrl}/docs`);
+  if (exampleUrl !== undefined) print(`Example  ${exampleUrl}`);
+  print(`Admin    ${adminUrl}`);
 }
 
 function parseRole({ workers, worker }: Values): Role {

@@ -38,6 +38,7 @@ export interface Config extends SettingValues {
   readonly text: Readonly<Record<SettingName, string>>;
   /** The source of each scalar setting. */
   readonly from: Readonly<Record<SettingName, Source>>;
+  readonly hasFile: boolean;
 }
 
 /** The schedule of a job, for display. */
@@ -53,10 +54,12 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Reads the settings. The environment takes precedence over the file.
+ * @param former those that were read before: a file that is gone since then is a mistake
  * @throws ServiceError `invalid_setting`; its message names each wrong setting with file and line
  */
-export function readConfig(environment: Environment): Config {
-  const file = readSettingsFile(environment.PDS_CONFIG ?? "pds.toml", environment.PDS_CONFIG !== undefined);
+export function readConfig(environment: Environment, former?: Config): Config {
+  const isFileRequired = environment.PDS_CONFIG !== undefined || former?.hasFile === true;
+  const file = readSettingsFile(environment.PDS_CONFIG ?? "pds.toml", isFileRequired);
   const { jobs: tables = {}, purge: purgeTable, admin: adminTable, ...scalars } = file.values;
   const problems = new Problems();
   findUnknownSettings(Object.keys(scalars), file, problems);
@@ -91,7 +94,7 @@ export function readConfig(environment: Environment): Config {
   }
   problems.throwIfAny();
   const schedules = listSchedules(jobs, tables as Record<string, unknown>);
-  return { ...(values as SettingValues), jobs, purge, tokens, schedules, text, from };
+  return { ...(values as SettingValues), jobs, purge, tokens, schedules, text, from, hasFile: file.exists };
 }
 
 function findUnknownSettings(keys: readonly string[], file: SettingsFile, problems: Problems): void {
@@ -192,7 +195,7 @@ function listSchedules(jobs: JobOptions, given: Readonly<Record<string, unknown>
 }
 
 /** The settings that are compared with each other. */
-type Given = Omit<Config, "purge" | "schedules" | "text">;
+type Given = Omit<Config, "purge" | "schedules" | "text" | "hasFile">;
 
 /** What messages call a setting: where it is in the file, or its variable. */
 type Place = (name: SettingName) => string;

@@ -105,7 +105,7 @@ function createOpener({ config, role, requests }: ServiceContext) {
 
 function createWorkers({ config, log }: ServiceContext, count: number, exited: ExitedMetrics): Workers {
   const settings = (): Config => {
-    const next = readConfig(process.env);
+    const next = readConfig(process.env, config);
     // Together the workers look up as many products per minute as one process would.
     return { ...next, scheduler: "off", lookupsPerMinute: Math.ceil(next.lookupsPerMinute / count) };
   };

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, lstatSync, readdirSync, readFileSync, statSync, truncateSync } from "node:fs";
 import { appendFile, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { SQL } from "bun";
 import { BackupFile } from "../../src/commands/backup-file.ts";
 import { Database } from "../../src/database/database.ts";
 import { engineOf } from "../../src/database/engines/index.ts";
@@ -16,6 +17,7 @@ import { canMount, pdsOnDisk } from "../support/disk.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import {
   connectTo,
+  createMigratedStore,
   createStore,
   type Engine,
   type Environment,
@@ -394,6 +396,30 @@ describe("pds backup", () => {
     expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining("does not exist yet") });
     expect(existsSync(join(folder, "absent.sqlite"))).toBe(false);
   });
+});
+
+test.each([
+  { command: "backup", options: [] },
+  { command: "restore", options: ["--replace"] },
+])("a server that ends the connection of pds $command is one sentence", async ({ command, options }) => {
+  const DATABASE_URL = await createMigratedStore("postgres");
+  const own = join(await temporaryFolder(), "nightly");
+  await succeed(["backup", own], { DATABASE_URL });
+  await using sql = new SQL(DATABASE_URL, { max: 1 });
+  await sql`BEGIN`;
+  // It reads this one last, and replaces all of them.
+  await sql`LOCK TABLE audit_record`;
+  const running = pds([command, own, ...options], { DATABASE_URL });
+  await until("its connection waits and is ended", async () => {
+    const ended = await sql`
+      SELECT pg_terminate_backend(pid) FROM pg_locks
+      WHERE NOT granted AND relation IS NOT NULL
+        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
+    return ended.length > 0;
+  });
+  const { code, stderr } = await running;
+  expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringMatching(/^pds: .+\n$/) });
+  expect(stderr).not.toContain("LOG_LEVEL");
 });
 
 test.if(canMount)("a full disk is one sentence, and leaves nothing", async () => {

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { connectTo, createStore, migrateStore, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { connectTo, createStore, main, migrateStore, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { childrenOf, spawnService } from "../support/service-process.ts";
 import { until } from "../support/until.ts";
 
@@ -24,6 +25,18 @@ test("runs keep the settings in effect while the file is invalid", async () => {
   expect([...(await sql`SELECT DISTINCT outcome FROM run WHERE finished_at IS NOT NULL`)]).toEqual([
     { outcome: "succeeded" },
   ]);
+});
+
+test("a file that is gone is no empty file", async () => {
+  const own = await temporaryFolder();
+  await writeFiles(own, { "pds.toml": "[jobs.history-retention]\n" });
+  const DATABASE_URL = await createStore("sqlite");
+  await using service = spawnService([], { DATABASE_URL, PDS_CONFIG: undefined }, main, own);
+  await until("it listens", () => /^Admin/m.test(service.printed()));
+  await rm(join(own, "pds.toml"));
+  service.process.kill("SIGHUP");
+  await until("it keeps its settings", () => service.log().includes("cannot reload the settings"));
+  expect(service.log()).toContain("pds.toml: the file of the settings does not exist");
 });
 
 test("a worker that ends is restarted while the file is invalid", async () => {

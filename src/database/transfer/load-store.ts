@@ -1,9 +1,9 @@
 import packageJson from "../../../package.json" with { type: "json" };
 import { ServiceError } from "../../errors.ts";
 import { Database } from "../database.ts";
-import { explainDiskFull, requireFreeSpace } from "../disk.ts";
+import { requireFreeSpace } from "../disk.ts";
 import type { Engine } from "../engines/engine.ts";
-import { closeDatabase, openDatabase } from "../index.ts";
+import { closeDatabase, explainStoreError, openDatabase } from "../index.ts";
 import { listApplied, migrate } from "../migrate.ts";
 import { publishStore, requireEmpty } from "./publish-store.ts";
 import { readStore } from "./read-store.ts";
@@ -52,7 +52,7 @@ export async function loadStore(stream: StoreStream, url: string, options: LoadO
       await unlock();
     }
   } catch (error) {
-    throw explainDiskFull(target, error);
+    throw explainStoreError(target, error);
   } finally {
     await closeDatabase(target);
   }
