@@ -1,4 +1,3 @@
-import { statSync } from "node:fs";
 import { type Config, readConfig } from "../config/index.ts";
 import { isUrl, databaseUrl as parseStoreUrl } from "../config/values.ts";
 import { hideCredentials } from "../credentials.ts";
@@ -11,7 +10,7 @@ import type { StoreStream } from "../database/transfer/stream.ts";
 import { ServiceError } from "../errors.ts";
 import { openObject } from "../feed/bucket-object.ts";
 import { createTemporaryFolder } from "../temporary-folder.ts";
-import { lowerPriority, onSignal, type Values } from "./common.ts";
+import { findPath, lowerPriority, onSignal, type Values } from "./common.ts";
 import { print, printMessage, printSafeJson } from "./output.ts";
 import { createRowLine } from "./progress.ts";
 import { describeRows, toRows } from "./transfer-report.ts";
@@ -37,7 +36,7 @@ export async function restore(source: string, values: Values): Promise<boolean> 
 
 /** @throws ServiceError `bad_request` */
 function requireFile(path: string): void {
-  const found = statSync(path, { throwIfNoEntry: false });
+  const found = findPath(path);
   if (found === undefined) throw new ServiceError("bad_request", `${path}: no such file`);
   // It is read several times.
   if (!found.isFile()) throw new ServiceError("bad_request", `${path}: not a regular file`);

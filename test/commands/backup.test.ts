@@ -8,9 +8,10 @@ import { Database } from "../../src/database/database.ts";
 import { engineOf } from "../../src/database/engines/index.ts";
 import { closeDatabase } from "../../src/database/index.ts";
 import { migrate } from "../../src/database/migrate.ts";
-import { checkArchive } from "../../src/database/transfer/read-archive.ts";
+import { checkArchive, openArchive } from "../../src/database/transfer/read-archive.ts";
 import { readStore } from "../../src/database/transfer/read-store.ts";
 import { writeArchive } from "../../src/database/transfer/write-archive.ts";
+import { ServiceError } from "../../src/errors.ts";
 import { toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
 import { canMount, pdsOnDisk } from "../support/disk.ts";
@@ -290,6 +291,12 @@ describe("a file that is not a whole backup", async () => {
   });
 });
 
+test("a file that may not be read is one sentence", () => {
+  const path = join(folder, "absent");
+  const refused = new ServiceError("unavailable", `cannot read it: ENOENT: no such file or directory, open '${path}'`);
+  expect(() => openArchive(path, "it")).toThrow(refused);
+});
+
 describe("pds backup", () => {
   const { environment, backup } = originals.sqlite;
 
@@ -378,6 +385,7 @@ describe("pds backup", () => {
     [["backup", "s3://bucket/key"], 2, "s3://bucket/key: set S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY"],
     [["backup", ""], 2, "backup: expected the name of a file"],
     [["restore", folder], 2, "not a regular file"],
+    [["restore", "/dev/null/x"], 2, "/dev/null/x: ENOTDIR: not a directory"],
     [["backup", "s3://bucket"], 2, "expected s3://BUCKET/KEY"],
     [["backup", "ftp://host/x"], 2, "expected s3://BUCKET/KEY"],
     [["restore", join(folder, "absent")], 2, "no such file"],

@@ -87,6 +87,15 @@ export async function checkArchive(path: string, name: string, signal: AbortSign
   }
 }
 
+/** A backup is often of another user: its owner alone may read it. */
+function openFile(path: string, name: string): number {
+  try {
+    return openSync(path, "r");
+  } catch (cause) {
+    throw new ServiceError("unavailable", `cannot read ${name}: ${(cause as Error).message}`, { cause });
+  }
+}
+
 /** Reads a file block by block, and compares each with its checksum. */
 class BlockReader {
   readonly #name: string;
@@ -98,7 +107,7 @@ class BlockReader {
 
   constructor(path: string, name: string) {
     this.#name = name;
-    this.#descriptor = openSync(path, "r");
+    this.#descriptor = openFile(path, name);
     this.#size = fstatSync(this.#descriptor).size;
     const begin = this.#read(Math.min(firstLine.length, this.#size)).toString("latin1");
     if (begin === firstLine) return;
