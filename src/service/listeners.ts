@@ -1,6 +1,6 @@
 import { ExitedMetrics } from "../admin/exited-metrics.ts";
 import { getMetrics, measureProcess, type ProcessMetrics } from "../admin/metrics.ts";
-import { type Config, readConfig } from "../config/index.ts";
+import { readConfig } from "../config/index.ts";
 import type { Routes } from "../http/endpoint.ts";
 import { type Listener, listen } from "../http/server.ts";
 import type { ServiceContext } from "./context.ts";
@@ -8,7 +8,7 @@ import { createExample } from "./example.ts";
 import { publicRoutes } from "./public.ts";
 import { createReadiness, createStatusReader } from "./readiness.ts";
 import { reportToSupervisor } from "./worker-process.ts";
-import { Workers } from "./workers.ts";
+import { toWorkerConfig, Workers } from "./workers.ts";
 
 /** How long requests in progress may take after the listeners close. */
 const graceMs = 4000;
@@ -104,11 +104,7 @@ function createOpener({ config, role, requests }: ServiceContext) {
 }
 
 function createWorkers({ config, log }: ServiceContext, count: number, exited: ExitedMetrics): Workers {
-  const settings = (): Config => {
-    const next = readConfig(process.env, config);
-    // Together the workers look up as many products per minute as one process would.
-    return { ...next, scheduler: "off", lookupsPerMinute: Math.ceil(next.lookupsPerMinute / count) };
-  };
+  const settings = () => toWorkerConfig(readConfig(process.env, config), count);
   const onExit = (measurements: unknown) => exited.add(measurements as ProcessMetrics);
   return new Workers({ count, port: config.port, settings, log, onExit });
 }

@@ -25,6 +25,13 @@ export interface WorkersOptions {
   readonly onExit: (measurements: unknown) => void;
 }
 
+/** Together the workers look up as many products per minute as one process would. */
+export const toWorkerConfig = (config: Config, count: number): Config => ({
+  ...config,
+  scheduler: "off",
+  lookupsPerMinute: Math.ceil(config.lookupsPerMinute / count),
+});
+
 /** Child processes that serve on a shared port. One that exits or hangs is replaced. */
 export class Workers {
   readonly #options: WorkersOptions;
@@ -32,6 +39,7 @@ export class Workers {
   #port: number;
   /** Those that were valid last. */
   #settings: Config | undefined;
+  #reloads = 0;
   #restartMs = minRestartMs;
   #watchedAtMs = performance.now();
   #watchTimer: Timer | undefined;
@@ -101,6 +109,7 @@ export class Workers {
 
   /** Lets the workers read the settings again. */
   reload(): void {
+    this.#reloads++;
     for (const worker of this.#listening()) worker.kill("SIGHUP");
   }
 
@@ -110,6 +119,7 @@ export class Workers {
 
   async #startOne(settings = this.#options.settings()): Promise<string> {
     this.#settings = settings;
+    const reloads = this.#reloads;
     const worker = new WorkerProcess({ ...settings, port: this.#port }, this.#options.count);
     this.#running.add(worker);
     let servedSinceMs: number | undefined;
@@ -123,6 +133,8 @@ export class Workers {
     });
     const url = await worker.listening;
     servedSinceMs = performance.now();
+    // Its settings were read before.
+    if (this.#reloads > reloads) worker.kill("SIGHUP");
     return url;
   }
 

@@ -406,28 +406,30 @@ describe("pds backup", () => {
   });
 });
 
-test.each([
-  { command: "backup", options: [] },
-  { command: "restore", options: ["--replace"] },
-])("a server that ends the connection of pds $command is one sentence", async ({ command, options }) => {
+test("a server that ends the connection of a backup or restore is one sentence", async () => {
   const DATABASE_URL = await createMigratedStore("postgres");
   const own = join(await temporaryFolder(), "nightly");
   await succeed(["backup", own], { DATABASE_URL });
   await using sql = new SQL(DATABASE_URL, { max: 1 });
   await sql`BEGIN`;
-  // It reads this one last, and replaces all of them.
+  // A backup reads this one last, and a restore replaces all of them.
   await sql`LOCK TABLE audit_record`;
-  const running = pds([command, own, ...options], { DATABASE_URL });
-  await until("its connection waits and is ended", async () => {
-    const ended = await sql`
-      SELECT pg_terminate_backend(pid) FROM pg_locks
-      WHERE NOT granted AND relation IS NOT NULL
-        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
-    return ended.length > 0;
-  });
-  const { code, stderr } = await running;
-  expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringMatching(/^pds: .+\n$/) });
-  expect(stderr).not.toContain("LOG_LEVEL");
+  for (const args of [
+    ["backup", own],
+    ["restore", own],
+  ]) {
+    const running = pds(args, { DATABASE_URL });
+    await until("its connection waits and is ended", async () => {
+      const ended = await sql`
+        SELECT pg_terminate_backend(pid) FROM pg_locks
+        WHERE NOT granted AND relation IS NOT NULL
+          AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
+      return ended.length > 0;
+    });
+    const { code, stderr } = await running;
+    expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringMatching(/^pds: .+\n$/) });
+    expect(stderr).not.toContain("LOG_LEVEL");
+  }
 });
 
 test.if(canMount)("a full disk is one sentence, and leaves nothing", async () => {
