@@ -1,15 +1,11 @@
+import type { Config } from "../config/index.ts";
+import { sendLine } from "../jobs/supervisor.ts";
 import { findReplacement, thisProgram } from "../program.ts";
 
 /** What a worker tells its supervisor regularly. */
 export interface WorkerState {
   /** Whether it has cached responses that it serves without the store. */
   readonly servesWithoutStore: boolean;
-}
-
-export interface WorkerSettings {
-  /** How long it keeps answering after SIGTERM. */
-  readonly drainMs: number;
-  readonly environment: Readonly<Record<string, string>>;
 }
 
 /** A message from a worker: its address once it listens, its state, or its measurements. */
@@ -30,7 +26,7 @@ const stopMs = 15_000;
 
 /** One child process that serves. */
 export class WorkerProcess {
-  readonly #child: Bun.Subprocess<"ignore", "inherit", "inherit">;
+  readonly #child: Bun.Subprocess<"pipe", "inherit", "inherit">;
   readonly #listening = Promise.withResolvers<string>();
   readonly #pending = new Map<number, (value: unknown) => void>();
   readonly #drainMs: number;
@@ -44,16 +40,19 @@ export class WorkerProcess {
   /** Its last measurements. */
   measurements: unknown;
 
-  /** @throws Error if this program was replaced meanwhile: the worker would be of another version */
-  constructor({ drainMs, environment }: WorkerSettings, port: number, siblings: number) {
+  /**
+   * @param config its settings, because the file may have changed
+   * @throws Error if this program was replaced meanwhile: the worker would be of another version
+   */
+  constructor(config: Config, siblings: number) {
     const replacement = findReplacement();
     if (replacement !== undefined) throw new Error(replacement);
-    this.#drainMs = drainMs;
+    this.#drainMs = config.drainSeconds * 1000;
     this.#child = Bun.spawn([...thisProgram(), "serve", "--worker", "--workers", `${siblings}`], {
-      env: { ...process.env, ...environment, PORT: `${port}` },
-      stdio: ["ignore", "inherit", "inherit"],
+      stdio: ["pipe", "inherit", "inherit"],
       ipc: (message: FromWorker) => this.#receive(message),
     });
+    sendLine(this.#child.stdin, JSON.stringify(config));
     const timer = setTimeout(() => this.kill("SIGKILL"), startMs);
     void this.#listening.promise.catch(() => {}).then(() => clearTimeout(timer));
     void this.exited.then((code) => {
