@@ -181,6 +181,20 @@ describe.each([...enginesInTurn])("on %s, catalog-sync", (engine) => {
     expect(page).toMatch(/sync, in [\d,]+ ms/);
   });
 
+  test.concurrent("stores a change after the platform's clock was set back", async () => {
+    const { platform, environment, service } = await createWorld({ products: 2 });
+    const [id = ""] = idsOf(platform);
+    expect((await run("catalog-sync", environment)).code).toBe(0);
+    const ahead = new Date(Date.now() + 3_600_000).toISOString().replace(/\.\d+/, "");
+    await using sql = await connectTo(environment.DATABASE_URL);
+    // As if all had been read long ago, with that clock an hour ahead.
+    await sql`UPDATE cursor SET value = ${ahead} WHERE name = 'catalog-sync'`;
+    await sql`UPDATE product SET updated_at = ${ahead}, read_from = '2026-01-01T00:00:00.000Z' WHERE id = ${id}`;
+    platform.catalog.touch(id, titled("After"));
+    expect(await run("catalog-sync", environment)).toMatchObject({ code: 0, counts: 1 });
+    expect(await answerOf(service, id)).toBe((await readAnswers(platform, [id])).get(id) ?? "");
+  });
+
   test.concurrent("keeps a new product while the platform's reads lag behind its lists", async () => {
     const { platform, environment, service } = await createWorld({ products: 2 });
     expect((await run("catalog-sync", environment)).code).toBe(0);
