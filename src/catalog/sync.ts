@@ -122,7 +122,8 @@ export function highestEarlierId(products: Iterable<ListedProduct>, listedAtMs: 
 async function syncChanges(startedAtMs: number, context: SyncContext): Promise<number> {
   const { database, platform, signal } = context;
   const cursor = await findCursor(database, "catalog-sync");
-  const sinceMs = cursor === undefined ? undefined : Date.parse(cursor) - overlapMs;
+  // The platform's clock may have been set back since.
+  const sinceMs = cursor === undefined ? undefined : Math.min(Date.parse(cursor), startedAtMs) - overlapMs;
   const startedAt = new Date(startedAtMs).toISOString();
   let failed = 0;
   let highest = 0n;

@@ -101,9 +101,16 @@ export const instantOf = ({ engine }: Queryable, atMs: number, laterS = 0) =>
 const goneS = 10;
 
 /**
+ * A read that began so much later than another shows a later state, though its `updatedAt` may be
+ * earlier: the platform's clock was set back. Reads lag by less.
+ */
+const laterS = 60;
+
+/**
  * Saves products as the platform returned them. A stored product stays when its `updatedAt` is
  * later. The platform does not date every change, so of two with the same `updatedAt`, the one
- * whose read began later stays, unless only the other is settled.
+ * whose read began later stays, unless only the other is settled. After {@link laterS}, the later
+ * read replaces the other in any case.
  * @returns how many were written
  */
 export async function saveProducts(
@@ -134,6 +141,7 @@ export async function saveProducts(
     WHERE product.updated_at < excluded.updated_at
       OR (product.updated_at = excluded.updated_at AND product.read_from <= excluded.read_from
         AND (excluded.checked_at IS NOT NULL OR product.checked_at IS NULL))
+      OR product.read_from < ${sql.unsafe(instantOf(queryable, reading.beganMs, -laterS))}
     RETURNING 1`;
   if (news.size > 0) await forgetNews(queryable, ids);
   return written.length;

@@ -27,11 +27,13 @@ type Step =
 /** Deliveries come at 0, so a read from then on that begins before this many seconds is unsettled. */
 const deliverySettleS = 10;
 const goneS = 10;
+/** A read that began so much later shows a later state in any case. */
+const laterS = 60;
 /**
- * Far enough from both limits, and from each other, for a slow machine. Each step adds a second of
+ * Far enough from all limits, and from each other, for a slow machine. Each step adds a second of
  * its own.
  */
-const instants = [-60, -30, 30, 60, 90];
+const instants = [-85, -40, 40, 85, 130];
 
 const updatedAt = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString().replace(".000", "");
 
@@ -85,6 +87,7 @@ class Model {
   }
 
   #replaces(read: Stored, stored: Stored): boolean {
+    if (read.began > stored.began + laterS) return true;
     if (read.updated !== stored.updated) return read.updated > stored.updated;
     return read.began >= stored.began && (read.isSettled || !stored.isSettled || this.#isStale);
   }

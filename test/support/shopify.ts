@@ -3,7 +3,7 @@ import { toArray } from "../../packages/platform-stand-in/src/catalog/list.ts";
 import type { ProductRecord } from "../../packages/platform-stand-in/src/catalog/records.ts";
 import { defaultApp } from "../../packages/platform-stand-in/src/options.ts";
 import type { StandIn } from "../../packages/platform-stand-in/src/stand-in.ts";
-import type { PlatformProduct } from "../../src/platforms/platform.ts";
+import type { PlatformProduct, SharedPoints } from "../../src/platforms/platform.ts";
 import { createClient, type RequestOptions, type SendRequest } from "../../src/platforms/shopify/client.ts";
 import type { OperationName } from "../../src/platforms/shopify/queries.ts";
 import { readProduct } from "../../src/platforms/shopify/read-product.ts";
@@ -22,9 +22,13 @@ export interface Connection {
 }
 
 /** Creates a client without jitter, which retries at once unless the platform asks it to wait. */
-export function connect(url: string, token: AccessToken = staticToken(defaultApp.token)): Connection {
+export function connect(
+  url: string,
+  token: AccessToken = staticToken(defaultApp.token),
+  points?: SharedPoints,
+): Connection {
   const { log, lines } = createMemoryLog();
-  return { request: createClient({ url, token, log, random: () => 0 }), lines };
+  return { request: createClient({ url, token, log, points, random: () => 0 }), lines };
 }
 
 export function createMemoryLog() {

@@ -6,6 +6,7 @@ import { CircuitBreaker } from "./circuit-breaker.ts";
 import { type DocumentSet, Documents } from "./documents.ts";
 import { type FieldError, findRefusedField } from "./optional-fields.ts";
 import type { OperationName } from "./queries.ts";
+import { type ReportedCost, readCost } from "./reported-cost.ts";
 import { describeFailure, type Failure, retryDelayMs, ShopifyError } from "./retry.ts";
 import { createPointsTaker } from "./shared-points.ts";
 import { Throttle, type ThrottleStatus } from "./throttle.ts";
@@ -52,17 +53,10 @@ const requestTimeoutMs = 15_000;
 /** Points assumed for an operation until the first response reports its cost. */
 const assumedCost = 150;
 
-interface CostExtension {
-  readonly requestedQueryCost: number;
-  /** Null when the request was not executed. */
-  readonly actualQueryCost?: number | null;
-  readonly throttleStatus: ThrottleStatus;
-}
-
 interface Body {
   readonly data?: unknown;
   readonly errors?: unknown;
-  readonly extensions?: { readonly cost?: CostExtension };
+  readonly extensions?: { readonly cost?: unknown };
 }
 
 type Outcome =
@@ -142,11 +136,11 @@ function createSender({
       const canRenewToken = response.status === 401 && token.renew(accessToken);
       if (!response.ok) return { failure: toStatusFailure(response), canRenewToken };
       const answer = (await response.json()) as Body;
-      const extension = answer.extensions?.cost;
-      status = extension?.throttleStatus;
-      if (extension !== undefined) refund = cost - (extension.actualQueryCost ?? 0);
-      if (extension !== undefined) costs.set(key, extension.requestedQueryCost);
-      const outcome = toOutcome(answer);
+      const reported = readCost(answer.extensions?.cost);
+      status = reported?.status;
+      if (reported !== undefined) refund = cost - reported.actual;
+      if (reported !== undefined) costs.set(key, reported.requested);
+      const outcome = toOutcome(answer, reported);
       if ("data" in outcome) options.onResponse?.({ sentAtMs: platformMs, documents: sent });
       return { ...outcome, sent };
     } catch (error) {
@@ -200,18 +194,18 @@ function toStatusFailure({ status, headers }: Response): Failure {
 
 type ShopifyErrorEntry = FieldError & { readonly message?: string };
 
-function toOutcome({ data, errors, extensions }: Body): Outcome {
-  if (errors !== undefined) {
+function toOutcome({ data, errors }: Body, cost: ReportedCost | undefined): Outcome {
+  if (errors != null && !(Array.isArray(errors) && errors.length === 0)) {
     // Shopify also sends plain text here instead of a list.
     const entries: ShopifyErrorEntry[] = Array.isArray(errors) ? errors : [{ message: String(errors) }];
-    return { failure: toGraphqlFailure(entries, extensions?.cost), errors: entries };
+    return { failure: toGraphqlFailure(entries, cost), errors: entries };
   }
   if (typeof data !== "object" || data === null)
     return { failure: { kind: "network", message: "the response has no data" } };
   return { data };
 }
 
-function toGraphqlFailure(entries: readonly ShopifyErrorEntry[], cost: CostExtension | undefined): Failure {
+function toGraphqlFailure(entries: readonly ShopifyErrorEntry[], cost: ReportedCost | undefined): Failure {
   const codes = entries.map(({ extensions }) => extensions?.code ?? "UNKNOWN");
   if (codes.includes("THROTTLED")) return { kind: "throttled", waitMs: toWaitMs(cost) };
   const refused = [...new Set(entries.map(findRefusedField).filter((field) => field !== undefined))];
@@ -220,10 +214,10 @@ function toGraphqlFailure(entries: readonly ShopifyErrorEntry[], cost: CostExten
   return { kind: "graphql", codes, message, isPartial, ...(refused.length > 0 && { refused }) };
 }
 
-function toWaitMs(cost: CostExtension | undefined): number {
+function toWaitMs(cost: ReportedCost | undefined): number {
   if (cost === undefined) return 1000;
-  const { currentlyAvailable, restoreRate } = cost.throttleStatus;
-  return (Math.max(0, cost.requestedQueryCost - currentlyAvailable) / restoreRate) * 1000;
+  const { currentlyAvailable, restoreRate } = cost.status;
+  return (Math.max(0, cost.requested - currentlyAvailable) / restoreRate) * 1000;
 }
 
 function toMessage(error: unknown): string {

@@ -52,9 +52,9 @@ export function toProduct(product: CompleteProduct, toLocal: ToLocal): Product {
   const publishedAt = publicationTime(product);
   return {
     id,
-    title: product.title,
+    title: required(product.title, "title"),
     body_html: product.descriptionHtml ?? "",
-    handle: product.handle,
+    handle: required(product.handle, "handle"),
     created_at: toLocal(product.createdAt),
     updated_at: toLocal(product.updatedAt),
     published_at: publishedAt === null ? null : toLocal(publishedAt),
@@ -87,6 +87,12 @@ function onlyNamespaces(product: CompleteProduct, namespaces: readonly string[])
 function publicationTime({ publishedOnPublication, publishedAt, createdAt }: CompleteProduct): string | null {
   if (publishedOnPublication === undefined) return publishedAt;
   return publishedOnPublication ? createdAt : null;
+}
+
+/** The schema excludes null here; without this check, it would reach readers. */
+function required(text: string, name: string): string {
+  if (typeof text === "string") return text;
+  throw new Error(`it was sent without its ${name}`);
 }
 
 interface Positioned {
@@ -189,7 +195,7 @@ function toVariant(
     image_id: toImageId(variant.image?.id),
     barcode: variant.barcode ?? "",
     sku: variant.sku ?? "",
-    title: variant.title,
+    title: required(variant.title, "title of a variant"),
     price: toMoney(variant.price),
     compare_at_price: variant.compareAtPrice == null ? null : toMoney(variant.compareAtPrice),
     // Reading other fulfillment or tracking services would require access to locations.
@@ -251,7 +257,7 @@ function toMetafields(
     owner_resource: ownerResource,
     namespace: metafield.namespace,
     key: metafield.key,
-    value: metafield.value,
+    value: required(metafield.value, "value of a metafield"),
     type: metafield.type,
     description: metafield.description ?? null,
     created_at: toLocal(metafield.createdAt),

@@ -3,7 +3,7 @@ import type { RequestOptions, SendRequest, SentRequest } from "./client.ts";
 import { localTimeFormatter } from "./local-time.ts";
 import { convert } from "./mapping.ts";
 import type { Page, ShopifyShop } from "./queries.ts";
-import { type FirstPage, firstSizes, settleMs, toComplete } from "./read-product.ts";
+import { type FirstPage, findLackingList, firstSizes, settleMs, toComplete } from "./read-product.ts";
 import { type Failure, ShopifyError } from "./retry.ts";
 
 interface PageResponse {
@@ -92,7 +92,8 @@ function toCatalogPage({ shop, products }: PageResponse, sent: SentRequest | und
   const converted: (PlatformProduct | UnusableProduct)[] = [];
   const unread: bigint[] = [];
   for (const product of products.nodes) {
-    const complete = toComplete(product);
+    // Read alone, such a product is named, and the others of the page are stored.
+    const complete = findLackingList(product) === undefined ? toComplete(product) : undefined;
     if (complete === undefined) {
       unread.push(BigInt(product.legacyResourceId));
       continue;

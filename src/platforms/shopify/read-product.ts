@@ -15,6 +15,7 @@ import type {
   ShopifyShop,
   ShopifyVariant,
 } from "./queries.ts";
+import { ShopifyError } from "./retry.ts";
 
 /**
  * `updatedAt` has whole seconds, so a product may change again without a later `updatedAt` until
@@ -22,9 +23,16 @@ import type {
  */
 export const settleMs = 2000;
 
+/**
+ * Several responses show one state only if each of them began this long after the last change: one
+ * may lag behind another, and two changes within a second have the same `updatedAt`.
+ */
+export const agreeMs = settleMs + 5000;
+
+/** As the schema promises it; a proxy may answer otherwise. */
 interface FirstPages {
-  readonly shop: ShopifyShop;
-  readonly product: FirstPage | null;
+  readonly shop?: ShopifyShop | null;
+  readonly product?: FirstPage | null;
 }
 
 /** A product with the first page of each of its lists. */
@@ -45,65 +53,93 @@ export const firstSizes = { images: 25, variants: 25, variantMetafields: 10, met
 /** Page sizes of the requests that follow. */
 const nextSizes = { images: 250, variants: 50, variantMetafields: 25, metafields: 250 };
 
+/** The platform's clock is known in whole seconds. */
+const dateMs = 1000;
 /** Attempts to read a product that keeps changing. */
 const maxReadings = 4;
 
-/** The product changed between two of its pages, so they show different states. */
+/** The pages of the product show different states, or might. */
 class ChangedWhileRead extends Error {
   /** The newest time of its last change in these pages. */
   readonly updatedAt: string;
+  /** How long to wait before reading it again. */
+  readonly waitMs: number;
 
-  constructor(...times: (string | undefined)[]) {
+  constructor(times: readonly (string | undefined)[], waitMs = 0) {
     super();
     this.updatedAt = times.reduce<string>((newest, time = "") => (time > newest ? time : newest), "");
+    this.waitMs = waitMs;
   }
 }
 
 /**
- * Reads one product with all of its lists. One that takes several responses is read again until it
- * is settled, because they may show different states; a single response always shows one.
+ * Reads one product with all of its lists. One that takes several responses is read when its last
+ * change is long enough ago that they agree; a single response always shows one state.
  * @throws ShopifyError when Shopify does not answer; ChangingProductError when the product keeps
  *   changing; UnusableProductError when it cannot be converted
  */
 export async function readProduct(request: SendRequest, id: bigint, options: RequestOptions): Promise<ProductReading> {
   let newest = "";
+  // A client gets an answer at once, and a job reads others meanwhile; both try again later.
+  let canWait = options.priority === "push" || options.priority === "refresh";
   for (let reading = 1; reading <= maxReadings; reading++) {
     try {
-      const { responses, ...read } = await readOnce(request, `gid://shopify/Product/${id}`, options);
-      if (read.found === undefined || read.found.isSettled || responses === 1) return read;
-      if (read.found.updatedAt > newest) newest = read.found.updatedAt;
-      if (reading < maxReadings) await sleep(settleMs, undefined, { signal: options.signal });
+      return await readOnce(request, id, options);
     } catch (error) {
       if (!(error instanceof ChangedWhileRead)) throw error;
       if (error.updatedAt > newest) newest = error.updatedAt;
+      if (error.waitMs === 0) continue;
+      if (!canWait) break;
+      canWait = false;
+      await sleep(Math.min(error.waitMs, agreeMs) + dateMs, undefined, { signal: options.signal });
     }
   }
   throw new ChangingProductError("the product keeps changing while it is read", newest);
 }
 
-async function readOnce(
-  request: SendRequest,
-  id: string,
-  options: RequestOptions,
-): Promise<ProductReading & { readonly responses: number }> {
-  let responses = 0;
+async function readOnce(request: SendRequest, id: bigint, options: RequestOptions): Promise<ProductReading> {
   let startedAtMs = Number.POSITIVE_INFINITY;
   const used = new Set<DocumentSet>();
   const onResponse = ({ sentAtMs, documents }: SentRequest) => {
-    responses++;
     startedAtMs = Math.min(startedAtMs, sentAtMs);
     used.add(documents);
   };
-  const { shop, product } = await request<FirstPages>("ProductById", { id, ...firstSizes }, { ...options, onResponse });
-  if (product === null) return { shopId: shop.id, readAtMs: startedAtMs, found: undefined, responses };
-  const complete = await completeProduct(request, id, product, { ...options, onResponse });
+  const gid = `gid://shopify/Product/${id}`;
+  const response = await request<FirstPages>("ProductById", { id: gid, ...firstSizes }, { ...options, onResponse });
+  const { shop, product } = checkAnswer(response, gid);
+  if (product === null) return { shopId: shop.id, readAtMs: startedAtMs, found: undefined };
+  const lacking = findLackingList(product);
+  if (lacking !== undefined) throw new UnusableProductError(`was sent without its ${lacking}`);
+  if (toComplete(product) === undefined) {
+    const waitMs = Date.parse(product.updatedAt) + agreeMs - startedAtMs;
+    if (waitMs > 0) throw new ChangedWhileRead([product.updatedAt], waitMs);
+  }
+  const complete = await completeProduct(request, gid, product, { ...options, onResponse });
   const [documents, ...others] = used;
   // A field was refused, or is asked for again, between two pages.
-  if (others.length > 0) throw new ChangedWhileRead(product.updatedAt);
+  if (others.length > 0) throw new ChangedWhileRead([product.updatedAt]);
   const found = convert(complete, localTimeFormatter(shop.ianaTimezone), documents);
   if ("unusable" in found) throw new UnusableProductError(found.unusable);
   const isSettled = startedAtMs >= Date.parse(product.updatedAt) + settleMs;
-  return { shopId: shop.id, readAtMs: startedAtMs, found: { ...found, isSettled }, responses };
+  return { shopId: shop.id, readAtMs: startedAtMs, found: { ...found, isSettled } };
+}
+
+/** Only an explicit null means that there is no such product. */
+function checkAnswer({ shop, product }: FirstPages, gid: string) {
+  const isAnswer = shop != null && product !== undefined && (product === null || product.id === gid);
+  if (isAnswer) return { shop, product };
+  throw new ShopifyError("ProductById", { kind: "network", message: "the response is about another product, or none" });
+}
+
+const listNames = ["images", "media", "metafields", "variants"] as const;
+
+/** A list that is null, or has null in it, which the schema excludes. */
+export function findLackingList(product: FirstPage): string | undefined {
+  const lacking = listNames.find(
+    (name) => product[name] === null || product[name]?.nodes.some((node) => node === null),
+  );
+  if (lacking !== undefined) return lacking;
+  return product.variants.nodes.some(({ metafields }) => metafields === null) ? "metafields of a variant" : undefined;
 }
 
 /** The product if its first pages have everything. */
@@ -132,7 +168,7 @@ async function completeProduct(
     readRemaining(page, async (after) => {
       type Response = { product: ({ updatedAt: string } & Record<string, Page<Node>>) | null };
       const { product: next } = await request<Response>(operation, { id, after, ...variables }, options);
-      if (next?.updatedAt !== updatedAt) throw new ChangedWhileRead(updatedAt, next?.updatedAt);
+      if (next?.updatedAt !== updatedAt) throw new ChangedWhileRead([updatedAt, next?.updatedAt]);
       return next[field] as Page<Node>;
     });
 
@@ -172,7 +208,7 @@ async function completeVariants(
       const variables = { id: variant.id, productId, first: nextSizes.metafields, after };
       const { product, productVariant } = await request<Response>("VariantMetafieldsPage", variables, options);
       if (product?.updatedAt !== updatedAt || productVariant === null) {
-        throw new ChangedWhileRead(updatedAt, product?.updatedAt);
+        throw new ChangedWhileRead([updatedAt, product?.updatedAt]);
       }
       return productVariant.metafields;
     });

@@ -18,7 +18,7 @@ import { until } from "../../support/until.ts";
 /** A cost budget that never throttles. */
 const plenty = { maximumAvailable: 1_000_000, restoreRate: 1_000_000 };
 
-const platform = startStandIn({ now: () => Date.now() - 5000, products: 60, specials: "all", bucket: plenty });
+const platform = startStandIn({ now: () => Date.now() - 60_000, products: 60, specials: "all", bucket: plenty });
 const { catalog, counters, faults } = platform;
 const shop = { id: "gid://shopify/Shop/53320891", timeZone: "America/New_York" };
 const shopData = { shop: { id: shop.id, myshopifyDomain: "stand-in.myshopify.com", ianaTimezone: shop.timeZone } };

@@ -198,6 +198,7 @@ const prices: Record<OperationName, number> = {
 
 describe("reading the whole catalog", () => {
   const platform = startStandIn({
+    now: () => Date.now() - 60_000,
     products: 3,
     specials: "all",
     bucket: { maximumAvailable: 1_000_000, restoreRate: 1_000_000 },

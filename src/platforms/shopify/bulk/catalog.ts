@@ -6,7 +6,7 @@ import { localTimeFormatter } from "../local-time.ts";
 import { convert } from "../mapping.ts";
 import type { CompleteProduct } from "../queries.ts";
 import { findRefusedFields } from "../read-page.ts";
-import { settleMs } from "../read-product.ts";
+import { agreeMs } from "../read-product.ts";
 import { type DownloadOptions, downloadBulkResults } from "./download.ts";
 import { BulkFailedError, type BulkResult, runBulkOperation } from "./operation.ts";
 import type { BulkPartitions } from "./partitions.ts";
@@ -35,8 +35,8 @@ export async function readCatalog(
     { products: partitions.ids.size, downloadMs: Math.round(performance.now() - startedMs) },
     "bulk results downloaded",
   );
-  // In whole seconds, as `updatedAt` is.
-  const unsettledSinceMs = Math.floor((readAtMs - settleMs) / 1000) * 1000;
+  // The parts of a product are read one after the other. In whole seconds, as `updatedAt` is.
+  const unsettledSinceMs = Math.floor((readAtMs - agreeMs) / 1000) * 1000;
   return {
     ids: partitions.ids,
     unsettledSinceMs,

@@ -1,0 +1,42 @@
+import { z } from "zod";
+import type { ThrottleStatus } from "./throttle.ts";
+
+/** What a response says about its cost. */
+export interface ReportedCost {
+  readonly requested: number;
+  /** 0 when the request was not executed. */
+  readonly actual: number;
+  readonly status: ThrottleStatus;
+}
+
+/** Shopify executes no request that costs more. */
+const maxCost = 1000;
+
+const points = z.number().nonnegative();
+
+const costSchema = z.object({
+  requestedQueryCost: points,
+  actualQueryCost: points.nullish(),
+  throttleStatus: z.object({
+    maximumAvailable: z.number().min(1),
+    currentlyAvailable: z.number(),
+    restoreRate: z.number().min(1),
+  }),
+});
+
+/**
+ * Reads the extension of a response, of which the budget of all processes is made.
+ * @returns undefined when its numbers would stop all requests, or the limit of requests
+ */
+export function readCost(extension: unknown): ReportedCost | undefined {
+  const { data } = costSchema.safeParse(extension);
+  if (data === undefined) return undefined;
+  const { requestedQueryCost, actualQueryCost, throttleStatus } = data;
+  const { maximumAvailable, currentlyAvailable } = throttleStatus;
+  const toCost = (value: number) => Math.min(value, maxCost, maximumAvailable);
+  return {
+    requested: toCost(requestedQueryCost),
+    actual: toCost(actualQueryCost ?? 0),
+    status: { ...throttleStatus, currentlyAvailable: Math.max(0, Math.min(currentlyAvailable, maximumAvailable)) },
+  };
+}

@@ -1,0 +1,147 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { startStandIn } from "../../../packages/platform-stand-in/src/stand-in.ts";
+import { PlatformError } from "../../../src/platforms/platform.ts";
+import type { SendRequest } from "../../../src/platforms/shopify/client.ts";
+import { readPages } from "../../../src/platforms/shopify/read-page.ts";
+import { readShop } from "../../../src/platforms/shopify/shop.ts";
+import { connect, failureOf, live, readFound } from "../../support/shopify.ts";
+
+const platform = startStandIn({ now: () => Date.now() - 60_000, products: 3 });
+const { catalog } = platform;
+afterAll(() => platform.stop());
+const { request } = connect(platform.graphqlUrl());
+const [first = "", second = ""] = catalog.ids(0, 2);
+
+type Json = Record<string, unknown>;
+
+/** A client whose answers a proxy changes. */
+const changed =
+  (change: (operation: string, data: Json) => Json): SendRequest =>
+  async <Data>(operation: Parameters<SendRequest>[0], ...rest: [object, Parameters<SendRequest>[2]]) =>
+    change(operation, (await request(operation, ...rest)) as Json) as Data;
+
+const withNull = (field: string) => (product: Json) => ({ ...product, [field]: null });
+const withVariant = (variant: unknown) => (product: Json) => {
+  const variants = product.variants as { nodes: Json[] };
+  return {
+    ...product,
+    variants: { ...variants, nodes: variants.nodes.map((node) => variant && { ...node, ...variant }) },
+  };
+};
+
+const oddProducts: [string, (product: Json) => Json][] = [
+  ...["title", "handle", "updatedAt", "images", "media", "metafields", "variants", "options"].map(
+    (field): [string, (product: Json) => Json] => [`without ${field}`, withNull(field)],
+  ),
+  ["with a variant that is null", withVariant(null)],
+  ["with a variant without title", withVariant({ title: null })],
+  ["with a variant without price", withVariant({ price: null })],
+  ["with a variant without metafields", withVariant({ metafields: null })],
+];
+
+describe("an answer that the schema excludes", () => {
+  test.each<[string, (data: Json) => Json]>([
+    ["without a shop", ({ product }) => ({ product })],
+    ["with a shop that is null", (data) => ({ ...data, shop: null })],
+    ["that does not say whether there is a product", ({ shop }) => ({ shop })],
+    [
+      "about another product",
+      (data) => ({ ...data, product: { ...(data.product as Json), id: "gid://shopify/Product/1" } }),
+    ],
+    ...oddProducts.map(([name, change]): [string, (data: Json) => Json] => [
+      name,
+      (data) => ({ ...data, product: change(data.product as Json) }),
+    ]),
+  ])("%s fails the read of that product alone", async (_, change) => {
+    const error = await failureOf(
+      readFound(
+        changed((_, data) => change(data)),
+        BigInt(first),
+        live(),
+      ),
+    );
+    expect(error).toBeInstanceOf(PlatformError);
+    expect((error as PlatformError).isGeneral).toBe(false);
+  });
+
+  test.each(oddProducts)("%s does not keep the other products of its page from being read", async (_, change) => {
+    const odd = changed((_, data) => {
+      const products = data.products as { nodes: Json[] };
+      return {
+        ...data,
+        products: {
+          ...products,
+          nodes: products.nodes.map((node) => (node.legacyResourceId === first ? change(node) : node)),
+        },
+      };
+    });
+    const pages = await Array.fromAsync(readPages(odd, undefined, live()));
+    const whole = pages.flatMap(({ products }) =>
+      products.flatMap((read) => ("product" in read ? [`${read.product.id}`] : [])),
+    );
+    expect(whole).toContain(second);
+    expect(whole).not.toContain(first);
+  });
+
+  test.each([{ errors: [] }, { errors: null }])("%j means that there are no errors", async (extra) => {
+    using server = Bun.serve({
+      port: 0,
+      fetch: () => Response.json({ data: { shop: { id: "1", ianaTimezone: "UTC" } }, ...extra }),
+    });
+    expect(await readShop(connect(server.url.href).request, live())).toMatchObject({ id: "1" });
+  });
+});
+
+describe("a cost that cannot be right", () => {
+  const status = { maximumAvailable: 2000, currentlyAvailable: 1000, restoreRate: 100 };
+
+  test.each<[string, unknown]>([
+    ["a budget far below zero", { requestedQueryCost: 1, throttleStatus: { ...status, currentlyAvailable: -1e12 } }],
+    [
+      "a budget that is never restored",
+      { requestedQueryCost: 1, throttleStatus: { ...status, currentlyAvailable: 0, restoreRate: 1e-9 } },
+    ],
+    [
+      "a request that costs more than there can be",
+      { requestedQueryCost: 1e15, actualQueryCost: 1e15, throttleStatus: status },
+    ],
+    ["text", { requestedQueryCost: "1", throttleStatus: { ...status, currentlyAvailable: "none" } }],
+    ["no budget", { requestedQueryCost: null, throttleStatus: null }],
+  ])("such as %s does not stop the requests that follow", async (_, cost) => {
+    using server = Bun.serve({
+      port: 0,
+      fetch: () => Response.json({ data: { shop: { id: "1", ianaTimezone: "UTC" } }, extensions: { cost } }),
+    });
+    const reports: (number | undefined)[] = [];
+    const points = {
+      take: async () => 0,
+      settle: async (refund: number, reported?: { currentlyAvailable: number }) => {
+        expect(Math.abs(refund)).toBeLessThanOrEqual(1000);
+        reports.push(reported?.currentlyAvailable);
+      },
+    };
+    const client = connect(server.url.href, undefined, points).request;
+    for (let number = 0; number < 3; number++) await readShop(client, live());
+    for (const available of reports) expect(available ?? 0).toBeWithin(0, 2001);
+    expect(reports).toHaveLength(3);
+  });
+});
+
+test("pages of two states with the same updatedAt are not mixed, though one lags behind the other", async () => {
+  const id = catalog.add({ shape: { metafields: 60 } });
+  const changedAtMs = Date.parse(catalog.findProduct(id)?.updatedAt ?? "");
+  const asked: string[] = [];
+  // The platform's clock: six seconds after the change, and then later.
+  const lagging: SendRequest = async (operation, variables, options) => {
+    asked.push(operation);
+    const isFirst = asked.length === 1;
+    const onResponse: typeof options.onResponse = ({ documents }) =>
+      options.onResponse?.({ documents, sentAtMs: changedAtMs + (isFirst ? 6900 : 7100) });
+    return (await changed((_, data) =>
+      isFirst ? { ...data, product: { ...(data.product as Json), title: "Before" } } : data,
+    )(operation, variables, { ...options, onResponse })) as never;
+  };
+  const found = await readFound(lagging, BigInt(id), { ...live(), priority: "push" });
+  expect(asked).toEqual(["ProductById", "ProductById", "ProductMetafieldsPage"]);
+  expect(found?.product.title).not.toBe("Before");
+});
