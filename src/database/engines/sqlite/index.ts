@@ -16,6 +16,7 @@ import { handleOf, handles } from "./migrations/2026-11-26-handles.ts";
 import { console, hasStatus, hasTag, hasVendor } from "./migrations/2026-11-27-console.ts";
 import { changeLog } from "./migrations/2026-11-28-change-log.ts";
 import { openFile, pathOf, scheme } from "./open.ts";
+import { productQueries } from "./product-queries.ts";
 import { transfer } from "./transfer.ts";
 
 /** SQLite looks named values up one by one, so hundreds of names take longer than the insertion. */
@@ -68,10 +69,8 @@ export const sqlite: Engine = {
   hasStatus,
   hasVendor,
   hasTag,
-  // The words give the products in order, and each is then looked up.
-  searchQuery: (conditions) => `SELECT CAST(product.id AS TEXT) AS id
-    FROM product_word CROSS JOIN product INDEXED BY product_filter ON product.id = product_word.rowid
-    WHERE product_word MATCH $1 AND product_word.rowid > $2 ${conditions} ORDER BY product_word.rowid`,
+  productQueries,
+  readByIndex: (sql, statement, values) => sql.unsafe(statement, values),
   toSearchText: (words, isLastPrefix) => `${words.map((word) => `"${word}"`).join(" AND ")}${isLastPrefix ? " *" : ""}`,
 
   keyList: {
