@@ -4,6 +4,7 @@ import { jobs } from "../migrations/2026-11-23-jobs.ts";
 import { operations } from "../migrations/2026-11-24-operations.ts";
 import { presentation } from "../migrations/2026-11-26-presentation.ts";
 import { operators } from "../migrations/2026-11-27-operators.ts";
+import { replicas } from "../migrations/2026-11-30-console.ts";
 import { columnTypes } from "./column-types.ts";
 import { connect, maxConcurrentReads } from "./connect.ts";
 import { loadByCopy } from "./copy.ts";
@@ -32,6 +33,7 @@ const toText = (instant: string) => `to_char((${instant}) AT TIME ZONE 'UTC', 'Y
 
 const sqlStateOf = (error: unknown) => (error as { errno?: unknown }).errno;
 
+/** PostgreSQL: a server that several replicas share. */
 export const postgres: Engine = {
   schemes: ["postgres:", "postgresql:"],
   exists: () => true,
@@ -49,6 +51,7 @@ export const postgres: Engine = {
     console,
     operators(columnTypes),
     changeLog,
+    replicas(columnTypes),
   ],
   columnTypes,
   maxConcurrentReads,
