@@ -10,6 +10,9 @@ export interface Allowance {
 /** Beyond this, the least recently active networks start again with a full allowance. */
 const maxNetworks = 100_000;
 
+/** Options for so many entries. With `max` instead, all their memory would be taken at the start. */
+const growingTo = (entries: number) => ({ maxSize: entries, sizeCalculation: () => 1 });
+
 /**
  * Limits requests per network of clients and minute. The allowance may be used in one burst, and
  * refills evenly.
@@ -18,7 +21,7 @@ export class RateLimiter {
   /** 0 for no limit. */
   perMinute: number;
   /** When each network's allowance is full again, by `performance.now()`. */
-  readonly #fullAtMs = new LRUCache<string, number>({ max: maxNetworks });
+  readonly #fullAtMs = new LRUCache<string, number>(growingTo(maxNetworks));
 
   constructor(perMinute: number) {
     this.perMinute = perMinute;

@@ -10,7 +10,8 @@ import { listJobStatus } from "../jobs/status.ts";
 import type { ServiceContext } from "./context.ts";
 import type { Workers } from "./workers.ts";
 
-const statusTimeoutMs = 500;
+/** Balancers wait a second for a probe, of which a busy machine may need most. */
+const statusTimeoutMs = 200;
 
 /**
  * Reads the store for probes and metrics, which must respond quickly even if the store does not.

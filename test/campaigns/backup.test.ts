@@ -72,7 +72,12 @@ class Timeline {
   async add(original: RunningService, beganMs: number, endedMs: number): Promise<void> {
     const last = this.#states.at(-1);
     if (last !== undefined) last.untilMs = endedMs;
-    const answers = await answersOf(original, this.#paths);
+    let answers: Answers = [];
+    // On a busy machine, the store may count as unreachable for a while.
+    await until("the original reads its store", async () => {
+      answers = await answersOf(original, this.#paths);
+      return !answers.some((answer) => answer.includes(" 503 "));
+    });
     this.#states.push({ fromMs: beganMs, untilMs: Number.POSITIVE_INFINITY, answers });
   }
 
@@ -91,8 +96,8 @@ function repeat(step: (number: number) => Promise<void>) {
   const running = (async () => {
     for (let number = 1; !isStopped; number++) await step(number);
   })();
-  // It fails the test when it is stopped.
-  running.catch(() => {});
+  // It fails the test when it is stopped, or before by what it no longer does.
+  running.catch((error) => process.stderr.write(`${error}\n`));
   const stop = () => {
     isStopped = true;
     return running;

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "bun:test";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { toJson } from "../../src/json.ts";
+import { type Balancer, haproxy, nginx } from "../support/balancers.ts";
 import { toProduct } from "../support/catalog.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { findFreePort } from "../support/free-port.ts";
 import { listInstalled, startFront } from "../support/front.ts";
 import { type LoadResult, runLoad } from "../support/load.ts";
-import { isCampaign, pds, type RunningService, root, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { isCampaign, pds, type RunningService, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { createPostgres } from "../support/postgres.ts";
 import { type Proxy as StoreProxy, startProxy } from "../support/proxy.ts";
 import { until } from "../support/until.ts";
@@ -21,49 +21,10 @@ const ids = Array.from({ length: 300 }, (_, index) => 9_000_000_000_001 + index)
 const pathOf = (id: number | undefined) => `/api/v1/products/${id}`;
 const warm = ids.slice(0, 200).map(pathOf);
 
-/** Writes a configuration of the documentation with the replicas' ports and its own. */
-async function configure(file: string, own: number, replicas: readonly RunningService[]): Promise<string> {
-  const text = await readFile(join(root, "docs", "operations", file), "utf8");
-  return [...replicas.map(({ url }) => new URL(url).port), `${own}`].reduce(
-    (result, port, index) =>
-      result.replace(index < 3 ? `127.0.0.1:300${index + 1}` : "127.0.0.1:8080", `127.0.0.1:${port}`),
-    text,
-  );
-}
-
-interface Balancer {
-  readonly program: string;
-  /** @returns the command that starts it in the foreground */
-  readonly prepare: (own: string, port: number, replicas: readonly RunningService[]) => Promise<readonly string[]>;
-}
-
-const balancers: Balancer[] = [
-  {
-    program: "haproxy",
-    prepare: async (own, port, replicas) => {
-      await writeFile(join(own, "haproxy.cfg"), await configure("haproxy.cfg", port, replicas));
-      return ["-db", "-f", join(own, "haproxy.cfg")];
-    },
-  },
-  {
-    program: "nginx",
-    prepare: async (own, port, replicas) => {
-      const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
-      const user = process.getuid?.() === 0 ? "user root;" : "";
-      const content = await configure("nginx.conf", port, replicas);
-      const paths = temporary.map((name) => `${name}_temp_path ${join(own, name)};`).join("\n");
-      const text = `${user} daemon off; pid ${own}/pid; events {} http { access_log off; ${paths} ${content} }`;
-      await writeFile(join(own, "nginx.conf"), text);
-      return ["-p", own, "-c", join(own, "nginx.conf"), "-e", join(own, "error.log")];
-    },
-  },
-];
-
 async function startBalancer({ program, prepare }: Balancer, replicas: readonly RunningService[]): Promise<string> {
-  const own = join(folder, program);
-  await mkdir(own, { recursive: true });
   const port = await findFreePort();
-  return await startFront([program, ...(await prepare(own, port, replicas))], port);
+  const ports = replicas.map(({ url }) => Number(new URL(url).port));
+  return await startFront([program, ...(await prepare(join(folder, program), port, ports))], port);
 }
 
 const postgres = await createPostgres();
@@ -114,6 +75,7 @@ async function loadDuring(url: string, act: () => Promise<void>): Promise<LoadRe
 const readsStore = async (replica: (typeof replicas)[number]) =>
   (await (await replica.get("/readyz")).text()).includes('"database":"ok"');
 
+const balancers = [haproxy, nginx];
 const programs = listInstalled(balancers.map(({ program }) => program));
 const installed = balancers.filter(({ program }) => programs.includes(program));
 const cases = installed.map((balancer, index) => [balancer.program, balancer, 200 + 50 * index] as const);

@@ -258,6 +258,13 @@ describe("an allowance", () => {
     expect(limiter.take("192.0.2.2", 10 * 60_000)).toEqual({ isAllowed: true, remaining: 59, resetS: 1 });
   });
 
+  test("is remembered for the 100,000 networks that were active last", () => {
+    const limiter = new RateLimiter(1);
+    for (let network = 0; network <= 100_000; network++) limiter.take(`network ${network}`, 0);
+    expect(limiter.take("network 1", 0).isAllowed).toBeFalse();
+    expect(limiter.take("network 0", 0).isAllowed).toBeTrue();
+  });
+
   test("is never exceeded by more than a rounding error, and never withheld", () => {
     const steps = fc.array(fc.integer({ min: 0, max: 20_000 }), { minLength: 1, maxLength: 200 });
     fc.assert(
