@@ -35,7 +35,7 @@ export function Problems({ problems, ended, scheduledJobs, now }: ProblemsProps)
               ""
             ) : (
               <>
-                Since {utcTime(since)} (<Time at={since} now={now} />
+                This began at {utcTime(since)} (<Time at={since} now={now} />
                 ).{" "}
               </>
             )}

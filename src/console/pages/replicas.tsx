@@ -72,7 +72,7 @@ const columnsOf = (now: number, runs: readonly Run[], own: string | undefined): 
     class: "name",
   },
   { title: "Version", value: ({ version }) => version },
-  { title: "Running since", cell: ({ startedAt }) => <Time at={startedAt} now={now} /> },
+  { title: "Started", cell: ({ startedAt }) => <Time at={startedAt} now={now} /> },
   { title: "Workers", cell: ({ workers }) => <Workers workers={workers} /> },
   { title: "Store", cell: (replica) => <Store replica={replica} now={now} /> },
   { title: "Changes seen", cell: (replica) => <Changes replica={replica} /> },
