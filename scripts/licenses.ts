@@ -1,11 +1,14 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 
-/** What is shipped, and the module that it is bundled from. */
+/** What is shipped, and the modules that it is bundled from. */
 export const bundles = {
-  executable: { entry: "src/main.ts", target: "bun" },
-  client: { entry: "packages/client/src/index.ts", target: "browser" },
-  widget: { entry: "packages/personalizer/src/index.ts", target: "browser" },
+  executable: { entries: ["src/main.ts"], target: "bun" },
+  client: { entries: ["packages/client/src/index.ts"], target: "browser" },
+  widget: {
+    entries: ["packages/personalizer/src/index.ts", "packages/personalizer/src/form/index.ts"],
+    target: "browser",
+  },
 } as const;
 
 /** Licenses that only ask for their text and their notices to be passed on. */
@@ -25,10 +28,11 @@ export interface BundledPackage {
  * @throws if a package has no text of a license, or another license than the known ones
  */
 export async function listBundledPackages(root: string, bundle: keyof typeof bundles): Promise<BundledPackage[]> {
-  const { entry, target } = bundles[bundle];
-  const { metafile } = await Bun.build({ entrypoints: [join(root, entry)], target, root, metafile: true });
+  const { entries, target } = bundles[bundle];
+  const entrypoints = entries.map((entry) => join(root, entry));
+  const { metafile } = await Bun.build({ entrypoints, target, root, metafile: true });
   const files = Object.keys(metafile?.inputs ?? {});
-  if (files.length === 0) throw new Error(`${entry}: the bundler does not say what the bundle consists of`);
+  if (files.length === 0) throw new Error(`${entries}: the bundler does not say what the bundle consists of`);
   // A package may have another version of a package in a folder of its own.
   const folders = files.flatMap((file) => file.match(/^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/)?.[0] ?? []);
   const found = await Promise.all([...new Set(folders)].map((folder) => readPackage(join(root, folder))));

@@ -12,23 +12,24 @@ import { hashTag } from "./model/entity-tag.ts";
 /**
  * Bundled at compile time: when this file is loaded from source, or when the executable is built.
  */
-const script = buildPersonalizer();
+const { script, form, formFile } = buildPersonalizer();
 const version = hashTag(script);
 
 // Pages with cross-origin isolation load only resources that have this header.
 const headers = { "Cross-Origin-Resource-Policy": "cross-origin" };
+const immutableHeaders = { ...headers, "Cache-Control": "public, max-age=31536000, immutable" };
 
-const parts: ResponseParts & { readonly body: string } = {
+const toParts = (body: string): ResponseParts & { readonly body: string } => ({
   type: "text/javascript; charset=utf-8",
-  body: script,
+  body,
   headers,
-};
+});
 
 /** Path of this version of the widget's script. */
 export const widgetPath = `/personalization-options/${version}.js`;
 
 /** `GET /personalization-options.js`: the current version of the widget's script. */
-export const getWidget: Handler = fileHandler(() => parts);
+export const getWidget: Handler = fileHandler(() => toParts(script));
 
 /** The widget's texts by language. */
 const languages = new Map(
@@ -38,21 +39,30 @@ const languages = new Map(
   ]),
 );
 
-const immutable = prepareResponse({
-  ...parts,
-  tag: version,
-  headers: { ...headers, "Cache-Control": "public, max-age=31536000, immutable" },
-});
+const getForm = fileHandler(() => toParts(form));
+
+/** By file name, these versions, which clients cache permanently. */
+const immutable = new Map(
+  [[`${version}.js`, script] as const, [formFile, form] as const].map(([name, body]) => [
+    name,
+    prepareResponse({ ...toParts(body), tag: hashTag(body), headers: immutableHeaders }),
+  ]),
+);
+
+const [contract = ""] = formFile.match(/^form-\d+-/) ?? [];
 
 /**
- * `GET /personalization-options/:file`: the texts of a language, or a version of the script, which
- * clients cache permanently. Requests for any other version, from an outdated page or to an outdated replica, get the current
- * script with a short cache lifetime.
+ * `GET /personalization-options/:file`: the texts of a language, or a version of one of the scripts.
+ * Requests for any other version, from an outdated page or to an outdated replica, get the current
+ * script with a short cache lifetime; those for a form that expects another first script get none.
  */
 export const getWidgetVersion: Handler = (request, ...rest) => {
-  const language = languages.get(parameter(request, "file"));
+  const file = parameter(request, "file");
+  const kept = immutable.get(file);
+  if (kept !== undefined) return kept;
+  const language = languages.get(file);
   if (language !== undefined) return language(request, ...rest);
-  const [, requested] = parameter(request, "file").match(/^([a-z0-9]{1,20})\.js$/) ?? [];
-  if (requested === undefined) return undefined;
-  return requested === version ? immutable : getWidget(request, ...rest);
+  const match = file.match(/^(form-\d+-)?[a-z0-9]{1,20}\.js$/);
+  if (match?.[1] === contract) return getForm(request, ...rest);
+  return match !== null && match[1] === undefined ? getWidget(request, ...rest) : undefined;
 };

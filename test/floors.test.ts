@@ -51,7 +51,7 @@ const ground = 0;
 const outside = [
   "../package.json",
   "../packages/personalizer/build.ts",
-  "../packages/personalizer/src/instruction.ts",
+  "../packages/personalizer/src/form/instruction.ts",
   ...["de", "es", "fr", "ja"].map((language) => `../packages/personalizer/languages/${language}.json`),
 ];
 

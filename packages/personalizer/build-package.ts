@@ -20,19 +20,30 @@ const banner = [
   'const scriptUrl = (globalThis.location?.origin.match(/^http.*/) ?? "http://localhost") + "/";',
 ].join("\n");
 
+/** Bundlers find the second script by its name, and move it with the first. */
+const packagedForm: Bun.BunPlugin = {
+  name: "packaged form",
+  setup: ({ onLoad, onResolve }) => {
+    onResolve({ filter: /^\.\/form\.js$/ }, ({ path }) => ({ path, external: true }));
+    onLoad({ filter: /\/import-form\.ts$/ }, () => ({
+      loader: "js",
+      contents: 'export const importForm = () => import("./form.js");',
+    }));
+  },
+};
+
 /**
- * Builds the package for npm: one module, its declarations, and its custom elements manifest.
+ * Builds the package for npm: two modules, their declarations, and the custom elements manifest.
  * @throws when bundling, type checking, or the analysis fails
  */
 async function build(): Promise<void> {
   await rm(outdir, { recursive: true, force: true });
+  const common = { outdir, target: "browser", format: "esm", minify: true, sourcemap: "linked" } as const;
+  await Bun.build({ ...common, entrypoints: [join(here, "src", "form", "index.ts")], naming: "form.js" });
   await Bun.build({
+    ...common,
     entrypoints: [join(here, "src", "index.ts")],
-    outdir,
-    target: "browser",
-    format: "esm",
-    minify: true,
-    sourcemap: "linked",
+    plugins: [packagedForm],
     define: { "import.meta.url": "scriptUrl" },
     banner,
   });
@@ -50,7 +61,9 @@ async function declarations(): Promise<string> {
   try {
     const options = ["--noEmit", "false", "--declaration", "--emitDeclarationOnly", "--rootDir", join(here, "..")];
     await $`${join(programs, "tsc")} -p ${here} --outDir ${folder} ${options}`.quiet();
-    const files = (await readdir(folder, { recursive: true })).filter((file) => /src\/[^/]+\.d\.ts$/.test(file)).sort();
+    const files = (await readdir(folder, { recursive: true }))
+      .filter((file) => /src\/(form\/)?[^/]+\.d\.ts$/.test(file))
+      .sort();
     const texts = await Promise.all(files.map((file) => readFile(join(folder, file), "utf8")));
     return select(texts.flatMap(toStatements));
   } finally {

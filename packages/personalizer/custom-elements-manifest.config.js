@@ -6,11 +6,8 @@ const readme = readFileSync(new URL("README.md", import.meta.url), "utf8");
 const script = "dist/index.js";
 const lifecycle = /^(connected|disconnected|adopted|attributeChanged|form\w+|connectedMove)Callback$/;
 
-/** The analyzer takes an assignment to a property of the shadow root for a field. */
-const misread = ["adoptedStyleSheets"];
-
 const isUsable = ({ name, privacy = "public", static: isStatic }) =>
-  privacy === "public" && !isStatic && !lifecycle.test(name) && !misread.includes(name);
+  privacy === "public" && !isStatic && !lifecycle.test(name);
 
 const plain = (text) => text.replaceAll("`", "");
 
@@ -51,7 +48,7 @@ const parts = () =>
 
 const states = () => [...new Set([...readme.matchAll(/:state\(([\w-]+)\)/g)].map(([, name]) => name))];
 
-/** Describes the element as it is shipped: one script that defines it. */
+/** Describes the element as it is shipped: a script that defines it. */
 const shipped = {
   name: "shipped",
   packageLinkPhase({ customElementsManifest: manifest }) {

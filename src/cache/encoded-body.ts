@@ -1,4 +1,4 @@
-import { type Compression, compress, decompress, type Effort, type Encoding } from "./encoding.ts";
+import { type Compression, compress, decompress, type Effort, type Encoding, maxBlockingBytes } from "./encoding.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -10,6 +10,9 @@ const minBlobBytes = 16_384;
 export interface SizeListener {
   resized(): void;
 }
+
+/** Bytes of the bodies whose first compression is in progress or waits for a thread, and their limit. */
+const compressing = { bytes: 0, maxBytes: 32 * 2 ** 20 };
 
 const improvable = { br: 1, zstd: 2, gzip: 4 } as const;
 
@@ -32,17 +35,31 @@ export class EncodedBody {
   /** Encodings in progress. */
   #pending: Map<Encoding, Promise<SendableBody>> | undefined;
   readonly #firstEffort: Effort;
+  /** Size in bytes, uncompressed. */
+  readonly #length: number;
 
   /** @param firstEffort `best` for a body that is sent as long as the process runs */
   constructor(bytes: Bytes, firstEffort: Effort = "quick") {
     this.#source = bytes;
     this.#firstEffort = firstEffort;
+    this.#length = bytes.length;
   }
 
   /** Size in bytes, in all encodings. */
   get size(): number {
     const { identity, br, zstd, gzip } = this;
     return sizeOf(this.#source) + sizeOf(identity) + sizeOf(br) + sizeOf(zstd) + sizeOf(gzip);
+  }
+
+  /**
+   * The encoding to send to a client that prefers another one: that, or none while many large bodies
+   * are being compressed. Requests arrive faster than that, also of clients that do not wait.
+   */
+  available(preferred: Encoding): Encoding {
+    if (this.#length <= maxBlockingBytes.quick || this[preferred] !== undefined) return preferred;
+    const { bytes, maxBytes } = compressing;
+    const hasRoom = bytes === 0 || bytes + this.#length <= maxBytes;
+    return hasRoom || this.#pending?.has(preferred) === true ? preferred : "identity";
   }
 
   /** The body in an encoding; a promise only if that takes long, on its first request. */
@@ -60,7 +77,13 @@ export class EncodedBody {
     const encode = (bytes: Bytes) => (encoding === "identity" ? bytes : compress(bytes, encoding, this.#firstEffort));
     const encoded = plain instanceof Promise ? plain.then(encode) : encode(plain);
     if (!(encoded instanceof Promise)) return this.#keep(encoding, encoded);
-    const pending = encoded.then((bytes) => this.#keep(encoding, bytes)).finally(() => this.#pending?.delete(encoding));
+    compressing.bytes += this.#length;
+    const pending = encoded
+      .then((bytes) => this.#keep(encoding, bytes))
+      .finally(() => {
+        compressing.bytes -= this.#length;
+        this.#pending?.delete(encoding);
+      });
     this.#pending ??= new Map();
     this.#pending.set(encoding, pending);
     return pending;

@@ -68,7 +68,7 @@ const gzipLevels = { quick: 1, best: 6 } as const;
 const zstdLevels = { quick: 3, best: 9 } as const;
 const brotliQualities = { quick: 1, best: 5 } as const;
 /** Larger bodies are compressed on another thread, which takes more CPU in total. */
-const maxBlockingBytes = { quick: 65_536, best: 16_384 } as const;
+export const maxBlockingBytes = { quick: 65_536, best: 16_384 } as const;
 
 function brotliOptions(effort: Effort, { length }: Uint8Array) {
   const { constants } = zlib();

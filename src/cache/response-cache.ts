@@ -52,8 +52,8 @@ export interface CacheCounts {
 }
 
 /**
- * Memory of an entry besides its body, as measured: keys, entity tag, fingerprints, objects, and what
- * the allocator rounds up.
+ * Memory of an entry besides what is counted, as measured: entity tag, objects, and what the allocator
+ * rounds up.
  */
 const bytesPerEntry = 1200;
 /** For 10,000 empty results with short names. Clients can invent names of up to 16 kB. */
@@ -292,7 +292,8 @@ export class ResponseCache {
 const toSeconds = (ms: number) => Math.floor(ms / 1000);
 const ageField = (ageMs: number) => (ageMs >= 1000 ? { Age: `${toSeconds(ageMs)}` } : undefined);
 
-const sizeOf = ({ key, body }: StoredEntry) => (body?.size ?? 0) + key.length + bytesPerEntry;
+const sizeOf = ({ key, body, fingerprints = [] }: StoredEntry) =>
+  (body?.size ?? 0) + (body?.purgeTags?.value.length ?? 0) + fingerprints.length * 8 + key.length + bytesPerEntry;
 
 const toId = (namespace: string, key: string) => `${namespace}/${key}`;
 

@@ -71,8 +71,8 @@ export class ResponseBody extends EncodedBody {
   /** Entity tag as sent. It is weak because all encodings of the body share it. */
   readonly etag: string | undefined;
   readonly isCompressible: boolean;
+  readonly purgeTags: PurgeTags | undefined;
   readonly #template: HeaderTemplate;
-  readonly #purgeTags: PurgeTags | undefined;
 
   constructor({ template, status = 200, body, tag, purgeTags, firstEffort }: ResponseBodyOptions) {
     const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
@@ -81,7 +81,7 @@ export class ResponseBody extends EncodedBody {
     this.etag = tag === undefined ? undefined : `W/"${tag}"`;
     this.isCompressible = tag !== undefined && bytes.length >= minCompressibleBytes;
     this.#template = template;
-    this.#purgeTags = purgeTags;
+    this.purgeTags = purgeTags;
   }
 
   /**
@@ -91,7 +91,7 @@ export class ResponseBody extends EncodedBody {
   headersFor(representation: Representation): Headers {
     const headers = this.#template.headersFor(representation);
     if (this.etag !== undefined) headers.set("ETag", this.etag);
-    if (this.#purgeTags !== undefined) headers.set(this.#purgeTags.field, this.#purgeTags.value);
+    if (this.purgeTags !== undefined) headers.set(this.purgeTags.field, this.purgeTags.value);
     return headers;
   }
 }

@@ -65,15 +65,17 @@ async function write(file: BackupFile, name: string, config: Config, signal: Abo
   try {
     const written = await writeArchive(
       stream,
-      (bytes) => {
+      (bytes) => file.write(bytes),
+      (chunk) => {
         signal.throwIfAborted();
-        file.write(bytes);
+        progress.show(chunk);
       },
-      progress.show,
     );
     await stream.close();
     file.flush();
-    const { header, summary } = await checkArchive(file.path, name);
+    const checked = checkArchive(file.path, name, signal);
+    // Another process may have put its own file there.
+    const { header, summary } = await checked.finally(() => file.requireOwn());
     if (!Bun.deepEquals(summary, written)) throw new Error(`${name}: what was read back is not what was written`);
     return { summary, takenAt: header.takenAt };
   } finally {

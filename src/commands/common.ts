@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, type Stats, statSync } from "node:fs";
 import { constants, hostname, setPriority, userInfo } from "node:os";
 import { type Config, readConfig } from "../config/index.ts";
 import { settings } from "../config/settings.ts";
@@ -120,6 +120,18 @@ export function lowerPriority(): void {
     } catch {
       // The thread has ended meanwhile, or the system forbids it; the command works without.
     }
+  }
+}
+
+/**
+ * @returns undefined if nothing has the path
+ * @throws ServiceError `bad_request` for a path that cannot be followed
+ */
+export function findPath(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch (cause) {
+    throw new ServiceError("bad_request", `${path}: ${(cause as Error).message}`, { cause });
   }
 }
 

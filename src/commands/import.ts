@@ -1,11 +1,10 @@
-import { statSync } from "node:fs";
 import type { Config } from "../config/index.ts";
 import { maxImportRemovedShareOf } from "../config/jobs.ts";
 import { manualImportOptions, manualPresentationOptions } from "../config/manual-options.ts";
 import { isUrl } from "../config/values.ts";
 import { ServiceError } from "../errors.ts";
 import { catalogImportJob, personalizationImportJob, presentationImportJob } from "../service/jobs.ts";
-import type { Values } from "./common.ts";
+import { findPath, type Values } from "./common.ts";
 import { importNow } from "./run.ts";
 
 export async function importProducts(files: string[], values: Values): Promise<boolean> {
@@ -36,7 +35,7 @@ export async function importPresentation(source: string, values: Values): Promis
 
 /** A mistyped path is a mistake of the command line, so that it leaves no run in the history. */
 function requirePath(path: string, what: "file" | "folder"): void {
-  const found = statSync(path, { throwIfNoEntry: false });
+  const found = findPath(path);
   if (found === undefined) throw new ServiceError("bad_request", `${path}: no such ${what}`);
   // Neither need be a regular file: a shell passes the output of a command as a pipe.
   if (found.isDirectory() !== (what === "folder")) throw new ServiceError("bad_request", `${path}: not a ${what}`);

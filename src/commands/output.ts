@@ -6,12 +6,16 @@ import { writeToStderr } from "../terminal.ts";
 // Synchronous writes, because creating Node's streams takes as long as the rest of a short
 // command's start.
 
+/** What others wrote, such as the reason of a server, must not control the reader's terminal. */
+const escapeControls = (text: string) =>
+  text.replace(/[^\P{Cc}\n\t]/gu, (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, "0")}`);
+
 /**
  * Prints data to standard output.
  * @throws ServiceError `unavailable` if it is lost, so that the command fails
  */
 export function print(line: string): void {
-  const bytes = new TextEncoder().encode(`${line}\n`);
+  const bytes = new TextEncoder().encode(`${escapeControls(line)}\n`);
   for (let written = 0; written < bytes.length; ) {
     try {
       written += writeSync(1, bytes, written);
@@ -26,7 +30,7 @@ export function print(line: string): void {
 
 /** Prints a message to standard error, without the credentials in URLs. */
 export function printMessage(line: string): void {
-  writeToStderr(`${hideCredentials(line)}\n`);
+  writeToStderr(`${escapeControls(hideCredentials(line))}\n`);
 }
 
 export function printJson(value: unknown): void {

@@ -1,4 +1,3 @@
-import { statSync } from "node:fs";
 import type { Database } from "../database/database.ts";
 import { findCurrentPresentation, findEntries } from "../database/presentation.ts";
 import { ServiceError } from "../errors.ts";
@@ -9,7 +8,7 @@ import { findCurrentGeneration } from "../personalization/presentation/codes.ts"
 import { readPresentation } from "../personalization/presentation/parse.ts";
 import { rollbackPresentation } from "../personalization/presentation/rollback.ts";
 import { writeTemplate } from "../personalization/presentation/template.ts";
-import { brandOf, type Values, withStore } from "./common.ts";
+import { brandOf, findPath, type Values, withStore } from "./common.ts";
 import { print, printJson, printMessage, printSafeJson } from "./output.ts";
 import { generationOf } from "./rollback.ts";
 
@@ -18,7 +17,7 @@ import { generationOf } from "./rollback.ts";
  * @returns whether each code has a name, and each entry a code
  */
 export async function check(file: string | undefined, values: Values): Promise<boolean> {
-  if (file !== undefined && statSync(file, { throwIfNoEntry: false })?.isDirectory() !== false) {
+  if (file !== undefined && findPath(file)?.isDirectory() !== false) {
     throw new ServiceError("bad_request", `${file}: no such file`);
   }
   return await withStore(async (database, config) => {

@@ -1,4 +1,3 @@
-import { statSync } from "node:fs";
 import { type Config, readConfig } from "../config/index.ts";
 import { isUrl, databaseUrl as parseStoreUrl } from "../config/values.ts";
 import { hideCredentials } from "../credentials.ts";
@@ -11,7 +10,7 @@ import type { StoreStream } from "../database/transfer/stream.ts";
 import { ServiceError } from "../errors.ts";
 import { openObject } from "../feed/bucket-object.ts";
 import { createTemporaryFolder } from "../temporary-folder.ts";
-import { lowerPriority, onSignal, type Values } from "./common.ts";
+import { findPath, lowerPriority, onSignal, type Values } from "./common.ts";
 import { print, printMessage, printSafeJson } from "./output.ts";
 import { createRowLine } from "./progress.ts";
 import { describeRows, toRows } from "./transfer-report.ts";
@@ -21,9 +20,7 @@ export async function restore(source: string, values: Values): Promise<boolean> 
   const config = readConfig(process.env);
   const { signal } = onSignal();
   if (!isUrl(source)) {
-    if (statSync(source, { throwIfNoEntry: false })?.isFile() !== true) {
-      throw new ServiceError("bad_request", `${source}: no such file`);
-    }
+    requireFile(source);
     return await restoreFile(source, source, config, values, signal);
   }
   const object = openObject(source, config, signal);
@@ -37,6 +34,14 @@ export async function restore(source: string, values: Values): Promise<boolean> 
   }
 }
 
+/** @throws ServiceError `bad_request` */
+function requireFile(path: string): void {
+  const found = findPath(path);
+  if (found === undefined) throw new ServiceError("bad_request", `${path}: no such file`);
+  // It is read several times.
+  if (!found.isFile()) throw new ServiceError("bad_request", `${path}: not a regular file`);
+}
+
 /** @param name what messages call the file */
 async function restoreFile(
   path: string,
@@ -47,7 +52,7 @@ async function restoreFile(
 ): Promise<boolean> {
   const url = config.databaseDirectUrl || config.databaseUrl;
   // The whole file is checked before anything is created.
-  const { header, contentLength } = await checkArchive(path, name);
+  const { header, contentLength } = await checkArchive(path, name, signal);
   requireKnownMigrations(engineOf(url), header.migrations, `${name}: version ${header.version} made this backup`);
   const archive = openArchive(path, name);
   try {

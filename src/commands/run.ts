@@ -20,6 +20,7 @@ import { isTerminal } from "../terminal.ts";
 import { brandOf, lowerPriority, onSignal, openLog, type Values, withDatabase, withStoreIfAny } from "./common.ts";
 import { findJob } from "./find-job.ts";
 import { print, printMessage, printSafeJson } from "./output.ts";
+import { readParent } from "./parent.ts";
 import { createProgressLine } from "./progress.ts";
 import { describeContent, describeProblems } from "./report.ts";
 
@@ -95,8 +96,7 @@ export async function runClaimed(name: string, values: Values): Promise<boolean>
   for (const name of ["SIGHUP", "SIGUSR2"]) process.on(name, () => {});
   const parent = readParent();
   // The parent's settings, since the file may have changed and need not even be valid.
-  const line = await parent.firstLine;
-  const config = line === "" ? readConfig(process.env) : (JSON.parse(line) as Config);
+  const config = (await parent.config) ?? readConfig(process.env);
   return await withDatabase(async (database) => {
     const log = await openLog(config);
     const platform = await createPlatform(config, log, sharedPoints(database));
@@ -124,25 +124,6 @@ export async function runClaimed(name: string, values: Values): Promise<boolean>
 }
 
 const orphanGraceMs = 10_000;
-
-/**
- * Reads standard input, whose other end the parent process holds.
- * @returns the first line, which is empty if there is none; `exit` settles when the parent has exited
- */
-function readParent(): { readonly firstLine: Promise<string>; readonly exit: Promise<void> } {
-  const line = Promise.withResolvers<string>();
-  const read = async () => {
-    const decoder = new TextDecoder();
-    let text = "";
-    for await (const chunk of Bun.stdin.stream()) {
-      text += decoder.decode(chunk, { stream: true });
-      const end = text.indexOf("\n");
-      if (end >= 0) line.resolve(text.slice(0, end));
-    }
-    line.resolve("");
-  };
-  return { firstLine: line.promise, exit: read() };
-}
 
 const heartbeatPollMs = 250;
 

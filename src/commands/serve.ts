@@ -5,30 +5,39 @@ import type { Role } from "../service/context.ts";
 import type { Service } from "../service/start.ts";
 import { onSignal, openLog, type Values } from "./common.ts";
 import { print } from "./output.ts";
+import { readParent } from "./parent.ts";
 
 const maxWorkers = 256;
 
 /** Runs the service until a signal stops it. */
 export async function serve(values: Values): Promise<boolean> {
   const role = parseRole(values);
-  const config = readConfig(process.env);
+  // Those of its supervisor: the file may have changed, and need not even be valid.
+  const given = role.kind === "worker" ? await readParent().config : undefined;
+  const config = given ?? readConfig(process.env);
   const [log, { startService }] = await Promise.all([openLog(config), import("../service/start.ts")]);
   const unused = listSettingsWithoutEffect(config);
   if (unused.length > 0 && role.kind !== "worker") log.warn({ settings: unused }, "some settings have no effect");
   const { received, signal } = onSignal();
   let service: Service | undefined;
-  // Signals during the start need no action, but must not end the process. Those for the supervisor
-  // may be sent to its whole process group.
-  process.on("SIGHUP", () => service?.reload());
+  let isReloading = false;
+  // Signals during the start must not end the process. The settings may have changed since they were
+  // read.
+  process.on("SIGHUP", () => {
+    if (service === undefined) isReloading = true;
+    else service.reload();
+  });
+  // Signals for the supervisor may be sent to its whole process group.
   process.on("SIGUSR2", () => {
     if (role.kind !== "worker") service?.replaceWorkers();
   });
   service = await startService(config, log, signal, role);
-  if (service.adminUrl !== undefined) {
-    print(`Public   ${service.publicUrl}/api/v1`);
-    print(`Docs     ${service.linkUrl}/docs`);
-    if (service.exampleUrl !== undefined) print(`Example  ${service.exampleUrl}`);
-    print(`Admin    ${service.adminUrl}`);
+  if (isReloading) service.reload();
+  try {
+    printAddresses(service);
+  } catch (error) {
+    // The log has them too, and its disk may be full.
+    log.warn({ reason: (error as Error).message }, "cannot print the addresses");
   }
   const name = await received;
   log.info({ signal: name }, "stopping");
@@ -36,6 +45,15 @@ export async function serve(values: Values): Promise<boolean> {
   await service.stop(name === "SIGINT");
   log.info("stopped");
   return true;
+}
+
+/** A worker has none of its own. */
+function printAddresses({ publicUrl, linkUrl, exampleUrl, adminUrl }: Service): void {
+  if (adminUrl === undefined) return;
+  print(`Public   ${publicUrl}/api/v1`);
+  print(`Docs     ${linkUrl}/docs`);
+  if (exampleUrl !== undefined) print(`Example  ${exampleUrl}`);
+  print(`Admin    ${adminUrl}`);
 }
 
 function parseRole({ workers, worker }: Values): Role {

@@ -5,6 +5,7 @@ import { findSizeProblem, findSyntaxProblem, type KeyPath, parseToml, TomlPositi
 
 /** A settings file. */
 export interface SettingsFile {
+  readonly exists: boolean;
   readonly values: Readonly<Record<string, unknown>>;
   /** Returns `pds.toml:12:3`, or only the name of the file if the position is unknown. */
   locate(place: KeyPath): string;
@@ -21,7 +22,8 @@ const maxBytes = 256 * 1024;
  * @throws ServiceError `invalid_setting` if the file is required and missing, or is not TOML
  */
 export function readSettingsFile(path: string, isRequired: boolean): SettingsFile {
-  const text = readText(path, isRequired);
+  const found = readText(path, isRequired);
+  const text = found ?? "";
   const tooLarge = findSizeProblem(text);
   if (tooLarge !== undefined) throw invalidSetting(`${path}: ${tooLarge}`);
   const positions = new TomlPositions(text);
@@ -30,7 +32,7 @@ export function readSettingsFile(path: string, isRequired: boolean): SettingsFil
     return position === undefined ? path : `${path}:${position.line}:${position.column}`;
   };
   try {
-    return { values: parseToml(text), locate };
+    return { exists: found !== undefined, values: parseToml(text), locate };
   } catch (cause) {
     const problem = findSyntaxProblem(text);
     if (problem === undefined) throw invalidSetting(`${path}: invalid TOML`, cause);
@@ -39,21 +41,24 @@ export function readSettingsFile(path: string, isRequired: boolean): SettingsFil
   }
 }
 
-function readText(path: string, isRequired: boolean): string {
+/** @returns undefined if the file does not exist */
+function readText(path: string, isRequired: boolean): string | undefined {
   const name = path === "" ? "PDS_CONFIG" : path;
-  const stat = statSync(path, { throwIfNoEntry: false });
+  const explain = <T>(read: () => T): T => {
+    try {
+      return read();
+    } catch (cause) {
+      throw invalidSetting(`${name}: ${(cause as Error).message}`, cause);
+    }
+  };
+  const stat = explain(() => statSync(path, { throwIfNoEntry: false }));
   if (stat === undefined) {
-    if (isRequired) throw invalidSetting(`PDS_CONFIG is ${JSON.stringify(path)}, but this file does not exist`);
-    return "";
+    if (isRequired) throw invalidSetting(`${name}: the file of the settings does not exist`);
+    return undefined;
   }
   if (stat.isDirectory()) throw invalidSetting(`${name}: expected a file, not a folder`);
   if (stat.size > maxBytes) throw invalidSetting(`${name}: expected settings of at most 256 kB`);
-  let bytes: Buffer;
-  try {
-    bytes = readFileSync(path);
-  } catch (cause) {
-    throw invalidSetting(`${name}: ${(cause as Error).message}`, cause);
-  }
+  const bytes = explain(() => readFileSync(path));
   if (isUtf8(bytes)) return new TextDecoder().decode(bytes);
   throw invalidSetting(`${name}:${findInvalidLine(bytes)}: expected UTF-8 text`);
 }

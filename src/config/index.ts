@@ -38,6 +38,7 @@ export interface Config extends SettingValues {
   readonly text: Readonly<Record<SettingName, string>>;
   /** The source of each scalar setting. */
   readonly from: Readonly<Record<SettingName, Source>>;
+  readonly hasFile: boolean;
 }
 
 /** The schedule of a job, for display. */
@@ -53,10 +54,12 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Reads the settings. The environment takes precedence over the file.
+ * @param former those that were read before: a file that is gone since then is a mistake
  * @throws ServiceError `invalid_setting`; its message names each wrong setting with file and line
  */
-export function readConfig(environment: Environment): Config {
-  const file = readSettingsFile(environment.PDS_CONFIG ?? "pds.toml", environment.PDS_CONFIG !== undefined);
+export function readConfig(environment: Environment, former?: Config): Config {
+  const isFileRequired = environment.PDS_CONFIG !== undefined || former?.hasFile === true;
+  const file = readSettingsFile(environment.PDS_CONFIG ?? "pds.toml", isFileRequired);
   const { jobs: tables = {}, purge: purgeTable, admin: adminTable, ...scalars } = file.values;
   const problems = new Problems();
   findUnknownSettings(Object.keys(scalars), file, problems);
@@ -76,17 +79,22 @@ export function readConfig(environment: Environment): Config {
   }
   const jobs = parseJobs(tables, file, problems);
   const purge = parsePurge(purgeTable, values as Partial<SettingValues>, file, problems);
+  const countBeforeTokens = problems.count;
   const tokens = parseTokens(adminTable, file, problems);
-  problems.throwIfAny();
+  const areTokensValid = problems.count === countBeforeTokens;
 
-  const schedules = listSchedules(jobs, tables as Record<string, unknown>);
-  const config = { ...(values as SettingValues), jobs, purge, tokens, schedules, text, from };
-  checkStore(config, problems);
-  checkAdmin(config, problems);
-  checkPlatform(config, file, problems);
-  checkBrands(config, file, problems);
+  // Settings that do not go together. Without one that is invalid they may.
+  if (settingNames.every((name) => values[name] !== undefined)) {
+    const given = { ...(values as SettingValues), jobs, tokens, from };
+    const place: Place = (name) => (from[name] === "file" ? placeOf(name, "file", file) : environmentName(name));
+    checkStore(given, place, problems);
+    if (areTokensValid) checkAdmin(given, place, problems);
+    checkPlatform(given, place, file, problems);
+    checkBrands(given, file, problems);
+  }
   problems.throwIfAny();
-  return config;
+  const schedules = listSchedules(jobs, tables as Record<string, unknown>);
+  return { ...(values as SettingValues), jobs, purge, tokens, schedules, text, from, hasFile: file.exists };
 }
 
 function findUnknownSettings(keys: readonly string[], file: SettingsFile, problems: Problems): void {
@@ -114,7 +122,7 @@ function sourceOf(inEnvironment: unknown, secret: unknown, inFile: unknown): Sou
   return inFile === undefined ? "default" : "file";
 }
 
-function placeOf(name: SettingName, from: Source, file: SettingsFile, secret: SecretFile | undefined): string {
+function placeOf(name: SettingName, from: Source, file: SettingsFile, secret?: SecretFile): string {
   const key = fileKey(name);
   if (from === "file") return `${file.locate([key])}: ${key}`;
   const variable = environmentName(name);
@@ -186,25 +194,39 @@ function listSchedules(jobs: JobOptions, given: Readonly<Record<string, unknown>
   });
 }
 
-function checkStore({ databaseUrl, databaseDirectUrl }: Config, problems: Problems): void {
-  if (databaseDirectUrl === "" || isServerUrl(databaseUrl)) return;
-  problems.add(() => "DATABASE_DIRECT_URL: DATABASE_URL is an embedded store, which has no pooler in front of it");
-}
+/** The settings that are compared with each other. */
+type Given = Omit<Config, "purge" | "schedules" | "text" | "hasFile">;
 
-function checkAdmin({ adminHost, adminToken, tokens }: Config, problems: Problems): void {
-  // It would have the role operate, whatever that of the other is.
-  const same = tokens.find((each) => adminToken !== "" && each.sha256 === sha256(adminToken));
-  if (same !== undefined) problems.add(() => `ADMIN_TOKEN: is the token of ${same.name} too; create another`);
-  if (isLoopback(adminHost) || adminToken !== "" || tokens.length > 0) return;
+/** What messages call a setting: where it is in the file, or its variable. */
+type Place = (name: SettingName) => string;
+
+function checkStore({ databaseUrl, databaseDirectUrl }: Given, place: Place, problems: Problems): void {
+  if (databaseDirectUrl === "" || isServerUrl(databaseUrl)) return;
   problems.add(
-    () => `ADMIN_HOST: ${adminHost} is not a loopback address, so ADMIN_TOKEN or a token in [admin.tokens] is required`,
+    () => `${place("databaseDirectUrl")}: DATABASE_URL is an embedded store, which has no pooler in front of it`,
   );
 }
 
-function checkPlatform(config: Config, file: SettingsFile, problems: Problems): void {
+function checkAdmin({ adminHost, adminToken, tokens }: Given, place: Place, problems: Problems): void {
+  // It would have the role operate, whatever that of the other is.
+  const same = tokens.find((each) => adminToken !== "" && each.sha256 === sha256(adminToken));
+  if (same !== undefined)
+    problems.add(() => `${place("adminToken")}: is the token of ${same.name} too; create another`);
+  if (isLoopback(adminHost) || adminToken !== "" || tokens.length > 0) return;
+  problems.add(
+    () =>
+      `${place("adminHost")}: ${adminHost} is not a loopback address, so ADMIN_TOKEN or a token in [admin.tokens] is required`,
+  );
+}
+
+function checkPlatform(config: Given, place: Place, file: SettingsFile, problems: Problems): void {
   const { shopifyAccessToken, shopifyClientId, shopifyClientSecret, jobs } = config;
   if ((shopifyClientId === "") !== (shopifyClientSecret === "")) {
-    problems.add(() => "SHOPIFY_CLIENT_ID and SHOPIFY_CLIENT_SECRET: set both or neither");
+    const [given, missing] =
+      shopifyClientId === ""
+        ? (["shopifyClientSecret", "shopifyClientId"] as const)
+        : (["shopifyClientId", "shopifyClientSecret"] as const);
+    problems.add(() => `${place(given)}: set ${environmentName(missing)} too, or neither`);
   }
   const hasCredentials = shopifyAccessToken !== "" || shopifyClientId !== "";
   for (const job of ["catalog-sync", "catalog-reconcile"] as const) {
@@ -215,12 +237,14 @@ function checkPlatform(config: Config, file: SettingsFile, problems: Problems): 
     );
   }
   if (config.shopifyWebhookSecret === "" && config.shopifyWebhookSecretPrevious !== "") {
-    problems.add(() => "SHOPIFY_WEBHOOK_SECRET_PREVIOUS: set SHOPIFY_WEBHOOK_SECRET too; it is the new secret");
+    problems.add(
+      () => `${place("shopifyWebhookSecretPrevious")}: set SHOPIFY_WEBHOOK_SECRET too; it is the new secret`,
+    );
   }
   if (config.shopifyWebhookSecret !== "" && !hasCredentials) {
     problems.add(
       () =>
-        "SHOPIFY_WEBHOOK_SECRET: set SHOPIFY_ACCESS_TOKEN, or SHOPIFY_CLIENT_ID and SHOPIFY_CLIENT_SECRET; a delivery only makes the service read the product",
+        `${place("shopifyWebhookSecret")}: set SHOPIFY_ACCESS_TOKEN, or SHOPIFY_CLIENT_ID and SHOPIFY_CLIENT_SECRET; a delivery only makes the service read the product`,
     );
   }
   if (hasCredentials && config.shopifyApiUrl === "" && config.from.shopDomain === "default") {
@@ -228,7 +252,7 @@ function checkPlatform(config: Config, file: SettingsFile, problems: Problems): 
   }
 }
 
-function checkBrands({ jobs, brand }: Config, file: SettingsFile, problems: Problems): void {
+function checkBrands({ jobs, brand }: Given, file: SettingsFile, problems: Problems): void {
   for (const name of jobsOfBrands) {
     const brands = (jobs[name] ?? []).map((options) => options.brand ?? brand);
     for (const [index, each] of brands.entries()) {

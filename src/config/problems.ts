@@ -9,6 +9,10 @@ export class Problems {
   readonly #descriptions: (() => string)[] = [];
   #cause: unknown;
 
+  get count(): number {
+    return this.#descriptions.length;
+  }
+
   /** @param describe called only if the problem is shown: a suggestion takes time */
   add(describe: () => string, cause?: unknown): void {
     this.#descriptions.push(describe);

@@ -183,7 +183,7 @@ export class Endpoint {
     if (etag !== undefined && ifNoneMatch !== null && matchesEntityTag(etag, ifNoneMatch)) {
       return this.#finish(toResponse(304, null, prepared.headersFor("not-modified"), state), 304, state);
     }
-    const encoding = body.isCompressible ? chooseEncoding(headers.get("accept-encoding")) : "identity";
+    const encoding = body.isCompressible ? body.available(chooseEncoding(headers.get("accept-encoding"))) : "identity";
     const encoded = body.encode(encoding);
     if (!(encoded instanceof Promise)) {
       return this.#finish(toResponse(status, encoded, prepared.headersFor(encoding), state), status, state);

@@ -8,7 +8,7 @@ import { createExample } from "./example.ts";
 import { publicRoutes } from "./public.ts";
 import { createReadiness, createStatusReader } from "./readiness.ts";
 import { reportToSupervisor } from "./worker-process.ts";
-import { Workers } from "./workers.ts";
+import { toWorkerConfig, Workers } from "./workers.ts";
 
 /** How long requests in progress may take after the listeners close. */
 const graceMs = 4000;
@@ -107,12 +107,7 @@ function createOpener({ config, role, requests }: ServiceContext) {
 }
 
 function createWorkers({ config, log }: ServiceContext, count: number, exited: ExitedMetrics): Workers {
-  const settings = () => {
-    const { lookupsPerMinute, drainSeconds } = readConfig(process.env);
-    // Together the workers look up as many products per minute as one process would.
-    const lookups = Math.ceil(lookupsPerMinute / count);
-    return { drainMs: drainSeconds * 1000, environment: { SCHEDULER: "off", LOOKUPS_PER_MINUTE: `${lookups}` } };
-  };
+  const settings = () => toWorkerConfig(readConfig(process.env, config), count);
   const onExit = (measurements: unknown) => exited.add(measurements as ProcessMetrics);
   return new Workers({ count, port: config.port, settings, log, onExit });
 }

@@ -23,7 +23,7 @@ export function reloadConfig({ config, role, requests }: ServiceContext, log: Lo
   const isReporting = role.kind !== "worker";
   let next: Config;
   try {
-    next = readConfig(process.env);
+    next = readConfig(process.env, config);
   } catch (error) {
     if (isReporting)
       log.error({ reason: (error as Error).message }, "cannot reload the settings; the old ones stay in effect");

@@ -1,3 +1,5 @@
+import type { Config } from "../config/index.ts";
+import { sendLine } from "../jobs/supervisor.ts";
 import { findReplacement, thisProgram } from "../program.ts";
 
 /** What a worker tells its supervisor regularly. */
@@ -6,12 +8,6 @@ export interface WorkerState {
   readonly servesWithoutStore: boolean;
   /** Number of the last change that its cache has noticed. */
   readonly lastChange: number;
-}
-
-export interface WorkerSettings {
-  /** How long it keeps answering after SIGTERM. */
-  readonly drainMs: number;
-  readonly environment: Readonly<Record<string, string>>;
 }
 
 /** A message from a worker: its address once it listens, its state, or its measurements. */
@@ -32,7 +28,7 @@ const stopMs = 15_000;
 
 /** One child process that serves. */
 export class WorkerProcess {
-  readonly #child: Bun.Subprocess<"ignore", "inherit", "inherit">;
+  readonly #child: Bun.Subprocess<"pipe", "inherit", "inherit">;
   readonly #listening = Promise.withResolvers<string>();
   readonly #pending = new Map<number, (value: unknown) => void>();
   readonly #drainMs: number;
@@ -47,16 +43,19 @@ export class WorkerProcess {
   /** Its last measurements. */
   measurements: unknown;
 
-  /** @throws Error if this program was replaced meanwhile: the worker would be of another version */
-  constructor({ drainMs, environment }: WorkerSettings, port: number, siblings: number) {
+  /**
+   * @param config its settings, because the file may have changed
+   * @throws Error if this program was replaced meanwhile: the worker would be of another version
+   */
+  constructor(config: Config, siblings: number) {
     const replacement = findReplacement();
     if (replacement !== undefined) throw new Error(replacement);
-    this.#drainMs = drainMs;
+    this.#drainMs = config.drainSeconds * 1000;
     this.#child = Bun.spawn([...thisProgram(), "serve", "--worker", "--workers", `${siblings}`], {
-      env: { ...process.env, ...environment, PORT: `${port}` },
-      stdio: ["ignore", "inherit", "inherit"],
+      stdio: ["pipe", "inherit", "inherit"],
       ipc: (message: FromWorker) => this.#receive(message),
     });
+    sendLine(this.#child.stdin, JSON.stringify(config));
     const timer = setTimeout(() => this.kill("SIGKILL"), startMs);
     void this.#listening.promise.catch(() => {}).then(() => clearTimeout(timer));
     void this.exited.then((code) => {

@@ -1,5 +1,6 @@
+import type { Config } from "../config/index.ts";
 import type { Log } from "../log.ts";
-import { WorkerProcess, type WorkerSettings } from "./worker-process.ts";
+import { WorkerProcess } from "./worker-process.ts";
 
 /** A worker that sent no heartbeat for this long hangs; with the interval, five seconds at most. */
 const silenceMs = 4000;
@@ -18,17 +19,27 @@ export interface WorkersOptions {
    * Reads the settings of a worker that is about to start.
    * @throws ServiceError if they are invalid
    */
-  readonly settings: () => WorkerSettings;
+  readonly settings: () => Config;
   readonly log: Log;
   /** Receives the last measurements of a worker that has exited. */
   readonly onExit: (measurements: unknown) => void;
 }
+
+/** Together the workers look up as many products per minute as one process would. */
+export const toWorkerConfig = (config: Config, count: number): Config => ({
+  ...config,
+  scheduler: "off",
+  lookupsPerMinute: Math.ceil(config.lookupsPerMinute / count),
+});
 
 /** Child processes that serve on a shared port. One that exits or hangs is replaced. */
 export class Workers {
   readonly #options: WorkersOptions;
   readonly #running = new Set<WorkerProcess>();
   #port: number;
+  /** Those that were valid last. */
+  #settings: Config | undefined;
+  #reloads = 0;
   #restartMs = minRestartMs;
   #watchedAtMs = performance.now();
   #watchTimer: Timer | undefined;
@@ -105,6 +116,7 @@ export class Workers {
 
   /** Lets the workers read the settings again. */
   reload(): void {
+    this.#reloads++;
     for (const worker of this.#listening()) worker.kill("SIGHUP");
   }
 
@@ -112,8 +124,10 @@ export class Workers {
     return [...this.#running].filter(({ isListening }) => isListening);
   }
 
-  async #startOne(): Promise<string> {
-    const worker = new WorkerProcess(this.#options.settings(), this.#port, this.#options.count);
+  async #startOne(settings = this.#options.settings()): Promise<string> {
+    this.#settings = settings;
+    const reloads = this.#reloads;
+    const worker = new WorkerProcess({ ...settings, port: this.#port }, this.#options.count);
     this.#running.add(worker);
     let servedSinceMs: number | undefined;
     void worker.exited.then((code) => {
@@ -126,6 +140,8 @@ export class Workers {
     });
     const url = await worker.listening;
     servedSinceMs = performance.now();
+    // Its settings were read before.
+    if (this.#reloads > reloads) worker.kill("SIGHUP");
     return url;
   }
 
@@ -134,12 +150,26 @@ export class Workers {
     this.#restartMs = Math.min(2 * pauseMs, maxRestartMs);
     setTimeout(() => {
       if (this.#isStopping) return;
-      this.#startOne().catch((error) => {
+      this.#startOne(this.#settingsForRestart()).catch((error) => {
         if (this.#isStopping) return;
         this.#options.log.error({ err: error }, "cannot restart a worker; retrying");
         this.#restart();
       });
     }, pauseMs);
+  }
+
+  /** An invalid edit of the file must not cost a worker. */
+  #settingsForRestart(): Config | undefined {
+    try {
+      return this.#options.settings();
+    } catch (error) {
+      const { message } = error as Error;
+      this.#options.log.error(
+        { reason: message },
+        "cannot read the settings; a worker is restarted with the former ones",
+      );
+      return this.#settings;
+    }
   }
 
   /**

@@ -76,3 +76,23 @@ test("small bodies are encoded without a promise", () => {
     expect(new EncodedBody(textOf("a small body")).encode(encoding)).toBeInstanceOf(Uint8Array);
   }
 });
+
+test("large bodies are sent uncompressed while many others are being compressed", async () => {
+  const text = new Uint8Array(8 * 2 ** 20);
+  const bodies = Array.from({ length: 6 }, () => new EncodedBody(text));
+  const request = (body: EncodedBody) => {
+    const encoding = body.available("zstd");
+    return { encoding, sent: body.encode(encoding) };
+  };
+  const first = bodies.map(request);
+  const chosen = ["zstd", "zstd", "zstd", "zstd", "identity", "identity"] as const;
+  expect(first.map(({ encoding }) => encoding)).toEqual([...chosen]);
+  // Joins the one in progress.
+  expect(bodies[0]?.available("zstd")).toBe("zstd");
+  expect(bodies[0]?.available("gzip")).toBe("identity");
+  const sent = await Promise.all(first.map(async (each) => bytesOf(await each.sent)));
+  expect(sent.map(({ length }) => length === text.length)).toEqual(chosen.map((encoding) => encoding === "identity"));
+  expect(bodies.map((body) => body.available("gzip"))).toEqual(Array(6).fill("gzip"));
+  // One that is larger than all that may be compressed at once gets its turn.
+  expect(new EncodedBody(new Uint8Array(40 * 2 ** 20)).available("zstd")).toBe("zstd");
+});

@@ -156,6 +156,18 @@ describe("the response cache", () => {
     expect(cache.bytes).toBe(0);
   });
 
+  test("counts the purge tags and fingerprints of a response, of which one with many SKUs has many", async () => {
+    const cache = new ResponseCache(megabyte, never);
+    const purgeTags = { field: "xkey", value: "t".repeat(8000) };
+    const fingerprints = Array.from({ length: 500 }, (_, index) => index);
+    const body = () => new ResponseBody({ template, body: "{}", tag: "a", purgeTags });
+    const many = namespaceOf(() => ({ body: body(), isEmpty: false, fingerprints }), { name: "many" });
+    await fill(cache, many, "a");
+    expect(cache.bytes).toBeWithin(12_000, 15_000);
+    for (let index = 0; index < 200; index++) await cache.get(many, `${index}`);
+    expect(cache.size).toBeWithin(60, 90);
+  });
+
   test("does not store a response that is larger than the whole cache", async () => {
     const cache = new ResponseCache(20_000, never);
     const small = namespaceOf(() => ({ body: toBody("small"), isEmpty: false }));

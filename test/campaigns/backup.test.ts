@@ -183,7 +183,7 @@ describe.each([...engines])("on %s", (engine) => {
       if (await kill(["backup", backup], environment, 100 + 600 * Math.random())) {
         killed++;
         // The new backup may have been complete before the kill.
-        if (!readFileSync(backup).equals(before)) await checkArchive(backup, backup);
+        if (!readFileSync(backup).equals(before)) await checkArchive(backup, backup, load.signal);
       }
       const beganMs = performance.now();
       expect(await pds(["backup", backup], environment)).toMatchObject({ code: 0 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { buildPersonalizer } from "../../packages/personalizer/build.ts";
-import { defaultLabels } from "../../packages/personalizer/src/labels.ts";
+import { defaultLabels } from "../../packages/personalizer/src/form/default-labels.ts";
 import { sampleImagePath } from "../../src/sample.ts";
 import { accessibilityProblems, openPage, startBrowser } from "../support/browser.ts";
 import { attack, hostileSku, importHostile, type Watched, watchPage } from "../support/hostile.ts";
@@ -258,7 +258,7 @@ test("unknown products return 404, and an empty store explains what to import", 
 });
 
 describe("the widget's script", () => {
-  const script = buildPersonalizer();
+  const { script, form, formFile } = buildPersonalizer();
 
   test("is the built script: small, usable from any site, and cached for five minutes", async () => {
     const answer = await service.get("/personalization-options.js", { headers: { "Accept-Encoding": "identity" } });
@@ -273,7 +273,7 @@ describe("the widget's script", () => {
         decompress: false,
       });
       expect(packed.headers.get("content-encoding")).toBe(coding);
-      expect((await packed.bytes()).length).toBeLessThan(12_500);
+      expect((await packed.bytes()).length).toBeLessThan(8_000);
     }
     const etag = answer.headers.get("etag") ?? "";
     const again = await service.get("/personalization-options.js", { headers: { "If-None-Match": etag } });
@@ -289,9 +289,25 @@ describe("the widget's script", () => {
     const older = await service.get("/personalization-options/2zq9f8.js");
     expect(older.headers.get("cache-control")).toBe("public, max-age=300");
     expect(await older.text()).toBe(script);
-    for (const name of ["x", "x.css", "..%2fdocs.js", ".js", `${"x".repeat(21)}.js`]) {
+    const unknown = ["x", "x.css", "..%2fdocs.js", ".js", `${"x".repeat(21)}.js`, "form-0-2zq9f8.js", "form-1-.js"];
+    for (const name of unknown) {
       expect((await service.get(`/personalization-options/${name}`)).status).toBe(404);
     }
+  });
+
+  test("imports a second one by its version; that of another release is the current one if both fit", async () => {
+    expect(script).toContain(formFile);
+    const kept = await service.get(`/personalization-options/${formFile}`);
+    expect(await kept.text()).toBe(form);
+    expect(kept.headers.get("content-type")).toBe("text/javascript; charset=utf-8");
+    expect(kept.headers.get("access-control-allow-origin")).toBe("*");
+    expect(kept.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
+    const older = await service.get(`/personalization-options/${formFile.replace(/\w+\.js$/, "2zq9f8.js")}`);
+    expect(older.headers.get("cache-control")).toBe("public, max-age=300");
+    expect(await older.text()).toBe(form);
+    const etag = older.headers.get("etag") ?? "";
+    const again = await service.get(`/personalization-options/${formFile}`, { headers: { "If-None-Match": etag } });
+    expect(again.status).toBe(304);
   });
 
   test("has texts in other languages, which any site may use, and nothing else next to it", async () => {
@@ -326,6 +342,7 @@ describe("the widget's script", () => {
       expect(opened.faults).toEqual([
         `elsewhere: ${service.url}${path}`,
         `elsewhere: ${service.url}/api/v1/products/form/en/1812234`,
+        `elsewhere: ${service.url}/personalization-options/${formFile}`,
       ]);
     }
   });

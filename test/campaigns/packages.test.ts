@@ -22,7 +22,8 @@ test("the archives have code, source maps, types, license, and README, and nothi
   const common = ["LICENSE", "README.md", "package.json", "dist/index.d.ts", "dist/index.js", "dist/index.js.map"];
   const toPaths = (names: string[]) => names.map((name) => `package/${name}`).sort();
   expect(client).toEqual(toPaths(common));
-  const ofWidget = ["dist/custom-elements.json", "dist/react.d.ts", "dist/vue.d.ts"];
+  const types = ["dist/react.d.ts", "dist/vue.d.ts"];
+  const ofWidget = ["dist/custom-elements.json", "dist/form.js", "dist/form.js.map", ...types];
   expect(personalizer).toEqual(toPaths([...common, ...ofWidget]));
 });
 

@@ -53,6 +53,16 @@ describe("a text never gets", () => {
     expect(await readTexts()).toEqual(["red Ann", "red ", "red "]);
   });
 
+  test("to another brand that has the same SKU and codes", async () => {
+    await open(widget(`sku="red"`));
+    await page.getByLabel("Name").fill("Ann");
+    await open(options(`endpoint="/older" required sku="red"`));
+    expect(await readTexts()).toEqual(["red "]);
+    await page.getByLabel("Name").fill("Ben");
+    await open(widget(`sku="red"`));
+    expect(await readTexts()).toEqual(["red Ann"]);
+  });
+
   test("to another product whose variants share a page with it", async () => {
     await page.evaluate(`history.pushState(0, "", "/products/set")`);
     await open(widget(`sku="red"`), widget(`sku="other"`));

@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import { retryDelayMs } from "../../packages/personalizer/src/load.ts";
+import { retryDelayMs } from "../../packages/personalizer/src/request.ts";
 import { accessibilityProblems, startBrowser } from "../support/browser.ts";
 import {
   createOptions,

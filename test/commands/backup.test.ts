@@ -1,17 +1,24 @@
 import { describe, expect, test } from "bun:test";
-import { existsSync, readdirSync, readFileSync, statSync, truncateSync } from "node:fs";
-import { appendFile, readFile, writeFile } from "node:fs/promises";
+import { existsSync, lstatSync, readdirSync, readFileSync, statSync, truncateSync } from "node:fs";
+import { appendFile, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { SQL } from "bun";
+import { BackupFile } from "../../src/commands/backup-file.ts";
 import { Database } from "../../src/database/database.ts";
 import { engineOf } from "../../src/database/engines/index.ts";
 import { closeDatabase } from "../../src/database/index.ts";
 import { migrate } from "../../src/database/migrate.ts";
+import { checkArchive, openArchive } from "../../src/database/transfer/read-archive.ts";
+import { readStore } from "../../src/database/transfer/read-store.ts";
+import { writeArchive } from "../../src/database/transfer/write-archive.ts";
+import { ServiceError } from "../../src/errors.ts";
 import { toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
 import { canMount, pdsOnDisk } from "../support/disk.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import {
   connectTo,
+  createMigratedStore,
   createStore,
   type Engine,
   type Environment,
@@ -284,8 +291,73 @@ describe("a file that is not a whole backup", async () => {
   });
 });
 
+test("a file that may not be read is one sentence", () => {
+  const path = join(folder, "absent");
+  const refused = new ServiceError("unavailable", `cannot read it: ENOENT: no such file or directory, open '${path}'`);
+  expect(() => openArchive(path, "it")).toThrow(refused);
+});
+
 describe("pds backup", () => {
   const { environment, backup } = originals.sqlite;
+
+  test("of two processes that write the same file, the later wins, and the earlier fails", async () => {
+    const path = join(await temporaryFolder(), "nightly");
+    using earlier = new BackupFile(path);
+    earlier.write(Buffer.from("earlier"));
+    earlier.flush();
+    {
+      using later = new BackupFile(path);
+      later.write(Buffer.from("later"));
+      expect(() => earlier.publish()).toThrow(`cannot write ${path}: another backup to it has begun meanwhile`);
+      earlier[Symbol.dispose]();
+      later.flush();
+      later.publish();
+    }
+    expect(readFileSync(path, "utf8")).toBe("later");
+    // One that waits for the store has not begun.
+    using waiting = new BackupFile(join(path, "..", "other"));
+    expect(existsSync(waiting.path)).toBe(false);
+  });
+
+  test("follows a symbolic link, and neither the link nor the rights of a file that a killed one left", async () => {
+    const own = await temporaryFolder();
+    const [real, link, absent, dangling, other] = ["real", "link", "absent", "dangling", "other"].map((name) =>
+      join(own, name),
+    ) as [string, string, string, string, string];
+    await writeFile(real, readFileSync(backup));
+    await symlink("real", link);
+    await symlink("absent", dangling);
+    await writeFile(other, "notes");
+    await symlink(other, `${real}.partial`);
+    await writeFile(`${absent}.partial`, "left", { mode: 0o666 });
+    for (const path of [link, dangling]) {
+      using file = new BackupFile(path);
+      file.write(Buffer.from("new"));
+      file.publish();
+    }
+    expect([real, absent, other].map((path) => readFileSync(path, "utf8"))).toEqual(["new", "new", "notes"]);
+    expect([link, dangling].map((path) => lstatSync(path).isSymbolicLink())).toEqual([true, true]);
+    expect(statSync(absent).mode & 0o777).toBe(0o600);
+  });
+
+  test("a signal is noticed between two parts of an embedded store, and of a file", async () => {
+    const large = await createStore("sqlite");
+    await succeed(["restore", backup], { ...environment, DATABASE_URL: large });
+    await using sql = await connectTo(large);
+    await sql`UPDATE run SET log = ${crypto.getRandomValues(Buffer.alloc(2 ** 19)).toString("base64")}`;
+    const stream = await readStore(large);
+    const path = join(await temporaryFolder(), "large");
+    using file = new BackupFile(path);
+    let turns = 0;
+    const turn = () => setImmediate(() => turns++);
+    turn();
+    await writeArchive(stream, (bytes) => file.write(bytes), turn);
+    await stream.close();
+    expect(turns).toBeGreaterThan(0);
+    const stop = new AbortController();
+    setImmediate(() => stop.abort(new Error("stopped by SIGINT")));
+    await expect(checkArchive(file.path, path, stop.signal)).rejects.toThrow("stopped by SIGINT");
+  });
 
   test("replaces an earlier backup, but no other file, and leaves nothing else", async () => {
     const own = await temporaryFolder();
@@ -311,6 +383,9 @@ describe("pds backup", () => {
     [["backup"], 2, "expected FILE|s3://BUCKET/KEY"],
     [["backup", "/dev/full/x"], 1, "cannot write /dev/full/x: "],
     [["backup", "s3://bucket/key"], 2, "s3://bucket/key: set S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY"],
+    [["backup", ""], 2, "backup: expected the name of a file"],
+    [["restore", folder], 2, "not a regular file"],
+    [["restore", "/dev/null/x"], 2, "/dev/null/x: ENOTDIR: not a directory"],
     [["backup", "s3://bucket"], 2, "expected s3://BUCKET/KEY"],
     [["backup", "ftp://host/x"], 2, "expected s3://BUCKET/KEY"],
     [["restore", join(folder, "absent")], 2, "no such file"],
@@ -329,6 +404,32 @@ describe("pds backup", () => {
     expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining("does not exist yet") });
     expect(existsSync(join(folder, "absent.sqlite"))).toBe(false);
   });
+});
+
+test("a server that ends the connection of a backup or restore is one sentence", async () => {
+  const DATABASE_URL = await createMigratedStore("postgres");
+  const own = join(await temporaryFolder(), "nightly");
+  await succeed(["backup", own], { DATABASE_URL });
+  await using sql = new SQL(DATABASE_URL, { max: 1 });
+  await sql`BEGIN`;
+  // A backup reads this one last, and a restore replaces all of them.
+  await sql`LOCK TABLE audit_record`;
+  for (const args of [
+    ["backup", own],
+    ["restore", own],
+  ]) {
+    const running = pds(args, { DATABASE_URL });
+    await until("its connection waits and is ended", async () => {
+      const ended = await sql`
+        SELECT pg_terminate_backend(pid) FROM pg_locks
+        WHERE NOT granted AND relation IS NOT NULL
+          AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
+      return ended.length > 0;
+    });
+    const { code, stderr } = await running;
+    expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringMatching(/^pds: .+\n$/) });
+    expect(stderr).not.toContain("LOG_LEVEL");
+  }
 });
 
 test.if(canMount)("a full disk is one sentence, and leaves nothing", async () => {
@@ -388,5 +489,11 @@ test("a backup goes to a bucket and comes back", async () => {
   const denied = await pds(["backup", address], { ...environment, S3_ACCESS_KEY_ID: "other" });
   expect(denied.stderr).not.toContain(store.environment.S3_SECRET_ACCESS_KEY);
   expect(denied).toMatchObject({ code: 1, stderr: expect.stringContaining("InvalidAccessKeyId") });
+  store.intercept = (_, response) => {
+    response.writeHead(500).end("<Error><Code>Broken</Code><Message>\x1b[31mred</Message></Error>");
+    return true;
+  };
+  const broken = await pds(["restore", address], { ...environment, DATABASE_URL });
+  expect(broken).toMatchObject({ code: 1, stderr: expect.stringContaining("Broken: \\u001b[31mred") });
   expect(readdirSync(own)).toEqual([]);
 });

@@ -46,3 +46,17 @@ test("the service survives the loss of its log", async () => {
   child.kill("SIGTERM");
   expect(await child.exited).toBe(0);
 });
+
+test("the service starts although it cannot print its addresses", async () => {
+  const child = start("> /dev/full", "serve");
+  let logged = "";
+  const reading = (async () => {
+    for await (const text of child.stderr.pipeThrough(new TextDecoderStream())) logged += text;
+  })();
+  await until("it goes on", () => logged.includes("cannot print the addresses") || child.exitCode !== null);
+  const address = logged.match(/"publicUrl":"([^"]+)"/)?.[1];
+  expect((await fetch(`${address}/api/v1/histories`)).status).toBe(200);
+  child.kill("SIGTERM");
+  await reading;
+  expect(await child.exited).toBe(0);
+});

@@ -461,6 +461,32 @@ describe("an invalid setting stops the start", () => {
     ]);
   });
 
+  test("settings that do not go together are reported with the others, and where they are", async () => {
+    const lines = [
+      "prot = 1",
+      'admin_host = "0.0.0.0"',
+      'shopify_client_id = "id"',
+      "[jobs.history-retention]",
+      "keep_days = 0",
+    ];
+    const PDS_CONFIG = await writeSettings(lines.join("\n"));
+    const message = errorFor({ PDS_CONFIG, DATABASE_DIRECT_URL: "postgres://user@host/db" });
+    for (const problem of [
+      `${PDS_CONFIG}:1:1: "prot" is not a setting`,
+      `${PDS_CONFIG}:2:1: admin_host: 0.0.0.0 is not a loopback address`,
+      `${PDS_CONFIG}:3:1: shopify_client_id: set SHOPIFY_CLIENT_SECRET too`,
+      `${PDS_CONFIG}:5:1: jobs.history-retention.keep_days: expected at least 1`,
+      "DATABASE_DIRECT_URL: DATABASE_URL is an embedded store",
+    ]) {
+      expect(message).toContain(problem);
+    }
+  });
+
+  test("a token that is invalid is not reported as missing, too", async () => {
+    const PDS_CONFIG = await writeSettings('admin_host = "0.0.0.0"\n[admin.tokens.ann]\nrole = "view"\n');
+    expectError({ PDS_CONFIG }, `${PDS_CONFIG}:2:1: admin.tokens.ann.sha256: is missing`);
+  });
+
   test("of many unknown keys the first are reported, and the others are counted", async () => {
     const unknown = Array.from({ length: 20_000 }, (_, index) => `x${index} = 1`).join("\n");
     const message = errorFor({ PDS_CONFIG: await writeSettings(unknown) });
@@ -524,9 +550,12 @@ describe("an invalid setting stops the start", () => {
     expectError({ DATABASE_URL: "data.db" }, format);
   });
 
-  test.each([["/nonexistent/pds.toml"], [folder], [""]])("PDS_CONFIG=%j, which is not a file", (path) => {
-    expectError({ PDS_CONFIG: path }, path || "PDS_CONFIG");
-  });
+  test.each([["/nonexistent/pds.toml"], ["/dev/null/pds.toml"], [`/${"a".repeat(5000)}`], [folder], [""]])(
+    "PDS_CONFIG=%j, which is not a file",
+    (path) => {
+      expectError({ PDS_CONFIG: path }, path || "PDS_CONFIG");
+    },
+  );
 
   test.each([["0.0.0.0"], ["::"], ["192.0.2.1"], ["admin.example"], ["127.0.0.1.example"]])(
     "ADMIN_HOST=%s, which is not loopback, without ADMIN_TOKEN",

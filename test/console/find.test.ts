@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { loadOptions } from "../../packages/personalizer/src/load.ts";
+import { requestOptions } from "../../packages/personalizer/src/request.ts";
 import { csvPage } from "../../src/console/csv.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { claimRun } from "../../src/database/lease.ts";
@@ -202,7 +202,7 @@ describe.each(stores)("on $engine, the console", ({ engine, url }) => {
       fetch: ({ url }) => (url.includes("/form/") ? new Response(null, { status: 404 }) : new Response(body)),
     });
     const wanted = { endpoint: api.url.href, locale: "en", sku: "MUG" };
-    const { tag: checksum } = await loadOptions(wanted, new AbortController());
+    const { tag: checksum } = await requestOptions(wanted, new AbortController().signal, Infinity);
     expect(formTag).not.toBe("");
     for (const mark of [tag, checksum, `W/"${tag}"`, formTag]) {
       const html = await load(`/personalization?${new URLSearchParams({ sku: "MUG", mark })}`);

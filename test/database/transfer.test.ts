@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { createReadStream } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { engineOf } from "../../src/database/engines/index.ts";
 import { removeMarkedGenerations } from "../../src/database/generation-removal.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { readStore } from "../../src/database/transfer/read-store.ts";
@@ -24,6 +25,13 @@ describe.each([...enginesInTurn])("a copy of a store on %s", (engine) => {
     const rows = await sql.unsafe<{ name: string }[]>(query);
     const known = [...keptTables.map(({ name }) => name), ...leftTables];
     expect(rows.map(({ name }) => name).toSorted()).toEqual(known.toSorted());
+  });
+
+  test.if(engine === "postgres")("outlasts minutes in which the other side builds indexes", async () => {
+    const snapshot = await engineOf("postgres:").transfer.openSnapshot(await createStore(engine), false);
+    const [idle] = await snapshot.all("SHOW idle_in_transaction_session_timeout");
+    await snapshot.close();
+    expect(idle).toEqual({ idle_in_transaction_session_timeout: "10min" });
   });
 
   test("is of one moment, and holds up no writer", async () => {

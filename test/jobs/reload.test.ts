@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { connectTo, createStore, migrateStore, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { connectTo, createStore, main, migrateStore, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { spawnService } from "../support/service-process.ts";
 import { until } from "../support/until.ts";
 
@@ -24,6 +25,28 @@ test("runs keep the settings in effect while the file is invalid", async () => {
   expect([...(await sql`SELECT DISTINCT outcome FROM run WHERE finished_at IS NOT NULL`)]).toEqual([
     { outcome: "succeeded" },
   ]);
+});
+
+test("a SIGHUP during the start reloads the settings after it, but not from a file that is gone", async () => {
+  // A first run that waits for its feed delays the start.
+  const answer = Promise.withResolvers<Response>();
+  using web = Bun.serve({ port: 0, hostname: "127.0.0.1", idleTimeout: 255, fetch: () => answer.promise });
+  const job = `[jobs.personalization-import]\nsource = "${web.url}"\n`;
+  const own = await temporaryFolder();
+  const [path = ""] = await writeFiles(own, { "pds.toml": job });
+  const environment = { DATABASE_URL: await createStore("sqlite"), PDS_CONFIG: undefined };
+  await using service = spawnService([], environment, main, own);
+  await until("the first run has started", () => service.log().includes("run started"));
+  await Bun.write(path, `shop_domain = "new.example"\n${job}`);
+  service.process.kill("SIGHUP");
+  answer.resolve(new Response("", { status: 404 }));
+  const restart = '"settings":["SHOP_DOMAIN"],"msg":"settings that changed take effect after a restart"';
+  await until("it says what needs a restart", () => service.log().includes(restart));
+  await rm(path);
+  service.process.kill("SIGHUP");
+  await until("it keeps its settings", () =>
+    service.log().includes("pds.toml: the file of the settings does not exist"),
+  );
 });
 
 test("SIGHUP reloads the jobs, the log level, and limits, and says what needs a restart", async () => {

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { toForm } from "../../packages/client/src/form.ts";
-import { cleanText, countGraphemes, listRefused } from "../../packages/personalizer/src/characters.ts";
-import { parseInstruction } from "../../packages/personalizer/src/instruction.ts";
-import { defaultLabels } from "../../packages/personalizer/src/labels.ts";
+import { cleanText, countGraphemes, listRefused } from "../../packages/personalizer/src/form/characters.ts";
+import { defaultLabels } from "../../packages/personalizer/src/form/default-labels.ts";
+import { parseInstruction } from "../../packages/personalizer/src/form/instruction.ts";
+import { toStyles } from "../../packages/personalizer/src/form/styles.ts";
 import { isForm, isPersonalization } from "../../packages/personalizer/src/response.ts";
-import { toStyles } from "../../packages/personalizer/src/styles.ts";
 import type { Personalization } from "../../src/model/personalization.ts";
 
 const labels = { ...defaultLabels, texts: {} };

@@ -240,6 +240,41 @@ describe("a service that does not respond", () => {
   });
 });
 
+describe("the script of the form", () => {
+  test("is requested only for options, and blocks orders that need it until it is there", async () => {
+    shop.responses.set("plain", { pzlines: [], pzstyles: [], pzchoices: [] });
+    await using opened = await shop.open("");
+    const { page } = opened;
+    const requested: string[] = [];
+    await page.route("**/personalization-options/form-*", (route) => {
+      requested.push(route.request().url());
+      return requested.length === 1 ? route.fulfill({ status: 503 }) : route.continue();
+    });
+    await page.evaluate(
+      `document.querySelector("main").innerHTML = ${JSON.stringify(productForm(widget(`sku="plain"`)))}, void 0`,
+    );
+    await untilEvent(page, "ready");
+    expect(requested).toEqual([]);
+    const check = () => page.evaluate<boolean>("document.forms[0].checkValidity()");
+    await page.evaluate("it.sku = 'blue'");
+    await untilEvent(page, "error");
+    const error = (await readEvents(page)).find(({ type }) => type === "error");
+    expect(error?.detail).toMatchObject({ reason: "network", sku: "blue" });
+    expect(await check()).toBe(true);
+    await page.evaluate("it.required = true");
+    expect(await check()).toBe(false);
+    const cart = shop.cart.length;
+    await page.getByRole("button", { name: "Add to cart" }).click();
+    await page.getByText("The personalization options could not be loaded.").waitFor();
+    expect(shop.cart.length).toBe(cart);
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.getByLabel("Name").fill("Ann");
+    expect(await check()).toBe(true);
+    // Browsers do not request a URL again that failed.
+    expect(new Set(requested).size).toBe(requested.length);
+  });
+});
+
 describe("a cart", () => {
   const order = `document.forms[0].addEventListener("submit", (event) => {
     event.preventDefault();

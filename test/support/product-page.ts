@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { toForm } from "../../packages/client/src/form.ts";
 import type { LocalizedForm } from "../../packages/client/src/types.ts";
-import { buildPersonalizer } from "../../packages/personalizer/build.ts";
+import { buildPersonalizer, type PersonalizerScripts } from "../../packages/personalizer/build.ts";
 import type { Personalization } from "../../src/model/personalization.ts";
 import { type OpenPage, openPage } from "./browser.ts";
 import { pds, root, serve, temporaryFolder } from "./pds.ts";
@@ -52,7 +52,7 @@ interface State {
 }
 
 export interface Shop extends State, AsyncDisposable {
-  readonly script: string;
+  readonly scriptsOfWidget: PersonalizerScripts;
   /** Delays responses of `endpoint="/custom"` for a SKU until the result is called. */
   hold(sku: string): () => void;
   /** @param scripts URLs of the page's scripts */
@@ -103,7 +103,7 @@ export const properties = (entries: [string, string][] | undefined) =>
 
 /** Starts a shop with product pages, the real service if a test needs it, and failing endpoints. */
 export async function openShop(browser: Browser, { hasService = true } = {}): Promise<Shop> {
-  const script = buildPersonalizer();
+  const scriptsOfWidget = buildPersonalizer();
   const service = hasService ? await startService() : undefined;
   const state: State = {
     cart: [],
@@ -122,13 +122,13 @@ export async function openShop(browser: Browser, { hasService = true } = {}): Pr
     port: 0,
     hostname: "127.0.0.1",
     routes: {
-      ...pageRoutes(script, pages, state),
-      ...serviceRoutes(service, held, state),
+      ...pageRoutes(scriptsOfWidget, pages, state),
+      ...serviceRoutes(scriptsOfWidget, service, held, state),
     },
     fetch: () => new Response("", { status: 404 }),
   });
   return Object.assign(state, {
-    script,
+    scriptsOfWidget,
     hold: (sku: string) => {
       const { promise, resolve } = Promise.withResolvers<void>();
       held.set(sku, promise);
@@ -168,7 +168,7 @@ const productPage = (main: string, scripts: readonly string[]) =>
 
 const respond = (type: string, body: string) => new Response(body, { headers: { "Content-Type": type } });
 
-function pageRoutes(script: string, pages: ReadonlyMap<string, string>, state: State) {
+function pageRoutes({ script }: PersonalizerScripts, pages: ReadonlyMap<string, string>, state: State) {
   const { cart, scripts } = state;
   const page = ({ params }: Bun.BunRequest<"/page/:name">) =>
     new Response(pages.get(params.name), {
@@ -214,6 +214,7 @@ function toLocalizedForm(personalization: Personalization, locale: string): Loca
 const toAppearance = (name: string) => ({ name, help: null, image: null });
 
 function serviceRoutes(
+  { form, formFile }: PersonalizerScripts,
   service: Awaited<ReturnType<typeof startService>> | undefined,
   held: ReadonlyMap<string, Promise<void>>,
   state: State,
@@ -226,7 +227,9 @@ function serviceRoutes(
   };
   return {
     "/personalization-options/:file": ({ params: { file } }: Bun.BunRequest<"/personalization-options/:file">) =>
-      new Response(Bun.file(join(root, "packages", "personalizer", "languages", file))),
+      file === formFile
+        ? respond("text/javascript", form)
+        : new Response(Bun.file(join(root, "packages", "personalizer", "languages", file))),
     "/api/v1/products/form/:locale/:sku": async ({ url }: Request) => {
       const path = new URL(url).pathname;
       sampleSkus.push(decodeURIComponent(path.split("/").at(-1) ?? ""));

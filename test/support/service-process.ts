@@ -22,11 +22,12 @@ export function spawnService(
   args: readonly string[],
   environment: Environment,
   program = main,
+  cwd = root,
 ): Omit<ServiceProcess, "url" | "adminUrl"> & {
   printed(): string;
 } {
   const child = Bun.spawn([process.execPath, program, "serve", ...args], {
-    cwd: root,
+    cwd,
     env: {
       PATH: process.env.PATH ?? "",
       HOME: tmpdir(),

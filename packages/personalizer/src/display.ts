@@ -1,7 +1,9 @@
-import { draw, shape } from "./draw.ts";
+import type { Problem } from "./form/problems.ts";
+import type { Handlers } from "./form/view.ts";
+import type { FormScript } from "./import-form.ts";
 import type { Order } from "./order.ts";
 import { nothingSelected, type Selection } from "./selection.ts";
-import { describeForm, type Handlers, messageOf } from "./view.ts";
+import { styleSheet } from "./style-sheet.ts";
 
 /** Delays the summary while the shopper types, because screen readers announce it. */
 const summaryDelayMs = 400;
@@ -17,6 +19,13 @@ export class Display {
   readonly #root: ShadowRoot;
   readonly #order: Order;
   readonly #handlers: Handlers;
+  readonly #slot = create("slot");
+  readonly #message = create("p");
+  readonly #retry = create("button", "retry");
+  readonly #notice = create("div", "notice", this.#message, this.#retry);
+  readonly #body = create("div", "body");
+  /** Undefined until a SKU has options. */
+  #form: FormScript | undefined;
   #summarized: Selection = nothingSelected;
   #summaryTimer: ReturnType<typeof setTimeout> | undefined;
   #isDrawing = false;
@@ -26,22 +35,35 @@ export class Display {
     this.#root = root;
     this.#order = order;
     this.#handlers = handlers;
+    this.#notice.setAttribute("role", "alert");
+    this.#notice.tabIndex = -1;
+    this.#retry.type = "button";
+    this.#retry.onclick = () => handlers.onRetry();
+    root.adoptedStyleSheets = [styleSheet()];
+    root.append(this.#slot, this.#notice, this.#body);
   }
 
   get isNoticeFocused(): boolean {
-    return this.#find("[part~=notice]:focus-within") !== null;
+    return this.#notice.matches(":focus-within");
   }
   get isNoticeVisible(): boolean {
-    return this.#find("[part~=notice]:not([hidden])") !== null;
+    return !this.#notice.hidden;
+  }
+
+  /** From now on there is a form to draw. */
+  add(form: FormScript, findForm: () => HTMLFormElement | null): void {
+    this.#form = form;
+    this.#root.addEventListener("keypress", (event) => form.submitOnEnter(event as KeyboardEvent, findForm));
+    this.#root.adoptedStyleSheets = [styleSheet(), form.styleSheet()];
   }
 
   /** The control to focus: the first with a problem, else the first. Undefined if there is none. */
   get target(): HTMLElement | undefined {
     const { isBlocked, phase } = this.#order;
-    if (isBlocked) return this.#find(phase === "failed" ? "[part~=retry]" : "[part~=notice]") ?? undefined;
+    if (isBlocked) return phase === "failed" ? this.#retry : this.#notice;
     if (phase !== "ready") return undefined;
     const [problem] = this.#order.listProblems();
-    const field = problem?.field && this.#find(`#line-${this.#order.indexOf(problem.field)}`);
+    const field = problem && this.#find(`#line-${problem.index}`);
     return (
       field?.querySelector<HTMLElement>("input") ??
       field ??
@@ -51,13 +73,8 @@ export class Display {
     );
   }
 
-  get problemMessage(): string {
-    const [problem] = this.#order.listProblems();
-    return problem ? messageOf(problem, this.#order.labels) : "";
-  }
-
   focusNotice(): void {
-    this.#find("[part~=notice]")?.focus();
+    this.#notice.focus();
   }
 
   show(delaysSummary = false): void {
@@ -81,37 +98,34 @@ export class Display {
   #draw(): void {
     const { phase, labels, isDisabled, styles, required } = this.#order;
     const loss = this.#order.lossMessage();
-    const problems = this.#order
-      .listProblems()
-      .filter(({ reason }) => this.showsProblems || reason === "shorten" || reason === "remove");
     const { host } = this.#root;
     const hasFallback = host.childElementCount > 0 || host.textContent?.trim() !== "";
     const isNoticeShown =
       this.showsBlock || loss !== "" || this.cartProblem !== "" || (phase === "failed" && (required || !hasFallback));
-    draw(this.#root, [
-      shape("slot", { hidden: styles.length > 0 || phase === "empty" }),
-      shape(
-        "div",
-        { part: "notice", role: "alert", tabindex: "-1", hidden: !isNoticeShown },
-        shape("p", { textContent: [this.#order.phaseMessage(), loss, this.cartProblem].filter(Boolean).join(" ") }),
-        shape("button", {
-          part: "retry",
-          type: "button",
-          disabled: isDisabled,
-          hidden: phase === "ready" || phase === "empty",
-          textContent: labels.retry,
-          onclick: this.#handlers.onRetry,
-        }),
-      ),
-      shape(
-        "div",
-        { part: "body" },
-        styles.length > 0 && describeForm(this.#order, problems, this.#summarized, this.#handlers),
-      ),
-    ]);
+    this.#slot.hidden = styles.length > 0 || phase === "empty";
+    this.#notice.hidden = !isNoticeShown;
+    setText(this.#message, [this.#order.phaseMessage(), loss, this.cartProblem].filter(Boolean).join(" "));
+    this.#retry.disabled = isDisabled;
+    this.#retry.hidden = phase === "ready" || phase === "empty";
+    setText(this.#retry, labels.retry);
+    const isShown = ({ reason }: Problem) => this.showsProblems || reason === "shorten" || reason === "remove";
+    const problems = this.#order.listProblems().filter(isShown);
+    this.#form?.drawForm(this.#body, this.#order, problems, this.#summarized, this.#handlers);
   }
 
   #find(selector: string): HTMLElement | null {
-    return this.#root.querySelector(selector);
+    return this.#body.querySelector(selector);
   }
+}
+
+function create<Name extends keyof HTMLElementTagNameMap>(tag: Name, part = "", ...children: Element[]) {
+  const element = document.createElement(tag);
+  if (part !== "") element.part.add(part);
+  element.append(...children);
+  return element;
+}
+
+/** Changes only what differs: screen readers announce texts that are set again. */
+function setText(element: Element, text: string): void {
+  if (element.textContent !== text) element.textContent = text;
 }

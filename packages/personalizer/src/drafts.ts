@@ -4,6 +4,8 @@ import { parseJson } from "./json.ts";
 interface Draft {
   /** Of the element. */
   readonly id: string;
+  /** Of the element: two brands may have the same SKU. */
+  readonly endpoint?: string;
   readonly sku: string;
   /** The product in the page's URL, whose variants may share lines. */
   readonly product: string | null;
@@ -13,7 +15,7 @@ interface Draft {
 }
 
 /** The element whose input is kept. */
-type Owner = HTMLElement & { readonly sku: string };
+type Owner = HTMLElement & { readonly endpoint?: string; readonly sku: string };
 
 const storageKey = "personalization-options";
 const maxDrafts = 20;
@@ -38,20 +40,20 @@ export class Drafts {
 
   /** The input of the element's SKU, or else of another variant. */
   find(): string | undefined {
-    const { id, sku } = this.#owner;
+    const { sku } = this.#owner;
     if (this.#isTwin) return undefined;
-    const drafts = readDrafts().filter((draft) => draft.id === id);
+    const drafts = readDrafts().filter((draft) => this.#isNamedLike(draft));
     const own = drafts.find((draft) => draft.sku === sku);
     return (own ?? (this.#isAlone ? drafts.find(isEarlier) : undefined))?.state;
   }
 
   /** @param state undefined to forget the input, also of the variants that the page has shown */
   save(state: string | undefined): void {
-    const { id, sku } = this.#owner;
+    const { id, endpoint, sku } = this.#owner;
     const isOutdated = state === undefined ? isOfProduct : (draft: Draft) => this.#isAlone && isEarlier(draft);
-    const isReplaced = (draft: Draft) => draft.id === id && (draft.sku === sku || isOutdated(draft));
+    const isReplaced = (draft: Draft) => this.#isNamedLike(draft) && (draft.sku === sku || isOutdated(draft));
     const others = readDrafts().filter((draft) => !isReplaced(draft));
-    const draft = { id, sku, product: currentProduct(), page: performance.timeOrigin, state };
+    const draft = { id, endpoint, sku, product: currentProduct(), page: performance.timeOrigin, state };
     const own = state === undefined || this.#isTwin ? [] : [draft];
     try {
       // If the storage is full, an earlier text must not come back.
@@ -65,14 +67,26 @@ export class Drafts {
 
   /** The state for the browser, which does not know what it belongs to. */
   pack(state: string): string {
-    const { id, sku } = this.#owner;
-    return JSON.stringify({ id, sku, state });
+    const { id, endpoint, sku } = this.#owner;
+    return JSON.stringify({ id, endpoint, sku, state });
   }
 
   /** The state that the browser restores; undefined if it may belong to another element. */
   unpack(packed: unknown): unknown {
-    const { id, sku, state } = parseJson(packed) ?? {};
-    return id === this.#owner.id && (sku === this.#owner.sku || this.#isAlone) ? state : undefined;
+    const { state, ...names } = parseJson(packed) ?? {};
+    const isOwn = this.#isNamedLike(names) && (names.sku === this.#owner.sku || this.#isAlone);
+    return isOwn ? state : undefined;
+  }
+
+  /** Whether ID and endpoint are the same. Elements that are not defined yet may have any endpoint. */
+  #isNamedLike({
+    id,
+    endpoint = this.#owner.endpoint,
+  }: {
+    readonly id?: unknown;
+    readonly endpoint?: unknown;
+  }): boolean {
+    return id === this.#owner.id && endpoint === this.#owner.endpoint;
   }
 
   /** The other elements in the page with the same ID, or without one as well. */
@@ -80,7 +94,7 @@ export class Drafts {
     // Those that are not defined yet have not joined.
     const inDocument = document.querySelectorAll<Owner>(this.#owner.localName);
     const elements = new Set([...Drafts.#present, ...inDocument]);
-    return [...elements].filter((other) => other !== this.#owner && other.id === this.#owner.id);
+    return [...elements].filter((other) => other !== this.#owner && this.#isNamedLike(other));
   }
 
   /** Whether another of them has the same SKU. */

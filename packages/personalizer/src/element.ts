@@ -1,16 +1,16 @@
-import { CartCheck } from "./cart.ts";
 import { Display } from "./display.ts";
 import { Drafts } from "./drafts.ts";
 import { dispatch, dispatchError } from "./events.ts";
+import type { CartCheck } from "./form/cart.ts";
+import type { Field, Style } from "./form/styles.ts";
 import { FormControl } from "./form-control.ts";
+import { type FormScript, importForm } from "./import-form.ts";
 import { setFormValue, setState, setValidity } from "./internals.ts";
 import { fillIn, type Labels, labelAttributes, toLabels, toTexts } from "./labels.ts";
+import type { LoadedOptions } from "./load.ts";
 import { Loader } from "./loader.ts";
 import { Order, type PersonalizationValue } from "./order.ts";
 import type { Entry } from "./selection.ts";
-import { styleSheet } from "./style-sheet.ts";
-import type { Field, OptionStyle, Style } from "./styles.ts";
-import { submitOnEnter } from "./submission.ts";
 import { localeOf, Surroundings } from "./surroundings.ts";
 import { upgrade } from "./upgrade.ts";
 
@@ -23,7 +23,8 @@ export class PersonalizationOptions extends FormControl {
     () => this.#onLanguage(),
     () => this.#order.phase === "failed" && void this.reload(),
   );
-  readonly #cartCheck = new CartCheck((properties, sku) => this.#onMissing(properties, sku));
+  /** Undefined until a SKU has options. */
+  #cartCheck: CartCheck | undefined;
   readonly #drafts = new Drafts(this);
   #customLabels: Partial<Labels> = {};
   #texts: object = {};
@@ -39,7 +40,6 @@ export class PersonalizationOptions extends FormControl {
   constructor() {
     super();
     const root = this.attachShadow({ mode: "open" });
-    root.adoptedStyleSheets = [styleSheet()];
     const handlers = {
       onStyle: (code: string | undefined) => this.#onStyle(code),
       onValue: (style: Style, field: Field, value: string) => this.#onValue(style, field, value),
@@ -49,7 +49,6 @@ export class PersonalizationOptions extends FormControl {
     root.addEventListener("change", () =>
       dispatch(this, "change", { value: this.value, complete: this.#order.listProblems().length === 0 }),
     );
-    root.addEventListener("keypress", (event) => submitOnEnter(event as KeyboardEvent, () => this.form));
     this.addEventListener("invalid", (event) => this.#onInvalid(event));
     upgrade(this, ["sku", "endpoint", "required", "disabled", "texts", "labels"]);
   }
@@ -106,15 +105,17 @@ export class PersonalizationOptions extends FormControl {
     this.#discard();
     if (!isWanted) return;
     this.#locale = localeOf(this);
+    // There probably is a form, so its script need not wait for the options.
+    if (this.required || !this.#order.isUntouched) importForm().catch(() => undefined);
     await this.#loader.load(
       { endpoint, locale: this.#locale, sku },
       {
-        onLoaded: ({ styles, tag }, labels) => {
-          this.#settle("ready", styles, labels, tag);
+        onLoaded: (options, labels) => {
+          this.#settle("ready", options, labels);
           dispatch(this, "ready", { styles: this.#order.styles.length });
         },
         onFailed: ({ message, reason, status }, labels) => {
-          this.#settle("failed", [], labels);
+          this.#settle("failed", undefined, labels);
           dispatchError(this, { message, reason, status: status ?? null, sku });
         },
       },
@@ -125,22 +126,17 @@ export class PersonalizationOptions extends FormControl {
     this.#drafts.join(true);
     this.guardForm();
     this.#surroundings.watch();
-    this.#cartCheck.watch(this.getAttribute("cart"));
+    this.#cartCheck?.watch(this.getAttribute("cart"));
     this.numberEntries();
     if (!this.#isLoaded && !this.#loader.isLoading) this.#loadSoon();
     else this.#onLanguage();
-  }
-
-  /** Defined so that `moveBefore()` does not disconnect the element. */
-  connectedMoveCallback(): void {
-    this.numberEntries();
   }
 
   disconnectedCallback(): void {
     this.#drafts.join(this.isConnected);
     this.guardForm();
     this.#surroundings.stop();
-    this.#cartCheck.watch(null);
+    this.#cartCheck?.watch(null);
     // A moved element is connected again by then, and its request continues.
     queueMicrotask(() => {
       if (!this.isConnected) this.#loader.stop();
@@ -153,7 +149,7 @@ export class PersonalizationOptions extends FormControl {
       this.#order.forgetReportedLoss();
       this.#loadSoon();
     } else if (name === "lang") this.#onLanguage();
-    else if (name === "cart") this.#cartCheck.watch(this.isConnected ? after : null);
+    else if (name === "cart") this.#cartCheck?.watch(this.isConnected ? after : null);
     else if (name === "texts") this.texts = after;
     else this.#relabel();
   }
@@ -180,7 +176,7 @@ export class PersonalizationOptions extends FormControl {
   #discard(): void {
     this.#loader.stop();
     this.#isLoaded = false;
-    if (this.sku === "") this.#settle("ready", []);
+    if (this.sku === "") this.#settle("ready");
     else {
       // After "Try again", the notice stays and keeps the focus.
       if (this.#order.phase === "failed") this.#display.showsBlock = this.#display.isNoticeVisible;
@@ -194,17 +190,26 @@ export class PersonalizationOptions extends FormControl {
     this.#loader.schedule(() => void this.reload());
   }
 
-  #settle(phase: "ready" | "failed", options: readonly OptionStyle[], labels = this.#translations, tag = ""): void {
+  #settle(phase: "ready" | "failed", options?: LoadedOptions, labels = this.#translations): void {
     const hadFocus = this.#display.isNoticeFocused;
     this.#isLoaded = phase !== "failed";
     this.#display.showsBlock = false;
     this.#translations = labels;
     this.#relabel();
-    this.#order.settle(phase, options, this.#locale, tag);
+    if (options?.form) this.#add(options.form);
+    this.#order.settle(phase, options, this.#locale);
     // Text that another variant was given is now also of this one.
     if (!this.#order.isUntouched && this.sku !== "") this.#drafts.save(this.#order.state);
     this.#show();
     if (hadFocus && this.#order.phase === "ready") this.focus();
+  }
+
+  /** Has no effect after the first SKU with options. */
+  #add(form: FormScript): void {
+    if (this.#cartCheck) return;
+    this.#cartCheck = new form.CartCheck((properties, sku) => this.#onMissing(properties, sku));
+    this.#cartCheck.watch(this.isConnected ? this.getAttribute("cart") : null);
+    this.#display.add(form, () => this.form);
   }
 
   #readLabels(): Labels {
@@ -249,7 +254,7 @@ export class PersonalizationOptions extends FormControl {
       this.#show();
     }
     const isAllowed = this.reportValidity();
-    if (isAllowed) this.#cartCheck.expect(this.#order.toEntries(this.place), this.sku);
+    if (isAllowed) this.#cartCheck?.expect(this.#order.toEntries(this.place), this.sku);
     return isAllowed;
   }
 

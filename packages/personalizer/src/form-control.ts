@@ -1,7 +1,5 @@
+import { defaultEndpoint } from "./addresses.ts";
 import { guardSubmissions, listControls } from "./submission.ts";
-
-/** The API is next to the script, also if the script's URL contains its version. */
-const defaultEndpoint = new URL("api/v1", import.meta.url.replace(/\/personalization-options\/[^/]*$/, "/")).href;
 
 /** What every form control has: attributes, a form, and entries with names of their own in it. */
 export abstract class FormControl extends HTMLElement {
@@ -66,6 +64,11 @@ export abstract class FormControl extends HTMLElement {
     const before = this.#form;
     this.#form = form;
     this.numberEntries(before);
+    this.numberEntries();
+  }
+
+  /** Defined so that `moveBefore()` does not disconnect the element. */
+  connectedMoveCallback(): void {
     this.numberEntries();
   }
 

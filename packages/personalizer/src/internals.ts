@@ -24,9 +24,9 @@ export function setValidity(internals: ElementInternals, order: Order, display: 
   if (order.isBlocked) {
     internals.setValidity({ valueMissing: true }, order.phaseMessage(), display.target);
   } else if (problem) {
-    const { reason } = problem;
+    const { reason, message } = problem;
     const flag = reason === "shorten" ? "tooLong" : reason === "remove" ? "patternMismatch" : "valueMissing";
-    internals.setValidity({ [flag]: true }, display.problemMessage, display.target);
+    internals.setValidity({ [flag]: true }, message, display.target);
   } else {
     internals.setValidity({});
   }

@@ -1,36 +1,26 @@
+import type { defaultLabels } from "./form/default-labels.ts";
 import { parseJson } from "./json.ts";
 
-/** The element's own texts in English. `{…}` is a placeholder for a number or a text. */
-export const defaultLabels = {
-  title: "Personalization",
-  none: "No personalization",
-  style: "Style",
-  line: "Line",
-  optional: "optional",
-  select: "Choose…",
-  nothing: "None",
-  counter: "{count} of {limit}",
-  summary: "Your personalization",
-  pick: "Please choose a style.",
-  fill: "Please fill this in.",
-  choose: "Please choose one.",
-  shorten: "Please use {limit} characters at most.",
-  remove: "Please remove what cannot be made: {text}",
+/** The element's own texts in English that are needed before the form. `{…}` is a placeholder. */
+export const baseLabels = {
   loading: "The personalization options are still loading.",
   failed: "The personalization options could not be loaded.",
   retry: "Try again",
   lost: "Your order no longer includes this personalization: {text}",
-  missing: "The cart lacks this personalization: {text}",
 };
 
 type LabelName = keyof typeof defaultLabels;
 
+/** The element's own texts. */
 export interface Labels extends Readonly<Record<LabelName, string>> {
   /** Replacements for texts of the data: style codes, instructions, and choices. */
   readonly texts: Readonly<Record<string, string>>;
 }
 
-const labelNames = Object.keys(defaultLabels) as LabelName[];
+const labelNames = [
+  ..."title none style line optional select nothing counter summary pick fill choose shorten remove missing".split(" "),
+  ...Object.keys(baseLabels),
+] as LabelName[];
 
 export const labelAttributes = labelNames.map((name) => `label-${name}`);
 
@@ -47,7 +37,7 @@ export const fillIn = (template: string, values: Readonly<Record<string, number 
 /**
  * Merges custom labels, attributes, those of the page's language, and English defaults, in this
  * order of precedence. Values that are not strings are ignored: frameworks pass undefined for
- * labels that they do not have.
+ * labels that they do not have. The second script completes the English defaults.
  */
 export function toLabels(
   custom: Partial<Labels>,
@@ -57,11 +47,13 @@ export function toLabels(
 ): Labels {
   const labels = labelNames.map((name) => [
     name,
-    toText(custom[name]) ?? attributeOf(`label-${name}`) ?? toText(translated[name]) ?? defaultLabels[name],
+    toText(custom[name]) ?? attributeOf(`label-${name}`) ?? toText(translated[name]),
   ]);
-  const replaced = Object.entries(custom.texts ?? texts).filter(([, text]) => toText(text) !== undefined);
-  return { ...Object.fromEntries(labels), texts: Object.fromEntries(replaced) };
+  return { ...baseLabels, ...onlyTexts(labels), texts: onlyTexts(Object.entries(custom.texts ?? texts)) } as Labels;
 }
+
+const onlyTexts = (entries: readonly (readonly unknown[])[]) =>
+  Object.fromEntries(entries.filter(([, text]) => toText(text) !== undefined) as [string, string][]);
 
 const toText = (value: unknown) => (typeof value === "string" ? value : undefined);
 

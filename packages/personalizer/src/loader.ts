@@ -1,5 +1,6 @@
 import type { Labels } from "./labels.ts";
-import { LoadError, type LoadedOptions, loadLabels, loadOptions, type Wanted } from "./load.ts";
+import { type LoadedOptions, loadLabels, loadOptions } from "./load.ts";
+import { LoadError, type Wanted } from "./request.ts";
 
 export interface LoadHandlers {
   /** @param labels the element's own texts in the page's language */

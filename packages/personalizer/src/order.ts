@@ -1,20 +1,9 @@
+import type { Problem } from "./form/problems.ts";
+import type { Field, Style } from "./form/styles.ts";
+import type { FormScript } from "./import-form.ts";
 import { fillIn, type Labels, translate } from "./labels.ts";
-import {
-  type Entry,
-  findStyle,
-  fitSelection,
-  keyOf,
-  listFilledIn,
-  listLost,
-  listProblems,
-  nothingSelected,
-  type Problem,
-  parseState,
-  type Selection,
-  toEntries,
-  toState,
-} from "./selection.ts";
-import { type Field, type OptionStyle, type Style, toStyles } from "./styles.ts";
+import type { LoadedOptions } from "./load.ts";
+import { type Entry, keyOf, listLost, nothingSelected, parseState, type Selection, toState } from "./selection.ts";
 
 const phases = ["loading", "ready", "empty", "failed"] as const;
 
@@ -30,10 +19,11 @@ export interface PersonalizationValue {
 export class Order {
   phase: Phase = "empty";
   isDisabled = false;
+  /** Undefined until a SKU has options. */
+  #form: FormScript | undefined;
   #labels: Labels;
   #required = false;
-  #options: readonly OptionStyle[] = [];
-  #tag = "";
+  #options: LoadedOptions | undefined;
   #locale = "en";
   #styles: readonly Style[] = [];
   /** All input, including what this SKU does not offer: the next one may. */
@@ -71,10 +61,7 @@ export class Order {
 
   /** Null without personalization. */
   get value(): PersonalizationValue | null {
-    const style = findStyle(this.#selection, this.#offered);
-    if (style === undefined) return null;
-    const lines = listFilledIn(this.#selection, style).map(([{ label }, value]) => ({ label, value }));
-    return { style: style.code, lines };
+    return this.#form?.toValue(this.#selection, this.#offered) ?? null;
   }
 
   /** Whether missing options block orders. While loading, input blocks too: it would be lost. */
@@ -84,22 +71,22 @@ export class Order {
   }
 
   /**
+   * @param options undefined if there are none
    * @param locale of the page
-   * @param tag identifies the response with the options
    */
-  settle(phase: Exclude<Phase, "empty">, options: readonly OptionStyle[], locale: string, tag: string): void {
+  settle(phase: Exclude<Phase, "empty">, options: LoadedOptions | undefined, locale: string): void {
     this.phase = phase;
     this.#options = options;
+    this.#form ??= options?.form;
     this.#locale = locale;
-    this.#tag = tag;
     this.describe(this.#labels, this.#required);
     if (phase === "ready" && this.#styles.length === 0) this.phase = "empty";
   }
 
   describe(labels: Labels, required: boolean): void {
-    this.#labels = labels;
+    this.#labels = this.#form?.completeLabels(labels) ?? labels;
     this.#required = required;
-    this.#styles = toStyles(this.#options, labels, this.#locale);
+    this.#styles = this.#form?.toStyles(this.#options?.styles ?? [], this.#labels, this.#locale) ?? [];
     this.#select(this.#entered);
   }
 
@@ -121,12 +108,7 @@ export class Order {
   }
 
   listProblems(): Problem[] {
-    return listProblems(this.#selection, this.#offered, this.#required);
-  }
-
-  /** Place of a field of the chosen style. */
-  indexOf(field: Field): number {
-    return findStyle(this.#selection, this.#styles)?.fields.indexOf(field) ?? -1;
+    return this.#form?.listProblems(this.#selection, this.#offered, this.#labels, this.#required) ?? [];
   }
 
   /**
@@ -134,7 +116,8 @@ export class Order {
    * @param place of the element among those in its form, from 1
    */
   toEntries(place: number): Entry[] {
-    return toEntries(this.#selection, this.#offered, this.#labels, this.#tag, place);
+    const tag = this.#options?.tag ?? "";
+    return this.#form?.toEntries(this.#selection, this.#offered, this.#labels, tag, place) ?? [];
   }
 
   /** Explains why there are no options; empty if none are expected. */
@@ -186,7 +169,8 @@ export class Order {
   #select(selection: Selection): void {
     this.#entered = selection;
     // Before the options arrive, all input counts as offered.
-    this.#selection = this.#offered.length > 0 ? fitSelection(selection, this.#styles, this.#required) : selection;
+    const form = this.#offered.length > 0 ? this.#form : undefined;
+    this.#selection = form?.fitSelection(selection, this.#styles, this.#required) ?? selection;
     if (this.#listLost()?.length === 0) this.#reportedLoss = "";
   }
 }

@@ -1,75 +1,20 @@
 const css = `
 :host{display:block;line-height:1.45;text-align:start;min-block-size:var(--personalization-height,auto);
---_accent:var(--personalization-accent,currentColor);
 --_border:var(--personalization-border,color-mix(in srgb,currentColor 28%,transparent));
---_field:var(--personalization-field-border,color-mix(in srgb,currentColor 60%,transparent));
---_muted:var(--personalization-muted,color-mix(in srgb,currentColor 74%,transparent));
---_surface:var(--personalization-surface,color-mix(in srgb,currentColor 5%,transparent));
---_danger:var(--personalization-danger,light-dark(#b3261e,#ffb4ab));
 --_focus:var(--personalization-focus,light-dark(#1a56db,#8ab4f8));
---_radius:var(--personalization-radius,.5rem);
---_gap:var(--personalization-gap,1.25rem)}
+--_radius:var(--personalization-radius,.5rem)}
 :host([hidden]){display:none}
 :host(:state(empty):not(:state(lost))){display:none}
 [hidden]{display:none!important}
 *,::before,::after{box-sizing:border-box}
-p,dl,dd{margin:0}
-fieldset{border:0;margin:0;padding:0;min-inline-size:0;display:grid;gap:var(--_gap)}
-[part~=title],[part~=label],[part~=summary-title]{font-weight:600}
-[part~=title]{font-size:1.125em;margin-block-end:calc(.75rem - var(--_gap))}
-[part~=styles]{display:grid;gap:.5rem}
-label{cursor:pointer}
-[part~=style],[part~=choice]{border:1px solid var(--_border);border-radius:var(--_radius);overflow-wrap:anywhere}
-[part~=style]{display:grid;grid-template-columns:auto minmax(0,1fr);column-gap:.75rem;padding:.7rem .9rem}
-[part~=style-name]{font-weight:500}
-[part~=style-note]{grid-column:2}
-[part~=style-note],[part~=about],[part~=optional],dt{color:var(--_muted);font-size:.875em}
-[part~=optional]{font-weight:400}
-[part~=radio]{accent-color:var(--_accent);inline-size:1.125rem;block-size:1.125rem;margin:.16rem 0 0}
-[part~=style]:has(:checked),[part~=choice]:has(:checked){border-color:var(--_accent);box-shadow:inset 0 0 0 1px var(--_accent)}
-[part~=style]:hover,[part~=choice]:hover,[part~=field]:hover{border-color:var(--_accent)}
-[part~=lines]{display:grid;gap:var(--_gap)}
-[part~=line]{display:grid;gap:.4rem;min-inline-size:0}
-[part~=label]{overflow-wrap:anywhere;cursor:default}
-[part~=choices]{display:flex;flex-wrap:wrap;gap:.5rem}
-[part~=choice]{display:flex;gap:.5rem;padding:.55rem .8rem;min-inline-size:0;max-inline-size:100%}
-[part~=field]{inline-size:100%;min-block-size:2.85rem;padding:.5rem .8rem;font:inherit;font-size:max(1em,16px);color:inherit;
-background:transparent;border:1px solid var(--_field);border-radius:var(--_radius)}
-[part~=uppercase]{text-transform:uppercase}
-[part~=select]{cursor:pointer;text-overflow:ellipsis;appearance:none;padding-inline-end:2.5rem;background:
-linear-gradient(45deg,transparent 50%,currentColor 50%) calc(100% - 1.25rem) 55%/.4rem .4rem no-repeat,
-linear-gradient(-45deg,transparent 50%,currentColor 50%) calc(100% - .85rem) 55%/.4rem .4rem no-repeat}
-[part~=select]:dir(rtl){background-position:.85rem 55%,1.25rem 55%}
-option{background:Canvas;color:CanvasText}
-[part~=about]{display:flex;gap:1rem;justify-content:space-between;overflow-wrap:anywhere}
-[part~=hint]{min-inline-size:0}
-[part~=hint]::first-letter{text-transform:uppercase}
-[part~=counter]{white-space:nowrap;font-variant-numeric:tabular-nums}
-[part~=counter-full]{font-weight:600}
-[part~=message]{color:var(--_danger);font-size:.875em;font-weight:500}
-fieldset>[part~=message]{margin-block-start:calc(.4rem - var(--_gap))}
-[part~=line-invalid] [part~=field],[part~=line-invalid] [part~=choice]{border-color:var(--_danger)}
-[aria-live]:empty{position:absolute}
-[part~=summary]{padding:.9rem 1rem;border-radius:var(--_radius);background:var(--_surface);border:1px solid transparent}
-dl{display:grid;align-items:baseline;grid-template-columns:fit-content(45%) minmax(0,1fr);gap:.25rem 1rem;margin-block-start:.4rem}
-dt,dd{overflow-wrap:anywhere}
-dd{white-space:pre-wrap}
-[dir]:not(input){text-align:-webkit-match-parent;text-align:match-parent}
+p{margin:0}
 [part~=notice]{display:flex;flex-wrap:wrap;gap:.5rem 1rem;align-items:center;justify-content:space-between;padding:.7rem 1rem;margin-block-start:.5rem;
 border:1px solid var(--_border);border-radius:var(--_radius)}
 [part~=notice] p{flex:1 1 12rem}
 [part~=retry]{font:inherit;color:inherit;background:transparent;border:1px solid currentColor;border-radius:var(--_radius);
 padding:.45rem .9rem;cursor:pointer}
-:host(:disabled) [part~=form]{opacity:.55}
-:disabled,:host(:disabled) label{cursor:not-allowed}
+:disabled{cursor:not-allowed}
 :focus-visible{outline:2px solid var(--_focus);outline-offset:2px}
-[part~=style]:has(:focus-visible),[part~=choice]:has(:focus-visible){outline:2px solid var(--_focus);outline-offset:2px}
-@supports selector(:has(a)){[part~=radio]:focus-visible{outline:none}}
-@media (prefers-reduced-motion:no-preference){
-[part~=style],[part~=choice],[part~=field]{transition:border-color .12s,box-shadow .12s}}
-@media (forced-colors:active){
-[part~=style]:has(:checked),[part~=choice]:has(:checked){border-color:Highlight}
-[part~=select]{appearance:auto;background:none}}
 `;
 
 let sheet: CSSStyleSheet | undefined;

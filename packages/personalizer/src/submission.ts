@@ -1,7 +1,5 @@
 // A form's fields hide its methods and properties of the same name, so these come from prototypes.
 
-const blockingTypes = /^(text|search|tel|url|email|password|date|month|week|time|datetime-local|number)$/;
-
 /**
  * Cancels submissions for which `isAllowed` returns false, also in forms with `novalidate`, and
  * clicks on the button that adds to the cart. It captures the events to run before the listeners of
@@ -37,7 +35,7 @@ export function guardSubmissions(
 
 type SubmitButton = HTMLButtonElement | HTMLInputElement;
 
-function listSubmitButtons(form: HTMLFormElement): SubmitButton[] {
+export function listSubmitButtons(form: HTMLFormElement): SubmitButton[] {
   const root = Node.prototype.getRootNode.call(form) as ParentNode;
   return [...root.querySelectorAll<SubmitButton>("button,input")].filter(
     (control) => control.form === form && /^(submit|image)$/.test(control.type),
@@ -48,33 +46,3 @@ function listSubmitButtons(form: HTMLFormElement): SubmitButton[] {
 export const listControls = (form: HTMLFormElement): Element[] => [
   ...(Reflect.get(HTMLFormElement.prototype, "elements", form) as HTMLFormControlsCollection),
 ];
-
-/** Submits the form if Enter is pressed in a text field or at a radio button. */
-export function submitOnEnter(event: KeyboardEvent, findForm: () => HTMLFormElement | null): void {
-  if (event.key !== "Enter" || !(event.target instanceof HTMLInputElement)) return;
-  // Later listeners of the page may still prevent the event.
-  setTimeout(() => {
-    const form = findForm();
-    if (!event.defaultPrevented && form) submitImplicitly(form);
-  });
-}
-
-/**
- * Submits the form as the Enter key does in a text field of the form itself: "implicit submission"
- * in the HTML standard. Browsers do not do this for fields in a shadow tree.
- */
-function submitImplicitly(form: HTMLFormElement): void {
-  const [button] = listSubmitButtons(form);
-  // As in a browser, click handlers of the page run, and a disabled button does nothing.
-  if (button) button.click();
-  else if (countBlockingFields(form) <= 1) HTMLFormElement.prototype.requestSubmit.call(form);
-}
-
-/** Counts the fields of personalization elements as if they were in the form itself. */
-function countBlockingFields(form: HTMLFormElement): number {
-  const fields = listControls(form).flatMap((control) => [
-    control,
-    ...(control.shadowRoot?.querySelectorAll("input") ?? []),
-  ]);
-  return fields.filter((field) => field instanceof HTMLInputElement && blockingTypes.test(field.type)).length;
-}

@@ -1,9 +1,9 @@
 import packageJson from "../../../package.json" with { type: "json" };
 import { ServiceError } from "../../errors.ts";
 import { Database } from "../database.ts";
-import { explainDiskFull, requireFreeSpace } from "../disk.ts";
+import { requireFreeSpace } from "../disk.ts";
 import type { Engine } from "../engines/engine.ts";
-import { closeDatabase, openDatabase } from "../index.ts";
+import { closeDatabase, explainStoreError, openDatabase } from "../index.ts";
 import { listApplied, migrate } from "../migrate.ts";
 import { publishStore, requireEmpty } from "./publish-store.ts";
 import { readStore } from "./read-store.ts";
@@ -52,7 +52,7 @@ export async function loadStore(stream: StoreStream, url: string, options: LoadO
       await unlock();
     }
   } catch (error) {
-    throw explainDiskFull(target, error);
+    throw explainStoreError(target, error);
   } finally {
     await closeDatabase(target);
   }
@@ -106,7 +106,7 @@ async function buildStore(stream: StoreStream, target: Database, url: string, op
     // So that the snapshot of a copy ends.
     await stream.close();
     const expected = await loader.finish();
-    await compare(url, expected);
+    await compare(url, expected, options.signal);
     await migrate(staging);
     return expected;
   } finally {
@@ -115,11 +115,14 @@ async function buildStore(stream: StoreStream, target: Database, url: string, op
 }
 
 /** Reads the store that was built, and compares every row. */
-async function compare(url: string, expected: Totals): Promise<void> {
+async function compare(url: string, expected: Totals, signal: AbortSignal): Promise<void> {
   const built = await readStore(url, true);
   try {
     const counter = new RowCounter();
-    for await (const chunk of built.chunks()) counter.add(chunk);
+    for await (const chunk of built.chunks()) {
+      signal.throwIfAborted();
+      counter.add(chunk);
+    }
     const found = counter.totals();
     for (const table of new Set([...Object.keys(expected), ...Object.keys(found)])) {
       if (Bun.deepEquals(expected[table], found[table])) continue;

@@ -1,4 +1,5 @@
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { setImmediate } from "node:timers/promises";
 import { ServiceError } from "../../errors.ts";
 import { type Chunk, type Column, RowCounter, type StoreStream, type StreamHeader, type Totals } from "./stream.ts";
 import { type ArchiveSummary, digestBytes, firstLine } from "./write-archive.ts";
@@ -33,6 +34,8 @@ export function openArchive(path: string, name: string): Archive {
             summary = { tables, ...blocks.finish() };
             return;
           }
+          // Signals arrive only between turns of the event loop.
+          await setImmediate();
           const rows = text.slice(end + 1);
           const chunk: Chunk = { ...described, text: rows, rows: countLines(rows) };
           counter.add(chunk);
@@ -66,15 +69,30 @@ export interface CheckedArchive {
   readonly contentLength: number;
 }
 
-/** Reads the whole file, and checks it. */
-export async function checkArchive(path: string, name: string): Promise<CheckedArchive> {
+/**
+ * Reads the whole file, and checks it.
+ * @param signal stops it; its reason is thrown
+ */
+export async function checkArchive(path: string, name: string, signal: AbortSignal): Promise<CheckedArchive> {
   const archive = openArchive(path, name);
   try {
     let contentLength = 0;
-    for await (const { text } of archive.chunks()) contentLength += text.length;
+    for await (const { text } of archive.chunks()) {
+      contentLength += text.length;
+      signal.throwIfAborted();
+    }
     return { header: archive.header, summary: archive.summary(), contentLength };
   } finally {
     await archive.close();
+  }
+}
+
+/** A backup is often of another user: its owner alone may read it. */
+function openFile(path: string, name: string): number {
+  try {
+    return openSync(path, "r");
+  } catch (cause) {
+    throw new ServiceError("unavailable", `cannot read ${name}: ${(cause as Error).message}`, { cause });
   }
 }
 
@@ -89,7 +107,7 @@ class BlockReader {
 
   constructor(path: string, name: string) {
     this.#name = name;
-    this.#descriptor = openSync(path, "r");
+    this.#descriptor = openFile(path, name);
     this.#size = fstatSync(this.#descriptor).size;
     const begin = this.#read(Math.min(firstLine.length, this.#size)).toString("latin1");
     if (begin === firstLine) return;

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import packageJson from "../../../package.json" with { type: "json" };
 import { hideCredentials } from "../../credentials.ts";
 import { ServiceError } from "../../errors.ts";
@@ -27,14 +28,27 @@ export async function readStore(url: string, isStaging = false): Promise<StoreSt
   let snapshot: Snapshot | undefined;
   try {
     snapshot = await engine.transfer.openSnapshot(url, isStaging);
-    return await toStream(engine, snapshot);
+    const stream = await toStream(engine, snapshot);
+    return { ...stream, chunks: (isWanted) => explainFailure(stream.chunks(isWanted), url) };
   } catch (cause) {
     await snapshot?.close();
-    if (cause instanceof ServiceError) throw cause;
-    throw new ServiceError("unavailable", `cannot read ${hideCredentials(url)}: ${(cause as Error).message}`, {
-      cause,
-    });
+    throw explain(cause, url);
   }
+}
+
+/** The store may also fail later, for example when its server stops. */
+async function* explainFailure(chunks: AsyncGenerator<Chunk>, url: string): AsyncGenerator<Chunk> {
+  try {
+    yield* chunks;
+  } catch (cause) {
+    throw explain(cause, url);
+  }
+}
+
+function explain(cause: unknown, url: string): ServiceError {
+  if (cause instanceof ServiceError) return cause;
+  const reason = `cannot read ${hideCredentials(url)}: ${(cause as Error).message}`;
+  return new ServiceError("unavailable", reason, { cause });
 }
 
 async function toStream(engine: Engine, snapshot: Snapshot): Promise<StoreStream> {
@@ -113,6 +127,8 @@ async function* readTable(engine: Engine, snapshot: Snapshot, { name, key, only 
       text += encodeRow(columns, row);
       rows++;
       if (text.length < chunkLength) continue;
+      // An embedded store never waits, and signals arrive only between turns of the event loop.
+      await setImmediate();
       yield { table: name, columns, rows, text };
       rows = 0;
       text = "";

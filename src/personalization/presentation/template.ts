@@ -1,4 +1,4 @@
-import { type Instruction, parseInstruction } from "../../../packages/personalizer/src/instruction.ts";
+import { type Instruction, parseInstruction } from "../../../packages/personalizer/src/form/instruction.ts";
 import type { Database } from "../../database/database.ts";
 import { type FeedStyle, walkGroups, walkStyles } from "./codes.ts";
 import { toTomlKey } from "./parse-toml.ts";

@@ -18,6 +18,9 @@ const quote = (name: string) => `"${name.replaceAll('"', '""')}"`;
 const lockTimeout = "2s";
 const maxAttempts = 30;
 
+/** The reader of a snapshot may pause: a copy builds indexes, which takes minutes for a large generation. */
+const snapshotIdle = { idle_in_transaction_session_timeout: "600000" };
+
 /** The server notices within this time that the client of a lock was killed. */
 const killedMs = "10000";
 
@@ -48,7 +51,10 @@ export const transfer: Transfer = {
     sql`SELECT setval(CAST(${`${table}_id_seq`} AS regclass), greatest(CAST(${last} AS INTEGER), 1), ${last > 0})`,
 
   openSnapshot: async (url, isStaging) => {
-    const sql = connectOnce(url, isStaging ? { search_path: quote(await stagingSchemaOf(url)) } : {});
+    const sql = connectOnce(url, {
+      ...snapshotIdle,
+      ...(isStaging && { search_path: quote(await stagingSchemaOf(url)) }),
+    });
     try {
       // Before the moment of the snapshot, so that no table of it is dropped.
       if (!isStaging) await sql`SELECT CAST(pg_advisory_lock(${backupLock}) AS TEXT)`;

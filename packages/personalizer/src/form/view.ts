@@ -1,8 +1,10 @@
+import { fillIn, type Labels } from "../labels.ts";
+import type { Order } from "../order.ts";
+import { keyOf, type Selection } from "../selection.ts";
 import { countGraphemes } from "./characters.ts";
-import { type Shape, shape } from "./draw.ts";
-import { fillIn, type Labels } from "./labels.ts";
-import type { Order } from "./order.ts";
-import { cleanValue, findStyle, keyOf, listFilledIn, type Problem, type Selection } from "./selection.ts";
+import { draw, type Shape, shape } from "./draw.ts";
+import type { Problem } from "./problems.ts";
+import { cleanValue, findStyle, listFilledIn } from "./selection.ts";
 import type { Field, Style } from "./styles.ts";
 
 /** Fields with more choices get a list instead of radio buttons. */
@@ -15,18 +17,20 @@ export interface Handlers {
 }
 
 /** @param summarized the selection in the summary, which is updated later than the rest */
-export function describeForm(
+export function drawForm(
+  body: Element,
   order: Order,
   problems: readonly Problem[],
   summarized: Selection,
   handlers: Handlers,
-): Shape {
+): void {
+  draw(body, [order.styles.length > 0 && describeForm(order, problems, summarized, handlers)]);
+}
+
+function describeForm(order: Order, problems: readonly Problem[], summarized: Selection, handlers: Handlers): Shape {
   const { styles, labels, required, selection } = order;
   const style = findStyle(selection, styles);
-  const messageFor = (field: Field | undefined) => {
-    const problem = problems.find((one) => one.field === field);
-    return problem === undefined ? "" : messageOf(problem, labels);
-  };
+  const messageFor = (field: Field | undefined) => problems.find((one) => one.field === field)?.message ?? "";
   return shape(
     "fieldset",
     { part: "form", role: "none", disabled: order.isDisabled || order.phase === "loading" },
@@ -64,9 +68,6 @@ export function describeForm(
     describeSummary(summarized, styles, labels),
   );
 }
-
-export const messageOf = ({ field, reason, text }: Problem, labels: Labels) =>
-  fillIn(labels[reason], { limit: field?.limit, text });
 
 /** A radio button for a style, or for no personalization. */
 function describeStyle(

@@ -1,4 +1,4 @@
-import type { Entry } from "./selection.ts";
+import type { Entry } from "../selection.ts";
 
 /** A cart as `/cart.js` of a Shopify store returns it. */
 interface Cart {

@@ -1,5 +1,5 @@
+import { type Labels, translate } from "../labels.ts";
 import { parseInstruction } from "./instruction.ts";
-import { type Labels, translate } from "./labels.ts";
 
 /** A style of a form, or of a personalization, which has codes and instruction texts alone. */
 export interface OptionStyle {

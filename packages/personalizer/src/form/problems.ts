@@ -1,0 +1,38 @@
+import { fillIn, type Labels } from "../labels.ts";
+import type { Selection } from "../selection.ts";
+import { countGraphemes, listRefused } from "./characters.ts";
+import { cleanValueOf, findStyle } from "./selection.ts";
+import type { Field, Style } from "./styles.ts";
+
+/** Why the selection cannot be ordered. */
+export interface Problem {
+  readonly reason: "pick" | "fill" | "choose" | "shorten" | "remove";
+  readonly message: string;
+  /** Undefined if no style is chosen. */
+  readonly field: Field | undefined;
+  /** Place of the field in its style; -1 without a field. */
+  readonly index: number;
+}
+
+/** Lists problems in the order of the page. */
+export function listProblems(
+  selection: Selection,
+  styles: readonly Style[],
+  labels: Labels,
+  required: boolean,
+): Problem[] {
+  const create = (reason: Problem["reason"], index = -1, field?: Field, text?: string): Problem[] => [
+    { reason, message: fillIn(labels[reason], { limit: field?.limit, text }), field, index },
+  ];
+  const style = findStyle(selection, styles);
+  if (style === undefined) return required && styles.length > 0 ? create("pick") : [];
+  return style.fields.flatMap((field, index): Problem[] => {
+    const value = cleanValueOf(selection, style, field);
+    const isText = field.choices.length === 0;
+    if (value === "") return field.optional ? [] : create(isText ? "fill" : "choose", index, field);
+    if (!isText) return [];
+    const refused = listRefused(value, field.characters);
+    if (refused.length > 0) return create("remove", index, field, refused.join(" "));
+    return countGraphemes(value) > (field.limit ?? Infinity) ? create("shorten", index, field) : [];
+  });
+}

@@ -1,0 +1,87 @@
+import { parseJson } from "./json.ts";
+import { isForm, isPersonalization } from "./response.ts";
+
+const maxRetries = 3;
+const firstBackoffMs = 500;
+
+export type FailureReason = "network" | "timeout" | "status" | "answer";
+
+/** The service did not return usable options. */
+export class LoadError extends Error {
+  readonly reason: FailureReason;
+  /** HTTP status; undefined without a response. */
+  readonly status: number | undefined;
+
+  constructor(reason: FailureReason, status?: number) {
+    super(`The personalization options could not be loaded: ${reason}${status === undefined ? "" : ` ${status}`}`);
+    this.reason = reason;
+    this.status = status;
+  }
+}
+
+/** The options that a page needs. */
+export interface Wanted {
+  /** Base URL of the API. */
+  readonly endpoint: string;
+  readonly locale: string;
+  readonly sku: string;
+}
+
+/**
+ * @param deadline when the last attempt must have begun, as `performance.now()` counts
+ * @throws LoadError for a response that cannot be used
+ */
+export async function requestOptions({ endpoint, locale, sku }: Wanted, signal: AbortSignal, deadline: number) {
+  const base = `${endpoint.replace(/\/+$/, "")}/products`;
+  // A URL cannot contain lone surrogates. The SKU is unknown then.
+  const segment = encodeURIComponent(sku.replace(/\p{Cs}/gu, "\ufffd"));
+  let response = await fetchWithRetries(`${base}/form/${locale}/${segment}`, signal, deadline);
+  // Services from before there were forms.
+  if (response.status === 404) response = await fetchWithRetries(`${base}/pz/${segment}`, signal, deadline);
+  if (!response.ok) throw new LoadError("status", response.status);
+  const text = await response.text();
+  const body: unknown = parseJson(text);
+  if (!isForm(body) && !isPersonalization(body)) throw new LoadError("answer", response.status);
+  const tag = response.headers.get("etag")?.replace(/^W\/|"/g, "");
+  return { body, tag: tag || checksum(`${sku}\n${text}`) };
+}
+
+/** Retries while the service is busy and the next attempt is due before the deadline. */
+async function fetchWithRetries(url: string, signal: AbortSignal, deadline: number): Promise<Response> {
+  for (let attempt = 0; ; attempt++) {
+    const response = await fetch(url, { signal, credentials: "omit" });
+    if (!/^(429|50[234])$/.test(`${response.status}`) || attempt === maxRetries) return response;
+    const waitMs = retryDelayMs(attempt, response.headers.get("retry-after"), Date.now(), Math.random());
+    if (performance.now() + waitMs > deadline) return response;
+    await pause(waitMs, signal);
+  }
+}
+
+/**
+ * Exponential backoff with jitter, added to the time that the service requests.
+ * @param retryAfter value of the header: seconds or a date
+ * @param random from 0 to 1
+ */
+export function retryDelayMs(attempt: number, retryAfter: string | null, nowMs: number, random: number): number {
+  const value = retryAfter ?? "";
+  const requestedMs = /^\s*\d+\s*$/.test(value) ? Number(value) * 1000 : Date.parse(value) - nowMs;
+  return Math.max(requestedMs || 0, 0) + firstBackoffMs * 2 ** attempt * (1 - random / 2);
+}
+
+const pause = (ms: number, signal: AbortSignal) =>
+  Promise.race([new Promise((resolve) => setTimeout(resolve, ms)), untilAborted(signal)]);
+
+/** Rejects when the signal is aborted. */
+export const untilAborted = (signal: AbortSignal) =>
+  new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+
+/** FNV-1a with two offsets. Pages without TLS lack `crypto.subtle`, and nothing here is secret. */
+function checksum(text: string): string {
+  return [0x811c9dc5, 0x01000193]
+    .map((offset) => {
+      let hash = offset;
+      for (const byte of new TextEncoder().encode(text)) hash = Math.imul(hash ^ byte, 0x01000193);
+      return (hash >>> 0).toString(16).padStart(8, "0");
+    })
+    .join("");
+}
