@@ -29,6 +29,12 @@ export interface CacheInvalidatorOptions {
   readonly onSilence: () => void;
 }
 
+/** When the store could not be reached, by `performance.now()`. */
+export interface Outage {
+  readonly beganMs: number;
+  readonly endedMs: number;
+}
+
 /**
  * Polls the store's change log and removes changed entries from the cache, whichever process made
  * the change.
@@ -36,10 +42,10 @@ export interface CacheInvalidatorOptions {
 export class CacheInvalidator {
   #verifiedAtMs = performance.now();
   #isStoreUnreachable = false;
-  /** Number of the last change that was applied to the cache. */
   #lastChange = 0;
   #pendingPolls = 0;
   #respondedAtMs = performance.now();
+  #outage: Outage | undefined;
 
   /**
    * Time since the cache was last verified against the change log; 0 if that is less than a second
@@ -52,6 +58,16 @@ export class CacheInvalidator {
 
   get isStoreUnreachable(): boolean {
     return this.#isStoreUnreachable;
+  }
+
+  /** Number of the last change that was applied to the cache. */
+  get lastChange(): number {
+    return this.#lastChange;
+  }
+
+  /** The last time that the store could not be reached, and can be again; undefined if there was none. */
+  get outage(): Outage | undefined {
+    return this.#outage;
   }
 
   /**
@@ -69,7 +85,10 @@ export class CacheInvalidator {
       const startedMs = performance.now();
       const problem = await this.#pollWithTimeout(options);
       if (signal.aborted) return;
-      if (problem === undefined) this.#verifiedAtMs = startedMs;
+      if (problem === undefined) {
+        if (this.#isStoreUnreachable) this.#outage = { beganMs: this.#verifiedAtMs, endedMs: startedMs };
+        this.#verifiedAtMs = startedMs;
+      }
       // A connection that ends, or a restart, is not yet a loss: other requests may succeed.
       const isLost = problem !== undefined && performance.now() - this.#verifiedAtMs >= answerTimeoutMs;
       if (problem === undefined ? this.#isStoreUnreachable : isLost && !this.#isStoreUnreachable)

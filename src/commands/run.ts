@@ -66,7 +66,7 @@ export async function runSupervised(name: string, values: Values): Promise<boole
     const id = await claim(database, job, config.leaseSeconds);
     const monitors = new Monitors(log, listSecrets(config), createFetch(config));
     const { signal } = onSignal();
-    const context = { database, monitors, config, signal };
+    const context = { database, monitors, config, signal, supervised: new Set<number>() };
     let status = 0;
     const run = await supervise(job, id, context, {
       arguments: ["json", "force"].flatMap((option) => (values[option] === true ? [`--${option}`] : [])),

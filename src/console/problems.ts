@@ -5,6 +5,8 @@ import { urlWithQuery } from "./urls.ts";
 /** A problem that an operator should look at. */
 export interface Problem {
   readonly text: string;
+  /** Since when there is this problem, ISO 8601 in UTC; undefined when the text says so. */
+  readonly since?: string | undefined;
   /** Page with the details. */
   readonly url?: string;
 }
@@ -46,7 +48,8 @@ function problemsOf(health: JobHealth, now: number): Problem[] {
     const verb = last.outcome === "failed" ? "failed" : `was ${last.outcome}`;
     const reason = last.reason === null ? "" : `: ${shorten(last.reason)}`;
     const failure = `The last run ${verb} ${relativeTime(Date.parse(last.finishedAt ?? last.startedAt), now)}${reason}.`;
-    return [{ text: `${lastSuccessOf(health, now)} ${failure} ${nextRunOf(health, now)}`, url: `/runs/${last.id}` }];
+    const text = `${lastSuccessOf(health, now)} ${failure} ${nextRunOf(health, now)}`;
+    return [{ text, since: health.failingSince ?? undefined, url: `/runs/${last.id}` }];
   }
   return isStale ? [{ text: lastSuccessOf(health, now), url }] : [];
 }

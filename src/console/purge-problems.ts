@@ -6,10 +6,11 @@ import type { Problem } from "./problems.ts";
 const maxUnpurgedS = 60;
 
 /** Problems of purging the CDN; empty when there are none. */
-export const listPurgeProblems = (statuses: readonly PurgeStatus[]): Problem[] =>
+export const listPurgeProblems = (statuses: readonly PurgeStatus[], now: number): Problem[] =>
   statuses
     .filter(({ oldestS }) => oldestS > maxUnpurgedS)
     .map(({ target, oldestS, failure }) => ({
+      since: new Date(now - oldestS * 1000).toISOString(),
       text:
         `Changes have not been purged from ${target} for ${durationInWords(oldestS)}, so it may serve old data. ` +
         (failure === undefined ? "See the log." : `The last purge failed: ${failure.reason}.`),

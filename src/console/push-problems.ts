@@ -6,11 +6,15 @@ import type { Problem } from "./problems.ts";
 const maxUnreadS = 300;
 
 /** Problems of the platform's notifications; empty when there are none. */
-export function listPushProblems({ queue, subscribed, uninstalledAt }: PushState, now: number): Problem[] {
+export function listPushProblems(
+  { queue, subscribed, uninstalledAt }: Omit<PushState, "deliveries">,
+  now: number,
+): Problem[] {
   const problems: Problem[] = [];
   if (uninstalledAt !== undefined) {
     const when = relativeTime(Date.parse(uninstalledAt), now);
     problems.push({
+      since: uninstalledAt,
       text: `The shop removed the app ${when}, so products are no longer updated. Install it, and set its new credentials.`,
     });
   }
@@ -23,6 +27,7 @@ export function listPushProblems({ queue, subscribed, uninstalledAt }: PushState
   }
   if (queue.oldestS > maxUnreadS) {
     problems.push({
+      since: new Date(now - queue.oldestS * 1000).toISOString(),
       text: `A delivered change has waited for ${durationInWords(queue.oldestS)}. See the log for reads of the platform that fail.`,
     });
   }

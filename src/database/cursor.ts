@@ -4,6 +4,8 @@ import type { Queryable } from "./database.ts";
 export type CursorName =
   /** Where the platform delivers to, and when that was last checked: see `Subscribed`. */
   | "subscribed"
+  /** When the platform last delivered a topic, to the second. */
+  | `delivered ${string}`
   /** When the platform said that the shop removed the app. */
   | "uninstalled"
   /** The platform's `updatedAt` up to which every product is synced. */

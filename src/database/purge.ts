@@ -29,7 +29,26 @@ export interface PurgeState {
   readonly atOnce: number | undefined;
   /** Undefined while purging works. */
   readonly failure: PurgeFailure | undefined;
+  /** What was purged lately, the newest first; absent in states of older versions. */
+  readonly recent?: readonly PurgeRecord[];
+  /** Failures that have ended, the newest first; absent in states of older versions. */
+  readonly ended?: readonly EndedPurgeFailure[];
 }
+
+/** A purge that succeeded. */
+export interface PurgeRecord {
+  /** When, by the database's clock. */
+  readonly at: string;
+  /** How many changes it was the first purge for; 0 if it only repeated one. */
+  readonly changes: number;
+  /** Whether everything was purged, because the changes were unknown. */
+  readonly isAll: boolean;
+  readonly requests: number;
+  readonly tags: number;
+}
+
+/** Purges that failed in a row until one succeeded. */
+export type EndedPurgeFailure = Pick<PurgeFailure, "count" | "since" | "reason"> & { readonly until: string };
 
 /** Purges that failed in a row. */
 export interface PurgeFailure {
@@ -95,6 +114,8 @@ export interface PurgeStatus {
   /** Age of the oldest of them, or of the first of the purges that failed in a row; 0 when all is purged. */
   readonly oldestS: number;
   readonly failure: PurgeFailure | undefined;
+  readonly recent: readonly PurgeRecord[];
+  readonly ended: readonly EndedPurgeFailure[];
 }
 
 export async function readPurgeStatus(database: Queryable, target: string): Promise<PurgeStatus> {
@@ -106,5 +127,6 @@ export async function readPurgeStatus(database: Queryable, target: string): Prom
   );
   const since = [oldest?.at, state?.failure?.since].flatMap((at) => (at == null ? [] : [Date.parse(at)]));
   const oldestS = since.length === 0 ? 0 : Math.max(0, Date.parse(now) - Math.min(...since)) / 1000;
-  return { target, changes, oldestS, failure: state?.failure };
+  const { failure, recent = [], ended = [] } = state ?? {};
+  return { target, changes, oldestS, failure, recent, ended };
 }

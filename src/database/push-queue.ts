@@ -1,3 +1,4 @@
+import { saveCursor } from "./cursor.ts";
 import type { Database, Queryable } from "./database.ts";
 import { noteDelivery, type ProductNews } from "./product.ts";
 
@@ -27,8 +28,14 @@ const rowsPerStatement = 1000;
  * Queues a read of each product, in one transaction. A product that is queued already is read once
  * for all of its deliveries, and not later than for the first.
  * @param delayS how long to wait for more deliveries of the same product
+ * @param topics those of which to note that a delivery came
  */
-export function queueReads(database: Database, news: readonly ProductNews[], delayS: number): Promise<void> {
+export function queueReads(
+  database: Database,
+  news: readonly ProductNews[],
+  delayS: number,
+  topics: ReadonlySet<string> = new Set(),
+): Promise<void> {
   const counts = new Map<bigint, number>();
   for (const { id } of news) counts.set(id, (counts.get(id) ?? 0) + 1);
   // In one order, so that two processes never wait for each other's rows.
@@ -56,6 +63,8 @@ export function queueReads(database: Database, news: readonly ProductNews[], del
             ELSE excluded.due_at END`;
     }
     await noteDelivery(transaction, news);
+    // Last, and in one order, so that two processes wait for each other only shortly.
+    for (const topic of [...topics].toSorted()) await saveCursor(transaction, `delivered ${topic}`, times?.now ?? "");
   });
 }
 

@@ -1,3 +1,4 @@
+import { findCursor } from "./cursor.ts";
 import type { Queryable } from "./database.ts";
 import { type QueueState, readQueueState } from "./push-queue.ts";
 import { findSubscribed, findUninstalled, type Subscribed } from "./subscribed.ts";
@@ -9,13 +10,17 @@ export interface PushState {
   readonly subscribed: Subscribed | undefined;
   /** When the platform said that the shop removed the app: ISO 8601 in UTC. */
   readonly uninstalledAt: string | undefined;
+  /** When a delivery of each topic was last accepted: ISO 8601 in UTC; undefined if none ever was. */
+  readonly deliveries: readonly { readonly topic: string; readonly at: string | undefined }[];
 }
 
-export async function readPushState(database: Queryable): Promise<PushState> {
-  const [queue, subscribed, uninstalledAt] = await Promise.all([
+/** @param topics those whose deliveries matter */
+export async function readPushState(database: Queryable, topics: readonly string[]): Promise<PushState> {
+  const [queue, subscribed, uninstalledAt, deliveries] = await Promise.all([
     readQueueState(database),
     findSubscribed(database),
     findUninstalled(database),
+    Promise.all(topics.map(async (topic) => ({ topic, at: await findCursor(database, `delivered ${topic}`) }))),
   ]);
-  return { queue, subscribed, uninstalledAt };
+  return { queue, subscribed, uninstalledAt, deliveries };
 }

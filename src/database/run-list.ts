@@ -168,16 +168,18 @@ async function searchReasons(
         (job ?? run.job) === run.job &&
         (brand ?? run.brand) === run.brand &&
         (standing ?? run.outcome) === run.outcome;
-      if (isWanted && ids.push(run.id) === limit) return { runs: await listById(queryable, ids), stoppedAt: run.id };
+      if (isWanted && ids.push(run.id) === limit)
+        return { runs: await listRunsById(queryable, ids), stoppedAt: run.id };
     }
-    if (step.length < reasonsPerStep) return { runs: await listById(queryable, ids), stoppedAt: undefined };
+    if (step.length < reasonsPerStep) return { runs: await listRunsById(queryable, ids), stoppedAt: undefined };
     next = step.at(-1)?.id ?? first;
     await new Promise(setImmediate);
   }
-  return { runs: await listById(queryable, ids), stoppedAt: next };
+  return { runs: await listRunsById(queryable, ids), stoppedAt: next };
 }
 
-async function listById({ read }: Queryable, ids: readonly number[]): Promise<Run[]> {
+/** The runs with these ids, newest first. */
+export async function listRunsById({ read }: Queryable, ids: readonly number[]): Promise<Run[]> {
   if (ids.length === 0) return [];
   return await read<Run>(`SELECT ${runColumns} FROM run WHERE id IN (${ids.join(", ")}) ORDER BY id DESC`, []);
 }

@@ -1,5 +1,5 @@
 import type { Product } from "../model/product.ts";
-import type { Queryable } from "./database.ts";
+import type { Database, Queryable } from "./database.ts";
 import type { Value } from "./engines/engine.ts";
 
 /** Longer words are cut. Nobody types more of one. */
@@ -65,7 +65,7 @@ const lowestId = -(2n ** 63n);
  * @returns at most `limit`
  */
 export async function searchProducts(
-  database: Queryable,
+  database: Database,
   { text, after = lowestId, ...filter }: ProductFilter,
   limit: number,
 ): Promise<SearchedProduct[]> {
@@ -87,27 +87,29 @@ export async function searchProducts(
 
 /** @param search made by `toSearchText` */
 async function findIds(
-  { read, engine }: Queryable,
+  { read, sql, engine }: Database,
   search: string | undefined,
   after: bigint,
   { status, vendor, tag }: ProductFilter,
   limit: number,
 ): Promise<string[]> {
-  const values: Value[] = search === undefined ? [after] : [search, after];
+  const values: Value[] = search === undefined ? [after] : [after, search];
   const conditions: string[] = [];
   const add = (text: string | undefined, toCondition: (value: string) => string) => {
     if (text === undefined) return;
     values.push(JSON.stringify(text).slice(1, -1));
-    conditions.push(`AND ${toCondition(`$${values.length}`)}`);
+    conditions.push(toCondition(`$${values.length}`));
   };
   add(status, (value) => engine.hasStatus("document", value));
   add(vendor, (value) => engine.hasVendor("document", value));
   add(tag, (value) => engine.hasTag("document", value));
-  const query =
-    search === undefined
-      ? `SELECT CAST(id AS TEXT) AS id FROM product WHERE product.id > $1 ${conditions.join(" ")} ORDER BY product.id`
-      : engine.searchQuery(conditions.join(" "));
-  const rows = await read<{ id: string }>(`${query} LIMIT ${limit}`, values);
+  const { first, all } = engine.productQueries(search === undefined ? undefined : "$2", conditions);
+  if (first !== undefined) {
+    const looked = await read<{ id: string; isFound: number }>(first.query, values);
+    const found = looked.filter(({ isFound }) => isFound === 1).map(({ id }) => id);
+    if (found.length >= limit || looked.length < first.candidates) return found.slice(0, limit);
+  }
+  const rows = await engine.readByIndex<{ id: string }>(sql, `${all} LIMIT ${limit}`, values);
   return rows.map(({ id }) => id);
 }
 

@@ -33,6 +33,9 @@ export async function removeUninstalled({ sql }: Queryable): Promise<void> {
   await sql`DELETE FROM cursor WHERE name = 'uninstalled'`;
 }
 
-export async function saveUninstalled(database: Queryable): Promise<void> {
-  await saveCursor(database, "uninstalled", await readNow(database));
+/** @param topic of the delivery that said so */
+export async function saveUninstalled(database: Queryable, topic: string | undefined): Promise<void> {
+  const now = await readNow(database);
+  await saveCursor(database, "uninstalled", now);
+  if (topic !== undefined) await saveCursor(database, `delivered ${topic}`, now);
 }

@@ -1,5 +1,5 @@
 import type { ProcessEnd } from "../database/run.ts";
-import { truncate } from "../format.ts";
+import { durationInWords, truncate } from "../format.ts";
 import type { Run } from "../model/job.ts";
 import type { Job } from "./job.ts";
 
@@ -15,6 +15,7 @@ export const describeStart = ({ name, brand }: Job, id: number) => toLines({ run
  * @param run undefined if its end could not be recorded
  * @param end what the supervisor knows
  * @param hide removes secrets from a text
+ * @param failingSince when the first unsuccessful run after the last success before this run ended
  */
 export function describeEnd(
   { name, brand }: Job,
@@ -22,6 +23,7 @@ export function describeEnd(
   run: Run | undefined,
   end: ProcessEnd,
   hide: (text: string) => string,
+  failingSince?: string,
 ): string {
   const unrecorded = `the store is unreachable, so its end could not be recorded; ${end.stopped ?? end.exit}`;
   const reason = run === undefined ? unrecorded : run.reason;
@@ -32,12 +34,21 @@ export function describeEnd(
     outcome: run?.outcome ?? "unknown",
     ...(run !== undefined && { attempt: run.attempt, started: run.startedAt, finished: run.finishedAt ?? "" }),
     ...(run !== undefined && { counts: run.counts }),
+    ...(failingSince !== undefined && describeOutage(failingSince, run)),
     ...(reason !== null && { reason: truncate(hide(reason), maxReasonLength) }),
   });
   const log = run === undefined ? end.log : run.log;
   if (log === null) return facts;
   const heading = `${facts}\nlast lines:\n`;
   return heading + lastBytes(hide(log), maxBytes - Buffer.byteLength(heading));
+}
+
+/** Nothing for the first run that failed: it says when it ended. */
+function describeOutage(since: string, run: Run | undefined): Readonly<Record<string, string>> {
+  if (run === undefined || run.finishedAt === null || run.finishedAt === since) return {};
+  if (run.outcome !== "succeeded") return { "failing since": since };
+  const seconds = Math.max(0, Date.parse(run.finishedAt) - Date.parse(since)) / 1000;
+  return { "had failed since": since, "it lasted": durationInWords(seconds) };
 }
 
 const toLines = (facts: Readonly<Record<string, string | number>>) =>

@@ -1,6 +1,7 @@
 import { type Database, readNow } from "../database/database.ts";
 import { findPause } from "../database/job-pause.ts";
 import { findLastRun, findLastScheduledRun, findLastSuccess, findRunUnderWay } from "../database/run.ts";
+import { findFailingSince } from "../database/run-outage.ts";
 import { countedTimes, type JobHealth, type JobStatus } from "../model/job.ts";
 import type { Schedule } from "../model/schedule.ts";
 import { scheduleInWords } from "../model/schedule-words.ts";
@@ -20,8 +21,11 @@ export async function listJobHealth(database: Database, jobs: readonly PlannedJo
     jobs.map(async (job) => {
       const status = await getStatus(database, job, now);
       const { schedule } = job.plan;
+      const { last } = status;
+      const isFailing = last !== null && last.outcome !== "succeeded";
       return {
         ...status,
+        failingSince: isFailing ? ((await findFailingSince(database, last)) ?? null) : null,
         source: job.source,
         isImport: job.isImport,
         schedule: schedule === undefined ? null : `${schedule.expression} ${schedule.timeZone}`,

@@ -2,6 +2,7 @@ import type { Config } from "../config/index.ts";
 import type { Database } from "../database/database.ts";
 import { leaseExpired } from "../database/lease.ts";
 import { concludeRun, type ProcessEnd, releaseRun } from "../database/run.ts";
+import { findFailingSince } from "../database/run-outage.ts";
 import type { Run } from "../model/job.ts";
 import { findReplacement, thisProgram, tooOld } from "../program.ts";
 import { writeToStderr } from "../terminal.ts";
@@ -17,6 +18,8 @@ export interface SupervisorContext {
   readonly monitors: Monitors;
   /** The settings in effect, which the process of a run gets too: the file may have changed. */
   readonly config: Config;
+  /** Ids of the runs that this process supervises at the moment. */
+  readonly supervised: Set<number>;
   /** Stops the process; its reason is an Error that says why. */
   readonly signal: AbortSignal;
 }
@@ -36,6 +39,7 @@ const logOnly: ProcessOutput = { arguments: [], stdout: "ignore", stderr: "pipe"
 /** How long a process may take to exit after SIGTERM. */
 const graceMs = 10_000;
 const retryPauseMs = 500;
+const answerMs = 2000;
 /** How long the stop of the service may wait for the store to record the end of a run. */
 const stopPatienceMs = 5000;
 
@@ -52,12 +56,14 @@ export async function supervise(
   context: SupervisorContext,
   output = logOnly,
 ): Promise<Run | "released" | undefined> {
-  const { database, monitors, config, signal } = context;
+  const { database, monitors, config, signal, supervised } = context;
   const { start, success, failure } = job.plan.ping;
+  supervised.add(id);
   const notified = monitors.notify(start, describeStart(job, id));
   const end = await runProcess(job, id, context, output).catch(
     ({ message }: Error): ProcessEnd => ({ exit: `its process could not be started: ${message}`, log: null }),
   );
+  supervised.delete(id);
   // The files may have been replaced just before the process read them: it was of another version.
   if (end === "refused" || findReplacement() !== undefined) {
     // If this fails, the run is abandoned at the end of its lease.
@@ -66,10 +72,15 @@ export async function supervise(
   }
   const run = await conclude(database, id, end, signal.aborted ? stopPatienceMs : config.leaseSeconds * 1000);
   // In order: if the start arrived last, the job would seem to be running.
-  const message = describeEnd(job, id, run, end, monitors.hide);
-  void monitors.notify(run?.outcome === "succeeded" ? success : failure, message, notified);
+  const url = run?.outcome === "succeeded" ? success : failure;
+  const failingSince = run && url && (await findFailure(database, run));
+  void monitors.notify(url, describeEnd(job, id, run, end, monitors.hide, failingSince), notified);
   return run;
 }
+
+/** Since when the job has failed, unless the store is too slow to say. */
+const findFailure = (database: Database, run: Run) =>
+  Promise.race([findFailingSince(database, run).catch(() => undefined), Bun.sleep(answerMs).then(() => undefined)]);
 
 type RunProcess = Bun.Subprocess<"pipe", ProcessOutput["stdout"], ProcessOutput["stderr"]>;
 

@@ -74,6 +74,8 @@ export interface JobHealth extends JobStatus {
   readonly source: string;
   /** Whether it can be tried in a dry run. */
   readonly isImport?: boolean | undefined;
+  /** Since when its runs have not succeeded; null if the last one did. */
+  readonly failingSince: string | null;
   /** The cron expression with its time zone; null without a schedule. */
   readonly schedule: string | null;
   /** The same in words. */

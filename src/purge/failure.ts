@@ -1,7 +1,9 @@
-import type { PurgePosition, PurgeState } from "../database/purge.ts";
+import type { PurgePosition, PurgeRecord, PurgeState } from "../database/purge.ts";
 import type { PurgeError } from "./send.ts";
 
 const maxRetryS = 60;
+/** How many purges, and how many failures that ended, operators are shown. */
+const maxRecords = 5;
 
 /** Whether the provider is not to be asked yet. After the clock was set back, it is. */
 export function mustWait({ state, now }: PurgePosition): boolean {
@@ -23,4 +25,25 @@ export function fail(state: PurgeState, error: PurgeError, now: string, random: 
   const tokens = error.isThrottled && state.tokens !== undefined ? { left: 0, at: now } : state.tokens;
   const since = state.failure?.since ?? now;
   return { ...state, tokens, atOnce: 1, failure: { count, since, at: now, retryAt, reason: error.message } };
+}
+
+/**
+ * Adds to the state after a purge what operators want to know of it.
+ * @param before the state when it began
+ */
+export function record(
+  next: PurgeState,
+  before: PurgeState | undefined,
+  purge: Omit<PurgeRecord, "changes">,
+): PurgeState {
+  const changes = before === undefined ? 0 : Math.max(0, next.first - before.first);
+  const failure = before?.failure;
+  const recent = [{ ...purge, changes }, ...(next.recent ?? [])].slice(0, maxRecords);
+  if (failure === undefined) return { ...next, recent };
+  const { count, since, reason } = failure;
+  return {
+    ...next,
+    recent,
+    ended: [{ count, since, reason, until: purge.at }, ...(next.ended ?? [])].slice(0, maxRecords),
+  };
 }

@@ -5,7 +5,7 @@ import { findPurgePosition, type PurgePosition, type PurgeState, savePurgeState 
 import type { Log } from "../log.ts";
 import type { Fetch } from "../outgoing.ts";
 import type { PurgeCounter } from "./counter.ts";
-import { fail, mustWait } from "./failure.ts";
+import { fail, mustWait, record } from "./failure.ts";
 import { PurgeLease } from "./lease.ts";
 import { findRange, giveBack, hasTokens, type PurgePlan, type PurgeRange, planPurge } from "./plan.ts";
 import { PurgeError, sendPurge } from "./send.ts";
@@ -23,6 +23,8 @@ const gatherMs = 250;
 
 export interface FollowerOptions {
   readonly database: Database;
+  /** What identifies this process. */
+  readonly holder: string;
   readonly targets: readonly PurgeTarget[];
   /** Identifies everything besides the data that responses depend on; another one purges everything. */
   readonly form: string;
@@ -42,6 +44,10 @@ export async function followChanges({ targets, ...options }: FollowerOptions): P
 /** With the time by this process, as some requests take long. */
 type FoundPosition = PurgePosition & { readonly foundMs: number };
 
+/** The time by the database's clock, some time after it was read. */
+const timeAfter = ({ now, foundMs }: FoundPosition) =>
+  new Date(Date.parse(now) + performance.now() - foundMs).toISOString();
+
 type Options = Omit<FollowerOptions, "targets">;
 
 /** Follows the changes for one cache. Its state is in the store, so any process can continue. */
@@ -57,7 +63,7 @@ class Follower {
 
   constructor(target: PurgeTarget, options: Options) {
     this.#target = target;
-    this.#lease = new PurgeLease(options.database, target.name);
+    this.#lease = new PurgeLease(options.database, target.name, options.holder);
     this.#options = options;
   }
 
@@ -129,7 +135,7 @@ class Follower {
   }
 
   /** @returns whether everything was purged, and saved */
-  async #execute({ requests, reserved, next }: PurgePlan, position: FoundPosition): Promise<boolean> {
+  async #execute({ isEverything, requests, reserved, next }: PurgePlan, position: FoundPosition): Promise<boolean> {
     const { counter, fetch, log, signal } = this.#options;
     const { name, budget } = this.#target;
     // Before they are sent, so that a process that takes over keeps to the budget too.
@@ -147,15 +153,17 @@ class Follower {
     } catch (error) {
       if (!(error instanceof PurgeError)) throw error;
       counter.failed++;
-      const failedAt = new Date(Date.parse(position.now) + performance.now() - position.foundMs).toISOString();
-      const failed = fail(giveBack(reserved, requests.slice(sent), this.#target), error, failedAt, Math.random());
+      const unsent = giveBack(reserved, requests.slice(sent), this.#target);
+      const failed = fail(unsent, error, timeAfter(position), Math.random());
       if (reserved.failure === undefined) log.warn({ target: name, cause: error.message }, "cannot purge; retrying");
       await this.#save(position, failed);
       return false;
     }
     if (reserved.failure !== undefined)
       log.info({ target: name, failures: reserved.failure.count }, "purging works again");
-    return await this.#save(position, next);
+    const tags = requests.reduce((sum, request) => sum + request.tags.length, 0);
+    const purge = { at: timeAfter(position), isAll: isEverything, requests: requests.length, tags };
+    return await this.#save(position, record(next, position.state, purge));
   }
 
   #save({ state: from }: PurgePosition, to: PurgeState): Promise<boolean> {

@@ -11,14 +11,15 @@ const transactions = 4;
 
 /** The right to purge a cache, which one process at a time has. Without work, nobody renews it. */
 export class PurgeLease {
-  /** What identifies this process. */
-  readonly holder = crypto.randomUUID();
+  readonly holder: string;
   readonly #database: Database;
   readonly #target: string;
   #heldAtMs = Number.NEGATIVE_INFINITY;
   #lengthS = shortestS;
 
-  constructor(database: Database, target: string) {
+  /** @param holder what identifies this process */
+  constructor(database: Database, target: string, holder: string) {
+    this.holder = holder;
     this.#database = database;
     this.#target = target;
   }

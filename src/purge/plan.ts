@@ -48,6 +48,8 @@ export function findRange({ state, newest, now }: PurgePosition, upTo: number, f
 }
 
 export interface PurgePlan {
+  /** Whether everything is purged, because the changes are unknown. */
+  readonly isEverything: boolean;
   readonly requests: readonly { readonly tags: readonly string[]; readonly isSoft: boolean }[];
   /** The state before the requests are sent: without the tokens that they take. */
   readonly reserved: PurgeState;
@@ -87,6 +89,7 @@ export function planPurge(
     );
     if (range.isEverything || upTo > state.first) marks.push({ upTo, isEverything: range.isEverything, at: now });
     return {
+      isEverything: range.isEverything,
       requests,
       reserved,
       next: {

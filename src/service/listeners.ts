@@ -17,6 +17,8 @@ export interface Listeners {
   readonly publicUrl: string;
   /** Undefined for a worker. */
   readonly adminUrl: string | undefined;
+  /** Undefined unless this process supervises some. */
+  readonly workers: Workers | undefined;
   /** Lets the workers, if there are any, read the settings again. */
   reload(): void;
   /** Replaces the workers, if there are any, one after the other. */
@@ -63,8 +65,9 @@ export async function startListeners(context: ServiceContext): Promise<Listeners
         ? open.listener("public", publicRoutes({ ...requests.sources, readiness, pages, webhooks: push?.routes ?? {} }))
         : await workers.start();
     if (role.kind === "worker") {
-      reportToSupervisor(publicUrl, () => ({ servesWithoutStore: requests.servesWithoutStore() }), measure);
-      return { publicUrl, adminUrl: undefined, reload, replaceWorkers, stop };
+      const state = () => ({ servesWithoutStore: requests.servesWithoutStore(), lastChange: requests.lastChange() });
+      reportToSupervisor(publicUrl, state, measure);
+      return { publicUrl, adminUrl: undefined, workers, reload, replaceWorkers, stop };
     }
     const measureAll = async () => {
       const ofWorkers = workers?.measure() as Promise<ProcessMetrics[]> | undefined;
@@ -78,7 +81,7 @@ export async function startListeners(context: ServiceContext): Promise<Listeners
     actionsEnded = settled;
     const adminUrl = open.listener("admin", routes);
     log.info({ publicUrl, adminUrl }, "listening");
-    return { publicUrl, adminUrl, reload, replaceWorkers, stop };
+    return { publicUrl, adminUrl, workers, reload, replaceWorkers, stop };
   } catch (error) {
     await stop(true);
     throw error;

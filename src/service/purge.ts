@@ -24,6 +24,8 @@ export interface Purging {
 
 interface PurgingContext {
   readonly database: Database;
+  /** What identifies this process. */
+  readonly holder: string;
   /** Of this process. */
   readonly cache: ResponseCache;
   /** URL of the public listener. */
@@ -40,11 +42,11 @@ export function createPurging(config: Config, purge: PurgeOptions): Purging {
   return {
     counter,
     readStatus: (database) => Promise.all(targets.map(({ name }) => readPurgeStatus(database, name))),
-    start: async ({ database, cache, originUrl, log, signal }) => {
+    start: async ({ database, holder, cache, originUrl, log, signal }) => {
       const sent = { counter, log, fetch, signal };
       const prober = edgeUrl === "" ? undefined : new Prober({ ...sent, edgeUrl, originUrl: toReachable(originUrl) });
       const onSettled = (changes: readonly Change[]) => prober?.probe(toPaths(changes, cache));
-      await followChanges({ database, targets, form: formOf(config), ...sent, onSettled });
+      await followChanges({ database, holder, targets, form: formOf(config), ...sent, onSettled });
       await prober?.stopped;
     },
   };

@@ -15,11 +15,13 @@ export interface Push {
   /** On the public listener. */
   readonly routes: Routes;
   readonly counter: DeliveryCounter;
+  /** The topics that the service understands. */
+  readonly topics: readonly string[];
   /** Settles when the signal has stopped the work in the background. */
   readonly stopped: Promise<unknown>;
 }
 
-export interface PushContext extends Pick<ServiceContext, "config" | "connections" | "log" | "requests"> {
+export interface PushContext extends Pick<ServiceContext, "replica" | "config" | "connections" | "log" | "requests"> {
   readonly signal: AbortSignal;
 }
 
@@ -29,22 +31,28 @@ export interface PushContext extends Pick<ServiceContext, "config" | "connection
  * @returns undefined unless the settings say how the platform signs its deliveries
  */
 export function startPush(platform: Platform | undefined, role: Role, context: PushContext): Push | undefined {
-  const { config, connections, requests, log, signal } = context;
+  const { replica, config, connections, requests, log, signal } = context;
   const { push: database } = connections;
   if (platform?.receiver === undefined || database === undefined) return undefined;
   const { receiver, subscriptions } = platform;
   const counter = new DeliveryCounter(receiver.topics);
   const writer = new DeliveryWriter(database);
-  const noteUninstalled = async () => {
-    await database.inTransaction(saveUninstalled);
+  const noteUninstalled = async (topic: string | undefined) => {
+    await database.inTransaction((transaction) => saveUninstalled(transaction, topic));
     log.error("the shop removed the app: products are no longer updated; install it, and set its new credentials");
   };
   const limiter = requests.deliveryLimiter;
-  const route = webhookRoute({ receiver, limiter, counter, queueRead: (news) => writer.save(news), noteUninstalled });
-  const push = { routes: { [receiver.path]: route }, counter };
+  const route = webhookRoute({
+    receiver,
+    limiter,
+    counter,
+    queueRead: (news, topic) => writer.save(news, topic),
+    noteUninstalled,
+  });
+  const push = { routes: { [receiver.path]: route }, counter, topics: receiver.topics };
   if (role.kind === "worker") return { ...push, stopped: Promise.resolve() };
   const read = createPushReader({ database, platform, log, maxRemovedShare: maxRemovedShareOf(config) });
-  const work = workPushQueue({ database, read, log, signal });
+  const work = workPushQueue({ database, holder: replica, read, log, signal });
   const watch = subscriptions && watchSubscriptions({ database, subscriptions, log, signal });
   return { ...push, stopped: Promise.all([work, watch]) };
 }

@@ -29,7 +29,7 @@ export function createStatusReader(context: ServiceContext): StoreMeters {
       return await withTimeout(listJobStatus(connections.background, context.jobs));
     },
     generations: () => withTimeout(listCurrentGenerations(connections.background)),
-    push: push && (() => withTimeout(readPushState(connections.background))),
+    push: push && (() => withTimeout(readPushState(connections.background, []))),
     purge: purging && (() => withTimeout(purging.readStatus(connections.background))),
     catalogTruth: () => withTimeout(readCatalogTruth(connections.background)),
   };

@@ -1,5 +1,5 @@
 import type { ProcessMeters } from "../admin/metrics.ts";
-import { CacheInvalidator, verifiedForMs } from "../cache/invalidator.ts";
+import { CacheInvalidator, type Outage, verifiedForMs } from "../cache/invalidator.ts";
 import { ResponseCache } from "../cache/response-cache.ts";
 import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
 import type { Config } from "../config/index.ts";
@@ -32,6 +32,10 @@ export interface RequestHandling {
   readonly sources: Omit<PublicContext, "readiness" | "pages" | "webhooks">;
   /** Whether this process has cached responses that it serves while the store is unreachable. */
   servesWithoutStore(): boolean;
+  /** Number of the last change that the cache of this process has noticed. */
+  lastChange(): number;
+  /** The last time that the store could not be reached. */
+  outage(): Outage | undefined;
   readonly deliveryLimiter: ConcurrencyLimiter;
   /** Returns what the endpoints of a listener share. */
   forListener(listener: "public" | "admin"): ListenerContext;
@@ -77,6 +81,8 @@ export async function startRequestHandling(
     state,
     stopped,
     servesWithoutStore: () => cache.hasResponses && invalidator.unverifiedMs(performance.now()) <= servedUnverifiedMs,
+    lastChange: () => invalidator.lastChange,
+    outage: () => invalidator.outage,
     deliveryLimiter: limiters.deliveries,
     rateLimiter,
     connectionLimiter,

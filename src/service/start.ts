@@ -22,6 +22,7 @@ import { type Listeners, startListeners } from "./listeners.ts";
 import { sharedPoints } from "./points.ts";
 import { describeStarting } from "./readiness.ts";
 import { reloadConfig } from "./reload.ts";
+import { reportReplica } from "./replica.ts";
 import { startRequestHandling } from "./requests.ts";
 
 export interface Service {
@@ -63,17 +64,21 @@ export async function startService(config: Config, log: Log, signal: AbortSignal
   if (signal.aborted) abort();
 
   const isNewStore = !(await hasSucceeded(connections.writer));
-  const startSchedules = createJobStarter(role, connections, config, log, stopping.signal);
+  const replica = crypto.randomUUID();
+  const supervised = new Set<number>();
+  const startSchedules = createJobStarter(role, connections, config, log, supervised, stopping.signal);
   const scheduler = startSchedules(config, jobs);
   // Until everything else has stopped: it gives up connections that would never respond.
   const polling = new AbortController();
   const requests = await startRequestHandling(config, connections, platform, log, polling.signal);
-  const pushContext = { config, connections, requests, log, signal: stopping.signal };
+  const pushContext = { replica, config, connections, requests, log, signal: stopping.signal };
   const push = platform?.receiver && (await import("./push.ts")).startPush(platform, role, pushContext);
   const isPurging = config.purge !== undefined && role.kind !== "worker";
   const purging = isPurging ? (await import("./purge.ts")).createPurging(config, config.purge) : undefined;
   let purged: Promise<unknown> | undefined;
+  let reported: Promise<unknown> | undefined;
   const context: ServiceContext = {
+    replica,
     config,
     log,
     role,
@@ -89,7 +94,7 @@ export async function startService(config: Config, log: Log, signal: AbortSignal
   const stop = async (listeners: Listeners | undefined, isUrgent: boolean) => {
     requests.state.isDraining = true;
     abort();
-    await Promise.all([listeners?.stop(isUrgent), context.scheduler.stopped, push?.stopped, purged]);
+    await Promise.all([listeners?.stop(isUrgent), context.scheduler.stopped, push?.stopped, purged, reported]);
     polling.abort();
     await requests.stopped;
     await closeConnections(connections);
@@ -103,7 +108,9 @@ export async function startService(config: Config, log: Log, signal: AbortSignal
     const { publicUrl, adminUrl, replaceWorkers } = listeners;
     const { cache } = requests.meters;
     const { signal } = stopping;
-    purged = purging?.start({ database: connections.writer, cache, originUrl: publicUrl, log, signal });
+    const { writer: database } = connections;
+    purged = purging?.start({ database, holder: replica, cache, originUrl: publicUrl, log, signal });
+    if (role.kind !== "worker") reported = reportReplica(context, listeners.workers, supervised, signal);
     const linkUrl = config.publicUrl || publicUrl;
     const exampleUrl = exampleUrlOf(config.shopDomain, linkUrl);
     const reload = () => {
@@ -147,7 +154,14 @@ const noScheduler: ServiceScheduler = {
 };
 
 /** Starts the schedules of jobs. Each call ends those of the one before, whose runs finish. */
-function createJobStarter({ kind }: Role, { writer }: Connections, given: Config, log: Log, signal: AbortSignal) {
+function createJobStarter(
+  { kind }: Role,
+  { writer }: Connections,
+  given: Config,
+  log: Log,
+  supervised: Set<number>,
+  signal: AbortSignal,
+) {
   const monitors = new Monitors(log, listSecrets(given), createFetch(given));
   const runs = new ManualRuns(log);
   let retire = new AbortController();
@@ -157,7 +171,7 @@ function createJobStarter({ kind }: Role, { writer }: Connections, given: Config
     retire.abort();
     retire = new AbortController();
     // Also cleans up after lost runs, even if there are no jobs.
-    const context = { database: writer, log, monitors, config, signal };
+    const context = { database: writer, log, monitors, config, supervised, signal };
     const isOn = config.scheduler === "on";
     const scheduler = startScheduler(isOn ? jobs : [], {
       ...context,

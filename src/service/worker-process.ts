@@ -6,6 +6,8 @@ import { findReplacement, thisProgram } from "../program.ts";
 export interface WorkerState {
   /** Whether it has cached responses that it serves without the store. */
   readonly servesWithoutStore: boolean;
+  /** Number of the last change that its cache has noticed. */
+  readonly lastChange: number;
 }
 
 /** A message from a worker: its address once it listens, its state, or its measurements. */
@@ -36,7 +38,8 @@ export class WorkerProcess {
   isEnding = false;
   /** Time of its last message, by `performance.now()`. */
   heardAtMs = performance.now();
-  servesWithoutStore = false;
+  /** What it said last. */
+  state: WorkerState | undefined;
   /** Its last measurements. */
   measurements: unknown;
 
@@ -103,7 +106,7 @@ export class WorkerProcess {
 
   #receive(message: FromWorker): void {
     this.heardAtMs = performance.now();
-    if ("state" in message) this.servesWithoutStore = message.state.servesWithoutStore;
+    if ("state" in message) this.state = message.state;
     else if ("listening" in message) {
       this.isListening = true;
       this.#listening.resolve(message.listening);

@@ -79,7 +79,14 @@ export class Workers {
 
   /** Whether a worker has cached responses that it serves without the store. */
   servesWithoutStore(): boolean {
-    return this.#listening().some((worker) => worker.servesWithoutStore);
+    return this.#listening().some(({ state }) => state?.servesWithoutStore === true);
+  }
+
+  /** How many workers serve, how many should, and the last change that all of their caches have noticed. */
+  describe(): { readonly serving: number; readonly wanted: number; readonly lastChange: number } {
+    const listening = this.#listening();
+    const changes = listening.map(({ state }) => state?.lastChange ?? Number.POSITIVE_INFINITY);
+    return { serving: listening.length, wanted: this.#options.count, lastChange: Math.min(...changes) };
   }
 
   /** Collects measurements. A worker that does not respond in time contributes its last ones. */

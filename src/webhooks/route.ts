@@ -12,9 +12,9 @@ export interface WebhookContext {
   readonly limiter: ConcurrencyLimiter;
   readonly counter: DeliveryCounter;
   /** Settles when a read of the product is queued durably. */
-  readonly queueRead: (news: ProductNews) => Promise<void>;
+  readonly queueRead: (news: ProductNews, topic: string | undefined) => Promise<void>;
   /** Settles when the removal of the app is noted durably. */
-  readonly noteUninstalled: () => Promise<void>;
+  readonly noteUninstalled: (topic: string | undefined) => Promise<void>;
 }
 
 /** A delivery names a product and a time; a whole product may have megabytes. */
@@ -32,7 +32,7 @@ export function webhookRoute(context: WebhookContext): Route {
     post: async (request) => {
       const topic = receiver.topicOf(request.headers);
       try {
-        counter.count(topic, await receive(request, context));
+        counter.count(topic, await receive(request, topic, context));
         return accepted;
       } catch (error) {
         counter.count(topic, resultOf(error));
@@ -44,17 +44,17 @@ export function webhookRoute(context: WebhookContext): Route {
 
 const accepted: PreparedResponse = prepareResponse({ type: "text/plain", body: "", headers: noStore });
 
-async function receive(request: Request, context: WebhookContext): Promise<DeliveryResult> {
+async function receive(request: Request, topic: string | undefined, context: WebhookContext): Promise<DeliveryResult> {
   const { receiver, limiter, queueRead, noteUninstalled } = context;
   const delivery = receiver.receive(request.headers, await readBody(request));
   switch (delivery.kind) {
     case "unknown":
       return "ignored";
     case "uninstalled":
-      await limiter.run(noteUninstalled);
+      await limiter.run(() => noteUninstalled(topic));
       return "accepted";
     case "product":
-      await limiter.run(() => queueRead(delivery));
+      await limiter.run(() => queueRead(delivery, topic));
       return "accepted";
   }
 }

@@ -45,6 +45,7 @@ const pages = [
   ["choice group", "/personalization?group=MONTH"],
   ["choice", "/personalization?choice=Heart"],
   ["generation comparison", "/personalization/difference?sku=NEW"],
+  ["replicas", "/replicas"],
 ] as const;
 
 describe.each([

@@ -479,6 +479,7 @@ const health = (changes: Partial<JobHealth>): JobHealth => ({
   pausedSince: null,
   pausedBy: null,
   source: "folder",
+  failingSince: null,
   schedule: "0 * * * * UTC",
   scheduleWords: "every hour",
   dueSince: 0,

@@ -120,6 +120,19 @@ describe("a monitor", () => {
     expect(message).toContain("reason: no https://hidden@host/?key=hidden; hidden\n");
   });
 
+  const since = "2026-03-01T02:15:01.112Z";
+  test.each([
+    ["the first run that failed says nothing of others", { finishedAt: since }, "\ncounts: 0\nreason:"],
+    ["another one says since when", {}, `\ncounts: 0\nfailing since: ${since}\nreason:`],
+    [
+      "one that succeeded says for how long others had failed",
+      { outcome: "succeeded", reason: null },
+      `\ncounts: 0\nhad failed since: ${since}\nit lasted: 2 hours\n`,
+    ],
+  ] as const)("gets how long a job has failed: %s", (_, changes, expected) => {
+    expect(describeEnd(job, 7, { ...run, ...changes }, end, asIs, since)).toContain(expected);
+  });
+
   test("gets what is known of a run whose end the store did not take", () => {
     expect(describeEnd(job, 7, undefined, end, asIs)).toBe(
       "run: 7\njob: catalog-sync\nbrand: acme\noutcome: unknown\n" +

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { PurgeState } from "../../src/database/purge.ts";
-import { fail, mustWait } from "../../src/purge/failure.ts";
+import { fail, mustWait, record } from "../../src/purge/failure.ts";
 import { giveBack } from "../../src/purge/plan.ts";
 import { PurgeError } from "../../src/purge/send.ts";
 import { at, createPurged, startMs, target } from "./world.ts";
@@ -38,6 +38,32 @@ describe("after a failure, the next purge", () => {
     const failed = fail(state, new PurgeError("no", { retryAfterS: 60 }), at(0), 0);
     const waitsAt = (ms: number) => mustWait({ state: failed, newest: 1, now: at(ms) });
     expect([0, 59_999, 60_000, -1, -3_600_000].map(waitsAt)).toEqual([true, true, false, false, false]);
+  });
+
+  test("that succeeds is recorded, and so is how long the failure lasted, for the last few", () => {
+    const purge = { isAll: false, requests: 1, tags: 2 };
+    let purged = state;
+    for (let time = 0; time < 7; time++) {
+      const failed = fail(
+        fail(purged, new PurgeError("no"), at(time * 10), 1),
+        new PurgeError("later"),
+        at(time * 10 + 1),
+        1,
+      );
+      const next = { ...failed, failure: undefined, first: failed.first + time };
+      purged = record(next, failed, { ...purge, at: at(time * 10 + 2) });
+    }
+    purged = record(purged, purged, { ...purge, at: at(99) });
+    expect(purged.recent?.map(({ at, changes }) => [at, changes])).toEqual([
+      [at(99), 0],
+      [at(62), 6],
+      [at(52), 5],
+      [at(42), 4],
+      [at(32), 3],
+    ]);
+    expect(purged.ended).toHaveLength(5);
+    expect(purged.ended?.[0]).toEqual({ count: 2, since: at(60), reason: "later", until: at(62) });
+    expect(record({ ...state, first: 9 }, undefined, { ...purge, at: at(0) }).recent?.[0]?.changes).toBe(0);
   });
 
   test("is small enough to be saved before the one after it fails", () => {

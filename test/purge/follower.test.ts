@@ -23,6 +23,7 @@ async function follow(url: string) {
   const settled: (string | undefined)[] = [];
   const following = followChanges({
     database,
+    holder: "test",
     targets: createTargets(optionsFor(url), "purge-token"),
     form: "a",
     counter: new PurgeCounter(),

@@ -10,7 +10,7 @@ test.each([...enginesInTurn])(
     const url = await createMigratedStore(engine);
     const database = await openDatabase(url);
     await using sql = await connectTo(url);
-    const [heldUp, other] = [new PurgeLease(database, "edge"), new PurgeLease(database, "edge")];
+    const [heldUp, other] = [new PurgeLease(database, "edge", "one"), new PurgeLease(database, "edge", "two")];
     const endsIn = (seconds: number) =>
       sql`UPDATE lease SET ends_at = ${new Date(Date.now() + seconds * 1000).toISOString()} WHERE name = 'purge edge'`;
     const endLease = () => sql`UPDATE lease SET ends_at = '2020-01-01T00:00:00.000Z' WHERE name = 'purge edge'`;

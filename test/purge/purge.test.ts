@@ -7,6 +7,7 @@ import { fingerprintOf, presentationFingerprint } from "../../src/model/fingerpr
 import { secondPurgeS } from "../../src/purge/plan.ts";
 import { toProduct } from "../support/catalog.ts";
 import { cleanUp } from "../support/clean-up.ts";
+import { textOf } from "../support/console.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import { importHere } from "../support/import-here.ts";
 import {
@@ -229,6 +230,11 @@ describe.each(fixtures)("on $engine", ({ engine, varnish, other, platform, edge,
     await importProducts({ 9: "Nine again" });
     await until("the next change is purged", () => other.countOf("product-9") > 0);
     await until("the log says so", () => service.log().includes("purging works again"));
+    await until("the console lists the failure as ended", async () =>
+      /\d+ purges? of varnish \S+ failed: it responded with status 503\. It lasted/.test(
+        textOf(await (await fetch(service.adminUrl)).text()),
+      ),
+    );
     await until("nothing is old", async () => (await readMetric(`oldest_seconds${target()}`)) === 0);
   });
 

@@ -1,3 +1,4 @@
+import type { ConsoleContext } from "../../src/console/context.ts";
 import { consolePages } from "../../src/console/index.tsx";
 import type { Database } from "../../src/database/database.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
@@ -17,11 +18,13 @@ export interface OpenConsole extends AsyncDisposable {
 /**
  * Opens the console on a store.
  * @param jobs the state of the configured jobs
+ * @param more of what the pages read from
  */
 export async function openConsole(
   url: string,
   brand: string,
   jobs: () => Promise<readonly JobHealth[]> = async () => [],
+  more: Partial<ConsoleContext> = {},
 ): Promise<OpenConsole> {
   const database = await openDatabase(url, "background");
   const comparer = new GenerationComparer(database);
@@ -40,6 +43,7 @@ export async function openConsole(
     confirm: () => Promise.reject(new Error("there are no actions")),
     publicUrl: "http://127.0.0.1:3000",
     findWidgetPath: async () => "/personalizer.js",
+    ...more,
   });
   const load = async (path: string) => {
     const at = new URL(path, "http://127.0.0.1:3001");

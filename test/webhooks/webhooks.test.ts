@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { cleanUp } from "../support/clean-up.ts";
+import { rowsOf } from "../support/console.ts";
 import { connectTo, createStore, enginesInTurn, pds, type RunningService, serve } from "../support/pds.ts";
 import { getAnswers, readAnswers, startPlatform } from "../support/platform.ts";
 import { startService } from "../support/service-process.ts";
@@ -250,5 +251,14 @@ test("with several workers, each accepts deliveries, and the products are read",
   await until("the product is read", isRead);
   expect(countOf(await metricsOf(service), "products/update", "accepted")).toBe(4);
   expect((await metricsOf(service)).match(/pds_push_queue_products (\d)/)?.[1]).toBe("1");
+  const load = async (page: string) => await (await fetch(service.adminUrl + page)).text();
+  const update = rowsOf(await load("/")).find(([topic]) => topic === "products/update");
+  expect(update?.[1]).toMatch(/just now|now|ago/);
+  await until("the replica reports", async () => {
+    const replicas = rowsOf(await load("/replicas"));
+    return (
+      replicas.length === 1 && replicas[0]?.[0]?.includes("which shows this page") === true && replicas[0][3] === "2"
+    );
+  });
   await service.end("SIGTERM");
 });

@@ -7,17 +7,23 @@ import { ServiceError } from "../../errors.ts";
 const delayS = 1;
 /** How long a transaction waits for more deliveries. Alone, each would cost five times as much. */
 const gatherMs = 20;
+/** How often a process notes at most that it got a delivery of a topic. */
+const noteMs = 1000;
 /** A store that does not respond must not hold up the deliveries after it has come back. */
 const writeTimeoutMs = 4000;
 
 interface Batch {
   readonly news: ProductNews[];
+  /** Those to note. */
+  readonly topics: Set<string>;
   readonly written: Promise<void>;
 }
 
 /** Queues reads durably. Deliveries that arrive shortly after one another share a transaction. */
 export class DeliveryWriter {
   readonly #database: Database;
+  /** When a delivery of each topic was last noted, by `performance.now()`. */
+  readonly #notedMs = new Map<string, number>();
   #next: Batch | undefined;
   #last: Promise<unknown> = Promise.resolve();
 
@@ -26,21 +32,27 @@ export class DeliveryWriter {
   }
 
   /** Settles when the read is queued durably. */
-  save(news: ProductNews): Promise<void> {
+  save(news: ProductNews, topic: string | undefined): Promise<void> {
     this.#next ??= this.#createBatch();
     this.#next.news.push(news);
+    const nowMs = performance.now();
+    if (topic !== undefined && nowMs - (this.#notedMs.get(topic) ?? Number.NEGATIVE_INFINITY) >= noteMs) {
+      this.#notedMs.set(topic, nowMs);
+      this.#next.topics.add(topic);
+    }
     return this.#next.written;
   }
 
   #createBatch(): Batch {
     const news: ProductNews[] = [];
+    const topics = new Set<string>();
     const written = this.#last.then(async () => {
       await Bun.sleep(gatherMs);
       this.#next = undefined;
-      await withTimeout(queueReads(this.#database, news, delayS));
+      await withTimeout(queueReads(this.#database, news, delayS, topics));
     });
     this.#last = written.catch(() => {});
-    return { news, written };
+    return { news, topics, written };
   }
 }
 

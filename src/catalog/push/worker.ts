@@ -18,6 +18,8 @@ export interface PushWorkerOptions {
   readonly database: Database;
   /** Reads a product from the platform, and stores it or removes it. */
   readonly read: (id: bigint, signal: AbortSignal) => Promise<"settled" | "unsettled" | "failed">;
+  /** What identifies this process. */
+  readonly holder: string;
   readonly log: Log;
   readonly signal: AbortSignal;
 }
@@ -27,8 +29,7 @@ export interface PushWorkerOptions {
  * at once would only read some products twice.
  */
 export async function workPushQueue(options: PushWorkerOptions): Promise<void> {
-  const { database, log, signal } = options;
-  const holder = crypto.randomUUID();
+  const { database, holder, log, signal } = options;
   const active = new Map<bigint, Promise<void>>();
   let heldAtMs = Number.NEGATIVE_INFINITY;
   let hasFailed = false;

@@ -1,18 +1,44 @@
 /** @jsxImportSource hono/jsx */
-import type { PurgeFailure, PurgeStatus } from "../../database/purge.ts";
-import { durationInWords, pluralize, utcTime } from "../../format.ts";
-import { Section } from "./elements.tsx";
+import type { PurgeFailure, PurgeRecord, PurgeStatus } from "../../database/purge.ts";
+import { durationInWords, formatNumber, pluralize, utcTime } from "../../format.ts";
+import { Section, Time } from "./elements.tsx";
+import { type Column, Table } from "./table.tsx";
 
-/** How far each cache in front of the service has been purged. */
-export const Purge = ({ statuses }: { readonly statuses: readonly PurgeStatus[] }) => (
+interface PurgeProps {
+  readonly statuses: readonly PurgeStatus[];
+  readonly now: number;
+}
+
+/** How far each cache in front of the service has been purged, and when it was last. */
+export const Purge = ({ statuses, now }: PurgeProps) => (
   <Section id="purge" title="CDN" isLive>
     {statuses.map((status) => (
-      <p>
-        {status.target}: {describe(status)}
-      </p>
+      <>
+        <p>
+          {status.target}: {describe(status)}
+        </p>
+        {status.recent.length === 0 ? (
+          ""
+        ) : (
+          <Table columns={columnsAt(now)} rows={status.recent} label={`Last purges of ${status.target}`} />
+        )}
+      </>
     ))}
   </Section>
 );
+
+const columnsAt = (now: number): readonly Column<PurgeRecord>[] => [
+  { title: "Purged", cell: ({ at }) => <Time at={at} now={now} /> },
+  {
+    title: "Changes",
+    cell: ({ changes, isAll }) => {
+      if (isAll) return "everything";
+      return changes === 0 ? <span class="muted">those before, again</span> : formatNumber(changes);
+    },
+  },
+  { title: "Tags", value: ({ tags }) => tags, isNumber: true },
+  { title: "Requests", value: ({ requests }) => requests, isNumber: true },
+];
 
 function describe({ changes, oldestS, failure }: PurgeStatus): string {
   const failed = failure === undefined ? "" : ` ${describeFailure(failure)}`;

@@ -7,18 +7,20 @@ import type { PurgeStatus } from "../../database/purge.ts";
 import type { PushState } from "../../database/push-state.ts";
 import { findLastRun, findLastSuccess, findRunUnderWay } from "../../database/run.ts";
 import { listRunKinds, type RunKind } from "../../database/run-list.ts";
-import { pluralize } from "../../format.ts";
+import { listJobOutages } from "../../database/run-outage.ts";
 import type { JobHealth } from "../../model/job.ts";
 import type { PageRequest } from "../../page.ts";
 import { type JobChart, readCountCharts, runsPerSeries } from "../charts.ts";
 import { Chart } from "../components/chart.tsx";
 import { Section } from "../components/elements.tsx";
 import { JobTable, NoJobs } from "../components/job-table.tsx";
+import { Problems } from "../components/problems.tsx";
 import { Purge } from "../components/purge.tsx";
 import { Push } from "../components/push.tsx";
 import { CurrentGenerations, Totals } from "../components/stored-data.tsx";
 import { Verification } from "../components/verification.tsx";
 import { type ConsoleContext, type PageContent, type PageContext, publicRoot } from "../context.ts";
+import { type EndedProblem, listEndedProblems, maxEndedProblems } from "../ended-problems.ts";
 import { listProblems, type Problem } from "../problems.ts";
 import { listPurgeProblems } from "../purge-problems.ts";
 import { listPushProblems } from "../push-problems.ts";
@@ -49,8 +51,10 @@ interface OverviewData {
   readonly generations: readonly Generation[];
   readonly jobs: readonly JobHealth[];
   readonly problems: readonly Problem[];
+  readonly endedProblems: readonly EndedProblem[];
   readonly push: PushState | undefined;
-  readonly purge: readonly PurgeStatus[] | undefined;
+  /** Empty when this service does not purge a CDN. */
+  readonly purge: readonly PurgeStatus[];
   readonly charts: readonly JobChart[];
 }
 
@@ -60,13 +64,14 @@ async function readOverview({
   push: readPush,
   purge: readPurge,
 }: ConsoleContext): Promise<OverviewData> {
-  const [instant, productCount, truth, generations, configured, kinds, push, purge] = await Promise.all([
+  const [instant, productCount, truth, generations, configured, kinds, outages, push, purge = []] = await Promise.all([
     readNow(database),
     countProducts(database),
     readCatalogTruth(database),
     listGenerations(database),
     jobs(),
     listRunKinds(database),
+    listJobOutages(database, maxEndedProblems),
     readPush?.(),
     readPurge?.(),
   ]);
@@ -86,9 +91,10 @@ async function readOverview({
     jobs: [...configured, ...others],
     problems: [
       ...(push === undefined ? [] : listPushProblems(push, now)),
-      ...listPurgeProblems(purge ?? []),
+      ...listPurgeProblems(purge, now),
       ...listProblems(configured, brands, productCount, now),
     ],
+    endedProblems: listEndedProblems(outages, purge, now),
     push,
     purge,
     charts,
@@ -119,6 +125,7 @@ async function readUnconfiguredJob(database: Database, { job, brand }: RunKind, 
     isAhead: false,
     pausedSince: null,
     pausedBy: null,
+    failingSince: null,
     source: "not configured here",
     schedule: null,
     scheduleWords: null,
@@ -144,11 +151,16 @@ function linksOf(context: ConsoleContext, request: PageRequest): Link[] {
 }
 
 function Overview({ links, ...overview }: OverviewData & { readonly links: readonly Link[] }) {
-  const { now, productCount, truth, generations, jobs, problems, push, purge, charts } = overview;
+  const { now, productCount, truth, generations, jobs, problems, endedProblems, push, purge, charts } = overview;
   const current = generations.filter(({ isCurrent }) => isCurrent);
   return (
     <>
-      <Problems problems={problems} scheduledJobs={jobs.filter(({ schedule }) => schedule !== null).length} />
+      <Problems
+        problems={problems}
+        ended={endedProblems}
+        scheduledJobs={jobs.filter(({ schedule }) => schedule !== null).length}
+        now={now}
+      />
       <Section id="stored-data" title="Stored data" isLive>
         <Totals productCount={productCount} current={current} />
         {truth.products === 0 ? "" : <Verification truth={truth} />}
@@ -158,7 +170,7 @@ function Overview({ links, ...overview }: OverviewData & { readonly links: reado
         {jobs.length === 0 ? <NoJobs /> : <JobTable jobs={jobs} now={now} />}
       </Section>
       {push === undefined ? "" : <Push push={push} now={now} />}
-      {purge === undefined ? "" : <Purge statuses={purge} />}
+      {purge.length === 0 ? "" : <Purge statuses={purge} now={now} />}
       {charts.length === 0 ? "" : <Charts charts={charts} />}
       <nav aria-labelledby="links">
         <h2 id="links">Links</h2>
@@ -187,33 +199,3 @@ const Charts = ({ charts }: { readonly charts: readonly JobChart[] }) => (
     </div>
   </Section>
 );
-
-interface ProblemsProps {
-  readonly problems: readonly Problem[];
-  readonly scheduledJobs: number;
-}
-
-function Problems({ problems, scheduledJobs }: ProblemsProps) {
-  if (problems.length === 0) {
-    const jobs =
-      scheduledJobs === 0 ? "No jobs are scheduled." : `${pluralize(scheduledJobs, "scheduled job")}, none overdue.`;
-    return (
-      <section class="notice ok" aria-label="Problems" data-live="problems">
-        <p>
-          <strong>No problems.</strong> {jobs}
-        </p>
-      </section>
-    );
-  }
-  return (
-    <Section id="problems" title="Needs attention" class="notice" isLive>
-      <ul>
-        {problems.map(({ text, url }) => (
-          <li>
-            {text} {url === undefined ? "" : <a href={url}>{url.includes("?") ? "Show runs" : "Show run"}</a>}
-          </li>
-        ))}
-      </ul>
-    </Section>
-  );
-}

@@ -68,6 +68,17 @@ export interface ColumnTypes {
 /** Locks that serialize transactions. */
 export type LockName = "migrations" | "changes";
 
+/** Where the engine cannot foresee which of several ways is short, the short one is tried first. */
+export interface ProductQueries {
+  /**
+   * Of the first `candidates` products that have the words: their ids, and 1 as `isFound` if they
+   * meet the conditions too.
+   */
+  readonly first?: { readonly query: string; readonly candidates: number };
+  /** Finds all, for `readByIndex`. */
+  readonly all: string;
+}
+
 /** A list of keys as one value. */
 export interface KeyList {
   /** Condition: whether a column has one of the keys. */
@@ -133,10 +144,13 @@ export interface Engine {
   readonly hasVendor: (document: string, value: string) => string;
   readonly hasTag: (document: string, value: string) => string;
   /**
-   * Query: ids above `$2`, in order, of the products that match `$1`, made by `toSearchText`.
-   * @param conditions further ones, each after `AND`
+   * Queries for the ids above `$1`, in order, of the products that meet all conditions.
+   * @param words how a statement names a value that `toSearchText` made; undefined for all products
+   * @param conditions made by `hasStatus` and the like
    */
-  readonly searchQuery: (conditions: string) => string;
+  readonly productQueries: (words: string | undefined, conditions: readonly string[]) => ProductQueries;
+  /** Runs a query in which no table may be read as a whole. */
+  readonly readByIndex: <Row>(sql: SQL, statement: string, values: Value[]) => Promise<Row[]>;
   /** Search text that matches all words. The last may be a prefix. */
   readonly toSearchText: (words: readonly string[], isLastPrefix: boolean) => string;
 

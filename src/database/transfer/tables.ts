@@ -35,6 +35,7 @@ export const keptTables: readonly KeptTable[] = [
 export const leftTables = [
   "lease",
   "operator_session",
+  "replica",
   "change",
   "generation_list",
   "purge_target",

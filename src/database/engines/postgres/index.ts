@@ -4,6 +4,7 @@ import { jobs } from "../migrations/2026-11-23-jobs.ts";
 import { operations } from "../migrations/2026-11-24-operations.ts";
 import { presentation } from "../migrations/2026-11-26-presentation.ts";
 import { operators } from "../migrations/2026-11-27-operators.ts";
+import { replicas } from "../migrations/2026-11-30-console.ts";
 import { columnTypes } from "./column-types.ts";
 import { connect, maxConcurrentReads } from "./connect.ts";
 import { loadByCopy } from "./copy.ts";
@@ -15,6 +16,7 @@ import { purge } from "./migrations/2026-11-25-purge.ts";
 import { handleOf, handles } from "./migrations/2026-11-26-handles.ts";
 import { console, hasStatus, hasTag, hasVendor } from "./migrations/2026-11-27-console.ts";
 import { changeLog } from "./migrations/2026-11-28-change-log.ts";
+import { productQueries, readByIndex } from "./product-queries.ts";
 import { findMissingRight } from "./rights.ts";
 import { endAbandoned, holdRun } from "./run-lock.ts";
 import { mayDropTables, transfer } from "./transfer.ts";
@@ -49,6 +51,7 @@ export const postgres: Engine = {
     console,
     operators(columnTypes),
     changeLog,
+    replicas(columnTypes),
   ],
   columnTypes,
   maxConcurrentReads,
@@ -73,13 +76,8 @@ export const postgres: Engine = {
   hasStatus,
   hasVendor,
   hasTag,
-  // The expression is that of the index `product_word`. In steps, because the planner expects more
-  // matches than there are, and would read every product in order to find the first ones.
-  searchQuery: (conditions) => `WITH matching AS MATERIALIZED (
-      SELECT id FROM product
-      WHERE array_to_tsvector(string_to_array(words, ' ')) @@ CAST(CAST($1 AS TEXT) AS tsquery) AND id > $2
-    ) SELECT CAST(id AS TEXT) AS id FROM (SELECT id FROM matching ORDER BY id OFFSET 0) AS sorted
-    WHERE EXISTS (SELECT FROM product WHERE product.id = sorted.id ${conditions} OFFSET 0) ORDER BY sorted.id`,
+  productQueries,
+  readByIndex,
   toSearchText: (words, isLastPrefix) => `${words.map((word) => `'${word}'`).join(" & ")}${isLastPrefix ? ":*" : ""}`,
 
   keyList: {

@@ -5,6 +5,7 @@ import { jobs } from "../migrations/2026-11-23-jobs.ts";
 import { operations } from "../migrations/2026-11-24-operations.ts";
 import { presentation } from "../migrations/2026-11-26-presentation.ts";
 import { operators } from "../migrations/2026-11-27-operators.ts";
+import { replicas } from "../migrations/2026-11-30-console.ts";
 import { columnTypes } from "./column-types.ts";
 import { isBusy, isDiskFull, isStoreError, isTableMissing } from "./errors.ts";
 import { initial } from "./migrations/2026-11-22-initial.ts";
@@ -16,6 +17,7 @@ import { handleOf, handles } from "./migrations/2026-11-26-handles.ts";
 import { console, hasStatus, hasTag, hasVendor } from "./migrations/2026-11-27-console.ts";
 import { changeLog } from "./migrations/2026-11-28-change-log.ts";
 import { openFile, pathOf, scheme } from "./open.ts";
+import { productQueries } from "./product-queries.ts";
 import { transfer } from "./transfer.ts";
 
 /** SQLite looks named values up one by one, so hundreds of names take longer than the insertion. */
@@ -40,6 +42,7 @@ export const sqlite: Engine = {
     console,
     operators(columnTypes),
     changeLog,
+    replicas(columnTypes),
   ],
   columnTypes,
   // Reads run on the event loop, at about 20 µs each: 32 of them, then other work has its turn.
@@ -68,10 +71,8 @@ export const sqlite: Engine = {
   hasStatus,
   hasVendor,
   hasTag,
-  // The words give the products in order, and each is then looked up.
-  searchQuery: (conditions) => `SELECT CAST(product.id AS TEXT) AS id
-    FROM product_word CROSS JOIN product INDEXED BY product_filter ON product.id = product_word.rowid
-    WHERE product_word MATCH $1 AND product_word.rowid > $2 ${conditions} ORDER BY product_word.rowid`,
+  productQueries,
+  readByIndex: (sql, statement, values) => sql.unsafe(statement, values),
   toSearchText: (words, isLastPrefix) => `${words.map((word) => `"${word}"`).join(" AND ")}${isLastPrefix ? " *" : ""}`,
 
   keyList: {
