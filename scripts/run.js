@@ -63,6 +63,7 @@ const tasks = {
         "edge",
         "fairness",
         "faults",
+        "firefox",
         "first-runs",
         "fuzz",
         "generations",

@@ -11,7 +11,7 @@ import { killOnExit } from "../support/kill-on-exit.ts";
 import { connectTo, isCampaign, migrateStore, temporaryFolder } from "../support/pds.ts";
 import { createPostgres } from "../support/postgres.ts";
 import { startProxy } from "../support/proxy.ts";
-import { canSeeProcesses, childrenOf, type ServiceProcess, startService } from "../support/service-process.ts";
+import { canSeeProcesses, childrenOf, isAlive, type ServiceProcess, startService } from "../support/service-process.ts";
 import { until } from "../support/until.ts";
 
 // Three replicas, one of them with workers, behind HAProxy as the documentation configures it, and
@@ -108,6 +108,17 @@ test.skipIf(!isPossible)(`cached products are answered through ${faultCount} out
   cleanUp(() => Promise.all(replicas.map((replica) => replica.end("SIGKILL"))));
   /** Those that have all steady products in their caches, and have not been disturbed since. */
   const holding = new Set<number>();
+  let isBalanced = false;
+  /** Until the balancer has found a replica again, it has one fewer than there are. */
+  const untilFound = async (index: number) => {
+    const probes = async () => {
+      const response = await fetch(`${replicas[index]?.adminUrl}/metrics`).catch(() => undefined);
+      const counts = (await response?.text())?.match(/_count\{route="\/readyz",method="GET",status="200"\} (\d+)/);
+      return Number(counts?.[1] ?? 0);
+    };
+    const before = await probes();
+    await until("the balancer has found the replica ready", async () => (await probes()) > before + 1);
+  };
   const warmUp = async (index: number) => {
     const url = replicas[index]?.url;
     await until("it has all products", async () => {
@@ -119,6 +130,7 @@ test.skipIf(!isPossible)(`cached products are answered through ${faultCount} out
       );
       return responses.every((response) => response?.status === 200);
     });
+    if (isBalanced) await untilFound(index);
     holding.add(index);
   };
   for (const index of ports.keys()) await warmUp(index);
@@ -142,6 +154,7 @@ test.skipIf(!isPossible)(`cached products are answered through ${faultCount} out
       () => false,
     );
   await until("the balancer answers", isUp);
+  isBalanced = true;
 
   const seen = new Observations();
   const versions = new Versions(sql);
@@ -220,9 +233,13 @@ test.skipIf(!isPossible)(`cached products are answered through ${faultCount} out
   const withWorker = async (signal: NodeJS.Signals) => {
     const supervisor = replicas[0];
     if (supervisor === undefined) return;
-    const workers = childrenOf(supervisor.pid);
-    if (workers.length > 0) process.kill(pick(workers), signal);
-    await until("both workers run", () => childrenOf(supervisor.pid).length === 2);
+    const worker = pick(childrenOf(supervisor.pid));
+    process.kill(worker, signal);
+    await until("the supervisor replaces it", () => !isAlive(worker));
+    await until("both workers serve", async () => {
+      const response = await fetch(`${supervisor.adminUrl}/readyz`).catch(() => undefined);
+      return (await response?.text())?.includes('"workers":"ok"') === true;
+    });
   };
   /** Which replica is disturbed: never the last that holds the products. */
   const victim = async (among: readonly number[]): Promise<number> => {
