@@ -128,6 +128,12 @@ describe.each([...engines])("on %s, first runs", (engine) => {
       expect(of(feedJob, "follows")).toMatchObject([{ outcome: "succeeded", scheduled: null }]);
       expect(of("history-retention")[0]).toMatchObject({ outcome: "succeeded" });
       const data = "the first run has not finished: personalization-import for hangs";
+      // A service notices a while later that a run has ended, which another one may have supervised.
+      for (const { get } of services) {
+        await until("only the run that hangs is left", async () =>
+          (await (await get("/readyz")).text()).includes(`"${data}"`),
+        );
+      }
       const responses = await Promise.all(
         services.map(async (service) => {
           const response = await service.get("/readyz");
