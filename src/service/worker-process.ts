@@ -22,7 +22,7 @@ interface ToWorker {
 
 const heartbeatMs = 1000;
 /** How long a worker may take to listen, to send its measurements, and to exit after the drain time. */
-const startMs = 60_000;
+const startMs = 30_000;
 const measureMs = 2000;
 const stopMs = 15_000;
 
