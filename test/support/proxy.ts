@@ -9,6 +9,8 @@ export interface Proxy {
   cut(): void;
   /** Passes on everything in new connections. Those from before stay silent. */
   heal(): void;
+  /** Leads new connections to another server, and closes those to the one before. */
+  redirect(serverUrl: string): void;
   /** Passes on each answer that much later from now on. */
   delay(ms: number): void;
   /**
@@ -20,7 +22,7 @@ export interface Proxy {
 
 /** Starts a proxy in front of the server of a URL, until the end of the test file. */
 export async function startProxy(serverUrl: string): Promise<Proxy> {
-  const target = new URL(serverUrl);
+  let target = new URL(serverUrl);
   let isCut = false;
   let delayMs = 0;
   const sockets = new Set<Socket>();
@@ -73,6 +75,10 @@ export async function startProxy(serverUrl: string): Promise<Proxy> {
     },
     heal: () => {
       isCut = false;
+    },
+    redirect: (to) => {
+      target = new URL(to);
+      for (const socket of sockets) socket.destroy();
     },
     delay: (ms) => {
       delayMs = ms;

@@ -15,31 +15,43 @@ export async function startVarnish(
   port: number,
   megabytes?: number,
 ): Promise<{ readonly url: string }> {
+  return await startVarnishWith(await listReplicas(ports), port, megabytes);
+}
+
+/** The text of `replicas.vcl` for replicas, or balancers, on these ports. */
+export async function listReplicas(ports: readonly number[]): Promise<string> {
   const documented = await Bun.file(join(operations, "replicas.vcl")).text();
   const [backend = ""] = documented.match(/^backend replica1 \{\n[\s\S]*?^\}\n/m) ?? [];
   const backends = ports.map((each, index) =>
     backend.replace("replica1", `replica${index + 1}`).replace('"3000"', `"${each}"`),
   );
   const added = ports.map((_, index) => `replicas.add_backend(replica${index + 1});`);
-  const replicas = documented
+  return documented
     .replace(backend, () => backends.join("\n"))
     .replace("replicas.add_backend(replica1);", added.join("\n"));
-  return await startVarnishWith(replicas, port, megabytes);
 }
 
-/** @param replicas the text of `replicas.vcl` */
-export async function startVarnishWith(
-  replicas: string,
-  port: number,
-  megabytes = 128,
-): Promise<{ readonly url: string }> {
+/**
+ * @param replicas the text of `replicas.vcl`
+ * @returns the command that starts Varnish in the foreground
+ */
+export async function prepareVarnish(replicas: string, port: number, megabytes = 128): Promise<string[]> {
   const folder = await temporaryFolder();
   const [path = ""] = await writeFiles(folder, {
     "varnish.vcl": await Bun.file(join(operations, "varnish.vcl")).text(),
     "replicas.vcl": replicas,
   });
   const options = ["-F", "-j", "none", "-n", join(folder, "varnish"), "-s", `malloc,${megabytes}m`];
-  const child = Bun.spawn([varnishd ?? "", ...options, "-a", `127.0.0.1:${port}`, "-f", path], {
+  return [varnishd ?? "", ...options, "-a", `127.0.0.1:${port}`, "-f", path];
+}
+
+/** @param replicas the text of `replicas.vcl` */
+export async function startVarnishWith(
+  replicas: string,
+  port: number,
+  megabytes?: number,
+): Promise<{ readonly url: string }> {
+  const child = Bun.spawn(await prepareVarnish(replicas, port, megabytes), {
     stdio: ["ignore", "ignore", "pipe"],
   });
   killOnExit(child, "TERM");

@@ -1,0 +1,168 @@
+import { join } from "node:path";
+import { pds, temporaryFolder } from "../support/pds.ts";
+import type { Proxy as Link } from "../support/proxy.ts";
+import { until } from "../support/until.ts";
+import type { Fleet } from "./fleet.ts";
+
+export interface Fault {
+  readonly name: string;
+  /** In the short form, only these. */
+  readonly isShort?: boolean;
+  readonly begin: () => Promise<unknown>;
+  /** As operators, or their tools, repair it. */
+  readonly end: () => Promise<unknown>;
+  /** How long it lasts at least. */
+  readonly holdMs?: () => number;
+}
+
+/** A cluster manager notices a loss only after a while. */
+const noticedAfterMs = 2000;
+/** An import begins each minute. */
+const afterNextMinuteMs = () => 60_000 - (Date.now() % 60_000) + 8000;
+
+async function restoreBackup({ environment }: Fleet, file: string): Promise<void> {
+  const { code, stderr } = await pds(["restore", file, "--replace"], environment);
+  if (code !== 0) throw new Error(`restore: ${stderr}`);
+}
+
+/** All faults, one after the other. @param newVersion main file of the version to upgrade to */
+export async function listFaults(fleet: Fleet, newVersion: string): Promise<Fault[]> {
+  const { cluster, erp, replicas, balancers, edges, databaseBalancer, pooler, links } = fleet;
+  const backup = join(await temporaryFolder(), "store.backup");
+  const cut = (name: string, ...ways: readonly Link[]): Fault => ({
+    name: `cut: ${name}`,
+    begin: async () => {
+      for (const way of ways) way.cut();
+    },
+    end: async () => {
+      for (const way of ways) way.heal();
+    },
+  });
+  const kill = (name: string, program: typeof pooler): Fault => ({
+    name: `killed: ${name}`,
+    begin: () => program.kill("SIGKILL"),
+    end: () => program.start(),
+  });
+  const failOver = (signal: NodeJS.Signals) => async () => {
+    await cluster.primary.stop(signal);
+    if (signal === "SIGKILL") await Bun.sleep(noticedAfterMs);
+    await cluster.failOver();
+  };
+  const goOnWithoutStandby = async () => {
+    await Bun.sleep(noticedAfterMs);
+    await cluster.setSynchronous(false);
+  };
+  const [first, second, third] = replicas;
+  return [
+    {
+      name: "killed: a replica",
+      isShort: true,
+      begin: async () => first?.end("SIGKILL"),
+      end: async () => first?.start(),
+    },
+    {
+      name: "frozen: a replica",
+      begin: async () => second?.signal("SIGSTOP"),
+      end: async () => second?.signal("SIGCONT"),
+    },
+    { ...kill("the pooler", pooler), isShort: true },
+    kill("a balancer", balancers[0] as typeof pooler),
+    { ...kill("an edge", edges[0] as typeof pooler), isShort: true },
+    kill("the database balancer", databaseBalancer),
+    {
+      name: "killed: the standby",
+      begin: async () => {
+        await cluster.standby.stop("SIGKILL");
+        await goOnWithoutStandby();
+      },
+      end: async () => {
+        await cluster.standby.start();
+        await cluster.setSynchronous(true);
+      },
+    },
+    {
+      name: "killed: the primary, so the standby becomes the primary",
+      isShort: true,
+      begin: failOver("SIGKILL"),
+      end: () => cluster.rebuildStandby(),
+    },
+    cut("a replica and the pooler", links.pooler[0] as Link),
+    cut("a replica and the database balancer", links.direct[1] as Link),
+    cut("a replica and both database servers", ...(links.servers[2] ?? [])),
+    { ...cut("the pooler and the database balancer", links.poolerToDatabase), isShort: true },
+    {
+      name: "cut: the database balancer and the primary",
+      begin: async () => links.database[cluster.primaryAddress].cut(),
+      end: async () => {
+        for (const way of links.database) way.heal();
+      },
+    },
+    {
+      name: "cut: the primary and its standby",
+      begin: async () => {
+        cluster.replication.cut();
+        await goOnWithoutStandby();
+      },
+      end: async () => {
+        cluster.replication.heal();
+        await cluster.setSynchronous(true);
+      },
+    },
+    cut("the balancers and a replica", links.replicas[2] as Link),
+    cut("the edges and a balancer", links.balancers[1] as Link),
+    cut("the service and an edge that it purges", links.purges[1] as Link),
+    cut("the service and the platform", links.platform),
+    cut("the platform and the service (webhooks)", links.deliveries),
+    {
+      name: "down: the ERP system",
+      begin: async () => {
+        erp.isDown = true;
+      },
+      holdMs: afterNextMinuteMs,
+      end: async () => {
+        erp.isDown = false;
+      },
+    },
+    {
+      name: "switched over: primary and standby, as planned",
+      begin: failOver("SIGINT"),
+      end: () => cluster.rebuildStandby(),
+    },
+    {
+      name: "restored: a backup of half a minute ago",
+      begin: async () => {
+        const { code, stderr } = await pds(["backup", backup], fleet.environment);
+        if (code !== 0) throw new Error(`backup: ${stderr}`);
+      },
+      holdMs: () => 20_000,
+      end: () => restoreBackup(fleet, backup),
+    },
+    {
+      name: "upgraded: one replica after the other",
+      isShort: true,
+      begin: async () => first?.upgrade(newVersion),
+      end: async () => {
+        await second?.upgrade(newVersion);
+        await third?.upgrade(newVersion);
+      },
+    },
+  ];
+}
+
+/** Waits until every part has all the others again. */
+export async function untilWhole({ replicas, edgeUrls, balancerUrls }: Fleet): Promise<void> {
+  await until("every replica has its store", async () =>
+    (await Promise.all(replicas.map((replica) => replica.isWhole()))).every(Boolean),
+  );
+  await until("every edge and balancer answers", async () => {
+    const statuses = await Promise.all(
+      [...edgeUrls, ...balancerUrls].map((url) =>
+        fetch(`${url}/api/v1/histories`, { signal: AbortSignal.timeout(2000) }).then(
+          ({ status }) => status,
+          () => 0,
+        ),
+      ),
+    );
+    return statuses.every((status) => status === 200);
+  });
+}

@@ -1,0 +1,143 @@
+import { createRandom, createSequence } from "../../bench/support/sequence.ts";
+import type { StoreHistory } from "./store-history.ts";
+import { itemOf, original, personalization } from "./store-watcher.ts";
+
+/** A response without `Age` promises that it is not older. */
+const promisedMs = 1000;
+const timeoutMs = 20_000;
+
+export interface Second {
+  requests: number;
+  failed: number;
+  /** Responses with an `Age`. */
+  aged: number;
+  old: number;
+  longestMs: number;
+}
+
+export interface Problem {
+  readonly atMs: number;
+  readonly what: string;
+}
+
+export interface ShopperOptions {
+  /** Points of presence. A client that one does not answer asks another, as anycast and DNS do. */
+  readonly edges: readonly string[];
+  /** Balancers, for programs that do not use the CDN. */
+  readonly origins: readonly string[];
+  readonly productIds: readonly string[];
+  readonly skus: readonly string[];
+  readonly history: StoreHistory;
+  /** Requests per second. */
+  readonly rate: number;
+}
+
+/** Sends requests at a steady rate, by Zipf's law, and judges the responses. */
+export class Shoppers {
+  readonly seconds: Second[] = [];
+  readonly failures: Problem[] = [];
+  readonly old: Problem[] = [];
+  readonly mixed: Problem[] = [];
+  /** Requests that a second edge or balancer answered. */
+  repeated = 0;
+  /** Responses from the cache of an edge. */
+  edgeHits = 0;
+  edgeRequests = 0;
+  readonly begunMs = performance.now();
+  readonly #options: ShopperOptions;
+  readonly #random = createRandom(11);
+  readonly #pickProduct: () => number;
+  readonly #pickSku: () => number;
+  #isOver = false;
+  readonly #underWay = new Set<Promise<void>>();
+  readonly #sending: Promise<void>;
+
+  constructor(options: ShopperOptions) {
+    this.#options = options;
+    this.#pickProduct = createSequence("zipf", options.productIds.length, 1);
+    this.#pickSku = createSequence("zipf", options.skus.length, 2);
+    this.#sending = this.#send();
+  }
+
+  async stop(): Promise<void> {
+    this.#isOver = true;
+    await this.#sending;
+    await Promise.all(this.#underWay);
+  }
+
+  get requests(): number {
+    return this.seconds.reduce((sum, { requests }) => sum + requests, 0);
+  }
+
+  async #send(): Promise<void> {
+    for (let number = 0; !this.#isOver; number++) {
+      const dueMs = this.begunMs + (number * 1000) / this.#options.rate;
+      await Bun.sleep(Math.max(0, dueMs - performance.now()));
+      const request = this.#request().finally(() => this.#underWay.delete(request));
+      this.#underWay.add(request);
+    }
+  }
+
+  #secondAt(ms: number): Second {
+    const index = Math.floor((ms - this.begunMs) / 1000);
+    while (this.seconds.length <= index) {
+      this.seconds.push({ requests: 0, failed: 0, aged: 0, old: 0, longestMs: 0 });
+    }
+    return this.seconds[index] as Second;
+  }
+
+  async #request(): Promise<void> {
+    const { edges, origins, productIds, skus } = this.#options;
+    const dice = this.#random();
+    const isAtEdge = this.#random() < 0.8;
+    const id = productIds[this.#pickProduct()] as string;
+    const sku = skus[this.#pickSku()] as string;
+    const path = dice < 0.6 ? `/products/${id}` : dice < 0.97 ? `/products/pz/${sku}` : "/histories";
+    const sentMs = performance.now();
+    const second = this.#secondAt(sentMs);
+    second.requests++;
+    try {
+      const { response, text } = await this.#fetch(isAtEdge ? edges : origins, `/api/v1${path}`);
+      if (isAtEdge) this.edgeRequests++;
+      if (response.headers.get("x-varnish")?.includes(" ")) this.edgeHits++;
+      second.longestMs = Math.max(second.longestMs, performance.now() - sentMs);
+      if (response.status !== 200) throw new Error(`status ${response.status}: ${text.slice(0, 120)}`);
+      if (response.headers.has("age")) second.aged++;
+      const where = `${path} ${isAtEdge ? "at an edge" : "at a balancer"}`;
+      if (dice < 0.97) this.#judge(where, dice < 0.6 ? itemOf(id) : personalization, text, response, sentMs, second);
+    } catch (error) {
+      second.failed++;
+      const tookMs = Math.round(performance.now() - sentMs);
+      this.failures.push({ atMs: sentMs, what: `${path} after ${tookMs} ms: ${(error as Error).message}` });
+    }
+  }
+
+  async #fetch(places: readonly string[], path: string): Promise<{ response: Response; text: string }> {
+    const first = Math.floor(this.#random() * places.length);
+    for (let attempt = 0; ; attempt++) {
+      const url = (places[(first + attempt) % places.length] ?? "") + path;
+      try {
+        const response = await fetch(url, { signal: AbortSignal.timeout(timeoutMs) });
+        return { response, text: await response.text() };
+      } catch (error) {
+        if (attempt === places.length - 1) throw error;
+        this.repeated++;
+      }
+    }
+  }
+
+  #judge(where: string, item: string, text: string, response: Response, sentMs: number, second: Second): void {
+    const versions = new Set(text.match(item === personalization ? /\bv\d+\b/g : /(?<="(title|vendor)":")v\d+(?=")/g));
+    if (versions.size > 1) this.mixed.push({ atMs: sentMs, what: `${where}: ${[...versions].join(" and ")}` });
+    // Most SKUs use no group that the feed changes.
+    if (item === personalization && versions.size === 0) return;
+    const [version = original] = versions;
+    if (response.headers.has("age")) return;
+    const doubted = (oldForMs: number) => {
+      if (oldForMs <= promisedMs) return;
+      second.old++;
+      this.old.push({ atMs: sentMs, what: `${where}: ${version}, replaced ${Math.round(oldForMs)} ms before` });
+    };
+    this.#options.history.check({ item, version, sentMs, doubted });
+  }
+}

@@ -1,0 +1,25 @@
+import { expect, test } from "bun:test";
+import { findLostTicks, listTicks, type TickRun } from "./ticks.ts";
+
+const at = (time: string) => Date.parse(`2026-11-23T10:${time}Z`);
+const run = (job: string, time: string, outcome: string | null): TickRun => ({
+  ...{ job, scheduledAt: `2026-11-23T10:${time}.000Z`, attempt: 1, outcome, reason: null },
+  ...{ startedAt: "", finishedAt: null },
+});
+
+test("scheduled times follow the clock", () => {
+  expect(listTicks("catalog-sync", at("00:01"), at("01:00"))).toEqual([at("00:20"), at("00:40")]);
+  expect(listTicks("personalization-import", at("00:01"), at("01:00"))).toEqual([]);
+});
+
+test("a scheduled time is lost without a run that has ended", () => {
+  const runs = [
+    run("catalog-sync", "00:20", "success"),
+    run("catalog-sync", "00:40", null),
+    run("personalization-import", "01:00", "failure"),
+  ];
+  expect(findLostTicks(runs, at("00:01"), at("01:01"))).toEqual([
+    "catalog-sync 2026-11-23T10:00:40.000Z",
+    "catalog-sync 2026-11-23T10:01:00.000Z",
+  ]);
+});
