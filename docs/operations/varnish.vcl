@@ -4,6 +4,7 @@ vcl 4.1;
 # Needs varnish-modules. docs/how-to/purge-a-cdn.md describes the service's side.
 
 import std;
+import var;
 import xkey;
 
 # The replicas, and the machines that may purge: edit that file.
@@ -14,6 +15,11 @@ sub vcl_recv {
         if (client.ip !~ purgers) {
             return (synth(405, "Not allowed"));
         }
+        # Every change so far has been purged here.
+        if (req.http.xkey-current) {
+            var.global_set("current", "" + std.time2real(now, 0.0));
+            return (synth(200, "0 purged"));
+        }
         if (req.http.xkey-softpurge) {
             return (synth(200, xkey.softpurge(req.http.xkey-softpurge) + " purged"));
         }
@@ -22,6 +28,7 @@ sub vcl_recv {
     # Only this server may set it.
     unset req.http.xkey-purge;
     unset req.http.xkey-softpurge;
+    unset req.http.xkey-current;
     # The service reads neither. Varnish would pass such requests on, uncached.
     unset req.http.Cookie;
     unset req.http.Authorization;
@@ -81,9 +88,10 @@ sub vcl_backend_error {
 }
 
 sub vcl_deliver {
-    # What changes is purged, so a response here is as current as one from the service. With its age,
-    # which may exceed max-age by far, browsers would not keep it.
-    if (obj.ttl > 0s && resp.http.Surrogate-Control !~ "no-store" && resp.http.xkey ~ "^(product|personalization) ") {
+    # What changes is purged, so a response here is as current as one from the service, as long as the
+    # service confirms it. With its age, which may exceed max-age by far, browsers would not keep it.
+    if (obj.ttl > 0s && resp.http.Surrogate-Control !~ "no-store" && resp.http.xkey ~ "^(product|personalization) "
+        && std.real(var.global_get("current"), 0.0) > std.time2real(now, 0.0) - 0.6) {
         unset resp.http.Age;
     }
     unset resp.http.Surrogate-Control;

@@ -20,6 +20,8 @@ const refusedMs = 250;
  * it, so that the CDN doesn't fetch the old response again right after the purge.
  */
 const gatherMs = 250;
+/** Varnish takes its responses for current for 0.6 seconds after a confirmation. */
+const confirmMs = 150;
 
 export interface FollowerOptions {
   readonly database: Database;
@@ -58,6 +60,8 @@ class Follower {
   /** The newest changes at the last polls, oldest first. */
   #seen: { readonly atMs: number; readonly newest: number }[] = [];
   #hasStoreFailed = false;
+  #confirmedMs = Number.NEGATIVE_INFINITY;
+  #isConfirming = false;
   /** Two versions that run side by side must not purge everything in turn. */
   #isFormKnown = false;
 
@@ -90,7 +94,11 @@ class Follower {
     this.#isFormKnown ||= position.state?.form === this.#options.form;
     const form = (this.#isFormKnown ? position.state?.form : undefined) ?? this.#options.form;
     const upTo = this.#settledChange(position.newest);
-    if (findRange(position, upTo, form) === undefined || this.#mustWait(position)) return pollMs;
+    if (findRange(position, upTo, form) === undefined) {
+      this.#confirm();
+      return pollMs;
+    }
+    if (this.#mustWait(position)) return pollMs;
     const wasHeld = this.#lease.isHeld;
     if (!(await this.#lease.hold())) return refusedMs;
     // Another process may have purged in the meantime.
@@ -101,9 +109,29 @@ class Follower {
     const plan = planPurge(current, range, changes, this.#target, form);
     if (plan === undefined) return refusedMs;
     if (!(await this.#execute(plan, current))) return refusedMs;
+    if (plan.next.first >= upTo) this.#confirm();
     const settled = changes.due.filter(({ number }) => number <= plan.next.second);
     if (settled.length > 0) this.#options.onSettled(settled);
     return pollMs;
+  }
+
+  /**
+   * Tells the cache that every change that was seen {@link gatherMs} ago has been purged there. Each
+   * process does: none has to know of the others.
+   */
+  #confirm(): void {
+    const { fetch, signal } = this.#options;
+    const { confirmation } = this.#target;
+    const nowMs = performance.now();
+    if (confirmation === undefined || this.#isConfirming || nowMs - this.#confirmedMs < confirmMs) return;
+    this.#isConfirming = true;
+    this.#confirmedMs = nowMs;
+    // Without it, the cache says how old its responses are. The next purge says what is wrong.
+    void sendPurge(this.#target, confirmation, signal, fetch)
+      .catch(() => {})
+      .finally(() => {
+        this.#isConfirming = false;
+      });
   }
 
   async #findPosition(): Promise<FoundPosition> {
@@ -145,7 +173,7 @@ class Follower {
       for (const { tags, isSoft } of requests) {
         if (!(await this.#lease.renew())) return false;
         sent++;
-        await this.#lease.keep(() => sendPurge(this.#target, tags, isSoft, signal, fetch));
+        await this.#lease.keep(() => sendPurge(this.#target, this.#target.toRequest(tags, isSoft), signal, fetch));
         counter.sent++;
         counter.tags += tags.length;
         counter.kinds += kinds.filter((kind) => tags.includes(kind)).length;

@@ -1,6 +1,6 @@
 import { ServiceError } from "../errors.ts";
 import { createFetch } from "../outgoing.ts";
-import type { PurgeTarget } from "./target.ts";
+import type { PurgeRequest, PurgeTarget } from "./target.ts";
 
 const timeoutMs = 5000;
 const maxRetryAfterS = 3600;
@@ -24,15 +24,13 @@ export class PurgeError extends Error {
   }
 }
 
-/** Purges the responses that have one of the tags. @throws PurgeError */
+/** Sends a request to a cache. @throws PurgeError if it did not succeed */
 export async function sendPurge(
   target: PurgeTarget,
-  tags: readonly string[],
-  isSoft: boolean,
+  { url, ...request }: PurgeRequest,
   signal: AbortSignal,
   fetch = createFetch(),
 ): Promise<void> {
-  const { url, ...request } = target.toRequest(tags, isSoft);
   let response: Response;
   let body: string;
   try {

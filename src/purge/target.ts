@@ -28,6 +28,8 @@ export interface PurgeTarget {
   /** Whether the first purge of a change only marks responses as stale. */
   readonly isSoftFirst: boolean;
   readonly toRequest: (tags: readonly string[], isSoft: boolean) => PurgeRequest;
+  /** Tells the cache that it has no old responses now; absent if it has no use for that. */
+  readonly confirmation?: PurgeRequest;
   /** What a successful response says went wrong. */
   readonly findProblem?: (body: string) => string | undefined;
 }

@@ -34,11 +34,16 @@ test.skipIf(varnishd === null)("Varnish makes the most of what it has and of eve
     const isHit = response.headers.get("x-varnish")?.includes(" ");
     return { status: response.status, text: await response.text(), age: response.headers.get("age"), isHit };
   };
+  const confirm = () => fetch(url, { method: "PURGE", headers: { "xkey-current": "yes" } });
   const purge = () => fetch(url, { method: "PURGE", headers: { "xkey-purge": "product" } });
 
   // Browsers may keep what is fresh here for all of max-age, and cookies do not bypass the cache.
   await read();
-  expect(await read()).toEqual({ status: 200, text: "v1", age: null, isHit: true });
+  await until("the response has no age", async () => {
+    await confirm();
+    return (await read()).age === null;
+  });
+  expect(await read()).toMatchObject({ status: 200, text: "v1", isHit: true });
 
   state.withoutStore = 2;
   for (const waitMs of [4000, 500, 12_000, 500]) {
@@ -56,4 +61,22 @@ test.skipIf(varnishd === null)("Varnish makes the most of what it has and of eve
     await purge();
     expect(await read()).toMatchObject({ status: 200, text: "v2" });
   }
+});
+
+test.skipIf(varnishd === null)("Varnish says how old a response is unless the service confirms it", async () => {
+  Object.assign(state, { version: 1, withoutStore: 0 });
+  const { url } = await startVarnish([startReplica(1)], await findFreePort());
+  const readAge = async () => {
+    const response = await fetch(`${url}/api/v1/products/1`);
+    await response.text();
+    return response.headers.get("age");
+  };
+  expect(await readAge()).toBe("0");
+  const confirm = await fetch(url, { method: "PURGE", headers: { "xkey-current": "yes" } });
+  expect(await confirm.text()).toStartWith("0 purged");
+  // One confirmation holds for 0.6 seconds.
+  await until("the age is back", async () => (await readAge()) !== null);
+  // Clients cannot confirm anything.
+  await fetch(`${url}/api/v1/products/1`, { headers: { "xkey-current": "yes" } });
+  expect(await readAge()).not.toBeNull();
 });

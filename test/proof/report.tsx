@@ -202,7 +202,7 @@ const Details = ({ title, groups, steps }: { title: string; groups: Problem[][];
 };
 
 const Runs = ({ runs }: Proof) => {
-  const ended = runs.filter(({ outcome }) => outcome !== null && outcome !== "success");
+  const ended = runs.filter(({ outcome }) => outcome !== null && outcome !== "succeeded");
   return (
     <>
       <h2>Runs</h2>
@@ -267,10 +267,7 @@ const Timeline = ({ seconds, steps, runs, startedAt, failures, old }: Proof) => 
         </g>
       ))}
       <text x="4" y={requestsTop + 12}>
-        requests
-      </text>
-      <text x="4" y={requestsTop + 27}>
-        per second
+        requests/s
       </text>
       {seconds.map((second, index) => {
         const at = left + index * barWidth;
@@ -291,8 +288,8 @@ const Timeline = ({ seconds, steps, runs, startedAt, failures, old }: Proof) => 
           </>
         );
       })}
-      <text x="4" y={longestTop + 12}>
-        longest
+      <text x="4" y={longestTop - 14}>
+        longest time of a request
       </text>
       {[1, 10, 100, 1000, 10_000]
         .filter((ms) => ms <= mostMs)
@@ -331,7 +328,7 @@ const Timeline = ({ seconds, steps, runs, startedAt, failures, old }: Proof) => 
               const to = x(finishedAt === null ? totalMs : Date.parse(finishedAt) - startedMs);
               return (
                 <rect
-                  class={outcome === "success" ? "run" : "failed"}
+                  class={outcome === "succeeded" ? "run" : "failed"}
                   x={from}
                   y={jobsTop + lane * charts.lane}
                   width={Math.max(3, to - from)}
@@ -371,7 +368,7 @@ svg .scale { fill: var(--soft); text-anchor: end; } svg .step { font-weight: 600
 .grid { stroke: var(--line); } .longest { fill: none; stroke: var(--text); }
 .wide { overflow-x: auto; } table { border-collapse: collapse; width: 100%; }
 th, td { padding: 0.25rem 0.6rem; border-bottom: 1px solid var(--line); text-align: right; }
-th[scope="row"], th:nth-child(2) { text-align: left; font-weight: 400; } thead th { color: var(--soft); font-weight: 600; }
+thead th { color: var(--soft); font-weight: 600; } tbody th { font-weight: 400; } th:nth-child(2) { text-align: left; }
 td.bad { color: var(--bad); font-weight: 700; }
 li { overflow-wrap: anywhere; }
 `;

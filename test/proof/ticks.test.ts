@@ -14,9 +14,9 @@ test("scheduled times follow the clock", () => {
 
 test("a scheduled time is lost without a run that has ended", () => {
   const runs = [
-    run("catalog-sync", "00:20", "success"),
+    run("catalog-sync", "00:20", "succeeded"),
     run("catalog-sync", "00:40", null),
-    run("personalization-import", "01:00", "failure"),
+    run("personalization-import", "01:00", "failed"),
   ];
   expect(findLostTicks(runs, at("00:01"), at("01:01"))).toEqual([
     "catalog-sync 2026-11-23T10:00:40.000Z",

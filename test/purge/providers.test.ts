@@ -9,7 +9,7 @@ import { purgeToken, startPurgeProvider, zone } from "../support/purge-provider.
 const { signal } = new AbortController();
 const targetOf = (options: PurgeOptions, token = purgeToken) => createTargets(options, token)[0] as PurgeTarget;
 const purge = (target: PurgeTarget, tags: readonly string[] = ["a", "b"], isSoft = false) =>
-  sendPurge(target, tags, isSoft, signal);
+  sendPurge(target, target.toRequest(tags, isSoft), signal);
 
 const defaults = { max_age: 86_400, soft: false };
 const generic = {
