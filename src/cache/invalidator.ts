@@ -1,5 +1,5 @@
 import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
-import { findLastChange, keptChanges, listChanges } from "../database/change.ts";
+import { findChangePosition, keptChanges, listChanges, StandbyError } from "../database/change.ts";
 import type { Database } from "../database/database.ts";
 import type { Log } from "../log.ts";
 import type { ResponseCache } from "./response-cache.ts";
@@ -12,8 +12,10 @@ export const verifiedForMs = 1000;
  * checkpoint may take a second.
  */
 const answerTimeoutMs = 3000;
-/** After that long without a response, the connections to the store are given up. */
-const silenceMs = 10_000;
+/** After that long without a response, the connections to the store are given up, as requests are. */
+const silenceMs = 5000;
+/** Pause after connections that led to a standby were given up. */
+const reconnectMs = 1000;
 /** Limits the queries that pile up when the store hangs. */
 const maxPendingPolls = 2;
 
@@ -25,8 +27,11 @@ export interface CacheInvalidatorOptions {
   /** Closed while the store is unreachable. */
   readonly storeLimiter: ConcurrencyLimiter;
   readonly log: Log;
-  /** Called when the store has not responded for long; a lost connection may never do. */
-  readonly onSilence: () => void;
+  /**
+   * Called when the connections to the store are of no use: it has not responded for long, and a lost
+   * connection may never do; or they lead to a standby.
+   */
+  readonly onLost: () => void;
 }
 
 /** When the store could not be reached, by `performance.now()`. */
@@ -43,6 +48,8 @@ export class CacheInvalidator {
   #verifiedAtMs = performance.now();
   #isStoreUnreachable = false;
   #lastChange = 0;
+  /** In which history of the store the last change is. */
+  #history = "";
   #pendingPolls = 0;
   #respondedAtMs = performance.now();
   #outage: Outage | undefined;
@@ -76,7 +83,9 @@ export class CacheInvalidator {
    * @returns a promise that settles when polling has stopped
    */
   async start(options: CacheInvalidatorOptions, signal: AbortSignal): Promise<{ readonly stopped: Promise<void> }> {
-    this.#lastChange = await findLastChange(options.database);
+    const { last, history } = await findChangePosition(options.database);
+    this.#lastChange = last;
+    this.#history = history;
     return { stopped: this.#run(options, signal) };
   }
 
@@ -93,11 +102,14 @@ export class CacheInvalidator {
       const isLost = problem !== undefined && performance.now() - this.#verifiedAtMs >= answerTimeoutMs;
       if (problem === undefined ? this.#isStoreUnreachable : isLost && !this.#isStoreUnreachable)
         this.#setStoreProblem(options, problem);
+      // Until a connection leads to the primary.
+      const isStandby = problem instanceof StandbyError;
+      if (isStandby) options.onLost();
       if (this.#pendingPolls > 0 && performance.now() - this.#respondedAtMs > silenceMs) {
         this.#respondedAtMs = performance.now();
-        options.onSilence();
+        options.onLost();
       }
-      await Bun.sleep(pollIntervalMs);
+      await Bun.sleep(isStandby ? reconnectMs : pollIntervalMs);
     }
   }
 
@@ -128,11 +140,13 @@ export class CacheInvalidator {
 
   async #poll({ database, cache, namespaces }: CacheInvalidatorOptions): Promise<void> {
     const lastBefore = this.#lastChange;
-    const newest = await findLastChange(database);
+    const { last: newest, history } = await findChangePosition(database);
     this.#respondedAtMs = performance.now();
     const last = this.#lastChange;
-    // The store was restored from a backup, or some changes have already been deleted from its log.
-    if (newest < lastBefore || newest - last >= keptChanges) cache.clear();
+    const isSameStore = newest >= lastBefore && history === this.#history;
+    // The store was restored from a backup, a standby that may lack changes has become the primary, or
+    // some changes have already been deleted from the log.
+    if (!isSameStore || newest - last >= keptChanges) cache.clear();
     // None, or a later poll on another connection has overtaken this one.
     else if (newest <= last) return;
     else {
@@ -146,6 +160,7 @@ export class CacheInvalidator {
     }
     // Set last, so that a failed poll applies the same changes again.
     this.#lastChange = newest;
+    this.#history = history;
   }
 
   #setStoreProblem({ storeLimiter, log }: CacheInvalidatorOptions, problem: Error | undefined): void {

@@ -1,6 +1,6 @@
 import { type Config, readConfig } from "../config/index.ts";
 import { listSettingsWithoutEffect } from "../config/without-effect.ts";
-import { closeDatabase, inspectStore, openStored } from "../database/index.ts";
+import { type ConnectOptions, closeDatabase, inspectStore, openStored } from "../database/index.ts";
 import { findPause, type JobPause } from "../database/job-pause.ts";
 import type { PlannedJob } from "../jobs/job.ts";
 import { createPlatform } from "../platforms/index.ts";
@@ -41,16 +41,18 @@ export async function check(values: Values): Promise<boolean> {
 }
 
 /** With a pooler, the server is checked directly too. */
-function checkStores({ databaseUrl, databaseDirectUrl }: Config): Promise<Check>[] {
-  const isPooled = databaseDirectUrl !== "";
-  const store = checkStore("store", databaseUrl, isPooled);
-  return isPooled ? [store, checkStore("store, without the pooler", databaseDirectUrl, false)] : [store];
+function checkStores({ databaseUrl, databaseDirectUrl, databasePrepare }: Config): Promise<Check>[] {
+  if (databaseDirectUrl === "") return [checkStore("store", databaseUrl, {})];
+  return [
+    checkStore("store", databaseUrl, { isPooled: true, isPrepared: databasePrepare === "on" }),
+    checkStore("store, without the pooler", databaseDirectUrl, {}),
+  ];
 }
 
-async function checkStore(checked: string, url: string, isPooled: boolean): Promise<Check> {
+async function checkStore(checked: string, url: string, options: ConnectOptions): Promise<Check> {
   let note = "";
   const problem = await findProblem(async () => {
-    const state = await inspectStore(url, isPooled);
+    const state = await inspectStore(url, options);
     if (state === "absent") note = " (not created yet)";
     if (state === "older") note = ' (of an older version; "pds serve" upgrades it)';
   });

@@ -7,6 +7,7 @@ import {
   apiVersion,
   bits,
   brand,
+  connections,
   count,
   databaseUrl,
   domain,
@@ -77,6 +78,18 @@ export const settings = {
     sentence:
       "The same store without a connection pooler, when `DATABASE_URL` leads to one such as PgBouncer. Jobs and all writes use it.",
     hide: "credentials",
+  }),
+  databasePrepare: setting({
+    default: "on",
+    parse: oneOf("on", "off"),
+    sentence:
+      "`off`: connections through a connection pooler prepare no statements. PgBouncer before 1.21, and any without `max_prepared_statements`, needs this.",
+  }),
+  databaseConnections: setting({
+    default: "4",
+    parse: connections,
+    sentence:
+      "Connections to PostgreSQL of a process that serves, 4 to 100. A worker has only those for requests and for writes: two by default. Each job has four of its own.",
   }),
   shopDomain: setting({ default: "localhost", parse: domain, sentence: "Domain of the shop, `shop` in responses." }),
   brand: setting({

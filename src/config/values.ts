@@ -52,6 +52,12 @@ export const secondsBetween = (min: number, max: number) => (text: string) => {
 export const count = (text: string) =>
   /^\d{1,6}$/.test(text) ? Number(text) : expected("a whole number up to 999999");
 
+/** At least one for each purpose. */
+export function connections(text: string): number {
+  const value = count(text);
+  return value >= 4 && value <= 100 ? value : expected("4 to 100 connections");
+}
+
 /** The length of a network's prefix. */
 export const bits = (most: number) => (text: string) => {
   const value = /^\d{1,3}$/.test(text) ? Number(text) : 0;

@@ -1,6 +1,7 @@
 import type { Config } from "./index.ts";
 import { jobsOfBrands } from "./jobs.ts";
 import { environmentName, fileKey, type SettingName } from "./settings.ts";
+import { isServerUrl } from "./values.ts";
 
 const platformSettings: readonly SettingName[] = [
   "productMaxAge",
@@ -28,6 +29,8 @@ export function listSettingsWithoutEffect(config: Config): string[] {
       "on jobs: none reads a feed from an s3:// URL",
     ],
     [platformSettings, !hasPlatform, "without access to the platform"],
+    [["databasePrepare"], config.databaseDirectUrl === "", "without DATABASE_DIRECT_URL"],
+    [["databaseConnections"], !isServerUrl(config.databaseUrl), "with an embedded store"],
     [["purgeToken"], config.purge === undefined, "without a table [purge]"],
     [
       ["shopifyClientId", "shopifyClientSecret"],

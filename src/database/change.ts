@@ -1,3 +1,4 @@
+import { ServiceError } from "../errors.ts";
 import type { Queryable, Transaction } from "./database.ts";
 
 /** Stored data that changed, so that caches drop the responses made from it. */
@@ -17,6 +18,31 @@ export const keptChanges = 100_000;
 export async function findLastChange({ read }: Queryable): Promise<number> {
   const [row] = await read<{ last: number }>("SELECT coalesce(max(id), 0) AS last FROM change", []);
   return row?.last ?? 0;
+}
+
+/** How far the change log is, on the server that answered. */
+export interface ChangePosition {
+  /** The number of the newest change; 0 when there is none. */
+  readonly last: number;
+  /** Another one when a standby was promoted: some changes may be lost, and their numbers used again. */
+  readonly history: string;
+}
+
+/** @throws StandbyError when the server is a standby, whose changes may be behind */
+export async function findChangePosition({ read, engine }: Queryable): Promise<ChangePosition> {
+  const [row] = await read<ChangePosition & { history: string | null }>(
+    `SELECT coalesce(max(id), 0) AS last, ${engine.history} AS history FROM change`,
+    [],
+  );
+  if (row === undefined || row.history === null) throw new StandbyError();
+  return row;
+}
+
+/** The server follows another one, so it may be behind, and accepts no writes. */
+export class StandbyError extends ServiceError {
+  constructor() {
+    super("unavailable", "DATABASE_URL leads to a standby; it must lead to the primary");
+  }
 }
 
 /** Changes after one number and up to another, in the order in which they became visible. */

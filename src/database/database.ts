@@ -77,10 +77,16 @@ export class Database extends Queryable {
       if (run !== undefined) await engine.holdRun(own, this.sql, run);
       return await work(new Transaction(engine, own));
     };
-    return retryWhileBusy(
-      engine,
-      async () => (await this.#connections.transactions.begin(engine.writeMode, workIn)) as T,
-    );
+    const begin = async () => {
+      try {
+        return (await this.#connections.transactions.begin(engine.writeMode, workIn)) as T;
+      } catch (error) {
+        // The next connection leads to the primary, when there is one.
+        if (engine.isReadOnly(error)) this.reconnect();
+        throw error;
+      }
+    };
+    return retryWhileBusy(engine, begin);
   }
 }
 

@@ -2,19 +2,20 @@ import { hideCredentials } from "../credentials.ts";
 import { ServiceError } from "../errors.ts";
 import { Database } from "./database.ts";
 import { explainDiskFull } from "./disk.ts";
-import type { Connections, Purpose } from "./engines/engine.ts";
+import type { Connections, ConnectOptions, Purpose } from "./engines/engine.ts";
 import { engineOf, engines } from "./engines/index.ts";
 import { retryWhileBusy } from "./engines/retry-while-busy.ts";
 import { migrate, NewerStoreError, readSchemaState, type SchemaState } from "./migrate.ts";
 
+export type { ConnectOptions };
+
 /**
  * Opens the store and brings its schema up to date.
  * @param url of a scheme that one of the engines has; an embedded store is created when absent
- * @param isPooled whether a connection pooler is in between
  * @throws ServiceError `unavailable` when the store cannot be reached, or another version made it
  */
-export function openDatabase(url: string, purpose: Purpose = "job", isPooled = false): Promise<Database> {
-  return open(url, purpose, isPooled, async (database) => {
+export function openDatabase(url: string, purpose: Purpose = "job", options: ConnectOptions = {}): Promise<Database> {
+  return open(url, purpose, options, async (database) => {
     await retryWhileBusy(database.engine, () => migrate(database));
     return database;
   });
@@ -31,9 +32,9 @@ export interface StoredDatabase {
  * @returns undefined if there is none yet
  * @throws ServiceError as {@link openDatabase} does
  */
-export async function openStored(url: string, isPooled = false): Promise<StoredDatabase | undefined> {
+export async function openStored(url: string): Promise<StoredDatabase | undefined> {
   if (!databaseExists(url)) return undefined;
-  return await open(url, "job", isPooled, async (database) => {
+  return await open(url, "job", {}, async (database) => {
     const state = await retryWhileBusy(database.engine, () => readSchemaState(database));
     if (state !== "absent") return { database, state };
     await closeDatabase(database);
@@ -45,9 +46,9 @@ export async function openStored(url: string, isPooled = false): Promise<StoredD
  * Opens the store without changing it, and closes it again.
  * @throws ServiceError as {@link openDatabase} does, also if a right is missing there
  */
-export async function inspectStore(url: string, isPooled: boolean): Promise<SchemaState> {
+export async function inspectStore(url: string, options: ConnectOptions): Promise<SchemaState> {
   if (!databaseExists(url)) return "absent";
-  return await open(url, "job", isPooled, async (database) => {
+  return await open(url, "job", options, async (database) => {
     const state = await retryWhileBusy(database.engine, () => readSchemaState(database));
     const missing = await database.engine.findMissingRight(database.sql);
     if (missing !== undefined) throw new Error(missing);
@@ -59,20 +60,21 @@ export async function inspectStore(url: string, isPooled: boolean): Promise<Sche
 async function open<T>(
   url: string,
   purpose: Purpose,
-  isPooled: boolean,
+  options: ConnectOptions,
   prepare: (database: Database) => Promise<T>,
 ): Promise<T> {
   const engine = engineOf(url);
   const name = hideCredentials(url);
   let connections: Connections | undefined;
   try {
-    connections = await engine.open(url, purpose, isPooled);
+    connections = await engine.open(url, purpose, options);
     return await prepare(new Database(engine, name, connections));
   } catch (error) {
     await connections?.close(0);
     const cause = explainDiskFull({ engine, name }, error) as Error;
     if (cause instanceof ServiceError) throw cause;
-    throw new ServiceError("unavailable", `DATABASE_URL: cannot open ${name}: ${cause.message}`, { cause });
+    const hint = engine.isPreparedElsewhere(error) ? "; set DATABASE_PREPARE=off" : "";
+    throw new ServiceError("unavailable", `DATABASE_URL: cannot open ${name}: ${cause.message}${hint}`, { cause });
   }
 }
 

@@ -1,39 +1,83 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "../config/index.ts";
-import type { Database } from "../database/database.ts";
+import { type Database, readNow } from "../database/database.ts";
 import { closeDatabase, openDatabase } from "../database/index.ts";
+import type { Log } from "../log.ts";
 
-/** The connections of a process to its store, by purpose. */
+/**
+ * The connections of a process to its store, by purpose: what waits on those of one purpose does
+ * not delay the others.
+ */
 export interface Connections {
-  /** For requests. */
+  /** For requests, and to notice changes: those of the same server that requests read. */
   readonly serving: Database;
-  /** For writes, which may wait for a lock without delaying requests. */
+  /** For claims and leases; the same as `writer` in a worker, which has none. */
+  readonly scheduling: Database;
+  /** For other writes, which may wait for a lock: deliveries, lookups, and what operators do. */
   readonly writer: Database;
-  /** For the console and for probes; the same as `serving` in a process that has neither. */
+  /** For the console and for probes; the same as `serving` in a worker, which has neither. */
   readonly background: Database;
-  /** For deliveries, whose writes must not delay the others; undefined where none arrive. */
-  readonly push: Database | undefined;
 }
 
-export async function openConnections(
-  { databaseUrl, databaseDirectUrl }: Config,
-  hasAdmin: boolean,
-  hasPush: boolean,
-): Promise<Connections> {
+export async function openConnections(config: Config, isWorker: boolean, log: Log): Promise<Connections> {
+  const { databaseUrl, databaseDirectUrl, databasePrepare, databaseConnections } = config;
   const isPooled = databaseDirectUrl !== "";
-  const serving = await openDatabase(databaseUrl, "serving", isPooled);
-  const writer = await openDatabase(databaseDirectUrl || databaseUrl, "scheduling");
-  const background = hasAdmin ? await openDatabase(databaseUrl, "background", isPooled) : serving;
-  const push = hasPush ? await openDatabase(databaseDirectUrl || databaseUrl, "scheduling") : undefined;
-  return { serving, writer, background, push };
+  const pooled = { isPooled, isPrepared: !isPooled || databasePrepare === "on" };
+  const directUrl = databaseDirectUrl || databaseUrl;
+  const max = divide(databaseConnections);
+  const serving = await openDatabase(databaseUrl, "serving", { ...pooled, max: max.serving });
+  const writer = await openDatabase(directUrl, "scheduling", { max: max.writer });
+  if (isWorker) return { serving, scheduling: writer, writer, background: serving };
+  if (isPooled) {
+    const missing = await serving.engine.checkPooler(serving.sql, writer.sql);
+    if (missing.length > 0)
+      log.warn({ missing }, "connections through the pooler have no limits: see ALTER ROLE in the guide");
+  }
+  const scheduling = await openDatabase(directUrl, "scheduling");
+  const background = await openDatabase(databaseUrl, "background", { ...pooled, max: max.background });
+  return { serving, scheduling, writer, background };
 }
 
-const listAll = ({ serving, writer, background, push }: Connections) => [
-  ...new Set([serving, writer, background, ...(push === undefined ? [] : [push])]),
+/** Of more connections than purposes, most go to writes, which wait for each other's locks. */
+function divide(connections: number): Readonly<Record<"writer" | "serving" | "background", number>> {
+  // One for scheduling, whose statements are few and short.
+  const shared = connections - 1;
+  return {
+    writer: Math.ceil(shared / 3),
+    serving: Math.round(shared / 3),
+    background: Math.floor(shared / 3),
+  };
+}
+
+const listAll = ({ serving, scheduling, writer, background }: Connections) => [
+  ...new Set([serving, scheduling, writer, background]),
 ];
 
-/** Gives up connections that may never respond. */
-export function reconnectAll(connections: Connections): void {
-  for (const database of listAll(connections)) database.reconnect();
+/** Gives up the connections that lead where those for requests do: they may never respond. */
+export function reconnectReads(connections: Connections, { databaseDirectUrl }: Config): void {
+  const { serving, background } = connections;
+  const lost = databaseDirectUrl === "" ? listAll(connections) : [...new Set([serving, background])];
+  for (const database of lost) database.reconnect();
+}
+
+const watchMs = 2000;
+/** A statement may wait for a lock for five seconds, and a claim has several. */
+const silenceMs = 15_000;
+
+/**
+ * Gives up the connections for writes when they do not respond, until the signal aborts: a lost
+ * machine closes none. With a connection pooler, reads may go on meanwhile.
+ */
+export async function watchWrites({ scheduling, writer }: Connections, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    // An error is a response too.
+    const response = readNow(scheduling).catch(() => "");
+    const silence = sleep(silenceMs, undefined, { signal }).catch(() => "");
+    if ((await Promise.race([response, silence])) === undefined) {
+      for (const database of new Set([scheduling, writer])) database.reconnect();
+    }
+    await sleep(watchMs, undefined, { signal }).catch(() => {});
+  }
 }
 
 export async function closeConnections(connections: Connections): Promise<void> {

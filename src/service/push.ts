@@ -32,8 +32,8 @@ export interface PushContext extends Pick<ServiceContext, "replica" | "config" |
  */
 export function startPush(platform: Platform | undefined, role: Role, context: PushContext): Push | undefined {
   const { replica, config, connections, requests, log, signal } = context;
-  const { push: database } = connections;
-  if (platform?.receiver === undefined || database === undefined) return undefined;
+  const { writer: database } = connections;
+  if (platform?.receiver === undefined) return undefined;
   const { receiver, subscriptions } = platform;
   const counter = new DeliveryCounter(receiver.topics);
   const writer = new DeliveryWriter(database);

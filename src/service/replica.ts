@@ -21,16 +21,16 @@ export async function reportReplica(
   signal: AbortSignal,
 ): Promise<void> {
   const { replica, connections, log } = context;
-  const { writer } = connections;
+  const { scheduling: database } = connections;
   const report = async () => {
     while (!signal.aborted) {
-      await saveReplica(writer, replica, describe(context, workers, supervised), process.uptime()).catch((error) =>
+      await saveReplica(database, replica, describe(context, workers, supervised), process.uptime()).catch((error) =>
         // The same process warns of a store that cannot be reached.
         log.debug({ err: error }, "cannot tell other replicas how this one does; retrying"),
       );
       await sleep(intervalMs, undefined, { signal }).catch(() => {});
     }
-    await removeReplica(writer, replica).catch(() => {});
+    await removeReplica(database, replica).catch(() => {});
   };
   const { promise: exit, resolve } = Promise.withResolvers<void>();
   signal.addEventListener("abort", () => setTimeout(resolve, exitMs).unref(), { once: true });

@@ -17,7 +17,7 @@ import { operations } from "../operations/index.ts";
 import { namespacesByNoun } from "../operations/routes.ts";
 import { PersonalizationReader } from "../personalization/reader.ts";
 import type { Platform } from "../platforms/platform.ts";
-import { type Connections, reconnectAll } from "./connections.ts";
+import { type Connections, reconnectReads } from "./connections.ts";
 import { createLimiters } from "./limiters.ts";
 import { createProductFinder } from "./product-finder.ts";
 import type { PublicContext } from "./public.ts";
@@ -56,12 +56,12 @@ export async function startRequestHandling(
   const limiters = createLimiters(database.engine.maxConcurrentReads);
   const { stopped } = await invalidator.start(
     {
-      database: writer,
+      database,
       cache,
       namespaces: namespacesByNoun(operations),
       storeLimiter: limiters.store,
       log,
-      onSilence: () => reconnectAll(connections),
+      onLost: () => reconnectReads(connections, config),
     },
     signal,
   );

@@ -14,7 +14,7 @@ import { createFetch } from "../outgoing.ts";
 import { createPlatform } from "../platforms/index.ts";
 import type { Platform } from "../platforms/platform.ts";
 import { removeOrphanedFolders } from "../temporary-folder.ts";
-import { type Connections, closeConnections, openConnections } from "./connections.ts";
+import { type Connections, closeConnections, openConnections, watchWrites } from "./connections.ts";
 import type { Role, ServiceContext, ServiceScheduler } from "./context.ts";
 import { exampleUrlOf } from "./example.ts";
 import { listJobs } from "./jobs.ts";
@@ -51,10 +51,9 @@ const firstRunsMs = 10_000;
  * @param signal aborts when the service must stop, perhaps while it waits for first runs
  */
 export async function startService(config: Config, log: Log, signal: AbortSignal, role: Role): Promise<Service> {
-  const acceptsDeliveries = (await createPlatform(config, log))?.receiver !== undefined;
-  const connections = await openConnections(config, role.kind !== "worker", acceptsDeliveries);
+  const connections = await openConnections(config, role.kind === "worker", log);
   // One for everything in this process, so that it shares a token, its points, and what is refused.
-  const platform = await createPlatform(config, log, sharedPoints(connections.writer));
+  const platform = await createPlatform(config, log, sharedPoints(connections.scheduling));
   const jobs = listJobs(config, log, platform);
   if (role.kind !== "worker") noteMissingSync(platform, config, log);
 
@@ -63,13 +62,14 @@ export async function startService(config: Config, log: Log, signal: AbortSignal
   signal.addEventListener("abort", abort, { once: true });
   if (signal.aborted) abort();
 
-  const isNewStore = !(await hasSucceeded(connections.writer));
+  const isNewStore = !(await hasSucceeded(connections.scheduling));
   const replica = crypto.randomUUID();
   const supervised = new Set<number>();
   const startSchedules = createJobStarter(role, connections, config, log, supervised, stopping.signal);
   const scheduler = startSchedules(config, jobs);
   // Until everything else has stopped: it gives up connections that would never respond.
   const polling = new AbortController();
+  const watching = watchWrites(connections, polling.signal);
   const requests = await startRequestHandling(config, connections, platform, log, polling.signal);
   const pushContext = { replica, config, connections, requests, log, signal: stopping.signal };
   const push = platform?.receiver && (await import("./push.ts")).startPush(platform, role, pushContext);
@@ -96,7 +96,7 @@ export async function startService(config: Config, log: Log, signal: AbortSignal
     abort();
     await Promise.all([listeners?.stop(isUrgent), context.scheduler.stopped, push?.stopped, purged, reported]);
     polling.abort();
-    await requests.stopped;
+    await Promise.all([requests.stopped, watching]);
     await closeConnections(connections);
   };
 
@@ -108,7 +108,7 @@ export async function startService(config: Config, log: Log, signal: AbortSignal
     const { publicUrl, adminUrl, replaceWorkers } = listeners;
     const { cache } = requests.meters;
     const { signal } = stopping;
-    const { writer: database } = connections;
+    const { scheduling: database } = connections;
     purged = purging?.start({ database, holder: replica, cache, originUrl: publicUrl, log, signal });
     if (role.kind !== "worker") reported = reportReplica(context, listeners.workers, supervised, signal);
     const linkUrl = config.publicUrl || publicUrl;
@@ -156,7 +156,7 @@ const noScheduler: ServiceScheduler = {
 /** Starts the schedules of jobs. Each call ends those of the one before, whose runs finish. */
 function createJobStarter(
   { kind }: Role,
-  { writer }: Connections,
+  { scheduling, writer }: Connections,
   given: Config,
   log: Log,
   supervised: Set<number>,
@@ -171,7 +171,7 @@ function createJobStarter(
     retire.abort();
     retire = new AbortController();
     // Also cleans up after lost runs, even if there are no jobs.
-    const context = { database: writer, log, monitors, config, supervised, signal };
+    const context = { database: scheduling, log, monitors, config, supervised, signal };
     const isOn = config.scheduler === "on";
     const scheduler = startScheduler(isOn ? jobs : [], {
       ...context,

@@ -202,7 +202,7 @@ describe.each([...enginesInTurn])("on %s", (engine) => {
   test("a restore upgrades the backup of an older version", async () => {
     const url = await createStore(engine);
     const of = engineOf(url);
-    const old = new Database(of, "old", await of.open(url, "job", false));
+    const old = new Database(of, "old", await of.open(url, "job", {}));
     await migrate(old, ["2026-11-22-initial"]);
     await old.sql`INSERT INTO product (id, document, tag) VALUES (5, '{}', 'tag')`;
     await old.sql`INSERT INTO cursor (name, value) VALUES ('removals', '[]'), ('shop', 'one')`;

@@ -15,7 +15,7 @@ const admin = new SQL(url, { max: 1 });
 cleanUp(() => admin.close());
 
 async function open(purpose: Purpose, from = url, isPooled = false): Promise<Database> {
-  const database = await openDatabase(from, purpose, isPooled);
+  const database = await openDatabase(from, purpose, { isPooled });
   cleanUp(() => database.close(0));
   return database;
 }
@@ -41,7 +41,10 @@ async function loseRun(brand: string) {
 }
 
 const isHeld = async (run: number) => {
-  const rows = await admin`SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND objid = ${run} AND objsubid = 2`;
+  // Those of other tests on the same server may have the same number.
+  const rows = await admin`
+    SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND objid = ${run} AND objsubid = 2
+      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
   return rows.length > 0;
 };
 

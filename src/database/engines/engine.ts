@@ -23,6 +23,16 @@ export type Read = <Row>(statement: string, values: Value[]) => MaybePromise<Row
  */
 export type Purpose = "serving" | "scheduling" | "background" | "job";
 
+/** How to connect to a server; an embedded store has none of these. */
+export interface ConnectOptions {
+  /** Whether a connection pooler is between this process and the server. */
+  readonly isPooled?: boolean;
+  /** Whether statements stay prepared. */
+  readonly isPrepared?: boolean;
+  /** How many connections at most; one by default, or as many as a job needs. */
+  readonly max?: number;
+}
+
 export interface Connections {
   readonly sql: SQL;
   /** For transactions; those of a run have one connection. */
@@ -92,11 +102,8 @@ export interface Engine {
   readonly schemes: readonly string[];
   /** Whether the store is there. An embedded one may not have been created yet. */
   readonly exists: (url: string) => boolean;
-  /**
-   * Opens connections, and creates the file of an embedded store.
-   * @param isPooled whether a connection pooler is between this process and the server
-   */
-  readonly open: (url: string, purpose: Purpose, isPooled: boolean) => Promise<Connections>;
+  /** Opens connections, and creates the file of an embedded store. */
+  readonly open: (url: string, purpose: Purpose, options: ConnectOptions) => Promise<Connections>;
   readonly migrations: readonly Migration[];
   readonly columnTypes: ColumnTypes;
   /** Useful number of concurrent reads. More would only queue inside the engine. */
@@ -112,6 +119,12 @@ export interface Engine {
   readonly withoutTimeouts: (transaction: SQL) => Promise<void>;
   /** Says which right this user of the database lacks; undefined if none is known to be missing. */
   readonly findMissingRight: (sql: SQL) => Promise<string | undefined>;
+  /**
+   * Compares connections through a pooler with direct ones.
+   * @returns which limits the former lack
+   * @throws ServiceError `unavailable` when they lead to different tables
+   */
+  readonly checkPooler: (pooled: SQL, direct: SQL) => Promise<string[]>;
   /** Whether tables can be dropped without waiting for a backup that reads them. */
   readonly mayDropTables: (transaction: SQL) => Promise<boolean>;
   /**
@@ -127,6 +140,11 @@ export interface Engine {
    */
   readonly endAbandoned: (sql: SQL) => Promise<string[]>;
 
+  /**
+   * Expression: which history of the store this is, which changes when a standby becomes the primary;
+   * null on a standby.
+   */
+  readonly history: string;
   /** Expression: the database's clock, as ISO 8601 text in UTC with milliseconds. */
   readonly now: string;
   /** Expression: that clock some seconds later; a number, or a column. */
@@ -178,6 +196,10 @@ export interface Engine {
   /** Whether the disk is full, or a file reached its size limit. */
   readonly isDiskFull: (error: unknown) => boolean;
   readonly isTableMissing: (error: unknown) => boolean;
-  /** Whether the connection failed, and not a statement. */
+  /** Whether the connection failed, and not a statement; also if it leads to a standby. */
   readonly isConnectionLost: (error: unknown) => boolean;
+  /** Whether a prepared statement is not that of the connection: a pooler exchanged the connection. */
+  readonly isPreparedElsewhere: (error: unknown) => boolean;
+  /** Whether the connection leads to a standby, which accepts no writes. */
+  readonly isReadOnly: (error: unknown) => boolean;
 }

@@ -1,15 +1,14 @@
 import { SQL } from "bun";
-import type { Connections, Purpose, Value } from "../engine.ts";
+import type { Connections, ConnectOptions, Purpose, Value } from "../engine.ts";
 
 /** Useful number of concurrent reads. */
 export const maxConcurrentReads = 16;
 
 /**
- * The driver opens a whole pool at once, and the server counts those of all replicas and runs. The
- * driver also sends statements without waiting for the last one's rows: with few connections, each
- * wake-up of a server process or of ours handles several of them.
+ * Connections of a run besides the one for its transactions. The driver opens a whole pool at once,
+ * and the server counts those of all replicas and runs.
  */
-const maxConnections: Readonly<Record<Purpose, number>> = { serving: 2, scheduling: 2, background: 2, job: 5 };
+const jobConnections = 3;
 
 /**
  * Characters of the statements that connections keep prepared. The server keeps each with its plan,
@@ -70,21 +69,27 @@ export function connectOnce(url: string, parameters: Parameters = {}): SQL {
 }
 
 /**
- * Opens a pool of connections.
- * @param isPooled whether a pooler is in between. It refuses parameters, so the role has them.
+ * Opens a pool of connections. The driver sends statements without waiting for the rows of the last
+ * one, so one connection serves many requests, and each wake-up of a process handles several of them.
  */
-export function connect(url: string, purpose: Purpose, isPooled: boolean, parameters: Parameters = {}): Connections {
+export function connect(
+  url: string,
+  purpose: Purpose,
+  { isPooled = false, isPrepared = true, max = purpose === "job" ? jobConnections : 1 }: ConnectOptions,
+  parameters: Parameters = {},
+): Connections {
   const open = (max: number) =>
     new SQL(url, {
       connectionTimeout: 5,
       max,
       // A prepared statement's plan ignores the values: to find the newest run of a job that rarely
       // ran, it would scan all runs.
-      prepare: purpose !== "background",
+      prepare: isPrepared && purpose !== "background",
+      // A pooler refuses parameters, so the role has them.
       ...(!isPooled && { connection: { ...livenessChecks, ...parametersOf[purpose], ...parameters } }),
     });
   const openAll = () => {
-    const sql = open(maxConnections[purpose]);
+    const sql = open(max);
     // One connection, so that a run has one server process. It opens with the first transaction.
     return { sql, transactions: purpose === "job" ? open(1) : sql };
   };

@@ -16,6 +16,7 @@ import { purge } from "./migrations/2026-11-25-purge.ts";
 import { handleOf, handles } from "./migrations/2026-11-26-handles.ts";
 import { console, hasStatus, hasTag, hasVendor } from "./migrations/2026-11-27-console.ts";
 import { changeLog } from "./migrations/2026-11-28-change-log.ts";
+import { checkPooler } from "./pooler.ts";
 import { productQueries, readByIndex } from "./product-queries.ts";
 import { findMissingRight } from "./rights.ts";
 import { endAbandoned, holdRun } from "./run-lock.ts";
@@ -33,11 +34,14 @@ const toText = (instant: string) => `to_char((${instant}) AT TIME ZONE 'UTC', 'Y
 
 const sqlStateOf = (error: unknown) => (error as { errno?: unknown }).errno;
 
+/** read_only_sql_transaction: a standby, which the connection led to during a failover. */
+const isReadOnly = (error: unknown) => sqlStateOf(error) === "25006";
+
 /** PostgreSQL: a server that several replicas share. */
 export const postgres: Engine = {
   schemes: ["postgres:", "postgresql:"],
   exists: () => true,
-  open: async (url, purpose, isPooled) => connect(url, purpose, isPooled),
+  open: async (url, purpose, options) => connect(url, purpose, options),
   migrations: [
     initial,
     jobs,
@@ -62,11 +66,14 @@ export const postgres: Engine = {
     transaction`SELECT CAST(pg_advisory_xact_lock(${brandLocks}, hashtext(${brand})) AS TEXT)`,
   withoutTimeouts: (transaction) => transaction.unsafe("SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0"),
   findMissingRight,
+  checkPooler,
   mayDropTables,
   limitLockWaits: (transaction) => transaction.unsafe("SET LOCAL lock_timeout = 500"),
   holdRun,
   endAbandoned,
 
+  // The timeline. That of the last checkpoint would be an old one for a while.
+  history: "CASE WHEN NOT pg_is_in_recovery() THEN left(pg_walfile_name(pg_current_wal_lsn()), 8) END",
   now: toText("clock_timestamp()"),
   later: (seconds) => toText(`clock_timestamp() + ${seconds} * interval '1 second'`),
   toBytes: (text) => `convert_to(${text}, 'UTF8')`,
@@ -106,5 +113,9 @@ export const postgres: Engine = {
   // Those of the driver, and admin_shutdown, crash_shutdown, and cannot_connect_now.
   isConnectionLost: (error) =>
     /^ERR_POSTGRES_(CONNECTION|IDLE|LIFETIME)_/.test(`${(error as { code?: unknown }).code}`) ||
-    /^57P0[123]$/.test(`${sqlStateOf(error)}`),
+    /^57P0[123]$/.test(`${sqlStateOf(error)}`) ||
+    isReadOnly(error),
+  // duplicate_prepared_statement, invalid_sql_statement_name
+  isPreparedElsewhere: (error) => /^(42P05|26000)$/.test(`${sqlStateOf(error)}`),
+  isReadOnly,
 };

@@ -105,7 +105,7 @@ export const transfer: Transfer = {
         cause,
       });
     });
-    return connect(url, "job", false, { search_path: staging });
+    return connect(url, "job", {}, { search_path: staging });
   },
   removeStaging: async (url) => {
     const staging = quote(await stagingSchemaOf(url));

@@ -56,12 +56,14 @@ export const sqlite: Engine = {
   // The file's rights are those of its opening.
   findMissingRight: async () => undefined,
   // A reader keeps what it reads.
+  checkPooler: async () => [],
   mayDropTables: async () => true,
   limitLockWaits: async () => {},
   // The lock of a process ends with it.
   holdRun: async () => {},
   endAbandoned: async () => [],
 
+  history: "''",
   now: "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')",
   later: (seconds) => `strftime('%Y-%m-%dT%H:%M:%fZ', 'now', ${seconds} || ' seconds')`,
   toBytes: (text) => `CAST(${text} AS BLOB)`,
@@ -100,4 +102,6 @@ export const sqlite: Engine = {
   isDiskFull,
   isTableMissing,
   isConnectionLost: () => false,
+  isPreparedElsewhere: () => false,
+  isReadOnly: () => false,
 };
