@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
 import { chmod, chown, cp, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -10,6 +11,8 @@ import { killOnExit } from "./kill-on-exit.ts";
 export interface Postgres {
   /** URL of its first database. */
   readonly url: string;
+  /** The folder of its files. */
+  readonly data: string;
   start(): Promise<void>;
   /** @param signal SIGINT disconnects clients and shuts down cleanly; SIGKILL is a crash */
   stop(signal?: NodeJS.Signals): Promise<void>;
@@ -40,12 +43,29 @@ export const canHaveSmallDisk =
  * @param smallDisk megabytes of a disk for the tablespace "small"
  */
 export async function createPostgres(settings: readonly string[] = [], smallDisk?: number): Promise<Postgres> {
+  const folder = await createFolder();
+  const { initdb } = await findBinaries(folder);
+  const args = ["-D", join(folder, "data"), "-U", "pds", "--auth=trust", "--encoding=UTF8", "--no-sync"];
+  await finished(run(initdb, args), "initdb");
+  return startPostgres(folder, settings, smallDisk);
+}
+
+/** Creates a folder that the user of the server may use. */
+export async function createFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "pds-postgres-"));
-  const data = join(folder, "data");
   await chmod(folder, 0o755);
   if (asRoot) await chown(folder, nobody, nobody);
-  const { initdb, postgres } = await findBinaries(folder);
-  await finished(run(initdb, ["-D", data, "-U", "pds", "--auth=trust", "--encoding=UTF8", "--no-sync"]), "initdb");
+  return folder;
+}
+
+/** Starts a server whose files are in `data` of a folder of its own. */
+export async function startPostgres(
+  folder: string,
+  settings: readonly string[],
+  smallDisk?: number,
+): Promise<Postgres> {
+  const data = join(folder, "data");
+  const { postgres } = await findBinaries(folder);
   const port = await findFreePort();
   let server: ChildProcess | undefined;
 
@@ -62,7 +82,8 @@ export async function createPostgres(settings: readonly string[] = [], smallDisk
       smallDisk === undefined ? run(postgres, args) : runWithDisk(join(folder, "small"), smallDisk, postgres, args);
     const { pid = 0 } = server;
     killOnExit({ pid, exited: new Promise((resolve) => server?.once("exit", resolve)), folder }, "QUIT");
-    await untilOutput(server, "database system is ready to accept connections");
+    // A standby says "read-only connections".
+    await untilOutput(server, "database system is ready to accept");
   };
   const stop = async (signal: NodeJS.Signals = "SIGINT") => {
     if (server === undefined || server.exitCode !== null) return;
@@ -80,6 +101,7 @@ export async function createPostgres(settings: readonly string[] = [], smallDisk
   }
   return {
     url,
+    data,
     start,
     stop,
     remove: async () => {
@@ -116,11 +138,12 @@ async function findBinaries(folder: string): Promise<Binaries> {
   // `nobody` may have no access to this clone, so it gets a copy elsewhere.
   const native = dirname(dirname(binaries.initdb));
   const copy = join(folder, "native");
-  await cp(native, copy, { recursive: true, verbatimSymlinks: true });
+  if (!existsSync(copy)) await cp(native, copy, { recursive: true, verbatimSymlinks: true });
   return { initdb: join(copy, "bin", "initdb"), postgres: join(copy, "bin", "postgres") };
 }
 
-function run(command: string, args: string[]): ChildProcess {
+/** Runs a command as the user of the server. */
+export function run(command: string, args: string[]): ChildProcess {
   return spawn(command, args, { ...identity, cwd: tmpdir(), stdio: ["ignore", "ignore", "pipe"] });
 }
 
@@ -142,7 +165,8 @@ function succeeds(child: ChildProcess): Promise<boolean> {
   );
 }
 
-function finished(child: ChildProcess, name: string): Promise<void> {
+/** @throws Error with standard error, unless the command succeeds */
+export function finished(child: ChildProcess, name: string): Promise<void> {
   return new Promise((resolve, reject) => {
     let errors = "";
     child.stderr?.on("data", (chunk) => {
