@@ -1,5 +1,5 @@
 import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
-import { findLastChange, keptChanges, listChanges } from "../database/change.ts";
+import { type ChangePosition, findNewestChange, keptChanges, listChanges, noChange } from "../database/change.ts";
 import type { Database } from "../database/database.ts";
 import type { Log } from "../log.ts";
 import type { ResponseCache } from "./response-cache.ts";
@@ -22,9 +22,14 @@ export interface CacheInvalidatorOptions {
   readonly cache: ResponseCache;
   /** The cache namespaces whose responses are made from a noun. */
   readonly namespaces: ReadonlyMap<string, readonly string[]>;
-  /** Closed while the store is unreachable. */
+  /** That of reads of the store itself; closed while the store is unreachable. */
   readonly storeLimiter: ConcurrencyLimiter;
   readonly log: Log;
+  /**
+   * Called with the newest change, before anything is evicted because of it.
+   * @param isOtherLog whether the store has another log than before
+   */
+  readonly onSeen: (newest: ChangePosition, isOtherLog: boolean) => void;
   /** Called when the store has not responded for long; a lost connection may never do. */
   readonly onSilence: () => void;
 }
@@ -42,7 +47,7 @@ export interface Outage {
 export class CacheInvalidator {
   #verifiedAtMs = performance.now();
   #isStoreUnreachable = false;
-  #lastChange = 0;
+  #lastChange = noChange;
   #pendingPolls = 0;
   #respondedAtMs = performance.now();
   #outage: Outage | undefined;
@@ -56,13 +61,18 @@ export class CacheInvalidator {
     return ms > verifiedForMs ? ms : 0;
   }
 
+  /** By `performance.now()`: when the cache was last verified against the change log. */
+  get verifiedAtMs(): number {
+    return this.#verifiedAtMs;
+  }
+
   get isStoreUnreachable(): boolean {
     return this.#isStoreUnreachable;
   }
 
   /** Number of the last change that was applied to the cache. */
   get lastChange(): number {
-    return this.#lastChange;
+    return this.#lastChange.number;
   }
 
   /** The last time that the store could not be reached, and can be again; undefined if there was none. */
@@ -76,7 +86,8 @@ export class CacheInvalidator {
    * @returns a promise that settles when polling has stopped
    */
   async start(options: CacheInvalidatorOptions, signal: AbortSignal): Promise<{ readonly stopped: Promise<void> }> {
-    this.#lastChange = await findLastChange(options.database);
+    this.#lastChange = await findNewestChange(options.database);
+    options.onSeen(this.#lastChange, false);
     return { stopped: this.#run(options, signal) };
   }
 
@@ -126,17 +137,20 @@ export class CacheInvalidator {
     return await Promise.race([polling, silence()]);
   }
 
-  async #poll({ database, cache, namespaces }: CacheInvalidatorOptions): Promise<void> {
+  async #poll({ database, cache, namespaces, onSeen }: CacheInvalidatorOptions): Promise<void> {
     const lastBefore = this.#lastChange;
-    const newest = await findLastChange(database);
+    const newest = await findNewestChange(database);
     this.#respondedAtMs = performance.now();
     const last = this.#lastChange;
-    // The store was restored from a backup, or some changes have already been deleted from its log.
-    if (newest < lastBefore || newest - last >= keptChanges) cache.clear();
+    // The store was restored from a backup.
+    const isOtherLog = newest.number < lastBefore.number || isOtherChange(newest, last);
+    onSeen(newest, isOtherLog);
+    // Otherwise, some changes may have already been deleted from its log.
+    if (isOtherLog || newest.number - last.number >= keptChanges) cache.clear();
     // None, or a later poll on another connection has overtaken this one.
-    else if (newest <= last) return;
+    else if (newest.number <= last.number) return;
     else {
-      for (const change of await listChanges(database, last, newest)) {
+      for (const change of await listChanges(database, last.number, newest.number)) {
         for (const namespace of namespaces.get(change.noun) ?? []) {
           if (change.noun === "personalization") await cache.invalidateMatching(namespace, change.fingerprints);
           else if (change.key === undefined) await cache.invalidateMatching(namespace, undefined);
@@ -159,3 +173,6 @@ export class CacheInvalidator {
     }
   }
 }
+
+/** Whether the same number was given to different changes. */
+const isOtherChange = (a: ChangePosition, b: ChangePosition) => a.number === b.number && a.recordedAt !== b.recordedAt;

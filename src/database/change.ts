@@ -19,6 +19,31 @@ export async function findLastChange({ read }: Queryable): Promise<number> {
   return row?.last ?? 0;
 }
 
+/** The newest change of a log. In the log of another store, the same number has another time. */
+export interface ChangePosition {
+  readonly number: number;
+  /** ISO 8601 in UTC; null for a change of an older program. */
+  readonly recordedAt: string | null;
+}
+
+/** The query for a {@link ChangePosition}; without a row when there is no change. */
+export const newestChangeQuery =
+  'SELECT id AS "number", recorded_at AS "recordedAt" FROM change ORDER BY id DESC LIMIT 1';
+
+export const noChange: ChangePosition = { number: 0, recordedAt: null };
+
+/** @returns {@link noChange} when there is none */
+export async function findNewestChange({ read }: Queryable): Promise<ChangePosition> {
+  const [row] = await read<ChangePosition>(newestChangeQuery, []);
+  return row ?? noChange;
+}
+
+/** Whether a log has a change with this number and time. */
+export async function hasChange({ read }: Queryable, { number, recordedAt }: ChangePosition): Promise<boolean> {
+  const [row] = await read<ChangePosition>('SELECT recorded_at AS "recordedAt" FROM change WHERE id = $1', [number]);
+  return row?.recordedAt === recordedAt;
+}
+
 /** Changes after one number and up to another, in the order in which they became visible. */
 export async function listChanges({ read }: Queryable, after: number, upTo: number): Promise<NumberedChange[]> {
   type Row = { number: number; noun: Change["noun"]; scope: string | null };

@@ -31,6 +31,11 @@ const listAll = ({ serving, writer, background, push }: Connections) => [
   ...new Set([serving, writer, background, ...(push === undefined ? [] : [push])]),
 ];
 
+/** Calls back after each transaction of this process. */
+export function reportCommits(connections: Connections, onCommit: Parameters<Database["reportCommits"]>[0]): void {
+  for (const database of listAll(connections)) database.reportCommits(onCommit);
+}
+
 /** Gives up connections that may never respond. */
 export function reconnectAll(connections: Connections): void {
   for (const database of listAll(connections)) database.reconnect();
