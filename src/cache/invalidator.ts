@@ -1,5 +1,12 @@
 import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
-import { findChangePosition, keptChanges, listChanges, StandbyError } from "../database/change.ts";
+import {
+  type ChangePosition,
+  findChangePosition,
+  keptChanges,
+  listChanges,
+  noChange,
+  StandbyError,
+} from "../database/change.ts";
 import type { Database } from "../database/database.ts";
 import type { Log } from "../log.ts";
 import type { ResponseCache } from "./response-cache.ts";
@@ -24,9 +31,15 @@ export interface CacheInvalidatorOptions {
   readonly cache: ResponseCache;
   /** The cache namespaces whose responses are made from a noun. */
   readonly namespaces: ReadonlyMap<string, readonly string[]>;
-  /** Closed while the store is unreachable. */
+  /** That of reads of the store itself; closed while the store is unreachable. */
   readonly storeLimiter: ConcurrencyLimiter;
   readonly log: Log;
+  /**
+  /**
+   * Called with the newest change, before anything is evicted because of it.
+   * @param isOtherLog whether the store has another log than before
+   */
+  readonly onSeen: (newest: ChangePosition, isOtherLog: boolean) => void;
   /**
    * Called when the connections to the store are of no use: it has not responded for long, and a lost
    * connection may never do; or they lead to a standby.
@@ -47,7 +60,7 @@ export interface Outage {
 export class CacheInvalidator {
   #verifiedAtMs = performance.now();
   #isStoreUnreachable = false;
-  #lastChange = 0;
+  #lastChange = noChange;
   /** In which history of the store the last change is. */
   #history = "";
   #pendingPolls = 0;
@@ -63,13 +76,18 @@ export class CacheInvalidator {
     return ms > verifiedForMs ? ms : 0;
   }
 
+  /** By `performance.now()`: when the cache was last verified against the change log. */
+  get verifiedAtMs(): number {
+    return this.#verifiedAtMs;
+  }
+
   get isStoreUnreachable(): boolean {
     return this.#isStoreUnreachable;
   }
 
   /** Number of the last change that was applied to the cache. */
   get lastChange(): number {
-    return this.#lastChange;
+    return this.#lastChange.number;
   }
 
   /** The last time that the store could not be reached, and can be again; undefined if there was none. */
@@ -83,9 +101,10 @@ export class CacheInvalidator {
    * @returns a promise that settles when polling has stopped
    */
   async start(options: CacheInvalidatorOptions, signal: AbortSignal): Promise<{ readonly stopped: Promise<void> }> {
-    const { last, history } = await findChangePosition(options.database);
-    this.#lastChange = last;
+    const { newest, history } = await findChangePosition(options.database);
+    this.#lastChange = newest;
     this.#history = history;
+    options.onSeen(newest, false);
     return { stopped: this.#run(options, signal) };
   }
 
@@ -138,19 +157,20 @@ export class CacheInvalidator {
     return await Promise.race([polling, silence()]);
   }
 
-  async #poll({ database, cache, namespaces }: CacheInvalidatorOptions): Promise<void> {
+  async #poll({ database, cache, namespaces, onSeen }: CacheInvalidatorOptions): Promise<void> {
     const lastBefore = this.#lastChange;
-    const { last: newest, history } = await findChangePosition(database);
+    const { newest, history } = await findChangePosition(database);
     this.#respondedAtMs = performance.now();
     const last = this.#lastChange;
-    const isSameStore = newest >= lastBefore && history === this.#history;
-    // The store was restored from a backup, a standby that may lack changes has become the primary, or
-    // some changes have already been deleted from the log.
-    if (!isSameStore || newest - last >= keptChanges) cache.clear();
+    // The store was restored from a backup, or a standby that may lack changes has become the primary.
+    const isOtherLog = newest.number < lastBefore.number || isOtherChange(newest, last) || history !== this.#history;
+    onSeen(newest, isOtherLog);
+    // Otherwise, some changes may have already been deleted from its log.
+    if (isOtherLog || newest.number - last.number >= keptChanges) cache.clear();
     // None, or a later poll on another connection has overtaken this one.
-    else if (newest <= last) return;
+    else if (newest.number <= last.number) return;
     else {
-      for (const change of await listChanges(database, last, newest)) {
+      for (const change of await listChanges(database, last.number, newest.number)) {
         for (const namespace of namespaces.get(change.noun) ?? []) {
           if (change.noun === "personalization") await cache.invalidateMatching(namespace, change.fingerprints);
           else if (change.key === undefined) await cache.invalidateMatching(namespace, undefined);
@@ -174,3 +194,6 @@ export class CacheInvalidator {
     }
   }
 }
+
+/** Whether the same number was given to different changes. */
+const isOtherChange = (a: ChangePosition, b: ChangePosition) => a.number === b.number && a.recordedAt !== b.recordedAt;

@@ -9,7 +9,7 @@ class StoredEntry extends TableEntry implements SizeListener {
   readonly isEmpty: boolean;
   readonly body: ResponseBody | undefined;
   readonly fingerprints: readonly number[] | undefined;
-  /** When its load began, or a reload without a difference. */
+  /** As of when it was loaded, or reloaded without a difference. */
   loadedAtMs: number;
   /** It is not reloaded before this time. */
   retryAtMs = 0;
@@ -34,8 +34,8 @@ interface PendingLoad {
   readonly namespace: CacheNamespace;
   readonly stale: StoredEntry | undefined;
   result: Promise<PreparedResponse | undefined>;
-  /** The store may have read the data right after that, and may have answered much later. */
-  readonly startedMs: number;
+  /** The data may be as old as this: the store may have read it then, and answered much later. */
+  readonly asOfMs: number;
   /** Whether the data changed during the load, so that the result must not be stored. */
   isInvalidated: boolean;
 }
@@ -76,14 +76,17 @@ export class ResponseCache {
   readonly #pending = new Map<string, PendingLoad>();
   readonly #invalidatedKeys = new Map<string, string[]>();
   readonly #unverifiedMs: (nowMs: number) => number;
+  readonly #asOfMs: (nowMs: number) => number;
   readonly maxBytes: number;
 
   /**
    * @param maxBytes 0 disables caching
    * @param unverifiedMs time since entries could last be invalidated; 0 while invalidation works
+   * @param asOfMs time of the state that a load that begins now reads at least
    */
-  constructor(maxBytes: number, unverifiedMs: (nowMs: number) => number) {
+  constructor(maxBytes: number, unverifiedMs: (nowMs: number) => number, asOfMs = (nowMs: number) => nowMs) {
     this.#unverifiedMs = unverifiedMs;
+    this.#asOfMs = asOfMs;
     this.maxBytes = maxBytes;
     this.#entries = new EntryTable(maxBytes, sizeOf, this.counts);
     this.#emptyEntries = new EntryTable(maxBytes === 0 ? 0 : maxEmptyBytes, sizeOf);
@@ -214,7 +217,7 @@ export class ResponseCache {
 
   #staleResponse(namespace: CacheNamespace, stored: StoredEntry, nowMs: number, detail: string): PreparedResponse {
     const ageMs = this.#ageMs(namespace, stored, nowMs);
-    if (stored.body === undefined) throw new ServiceError("not_found", "Not Found", { ageS: toSeconds(ageMs) });
+    if (stored.body === undefined) return failMissing(ageMs);
     return new PreparedResponse(stored.body, `pds; hit; detail=${detail}`, ageField(ageMs));
   }
 
@@ -231,8 +234,9 @@ export class ResponseCache {
       return pending.result;
     }
     this.counts.misses++;
-    const startedMs = performance.now();
-    const load: PendingLoad = { namespace, stale, result: noResult, startedMs, isInvalidated: false };
+    const nowMs = performance.now();
+    const asOfMs = namespace.isInvalidated ? this.#asOfMs(nowMs) : nowMs;
+    const load: PendingLoad = { namespace, stale, result: noResult, asOfMs, isInvalidated: false };
     const entry = attempt(() => namespace.load(key, origin));
     if (!(entry instanceof Promise)) return this.#finish(load, key, entry);
     this.#pending.set(id, load);
@@ -250,8 +254,9 @@ export class ResponseCache {
     const suffix = load.isInvalidated ? "" : "; stored";
     const forward = this.maxBytes === 0 ? "fwd=bypass" : `fwd=${load.stale === undefined ? "miss" : "stale"}${suffix}`;
     // Requests that came later share the response.
-    const age = ageField(performance.now() - load.startedMs);
-    return entry.body && new PreparedResponse(entry.body, `pds; ${forward}`, age, load.isInvalidated);
+    const ageMs = performance.now() - load.asOfMs;
+    if (entry.body === undefined) return ageMs < 1000 ? undefined : failMissing(ageMs);
+    return new PreparedResponse(entry.body, `pds; ${forward}`, ageField(ageMs), load.isInvalidated);
   }
 
   async #wait(
@@ -261,8 +266,9 @@ export class ResponseCache {
     entry: Promise<CacheEntry>,
   ): Promise<PreparedResponse | undefined> {
     const { namespace, stale } = load;
+    let loaded: CacheEntry;
     try {
-      return this.#finish(load, key, await entry);
+      loaded = await entry;
     } catch (error) {
       this.counts.failed++;
       if (stale === undefined) throw error;
@@ -274,10 +280,11 @@ export class ResponseCache {
     } finally {
       if (this.#pending.get(id) === load) this.#pending.delete(id);
     }
+    return this.#finish(load, key, loaded);
   }
 
-  #store({ namespace, stale, startedMs }: PendingLoad, key: string, entry: CacheEntry): void {
-    const loadedAtMs = entry.isEmpty ? startedMs - Math.max(0, namespace.freshMs - emptyFreshMs) : startedMs;
+  #store({ namespace, stale, asOfMs }: PendingLoad, key: string, entry: CacheEntry): void {
+    const loadedAtMs = entry.isEmpty ? asOfMs - Math.max(0, namespace.freshMs - emptyFreshMs) : asOfMs;
     // An unchanged response keeps its compressed forms.
     if (stale !== undefined && entry.body !== undefined && stale.body?.etag === entry.body.etag) {
       stale.loadedAtMs = loadedAtMs;
@@ -291,6 +298,10 @@ export class ResponseCache {
 
 const toSeconds = (ms: number) => Math.floor(ms / 1000);
 const ageField = (ageMs: number) => (ageMs >= 1000 ? { Age: `${toSeconds(ageMs)}` } : undefined);
+
+function failMissing(ageMs: number): never {
+  throw new ServiceError("not_found", "Not Found", { ageS: toSeconds(ageMs) });
+}
 
 const sizeOf = ({ key, body, fingerprints = [] }: StoredEntry) =>
   (body?.size ?? 0) + (body?.purgeTags?.value.length ?? 0) + fingerprints.length * 8 + key.length + bytesPerEntry;

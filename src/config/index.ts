@@ -200,11 +200,13 @@ type Given = Omit<Config, "purge" | "schedules" | "text" | "hasFile">;
 /** What messages call a setting: where it is in the file, or its variable. */
 type Place = (name: SettingName) => string;
 
-function checkStore({ databaseUrl, databaseDirectUrl }: Given, place: Place, problems: Problems): void {
-  if (databaseDirectUrl === "" || isServerUrl(databaseUrl)) return;
-  problems.add(
-    () => `${place("databaseDirectUrl")}: DATABASE_URL is an embedded store, which has no pooler in front of it`,
-  );
+function checkStore(given: Given, place: Place, problems: Problems): void {
+  const { databaseUrl, databaseDirectUrl, databaseReadUrls } = given;
+  if (isServerUrl(databaseUrl)) return;
+  const refuse = (name: SettingName, reason: string) =>
+    problems.add(() => `${place(name)}: DATABASE_URL is an embedded store, which has no ${reason}`);
+  if (databaseDirectUrl !== "") refuse("databaseDirectUrl", "pooler in front of it");
+  if (databaseReadUrls.length > 0) refuse("databaseReadUrls", "standbys");
 }
 
 function checkAdmin({ adminHost, adminToken, tokens }: Given, place: Place, problems: Problems): void {

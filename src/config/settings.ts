@@ -21,6 +21,7 @@ import {
   oneOf,
   port,
   postgresUrl,
+  postgresUrls,
   publication,
   seconds,
   secondsBetween,
@@ -70,6 +71,13 @@ export const settings = {
     default: "sqlite:data/pds.sqlite",
     parse: databaseUrl,
     sentence: "The store: `sqlite:PATH` (embedded) or `postgres://…` (shared by several replicas).",
+    hide: "credentials",
+  }),
+  databaseReadUrls: setting({
+    default: "",
+    parse: postgresUrls,
+    sentence:
+      "PostgreSQL standbys of the store, separated by spaces, such as `postgres://pds@replica1/pds`. Requests that are not cached are read there; `DATABASE_URL` stays the primary.",
     hide: "credentials",
   }),
   databaseDirectUrl: setting({

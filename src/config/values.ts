@@ -105,6 +105,13 @@ export function databaseUrl(text: string): string {
 export const postgresUrl = (text: string) =>
   isServerUrl(text) ? text : expected("postgres://USER@HOST:PORT/DATABASE, optionally with :PASSWORD after USER");
 
+/** A URL may have a comma, for example in its password, so only spaces separate two. */
+export function postgresUrls(text: string): readonly string[] {
+  const urls = text.split(/\s+/).filter((url) => url !== "");
+  const areValid = urls.every((url) => isServerUrl(url) && url.split("://").length === 2);
+  return areValid ? urls : expected("postgres://USER@HOST:PORT/DATABASE, several separated by spaces");
+}
+
 export const httpUrl = (text: string) =>
   text === "" || (/^https?:\/\//.test(text) && URL.canParse(text) && !urlTerminator.test(text))
     ? text

@@ -20,22 +20,45 @@ export async function findLastChange({ read }: Queryable): Promise<number> {
   return row?.last ?? 0;
 }
 
-/** How far the change log is, on the server that answered. */
+/** The newest change of a log. In the log of another store, the same number has another time. */
 export interface ChangePosition {
-  /** The number of the newest change; 0 when there is none. */
-  readonly last: number;
-  /** Another one when a standby was promoted: some changes may be lost, and their numbers used again. */
-  readonly history: string;
+  readonly number: number;
+  /** ISO 8601 in UTC; null for a change of an older program. */
+  readonly recordedAt: string | null;
 }
 
-/** @throws StandbyError when the server is a standby, whose changes may be behind */
-export async function findChangePosition({ read, engine }: Queryable): Promise<ChangePosition> {
-  const [row] = await read<ChangePosition & { history: string | null }>(
-    `SELECT coalesce(max(id), 0) AS last, ${engine.history} AS history FROM change`,
+/** The query for a {@link ChangePosition}; without a row when there is no change. */
+export const newestChangeQuery =
+  'SELECT id AS "number", recorded_at AS "recordedAt" FROM change ORDER BY id DESC LIMIT 1';
+
+export const noChange: ChangePosition = { number: 0, recordedAt: null };
+
+/** @returns {@link noChange} when there is none */
+export async function findNewestChange({ read }: Queryable): Promise<ChangePosition> {
+  const [row] = await read<ChangePosition>(newestChangeQuery, []);
+  return row ?? noChange;
+}
+
+/**
+ * The newest change of the primary, and in which history of the store it is: another one when a
+ * standby was promoted. Some changes may be lost then, and their numbers used again.
+ * @throws StandbyError when the server is a standby, whose changes may be behind
+ */
+export async function findChangePosition({ read, engine }: Queryable) {
+  type Row = { number: number | null; recordedAt: string | null; history: string | null };
+  const [row] = await read<Row>(
+    `SELECT newest.*, ${engine.history} AS history FROM (SELECT 1) AS one LEFT JOIN (${newestChangeQuery}) AS newest ON TRUE`,
     [],
   );
   if (row === undefined || row.history === null) throw new StandbyError();
-  return row;
+  const { number, recordedAt, history } = row;
+  return { newest: number === null ? noChange : { number, recordedAt }, history };
+}
+
+/** Whether a log has a change with this number and time. */
+export async function hasChange({ read }: Queryable, { number, recordedAt }: ChangePosition): Promise<boolean> {
+  const [row] = await read<ChangePosition>('SELECT recorded_at AS "recordedAt" FROM change WHERE id = $1', [number]);
+  return row?.recordedAt === recordedAt;
 }
 
 /** The server follows another one, so it may be behind, and accepts no writes. */

@@ -1,4 +1,5 @@
 import type { SQL } from "bun";
+import { type ChangePosition, findNewestChange } from "./change.ts";
 import type { Connections, Engine, Read } from "./engines/engine.ts";
 import { retryWhileBusy } from "./engines/retry-while-busy.ts";
 
@@ -37,9 +38,10 @@ export class Database extends Queryable {
   readonly #connections: Connections;
   /** The run whose transactions these are. */
   readonly #run: number | undefined;
+  #onCommit: ((newest: ChangePosition) => void) | undefined;
 
-  constructor(engine: Engine, name: string, connections: Connections, run?: number) {
-    super(engine, connections.read);
+  constructor(engine: Engine, name: string, connections: Connections, run?: number, read = connections.read) {
+    super(engine, read);
     this.name = name;
     this.#connections = connections;
     this.#run = run;
@@ -59,6 +61,16 @@ export class Database extends Queryable {
     return new Database(this.engine, this.name, this.#connections, run);
   }
 
+  /** The same store, whose repeated queries go through another function. */
+  readingBy(read: Read): Database {
+    return new Database(this.engine, this.name, this.#connections, this.#run, read);
+  }
+
+  /** After each transaction, calls back with a change that is at least as new as those of the transaction. */
+  reportCommits(onCommit: (newest: ChangePosition) => void): void {
+    this.#onCommit = onCommit;
+  }
+
   /** Gives up connections that may never respond: what waits for one fails, the next query opens one. */
   reconnect(): void {
     this.#connections.replace();
@@ -70,7 +82,7 @@ export class Database extends Queryable {
   }
 
   /** Runs `work` in one transaction: waits for its turn, then commits all of it or nothing. */
-  inTransaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+  async inTransaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
     const { engine } = this;
     const run = this.#run;
     const workIn = async (own: SQL) => {
@@ -86,7 +98,10 @@ export class Database extends Queryable {
         throw error;
       }
     };
-    return retryWhileBusy(engine, begin);
+    const result = await retryWhileBusy(engine, begin);
+    // Triggers number the changes of products at the commit. If this read fails, a poll finds them.
+    if (this.#onCommit !== undefined) await findNewestChange(this).then(this.#onCommit, () => {});
+    return result;
   }
 }
 

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "../config/index.ts";
 import { type Database, readNow } from "../database/database.ts";
+import type { ConnectOptions } from "../database/engines/engine.ts";
 import { closeDatabase, openDatabase } from "../database/index.ts";
 import type { Log } from "../log.ts";
 
@@ -19,16 +20,21 @@ export interface Connections {
   readonly background: Database;
 }
 
-export async function openConnections(config: Config, isWorker: boolean, log: Log): Promise<Connections> {
-  const { databaseUrl, databaseDirectUrl, databasePrepare, databaseConnections } = config;
+/** How connections are opened that may lead through a connection pooler. */
+export function pooledOptions({ databaseDirectUrl, databasePrepare }: Config): ConnectOptions {
   const isPooled = databaseDirectUrl !== "";
-  const pooled = { isPooled, isPrepared: !isPooled || databasePrepare === "on" };
+  return { isPooled, isPrepared: !isPooled || databasePrepare === "on" };
+}
+
+export async function openConnections(config: Config, isWorker: boolean, log: Log): Promise<Connections> {
+  const { databaseUrl, databaseDirectUrl, databaseConnections } = config;
+  const pooled = pooledOptions(config);
   const directUrl = databaseDirectUrl || databaseUrl;
   const max = divide(databaseConnections);
   const serving = await openDatabase(databaseUrl, "serving", { ...pooled, max: max.serving });
   const writer = await openDatabase(directUrl, "scheduling", { max: max.writer });
   if (isWorker) return { serving, scheduling: writer, writer, background: serving };
-  if (isPooled) {
+  if (pooled.isPooled) {
     const missing = await serving.engine.checkPooler(serving.sql, writer.sql);
     if (missing.length > 0)
       log.warn({ missing }, "connections through the pooler have no limits: see ALTER ROLE in the guide");
@@ -52,6 +58,11 @@ function divide(connections: number): Readonly<Record<"writer" | "serving" | "ba
 const listAll = ({ serving, scheduling, writer, background }: Connections) => [
   ...new Set([serving, scheduling, writer, background]),
 ];
+
+/** Calls back after each transaction of this process. */
+export function reportCommits(connections: Connections, onCommit: Parameters<Database["reportCommits"]>[0]): void {
+  for (const database of listAll(connections)) database.reportCommits(onCommit);
+}
 
 /** Gives up the connections that lead where those for requests do: they may never respond. */
 export function reconnectReads(connections: Connections, { databaseDirectUrl }: Config): void {

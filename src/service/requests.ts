@@ -3,6 +3,7 @@ import { CacheInvalidator, type Outage, verifiedForMs } from "../cache/invalidat
 import { ResponseCache } from "../cache/response-cache.ts";
 import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
 import type { Config } from "../config/index.ts";
+import { openStandbys } from "../database/standbys.ts";
 import { ClientNetworks } from "../http/client-network.ts";
 import { ConnectionLimiter } from "../http/connection-limiter.ts";
 import type { ListenerContext } from "../http/endpoint.ts";
@@ -17,8 +18,8 @@ import { operations } from "../operations/index.ts";
 import { namespacesByNoun } from "../operations/routes.ts";
 import { PersonalizationReader } from "../personalization/reader.ts";
 import type { Platform } from "../platforms/platform.ts";
-import { type Connections, reconnectReads } from "./connections.ts";
-import { createLimiters } from "./limiters.ts";
+import { type Connections, pooledOptions, reconnectReads, reportCommits } from "./connections.ts";
+import { createLimiters, createPrimaryLimiter } from "./limiters.ts";
 import { createProductFinder } from "./product-finder.ts";
 import type { PublicContext } from "./public.ts";
 
@@ -50,27 +51,57 @@ export async function startRequestHandling(
   log: Log,
   signal: AbortSignal,
 ): Promise<RequestHandling> {
-  const { serving: database, writer } = connections;
+  const { serving, writer } = connections;
   const invalidator = new CacheInvalidator();
-  const cache = new ResponseCache(config.memoryMegabytes * 2 ** 20, (nowMs) => invalidator.unverifiedMs(nowMs));
-  const limiters = createLimiters(database.engine.maxConcurrentReads);
+  const policies = [config.cachePersonalization, config.cacheProducts];
+  const servedUnverifiedMs = Math.max(...policies.map(({ staleIfErrorS }) => staleIfErrorS)) * 1000;
+  const isServable = () => invalidator.unverifiedMs(performance.now()) <= servedUnverifiedMs;
+  const hasStandbys = config.databaseReadUrls.length > 0;
+  const cache = new ResponseCache(
+    config.memoryMegabytes * 2 ** 20,
+    (nowMs) => invalidator.unverifiedMs(nowMs),
+    hasStandbys ? () => invalidator.verifiedAtMs : undefined,
+  );
+  const limiters = createLimiters(serving.engine.maxConcurrentReads);
+  // Standbys go on answering while the primary is lost.
+  const primaryLimiter = hasStandbys ? createPrimaryLimiter() : limiters.store;
+  const standbys = hasStandbys
+    ? await openStandbys({
+        primary: serving,
+        urls: config.databaseReadUrls,
+        connect: pooledOptions(config),
+        limiter: primaryLimiter,
+        isCurrent: isServable,
+        onForeign: () => cache.clear(),
+        log,
+      })
+    : undefined;
+  const database = standbys === undefined ? serving : serving.readingBy(standbys.read);
+  if (standbys !== undefined) reportCommits(connections, (newest) => standbys.note(newest));
   const { stopped } = await invalidator.start(
     {
-      database,
+      database: serving,
       cache,
       namespaces: namespacesByNoun(operations),
-      storeLimiter: limiters.store,
+      storeLimiter: primaryLimiter,
       log,
+      onSeen: (newest, isOtherLog) => standbys?.note(newest, isOtherLog),
       onLost: () => reconnectReads(connections, config),
     },
     signal,
   );
+  const checked = standbys?.run(signal);
 
   const personalization = new PersonalizationReader(config.brand, config.defaultLocale);
-  const productFinder = await createProductFinder(config, { database, writer, platform, limiters, log });
+  const productFinder = await createProductFinder(config, {
+    database,
+    primary: { database: serving, limiter: primaryLimiter },
+    writer,
+    platform,
+    limiters,
+    log,
+  });
   const state = { isDraining: false };
-  const policies = [config.cachePersonalization, config.cacheProducts];
-  const servedUnverifiedMs = Math.max(...policies.map(({ staleIfErrorS }) => staleIfErrorS)) * 1000;
   const requests = new RequestCounter();
   const rateLimiter = new RateLimiter(config.rateLimit);
   const networks = new ClientNetworks(config);
@@ -79,8 +110,8 @@ export async function startRequestHandling(
   const cdn: Cdn | undefined = cdns[config.cdn];
   return {
     state,
-    stopped,
-    servesWithoutStore: () => cache.hasResponses && invalidator.unverifiedMs(performance.now()) <= servedUnverifiedMs,
+    stopped: Promise.all([stopped, checked]).then(() => {}),
+    servesWithoutStore: () => isServable() && (cache.hasResponses || standbys?.isUsable === true),
     lastChange: () => invalidator.lastChange,
     outage: () => invalidator.outage,
     deliveryLimiter: limiters.deliveries,
@@ -91,14 +122,15 @@ export async function startRequestHandling(
       requests,
       connectionLimiter,
       cache,
-      limiters: Object.values(limiters),
+      limiters: [...new Set([...Object.values(limiters), primaryLimiter])],
+      standbys,
       isStoreUnreachable: () => invalidator.isStoreUnreachable,
     },
     sources: {
       cache,
       operationContext: {
         config,
-        query: (run) => limiters.store.run(() => run(database)),
+        query: (run) => primaryLimiter.run(() => run(serving)),
         ...productFinder,
         networkOf: (origin) => networks.of(origin),
         findPersonalization: (sku, network) => limiters.store.run(() => personalization.find(database, sku), network),

@@ -1,0 +1,141 @@
+import { ConcurrencyLimiter } from "../concurrency-limiter.ts";
+import { type ChangePosition, findNewestChange, newestChangeQuery } from "./change.ts";
+import type { Database } from "./database.ts";
+import type { Value } from "./engines/engine.ts";
+
+/** A read that takes longer is repeated at the primary. */
+const readTimeoutMs = 500;
+const maxQueued = 1000;
+/** A standby that takes longer to say what it shows gets new connections. */
+const checkTimeoutMs = 2000;
+
+/** Why a standby is not read at the moment. */
+export type Unusable = "unreachable" | "behind" | "unconfirmed" | "another store";
+
+/** Rows that a standby has, and the newest change that they are at least as new as. */
+export interface ShownRows<Row> {
+  readonly rows: Row[];
+  readonly newest: ChangePosition;
+}
+
+/** What decides whether a standby is one of this store. */
+export interface StandbyCheck {
+  /** The newest change that this process has seen at the primary. */
+  readonly verified: ChangePosition;
+  /** Whether the primary has a change; undefined if it does not answer. */
+  readonly isKnown: (change: ChangePosition) => Promise<boolean | undefined>;
+}
+
+/** A server that replays the log of the primary, and may be behind, gone, or one of another store. */
+export class Standby {
+  readonly #database: Database;
+  readonly #limiter: ConcurrencyLimiter;
+  /** At the last check; undefined if it has no changes, or did not answer. */
+  #shown: ChangePosition | undefined;
+  #behind = 0;
+  #problem: Unusable | undefined = "unconfirmed";
+  #hasServed = false;
+
+  constructor(database: Database) {
+    this.#database = database;
+    this.#limiter = new ConcurrencyLimiter({
+      name: "standby",
+      maxActive: database.engine.maxConcurrentReads,
+      maxQueued,
+      maxWaitMs: readTimeoutMs,
+      timeoutMs: readTimeoutMs,
+      rejection: `no answer within ${readTimeoutMs} ms`,
+    });
+  }
+
+  /** Its URL without credentials. */
+  get name(): string {
+    return this.#database.name;
+  }
+
+  /** Undefined while it can be read. */
+  get problem(): Unusable | undefined {
+    return this.#problem;
+  }
+
+  /** How many changes it lacked at the last check, of those that this process had seen. */
+  get behind(): number {
+    return this.#behind;
+  }
+
+  /**
+   * Runs a query, and reads the newest change in the same statement, so from the same state.
+   * @returns undefined if it shows no changes at all
+   */
+  async read<Row>(statement: string, values: Value[]): Promise<ShownRows<Row> | undefined> {
+    type Marked = Row & ChangeColumns;
+    try {
+      const rows = await this.#limiter.run(async () => this.#database.read<Marked>(withNewest(statement), values));
+      const [first] = rows;
+      if (first === undefined) return undefined;
+      const newest = { number: first.shownChange, recordedAt: first.shownChangeAt };
+      this.#hasServed = true;
+      return { rows: first.isFound === null ? [] : rows, newest };
+    } catch (error) {
+      // Any other error is one of the statement, such as a conflict with the replay.
+      const isLost = this.#database.engine.isConnectionLost(error) || !this.#database.engine.isStoreError(error);
+      if (isLost) this.#problem = "unreachable";
+      throw error;
+    }
+  }
+
+  /** Whether it was read since the last call. */
+  takeHasServed(): boolean {
+    const hasServed = this.#hasServed;
+    this.#hasServed = false;
+    return hasServed;
+  }
+
+  /** Finds out whether it can be read. @throws Error when it does not answer */
+  async check({ verified, isKnown }: StandbyCheck): Promise<void> {
+    const before = this.#shown;
+    try {
+      const { promise: timeout, reject } = Promise.withResolvers<never>();
+      const timer = setTimeout(() => reject(new Error(`no answer within ${checkTimeoutMs} ms`)), checkTimeoutMs);
+      const shown = await Promise.race([findNewestChange(this.#database), timeout]).finally(() => clearTimeout(timer));
+      this.#shown = shown;
+      this.#behind = Math.max(0, verified.number - shown.number);
+      if (shown.number < verified.number) this.#problem = "behind";
+      else if (shown.number > verified.number) this.#problem = await this.#confirm(before, isKnown);
+      else this.#problem = shown.recordedAt === verified.recordedAt ? undefined : "another store";
+    } catch (error) {
+      this.#shown = undefined;
+      this.#problem = "unreachable";
+      // What waits on a silent connection fails now.
+      this.#database.reconnect();
+      throw error;
+    }
+  }
+
+  /**
+   * A standby may show a change before the primary does, so the one of the last check is looked up.
+   */
+  async #confirm(before: ChangePosition | undefined, isKnown: StandbyCheck["isKnown"]): Promise<Unusable | undefined> {
+    if (before === undefined || before.number === 0) return this.#problem ?? "unconfirmed";
+    const isIn = await isKnown(before);
+    if (isIn === undefined) return this.#problem;
+    return isIn ? undefined : "another store";
+  }
+
+  close(): Promise<void> {
+    return this.#database.close(0);
+  }
+}
+
+interface ChangeColumns {
+  readonly shownChange: number;
+  readonly shownChangeAt: string | null;
+  readonly isFound: boolean | null;
+}
+
+/** The join has no condition, so it is a nested loop, which keeps the order of the rows. */
+const withNewest = (
+  statement: string,
+) => `SELECT newest.number AS "shownChange", newest."recordedAt" AS "shownChangeAt",
+  found.* FROM (${newestChangeQuery}) AS newest
+  LEFT JOIN (SELECT TRUE AS "isFound", given.* FROM (${statement}) AS given) AS found ON TRUE`;

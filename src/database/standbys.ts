@@ -1,0 +1,166 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
+import { hideCredentials } from "../credentials.ts";
+import type { Log } from "../log.ts";
+import { type ChangePosition, hasChange, noChange } from "./change.ts";
+import { Database } from "./database.ts";
+import type { ConnectOptions, Read, Value } from "./engines/engine.ts";
+import { engineOf } from "./engines/index.ts";
+import { Standby } from "./standby.ts";
+
+/** How often each standby is checked. One of another store is found at the second check. */
+const checkIntervalMs = 250;
+/** A standby that has been unusable for so long is worth a line in the log. */
+const warnAfterMs = 5000;
+/** How long all reads of a process go to the same standby. */
+const turnMs = 1000;
+
+/** Where reads were answered, and why not by a standby. */
+export interface StandbyCounts {
+  standby: number;
+  /** At the primary: a standby lacked changes that this process had seen. */
+  behind: number;
+  /** At the primary: a standby failed, or none could be asked. */
+  failed: number;
+}
+
+export interface StandbysOptions {
+  /** Opened by the same settings. */
+  readonly primary: Database;
+  readonly urls: readonly string[];
+  readonly connect: ConnectOptions;
+  /** Limits the reads that the primary gets instead of standbys. */
+  readonly limiter: ConcurrencyLimiter;
+  /** Whether this process was in touch with the primary lately enough. */
+  readonly isCurrent: () => boolean;
+  /** Called when data of another store may have been served, and must be forgotten. */
+  readonly onForeign: () => Promise<void> | void;
+  readonly log: Log;
+}
+
+/** Connects to the standbys when they are first checked: none needs to be there. */
+export async function openStandbys(options: StandbysOptions): Promise<Standbys> {
+  const open = async (url: string) => {
+    const engine = engineOf(url);
+    return new Standby(new Database(engine, hideCredentials(url), await engine.open(url, "serving", options.connect)));
+  };
+  return new Standbys(await Promise.all(options.urls.map(open)), options);
+}
+
+/**
+ * Reads from the standbys of a store. The result of a read is at least as new as all that this
+ * process had seen when the read began: at the primary, in its own commits, and at other standbys.
+ * If a standby cannot give that, the primary is read.
+ */
+export class Standbys {
+  readonly counts: StandbyCounts = { standby: 0, behind: 0, failed: 0 };
+  /** For metrics. */
+  readonly list: readonly Standby[];
+  readonly #options: StandbysOptions;
+  /** The newest change that was seen at the primary. */
+  #verified = noChange;
+  /** The newest one that was seen anywhere. */
+  #seen = noChange;
+
+  constructor(standbys: readonly Standby[], options: StandbysOptions) {
+    this.list = standbys;
+    this.#options = options;
+  }
+
+  get isUsable(): boolean {
+    return this.list.some(({ problem }) => problem === undefined);
+  }
+
+  /**
+   * Notes a change that the primary has.
+   * @param isOtherLog whether the primary's log is another one than before
+   */
+  note(newest: ChangePosition, isOtherLog = false): void {
+    if (isOtherLog) this.#verified = this.#seen = newest;
+    else if (newest.number > this.#verified.number) this.#verified = newest;
+    this.#noteSeen(this.#verified);
+  }
+
+  #noteSeen(newest: ChangePosition): void {
+    if (newest.number > this.#seen.number) this.#seen = newest;
+  }
+
+  readonly read: Read = <Row>(statement: string, values: Value[]) => {
+    const standby = this.#choose();
+    return standby === undefined
+      ? this.#readPrimary<Row>(statement, values)
+      : this.#read<Row>(standby, statement, values);
+  };
+
+  /** In turns, of which each is longer than most requests: the statements of one see the same standby. */
+  #choose(): Standby | undefined {
+    const { isCurrent } = this.#options;
+    const usable = isCurrent() ? this.list.filter(({ problem }) => problem === undefined) : [];
+    if (usable.length > 0) return usable[Math.floor(performance.now() / turnMs) % usable.length];
+    if (this.list.some(({ problem }) => problem === "behind")) this.counts.behind++;
+    else this.counts.failed++;
+    return undefined;
+  }
+
+  async #read<Row>(standby: Standby, statement: string, values: Value[]): Promise<Row[]> {
+    const seen = this.#seen;
+    try {
+      const shown = await standby.read<Row>(statement, values);
+      if (shown !== undefined && isAtLeast(shown.newest, seen)) {
+        this.counts.standby++;
+        // Later reads at another standby must not go back.
+        this.#noteSeen(shown.newest);
+        return shown.rows;
+      }
+      this.counts.behind++;
+    } catch (error) {
+      this.counts.failed++;
+      this.#options.log.debug({ standby: standby.name, err: error }, "a standby failed; reading from the primary");
+    }
+    return await this.#readPrimary(statement, values);
+  }
+
+  #readPrimary<Row>(statement: string, values: Value[]): Promise<Row[]> {
+    const { limiter, primary } = this.#options;
+    return limiter.run(async () => await primary.read<Row>(statement, values));
+  }
+
+  /** Checks the standbys until the signal aborts, then closes their connections. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.list.map((standby) => this.#follow(standby, signal)));
+  }
+
+  async #follow(standby: Standby, signal: AbortSignal): Promise<void> {
+    const { log, onForeign, primary } = this.#options;
+    const isKnown = (change: ChangePosition) => hasChange(primary, change).catch(() => undefined);
+    let usableMs = performance.now();
+    let hasWarned = false;
+    while (!signal.aborted) {
+      let cause: string | undefined;
+      await standby.check({ verified: this.#verified, isKnown }).catch((error: Error) => {
+        cause = error.message;
+      });
+      if (signal.aborted) break;
+      const { name, problem } = standby;
+      const isForeign = problem === "another store";
+      if (isForeign && standby.takeHasServed()) {
+        this.#seen = this.#verified;
+        await onForeign();
+      }
+      if (problem === undefined) {
+        if (hasWarned) log.info({ standby: name }, "a standby is read again");
+        usableMs = performance.now();
+        hasWarned = false;
+      } else if (!hasWarned && (isForeign || performance.now() - usableMs >= warnAfterMs)) {
+        log.warn({ standby: name, reason: problem, cause }, "a standby is not read: the primary or other standbys are");
+        hasWarned = true;
+      }
+      await sleep(checkIntervalMs, undefined, { signal }).catch(() => {});
+    }
+    await standby.close().catch(() => {});
+  }
+}
+
+/** Whether a standby that shows one change has everything that was seen at another. */
+const isAtLeast = (shown: ChangePosition, seen: ChangePosition) =>
+  shown.number > seen.number || (shown.number === seen.number && shown.recordedAt === seen.recordedAt);
