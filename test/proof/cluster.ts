@@ -1,6 +1,7 @@
 import { SQL } from "bun";
 import { cleanUp } from "../support/clean-up.ts";
 import { createPostgres, type Postgres } from "../support/postgres.ts";
+import { allowChecks } from "../support/primary-balancer.ts";
 import { type Proxy as Link, startProxy } from "../support/proxy.ts";
 import { commitSynchronously, createStandby, type Standby } from "../support/standby.ts";
 
@@ -34,8 +35,7 @@ export class Cluster {
 
   static async create(): Promise<Cluster> {
     const primary = await createPostgres(settings);
-    // The balancer in front checks the servers with it.
-    await execute(primary.url, "CREATE ROLE haproxy LOGIN");
+    await allowChecks(primary);
     const replication = await startProxy(primary.url);
     const standby = await createStandby(primary, { settings, primaryUrl: replication.url });
     await commitSynchronously(primary, standby);

@@ -1,11 +1,11 @@
-import { chmod, mkdir } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { SQL } from "bun";
+import { join } from "node:path";
 import { haproxy } from "../support/balancers.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { findFreePort } from "../support/free-port.ts";
-import { type Environment, main, pds, root, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { type Environment, main, pds, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { type StandIn, startPlatform } from "../support/platform.ts";
+import { type Pooler, startPooler } from "../support/pooler.ts";
+import { startPrimaryBalancerProgram } from "../support/primary-balancer.ts";
 import { answers, Program } from "../support/program.ts";
 import { type Proxy as Link, startProxy } from "../support/proxy.ts";
 import { spawnService } from "../support/service-process.ts";
@@ -25,6 +25,7 @@ export class Replica {
   readonly #environment: Environment;
   #service: ReturnType<typeof spawnService> | undefined;
   #isRunning = false;
+  readonly #logs: (() => string)[] = [];
   #program = main;
 
   constructor(port: number, adminPort: number, environment: Environment) {
@@ -39,12 +40,15 @@ export class Replica {
     await until("the replica is ready", async () => {
       if (!this.#isRunning) this.#spawn();
       return await answers(`${this.url}/readyz`);
+    }).catch((cause) => {
+      throw new Error(`the replica is not ready: ${this.log}`, { cause });
     });
   }
 
   #spawn(): void {
     const service = spawnService([], this.#environment, this.#program);
     this.#service = service;
+    this.#logs.push(service.log);
     this.#isRunning = true;
     void service.exited.then(() => {
       this.#isRunning = this.#service !== service;
@@ -76,8 +80,9 @@ export class Replica {
     }
   }
 
+  /** Of each time that it ran. */
   get log(): string {
-    return this.#service?.log() ?? "";
+    return this.#logs.map((read) => read()).join("");
   }
 }
 
@@ -117,7 +122,7 @@ export interface Fleet {
   readonly edges: readonly Program[];
   readonly edgeUrls: readonly string[];
   readonly databaseBalancer: Program;
-  readonly pooler: Program;
+  readonly pooler: Pooler;
   readonly links: Links;
   /** For commands: leads to the primary. */
   readonly environment: Environment;
@@ -143,9 +148,9 @@ export async function startFleet({ skus, products }: FleetOptions): Promise<Flee
 
   // The database: a balancer finds the primary, and a pooler is in front of it.
   const database = [await cluster.openWay(0), await cluster.openWay(1)] as const;
-  const databaseBalancer = await startDatabaseBalancer(join(folder, "database"), database.map(portOf));
+  const databaseBalancer = await startPrimaryBalancerProgram([database[0].url, database[1].url]);
   const poolerToDatabase = await startProxy(databaseBalancer.url);
-  const pooler = await startPooler(join(folder, "pooler"), poolerToDatabase.url);
+  const pooler = await startPooler(poolerToDatabase.url);
 
   const [ports, adminPorts, balancerPorts, edgePorts] = await Promise.all([
     portsFor(replicaCount),
@@ -177,10 +182,10 @@ export async function startFleet({ skus, products }: FleetOptions): Promise<Flee
     (port, index) =>
       new Replica(port, adminPorts[index] as number, {
         ...environment,
-        DATABASE_URL: links.direct[index]?.url,
+        DATABASE_URL: links.pooler[index]?.url,
         DATABASE_DIRECT_URL: links.direct[index]?.url,
         DATABASE_PREPARE: "off",
-        DATABASE_READ_URLS: links.servers[index]?.map(({ url }) => url).join(","),
+        DATABASE_READ_URLS: links.servers[index]?.map(({ url }) => url).join(" "),
         DRAIN_SECONDS: "2",
       }),
   );
@@ -202,9 +207,8 @@ export async function startFleet({ skus, products }: FleetOptions): Promise<Flee
   const subscription = { uri: `${origin(deliveries.url)}${deliveryPath}`, includeFields: ["id", "updated_at"] };
   platform.subscriptions.create("default", "PRODUCTS_UPDATE", subscription);
   return {
-    ...{ cluster, erp, platform, replicas, balancers, edges, environment },
+    ...{ cluster, erp, platform, replicas, balancers, edges, pooler, environment },
     databaseBalancer: databaseBalancer.program,
-    pooler: pooler.program,
     balancerUrls: balancerPorts.map(local),
     edgeUrls: edgePorts.map(local),
     links: {
@@ -223,8 +227,11 @@ const configOf = (erp: Erp, purges: readonly Link[]) => `
 lease_seconds = 10
 [purge]
 url = ${JSON.stringify(purges.map(({ url }) => `${origin(url)}/`))}
+[jobs.history-retention]
+schedule = "*/${schedules["history-retention"]} * * * * *"
+missed = "all"
 [jobs.catalog-sync]
-schedule = "*/${schedules["catalog-sync"]} * * * * *"
+schedule = "* * * * *"
 missed = "all"
 [jobs.catalog-reconcile]
 schedule = "off"
@@ -236,54 +243,3 @@ missed = "all"
 retries = 5
 retry_seconds = 5
 `;
-
-interface Listening {
-  readonly program: Program;
-  readonly url: string;
-}
-
-/** @param servers ports of the two servers */
-async function startDatabaseBalancer(folder: string, servers: readonly number[]): Promise<Listening> {
-  const port = await findFreePort();
-  const documented = await Bun.file(join(root, "docs", "operations", "haproxy-postgres.cfg")).text();
-  const text = ["127.0.0.1:5432", "127.0.0.1:5433", "127.0.0.1:5000"].reduce(
-    (result, address, index) => result.replace(address, `127.0.0.1:${servers[index] ?? port}`),
-    documented,
-  );
-  await mkdir(folder, { recursive: true });
-  await writeFiles(folder, { "haproxy.cfg": text });
-  const url = `postgres://pds@127.0.0.1:${port}/postgres`;
-  const program = new Program(["haproxy", "-db", "-f", join(folder, "haproxy.cfg")], () => canConnect(url));
-  return { program: await program.start(), url };
-}
-
-async function startPooler(folder: string, databaseUrl: string): Promise<Listening> {
-  const port = await findFreePort();
-  const { port: databasePort } = new URL(databaseUrl);
-  const documented = await Bun.file(join(root, "docs", "operations", "pgbouncer.ini")).text();
-  const text = documented
-    .replace(/^pds = .*$/m, `postgres = host=127.0.0.1 port=${databasePort}`)
-    .replace("listen_port = 6432", `listen_port = ${port}`)
-    .replace("auth_type = scram-sha-256", "auth_type = trust")
-    .replace(/^auth_file = .*$/m, `auth_file = ${join(folder, "users.txt")}\nunix_socket_dir =`);
-  await mkdir(folder, { recursive: true });
-  await writeFiles(folder, { "pgbouncer.ini": text, "users.txt": '"pds" ""\n' });
-  // It refuses to run as root, and its user may have no access to the folder otherwise.
-  const user = process.getuid?.() === 0 ? ["setpriv", "--reuid", "65534", "--clear-groups"] : [];
-  await chmod(dirname(folder), 0o755);
-  const url = `postgres://pds@127.0.0.1:${port}/postgres`;
-  const program = new Program([...user, "pgbouncer", "-q", join(folder, "pgbouncer.ini")], () => canConnect(url));
-  return { program: await program.start(), url };
-}
-
-async function canConnect(url: string): Promise<boolean> {
-  const sql = new SQL(url, { max: 1, connectionTimeout: 1, prepare: false });
-  try {
-    await sql`SELECT 1`;
-    return true;
-  } catch {
-    return false;
-  } finally {
-    await sql.close({ timeout: 0 }).catch(() => {});
-  }
-}

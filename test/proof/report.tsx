@@ -222,6 +222,11 @@ const Runs = ({ runs }: Proof) => {
   );
 };
 
+const laneNames: Readonly<Record<ScheduledJob, string>> = {
+  "history-retention": "retention",
+  "personalization-import": "import",
+  "catalog-sync": "sync",
+};
 const charts = { top: 34, height: 120, gap: 44, lane: 26 } as const;
 
 const Timeline = ({ seconds, steps, runs, startedAt, failures, old }: Proof) => {
@@ -319,7 +324,7 @@ const Timeline = ({ seconds, steps, runs, startedAt, failures, old }: Proof) => 
       {jobs.map((job, lane) => (
         <>
           <text x="4" y={jobsTop + lane * charts.lane + 12}>
-            {job === "catalog-sync" ? "sync" : "import"}
+            {laneNames[job]}
           </text>
           {runs
             .filter((run) => run.job === job)

@@ -8,18 +8,23 @@ const run = (job: string, time: string, outcome: string | null): TickRun => ({
 });
 
 test("scheduled times follow the clock", () => {
-  expect(listTicks("catalog-sync", at("00:01"), at("01:00"))).toEqual([at("00:20"), at("00:40")]);
+  expect(listTicks("history-retention", at("00:01"), at("00:30"))).toEqual([at("00:10"), at("00:20")]);
   expect(listTicks("personalization-import", at("00:01"), at("01:00"))).toEqual([]);
 });
 
 test("a scheduled time is lost without a run that has ended", () => {
   const runs = [
-    run("catalog-sync", "00:20", "succeeded"),
-    run("catalog-sync", "00:40", null),
+    run("history-retention", "00:20", "succeeded"),
+    run("history-retention", "00:40", null),
     run("personalization-import", "01:00", "failed"),
   ];
-  expect(findLostTicks(runs, at("00:01"), at("01:01"))).toEqual([
-    "catalog-sync 2026-11-23T10:00:40.000Z",
+  expect(findLostTicks(runs, at("00:11"), at("00:51"))).toEqual([
+    "history-retention 2026-11-23T10:00:30.000Z",
+    "history-retention 2026-11-23T10:00:40.000Z",
+    "history-retention 2026-11-23T10:00:50.000Z",
+  ]);
+  expect(findLostTicks(runs, at("00:51"), at("01:01"))).toEqual([
+    "history-retention 2026-11-23T10:01:00.000Z",
     "catalog-sync 2026-11-23T10:01:00.000Z",
   ]);
 });

@@ -12,7 +12,7 @@ export interface TickRun {
 }
 
 /** Jobs with the seconds between their scheduled times. */
-export const schedules = { "catalog-sync": 20, "personalization-import": 60 } as const;
+export const schedules = { "history-retention": 10, "personalization-import": 60, "catalog-sync": 60 } as const;
 export type ScheduledJob = keyof typeof schedules;
 
 export async function readRuns(url: string): Promise<TickRun[]> {

@@ -1,13 +1,11 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { SQL } from "bun";
-import { cleanUp } from "./clean-up.ts";
 import { findFreePort } from "./free-port.ts";
-import { killOnExit } from "./kill-on-exit.ts";
 import { root, temporaryFolder, writeFiles } from "./pds.ts";
 import { answers } from "./pooler.ts";
 import type { Postgres } from "./postgres.ts";
-import { until } from "./until.ts";
+import { Program } from "./program.ts";
 
 /**
  * Starts HAProxy as the documentation configures it, in front of a primary and its standby, until the
@@ -16,6 +14,13 @@ import { until } from "./until.ts";
  * @returns the URL that leads to the one that accepts writes
  */
 export async function startPrimaryBalancer(servers: readonly [string, string]): Promise<string> {
+  return (await startPrimaryBalancerProgram(servers)).url;
+}
+
+/** The same, for tests that kill it. */
+export async function startPrimaryBalancerProgram(
+  servers: readonly [string, string],
+): Promise<{ readonly url: string; readonly program: Program }> {
   const port = await findFreePort();
   const documented = await readFile(join(root, "docs", "operations", "haproxy-postgres.cfg"), "utf8");
   const [first, second] = servers.map((url) => new URL(url));
@@ -26,16 +31,10 @@ export async function startPrimaryBalancer(servers: readonly [string, string]): 
       .replace("postgres1 127.0.0.1:5432", `postgres1 ${first.host}`)
       .replace("postgres2 127.0.0.1:5433", `postgres2 ${second.host}`),
   });
-  const child = Bun.spawn(["haproxy", "-db", "-f", path], { stdio: ["ignore", "ignore", "ignore"] });
-  killOnExit(child, "TERM");
-  cleanUp(async () => {
-    child.kill("SIGTERM");
-    await child.exited;
-  });
   const url = new URL(first);
   url.host = `127.0.0.1:${port}`;
-  await until("the balancer finds the primary", () => answers(url.href));
-  return url.href;
+  const program = new Program(["haproxy", "-db", "-f", path], () => answers(url.href));
+  return { url: url.href, program: await program.start() };
 }
 
 /** Creates the role of the balancer's check. */
