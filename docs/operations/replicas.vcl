@@ -11,7 +11,8 @@ backend replica1 {
     .connect_timeout = 1s;
     # A replica that hangs is given up then, and another is asked.
     .first_byte_timeout = 5s;
-    .probe = { .url = "/readyz"; .interval = 1s; .timeout = 1s; .window = 3; .threshold = 2; }
+    # A server that has just started asks at once, instead of responding with 503 until the first probe.
+    .probe = { .url = "/readyz"; .interval = 1s; .timeout = 1s; .window = 3; .threshold = 2; .initial = 2; }
 }
 
 # The machines that the service runs on. Leave out those that forward requests of clients, such as a

@@ -1,12 +1,13 @@
 import { expect, test } from "bun:test";
 import { cleanUp } from "../support/clean-up.ts";
 import { findFreePort } from "../support/free-port.ts";
+import { killOnExit } from "../support/kill-on-exit.ts";
 import { until } from "../support/until.ts";
-import { startVarnish, varnishd } from "../support/varnish.ts";
+import { listReplicas, prepareVarnish, startVarnish, varnishd } from "../support/varnish.ts";
 
 // The documented configuration of Varnish, in front of two replicas whose store comes and goes.
 
-const state = { version: 1, withoutStore: 0 };
+const state = { version: 1, withoutStore: 0, probeMs: 0 };
 const headers = {
   "Cache-Control": "public, max-age=60",
   "Surrogate-Control": "public, max-age=3, stale-if-error=3600",
@@ -17,7 +18,8 @@ function startReplica(number: number): number {
   const server = Bun.serve({
     port: 0,
     hostname: "127.0.0.1",
-    fetch: ({ url }) => {
+    fetch: async ({ url }) => {
+      if (url.endsWith("/readyz")) await Bun.sleep(state.probeMs);
       if (!url.includes("/api/")) return new Response("ok");
       if (number > state.withoutStore) return new Response(`v${state.version}`, { headers });
       return new Response("no store", { status: 503, headers: { "Cache-Control": "no-store", "Retry-After": "5" } });
@@ -79,4 +81,20 @@ test.skipIf(varnishd === null)("Varnish says how old a response is unless the se
   // Clients cannot confirm anything.
   await fetch(`${url}/api/v1/products/1`, { headers: { "xkey-current": "yes" } });
   expect(await readAge()).not.toBeNull();
+});
+
+test.skipIf(varnishd === null)("Varnish responds as soon as it has started", async () => {
+  Object.assign(state, { version: 1, withoutStore: 0, probeMs: 900 });
+  const port = await findFreePort();
+  const command = await prepareVarnish(await listReplicas([startReplica(1)]), port);
+  const child = Bun.spawn(command, { stdio: ["ignore", "ignore", "ignore"] });
+  killOnExit(child, "TERM");
+  let first: Response | undefined;
+  await until("it listens", async () => {
+    first = await fetch(`http://127.0.0.1:${port}/api/v1/products/1`).catch(() => undefined);
+    return first !== undefined;
+  });
+  expect(first?.status).toBe(200);
+  child.kill("SIGTERM");
+  await child.exited;
 });

@@ -9,7 +9,7 @@ backend replica1 {
     .port = "3000";
     .connect_timeout = 1s;
     .first_byte_timeout = 5s;
-    .probe = { .url = "/readyz"; .interval = 1s; .timeout = 1s; .window = 3; .threshold = 2; }
+    .probe = { .url = "/readyz"; .interval = 1s; .timeout = 1s; .window = 3; .threshold = 2; .initial = 2; }
 }
 
 backend replica2 {
@@ -17,7 +17,7 @@ backend replica2 {
     .port = "3000";
     .connect_timeout = 1s;
     .first_byte_timeout = 5s;
-    .probe = { .url = "/readyz"; .interval = 1s; .timeout = 1s; .window = 3; .threshold = 2; }
+    .probe = { .url = "/readyz"; .interval = 1s; .timeout = 1s; .window = 3; .threshold = 2; .initial = 2; }
 }
 
 backend replica3 {
@@ -25,7 +25,7 @@ backend replica3 {
     .port = "3000";
     .connect_timeout = 1s;
     .first_byte_timeout = 5s;
-    .probe = { .url = "/readyz"; .interval = 1s; .timeout = 1s; .window = 3; .threshold = 2; }
+    .probe = { .url = "/readyz"; .interval = 1s; .timeout = 1s; .window = 3; .threshold = 2; .initial = 2; }
 }
 
 acl purgers {
