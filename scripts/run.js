@@ -123,6 +123,11 @@ const tasks = {
     args: ["test/run.ts", "test/campaigns/capacity.test.ts"],
     env: { CAPACITY_SECONDS: "600", TEST_CAMPAIGN: "1", TEST_TIMEOUT_MS: "1800000" },
   },
+  proof: {
+    development: true,
+    args: ["test/run.ts", "test/campaigns/proof.test.ts"],
+    env: { PROOF_REPORT: "bench/proof.html", TEST_CAMPAIGN: "1", TEST_TIMEOUT_MS: "3600000" },
+  },
   platform: { development: true, args: ["packages/platform-stand-in/src/main.ts"] },
   check: { development: true, args: ["scripts/check.ts"] },
   pictures: { development: true, args: ["scripts/pictures.ts"] },
