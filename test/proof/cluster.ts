@@ -5,7 +5,8 @@ import { allowChecks } from "../support/primary-balancer.ts";
 import { type Proxy as Link, startProxy } from "../support/proxy.ts";
 import { commitSynchronously, createStandby, type Standby } from "../support/standby.ts";
 
-const settings = ["wal_level=replica", "max_connections=200"];
+/** With the timeouts, a server notices within seconds that the way to the other one was cut. */
+const settings = ["max_connections=200", "wal_sender_timeout=3s", "wal_receiver_timeout=3s"];
 
 async function execute(url: string, statement: string): Promise<void> {
   await using sql = new SQL(url, { max: 1 });

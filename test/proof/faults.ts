@@ -79,6 +79,7 @@ export async function listFaults(fleet: Fleet, newVersion: string): Promise<Faul
       },
       end: async () => {
         await cluster.standby.start();
+        await cluster.standby.catchUp();
         await cluster.setSynchronous(true);
       },
     },
@@ -107,6 +108,7 @@ export async function listFaults(fleet: Fleet, newVersion: string): Promise<Faul
       },
       end: async () => {
         cluster.replication.heal();
+        await cluster.standby.catchUp();
         await cluster.setSynchronous(true);
       },
     },

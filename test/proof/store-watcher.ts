@@ -2,7 +2,10 @@ import { SQL } from "bun";
 import type { StoreHistory } from "./store-history.ts";
 
 const pollIntervalMs = 50;
-const titleVersion = `substring(document FROM '"title":"(v[0-9]+)"')`;
+/** A title is at the beginning of its document. */
+const titleVersion = `substring(left(document, 300) FROM '"title":"(v[0-9]+)"')`;
+/** Longer than reading all products takes on a busy machine. */
+const silenceMs = 15_000;
 
 /** The item of all personalization: one generation is current at a time. */
 export const personalization = "personalization";
@@ -42,8 +45,8 @@ export class StoreWatcher {
     while (!this.#isOver) {
       try {
         // A query on a connection to a lost server may never end.
-        sql ??= new SQL(this.#url, { max: 1, connectionTimeout: 2, connection: { statement_timeout: "5000" } });
-        await Promise.race([this.#poll(sql), Bun.sleep(3000).then(() => Promise.reject(new Error("no answer")))]);
+        sql ??= new SQL(this.#url, { max: 1, connectionTimeout: 2, connection: { statement_timeout: `${silenceMs}` } });
+        await Promise.race([this.#poll(sql), Bun.sleep(silenceMs).then(() => Promise.reject(new Error("no answer")))]);
       } catch {
         sql?.close({ timeout: 0 }).catch(() => {});
         sql = undefined;
