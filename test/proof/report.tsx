@@ -120,7 +120,7 @@ const Page = (proof: Proof) => {
                       <td class={failed[index]?.length ? "bad" : ""}>{failed[index]?.length}</td>
                       <td class={stale[index]?.length ? "bad" : ""}>{stale[index]?.length}</td>
                       <td>{number.format(sum("aged"))}</td>
-                      <td>{Math.round(Math.max(0, ...during.map(({ longestMs }) => longestMs)))} ms</td>
+                      <td>{(Math.max(0, ...during.map(({ longestMs }) => longestMs)) / 1000).toFixed(1)} s</td>
                     </tr>
                   );
                 })}
