@@ -8,10 +8,12 @@ import { createSequence, type Order } from "./sequence.ts";
 // parses and checks every response. It can run as a process on its own core: it reads one JSON
 // specification per line and writes one JSON result per line.
 
-/** A path with its own headers and the hash of its expected body. */
+/** A path with its own headers, and the status and the hash of the body that are expected. */
 export interface Target {
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** By default, that of the specification. */
+  readonly expect?: number;
   /** `hashOf` of the body. */
   readonly hash?: string;
 }
@@ -32,7 +34,7 @@ export interface LoadSpec {
   readonly order?: Order;
   readonly seed?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Expected status of every response; default 200. */
+  /** Expected status of the responses; default 200. */
   readonly expect?: number;
   /** Share of the responses whose body is checked against the target's hash; default 0.01. */
   readonly checked?: number;
@@ -302,7 +304,7 @@ class Load {
     connection.closes = closes;
     if (closes) this.#closing++;
     this.#statuses.set(status, (this.#statuses.get(status) ?? 0) + 1);
-    const isExpected = status === (this.#spec.expect ?? 200);
+    const isExpected = status === (this.#targets[connection.target]?.expect ?? this.#spec.expect ?? 200);
     if (isExpected && length !== undefined) return true;
     this.#abandon(connection, isExpected ? "malformed" : "status");
     return false;

@@ -1,8 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { mkdir } from "node:fs/promises";
+import { request } from "node:http";
 import { join } from "node:path";
 import { writeNginx } from "../../bench/peers/nginx.ts";
 import { toJson } from "../../src/json.ts";
+import { haproxy, nginx as nginxBalancer } from "../support/balancers.ts";
 import { toProduct } from "../support/catalog.ts";
 import { findFreePort } from "../support/free-port.ts";
 import { listInstalled, startFront } from "../support/front.ts";
@@ -28,7 +30,9 @@ const folder = await temporaryFolder();
 const platform = startPlatform({ products: 1 });
 const documents = [toProduct(1, { body_html: "a".repeat(bigBytes) }), toProduct(2)].map(toJson);
 const [products = ""] = await writeFiles(folder, { "products.ndjson": documents.join("\n") });
-const nginx = listInstalled(["nginx"]).length > 0;
+const installed = listInstalled(["haproxy", "nginx"]);
+const nginx = installed.includes("nginx");
+const balancers = [haproxy, nginxBalancer].filter(({ program }) => installed.includes(program));
 
 async function start(settings: Environment = {}): Promise<ServiceProcess> {
   const own = await temporaryFolder();
@@ -127,6 +131,31 @@ describe("a network that asks for many unknown products", () => {
         `5 by another: ${outcomes.join(" ")}, the longest in ${Math.max(...waits).toFixed(0)} ms`,
     );
     expect(outcomes).toEqual([404, 404, 404, 404, 404]);
+  });
+});
+
+/** Sends a request from an address of loopback. @returns the status */
+function getFrom(localAddress: string, url: string, headers: Record<string, string>): Promise<number | undefined> {
+  const { promise, resolve, reject } = Promise.withResolvers<number | undefined>();
+  request(url, { localAddress, headers }, (response) => response.resume().on("end", () => resolve(response.statusCode)))
+    .on("error", reject)
+    .end();
+  return promise;
+}
+
+describe.if(canSeeProcesses).each(balancers)("a client behind $program", ({ program, prepare }) => {
+  test("has its own address, whatever it sends", async () => {
+    await using service = await start({ TRUSTED_PROXIES: "127.0.0.1", RATE_LIMIT: "5" });
+    const port = await findFreePort();
+    const replicas = Array<number>(3).fill(Number(new URL(service.url).port));
+    const url = await startFront([program, ...(await prepare(join(folder, program), port, replicas))], port);
+    const statuses: (number | undefined)[] = [];
+    for (let index = 1; index <= 8; index++) {
+      statuses.push(await getFrom("127.0.0.2", `${url}${small}`, { "X-Forwarded-For": `203.0.113.${index}` }));
+    }
+    expect(statuses.slice(0, 5)).toEqual([200, 200, 200, 200, 200]);
+    expect(statuses).toContain(429);
+    expect(await getFrom("127.0.0.3", `${url}${small}`, {})).toBe(200);
   });
 });
 
