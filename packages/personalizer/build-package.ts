@@ -27,7 +27,7 @@ const packagedForm: Bun.BunPlugin = {
     onResolve({ filter: /^\.\/form\.js$/ }, ({ path }) => ({ path, external: true }));
     onLoad({ filter: /\/import-form\.ts$/ }, () => ({
       loader: "js",
-      contents: 'export const importForm = () => import("./form.js");',
+      contents: 'export const importForm = () => import("./form.js"); export const renewImport = () => {};',
     }));
   },
 };

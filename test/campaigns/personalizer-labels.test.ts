@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import { startBrowser } from "../support/browser.ts";
+import { isFirefox, startBrowser } from "../support/browser.ts";
 import { createOptions, openShop, options, productForm } from "../support/product-page.ts";
 
 const browser = await startBrowser();
@@ -109,7 +109,7 @@ test("Labels set in handlers of both `input` and `blur` throw nothing and lose n
   expect(opened.faults).toEqual([]);
 });
 
-test("Labels set during an IME composition do not garble the text", async () => {
+test.skipIf(isFirefox)("Labels set during an IME composition do not garble the text", async () => {
   await using opened = await openTyped("");
   const { page } = opened;
   await page.getByLabel("Name", { exact: true }).fill("");
@@ -144,7 +144,9 @@ test("Labels update every text, limit, and optional choice of the form in place"
   await page.getByRole("group", { name: "Namen" }).getByText("3 von 9").waitFor();
   const font = page.getByRole("radiogroup", { name: "Schrift freiwillig" });
   expect(
-    await font.getByRole("radio").evaluateAll((radios) => radios.map((radio) => radio.getAttribute("value"))),
+    await page.evaluate<string[]>(
+      `[...it.shadowRoot.querySelectorAll("[part=choices] input")].map(({ value }) => value)`,
+    ),
   ).toEqual(["", "Block"]);
   await font.getByRole("radio", { name: "Blockschrift" }).check();
   expect(await page.locator("[part~=summary]").innerText()).toMatch(/^Ihre Gravur\s+Art\s+Namen\s+Vorname\s+Ann/);

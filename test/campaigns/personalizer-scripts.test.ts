@@ -2,6 +2,7 @@ import { afterAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { startBrowser } from "../support/browser.ts";
 import { createOptions, openShop, options, productForm, properties, untilEvent } from "../support/product-page.ts";
+import { until } from "../support/until.ts";
 
 const browser = await startBrowser();
 const shop = await openShop(browser, { hasService: false });
@@ -84,6 +85,45 @@ test("a script of the form that is late does not let an incomplete order pass", 
   await add(page);
   await page.waitForURL("**/cart/add");
   expect(properties(shop.cart.pop())).toContainEqual(["properties[Name]", "Ann"]);
+});
+
+test("an empty script in place of the form's, as of a content blocker, blocks a required order until the next attempt", async () => {
+  await using opened = await shop.open("");
+  const { page } = opened;
+  await page.route(`**${formPath}*`, (route) => route.fulfill({ contentType: "text/javascript", body: "" }));
+  await page.evaluate(`document.querySelector("main").innerHTML = ${JSON.stringify(widget("required"))}, void 0`);
+  await untilEvent(page, "error");
+  const before = shop.cart.length;
+  await add(page);
+  await page.getByText("could not be loaded").waitFor();
+  expect(shop.cart.length).toBe(before);
+  await page.unroute(`**${formPath}*`);
+  await page.getByRole("button", { name: "Try again" }).click();
+  await page.getByLabel("Name").fill("Ann");
+  await add(page);
+  await page.waitForURL("**/cart/add");
+  expect(properties(shop.cart.pop())).toContainEqual(["properties[Name]", "Ann"]);
+});
+
+test("a script of the form whose connection hangs is requested again by the next attempt", async () => {
+  await using opened = await shop.open("");
+  const { page } = opened;
+  const urls: string[] = [];
+  await page.clock.install();
+  // From here on time passes only where the test lets it.
+  await page.clock.pauseAt(new Date(Date.now() + 1000));
+  await page.route(`**${formPath}*`, async (route) => {
+    urls.push(route.request().url());
+    if (urls.length > 1) await route.continue();
+  });
+  await page.evaluate(`document.querySelector("main").innerHTML = ${JSON.stringify(widget("required"))}, void 0`);
+  await until("the script is requested", () => urls.length === 1);
+  await page.clock.fastForward(8100);
+  await untilEvent(page, "error");
+  await add(page);
+  await page.getByRole("button", { name: "Try again" }).click();
+  await page.getByLabel("Name").waitFor();
+  expect(urls).toEqual([expect.stringContaining(formPath), expect.stringContaining(`${formPath}?`)]);
 });
 
 test("a page that allows scripts by a nonce needs none for the form's script", async () => {

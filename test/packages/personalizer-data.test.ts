@@ -66,15 +66,27 @@ describe("toStyles and isPersonalization", () => {
 
 describe("a form of the service", () => {
   const line = { instruct_text: "Monogram: up to 3 characters", name: "Initialen", choices: [] };
-  const rules = { help: "Vor- und Nachname", limit: 2, characters: "[A-Z]", required: false, uppercase: true };
+  const rules = {
+    help: "Vor- und Nachname",
+    limit: 2,
+    characters: "[A-Z]",
+    required: false,
+    uppercase: true,
+    image: "/a.svg",
+  };
 
   test("gives names, help, and rules, which labels of the page may replace", () => {
     const toForm = (one: object, texts = {}) =>
-      toStyles([{ style_code: "MON", name: "Monogramm", lines: [{ ...line, ...one }] }], { ...labels, texts }, "de")[0];
+      toStyles(
+        [{ style_code: "MON", name: "Monogramm", image: "data:,", lines: [{ ...line, ...one }] }],
+        { ...labels, texts },
+        "de",
+      )[0];
     expect(toForm(rules)).toEqual({
       code: "MON",
       name: "Monogramm",
       note: "Initialen",
+      image: undefined,
       fields: [
         {
           key: "Monogram",
@@ -84,6 +96,7 @@ describe("a form of the service", () => {
           limit: 2,
           characters: "[A-Z]",
           uppercase: "de",
+          image: "/a.svg",
           choices: [],
         },
       ],

@@ -129,6 +129,18 @@ describe("a form", () => {
     expect((await names()).slice(0, 2)).toEqual(["Style: BOTH", "Name: Lee"]);
   });
 
+  test("forgets no text of an element when another prevents the submission", async () => {
+    await show(productForm(widget(`sku="blue" required`) + widget(`sku="red" required`, "second")));
+    await until("both are ready", async () => (await readEvents(page)).length === 2);
+    const kept = () => page.evaluate<string>(`sessionStorage.getItem("personalization-options")`);
+    await page.locator("#it").getByLabel("Name").fill("Ann");
+    await page.getByRole("button", { name: "Add to cart" }).click();
+    await page.getByText("Please fill this in.").waitFor();
+    expect(await kept()).toContain("Ann");
+    await page.evaluate("document.forms[0].requestSubmit()");
+    expect(await kept()).toContain("Ann");
+  });
+
   test("shows in a style sheet whether the choice is complete, to hide other ways to buy", async () => {
     // A framework may have set the property as an attribute, before the element was defined.
     await open(`sku="blue" required="false"`);
@@ -146,6 +158,42 @@ describe("a form", () => {
 });
 
 describe("a form of the service", () => {
+  test("shows its images, which are lazy, keep their place, and are not read out", async () => {
+    const choice = (choice_value: string, image: string | null) => ({
+      ...{ choice_value, choice_status: "A", choice_display_seq: "1", name: choice_value, help: null, image },
+    });
+    const choices = [choice("Red", "/images/red.svg"), choice("Blue", "javascript:alert(1)"), choice("None", null)];
+    const [style] = form.styles;
+    const lines = [{ ...line, image: "/images/place.svg", choices }];
+    shop.responses.set("form", {
+      ...form,
+      styles: [{ ...(style as object), image: "/images/style.svg", lines }],
+    } as LocalizedForm);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    await page.route("**/images/*.svg", async (route) => {
+      await promise;
+      const body = `<svg xmlns="http://www.w3.org/2000/svg" width="400" height="300"><path d="M0 0h400v300H0z"/></svg>`;
+      await route.fulfill({ contentType: "image/svg+xml", body });
+    });
+    await open(`sku="form" required`);
+    const images = page.locator("#it img");
+    const read = (name: string) => images.evaluateAll((all, one) => all.map((image) => image.getAttribute(one)), name);
+    expect(await read("src")).toEqual(["/images/style.svg", "/images/place.svg", "/images/red.svg"]);
+    expect(await read("alt")).toEqual(["", "", ""]);
+    expect(await read("loading")).toEqual(["lazy", "lazy", "lazy"]);
+    expect(await page.getByRole("radio", { name: "Red", exact: true }).count()).toBe(1);
+    const height = () => page.evaluate<number>("it.offsetHeight");
+    const before = await height();
+    resolve();
+    await until("the images are loaded", () =>
+      images.evaluateAll((all) =>
+        all.every((image) => (image as unknown as { naturalWidth: number }).naturalWidth > 0),
+      ),
+    );
+    expect(await height()).toBe(before);
+    await page.unroute("**/images/*.svg");
+  });
+
   test("is requested in the page's language, with the element's own texts", async () => {
     await page.evaluate("document.documentElement.lang = 'de_AT'");
     await open(`sku="form"`);

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import type { Locator, Page } from "playwright-core";
-import { accessibilityProblems, startBrowser } from "../support/browser.ts";
+import { accessibilityProblems, isFirefox, startBrowser } from "../support/browser.ts";
 import {
   createOptions,
   openShop,
@@ -123,9 +123,13 @@ describe("a shopper", () => {
     await untilEvent(page, "ready");
     // A single required style is chosen automatically.
     expect(await page.getByRole("radiogroup", { name: "Eight" }).getByRole("radio").count()).toBe(8);
-    expect(await page.getByLabel("Nine").locator("option").allInnerTexts()).toEqual(["Choose…", ...numbers]);
+    expect(
+      await page.evaluate<string[]>(
+        `[...document.querySelector("personalization-options").shadowRoot.querySelector("select").options].map(({ text }) => text)`,
+      ),
+    ).toEqual(["Choose…", ...numbers]);
     await page.getByRole("radiogroup", { name: "Eight" }).getByLabel("8").check();
-    await page.getByLabel("Nine").selectOption("9");
+    await page.locator("select").first().selectOption("9");
     const some = page.getByRole("radiogroup", { name: "Some" });
     await some.getByLabel("b").check();
     await some.getByLabel("None").check();
@@ -160,7 +164,8 @@ describe("a shopper", () => {
     expect(await page.getByLabel("Family name").inputValue()).toBe("");
   });
 
-  test("finds the input again after going back to the page", async () => {
+  // Firefox restores no input of a page with `no-store`, and what was ordered is not kept otherwise.
+  test.skipIf(isFirefox)("finds the input again after going back to the page", async () => {
     await using opened = await shop.open(productForm(options(`sku="TM814935W"`)));
     const { page } = opened;
     await page.getByRole("radio", { name: "LASFAM" }).check();
@@ -370,7 +375,7 @@ describe("the element", () => {
       "ready",
       "ready",
     ]);
-    expect(opened.faults).toEqual([expect.stringMatching(/^failed: .*\/late: net::ERR_ABORTED$/)]);
+    expect(opened.faults).toEqual([expect.stringMatching(/^failed: .*\/late: \S+_ABORTED$/)]);
   });
 
   test("aborts its request when removed from the page, and loads again when put back", async () => {
@@ -378,7 +383,7 @@ describe("the element", () => {
     const { page } = opened;
     await page.evaluate("window.put = it.parentNode, window.kept = it");
     const [ended] = await Promise.all([page.waitForEvent("requestfailed"), page.evaluate("kept.remove()")]);
-    expect(ended.failure()?.errorText).toBe("net::ERR_ABORTED");
+    expect(ended.failure()?.errorText).toEndWith("_ABORTED");
     await Promise.all([page.waitForRequest("**/hanging/**"), page.evaluate("put.append(kept)")]);
     expect(await readEvents(page)).toEqual([]);
   });
@@ -478,7 +483,8 @@ describe("the element", () => {
     ]);
   });
 
-  test.each([
+  // Firefox crashes in it, and has no color schemes there; see decision 105.
+  test.skipIf(isFirefox).each([
     ["light", 1280],
     ["dark", 360],
   ] as const)("has no axe-core violations, %s at %i px", async (colorScheme, width) => {

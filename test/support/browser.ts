@@ -3,11 +3,20 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { launchChromium } from "./chromium.ts";
+import { launchFirefox } from "./firefox.ts";
 import { root } from "./pds.ts";
+
+/** Whether tests run in Firefox, where some of what Playwright does is not possible. */
+export let isFirefox = false;
+
+/** Lets tests that are imported afterwards run in Firefox. */
+export function useFirefox(): void {
+  isFirefox = true;
+}
 
 /** Starts a browser that is closed after the test file. */
 export async function startBrowser(): Promise<Browser> {
-  const browser = await launchChromium();
+  const browser = await (isFirefox ? launchFirefox() : launchChromium());
   afterAll(() => browser.close());
   return browser;
 }

@@ -80,7 +80,8 @@ export abstract class FormControl extends HTMLElement {
     if (this.form && this.isConnected)
       guardSubmissions(
         this.form,
-        () => this.isAllowed(),
+        // Before any of them, because those that are allowed forget what they keep for later.
+        () => listPeers(this.form).every((peer) => peer.isAllowed()),
         () => this.onSubmit(),
         signal,
       );

@@ -8,18 +8,29 @@ export type FormScript = typeof import("./form/index.ts");
 
 /** Browsers remember by its URL that a script could not be loaded, and do not request it again. */
 let attempt = "";
+let isLoaded = false;
+
+const { href } = new URL(`personalization-options/${FORM_FILE}`, folder);
 
 /** @throws if the script cannot be loaded, or is not the one that the page's `integrity` allows */
 export async function importForm(): Promise<FormScript> {
-  const { href } = new URL(`personalization-options/${FORM_FILE}`, folder);
   try {
-    return await import(href + attempt);
+    const form: Partial<FormScript> = await import(href + attempt);
+    // Content blockers replace scripts by empty ones.
+    if (!form.drawForm) throw new TypeError(href);
+    isLoaded = true;
+    return form as FormScript;
   } catch (error) {
-    // An `integrity` is for this very URL.
-    const isChecked = [...document.querySelectorAll<HTMLLinkElement>("link[integrity]")].some(
-      (link) => link.href === href,
-    );
-    if (!isChecked) attempt = `?${performance.now()}`;
+    renewImport();
     throw error;
   }
+}
+
+/** Lets the next import request the script again, if it has not arrived: its connection may hang. */
+export function renewImport(): void {
+  // An `integrity` is for this very URL.
+  const isChecked = [...document.querySelectorAll<HTMLLinkElement>("link[integrity]")].some(
+    (link) => link.href === href,
+  );
+  if (!isLoaded && !isChecked) attempt = `?${performance.now()}`;
 }

@@ -1,5 +1,5 @@
 import type { OptionStyle } from "./form/styles.ts";
-import { type FormScript, importForm } from "./import-form.ts";
+import { type FormScript, importForm, renewImport } from "./import-form.ts";
 import type { Labels } from "./labels.ts";
 import { LoadError, requestOptions, untilAborted, type Wanted } from "./request.ts";
 
@@ -27,7 +27,10 @@ export interface LoadedOptions {
  */
 export async function loadOptions(wanted: Wanted, controller: AbortController): Promise<LoadedOptions> {
   const { signal } = controller;
-  const timer = setTimeout(() => controller.abort(), timeoutMs);
+  const timer = setTimeout(() => {
+    renewImport();
+    controller.abort();
+  }, timeoutMs);
   try {
     const { body, tag } = await requestOptions(wanted, signal, performance.now() + timeoutMs);
     const isLocalized = "styles" in body;

@@ -17,6 +17,9 @@ label{cursor:pointer}
 [part~=style-note]{grid-column:2}
 [part~=style-note],[part~=about],[part~=optional],dt{color:var(--_muted);font-size:.875em}
 [part~=optional]{font-weight:400}
+[part~=image]{inline-size:3rem;block-size:3rem;object-fit:contain}
+[part~=style]>[part~=image]{grid-column:3;grid-row:1/3}
+[part~=choice]:has(img){align-items:center}
 [part~=radio]{accent-color:var(--_accent);inline-size:1.125rem;block-size:1.125rem;margin:.16rem 0 0}
 [part~=style]:has(:checked),[part~=choice]:has(:checked){border-color:var(--_accent);box-shadow:inset 0 0 0 1px var(--_accent)}
 [part~=style]:hover,[part~=choice]:hover,[part~=field]:hover{border-color:var(--_accent)}

@@ -5,6 +5,7 @@ import { parseInstruction } from "./instruction.ts";
 export interface OptionStyle {
   readonly style_code: string;
   readonly name?: string;
+  readonly image?: string | null;
   readonly lines: readonly OptionLine[];
 }
 
@@ -12,11 +13,22 @@ interface OptionLine {
   readonly instruct_text: string;
   readonly name?: string;
   readonly help?: string | null;
+  readonly image?: string | null;
   readonly limit?: number | null;
   readonly characters?: string | null;
   readonly required?: boolean | null;
   readonly uppercase?: boolean;
-  readonly choices: readonly { readonly choice_value: string; readonly name?: string }[];
+  readonly choices: readonly {
+    readonly choice_value: string;
+    readonly name?: string;
+    readonly image?: string | null;
+  }[];
+}
+
+interface Choice {
+  readonly value: string;
+  readonly text: string;
+  readonly image: string | undefined;
 }
 
 /** A line of a style, as the shopper sees it. */
@@ -33,8 +45,10 @@ export interface Field {
   readonly characters: string | undefined;
   /** The locale in which letters become capitals; undefined to keep them. */
   readonly uppercase: string | undefined;
+  /** URL; undefined for none. */
+  readonly image: string | undefined;
   /** Empty for a text field. */
-  readonly choices: readonly { readonly value: string; readonly text: string }[];
+  readonly choices: readonly Choice[];
 }
 
 export interface Style {
@@ -42,6 +56,8 @@ export interface Style {
   readonly name: string;
   /** What the style asks for. */
   readonly note: string;
+  /** URL; undefined for none. */
+  readonly image: string | undefined;
   readonly fields: readonly Field[];
 }
 
@@ -53,7 +69,7 @@ export interface Style {
  */
 export function toStyles(options: readonly OptionStyle[], labels: Labels, locale: string): Style[] {
   const byCode = new Map(options.map((style) => [style.style_code, style]));
-  return [...byCode].flatMap(([code, { name = code, lines }]): Style[] => {
+  return [...byCode].flatMap(([code, { name = code, image, lines }]): Style[] => {
     const names = new Set([labels.style]);
     const keys = new Set<string>();
     const fields = lines.flatMap((line, index) => {
@@ -68,13 +84,17 @@ export function toStyles(options: readonly OptionStyle[], labels: Labels, locale
         ...rest,
         key,
         label: addUnique(names, toPropertyName(translate(label, labels)) || `${labels.line} ${index + 1}`),
-        choices: offered.map(([value, one]) => ({ value, text: translate(value, labels, one.name) })),
+        choices: offered.map(([value, one]) => ({
+          value,
+          text: translate(value, labels, one.name),
+          image: toImage(one.image),
+        })),
       };
     });
     if (fields.length === 0) return [];
     const shown = translate(code, labels, name).trim() || labels.style;
     const note = fields.map(({ label }) => label).join(" · ");
-    return [{ code, name: shown, note: note === shown ? "" : note, fields }];
+    return [{ code, name: shown, note: note === shown ? "" : note, image: toImage(image), fields }];
   });
 }
 
@@ -92,8 +112,12 @@ function toTexts(line: OptionLine, labels: Labels, locale: string) {
     limit: line.limit ?? shown.limit ?? own.limit,
     characters: line.characters ?? own.characters,
     uppercase: line.uppercase ? locale : undefined,
+    image: toImage(line.image),
   };
 }
+
+/** Undefined for anything that a presentation cannot contain. */
+const toImage = (url: unknown) => `${url}`.match(/^(https?:\/)?\/\S+$/)?.[0];
 
 /**
  * Brackets would end the name of a form entry early, a leading underscore hides the property, and a

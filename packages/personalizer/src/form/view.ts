@@ -44,9 +44,10 @@ function describeForm(order: Order, problems: readonly Problem[], summarized: Se
         "aria-describedby": "style-message",
         "aria-required": required ? "true" : undefined,
       },
-      !required && describeStyle(0, "", labels.none, "", style === undefined, () => handlers.onStyle(undefined)),
-      ...styles.map(({ code, name, note }, index) =>
-        describeStyle(index + 1, code, name, note, code === style?.code, () => handlers.onStyle(code)),
+      !required &&
+        describeStyle(0, "", labels.none, "", undefined, style === undefined, () => handlers.onStyle(undefined)),
+      ...styles.map(({ code, name, note, image }, index) =>
+        describeStyle(index + 1, code, name, note, image, code === style?.code, () => handlers.onStyle(code)),
       ),
     ),
     describeMessage("style-message", messageFor(undefined)),
@@ -75,6 +76,7 @@ function describeStyle(
   code: string,
   name: string,
   note: string,
+  image: string | undefined,
   checked: boolean,
   oninput: () => void,
 ): Shape {
@@ -95,6 +97,7 @@ function describeStyle(
     }),
     shape("span", { part: "style-name", id, dir: "auto", textContent: name }),
     note !== "" && shape("span", { part: "style-note", id: noteId, dir: "auto", textContent: note }),
+    describeImage(image),
   );
 }
 
@@ -108,7 +111,7 @@ function describeLine(
   labels: Labels,
   onValue: (value: string) => void,
 ): Shape {
-  const { label, hint, limit = Infinity, optional, choices } = field;
+  const { label, hint, limit = Infinity, optional, choices, image } = field;
   const isGroup = choices.length > 0 && choices.length <= maxRadios;
   const hasCounter = limit < Infinity && choices.length === 0;
   const count = hasCounter ? countGraphemes(cleanValue(value, field)) : 0;
@@ -129,6 +132,7 @@ function describeLine(
     isGroup
       ? shape("div", { part: "label", id: `${id}-label` }, ...texts)
       : shape("label", { part: "label", for: id }, ...texts),
+    describeImage(image),
     describeControl(field, id, isGroup, value, labels, described, onValue),
     (hint !== "" || hasCounter) &&
       shape(
@@ -171,7 +175,7 @@ function describeControl(
       oninput,
     });
   }
-  const none = { value: "", text: isGroup ? labels.nothing : labels.select };
+  const none = { value: "", text: isGroup ? labels.nothing : labels.select, image: undefined };
   const offers = isGroup && !optional ? choices : [none, ...choices];
   if (!isGroup) {
     return shape(
@@ -196,11 +200,16 @@ function describeControl(
           checked: one.value === value,
           oninput,
         }),
+        describeImage(one.image),
         shape("span", { dir: "auto", textContent: one.text }),
       ),
     ),
   );
 }
+
+/** Without a text, because its name is next to it. `loading` has to be set before the URL. */
+const describeImage = (src: string | undefined) =>
+  src !== undefined && shape("img", { part: "image", alt: "", loading: "lazy", src });
 
 /** Always in the page: screen readers announce only changes inside an existing live region. */
 const describeMessage = (id: string, textContent: string) =>
