@@ -449,12 +449,19 @@ keep_days = 30
     });
   }
 
-  test("remove a brand only after they typed its name", async () => {
+  test("remove a brand only after they typed its name, and only what its page showed", async () => {
     const ann = await signedIn(tokens.ann);
     expect((await ann.get("/actions/remove-brand?brand=acme")).html).toContain("A job imports this brand");
     for (const typed of ["", "Acme", "other"]) {
       expect((await ann.post("/actions/remove-brand", { brand: "acme", typed })).status).toBe(400);
     }
+    expect(await generations()).toHaveLength(1);
+    const late = { ...fieldsOf((await ann.get("/actions/remove-brand?brand=acme")).html), typed: "acme" };
+    const pzchoices = feedFiles["pzchoices.csv"].replace("Serif", "Roman");
+    const feed = await writeFeed(home, "Roman", { ...feedFiles, "pzchoices.csv": pzchoices });
+    const imported = await importHere(["import", "personalization", feed], { DATABASE_URL: url, BRAND: "acme" });
+    expect(imported).toMatchObject({ code: 0 });
+    expect((await ann.post("/actions/remove-brand", late)).status).toBe(409);
     expect(await generations()).toHaveLength(1);
     const remove = () => ann.post("/actions/remove-brand", { brand: "acme", typed: "acme" });
     const sent = await Promise.all([remove(), remove()]);
