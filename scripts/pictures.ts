@@ -1,8 +1,9 @@
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Page } from "playwright-core";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { launchChromium } from "../test/support/chromium.ts";
+import { Operator, tokenLines } from "../test/support/operator.ts";
 
 // Takes the screenshots for the documentation from a service with the sample: `npm run pictures`.
 // Look at them before you commit them.
@@ -13,16 +14,26 @@ const sample = join(root, "sample");
 const folder = await mkdtemp(join(tmpdir(), "pds-pictures-"));
 const environment = {
   PATH: process.env.PATH ?? "",
-  PDS_CONFIG: join(root, "pds.toml"),
+  PDS_CONFIG: join(folder, "pds.toml"),
   DATABASE_URL: `sqlite:${join(folder, "pds.sqlite")}`,
   LOG_LEVEL: "silent",
   PORT: "0",
   ADMIN_PORT: "0",
 };
 
+const tokens = { ann: "pds_ann-may-operate", ben: "pds_ben-may-view" };
+
+/** The sample with operators. */
+async function configure(): Promise<void> {
+  await cp(sample, join(folder, "sample"), { recursive: true });
+  const settings = await readFile(join(root, "pds.toml"), "utf8");
+  const lines = tokenLines("ann", "operate", tokens.ann) + tokenLines("ben", "view", tokens.ben);
+  await writeFile(environment.PDS_CONFIG, `${settings}\n${lines}`);
+}
+
 const start = (...args: string[]) =>
   Bun.spawn([process.execPath, join(root, "src", "main.ts"), ...args], {
-    cwd: root,
+    cwd: folder,
     env: environment,
     stdio: ["ignore", "pipe", "ignore"],
   });
@@ -82,10 +93,25 @@ async function makeHistory(): Promise<void> {
   await start("import", "products", join(sample, "broken", "missing-title.ndjson")).exited;
 }
 
+const brand = "Larkspur & Finch";
+
+/** What operators did, for the audit. */
+async function operate(admin: string): Promise<void> {
+  const [ann, ben] = [new Operator(admin), new Operator(admin)];
+  await ann.signIn(tokens.ann);
+  await ben.signIn(tokens.ben);
+  await ben.post("/actions/pause", { job: "catalog-import", brand });
+  await ann.post("/actions/pause", { job: "catalog-import", brand });
+  await ann.post("/actions/rollback", { brand });
+  await ann.post("/actions/dry-run", { job: "personalization-import", brand });
+}
+
 interface Picture {
   readonly name: string;
   readonly address: string;
   readonly isDark?: boolean;
+  /** Whether somebody sees it who has not signed in. */
+  readonly isSignedOut?: boolean;
   readonly width?: number;
   readonly height?: number;
   readonly prepare?: (page: Page) => Promise<void>;
@@ -126,6 +152,16 @@ const picturesOf = (url: string, admin: string): readonly Picture[] => [
   { name: "console-replicas-dark", address: `${admin}/replicas`, isDark: true, width: 390, prepare: reported },
   { name: "console-runs", address: `${admin}/runs?job=catalog-import`, height: 1000 },
   { name: "console-products", address: `${admin}/products?status=active&q=gl`, isDark: true, width: 390 },
+  { name: "console-styles", address: `${admin}/personalization`, height: 1000 },
+  { name: "console-usage", address: `${admin}/personalization?choice=Navy`, isDark: true, width: 390 },
+  { name: "console-sign-in", address: `${admin}/audit`, isSignedOut: true, height: 420 },
+  { name: "console-actions", address: `${admin}/actions` },
+  {
+    name: "console-remove-dark",
+    address: `${admin}/actions/remove-brand?${new URLSearchParams({ brand })}`,
+    isDark: true,
+    width: 390,
+  },
   { name: "example", address: `${url}/example/products/6781236019200`, prepare: personalized, height: 1180 },
   {
     name: "example-german",
@@ -146,7 +182,36 @@ const picturesOf = (url: string, admin: string): readonly Picture[] => [
   },
 ];
 
+/** Needs the records of {@link operate}. */
+const auditPicturesOf = (admin: string): readonly Picture[] => [
+  { name: "console-audit", address: `${admin}/audit`, height: 700 },
+  {
+    name: "console-audit-record-dark",
+    address: `${admin}/audit`,
+    isDark: true,
+    width: 390,
+    prepare: async (page) => {
+      await page.getByRole("row", { name: "dry-run" }).getByRole("link").click();
+      await page.waitForURL("**/audit/*");
+      while ((await page.getByText("Ended").count()) === 0) await page.reload();
+    },
+  },
+];
+
+/** The cookie of an operator. */
+async function signIn(browser: Browser, admin: string): Promise<BrowserContextOptions["storageState"]> {
+  const page = await browser.newPage();
+  await page.goto(`${admin}/sign-in`);
+  await page.getByLabel("Token").fill(tokens.ann);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.waitForURL(`${admin}/`);
+  const state = await page.context().storageState();
+  await page.close();
+  return state;
+}
+
 const browser = await launchChromium();
+await configure();
 await makeHistory();
 const service = start("serve");
 try {
@@ -157,14 +222,22 @@ try {
   }
   const [, url = "", admin = ""] = printed.match(/^Public\s+(\S+)\/api\/v1$[\s\S]*^Admin\s+(\S+)$/m) ?? [];
   await mkdir(images, { recursive: true });
-  for (const { name, address, isDark = false, width = 1200, height = 844, prepare } of picturesOf(url, admin)) {
-    const page = await browser.newPage({ colorScheme: isDark ? "dark" : "light", viewport: { width, height } });
+  const storageState = await signIn(browser, admin);
+  const take = async ({ name, address, isDark, isSignedOut, width = 1200, height = 844, prepare }: Picture) => {
+    const page = await browser.newPage({
+      colorScheme: isDark === true ? "dark" : "light",
+      viewport: { width, height },
+      ...(isSignedOut !== true && storageState !== undefined && { storageState }),
+    });
     await page.goto(address, { waitUntil: "networkidle" });
     await prepare?.(page);
     await page.screenshot({ path: join(images, `${name}.png`), animations: "disabled", caret: "hide" });
     await page.close();
     process.stdout.write(`docs/images/${name}.png\n`);
-  }
+  };
+  for (const picture of picturesOf(url, admin)) await take(picture);
+  await operate(admin);
+  for (const picture of auditPicturesOf(admin)) await take(picture);
 } finally {
   service.kill("SIGTERM");
   await service.exited;

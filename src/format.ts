@@ -53,3 +53,7 @@ export function relativeTime(instant: number, now: number): string {
 export const utcTime = (instant: string) => `${instant.slice(0, 10)} ${instant.slice(11, 19)} UTC`;
 
 export const truncate = (text: string, length: number) => (text.length > length ? `${text.slice(0, length)}…` : text);
+
+/** A message of the command line as a sentence. */
+export const toSentence = (message: string) =>
+  `${message.charAt(0).toUpperCase()}${message.slice(1)}${/[.!?…]$/.test(message) ? "" : "."}`;

@@ -41,11 +41,22 @@ function findTarget<Version extends Stored>(
     const problem = isChosen ? `The ${noun} ${to} of ${brand} is not stored.` : `${brand} has no earlier ${noun}.`;
     throw new ServiceError("conflict", problem);
   }
-  // Of the page, so that a form that is sent twice, or late, does not go back further.
-  const from = parameters.has("from") ? requireId(parameters, "from") : current.id;
-  if (from === current.id && target.id !== current.id) return target;
-  throw new ServiceError("conflict", `The ${noun} ${current.id} of ${brand} is current by now.`);
+  requireFrom(parameters, noun, brand, current);
+  if (target.id !== current.id) return target;
+  throw changed(noun, brand, current);
 }
+
+/**
+ * Refuses a form that is sent twice, or late, so that it goes back no further, and removes nothing that
+ * its page did not show.
+ * @throws ServiceError `conflict` if another version than that of the page is current by now
+ */
+function requireFrom(parameters: URLSearchParams, noun: string, brand: string, current: Stored): void {
+  if (parameters.has("from") && requireId(parameters, "from") !== current.id) throw changed(noun, brand, current);
+}
+
+const changed = (noun: string, brand: string, { id }: Stored) =>
+  new ServiceError("conflict", `The ${noun} ${id} of ${brand} is current by now.`);
 
 /** Makes another stored generation of a brand current; by default the previous one. */
 export const rollback: Action = async (context, parameters) => {
@@ -110,6 +121,7 @@ export const removeBrand: Action = async (context, parameters) => {
   const { database, jobs } = context;
   const brand = requireParameter(parameters, "brand");
   const { stored, current } = await listStored(context, brand);
+  requireFrom(parameters, "generation", brand, current);
   const presentations = await listPresentations(database, brand);
   const isConfigured = jobs().some((job) => job.brand === brand && jobsOfBrands.some((name) => name === job.name));
   return {
@@ -124,11 +136,11 @@ export const removeBrand: Action = async (context, parameters) => {
       ...(isConfigured ? ["A job imports this brand: it stores the brand again. Remove its table from pds.toml."] : []),
     ],
     button: "Remove the brand",
-    fields: { brand },
+    fields: { brand, from: `${current.id}` },
     typed: { label: "Type the name of the brand to confirm", value: brand },
     subject: brand,
     perform: async () => {
-      const removed = await removePersonalization(context.writer, brand);
+      const removed = await removePersonalization(context.writer, brand, current.id);
       if (removed.generations === 0) throw new ServiceError("conflict", `${brand} was removed in the meantime.`);
       const text = `${pluralize(removed.generations, "generation")}, ${pluralize(removed.presentations, "presentation")}`;
       return { result: `removed ${text}` };

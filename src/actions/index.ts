@@ -1,6 +1,6 @@
 import { beginAudit, endAudit } from "../database/audit.ts";
 import { ServiceError } from "../errors.ts";
-import { truncate } from "../format.ts";
+import { toSentence, truncate } from "../format.ts";
 import { RateLimiter } from "../http/rate-limiter.ts";
 import type { Log } from "../log.ts";
 import { type Confirmation, typedField } from "../model/action.ts";
@@ -146,7 +146,7 @@ export class Actions {
   }
 
   #toFailure(audit: number, error: unknown): Ended {
-    if (error instanceof ServiceError) return { outcome: "refused", result: error.message };
+    if (error instanceof ServiceError) return { outcome: "refused", result: toSentence(error.message) };
     this.#log.error({ audit, err: error }, "an operator action failed");
     return { outcome: "failed", result: "An internal error occurred; the log has it. Check what was changed." };
   }

@@ -10,8 +10,8 @@ export interface FoundOffer {
 }
 
 /**
- * Finds what an order's `_personalization` was made from: the newest kept generation of which a
- * response for the SKU has that mark. Widgets mark forms; earlier ones marked the personalization.
+ * Finds what an order's `_personalization` was made from: a current generation, or else the newest
+ * kept one, of which a response for the SKU has that mark. Widgets mark forms; earlier ones marked the personalization.
  * @param generations of all brands
  */
 export async function findOffer(
@@ -21,7 +21,9 @@ export async function findOffer(
   generations: readonly Generation[],
 ): Promise<FoundOffer | undefined> {
   const wanted = mark.replace(/^W\/|"/g, "").trim();
-  for (const generation of generations.toSorted((a, b) => b.id - a.id)) {
+  // After a rollback, the current one is not the newest.
+  const inOrder = generations.toSorted((a, b) => Number(b.isCurrent) - Number(a.isCurrent) || b.id - a.id);
+  for (const generation of inOrder) {
     const personalization = await findMarked(context, generation, sku, wanted).catch(unlessRemoved(context.database));
     if (personalization !== undefined) return { generation, personalization };
   }

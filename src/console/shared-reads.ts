@@ -1,14 +1,31 @@
+import type { PageRequest } from "../page.ts";
+import { queryParameter } from "./urls.ts";
+
 interface SharedRead {
   readonly atMs: number;
   readonly value: Promise<unknown>;
 }
 
-/** Readings of data that several requests may share. */
+/** Requests of pages that refresh themselves share a reading this old. */
+const sharedMs = 4000;
+
+/** Readings of data that several requests may share: one per interval, however many people look. */
 export class SharedReads {
   readonly #reads = new Map<string, SharedRead>();
 
-  /** Reads anew, for this request and for others that follow. */
-  readNow<Value>(name: string, read: () => Promise<Value>): Promise<Value> {
+  /**
+   * Reads the data of a page. A page that refreshes itself may get the last reading, which may be in
+   * progress.
+   */
+  readFor<Value>(request: PageRequest, name: string, read: () => Promise<Value>): Promise<Value> {
+    for (const [other, { atMs }] of this.#reads) {
+      if (performance.now() - atMs > sharedMs) this.#reads.delete(other);
+    }
+    const last = queryParameter(request, "refresh") === "shared" ? this.#reads.get(name) : undefined;
+    return last === undefined ? this.#read(name, read) : (last.value as Promise<Value>);
+  }
+
+  #read<Value>(name: string, read: () => Promise<Value>): Promise<Value> {
     const value = read();
     const shared = { atMs: performance.now(), value };
     this.#reads.set(name, shared);
@@ -16,12 +33,5 @@ export class SharedReads {
       if (this.#reads.get(name) === shared) this.#reads.delete(name);
     });
     return value;
-  }
-
-  /** Gives the last reading, which may be in progress, unless it is older than `maxAgeMs`. */
-  readRecent<Value>(name: string, maxAgeMs: number, read: () => Promise<Value>): Promise<Value> {
-    const last = this.#reads.get(name);
-    if (last === undefined || performance.now() - last.atMs > maxAgeMs) return this.readNow(name, read);
-    return last.value as Promise<Value>;
   }
 }

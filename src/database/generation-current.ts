@@ -28,10 +28,12 @@ export async function makeCurrent(
 }
 
 /** Leaves a brand without a current generation. */
-export async function removeCurrent(transaction: Transaction, brand: string): Promise<void> {
+export async function removeCurrent(transaction: Transaction, brand: string, onlyFrom?: number): Promise<void> {
   const { sql } = transaction;
-  const { count } = await sql`DELETE FROM current_generation WHERE brand = ${brand}`;
-  if (count === 0) return;
+  const [removed] = await sql<{ current: number }[]>`
+    DELETE FROM current_generation WHERE brand = ${brand} RETURNING generation AS current`;
+  if (removed === undefined) return;
+  requireCurrent("generation", brand, removed.current, onlyFrom);
   await sql`UPDATE generation_list SET version = ${crypto.randomUUID()}`;
   await recordPersonalizationChange(transaction, undefined);
 }

@@ -60,12 +60,20 @@ export interface RemovedBrand {
   readonly presentations: number;
 }
 
-/** Removes all complete generations of a brand, and its presentations, the current ones too. */
-export async function removeBrandGenerations(database: Database, brand: string): Promise<RemovedBrand> {
+/**
+ * Removes all complete generations of a brand, and its presentations, the current ones too.
+ * @param onlyFrom refuses if another generation is current by now
+ * @throws ServiceError `conflict`
+ */
+export async function removeBrandGenerations(
+  database: Database,
+  brand: string,
+  onlyFrom?: number,
+): Promise<RemovedBrand> {
   const removed = await database.inTransaction(async (transaction) => {
     const { sql, engine } = transaction;
     await engine.lockBrand(sql, brand);
-    await removeCurrent(transaction, brand);
+    await removeCurrent(transaction, brand, onlyFrom);
     const presentations = await removePresentations(transaction, brand);
     const { count } = await sql`UPDATE generation SET state = 'removed' WHERE brand = ${brand} AND state = 'complete'`;
     return { generations: count as number, presentations };

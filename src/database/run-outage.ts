@@ -1,3 +1,4 @@
+import type { Outcome } from "../model/job.ts";
 import type { Queryable } from "./database.ts";
 
 /** A job whose runs failed in a row, until one succeeded. */
@@ -16,6 +17,17 @@ export interface JobOutage {
 const lastFailures = 200;
 
 const sameJob = (run: string, other: string) => `${run}.job = ${other}.job AND ${run}.brand = ${other}.brand`;
+
+/**
+ * Expression: when the first run that meets a condition ended. Each outcome has an index by job. For all
+ * of them at once, the planner may read every run of every job instead.
+ */
+const endOfFirst = (outcomes: readonly Outcome[], condition: string) => {
+  const ids = outcomes.map(
+    (outcome) => `SELECT min(run.id) AS id FROM run WHERE outcome = '${outcome}' AND ${condition}`,
+  );
+  return `(SELECT finished_at FROM run WHERE id = (SELECT min(id) FROM (${ids.join(" UNION ALL ")}) AS first))`;
+};
 
 /** The outages that ended last, the newest first, of the newest runs that failed. */
 export async function listJobOutages({ read }: Queryable, limit: number): Promise<JobOutage[]> {
@@ -37,8 +49,7 @@ export async function listJobOutages({ read }: Queryable, limit: number): Promis
       FROM outage
     )
     SELECT bounded.job, bounded.brand, last AS run, failed.reason, success.finished_at AS until,
-      (SELECT run.finished_at FROM run WHERE ${sameJob("run", "bounded")} AND run.id > bounded.earlier
-        AND run.outcome IN ('failed', 'abandoned') ORDER BY run.id LIMIT 1) AS since
+      ${endOfFirst(["failed", "abandoned"], `${sameJob("run", "bounded")} AND run.id > bounded.earlier`)} AS since
     FROM bounded JOIN run AS failed ON failed.id = last JOIN run AS success ON success.id = bounded.success
     ORDER BY bounded.success DESC`,
     [],
@@ -54,12 +65,11 @@ export async function findFailingSince(
   { read }: Queryable,
   { id, job, brand }: { readonly id: number; readonly job: string; readonly brand: string },
 ): Promise<string | undefined> {
-  const [run] = await read<{ at: string }>(
-    `SELECT finished_at AS at FROM run WHERE job = $1 AND brand = $2 AND id <= $3
-      AND outcome IN ('failed', 'abandoned', 'cancelled') AND id > coalesce((SELECT max(id) FROM run
-        WHERE job = $1 AND brand = $2 AND outcome = 'succeeded' AND id < $3), 0)
-    ORDER BY id LIMIT 1`,
-    [job, brand, id],
+  const lastSuccess = "SELECT max(id) FROM run WHERE job = $1 AND brand = $2 AND outcome = 'succeeded' AND id < $3";
+  const since = endOfFirst(
+    ["failed", "abandoned", "cancelled"],
+    `job = $1 AND brand = $2 AND id <= $3 AND id > coalesce((${lastSuccess}), 0)`,
   );
-  return run?.at;
+  const [run] = await read<{ at: string | null }>(`SELECT ${since} AS at`, [job, brand, id]);
+  return run?.at ?? undefined;
 }

@@ -6,9 +6,14 @@ import { ServiceError } from "../errors.ts";
 
 /**
  * Removes a brand's personalization, with all its generations, and its presentations.
- * @throws ServiceError `unavailable` while an import of the brand is running
+ * @param onlyFrom refuses if another generation is current by now
+ * @throws ServiceError `unavailable` while an import of the brand is running, or `conflict`
  */
-export async function removePersonalization(database: Database, brand: string): Promise<RemovedBrand> {
+export async function removePersonalization(
+  database: Database,
+  brand: string,
+  onlyFrom?: number,
+): Promise<RemovedBrand> {
   for (const job of jobsOfBrands) {
     const running = await findRunUnderWay(database, job, brand);
     if (running === undefined) continue;
@@ -18,5 +23,5 @@ export async function removePersonalization(database: Database, brand: string): 
       `run ${running.id} is importing the ${noun} of ${brand} since ${running.startedAt}; try again when it has finished`,
     );
   }
-  return await removeBrandGenerations(database, brand);
+  return await removeBrandGenerations(database, brand, onlyFrom);
 }

@@ -394,7 +394,13 @@ keep_days = 30
     }
     expect((await ann.post("/actions/retry-matching", { outcome: "faild" })).status).toBe(400);
     expect((await ann.post("/actions/retry", { run: `${id}` })).status).toBe(409);
+    const runPage = `/runs/${running?.id}`;
+    expect((await ann.get(runPage)).html).toContain(">Cancel this run<");
     expect((await ann.post("/actions/cancel", { run: `${running?.id}` })).status).toBe(303);
+    // Until its supervisor notices, nobody should think that nothing happened.
+    const ending = (await ann.get(runPage)).html;
+    expect(ending).toContain("running</span>, cancelled by ann: it ends within seconds");
+    expect(ending).not.toContain(">Cancel this run<");
     const [cancelled] = await sql<{ cancelled: string }[]>`SELECT cancelled FROM run WHERE id = ${running?.id}`;
     expect(cancelled?.cancelled).toBe("cancelled by ann");
     await sql`DELETE FROM run WHERE id = ${running?.id}`;
@@ -449,13 +455,46 @@ keep_days = 30
     });
   }
 
-  test("remove a brand only after they typed its name", async () => {
+  test("export the audit as it is recorded, and as no formula", async () => {
+    const vic = await signedIn(tokens.vic);
+    const long = `=1+1\n${"x".repeat(300)}`;
+    const begun = {
+      begun_at: "2026-07-01T08:00:00.000Z",
+      operator: "ann",
+      client: "::1",
+      action: "run",
+      subject: long,
+    };
+    await sql`INSERT INTO audit_record ${sql(begun)}`;
+    const { html } = await vic.get("/audit");
+    // The script adds the reader's time to it.
+    expect(html).toMatch(/<time [^>]*datetime="2026-07-01T08:00:00\.000Z">2026-07-01 08:00:00 UTC</);
+    const [head, first] = (await vic.get("/audit?format=csv")).html.split("\r\n");
+    expect(head).toBe("Record,When,Operator,From,Action,Subject,Outcome,Result");
+    expect(first).toMatch(/^\d+,2026-07-01T08:00:00\.000Z,ann,::1,run,"'=1\+1\nx{300}",not known yet,$/);
+    await sql`DELETE FROM audit_record WHERE begun_at = ${begun.begun_at}`;
+  });
+
+  test("remove a brand only after they typed its name, and only what its page showed", async () => {
     const ann = await signedIn(tokens.ann);
     expect((await ann.get("/actions/remove-brand?brand=acme")).html).toContain("A job imports this brand");
     for (const typed of ["", "Acme", "other"]) {
       expect((await ann.post("/actions/remove-brand", { brand: "acme", typed })).status).toBe(400);
     }
     expect(await generations()).toHaveLength(1);
+    const late = { ...fieldsOf((await ann.get("/actions/remove-brand?brand=acme")).html), typed: "acme" };
+    const pzchoices = feedFiles["pzchoices.csv"].replace("Serif", "Roman");
+    const feed = await writeFeed(home, "Roman", { ...feedFiles, "pzchoices.csv": pzchoices });
+    const imported = await importHere(["import", "personalization", feed], { DATABASE_URL: url, BRAND: "acme" });
+    expect(imported).toMatchObject({ code: 0 });
+    expect((await ann.post("/actions/remove-brand", late)).status).toBe(409);
+    expect(await generations()).toHaveLength(1);
+    await sql`INSERT INTO run (job, brand, started_at, lease_until, lease_seconds)
+      VALUES ('personalization-import', 'acme', '2026-01-01T00:00:00.000Z', '9999', 3600)`;
+    const refused = await ann.post("/actions/remove-brand", { brand: "acme", typed: "acme" });
+    const said = /Run \d+ is importing the personalization of acme since .*; try again when it has finished\. This is/;
+    expect([refused.status, await refused.text()]).toEqual([409, expect.stringMatching(said)]);
+    await sql`DELETE FROM run WHERE finished_at IS NULL`;
     const remove = () => ann.post("/actions/remove-brand", { brand: "acme", typed: "acme" });
     const sent = await Promise.all([remove(), remove()]);
     expect(sent.map(({ status }) => status).toSorted()).toEqual([303, 409]);

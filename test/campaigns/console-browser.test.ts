@@ -189,6 +189,61 @@ test("times are shown in the reader's time zone too", async () => {
   expect(await opened.page.locator("time .local").first().innerText()).toEndWith("America/New_York");
 });
 
+test("in London, only the times of the summer differ from UTC", async () => {
+  await using sql = await connectTo(store);
+  await sql`UPDATE run SET started_at = '2026-01-05T09:00:00.000Z', finished_at = '2026-07-05T09:00:00.000Z' WHERE id = 1`;
+  await using opened = await openPage(browser, `${service.adminUrl}/livez`, { timezoneId: "Europe/London" });
+  const { page } = opened;
+  await page.clock.setFixedTime("2026-12-01T12:00:00Z");
+  await page.goto(`${service.adminUrl}/runs/1`);
+  await page.locator("time .local").first().waitFor();
+  expect(await page.locator("time .local").allInnerTexts()).toEqual(["Jul 5, 2026, 10:00:00 Europe/London"]);
+});
+
+test("the current page is visible in forced colors", async () => {
+  await using opened = await openPage(browser, `${service.adminUrl}/runs`, { forcedColors: "active" });
+  const bordersOf = (selector: string) =>
+    opened.page.evaluate<string[]>(
+      `[...document.querySelectorAll(${JSON.stringify(selector)})].map((link) => getComputedStyle(link).borderBottomColor)`,
+    );
+  const [current = ""] = await bordersOf("header a[aria-current]");
+  const others = await bordersOf("header a:not([aria-current])");
+  expect(others.length).toBeGreaterThan(3);
+  expect(others).not.toContain(current);
+});
+
+test("sections that a refresh brings appear, and the page of a run refreshes until the run has ended", async () => {
+  const folder = await temporaryFolder();
+  const environment = { DATABASE_URL: `sqlite:${join(folder, "pds.sqlite")}` };
+  await using fresh = await serve(environment);
+  await using opened = await openPage(browser, `${fresh.adminUrl}/`);
+  const { page } = opened;
+  const sections = () =>
+    page.evaluate<string[]>('[...document.querySelectorAll("[data-live]")].map((each) => each.dataset.live)');
+  expect(await sections()).toEqual(["problems", "stored-data", "jobs"]);
+  await pds(["import", "products", join(root, "sample/products.ndjson")], environment);
+  await refresh(page);
+  await page.locator("[data-live=counts]").getByRole("img", { name: "catalog-import" }).waitFor();
+  expect(await sections()).toEqual(["problems", "stored-data", "jobs", "counts"]);
+
+  await using sql = await connectTo(environment.DATABASE_URL);
+  await sql`INSERT INTO run (job, brand, started_at, lease_until, lease_seconds)
+    VALUES ('catalog-sync', 'default', '2026-01-01T00:00:00.000Z', '9999', 3600)`;
+  const [run] = await sql<{ id: number }[]>`SELECT max(id) AS id FROM run`;
+  await page.clock.install();
+  await page.goto(`${fresh.adminUrl}/runs/${run?.id}`);
+  await page.locator(".status.running").waitFor();
+  await sql`UPDATE run SET finished_at = '2026-01-01T01:00:00.000Z', outcome = 'failed', reason = 'unplugged' WHERE id = ${run?.id}`;
+  await page.getByText("unplugged").waitFor();
+  await page.getByText("Refreshed at").waitFor();
+  let requests = 0;
+  page.on("request", () => requests++);
+  await page.clock.runFor(60_000);
+  expect(requests).toBe(0);
+  await page.goto(`${fresh.adminUrl}/runs/1`);
+  expect(await page.getByLabel("Refresh").count()).toBe(0);
+});
+
 test("rows are cards on a phone, and long names break no layout", async () => {
   const brand = "Averylongnamewithoutanyspaces".repeat(6);
   const environment = { DATABASE_URL: store, PDS_CONFIG: join(home, "pds.toml") };

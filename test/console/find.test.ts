@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { requestOptions } from "../../packages/personalizer/src/request.ts";
 import { csvPage } from "../../src/console/csv.ts";
+import { listGenerations } from "../../src/database/generation.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { claimRun } from "../../src/database/lease.ts";
 import { saveProducts, toStoredProduct } from "../../src/database/product.ts";
 import { findInGeneration } from "../../src/personalization/generation-reader.ts";
 import { PersonalizationReader } from "../../src/personalization/reader.ts";
+import { rollbackPersonalization } from "../../src/personalization/rollback.ts";
 import { readNow, toProduct, toVariant } from "../support/catalog.ts";
 import { type OpenConsole, openConsole, rowsOf, textOf } from "../support/console.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
@@ -216,6 +218,20 @@ describe.each(stores)("on $engine, the console", ({ engine, url }) => {
     // The mark of another SKU is none of this one.
     const other = textOf(await load(`/personalization?${new URLSearchParams({ sku: "NEW", mark: tag })}`));
     expect(other).toContain("is no longer stored.");
+  });
+
+  test("shows that an order's offer is still made, also after a rollback", async () => {
+    const { database } = opened;
+    const stored = (await listGenerations(database)).filter(({ brand }) => brand === "Own").map(({ id }) => id);
+    const [first = 0] = stored;
+    const pzchoices = `${wideFeed["pzchoices.csv"]}OTHER,A,1,Unused\n`;
+    const later = await writeFeed(folder, `${engine}-later`, { ...wideFeed, "pzchoices.csv": pzchoices });
+    await importHere(["import", "personalization", later, "--brand", "Own"], { DATABASE_URL: url });
+    expect(await rollbackPersonalization(database, "Own")).toMatchObject({ to: first });
+    const { tag } = await findInGeneration(database, first, "MUG");
+    const offered = textOf(await load(`/personalization?${new URLSearchParams({ sku: "MUG", mark: tag })}`));
+    expect(offered).toContain(`Exactly this, in generation ${first} of Own`);
+    expect(offered).toContain("It is still offered.");
   });
 
   test("shows old and new values of what changed between generations", async () => {

@@ -17,13 +17,27 @@ export const Time = ({ at, now }: TimeProps) => (
   </time>
 );
 
+/** An exact time. The script adds the local one. */
+export const Instant = ({ at }: Pick<TimeProps, "at">) => (
+  <time datetime={at} class="exact">
+    {utcTime(at)}
+  </time>
+);
+
 /** An exact time followed by the relative time. */
 export const ExactTime = ({ at, now }: TimeProps) => (
   <>
-    <time datetime={at} class="exact">
+    <Instant at={at} /> <span class="muted">({relativeTime(Date.parse(at), now)})</span>
+  </>
+);
+
+/** A relative time above the exact time, for cells. */
+export const StackedTime = ({ at, now }: TimeProps) => (
+  <>
+    <Time at={at} now={now} />
+    <time class="muted exact small" datetime={at}>
       {utcTime(at)}
-    </time>{" "}
-    <span class="muted">({relativeTime(Date.parse(at), now)})</span>
+    </time>
   </>
 );
 

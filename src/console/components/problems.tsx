@@ -1,8 +1,8 @@
 /** @jsxImportSource hono/jsx */
-import { durationInWords, pluralize, utcTime } from "../../format.ts";
+import { durationInWords, pluralize } from "../../format.ts";
 import type { EndedProblem } from "../ended-problems.ts";
 import type { Problem } from "../problems.ts";
-import { Section, Time } from "./elements.tsx";
+import { ExactTime, Instant, Section } from "./elements.tsx";
 
 interface ProblemsProps {
   readonly problems: readonly Problem[];
@@ -35,8 +35,7 @@ export function Problems({ problems, ended, scheduledJobs, now }: ProblemsProps)
               ""
             ) : (
               <>
-                This began at {utcTime(since)} (<Time at={since} now={now} />
-                ).{" "}
+                This began at <ExactTime at={since} now={now} />.{" "}
               </>
             )}
             {url === undefined ? "" : <ProblemLink url={url} />}
@@ -62,7 +61,7 @@ const Ended = ({ problems }: { readonly problems: readonly EndedProblem[] }) =>
         {problems.map(({ text, since, until, url }) => (
           <li>
             {text} It lasted {durationInWords(Math.max(0, Date.parse(until) - Date.parse(since)) / 1000)}, from{" "}
-            {utcTime(since)} to {utcTime(until)}. {url === undefined ? "" : <ProblemLink url={url} />}
+            <Instant at={since} /> to <Instant at={until} />. {url === undefined ? "" : <ProblemLink url={url} />}
           </li>
         ))}
       </ul>

@@ -5,13 +5,15 @@ const format = new Intl.DateTimeFormat("en-US", {
   timeStyle: "medium",
   hourCycle: "h23",
 });
-const isUtc = new Date().getTimezoneOffset() === 0;
+/** By the instant: in London, only times of the winter are those of UTC. */
+const isUtc = (instant) => instant.getTimezoneOffset() === 0;
 
 /** @param root a document, which may be one that is not shown yet */
 export function addLocalTimes(root) {
-  if (isUtc) return;
   for (const time of root.querySelectorAll("time[datetime]")) {
-    const text = `${format.format(new Date(time.dateTime))} ${timeZone}`;
+    const instant = new Date(time.dateTime);
+    if (isUtc(instant)) continue;
+    const text = `${format.format(instant)} ${timeZone}`;
     if (!time.classList.contains("exact")) {
       time.title = time.title === "" ? text : `${time.title}\n${text}`;
       continue;

@@ -19,6 +19,7 @@ const checkMs = 1000;
 
 const status = document.querySelector("[data-refreshed]");
 let seconds = readSeconds();
+let isOver = false;
 let usedUntil = 0;
 let usedSection = "";
 let dueAt = performance.now() + seconds * 1000;
@@ -65,6 +66,19 @@ function update(node, fresh) {
   });
 }
 
+/** A section may be new, such as the charts after the first run, or gone. */
+function updateSections(page) {
+  const find = (within, { dataset }) => within.querySelector(`[data-live="${dataset.live}"]`);
+  for (const section of document.querySelectorAll("[data-live]")) if (find(page, section) === null) section.remove();
+  let last = document.querySelector("h1");
+  for (const fresh of page.querySelectorAll("[data-live]")) {
+    const section = find(document, fresh);
+    if (section === null) last.after(document.importNode(fresh, true));
+    else update(section, fresh);
+    last = find(document, fresh);
+  }
+}
+
 async function refresh() {
   try {
     const url = new URL(location.href);
@@ -75,13 +89,15 @@ async function refresh() {
       status.textContent = "Your session has ended. This page is out of date; load it again to sign in. ";
       return;
     }
-    if (!response.ok) throw new Error(`status ${response.status}`);
+    if (!response.ok) {
+      status.textContent = "This page could not be refreshed. It may be out of date. ";
+      return;
+    }
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     addLocalTimes(page);
-    for (const section of document.querySelectorAll("[data-live]")) {
-      const fresh = page.querySelector(`[data-live="${section.dataset.live}"]`);
-      if (fresh !== null) update(section, fresh);
-    }
+    updateSections(page);
+    // The page of a run that has ended does not change any more.
+    isOver = page.querySelector('script[src="/console/refresh.js"]') === null;
     status.textContent = `Refreshed at ${new Date().toISOString().slice(11, 19)} UTC. `;
   } catch {
     status.textContent = "The service is not responding. This page may be out of date. ";
@@ -100,7 +116,7 @@ async function check() {
     }
   }
   clearTimeout(timer);
-  timer = setTimeout(check, checkMs);
+  if (!isOver) timer = setTimeout(check, checkMs);
 }
 
 function noteUse({ target }) {

@@ -1,14 +1,15 @@
 /** @jsxImportSource hono/jsx */
 import { findAudit, listAudit } from "../../database/audit.ts";
 import { readNow } from "../../database/database.ts";
-import { truncate, utcTime } from "../../format.ts";
+import { truncate } from "../../format.ts";
 import type { AuditRecord } from "../../model/audit.ts";
 import type { PageRequest } from "../../page.ts";
-import { EmptyState, ExactTime, Facts, Time } from "../components/elements.tsx";
+import { EmptyState, ExactTime, Facts, StackedTime } from "../components/elements.tsx";
 import { RunReport } from "../components/run-report.tsx";
 import { type Column, Table } from "../components/table.tsx";
 import type { ConsoleContext, PageContent } from "../context.ts";
-import { queryParameter, urlWithQuery } from "../urls.ts";
+import { toTableFile } from "../csv.ts";
+import { queryParameter, urlOf, urlWithQuery } from "../urls.ts";
 
 const recordsPerPage = 50;
 const resultLength = 160;
@@ -20,6 +21,7 @@ export async function auditPage({ database }: ConsoleContext, request: PageReque
   // One extra record shows whether there is another page.
   const found = await listAudit(database, before, recordsPerPage + 1);
   const now = Date.parse(await readNow(database));
+  const columns = columnsAt(now);
   const records = found.slice(0, recordsPerPage);
   const last = found.length > recordsPerPage ? records.at(-1)?.id : undefined;
   return {
@@ -28,18 +30,16 @@ export async function auditPage({ database }: ConsoleContext, request: PageReque
         {records.length === 0 ? (
           <NoRecords />
         ) : (
-          <Table columns={columnsAt(now)} rows={records} label="Audit records, newest first" />
+          <Table columns={columns} rows={records} label="Audit records, newest first" />
         )}
-        {before === undefined && last === undefined ? (
-          ""
-        ) : (
-          <nav class="pagination" aria-label="Pages">
-            {before === undefined ? "" : <a href="/audit">Newest records</a>}
-            {last === undefined ? "" : <a href={urlWithQuery("/audit", { before: last })}>Older records</a>}
-          </nav>
-        )}
+        <nav class="pagination" aria-label="Pages">
+          {before === undefined ? "" : <a href="/audit">Newest records</a>}
+          {last === undefined ? "" : <a href={urlWithQuery("/audit", { before: last })}>Older records</a>}
+          {records.length === 0 ? "" : <a href={urlOf(request, { format: "csv" })}>Download as CSV</a>}
+        </nav>
       </>
     ),
+    file: toTableFile("audit", columns, records),
   };
 }
 
@@ -52,22 +52,29 @@ const NoRecords = () => (
 const outcomeOf = ({ outcome }: AuditRecord) => outcome ?? "not known yet";
 
 const columnsAt = (now: number): readonly Column<AuditRecord>[] => [
-  { title: "Record", isNumber: true, cell: ({ id }) => <a href={`/audit/${id}`}>{id}</a> },
   {
-    title: "When",
-    cell: ({ begunAt }) => (
-      <>
-        <Time at={begunAt} now={now} />
-        <div class="muted exact">{utcTime(begunAt)}</div>
-      </>
-    ),
+    title: "Record",
+    isNumber: true,
+    value: ({ id }) => `${id}`,
+    cell: ({ id }) => <a href={`/audit/${id}`}>{id}</a>,
   },
+  { title: "When", value: ({ begunAt }) => begunAt, cell: ({ begunAt }) => <StackedTime at={begunAt} now={now} /> },
   { title: "Operator", value: ({ operator }) => operator },
   { title: "From", value: ({ client }) => client, class: "nowrap" },
   { title: "Action", value: ({ action }) => action, class: "nowrap" },
-  { title: "Subject", value: ({ subject }) => truncate(subject, resultLength), class: "reason" },
+  {
+    title: "Subject",
+    value: ({ subject }) => subject,
+    cell: ({ subject }) => truncate(subject, resultLength),
+    class: "reason",
+  },
   { title: "Outcome", value: outcomeOf },
-  { title: "Result", value: ({ result }) => truncate(result ?? "", resultLength), class: "reason" },
+  {
+    title: "Result",
+    value: ({ result }) => result,
+    cell: ({ result }) => truncate(result ?? "", resultLength),
+    class: "reason",
+  },
 ];
 
 /** `GET /audit/:id`: one action, and the report of a dry run. */

@@ -24,20 +24,10 @@ import { type EndedProblem, listEndedProblems, maxEndedProblems } from "../ended
 import { listProblems, type Problem } from "../problems.ts";
 import { listPurgeProblems } from "../purge-problems.ts";
 import { listPushProblems } from "../push-problems.ts";
-import { queryParameter } from "../urls.ts";
-
-/**
- * Pages that refresh themselves share a reading this old: one per interval, however many people look.
- */
-const sharedMs = 4000;
 
 /** `GET /`: problems, stored data, the state of the jobs, and counts over time. */
 export async function overviewPage(context: PageContext, request: PageRequest): Promise<PageContent> {
-  const read = () => readOverview(context);
-  const overview =
-    queryParameter(request, "refresh") === "shared"
-      ? await context.shared.readRecent("overview", sharedMs, read)
-      : await context.shared.readNow("overview", read);
+  const overview = await context.shared.readFor(request, "overview", () => readOverview(context));
   return {
     body: <Overview {...overview} links={linksOf(context, request)} />,
     scripts: ["/console/refresh.js"],

@@ -9,12 +9,9 @@ import type { PageRequest } from "../../page.ts";
 import { EmptyState, Section, Time } from "../components/elements.tsx";
 import { type Column, Table } from "../components/table.tsx";
 import type { ConsoleContext, PageContent, PageContext } from "../context.ts";
-import { queryParameter } from "../urls.ts";
 
 /** A replica reports every 15 seconds; an import that locks the store may hold it up. */
 const silentS = 60;
-/** Pages that refresh themselves share a reading this old. */
-const sharedMs = 4000;
 
 async function readReplicas({ database }: ConsoleContext) {
   const [instant, replicas] = await Promise.all([readNow(database), listReplicas(database)]);
@@ -27,10 +24,7 @@ async function readReplicas({ database }: ConsoleContext) {
 
 /** `GET /replicas`: the processes that serve from this store, and what each does. */
 export async function replicasPage(context: PageContext, request: PageRequest): Promise<PageContent> {
-  const read = () => readReplicas(context);
-  const { now, replicas, runs } = await (queryParameter(request, "refresh") === "shared"
-    ? context.shared.readRecent("replicas", sharedMs, read)
-    : context.shared.readNow("replicas", read));
+  const { now, replicas, runs } = await context.shared.readFor(request, "replicas", () => readReplicas(context));
   return {
     body: (
       <Section id="replicas" title="Processes that serve from this store" isLive>

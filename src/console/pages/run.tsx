@@ -7,21 +7,21 @@ import type { PageRequest } from "../../page.ts";
 import { ActionLink, ActionLinks, mayOperate } from "../components/actions.tsx";
 import { EmptyState, ExactTime, Facts, Preformatted, RunStatus, runSeconds, Section } from "../components/elements.tsx";
 import { RunReport } from "../components/run-report.tsx";
-import type { ConsoleContext, PageContent } from "../context.ts";
+import type { ConsoleContext, PageContent, PageContext } from "../context.ts";
 import { urlWithQuery } from "../urls.ts";
 
 /** `GET /runs/:id`: a run and its report. */
-export async function runPage({ database }: ConsoleContext, request: PageRequest): Promise<PageContent | undefined> {
+export async function runPage(context: PageContext, request: PageRequest): Promise<PageContent | undefined> {
   const { parameter } = request;
   const id = /^[1-9]\d{0,8}$/.test(parameter("id")) ? Number(parameter("id")) : undefined;
-  const run = id === undefined ? undefined : await findRun(database, id);
+  if (id === undefined) return undefined;
+  const { run, report, now } = await context.shared.readFor(request, `run ${id}`, () => readRun(context, id));
   if (run === undefined) return undefined;
-  const report = await findReport(database, run.id);
-  const now = Date.parse(await readNow(database));
   return {
     title: `Run ${run.id}: ${run.job}`,
+    scripts: run.finishedAt === null ? ["/console/refresh.js"] : [],
     body: (
-      <>
+      <div data-live="run">
         <RunFacts run={run} now={now} />
         {mayOperate(request) ? <RunActions run={run} /> : ""}
         {run.reason === null ? "" : <Reason run={run} reason={run.reason} />}
@@ -32,14 +32,19 @@ export async function runPage({ database }: ConsoleContext, request: PageRequest
             All runs of {run.job} for {run.brand}
           </a>
         </p>
-      </>
+      </div>
     ),
   };
 }
 
+async function readRun({ database }: ConsoleContext, id: number) {
+  const [run, report, now] = await Promise.all([findRun(database, id), findReport(database, id), readNow(database)]);
+  return { run, report, now: Date.parse(now) };
+}
+
 function RunActions({ run }: { readonly run: Run }) {
-  const { id, job, brand, finishedAt, outcome } = run;
-  if (outcome === "succeeded") return "";
+  const { id, job, brand, finishedAt, outcome, cancelled } = run;
+  if (outcome === "succeeded" || (finishedAt === null && cancelled !== null)) return "";
   return (
     <ActionLinks>
       {finishedAt === null ? (
@@ -72,7 +77,7 @@ function RunFacts({ run, now }: RunFactsProps) {
   return (
     <Facts
       facts={[
-        ["Outcome", <RunStatus run={run} />],
+        ["Outcome", <Outcome run={run} />],
         ["Brand", run.brand],
         ["Count", formatNumber(run.counts)],
         ["Started", time(run.startedAt, "")],
@@ -84,6 +89,13 @@ function RunFacts({ run, now }: RunFactsProps) {
     />
   );
 }
+
+const Outcome = ({ run }: { readonly run: Run }) => (
+  <>
+    <RunStatus run={run} />
+    {run.finishedAt === null && run.cancelled !== null ? `, ${run.cancelled}: it ends within seconds` : ""}
+  </>
+);
 
 function unscheduled({ isFirst }: Run): string {
   if (isFirst === null) return "not scheduled";

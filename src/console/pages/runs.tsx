@@ -1,13 +1,13 @@
 /** @jsxImportSource hono/jsx */
 import { readNow } from "../../database/database.ts";
 import { listRunKinds, listRunsBefore, type RunFilter, type RunKind } from "../../database/run-list.ts";
-import { formatDuration, formatDurationCompactly, truncate, utcTime } from "../../format.ts";
+import { formatDuration, formatDurationCompactly, truncate } from "../../format.ts";
 import { type Run, runStatuses } from "../../model/job.ts";
 import type { PageRequest } from "../../page.ts";
 import { readDurationCharts, runsPerSeries } from "../charts.ts";
 import { ActionLink, ActionLinks, mayOperate } from "../components/actions.tsx";
 import { Chart } from "../components/chart.tsx";
-import { EmptyState, RunStatus, runSeconds, Section, Time } from "../components/elements.tsx";
+import { EmptyState, RunStatus, runSeconds, Section, StackedTime } from "../components/elements.tsx";
 import { Select } from "../components/select.tsx";
 import { type Column, Table } from "../components/table.tsx";
 import type { ConsoleContext, PageContent } from "../context.ts";
@@ -170,14 +170,7 @@ const columnsAt = (now: number): readonly Column<Run>[] => [
   {
     title: "Started",
     value: ({ startedAt }) => startedAt,
-    cell: ({ startedAt }) => (
-      <>
-        <Time at={startedAt} now={now} />
-        <time class="muted exact small" datetime={startedAt}>
-          {utcTime(startedAt)}
-        </time>
-      </>
-    ),
+    cell: ({ startedAt }) => <StackedTime at={startedAt} now={now} />,
   },
   {
     title: "Duration",
