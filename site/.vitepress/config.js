@@ -45,8 +45,9 @@ export default defineConfig({
   outDir: join(root, "dist", "site"),
   // The path under which it is published, such as /NAME/ on GitHub Pages.
   base: process.env.SITE_BASE ?? "/",
-  srcExclude: ["**/node_modules/**", "{data,dist,deploy,site,src,test,.github}/**"],
-  rewrites: (page) => page.replace(/README\.md$/, "index.md"),
+  srcExclude: ["**/node_modules/**", "{data,dist,deploy,src,test,.github}/**"],
+  rewrites: (page) => page.replace(/README\.md$/, "index.md").replace(/^site\//, ""),
+  vue: { template: { compilerOptions: { isCustomElement: (tag) => tag === "personalization-options" } } },
   markdown: {
     // The headings have the same anchors as on GitHub.
     anchor: {
@@ -67,6 +68,7 @@ export default defineConfig({
     search: { provider: "local" },
     nav: [
       { text: "Documentation", link: "/docs/" },
+      { text: "Try the widget", link: "/try-the-widget" },
       { text: "Changes", link: "/CHANGELOG" },
     ],
     outline: [2, 3],
