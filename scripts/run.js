@@ -135,6 +135,7 @@ const tasks = {
   "bench:batch": { development: true, args: ["bench/batch.ts"] },
   "bench:console": { development: true, args: ["bench/console.ts"] },
   "bench:jobs": { development: true, args: ["bench/jobs.ts"] },
+  "bench:shops": { args: ["bench/shops.ts"] },
   "bench:platform": { development: true, args: ["bench/platform.ts"] },
   "bench:start": { args: ["bench/start.ts"] },
   "bench:handover": { args: ["bench/handover.ts"] },

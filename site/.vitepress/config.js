@@ -49,6 +49,8 @@ export default defineConfig({
   rewrites: (page) => page.replace(/README\.md$/, "index.md").replace(/^site\//, ""),
   vue: { template: { compilerOptions: { isCustomElement: (tag) => tag === "personalization-options" } } },
   markdown: {
+    // The default theme for light pages has too little contrast.
+    theme: { light: "github-light-high-contrast", dark: "github-dark" },
     // The headings have the same anchors as on GitHub.
     anchor: {
       slugify: (text) =>

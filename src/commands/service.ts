@@ -16,6 +16,13 @@ const hiddenFolders = /^\/(home|root|run\/user|tmp|var\/tmp)\//;
 export function installService(values: Values): boolean {
   const shop = parseShop(values);
   const program = thisProgram();
+  // systemd refuses them in the path of a program, however they are quoted.
+  if (/["'\\\p{Cc}]/u.test(program[0] ?? "")) {
+    throw new ServiceError(
+      "unavailable",
+      `service install: systemd accepts no quotes and backslashes in the path ${program[0]}; move the program`,
+    );
+  }
   const unit = toUnit({ program, isTemplate: shop !== undefined });
   if (values.print === true) {
     print(unit.trimEnd());

@@ -144,6 +144,8 @@ describe.skipIf(!canPackage)("a release", () => {
     ]);
     expect(listed.find((line) => line.endsWith("./etc/pds/credentials/"))).toStartWith("drwx------ root/root");
     expect(await $`dpkg-deb --info ${file} conffiles`.text()).toBe("/etc/pds/pds.toml\n");
+    // Older ones refuse the unit's folder of credentials.
+    expect(await $`dpkg-deb --field ${file} Breaks`.text()).toBe("systemd (<< 251)\n");
   });
 
   test.skipIf(!canInstall)(

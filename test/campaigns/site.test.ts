@@ -117,11 +117,14 @@ describe.skipIf(!isCampaign)("in a browser", async () => {
   test("search finds a setting by keyboard", async () => {
     await using opened = await open("docs/");
     const { page, faults } = opened;
+    await page.waitForFunction("document.querySelector('#app').__vue_app__ !== undefined");
     await page.keyboard.press("Control+k");
+    await page.locator("input:focus").waitFor();
     await page.keyboard.type("stale_seconds");
     await page.getByRole("option").first().waitFor();
     await page.keyboard.press("Enter");
-    await page.waitForURL(/\/docs\/reference\/jobs/);
+    await page.waitForURL(({ pathname }) => pathname !== `${base}docs/`);
+    await page.locator("main", { hasText: "stale_seconds" }).waitFor();
     expect(faults).toEqual([]);
   });
 

@@ -76,6 +76,17 @@ describe("pds service install", () => {
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^pds: service install: .*read-only/) });
   });
 
+  test.skipIf(!canHideEtc)("refuses a path that systemd does not accept", async () => {
+    const { code, stderr } = await runInstalled(
+      `touch "/mnt/it's"; mount --bind /mnt/bun "/mnt/it's"; bun="/mnt/it's"; pds service install --print`,
+    );
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr:
+        "pds: service install: systemd accepts no quotes and backslashes in the path /mnt/it's; move the program\n",
+    });
+  });
+
   test.skipIf(!canHideEtc)("refuses a program that the service could not see", async () => {
     const { code, stderr } = await runInstalled(
       "mount -t tmpfs none /home; touch /home/bun; mount --bind /mnt/bun /home/bun; bun=/home/bun; pds service install",
@@ -88,6 +99,6 @@ describe("pds service install", () => {
 });
 
 test("the command of a unit is quoted for systemd", () => {
-  const unit = toUnit({ program: ["/opt/100% new/pds", '/a "b" \\ $c'], isTemplate: false });
-  expect(unit).toContain(String.raw`ExecStart="/opt/100%% new/pds" "/a \"b\" \\ $$c" serve`);
+  const unit = toUnit({ program: ["/opt/100% $new/pds", '/a "b" \\ $c'], isTemplate: false });
+  expect(unit).toContain(String.raw`ExecStart="/opt/100%% $new/pds" "/a \"b\" \\ $$c" serve`);
 });
