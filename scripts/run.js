@@ -75,6 +75,7 @@ const tasks = {
         "outages",
         "overload",
         "paging",
+        "postgresql-versions",
         "purge",
         "release",
         "replicas",
