@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { existsSync } from "node:fs";
 import { dirname, relative } from "node:path";
 import { toUnit } from "../../src/commands/systemd-unit.ts";
 import { type Finished, main, pds, root } from "../support/pds.ts";
@@ -69,6 +70,18 @@ describe("pds service install", () => {
       code: 0,
       stdout: "port = 3002\n/etc/pds-a\n/etc/pds-b\n/etc/systemd/system/pds@.service\n",
     });
+  });
+
+  test.skipIf(!canHideEtc || !existsSync("/usr/lib/systemd"))("keeps to the unit of a package", async () => {
+    const { code, stdout, stderr } = await runInstalled(
+      `mount -t tmpfs none /usr/lib/systemd; mkdir /usr/lib/systemd/system
+      pds service install --shop a --print > /usr/lib/systemd/system/pds@.service
+      pds service install --shop a; ls -d /etc/pds* /etc/systemd* || true
+      echo "# other" >> /usr/lib/systemd/system/pds@.service
+      pds service install --shop a; ls /etc/systemd/system`,
+    );
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "/etc/pds-a\npds@.service\n" });
+    expect(stderr).toStartWith("unit: /usr/lib/systemd/system/pds@.service\n");
   });
 
   test.skipIf(!canHideEtc)("says why it cannot write", async () => {
