@@ -5,8 +5,8 @@ import { $ } from "bun";
 
 const root = Bun.fileURLToPath(new URL("..", import.meta.url));
 
-/** Packages that are published: folders of `packages/`. */
-const publishedPackages = ["client", "personalizer"];
+/** Packages that are published with each release: folders of `packages/`. */
+export const publishedPackages = ["client", "personalizer"];
 
 /**
  * Packs the packages as `npm publish` does.

@@ -2,7 +2,7 @@ import { chmod, copyFile, mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { $ } from "bun";
-import packageJson from "../package.json" with { type: "json" };
+import { publishedPackages } from "./packages.ts";
 import { listComponents } from "./release/components.ts";
 import { buildDebianPackage, debianArchitectures } from "./release/debian-package.ts";
 
@@ -45,7 +45,11 @@ function parseArguments(): { version: string; wanted: readonly Target[] } {
 
 /** @returns the time of the commit in seconds, which is that of all files */
 async function checkTag(version: string): Promise<string> {
-  if (packageJson.version !== version) fail(`the version in package.json is ${packageJson.version}, not ${version}`);
+  const folders = ["", ...publishedPackages.map((name) => `packages/${name}/`)];
+  for (const path of folders.map((folder) => `${folder}package.json`)) {
+    const own = (await Bun.file(join(root, path)).json()).version;
+    if (own !== version) fail(`the version in ${path} is ${own}, not ${version}`);
+  }
   const git = $.cwd(root);
   const changes = await git`git status --porcelain`.text();
   if (changes !== "") fail(`there are changes that are not committed:\n${changes.trimEnd()}`);

@@ -81,6 +81,7 @@ export async function buildDebianPackage(options: DebianPackage): Promise<void> 
   await chmod(join(package_, "etc/pds/credentials"), 0o700);
   for (const script of ["postinst", "prerm", "postrm"]) await chmod(join(package_, "DEBIAN", script), 0o755);
   const kilobytes = (await $`du --summarize --apparent-size --block-size=1024 ${package_}`.text()).split("\t")[0];
+  // Before 251, systemd loads single files as credentials, and no folders.
   await write(
     "DEBIAN/control",
     `Package: product-data-service
@@ -89,6 +90,7 @@ Architecture: ${architecture}
 Maintainer: Product Data Service maintainers <maintainers@product-data-service.example>
 Installed-Size: ${kilobytes}
 Depends: libc6 (>= 2.17)
+Breaks: systemd (<< 251)
 Section: web
 Priority: optional
 Description: personalization, job history, and product details for a storefront

@@ -45,9 +45,12 @@ export default defineConfig({
   outDir: join(root, "dist", "site"),
   // The path under which it is published, such as /NAME/ on GitHub Pages.
   base: process.env.SITE_BASE ?? "/",
-  srcExclude: ["**/node_modules/**", "{data,dist,deploy,site,src,test,.github}/**"],
-  rewrites: (page) => page.replace(/README\.md$/, "index.md"),
+  srcExclude: ["**/node_modules/**", "{data,dist,deploy,src,test,.github}/**"],
+  rewrites: (page) => page.replace(/README\.md$/, "index.md").replace(/^site\//, ""),
+  vue: { template: { compilerOptions: { isCustomElement: (tag) => tag === "personalization-options" } } },
   markdown: {
+    // The default theme for light pages has too little contrast.
+    theme: { light: "github-light-high-contrast", dark: "github-dark" },
     // The headings have the same anchors as on GitHub.
     anchor: {
       slugify: (text) =>
@@ -67,6 +70,7 @@ export default defineConfig({
     search: { provider: "local" },
     nav: [
       { text: "Documentation", link: "/docs/" },
+      { text: "Try the widget", link: "/try-the-widget" },
       { text: "Changes", link: "/CHANGELOG" },
     ],
     outline: [2, 3],

@@ -11,6 +11,6 @@ export async function sidebarOf(file) {
       text: name.replace(/\s+/g, " "),
       link: `/${posix.join("docs", target)}`.replace(/README$/, ""),
     }));
-    return { text, items, collapsed: text === "Decisions" };
+    return { text, items };
   });
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { ServiceError } from "../errors.ts";
 import { thisProgram } from "../program.ts";
 import type { Values } from "./common.ts";
@@ -6,8 +6,9 @@ import { firstSettings } from "./init.ts";
 import { print, printMessage } from "./output.ts";
 import { toUnit, unitNames } from "./systemd-unit.ts";
 
-/** Where administrators keep units; those of packages are in `/usr/lib`. */
+/** Where administrators keep units, and where packages do. */
 const unitFolder = "/etc/systemd/system";
+const packageFolder = "/usr/lib/systemd/system";
 
 /** Folders that the service does not see. */
 const hiddenFolders = /^\/(home|root|run\/user|tmp|var\/tmp)\//;
@@ -16,6 +17,13 @@ const hiddenFolders = /^\/(home|root|run\/user|tmp|var\/tmp)\//;
 export function installService(values: Values): boolean {
   const shop = parseShop(values);
   const program = thisProgram();
+  // systemd refuses them in the path of a program, however they are quoted.
+  if (/["'\\\p{Cc}]/u.test(program[0] ?? "")) {
+    throw new ServiceError(
+      "unavailable",
+      `service install: systemd accepts no quotes and backslashes in the path ${program[0]}; move the program`,
+    );
+  }
   const unit = toUnit({ program, isTemplate: shop !== undefined });
   if (values.print === true) {
     print(unit.trimEnd());
@@ -29,26 +37,38 @@ export function installService(values: Values): boolean {
       `service install: a service cannot read ${hidden}; move the program, for example to /usr/local/bin`,
     );
   }
-  const path = `${unitFolder}/${shop === undefined ? unitNames.one : unitNames.each}`;
+  const name = shop === undefined ? unitNames.one : unitNames.each;
+  // A copy of the package's unit would hide it from upgrades.
+  const path = isWritten(`${packageFolder}/${name}`, unit) ? `${packageFolder}/${name}` : `${unitFolder}/${name}`;
   const settings = `/etc/${shop === undefined ? "pds" : `pds-${shop}`}`;
   write(() => {
-    mkdirSync(unitFolder, { recursive: true });
-    writeFileSync(path, unit);
+    if (path.startsWith(unitFolder)) {
+      mkdirSync(unitFolder, { recursive: true });
+      writeFileSync(path, unit);
+    }
     mkdirSync(settings, { recursive: true, mode: 0o755 });
     mkdirSync(`${settings}/credentials`, { recursive: true, mode: 0o700 });
     writeIfMissing(`${settings}/pds.toml`, firstSettings());
   });
-  printMessage(`wrote ${path}`);
+  printMessage(`unit: ${path}`);
   printMessage(`settings: ${settings}/pds.toml; secrets: a file for each in ${settings}/credentials`);
   if (shop !== undefined) printMessage("give each shop its own port and admin_port");
-  const name = shop === undefined ? "pds" : `pds@${shop}`;
-  printMessage(`start it with: systemctl daemon-reload && systemctl enable --now ${name}`);
+  const service = shop === undefined ? "pds" : `pds@${shop}`;
+  printMessage(`start it with: systemctl daemon-reload && systemctl enable --now ${service}`);
   return true;
 }
 
 function parseShop({ shop }: Values): string | undefined {
   if (shop === undefined || /^[a-z\d][a-z\d-]{0,50}$/.test(`${shop}`)) return shop as string | undefined;
   throw new ServiceError("bad_request", "--shop: expected a name of lower-case letters, digits, and hyphens");
+}
+
+function isWritten(path: string, text: string): boolean {
+  try {
+    return readFileSync(path, "utf8") === text;
+  } catch {
+    return false;
+  }
 }
 
 function writeIfMissing(path: string, text: string): void {

@@ -24,7 +24,7 @@ StartLimitIntervalSec=0
 
 [Service]
 Type=exec
-ExecStart=${[...program, "serve"].map(quote).join(" ")}
+ExecStart=${toCommand([...program, "serve"])}
 ExecReload=/bin/kill -HUP $MAINPID
 # The service stops its workers and jobs itself.
 KillMode=mixed
@@ -71,8 +71,12 @@ WantedBy=multi-user.target
 `;
 }
 
-/** systemd expands specifiers and variables in a command, and splits it at spaces. */
+/** systemd expands specifiers and variables, but no variables in the path of the program. */
+function toCommand([program = "", ...words]: readonly string[]): string {
+  return [quote(program), ...words.map((word) => quote(word.replaceAll("$", "$$$$")))].join(" ");
+}
+
 function quote(word: string): string {
-  const expanded = word.replaceAll("%", "%%").replaceAll("$", "$$$$");
+  const expanded = word.replaceAll("%", "%%");
   return /^[\w./%$-]+$/.test(expanded) ? expanded : `"${expanded.replace(/["\\]/g, "\\$&")}"`;
 }

@@ -1,66 +1,134 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
+import { chmod } from "node:fs/promises";
 import { join } from "node:path";
 import { $ } from "bun";
 import { killOnExit } from "../support/kill-on-exit.ts";
 import { root, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { until } from "../support/until.ts";
 
-// The files of the image as a read-only root, with its user, environment, and volume. A container
-// is this and a network; only root may arrange it.
+// The image as buildah builds it, or where buildah is missing, the files of which it consists. They are
+// a read-only root, with the user, the environment, and the volume of the image. A container is this
+// and a network; only root may arrange it.
 
 const canContain =
   process.getuid?.() === 0 &&
   process.platform === "linux" &&
   (await $`unshare -m -p -f true`.quiet().nothrow()).exitCode === 0;
 if (!canContain) process.stderr.write("skipped: only root on Linux can start a container\n");
+const hasBuildah = Bun.which("buildah") !== null;
+if (!hasBuildah) process.stderr.write("buildah is not installed: the image is not built, only its files\n");
 
-const files = join(root, "dist", "image", "root");
-const containerfile = readFileSync(join(root, "Containerfile"), "utf8");
-const [, user = ""] = containerfile.match(/^USER (\d+):\1$/m) ?? [];
-const [, folder = ""] = containerfile.match(/^WORKDIR (\S+)$/m) ?? [];
-const [, variables = ""] = containerfile.match(/^ENV (.*)$/m) ?? [];
+/** The parts of an image's configuration that the tests use. */
+interface ImageConfig {
+  readonly User: string;
+  readonly WorkingDir: string;
+  readonly Env: readonly string[];
+  readonly Healthcheck: { readonly Test: readonly string[] };
+  readonly Entrypoint: readonly string[];
+  readonly Cmd: readonly string[];
+}
+
+const temporary = await temporaryFolder();
+// Plain folders, which every machine can mount, and no other images.
+const storage = { ...process.env, CONTAINERS_STORAGE_CONF: join(temporary, "storage.conf") };
+const buildah = (...args: string[]) => $`buildah ${args}`.env(storage).quiet();
+const tag = "product-data-service:test";
+const container = "product-data-service-test";
+
+interface Image {
+  /** The root of its files. */
+  readonly files: string;
+  readonly config: ImageConfig;
+}
+
+async function buildImage(): Promise<Image> {
+  await writeFiles(temporary, {
+    "storage.conf": `[storage]\ndriver = "vfs"\ngraphroot = "${temporary}/images"\nrunroot = "${temporary}/run"\n`,
+  });
+  await $`node scripts/run.js image --tag ${tag}`.cwd(root).env(storage).quiet();
+  await buildah("from", "--pull-never", "--isolation=chroot", `--name=${container}`, tag);
+  const files = (await buildah("mount", container).text()).trim();
+  const { Docker } = await buildah("inspect", "--type=image", tag).json();
+  return { files, config: Docker.config };
+}
+
+async function collectFiles(): Promise<Image> {
+  await $`node scripts/run.js image --files`.cwd(root).quiet();
+  const text = readFileSync(join(root, "Containerfile"), "utf8");
+  const find = (pattern: RegExp) => text.match(pattern)?.[1] ?? "";
+  const config = {
+    User: find(/^USER (.*)$/m),
+    WorkingDir: find(/^WORKDIR (.*)$/m),
+    Env: find(/^ENV (.*)$/m).split(" "),
+    Healthcheck: { Test: ["CMD", ...JSON.parse(find(/^HEALTHCHECK .* CMD (.*)$/m))] },
+    Entrypoint: JSON.parse(find(/^ENTRYPOINT (.*)$/m)),
+    Cmd: JSON.parse(find(/^CMD (.*)$/m)),
+  };
+  const files = join(root, "dist", "image", "root");
+  // Where the volume is mounted.
+  await $`mkdir ${join(files, config.WorkingDir)}`;
+  return { files, config };
+}
 
 /** Mounts the root, the volume, and the settings, and runs the program as process 1. */
 const script = `set -e
+  files=$1 settings=$2 user=$3 volume=$4; shift 4
   mount -t tmpfs none /mnt && mkdir /mnt/root
-  mount --bind "$1" /mnt/root && mount -o remount,bind,ro /mnt/root
-  mount -t tmpfs -o uid=${user},gid=${user},mode=700 none /mnt/root${folder}
+  mount --bind "$files" /mnt/root && mount -o remount,bind,ro /mnt/root
+  mount -t tmpfs -o "uid=$user,gid=$user,mode=700" none "/mnt/root$volume"
   mount -t proc proc /mnt/root/proc
   mount -t tmpfs none /mnt/root/dev
   for device in null zero random urandom; do
     touch /mnt/root/dev/$device && mount --bind /dev/$device /mnt/root/dev/$device
   done
-  mount --bind "$2/pds.toml" /mnt/root/etc/pds/pds.toml
-  cp "$2/products.ndjson" /mnt/root${folder}
-  shift 2
-  exec env --ignore-environment ${variables} PORT=0 ADMIN_PORT=0 setpriv --clear-groups \\
-    unshare --root=/mnt/root --wd=${folder} --setgid=${user} --setuid=${user} /usr/bin/pds "$@"`;
+  mount --bind "$settings/pds.toml" /mnt/root/etc/pds/pds.toml
+  cp "$settings/products.ndjson" "/mnt/root$volume"
+  exec setpriv --clear-groups \
+    unshare --root=/mnt/root --wd="$volume" --setgid="$user" --setuid="$user" "$@"`;
 
 const settings = await temporaryFolder();
+await chmod(settings, 0o755);
 await writeFiles(settings, {
   "pds.toml": '[jobs.catalog-import]\nsource = ["products.ndjson"]\nschedule = "@yearly"\n',
   "products.ndjson": await Bun.file(join(root, "sample", "products.ndjson")).text(),
 });
 
-function run(...args: string[]) {
-  const command = ["unshare", "-m", "-p", "-f", "--kill-child", "sh", "-c", script, "sh", files, settings, ...args];
-  return Bun.spawn(command, { stdio: ["ignore", "pipe", "pipe"] });
-}
+const environmentOf = ({ Env }: ImageConfig, more: Readonly<Record<string, string>>) => ({
+  // The tools around the program need it; a container gets one too.
+  PATH: process.env.PATH ?? "",
+  ...Object.fromEntries(Env.map((variable) => variable.split(/=(.*)/s).slice(0, 2))),
+  ...more,
+});
 
 describe.skipIf(!canContain)("the image", () => {
+  let files = "";
+  let config: ImageConfig;
+  let user = "";
   beforeAll(async () => {
-    await $`node scripts/run.js image --files`.cwd(root).quiet();
-    // Where the volume is mounted.
-    await $`mkdir ${join(files, folder)}`;
+    ({ files, config } = await (hasBuildah ? buildImage() : collectFiles()));
+    user = config.User.split(":")[0] ?? "";
   });
   afterAll(async () => {
     await $`rm -rf ${join(root, "dist", "image")}`;
   });
 
-  test("has at most 130 MB, and no file that its user may change", async () => {
+  /** Starts the image's program with its own command, or with other arguments. */
+  function run(...args: string[]) {
+    const program = [...config.Entrypoint, ...(args.length === 0 ? config.Cmd : args)];
+    const container = ["unshare", "-m", "-p", "-f", "--kill-child", "sh", "-c", script, "sh"];
+    return Bun.spawn([...container, files, settings, user, config.WorkingDir, ...program], {
+      env: environmentOf(config, { PORT: "0", ADMIN_PORT: "0" }),
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+  }
+
+  test("has at most 130 MB, a user, and no file that its user may change", async () => {
     expect(Number((await $`du --summarize --bytes ${files}`.text()).split("\t")[0])).toBeLessThan(130e6);
-    expect(await $`find ${files} -not -type l ${["(", "-uid", user, "-o", "-perm", "/o+w", ")"]}`.text()).toBe("");
+    expect(config.User).toBe("65532:65532");
+    const volume = join(files, config.WorkingDir);
+    const changeable = ["-not", "-type", "l", "-not", "-path", volume, "(", "-uid", user, "-o", "-perm", "/o+w", ")"];
+    expect(await $`find ${files} ${changeable}`.text()).toBe("");
   });
 
   test("has everything that the program needs", async () => {
@@ -71,8 +139,19 @@ describe.skipIf(!canContain)("the image", () => {
     ]);
   });
 
+  test.skipIf(!hasBuildah)("runs commands with buildah, and its user may write to the volume", async () => {
+    const pds = (...args: string[]) =>
+      buildah(
+        ...["run", "--isolation=chroot", `--volume=${settings}:/srv/feeds:ro`, container, "--"],
+        ...config.Entrypoint,
+        ...args,
+      );
+    expect((await pds("import", "products", "/srv/feeds/products.ndjson")).exitCode).toBe(0);
+    expect((await pds("history", "--json").json()).histories).toHaveLength(1);
+  });
+
   test("serves what a job imports, as its user, and stops on SIGTERM", async () => {
-    const child = run("serve");
+    const child = run();
     const log = child.stderr.text();
     let printed = "";
     for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {
@@ -91,8 +170,8 @@ describe.skipIf(!canContain)("the image", () => {
     );
     // The health check of the image, in its namespaces.
     const inside = ["--target", pid, "--mount", "--pid", "--root", `--wd=/proc/${pid}/cwd`];
-    const health = Bun.spawn(["nsenter", ...inside, "/usr/bin/pds", "health"], {
-      env: { PATH: process.env.PATH, PORT: port, HOST: "0.0.0.0" },
+    const health = Bun.spawn(["nsenter", ...inside, ...config.Healthcheck.Test.slice(1)], {
+      env: environmentOf(config, { PORT: port }),
       stdio: ["ignore", "pipe", "pipe"],
     });
     expect([await health.stderr.text(), await health.stdout.text()]).toEqual(["", '200 {"status":"ok"}\n']);

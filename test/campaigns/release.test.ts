@@ -144,6 +144,8 @@ describe.skipIf(!canPackage)("a release", () => {
     ]);
     expect(listed.find((line) => line.endsWith("./etc/pds/credentials/"))).toStartWith("drwx------ root/root");
     expect(await $`dpkg-deb --info ${file} conffiles`.text()).toBe("/etc/pds/pds.toml\n");
+    // Older ones refuse the unit's folder of credentials.
+    expect(await $`dpkg-deb --field ${file} Breaks`.text()).toBe("systemd (<< 251)\n");
   });
 
   test.skipIf(!canInstall)(
@@ -172,6 +174,13 @@ describe.skipIf(!canPackage)("a release", () => {
     expect(await messageOf()).toStartWith("release: usage: npm run release -- VERSION");
     expect(await messageOf(version, "--target", "amiga")).toStartWith("release: usage: ");
     expect(await messageOf("9.9.9")).toBe(`release: the version in package.json is ${version}, not 9.9.9\n`);
+    const manifest = join(checkout, "packages", "client", "package.json");
+    const text = await Bun.file(manifest).text();
+    await Bun.write(manifest, text.replace(version, "9.9.9"));
+    expect(await messageOf(version)).toBe(
+      `release: the version in packages/client/package.json is 9.9.9, not ${version}\n`,
+    );
+    await Bun.write(manifest, text);
     await $`git tag --delete ${`v${version}`}`.cwd(checkout).quiet();
     expect(await messageOf(version)).toBe(`release: the tag v${version} does not point at this commit\n`);
     await Bun.write(join(checkout, "new"), "");

@@ -1,7 +1,9 @@
-import { beforeAll, expect, test } from "bun:test";
-import { existsSync, readFileSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { join, posix } from "node:path";
 import { $ } from "bun";
+import type { BrowserContextOptions } from "playwright-core";
+import { accessibilityProblems, openPage, startBrowser } from "../support/browser.ts";
 import { isCampaign, root } from "../support/pds.ts";
 
 // The documentation site as it is published. Its generator is installed for this, which takes
@@ -45,7 +47,9 @@ test.skipIf(!isCampaign)("the site has all pages, and its links lead to pages, h
   const written = [...new Bun.Glob("docs/**/*.md").scanSync(root)].map((page) =>
     page.replace("README", "index").replace(/md$/, "html"),
   );
-  expect(pages).toEqual(expect.arrayContaining([...written, "index.html", "packages/personalizer/index.html"]));
+  expect(pages).toEqual(
+    expect.arrayContaining([...written, "index.html", "packages/personalizer/index.html", "try-the-widget.html"]),
+  );
   const problems = pages.flatMap((page) =>
     valuesOf(read(page), /<a [^>]*href="([^"]+)"/g).flatMap((href) => problemOf(page, href) ?? []),
   );
@@ -59,4 +63,73 @@ test.skipIf(!isCampaign)("the site finds words without a server", async () => {
   const search = MiniSearch.loadJSON(stored, { fields: ["title", "titles", "text"] });
   const found: string[] = search.search("stale_seconds", { combineWith: "AND" }).map(({ id }: { id: string }) => id);
   expect(found).toContain(`${base}docs/reference/jobs.html#options-of-every-job`);
+});
+
+describe.skipIf(!isCampaign)("in a browser", async () => {
+  const browser = isCampaign ? await startBrowser() : undefined;
+  // As a host of static files does it: without a server for search or the widget.
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    async fetch({ url }) {
+      const path = decodeURIComponent(new URL(url).pathname);
+      if (!path.startsWith(base)) return new Response("not found", { status: 404 });
+      const file = join(folder, path.slice(base.length).replace(/(^|\/)$/, "$1index.html"));
+      const found = [file, `${file}.html`].find((name) => statSync(name, { throwIfNoEntry: false })?.isFile());
+      return found === undefined ? new Response("not found", { status: 404 }) : new Response(Bun.file(found));
+    },
+  });
+  afterAll(() => server.stop(true));
+  const open = (page: string, options: BrowserContextOptions = {}) => {
+    if (browser === undefined) throw new Error("there is no browser");
+    return openPage(browser, `${server.url.origin}${base}${page}`, options);
+  };
+
+  describe.each([
+    ["light", { width: 1280, height: 800 }],
+    ["dark", { width: 390, height: 844 }],
+  ] as const)("%s at %o", (colorScheme, viewport) => {
+    test.each(["", "docs/", "docs/reference/jobs", "docs/how-to/deploy", "try-the-widget"])(
+      "the page /%s fits, and is accessible",
+      async (path) => {
+        await using opened = await open(path, { viewport, colorScheme });
+        const { page, faults } = opened;
+        if (path === "try-the-widget") await page.getByRole("radio").nth(1).check();
+        expect(await page.evaluate<number>("document.documentElement.scrollWidth")).toBe(viewport.width);
+        expect(await accessibilityProblems(page)).toEqual([]);
+        expect(faults).toEqual([]);
+      },
+    );
+  });
+
+  test("the widget follows the product, and shows what a shop would get", async () => {
+    await using opened = await open("try-the-widget");
+    const { page, faults } = opened;
+    await page.getByRole("radio", { name: "Embroidered name" }).check();
+    await page.getByLabel("Product").selectOption("TM814935W");
+    await page.getByRole("radio", { name: "Family name" }).check();
+    await page.getByRole("textbox").first().fill("THE NÚÑEZ FAMILY");
+    await page.getByRole("button", { name: "Add to cart" }).click();
+    expect(await page.locator("tbody").innerText()).toContain("THE NÚÑEZ FAMILY");
+    expect(faults).toEqual([]);
+  });
+
+  test("search finds a setting by keyboard", async () => {
+    await using opened = await open("docs/");
+    const { page, faults } = opened;
+    await page.waitForFunction("document.querySelector('#app').__vue_app__ !== undefined");
+    await page.keyboard.press("Control+k");
+    await page.locator("input:focus").waitFor();
+    await page.keyboard.type("stale_seconds");
+    await page.getByRole("option").first().waitFor();
+    await page.keyboard.press("Enter");
+    await page.waitForURL(({ pathname }) => pathname !== `${base}docs/`);
+    await page.locator("main", { hasText: "stale_seconds" }).waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  test("pages can be read without JavaScript", async () => {
+    await using opened = await open("docs/how-to/deploy", { javaScriptEnabled: false });
+    expect(await opened.page.getByRole("heading", { level: 1 }).innerText()).toContain("Deploy the service");
+  });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { existsSync } from "node:fs";
 import { dirname, relative } from "node:path";
 import { toUnit } from "../../src/commands/systemd-unit.ts";
 import { type Finished, main, pds, root } from "../support/pds.ts";
@@ -71,9 +72,32 @@ describe("pds service install", () => {
     });
   });
 
+  test.skipIf(!canHideEtc || !existsSync("/usr/lib/systemd"))("keeps to the unit of a package", async () => {
+    const { code, stdout, stderr } = await runInstalled(
+      `mount -t tmpfs none /usr/lib/systemd; mkdir /usr/lib/systemd/system
+      pds service install --shop a --print > /usr/lib/systemd/system/pds@.service
+      pds service install --shop a; ls -d /etc/pds* /etc/systemd* || true
+      echo "# other" >> /usr/lib/systemd/system/pds@.service
+      pds service install --shop a; ls /etc/systemd/system`,
+    );
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "/etc/pds-a\npds@.service\n" });
+    expect(stderr).toStartWith("unit: /usr/lib/systemd/system/pds@.service\n");
+  });
+
   test.skipIf(!canHideEtc)("says why it cannot write", async () => {
     const { code, stderr } = await runInstalled("mount -o remount,ro /etc; pds service install");
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^pds: service install: .*read-only/) });
+  });
+
+  test.skipIf(!canHideEtc)("refuses a path that systemd does not accept", async () => {
+    const { code, stderr } = await runInstalled(
+      `touch "/mnt/it's"; mount --bind /mnt/bun "/mnt/it's"; bun="/mnt/it's"; pds service install --print`,
+    );
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr:
+        "pds: service install: systemd accepts no quotes and backslashes in the path /mnt/it's; move the program\n",
+    });
   });
 
   test.skipIf(!canHideEtc)("refuses a program that the service could not see", async () => {
@@ -88,6 +112,6 @@ describe("pds service install", () => {
 });
 
 test("the command of a unit is quoted for systemd", () => {
-  const unit = toUnit({ program: ["/opt/100% new/pds", '/a "b" \\ $c'], isTemplate: false });
-  expect(unit).toContain(String.raw`ExecStart="/opt/100%% new/pds" "/a \"b\" \\ $$c" serve`);
+  const unit = toUnit({ program: ["/opt/100% $new/pds", '/a "b" \\ $c'], isTemplate: false });
+  expect(unit).toContain(String.raw`ExecStart="/opt/100%% $new/pds" "/a \"b\" \\ $$c" serve`);
 });

