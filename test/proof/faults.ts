@@ -37,7 +37,7 @@ export async function listFaults(fleet: Fleet, newVersion: string): Promise<Faul
       for (const way of ways) way.cut();
     },
     end: async () => {
-      for (const way of ways) way.heal();
+      for (const way of ways) way.restore();
     },
   });
   const kill = (name: string, program: Program | undefined): Fault => ({
@@ -97,7 +97,7 @@ export async function listFaults(fleet: Fleet, newVersion: string): Promise<Faul
       name: "cut: the database balancer and the primary",
       begin: async () => links.database[cluster.primaryAddress].cut(),
       end: async () => {
-        for (const way of links.database) way.heal();
+        for (const way of links.database) way.restore();
       },
     },
     {
@@ -107,7 +107,7 @@ export async function listFaults(fleet: Fleet, newVersion: string): Promise<Faul
         await goOnWithoutStandby();
       },
       end: async () => {
-        cluster.replication.heal();
+        cluster.replication.restore();
         await cluster.standby.catchUp();
         await cluster.setSynchronous(true);
       },

@@ -9,6 +9,8 @@ export interface Proxy {
   cut(): void;
   /** Passes on everything in new connections. Those from before stay silent. */
   heal(): void;
+  /** Passes on everything, and resets the connections from before, as hosts do after a while. */
+  restore(): void;
   /** Leads new connections to another server, and closes those to the one before. */
   redirect(serverUrl: string): void;
   /** Passes on each answer that much later from now on. */
@@ -60,11 +62,14 @@ export async function startProxy(serverUrl: string): Promise<Proxy> {
       });
     }
   });
+  const reset = () => {
+    for (const socket of sockets) socket.destroy();
+  };
   const port = await findFreePort();
   await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
   cleanUp(() => {
     server.close();
-    for (const socket of sockets) socket.destroy();
+    reset();
   });
   const url = new URL(serverUrl);
   url.port = `${port}`;
@@ -76,9 +81,13 @@ export async function startProxy(serverUrl: string): Promise<Proxy> {
     heal: () => {
       isCut = false;
     },
+    restore: () => {
+      isCut = false;
+      reset();
+    },
     redirect: (to) => {
       target = new URL(to);
-      for (const socket of sockets) socket.destroy();
+      reset();
     },
     delay: (ms) => {
       delayMs = ms;
