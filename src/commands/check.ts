@@ -2,6 +2,7 @@ import { type Config, readConfig } from "../config/index.ts";
 import { listSettingsWithoutEffect } from "../config/without-effect.ts";
 import { closeDatabase, inspectStore, openStored } from "../database/index.ts";
 import { findPause, type JobPause } from "../database/job-pause.ts";
+import { inspectStandby } from "../database/standbys.ts";
 import type { PlannedJob } from "../jobs/job.ts";
 import { createPlatform } from "../platforms/index.ts";
 import { listJobs } from "../service/jobs.ts";
@@ -41,10 +42,20 @@ export async function check(values: Values): Promise<boolean> {
 }
 
 /** With a pooler, the server is checked directly too. */
-function checkStores({ databaseUrl, databaseDirectUrl }: Config): Promise<Check>[] {
+function checkStores({ databaseUrl, databaseDirectUrl, databaseReadUrls }: Config): Promise<Check>[] {
   const isPooled = databaseDirectUrl !== "";
   const store = checkStore("store", databaseUrl, isPooled);
-  return isPooled ? [store, checkStore("store, without the pooler", databaseDirectUrl, false)] : [store];
+  const direct = isPooled ? [checkStore("store, without the pooler", databaseDirectUrl, false)] : [];
+  return [store, ...direct, ...databaseReadUrls.map((url) => checkStandby(url, databaseUrl, isPooled))];
+}
+
+async function checkStandby(url: string, primaryUrl: string, isPooled: boolean): Promise<Check> {
+  let note = "";
+  const problem = await findProblem(async () => {
+    const behind = await inspectStandby(url, primaryUrl, isPooled);
+    if (behind > 0) note = ` (lacks the newest ${behind === 1 ? "change" : `${behind} changes`})`;
+  });
+  return { checked: "standby", at: `${url}${note}`, problem };
 }
 
 async function checkStore(checked: string, url: string, isPooled: boolean): Promise<Check> {

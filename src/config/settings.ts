@@ -72,18 +72,18 @@ export const settings = {
     sentence: "The store: `sqlite:PATH` (embedded) or `postgres://…` (shared by several replicas).",
     hide: "credentials",
   }),
-  databaseReadUrls: setting({
-    default: "",
-    parse: postgresUrls,
-    sentence:
-      "PostgreSQL standbys of the store, separated by spaces, such as `postgres://pds@replica1/pds`. Requests that are not cached are read there; `DATABASE_URL` stays the primary.",
-    hide: "credentials",
-  }),
   databaseDirectUrl: setting({
     default: "",
     parse: (text) => (text === "" ? text : postgresUrl(text)),
     sentence:
       "The same store without a connection pooler, when `DATABASE_URL` leads to one such as PgBouncer. Jobs and all writes use it.",
+    hide: "credentials",
+  }),
+  databaseReadUrls: setting({
+    default: "",
+    parse: postgresUrls,
+    sentence:
+      "PostgreSQL standbys of the store, separated by spaces, such as `postgres://pds@standby1/pds`. Requests that are not cached are read there; `DATABASE_URL` stays the primary.",
     hide: "credentials",
   }),
   shopDomain: setting({ default: "localhost", parse: domain, sentence: "Domain of the shop, `shop` in responses." }),

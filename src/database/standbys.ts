@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
 import { hideCredentials } from "../credentials.ts";
 import type { Log } from "../log.ts";
-import { type ChangePosition, hasChange, noChange } from "./change.ts";
+import { type ChangePosition, findNewestChange, hasChange, noChange } from "./change.ts";
 import { Database } from "./database.ts";
 import type { Read, Value } from "./engines/engine.ts";
 import { engineOf } from "./engines/index.ts";
@@ -41,11 +41,38 @@ export interface StandbysOptions {
 
 /** Connects to the standbys when they are first checked: none needs to be there. */
 export async function openStandbys(options: StandbysOptions): Promise<Standbys> {
-  const open = async (url: string) => {
-    const engine = engineOf(url);
-    return new Standby(new Database(engine, hideCredentials(url), await engine.open(url, "serving", options.isPooled)));
-  };
-  return new Standbys(await Promise.all(options.urls.map(open)), options);
+  const databases = await Promise.all(options.urls.map((url) => openUnchecked(url, options.isPooled)));
+  return new Standbys(
+    databases.map((database) => new Standby(database)),
+    options,
+  );
+}
+
+/** Nothing is migrated: a standby refuses that. */
+async function openUnchecked(url: string, isPooled: boolean): Promise<Database> {
+  const engine = engineOf(url);
+  return new Database(engine, hideCredentials(url), await engine.open(url, "serving", isPooled));
+}
+
+/**
+ * Finds out whether a URL leads to a standby of a store.
+ * @returns how many changes it lacks
+ * @throws Error when it cannot be read, or is none
+ */
+export async function inspectStandby(url: string, primaryUrl: string, isPooled: boolean): Promise<number> {
+  const [standby, primary] = [await openUnchecked(url, isPooled), await openUnchecked(primaryUrl, isPooled)];
+  try {
+    const shown = await findNewestChange(standby);
+    const newest = await findNewestChange(primary);
+    if (shown.number !== noChange.number && !(await hasChange(primary, shown))) {
+      throw new Error(
+        `DATABASE_READ_URLS: ${standby.name} has changes that DATABASE_URL does not have; is it a standby?`,
+      );
+    }
+    return Math.max(0, newest.number - shown.number);
+  } finally {
+    await Promise.all([standby.close(0), primary.close(0)]);
+  }
 }
 
 /**
