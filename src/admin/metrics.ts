@@ -208,9 +208,10 @@ export async function measureProcess(meters: ProcessMeters): Promise<ProcessMetr
   const { Counter, Gauge, Registry } = await loadLibrary();
   const registry = new Registry();
   const add =
-    (type: typeof Counter | typeof Gauge) => (name: string, help: string, labels: string, samples: Samples) => {
+    (type: typeof Counter | typeof Gauge): AddMetric =>
+    (name, help, labels, samples, aggregator = "sum") => {
       const labelNames = labels === "" ? [] : labels.split(" ");
-      const metric = new type({ name: `pds_${name}`, help, labelNames, registers: [registry] });
+      const metric = new type({ name: `pds_${name}`, help, labelNames, registers: [registry], aggregator });
       for (const [value, labels = {}] of samples) metric.inc(labels, value);
     };
   const [counter, gauge] = [add(Counter), add(Gauge)];
@@ -231,8 +232,17 @@ export async function measureProcess(meters: ProcessMeters): Promise<ProcessMetr
   return await registry.getMetricsAsJSON();
 }
 
-/** Adds a metric; `labels` are separated by spaces. */
-export type AddMetric = (name: string, help: string, labels: string, samples: Samples) => void;
+/**
+ * Adds a metric; `labels` are separated by spaces.
+ * @param aggregator how a supervisor combines those of its workers; `sum` by default
+ */
+export type AddMetric = (
+  name: string,
+  help: string,
+  labels: string,
+  samples: Samples,
+  aggregator?: "sum" | "max",
+) => void;
 
 function addDeliveryMetrics(deliveries: DeliveryCounter, counter: AddMetric): void {
   counter(

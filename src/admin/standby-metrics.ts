@@ -15,4 +15,11 @@ export function addStandbyMetrics({ counts, list }: Standbys, counter: AddMetric
     "standby",
     list.map(({ name, problem }) => [Number(problem === undefined), { standby: name }]),
   );
+  gauge(
+    "standby_behind_changes",
+    "Changes that the standby lacked at the last check, of those that a process had seen; the highest of all processes.",
+    "standby",
+    list.map(({ name, behind }) => [behind, { standby: name }]),
+    "max",
+  );
 }

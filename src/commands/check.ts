@@ -2,8 +2,10 @@ import { type Config, readConfig } from "../config/index.ts";
 import { listSettingsWithoutEffect } from "../config/without-effect.ts";
 import { type ConnectOptions, closeDatabase, inspectStore, openStored } from "../database/index.ts";
 import { findPause, type JobPause } from "../database/job-pause.ts";
+import { inspectStandby } from "../database/standbys.ts";
 import type { PlannedJob } from "../jobs/job.ts";
 import { createPlatform } from "../platforms/index.ts";
+import { pooledOptions } from "../service/connections.ts";
 import { listJobs } from "../service/jobs.ts";
 import { openLog, type Values } from "./common.ts";
 import { printMessage, printSafeJson, printTable } from "./output.ts";
@@ -41,12 +43,21 @@ export async function check(values: Values): Promise<boolean> {
 }
 
 /** With a pooler, the server is checked directly too. */
-function checkStores({ databaseUrl, databaseDirectUrl, databasePrepare }: Config): Promise<Check>[] {
-  if (databaseDirectUrl === "") return [checkStore("store", databaseUrl, {})];
-  return [
-    checkStore("store", databaseUrl, { isPooled: true, isPrepared: databasePrepare === "on" }),
-    checkStore("store, without the pooler", databaseDirectUrl, {}),
-  ];
+function checkStores(config: Config): Promise<Check>[] {
+  const { databaseUrl, databaseDirectUrl, databaseReadUrls } = config;
+  const pooled = pooledOptions(config);
+  const direct = pooled.isPooled ? [checkStore("store, without the pooler", databaseDirectUrl, {})] : [];
+  const standbys = databaseReadUrls.map((url) => checkStandby(url, databaseUrl, pooled));
+  return [checkStore("store", databaseUrl, pooled), ...direct, ...standbys];
+}
+
+async function checkStandby(url: string, primaryUrl: string, options: ConnectOptions): Promise<Check> {
+  let note = "";
+  const problem = await findProblem(async () => {
+    const behind = await inspectStandby(url, primaryUrl, options);
+    if (behind > 0) note = ` (lacks the newest ${behind === 1 ? "change" : `${behind} changes`})`;
+  });
+  return { checked: "standby", at: `${url}${note}`, problem };
 }
 
 async function checkStore(checked: string, url: string, options: ConnectOptions): Promise<Check> {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
 import { hideCredentials } from "../credentials.ts";
 import type { Log } from "../log.ts";
-import { type ChangePosition, hasChange, noChange } from "./change.ts";
+import { type ChangePosition, findNewestChange, hasChange, noChange } from "./change.ts";
 import { Database } from "./database.ts";
 import type { ConnectOptions, Read, Value } from "./engines/engine.ts";
 import { engineOf } from "./engines/index.ts";
@@ -40,11 +40,38 @@ export interface StandbysOptions {
 
 /** Connects to the standbys when they are first checked: none needs to be there. */
 export async function openStandbys(options: StandbysOptions): Promise<Standbys> {
-  const open = async (url: string) => {
-    const engine = engineOf(url);
-    return new Standby(new Database(engine, hideCredentials(url), await engine.open(url, "serving", options.connect)));
-  };
-  return new Standbys(await Promise.all(options.urls.map(open)), options);
+  const databases = await Promise.all(options.urls.map((url) => openUnchecked(url, options.connect)));
+  return new Standbys(
+    databases.map((database) => new Standby(database)),
+    options,
+  );
+}
+
+/** Nothing is migrated: a standby refuses that. */
+async function openUnchecked(url: string, connect: ConnectOptions): Promise<Database> {
+  const engine = engineOf(url);
+  return new Database(engine, hideCredentials(url), await engine.open(url, "serving", connect));
+}
+
+/**
+ * Finds out whether a URL leads to a standby of a store.
+ * @returns how many changes it lacks
+ * @throws Error when it cannot be read, or is none
+ */
+export async function inspectStandby(url: string, primaryUrl: string, connect: ConnectOptions): Promise<number> {
+  const [standby, primary] = [await openUnchecked(url, connect), await openUnchecked(primaryUrl, connect)];
+  try {
+    const shown = await findNewestChange(standby);
+    const newest = await findNewestChange(primary);
+    if (shown.number !== noChange.number && !(await hasChange(primary, shown))) {
+      throw new Error(
+        `DATABASE_READ_URLS: ${standby.name} has changes that DATABASE_URL does not have; is it a standby?`,
+      );
+    }
+    return Math.max(0, newest.number - shown.number);
+  } finally {
+    await Promise.all([standby.close(0), primary.close(0)]);
+  }
 }
 
 /**

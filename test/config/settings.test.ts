@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { readConfig } from "../../src/config/index.ts";
+import { formatSetting, listSecrets } from "../../src/config/printing.ts";
 import { ServiceError } from "../../src/errors.ts";
 import { type Environment, pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { createPostgresDatabase } from "../support/postgres.ts";
@@ -70,6 +71,7 @@ describe("the settings", () => {
         { setting: "DATABASE_DIRECT_URL", value: "", from },
         { setting: "DATABASE_PREPARE", value: "on", from },
         { setting: "DATABASE_CONNECTIONS", value: "4", from },
+        { setting: "DATABASE_READ_URLS", value: "", from },
         { setting: "SHOP_DOMAIN", value: "localhost", from },
         { setting: "BRAND", value: "default", from },
         { setting: "DEFAULT_LOCALE", value: "en", from },
@@ -283,6 +285,8 @@ describe("an invalid setting stops the start", () => {
       ["DATABASE_CONNECTIONS", "3"],
       ["DATABASE_CONNECTIONS", "101"],
       ["DATABASE_CONNECTIONS", "4.5"],
+      ["DATABASE_READ_URLS", "sqlite:data/pds.sqlite"],
+      ["DATABASE_READ_URLS", "postgres://pds@one/pds,postgres://pds@two/pds"],
       ["SHOP_DOMAIN", "a b"],
       ["SHOP_DOMAIN", "https://shop.example"],
       ["SHOP_DOMAIN", ""],
@@ -559,6 +563,25 @@ describe("an invalid setting stops the start", () => {
 
   test("a DATABASE_DIRECT_URL next to an embedded store", () => {
     expectError({ DATABASE_DIRECT_URL: "postgres://pds@host/pds" }, "DATABASE_URL is an embedded store");
+  });
+
+  test("DATABASE_READ_URLS next to an embedded store", () => {
+    expectError(
+      { DATABASE_READ_URLS: "postgres://pds@host/pds" },
+      "DATABASE_URL is an embedded store, which has no standbys",
+    );
+  });
+
+  test("the passwords of DATABASE_READ_URLS are secrets, and are not shown", () => {
+    const config = readConfig({
+      PDS_CONFIG: "/dev/null",
+      DATABASE_URL: "postgres://pds@host/pds",
+      DATABASE_READ_URLS: "postgres://pds:password-1@one/pds postgres://pds:password-2@two/pds",
+    });
+    expect(listSecrets(config)).toEqual(["password-1", "password-2"]);
+    expect(formatSetting("databaseReadUrls", config)).toBe(
+      "postgres://pds:hidden@one/pds postgres://pds:hidden@two/pds",
+    );
   });
 
   test("a DATABASE_URL without a scheme: the error shows the whole format", () => {
