@@ -1,16 +1,19 @@
 import { expect, test } from "bun:test";
+import { join } from "node:path";
 import { SQL } from "bun";
 import { toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { writeFeed } from "../support/feed.ts";
 import { listInstalled } from "../support/front.ts";
-import { isCampaign, migrateStore, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { Operator } from "../support/operator.ts";
+import { isCampaign, migrateStore, pds, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { createPostgres, type Postgres } from "../support/postgres.ts";
 import { allowChecks, startPrimaryBalancer } from "../support/primary-balancer.ts";
 import { startProxy } from "../support/proxy.ts";
 import { type ServiceProcess, startService } from "../support/service-process.ts";
 import { commitSynchronously, createStandby, type Standby } from "../support/standby.ts";
+import { startSwitch } from "../support/switch.ts";
 import { startTraffic } from "../support/traffic.ts";
 import { until } from "../support/until.ts";
 import { deliver, webhookEnvironment } from "../support/webhooks.ts";
@@ -23,6 +26,7 @@ const leaseSeconds = 5;
 const slack = isCampaign ? 1 : 6;
 const steadyIds = Array.from({ length: 20 }, (_, index) => 1000 + index);
 const pathOf = (id: number | string) => `/api/v1/products/${id}`;
+const token = "a-token-of-the-tests-that-is-long-enough";
 const isPossible = listInstalled(["haproxy"]).length > 0;
 
 const feed = {
@@ -82,11 +86,15 @@ test.skipIf(!isPossible).each(isCampaign ? (["killed", "cut off"] as const) : ([
         retries = 5
         settle_seconds = 0`,
     });
+    const store = { DATABASE_URL: url, PDS_CONFIG: config, ADMIN_TOKEN: token };
+    const finished = await pds(["import", "personalization", join(folder, "feed"), "--brand", "other"], store);
+    expect(finished).toMatchObject({ code: 0 });
     // The import waits for this lock with its transaction open, until the primary is gone.
     const holder = await sql.reserve();
-    await holder.unsafe("BEGIN; SELECT pg_advisory_xact_lock(7365747303)");
+    await holder`BEGIN`;
+    await holder`SELECT pg_advisory_xact_lock(7365747303)`;
     const replicas = await startReplicas({
-      ...{ DATABASE_URL: url, PDS_CONFIG: config, VISIBLE: "all", BRAND: "acme" },
+      ...{ ...store, VISIBLE: "all", BRAND: "acme" },
       // Nothing answers there, so that deliveries stay queued.
       ...webhookEnvironment({ origin: "http://127.0.0.1:9" }),
     });
@@ -108,7 +116,15 @@ test.skipIf(!isPossible).each(isCampaign ? (["killed", "cut off"] as const) : ([
         await Bun.sleep(20);
       }
     });
-    await until("deliveries are acknowledged", () => acknowledged.length > 20);
+    let signIns = 0;
+    const signingIn = replicas.map(async ({ adminUrl }) => {
+      while (!isOver) {
+        const status = await new Operator(adminUrl).signIn(token).catch(() => 0);
+        if (status === 303) signIns++;
+        await Bun.sleep(50);
+      }
+    });
+    await until("deliveries are acknowledged", () => acknowledged.length > 20 && signIns > 5);
 
     if (how === "killed") await primary.stop("SIGKILL");
     else cut();
@@ -116,14 +132,22 @@ test.skipIf(!isPossible).each(isCampaign ? (["killed", "cut off"] as const) : ([
     const promotedMs = performance.now();
     await using promoted = new SQL(standby.url, { max: 1 });
     const readMs = await traffic.untilAllRead();
-    const known = acknowledged.length;
-    await until("deliveries are acknowledged again", () => acknowledged.length > known);
-    const outcomes = async () =>
-      (await promoted<{ outcome: string | null }[]>`SELECT outcome FROM run ORDER BY id`).map((run) => run.outcome);
+    const known = { deliveries: acknowledged.length, signIns };
+    await until(
+      "deliveries and actions are acknowledged again",
+      () => acknowledged.length > known.deliveries && signIns > known.signIns,
+    );
+    const outcomes = async (brand = "acme") => {
+      const runs = await promoted<{ outcome: string | null }[]>`
+        SELECT outcome FROM run WHERE brand = ${brand} ORDER BY id`;
+      return runs.map((run) => run.outcome);
+    };
     await until("an import succeeds", async () => (await outcomes()).includes("succeeded"));
     const importedMs = performance.now() - promotedMs;
     isOver = true;
-    await Promise.all(delivering);
+    // The lock is that of the former primary.
+    await holder`COMMIT`.catch(() => {});
+    await Promise.all([...delivering, ...signingIn]);
 
     expect(traffic.cached.failures).toEqual([]);
     expect(readMs).toBeLessThan(10_000 * slack);
@@ -131,11 +155,14 @@ test.skipIf(!isPossible).each(isCampaign ? (["killed", "cut off"] as const) : ([
     const queued = await promoted<{ id: number }[]>`SELECT CAST(product AS INTEGER) AS id FROM push_queue`;
     const stored = new Set(queued.map(({ id }) => id));
     expect(acknowledged.filter((id) => !stored.has(id))).toEqual([]);
+    expect(await outcomes("other")).toEqual(["succeeded"]);
+    const [audit] = await promoted<{ count: number }[]>`SELECT CAST(count(*) AS INTEGER) AS count FROM audit_record`;
+    expect(audit?.count).toBeGreaterThanOrEqual(signIns);
     process.stderr.write(
       `failover (${how}): ${traffic.cached.count} cached requests, ${traffic.uncached.failed} of ` +
         `${traffic.uncached.count} others failed; after the promotion all replicas read in ${readMs.toFixed(0)} ms, ` +
         `and an import succeeded in ${importedMs.toFixed(0)} ms after ${JSON.stringify(await outcomes())}; ` +
-        `${acknowledged.length} deliveries acknowledged, none lost\n`,
+        `${acknowledged.length} deliveries and ${signIns} sign-ins acknowledged, none lost\n`,
     );
   },
 );
@@ -172,4 +199,50 @@ test.skipIf(!isPossible)("what a lost primary had not replicated leaves every ca
   await change(promoted, 2, "kept too");
   await untilTitle(2, "kept too");
   await untilTitle(1, "");
+
+  // It comes back, and nobody has fenced it. The balancer keeps to the other one.
+  await primary.start();
+  await using former = new SQL(primary.url, { max: 1 });
+  const checks = async () => {
+    const [row] = await former<{ sessions: number }[]>`
+      SELECT CAST(sessions AS INTEGER) AS sessions FROM pg_stat_database WHERE datname = 'postgres'`;
+    return row?.sessions ?? 0;
+  };
+  const before = await checks();
+  await until("the balancer has found it again", async () => (await checks()) > before + 2);
+  await using next = new SQL(url, { max: 1 });
+  const [row] = await next`SELECT tag FROM product WHERE id = 2`;
+  expect(row.tag).toBe("kept too2");
+  await untilTitle(1, "");
+});
+
+test("connections that lead to a standby are given up", async () => {
+  const primary = await createPostgres();
+  await migrateStore(primary.url);
+  const standby = await createStandby(primary);
+  cleanUp(async () => {
+    await standby.remove();
+    await primary.remove();
+  });
+  const { code, stderr } = await pds(["serve"], { DATABASE_URL: standby.url, PORT: "0", ADMIN_PORT: "0" });
+  expect(code).toBe(1);
+  expect(stderr).toContain("DATABASE_URL leads to a standby; it must lead to the primary");
+
+  const address = await startSwitch(primary.url);
+  await using service = await startService({
+    DATABASE_URL: address.url,
+    ...webhookEnvironment({ origin: "http://127.0.0.1:9" }),
+  });
+  const read = async () => (await fetch(`${service.url}${pathOf(`pz/${crypto.randomUUID()}`)}`)).status;
+  const body = '{"id":1,"updated_at":"2026-11-20T10:00:00Z"}';
+  const write = async () => (await deliver(service.url, { body })).status;
+  expect([await read(), await write()]).toEqual([200, 200]);
+  address.leadTo(standby.url);
+  address.disconnect();
+  await until("it notices", () => service.log().includes("the store is unreachable"));
+  await until("writes fail", async () => (await write()) === 503);
+  // Those that lead to the standby stay open.
+  address.leadTo(primary.url);
+  await until("reads go on", async () => (await read()) === 200);
+  await until("writes go on", async () => (await write()) === 200);
 });

@@ -5,7 +5,7 @@ import { toProduct } from "../support/catalog.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { writeFeed } from "../support/feed.ts";
 import { connectTo, isCampaign, migrateStore, pds, temporaryFolder } from "../support/pds.ts";
-import { pgbouncer, startPooler } from "../support/pooler.ts";
+import { answers, pgbouncer, startPooler } from "../support/pooler.ts";
 import { createPostgres } from "../support/postgres.ts";
 import { startService } from "../support/service-process.ts";
 import { startTraffic } from "../support/traffic.ts";
@@ -50,7 +50,7 @@ test.skipIf(pgbouncer === null)("replicas outlive everything that happens to the
     ...webhookEnvironment({ origin: "http://127.0.0.1:9" }),
     ...{ VISIBLE: "all", BRAND: "acme" },
   };
-  const replicas = await Promise.all([0, 1, 2].map(() => startService({ ...environment, LOG_LEVEL: "warn" }, ...[])));
+  const replicas = await Promise.all([0, 1, 2].map(() => startService({ ...environment, LOG_LEVEL: "warn" })));
   cleanUp(() => Promise.all(replicas.map((replica) => replica.end("SIGKILL"))));
   const folder = await temporaryFolder();
 
@@ -115,6 +115,7 @@ test.skipIf(pgbouncer === null)("replicas outlive everything that happens to the
     },
     paused: async () => {
       pooler.pause();
+      expect(await answers(pooler.url)).toBe(false);
       const sku = await outage();
       pooler.resume();
       return sku;
@@ -123,11 +124,14 @@ test.skipIf(pgbouncer === null)("replicas outlive everything that happens to the
       await using others = new SQL(pooler.url, { max: poolSize, prepare: false });
       const held = await Promise.all(Array.from({ length: poolSize }, () => others.reserve()));
       // Others wait up to five seconds for the connection of a transaction.
-      for (const connection of held)
-        await connection.unsafe("BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0");
+      for (const connection of held) {
+        await connection`BEGIN`;
+        await connection`SET LOCAL idle_in_transaction_session_timeout = 0`;
+      }
+      expect(await answers(pooler.url)).toBe(false);
       const sku = await outage();
       for (const connection of held) {
-        await connection.unsafe("COMMIT");
+        await connection`COMMIT`;
         connection.release();
       }
       return sku;

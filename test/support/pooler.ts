@@ -63,15 +63,14 @@ export async function startPooler(
   return { url, start, stop, pause: () => child.kill("SIGUSR1"), resume: () => child.kill("SIGUSR2") };
 }
 
-/** Whether a server answers a statement. */
+/** Whether a server answers a statement within two seconds. */
 export async function answers(url: string): Promise<boolean> {
   const sql = new SQL(url, { max: 1, connectionTimeout: 2, prepare: false });
-  try {
-    await sql`SELECT 1`;
-    return true;
-  } catch {
-    return false;
-  } finally {
-    await sql.close({ timeout: 0 });
-  }
+  const answer = sql`SELECT 1`.then(
+    () => true,
+    () => false,
+  );
+  const hasAnswered = await Promise.race([answer, Bun.sleep(2000).then(() => false)]);
+  await sql.close({ timeout: 0 });
+  return hasAnswered;
 }

@@ -60,7 +60,8 @@ export const postgres: Engine = {
   columnTypes,
   maxConcurrentReads,
 
-  writeMode: "READ WRITE",
+  // Not READ WRITE: a standby would refuse it with a code that says nothing of a standby.
+  writeMode: "ISOLATION LEVEL READ COMMITTED",
   lock: (transaction, name) => transaction.unsafe(`SELECT pg_advisory_xact_lock(${lockKeys[name]})`),
   lockBrand: (transaction, brand) =>
     transaction`SELECT CAST(pg_advisory_xact_lock(${brandLocks}, hashtext(${brand})) AS TEXT)`,
