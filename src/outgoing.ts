@@ -31,6 +31,15 @@ function in6to4(network: string): string {
   return `2002:${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}::/${16 + Number(bits)}`;
 }
 
+/** The network of an IPv4 network in the local NAT64, with a prefix of 48 bits (RFC 6052, section 2.2). */
+function inLocalNat64(network: string): string {
+  const [address = "", bits = "32"] = network.split("/");
+  const [a = 0, b = 0, c = 0, d = 0] = address.split(".").map(Number);
+  const groups = [a * 256 + b, c, d * 256].map((group) => group.toString(16));
+  // The first two bytes, eight zero bits, and the others.
+  return `64:ff9b:1:${groups.join(":")}::/${48 + Number(bits) + (Number(bits) > 16 ? 8 : 0)}`;
+}
+
 const refusedNetworks = [
   ...refusedIpv4Networks,
   ...refusedIpv4Networks.flatMap((network) => {
@@ -38,6 +47,7 @@ const refusedNetworks = [
     return ipv4Prefixes.map((prefix) => `${prefix}${address}/${96 + Number(bits)}`);
   }),
   ...refusedIpv4Networks.map(in6to4),
+  ...refusedIpv4Networks.map(inLocalNat64),
   "fe80::/10",
   // Amazon, Google, Oracle, and Scaleway.
   "fd00:ec2::/32",

@@ -19,7 +19,8 @@ export interface ObjectFacts {
 
 /** Seconds that a signed URL is valid: long enough for clocks that differ. */
 const expiresIn = 3600;
-const maxReasonLength = 10_000;
+/** Of an error, which has its reason at the start. */
+const maxReasonBytes = 10_000;
 
 export function createBucketClient(bucket: string, settings: BucketSettings): S3Client {
   const { s3Endpoint, s3Region, s3AccessKeyId, s3SecretAccessKey } = settings;
@@ -88,7 +89,19 @@ export function toServiceError(name: string, cause: unknown, signal: AbortSignal
 }
 
 async function rejectWithReason(response: Response): Promise<never> {
-  const xml = (await response.text()).slice(0, maxReasonLength);
+  const xml = await readStart(response, maxReasonBytes);
   const [code, message] = ["Code", "Message"].map((tag) => xml.match(`<${tag}>([^<]*)</${tag}>`)?.[1]);
   throw new Error([code ?? `status ${response.status}`, message].filter(Boolean).join(": "));
+}
+
+/** Reads some of the body: nothing says how long it is. */
+async function readStart({ body }: Response, maxBytes: number): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of body ?? []) {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    if (bytes >= maxBytes) break;
+  }
+  return Buffer.concat(chunks).toString("utf8", 0, maxBytes);
 }

@@ -2,6 +2,7 @@ import type { Database, Queryable } from "../database/database.ts";
 import { type CurrentGeneration, readGenerationList } from "../database/generation.ts";
 import { createLinesQuery, type FoundLines, type LinesQuery } from "../database/lines-query.ts";
 import { listGroupFragments, listStyleFragments } from "../database/personalization.ts";
+import { ServiceError } from "../errors.ts";
 import { chain, type MaybePromise } from "../maybe-promise.ts";
 import { maxSkuLength, type Personalization } from "../model/personalization.ts";
 import { FormRenderer, type FoundForm } from "./form.ts";
@@ -9,6 +10,7 @@ import { FragmentCache } from "./fragment-cache.ts";
 import {
   type FoundPersonalization,
   type Group,
+  maxBytesOf,
   type Parts,
   readGroupNumbers,
   readStyleNumbers,
@@ -45,6 +47,8 @@ const maxAttempts = 3;
 const maxFragmentBytes = 32 * 2 ** 20;
 /** For the parts of their forms. */
 const maxFormBytes = 32 * 2 ** 20;
+/** Of a response with several SKUs. Each has its own copy of the choices, and each URL its own body. */
+const maxBatchBytes = 16 * 2 ** 20;
 
 /**
  * Reads the personalization of SKUs: the brand's own, or else that of the first other brand that has
@@ -182,14 +186,21 @@ async function findAll(
   if (found === "outdated") return undefined;
   if (database.engine.hasRoundTrips) await loadFragments(snapshot, database, found.values());
   const parts: (Parts | undefined)[] = [];
+  let bytes = 0;
   for (const sku of skus) {
     const lines = found.get(sku);
-    const ofSku = lines && findParts(snapshot, database, sku, lines);
+    const finding = lines && findParts(snapshot, database, sku, lines);
     // Each wait would cost as much as rendering.
-    parts.push(ofSku instanceof Promise ? await ofSku : ofSku);
+    const ofSku = finding instanceof Promise ? await finding : finding;
+    if (ofSku !== undefined) bytes += maxBytesOf(ofSku);
+    if (bytes > maxBatchBytes) throw largeBatch();
+    parts.push(ofSku);
   }
   return renderBatch(skus, parts);
 }
+
+const largeBatch = () =>
+  new ServiceError("bad_request", "The personalization of these SKUs is larger than 16 MB. Request fewer at once.");
 
 /** Loads the fragments of all SKUs together, so that rendering each needs no statement of its own. */
 async function loadFragments({ fragments }: Snapshot, database: Database, found: Iterable<FoundLines>): Promise<void> {

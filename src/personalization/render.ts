@@ -168,8 +168,11 @@ const bodyEnd = encode("]}");
 const lineBytes = '{"sku_id":"",'.length + statusStart.length + 16;
 const fixedBytes = 1 + linesStart.length + stylesStart.length + groupsStart.length + bodyEnd.length;
 
-/** With up to six bytes for each unit of the SKU and each packed byte, such as a control character. */
-function maxBytesOf({ sku, lines, styles, groups }: Parts): number {
+/**
+ * Bytes of the three lists in JSON, with up to six for each unit of the SKU and each packed byte, such as
+ * a control character.
+ */
+export function maxBytesOf({ sku, lines, styles, groups }: Parts): number {
   let bytes = fixedBytes + lines.length * 6 + bytesOf(styles) + bytesOf(groups);
   for (const { line } of styles) bytes += line.length + sku.length * 6 + lineBytes;
   return bytes;

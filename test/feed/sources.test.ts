@@ -950,6 +950,23 @@ describe("a feed in a bucket", () => {
           method === "GET" && sendPartially(response, linesWithStatus("cut"), { "Content-Length": 5000 });
       },
     ],
+    [
+      "refuses without end",
+      /^s3:\/\/feeds\/acme\/pzlines\.csv\S*: SlowDown$/,
+      (store) => {
+        store.intercept = ({ method }, response) => {
+          response.writeHead(503);
+          if (method === "HEAD") {
+            response.end();
+            return true;
+          }
+          response.write("<Error><Code>SlowDown</Code>");
+          const timer = setInterval(() => response.write(" ".repeat(1000)), 1);
+          response.on("close", () => clearInterval(timer));
+          return true;
+        };
+      },
+    ],
   ];
 
   test.concurrent.each(storeFailures)(

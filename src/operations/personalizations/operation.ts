@@ -32,7 +32,8 @@ export const personalizations: Operation = {
         200: { description: "The personalization of each SKU.", schemas: ["Personalizations"] },
         400: {
           description:
-            "A SKU is empty, there are too many, the URL is longer than 8 kB, or its percent-encoding is malformed. " +
+            "A SKU is empty, there are too many, the URL is longer than 8 kB, its percent-encoding is malformed, or " +
+            "the response would be larger than 16 MB. " +
             "Without the parameter `sku`, the path is that of a product with the invalid identifier `pz`.",
           schemas: ["Problem", "ProductAnswer"],
         },
