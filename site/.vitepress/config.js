@@ -67,7 +67,16 @@ export default defineConfig({
     },
   },
   themeConfig: {
-    search: { provider: "local" },
+    search: {
+      provider: "local",
+      options: {
+        miniSearch: {
+          // Names of settings are one word.
+          options: { tokenize: (text) => text.split(/[^\p{L}\p{N}_]+/u) },
+          searchOptions: { combineWith: "AND" },
+        },
+      },
+    },
     nav: [
       { text: "Documentation", link: "/docs/" },
       { text: "Try the widget", link: "/try-the-widget" },
