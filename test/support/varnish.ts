@@ -1,13 +1,9 @@
-import { join } from "node:path";
+import { replicasOn, spawnVarnish, varnishd } from "../../bench/support/varnish.ts";
 import { cleanUp } from "./clean-up.ts";
-import { killOnExit } from "./kill-on-exit.ts";
-import { root, temporaryFolder, writeFiles } from "./pds.ts";
+import { temporaryFolder } from "./pds.ts";
 import { until } from "./until.ts";
 
-const operations = join(root, "docs", "operations");
-
-/** Undefined where Varnish is not installed: on Debian, `apt-get install varnish varnish-modules`. */
-export const varnishd = Bun.which("varnishd", { PATH: `${process.env.PATH}:/usr/sbin:/usr/local/sbin` });
+export { varnishd };
 
 /** Starts Varnish with the configuration of the documentation, in front of replicas on these ports. */
 export async function startVarnish(
@@ -15,16 +11,7 @@ export async function startVarnish(
   port: number,
   megabytes?: number,
 ): Promise<{ readonly url: string }> {
-  const documented = await Bun.file(join(operations, "replicas.vcl")).text();
-  const [backend = ""] = documented.match(/^backend replica1 \{\n[\s\S]*?^\}\n/m) ?? [];
-  const backends = ports.map((each, index) =>
-    backend.replace("replica1", `replica${index + 1}`).replace('"3000"', `"${each}"`),
-  );
-  const added = ports.map((_, index) => `replicas.add_backend(replica${index + 1});`);
-  const replicas = documented
-    .replace(backend, () => backends.join("\n"))
-    .replace("replicas.add_backend(replica1);", added.join("\n"));
-  return await startVarnishWith(replicas, port, megabytes);
+  return await startVarnishWith(await replicasOn(ports), port, megabytes);
 }
 
 /** @param replicas the text of `replicas.vcl` */
@@ -33,16 +20,7 @@ export async function startVarnishWith(
   port: number,
   megabytes = 128,
 ): Promise<{ readonly url: string }> {
-  const folder = await temporaryFolder();
-  const [path = ""] = await writeFiles(folder, {
-    "varnish.vcl": await Bun.file(join(operations, "varnish.vcl")).text(),
-    "replicas.vcl": replicas,
-  });
-  const options = ["-F", "-j", "none", "-n", join(folder, "varnish"), "-s", `malloc,${megabytes}m`];
-  const child = Bun.spawn([varnishd ?? "", ...options, "-a", `127.0.0.1:${port}`, "-f", path], {
-    stdio: ["ignore", "ignore", "pipe"],
-  });
-  killOnExit(child, "TERM");
+  const child = await spawnVarnish(replicas, { folder: await temporaryFolder(), port, megabytes });
   cleanUp(async () => {
     child.kill("SIGTERM");
     await child.exited;
