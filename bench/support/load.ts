@@ -1,12 +1,12 @@
 import type { Socket } from "bun";
 import { LatencyHistogram } from "./latency-histogram.ts";
 import { type Head, readHead } from "./response-head.ts";
-import { createSequence, type Order } from "./sequence.ts";
+import { createRandom, createSequence, type Order } from "./sequence.ts";
 
 // A load generator on raw sockets, because `fetch` would use more CPU than the measured servers.
 // For the same reason it does not share the generator of the tests (test/support/load.ts), which
 // parses and checks every response. It can run as a process on its own core: it reads one JSON
-// specification per line and writes one JSON result per line.
+// specification per line and writes one JSON result per line. A list of them runs at the same time.
 
 /** A path with its own headers, and the status and the hash of the body that are expected. */
 export interface Target {
@@ -31,6 +31,8 @@ export interface LoadSpec {
    * Requests per second at a steady rate, independent of responses. Default: as fast as possible.
    */
   readonly rate?: number;
+  /** Whether requests at a rate come at random instants, independently of each other. */
+  readonly isRandom?: boolean;
   readonly order?: Order;
   readonly seed?: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -72,6 +74,8 @@ export interface LoadResult {
   readonly p99Ms: number;
   readonly p999Ms: number;
   readonly maxMs: number;
+  /** The 100 quantiles from 0.5 % to 99.5 %. */
+  readonly quantilesMs: readonly number[];
 }
 
 export const hashOf = (body: Uint8Array | string) => Bun.hash(body).toString(36);
@@ -110,6 +114,7 @@ class Load {
   readonly #targets: readonly Target[];
   readonly #requests: Requests;
   readonly #nextTarget: () => number;
+  readonly #random: () => number;
   readonly #checkEvery: number;
   readonly #latencies = new LatencyHistogram();
   readonly #failures = Object.fromEntries(kinds.map((kind) => [kind, 0])) as Record<FailureKind, number>;
@@ -138,6 +143,7 @@ class Load {
     this.#targets = spec.paths.map((path) => (typeof path === "string" ? { path } : path));
     this.#requests = new Requests(this.#server, this.#targets, spec.headers ?? {});
     this.#nextTarget = createSequence(spec.order ?? "uniform", spec.paths.length, spec.seed ?? 1);
+    this.#random = createRandom(spec.seed ?? 1);
     const { checked = 0.01 } = spec;
     this.#checkEvery = checked > 0 ? Math.max(1, Math.round(1 / checked)) : Number.POSITIVE_INFINITY;
   }
@@ -182,6 +188,7 @@ class Load {
       p99Ms: this.#latencies.atMs(0.99),
       p999Ms: this.#latencies.atMs(0.999),
       maxMs: this.#latencies.maxMs,
+      quantilesMs: Array.from({ length: 100 }, (_, index) => this.#latencies.atMs((index + 0.5) / 100)),
     };
   }
 
@@ -270,13 +277,14 @@ class Load {
   #watch(): void {
     if (this.#isOver) return;
     const nowMs = performance.now();
-    const betweenMs = 1000 / (this.#spec.rate ?? 1);
+    const { rate = 1, isRandom = false } = this.#spec;
     while (this.#nextDue <= nowMs && this.#mayBegin(this.#nextDue)) {
       this.#sent++;
-      const connection = this.#idle.pop();
+      // The one that was idle longest, so that no server closes it at the same moment.
+      const connection = this.#idle.shift();
       if (connection === undefined) this.#due.push(this.#nextDue);
       else this.#send(connection, this.#nextDue);
-      this.#nextDue += betweenMs;
+      this.#nextDue += ((isRandom ? -Math.log1p(-this.#random()) : 1) * 1000) / rate;
     }
     if (!this.#mayBegin(this.#nextDue)) {
       this.#endIfDone(nowMs);
@@ -426,6 +434,9 @@ const toLines = (headers: Readonly<Record<string, string>>) =>
 if (import.meta.main) {
   for await (const line of console) {
     // The end of the input yields an empty line.
-    if (line !== "") process.stdout.write(`${JSON.stringify(await runLoad(JSON.parse(line)))}\n`);
+    if (line === "") continue;
+    const specs: LoadSpec | readonly LoadSpec[] = JSON.parse(line);
+    const result = "url" in specs ? await runLoad(specs) : await Promise.all(specs.map(runLoad));
+    process.stdout.write(`${JSON.stringify(result)}\n`);
   }
 }

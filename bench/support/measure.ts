@@ -48,7 +48,17 @@ export class LoadProcess implements AsyncDisposable {
 
   /** @throws Error if a request failed */
   async drive(spec: LoadSpec): Promise<LoadResult> {
-    this.#child.stdin.write(`${JSON.stringify(spec)}\n`);
+    return check(spec, await this.#ask(spec));
+  }
+
+  /** Runs loads at the same time. @throws Error if a request failed */
+  async driveAll(specs: readonly LoadSpec[]): Promise<LoadResult[]> {
+    const results: LoadResult[] = await this.#ask(specs);
+    return specs.map((spec, index) => check(spec, results[index] as LoadResult));
+  }
+
+  async #ask<Answer>(question: LoadSpec | readonly LoadSpec[]): Promise<Answer> {
+    this.#child.stdin.write(`${JSON.stringify(question)}\n`);
     await this.#child.stdin.flush();
     let line = "";
     while (!line.endsWith("\n")) {
@@ -56,15 +66,18 @@ export class LoadProcess implements AsyncDisposable {
       if (done) throw new Error("the load generator exited");
       line += value;
     }
-    const result: LoadResult = JSON.parse(line);
-    if (result.failed > 0) throw new Error(`${spec.url}: requests failed: ${JSON.stringify(result.failures)}`);
-    return result;
+    return JSON.parse(line);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#child.stdin.end();
     await this.#child.exited;
   }
+}
+
+function check({ url }: LoadSpec, result: LoadResult): LoadResult {
+  if (result.failed > 0) throw new Error(`${url}: requests failed: ${JSON.stringify(result.failures)}`);
+  return result;
 }
 
 export interface Bench {

@@ -11,7 +11,8 @@ import type { Database } from "../database/database.ts";
 import type { Log } from "../log.ts";
 import type { ResponseCache } from "./response-cache.ts";
 
-const pollIntervalMs = 200;
+/** Between two polls for changes. */
+export const pollIntervalMs = 200;
 /** A cached response that was last verified longer ago has an `Age`. */
 export const verifiedForMs = 1000;
 /**

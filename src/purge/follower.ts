@@ -12,14 +12,15 @@ import { PurgeError, sendPurge } from "./send.ts";
 import { kinds } from "./tags.ts";
 import type { PurgeTarget } from "./target.ts";
 
-const pollMs = 100;
+/** Between two polls for changes to purge. */
+export const pollMs = 100;
 /** While another process has the right to purge, the store fails, or the budget is too low. */
 const refusedMs = 250;
 /**
  * How long a change waits for its first purge. By then every replica that is not held up has noticed
  * it, so that the CDN doesn't fetch the old response again right after the purge.
  */
-const gatherMs = 250;
+export const gatherMs = 250;
 /** Varnish takes its responses for current for 0.6 seconds after a confirmation. */
 const confirmMs = 150;
 

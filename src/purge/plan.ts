@@ -9,9 +9,9 @@ import type { PurgeTarget } from "./target.ts";
  */
 export const secondPurgeS = 5;
 /** Purges that the budget carries within this time are sent one by one; more become one of a kind. */
-const maxWaitS = 10;
+export const maxWaitS = 10;
 /** The rest is for what other clients of the account send, and for requests that catch up. */
-const usableShare = 0.9;
+export const usableShare = 0.9;
 /** At once. For a provider without a budget, also within the time that a purge may wait. */
 const maxRequests = 500;
 

@@ -1,9 +1,11 @@
 import { expect, test } from "bun:test";
+import { prepareVarnish, replicasOn } from "../../bench/support/varnish.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { findFreePort } from "../support/free-port.ts";
 import { killOnExit } from "../support/kill-on-exit.ts";
+import { temporaryFolder } from "../support/pds.ts";
 import { until } from "../support/until.ts";
-import { listReplicas, prepareVarnish, startVarnish, varnishd } from "../support/varnish.ts";
+import { startVarnish, varnishd } from "../support/varnish.ts";
 
 // The documented configuration of Varnish, in front of two replicas whose store comes and goes.
 
@@ -86,7 +88,10 @@ test.skipIf(varnishd === null)("Varnish says how old a response is unless the se
 test.skipIf(varnishd === null)("Varnish responds as soon as it has started", async () => {
   Object.assign(state, { version: 1, withoutStore: 0, probeMs: 900 });
   const port = await findFreePort();
-  const command = await prepareVarnish(await listReplicas([startReplica(1)]), port);
+  const command = await prepareVarnish(await replicasOn([startReplica(1)]), {
+    folder: await temporaryFolder(),
+    ...{ port, megabytes: 16 },
+  });
   const child = Bun.spawn(command, { stdio: ["ignore", "ignore", "ignore"] });
   killOnExit(child, "TERM");
   let first: Response | undefined;

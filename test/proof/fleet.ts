@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { prepareVarnish, replicasOn } from "../../bench/support/varnish.ts";
 import { haproxy } from "../support/balancers.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { findFreePort } from "../support/free-port.ts";
@@ -10,7 +11,6 @@ import { answers, Program } from "../support/program.ts";
 import { type Proxy as Link, startProxy } from "../support/proxy.ts";
 import { spawnService } from "../support/service-process.ts";
 import { until } from "../support/until.ts";
-import { listReplicas, prepareVarnish } from "../support/varnish.ts";
 import { path as deliveryPath, webhookEnvironment } from "../support/webhooks.ts";
 import { Cluster } from "./cluster.ts";
 import { type Erp, startErp } from "./feed.ts";
@@ -200,7 +200,10 @@ export async function startFleet({ skus, products }: FleetOptions): Promise<Flee
   const balancerLinks = await times(2, (index) => startProxy(local(balancerPorts[index] as number)));
   const edges = await times(2, async (index) => {
     const port = edgePorts[index] as number;
-    const command = await prepareVarnish(await listReplicas(balancerLinks.map(portOf)), port, 512);
+    const command = await prepareVarnish(await replicasOn(balancerLinks.map(portOf)), {
+      folder: join(folder, `edge${index}`),
+      ...{ port, megabytes: 512 },
+    });
     return await new Program(command, () => answers(`${local(port)}/livez`)).start();
   });
   const deliveries = await startProxy(local(balancerPorts[0] as number));

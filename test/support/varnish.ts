@@ -1,13 +1,9 @@
-import { join } from "node:path";
+import { replicasOn, spawnVarnish, varnishd } from "../../bench/support/varnish.ts";
 import { cleanUp } from "./clean-up.ts";
-import { killOnExit } from "./kill-on-exit.ts";
-import { root, temporaryFolder, writeFiles } from "./pds.ts";
+import { temporaryFolder } from "./pds.ts";
 import { until } from "./until.ts";
 
-const operations = join(root, "docs", "operations");
-
-/** Undefined where Varnish is not installed: on Debian, `apt-get install varnish varnish-modules`. */
-export const varnishd = Bun.which("varnishd", { PATH: `${process.env.PATH}:/usr/sbin:/usr/local/sbin` });
+export { varnishd };
 
 /** Starts Varnish with the configuration of the documentation, in front of replicas on these ports. */
 export async function startVarnish(
@@ -15,46 +11,16 @@ export async function startVarnish(
   port: number,
   megabytes?: number,
 ): Promise<{ readonly url: string }> {
-  return await startVarnishWith(await listReplicas(ports), port, megabytes);
-}
-
-/** The text of `replicas.vcl` for replicas, or balancers, on these ports. */
-export async function listReplicas(ports: readonly number[]): Promise<string> {
-  const documented = await Bun.file(join(operations, "replicas.vcl")).text();
-  const [backend = ""] = documented.match(/^backend replica1 \{\n[\s\S]*?^\}\n/m) ?? [];
-  const backends = ports.map((each, index) =>
-    backend.replace("replica1", `replica${index + 1}`).replace('"3000"', `"${each}"`),
-  );
-  const added = ports.map((_, index) => `replicas.add_backend(replica${index + 1});`);
-  return documented
-    .replace(backend, () => backends.join("\n"))
-    .replace("replicas.add_backend(replica1);", added.join("\n"));
-}
-
-/**
- * @param replicas the text of `replicas.vcl`
- * @returns the command that starts Varnish in the foreground
- */
-export async function prepareVarnish(replicas: string, port: number, megabytes = 128): Promise<string[]> {
-  const folder = await temporaryFolder();
-  const [path = ""] = await writeFiles(folder, {
-    "varnish.vcl": await Bun.file(join(operations, "varnish.vcl")).text(),
-    "replicas.vcl": replicas,
-  });
-  const options = ["-F", "-j", "none", "-n", join(folder, "varnish"), "-s", `malloc,${megabytes}m`];
-  return [varnishd ?? "", ...options, "-a", `127.0.0.1:${port}`, "-f", path];
+  return await startVarnishWith(await replicasOn(ports), port, megabytes);
 }
 
 /** @param replicas the text of `replicas.vcl` */
 export async function startVarnishWith(
   replicas: string,
   port: number,
-  megabytes?: number,
+  megabytes = 128,
 ): Promise<{ readonly url: string }> {
-  const child = Bun.spawn(await prepareVarnish(replicas, port, megabytes), {
-    stdio: ["ignore", "ignore", "pipe"],
-  });
-  killOnExit(child, "TERM");
+  const child = await spawnVarnish(replicas, { folder: await temporaryFolder(), port, megabytes });
   cleanUp(async () => {
     child.kill("SIGTERM");
     await child.exited;

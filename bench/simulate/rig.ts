@@ -1,0 +1,129 @@
+import { join } from "node:path";
+import { SQL } from "bun";
+import { findFreePort } from "../../test/support/free-port.ts";
+import { killOnExit } from "../../test/support/kill-on-exit.ts";
+import { writeFeed } from "../support/feed.ts";
+import { createDatabase, withPostgres } from "../support/postgres.ts";
+import { parentOf } from "../support/processes.ts";
+import { writeProducts } from "../support/products.ts";
+import { pathsByDemand } from "../support/scale.ts";
+import { type RunningService, runCommand, startService } from "../support/service.ts";
+import { replicasOn, spawnVarnish, varnishd } from "../support/varnish.ts";
+
+/** A store on a PostgreSQL server of its own, and what the replicas in front of it need. */
+export interface Rig {
+  readonly folder: string;
+  readonly databaseUrl: string;
+  /** Of the server. */
+  readonly postgresPid: number;
+  readonly sql: SQL;
+  /** Paths in the order of demand. */
+  readonly personalization: readonly string[];
+  readonly products: readonly string[];
+  /** Of the products, in the same order. */
+  readonly ids: readonly string[];
+}
+
+/** Choices per group that give personalizations of about 3.2 KB. */
+const choices = 3;
+
+export async function withRig(skus: number, products: number, work: (rig: Rig) => Promise<void>): Promise<void> {
+  if (varnishd === null) throw new Error("varnishd is missing: apt-get install varnish varnish-modules");
+  await withPostgres(["shared_buffers=256MB"], async (folder, serverUrl) => {
+    const databaseUrl = await createDatabase(serverUrl, "fleet");
+    const documents = join(folder, "products.ndjson");
+    const ids = await writeProducts(documents, products);
+    const feed = await writeFeed(join(folder, "feed"), skus, { status: "A", choicesPerGroup: choices });
+    for (const args of [
+      ["personalization", feed],
+      ["products", documents],
+    ])
+      await runCommand(["import", ...args], { DATABASE_URL: databaseUrl });
+    await using sql = new SQL(databaseUrl, { max: 4 });
+    const [row] = await sql`SELECT pg_backend_pid() AS pid`;
+    const paths = ids.map((id) => `/products/${id}`);
+    await work({
+      ...{ folder, databaseUrl, sql, ids, products: paths },
+      postgresPid: parentOf(row.pid),
+      personalization: pathsByDemand(skus),
+    });
+  });
+}
+
+export interface RunningVarnish {
+  readonly url: string;
+  readonly pid: number;
+  /** A counter, such as `MAIN.client_req`. */
+  readonly count: (name: string) => Promise<number>;
+}
+
+/** Replicas, and Varnish in front if it has a size. */
+export interface Running extends AsyncDisposable {
+  readonly replicas: readonly RunningService[];
+  readonly varnish: RunningVarnish | undefined;
+}
+
+interface Shape {
+  readonly replicas: number;
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Of Varnish; undefined without one. */
+  readonly edgeMegabytes: number | undefined;
+  readonly isPurged: boolean;
+}
+
+let fleets = 0;
+
+export async function startFleet({ folder, databaseUrl, sql }: Rig, shape: Shape): Promise<Running> {
+  const { replicas: count, environment, edgeMegabytes, isPurged } = shape;
+  const own = join(folder, `fleet-${fleets++}`);
+  const edgePort = await findFreePort();
+  const purge = `[purge]\nurl = "http://127.0.0.1:${edgePort}/"\n`;
+  await Bun.write(join(own, "pds.toml"), isPurged ? purge : "");
+  const settings = {
+    ...{ DATABASE_URL: databaseUrl, PDS_CONFIG: join(own, "pds.toml"), SCHEDULER: "off" },
+    ...(edgeMegabytes !== undefined && { CDN: "varnish" }),
+    ...environment,
+  };
+  const replicas = await Promise.all(Array.from({ length: count }, () => startService(settings)));
+  for (const { child } of replicas) killOnExit(child, "TERM");
+  const children: Bun.Subprocess[] = replicas.map(({ child }) => child);
+  let varnish: RunningVarnish | undefined;
+  // Of caches that are not there any more.
+  if (isPurged) await sql`DELETE FROM purge_target WHERE name NOT LIKE ${`%:${edgePort}/`}`;
+  if (edgeMegabytes !== undefined) {
+    const ports = replicas.map(({ url }) => Number(new URL(url).port));
+    const child = await spawnVarnish(await replicasOn(ports), {
+      folder: own,
+      port: edgePort,
+      megabytes: edgeMegabytes,
+    });
+    children.push(child);
+    const url = `http://127.0.0.1:${edgePort}/api/v1`;
+    await untilAnswers(`${url}/histories/desc`, child);
+    const count = async (name: string) => {
+      const { stdout } = Bun.spawn(["varnishstat", "-n", join(own, "varnish"), "-1", "-f", name], { stdout: "pipe" });
+      return Number((await stdout.text()).trim().split(/\s+/)[1]);
+    };
+    varnish = { url, pid: child.pid, count };
+  }
+  return {
+    replicas,
+    varnish,
+    [Symbol.asyncDispose]: async () => {
+      for (const child of children) child.kill("SIGTERM");
+      await Promise.all(children.map(({ exited }) => exited));
+    },
+  };
+}
+
+async function untilAnswers(url: string, child: Bun.Subprocess<"ignore", "ignore", "pipe">): Promise<void> {
+  while (!(await fetch(url).catch(() => undefined))?.ok) {
+    if (child.exitCode !== null) throw new Error(`varnishd exited: ${await child.stderr.text()}`);
+    await Bun.sleep(50);
+  }
+}
+
+/** Changes a product as a sync does: its document, and its entity tag. */
+export async function changeProduct({ sql }: Rig, id: string, version: string): Promise<void> {
+  await sql`UPDATE product SET document = document || ' ', tag = ${version} WHERE id = ${id}`;
+}

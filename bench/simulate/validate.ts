@@ -1,0 +1,252 @@
+import { LoadProcess } from "../support/measure.ts";
+import { cpuSecondsOf } from "../support/processes.ts";
+import { percentile } from "../support/statistics.ts";
+import type { Costs } from "./costs.ts";
+import { type Prediction, predict } from "./fleet.ts";
+import { headers } from "./measure.ts";
+import { type Fleet, toFleet } from "./parameters.ts";
+import { changeProduct, type Rig, type Running, startFleet } from "./rig.ts";
+
+/** A quantity of the model, and the same from a run. */
+export interface Comparison {
+  readonly point: string;
+  readonly quantity: string;
+  readonly predicted: number;
+  readonly measured: number;
+}
+
+export const skus = 20_000;
+export const products = 2000;
+
+interface Point {
+  readonly name: string;
+  readonly fleet: Partial<Fleet>;
+}
+
+const common: Partial<Fleet> = {
+  ...{ skus, products, replicas: 3, routing: "any", points_of_presence: 1, cdn: "varnish", edge_megabytes: 512 },
+  ...{ product_changes_per_second: 0, feed_changes: 0, feed_rows: 0 },
+};
+
+const points: readonly Point[] = [
+  {
+    name: "no CDN, little memory",
+    fleet: {
+      ...{ cdn: "none", purge: "off", requests_per_second: 6000, personalization_share: 1, memory_megabytes: 4 },
+    },
+  },
+  {
+    name: "purged by changes",
+    fleet: { requests_per_second: 800, personalization_share: 0, product_changes_per_second: 6 },
+  },
+  {
+    name: "expiring after 10 s",
+    fleet: { requests_per_second: 1500, personalization_share: 0.7, purge: "off", edge_seconds: 10 },
+  },
+  {
+    name: "a small CDN, purged",
+    fleet: {
+      ...{ requests_per_second: 1500, personalization_share: 0.5, product_changes_per_second: 3 },
+      ...{ edge_megabytes: 12 },
+    },
+  },
+];
+
+const probes = 30;
+/** Eviction takes this many requests for each address to settle. */
+const settlingRequests = 6;
+
+/** Compares the model with runs of three replicas, PostgreSQL, and Varnish. */
+export async function validate(
+  rig: Rig,
+  costs: Costs,
+  seconds: number,
+  log: (line: string) => void,
+  onCompared: (comparisons: readonly Comparison[]) => void,
+): Promise<void> {
+  for (const point of points) {
+    log(point.name);
+    const fleet = toFleet({ ...common, ...point.fleet });
+    const measured = await run(rig, fleet, seconds);
+    onCompared(compare(point.name, predict(fleet, costs), measured));
+  }
+}
+
+interface Measured {
+  /** Of shoppers, at replicas, and of those that replicas read from the store, per second. */
+  readonly requests: number;
+  readonly origin: number;
+  readonly reads: number;
+  /** CPU of all replicas, and of PostgreSQL. */
+  readonly replicaCores: number;
+  readonly databaseCores: number;
+  readonly p99Ms: number | undefined;
+  /** From a change until the edge has it. */
+  readonly freshS: readonly number[];
+}
+
+async function run(rig: Rig, fleet: Fleet, wantedSeconds: number): Promise<Measured> {
+  const isPurged = fleet.purge === "on";
+  await using running = await startFleet(rig, {
+    replicas: fleet.replicas,
+    edgeMegabytes: fleet.cdn === "none" ? undefined : fleet.edge_megabytes,
+    isPurged,
+    environment: {
+      MEMORY_MEGABYTES: `${fleet.memory_megabytes}`,
+      ...(!isPurged && cachedFor(fleet.edge_seconds)),
+    },
+  });
+  const streams = listStreams(rig, running, fleet);
+  await using load = new LoadProcess();
+  const drive = (seconds: number, seed: number) =>
+    load.driveAll(
+      streams.map(({ url, paths, rate }, index) => ({
+        ...{ url, headers, paths, rate, seconds, order: "zipf", isRandom: true },
+        ...{ connections: 32, seed: seed + index, checked: 0 },
+      })),
+    );
+  if (isPurged) await untilPurged(rig);
+  await warm(running, streams, load);
+  const stop = new AbortController();
+  const changing = changeAtRandom(rig, fleet.product_changes_per_second, stop.signal);
+  await drive(wantedSeconds, 100);
+  const before = await countAll(rig, running);
+  const begunMs = performance.now();
+  const results = await drive(wantedSeconds, 200);
+  const seconds = (performance.now() - begunMs) / 1000;
+  const after = await countAll(rig, running);
+  const per = (of: keyof typeof after) => (after[of] - before[of]) / seconds;
+  const freshS = isPurged ? await probe(rig, running) : [];
+  stop.abort();
+  await changing;
+  const requests = results.reduce((sum, result) => sum + result.requests, 0) / seconds;
+  const p99s = results.map((result) => result.p99Ms);
+  return {
+    requests,
+    origin: fleet.cdn === "none" ? requests : per("fetches"),
+    reads: per("misses"),
+    replicaCores: per("cpu"),
+    databaseCores: per("databaseCpu"),
+    // Behind Varnish, most responses are its own.
+    p99Ms: fleet.cdn === "none" ? percentile(p99s, 0.5) : undefined,
+    freshS,
+  };
+}
+
+/** With neither grace nor background refresh beyond it, so that a response expires for everyone at once. */
+function cachedFor(seconds: number): Record<string, string> {
+  const policy = `max-age=1, s-maxage=${seconds}`;
+  return { CACHE_PERSONALIZATION: policy, CACHE_PRODUCTS: policy };
+}
+
+interface Stream {
+  readonly url: string;
+  readonly paths: readonly string[];
+  readonly rate: number;
+}
+
+function listStreams(rig: Rig, { replicas, varnish }: Running, fleet: Fleet): Stream[] {
+  const kinds = [
+    { paths: rig.personalization, share: fleet.personalization_share },
+    { paths: rig.products, share: 1 - fleet.personalization_share },
+  ].filter(({ share }) => share > 0);
+  const urls = varnish === undefined ? replicas.map(({ url }) => url) : [varnish.url];
+  return kinds.flatMap(({ paths, share }) =>
+    urls.map((url) => ({ url, paths, rate: (fleet.requests_per_second * share) / urls.length })),
+  );
+}
+
+/** A new cache is purged as a whole first, twice. */
+async function untilPurged({ sql }: Rig): Promise<void> {
+  for (;;) {
+    const rows = await sql`SELECT state, (SELECT max(id) FROM change) AS newest FROM purge_target`;
+    const isSettled = ({ state, newest }: { state: string; newest: number }) => {
+      const { second, marks, failure } = JSON.parse(state);
+      // Replicas start before Varnish, so their first purges fail.
+      return failure === undefined && second >= Number(newest) && marks.length === 0;
+    };
+    if (rows.length > 0 && rows.every(isSettled)) return;
+    await Bun.sleep(200);
+  }
+}
+
+/**
+ * Requests everything once from each cache, as it would be after a long time. Eviction in replicas takes
+ * many requests to settle.
+ */
+async function warm({ replicas, varnish }: Running, streams: readonly Stream[], load: LoadProcess): Promise<void> {
+  const caches = [...new Set([...replicas.map(({ url }) => url), ...(varnish === undefined ? [] : [varnish.url])])];
+  const lists = [...new Set(streams.map(({ paths }) => paths))];
+  for (const url of caches) {
+    for (const paths of lists) {
+      const spec = { url, headers, paths: paths.toReversed(), connections: 8, checked: 0 };
+      await load.drive({ ...spec, order: "turns", requests: paths.length });
+      if (varnish !== undefined) continue;
+      await load.drive({ ...spec, paths, order: "zipf", requests: settlingRequests * paths.length, seed: 50 });
+    }
+  }
+}
+
+/** Changes at random instants until the signal aborts. */
+async function changeAtRandom(rig: Rig, perSecond: number, signal: AbortSignal): Promise<void> {
+  for (let count = 0; perSecond > 0 && !signal.aborted; count++) {
+    await Bun.sleep((-Math.log1p(-Math.random()) / perSecond) * 1000);
+    const id = rig.ids[Math.floor(Math.random() * rig.ids.length)] ?? "";
+    await changeProduct(rig, id, `v${count}-${Math.random()}`);
+  }
+}
+
+async function countAll({ postgresPid }: Rig, { replicas, varnish }: Running) {
+  const sumOf = (numbers: readonly number[]) => numbers.reduce((sum, number) => sum + number, 0);
+  const texts = await Promise.all(replicas.map(async ({ adminUrl }) => (await fetch(`${adminUrl}/metrics`)).text()));
+  const misses = texts.map((text) => Number(/^pds_cache_responses_total\{result="miss"\} (\d+)/m.exec(text)?.[1]));
+  return {
+    misses: sumOf(misses),
+    fetches: (await varnish?.count("MAIN.s_fetch")) ?? 0,
+    cpu: sumOf(replicas.map(({ child }) => cpuSecondsOf(child.pid))),
+    databaseCpu: cpuSecondsOf(postgresPid),
+  };
+}
+
+/** Changes products that are rarely requested, and reads them at the edge until they are new. */
+async function probe(rig: Rig, { varnish }: Running): Promise<number[]> {
+  const took: number[] = [];
+  for (const [index, id] of rig.ids.slice(-probes).entries()) {
+    const url = `${varnish?.url}/products/${id}`;
+    const read = async () => (await fetch(url, { headers })).headers.get("etag");
+    const old = await read();
+    await Bun.sleep(Math.random() * 300);
+    await changeProduct(rig, id, `p${index}-${Math.random()}`);
+    const begunMs = performance.now();
+    while ((await read()) === old) await Bun.sleep(5);
+    took.push((performance.now() - begunMs) / 1000);
+  }
+  return took;
+}
+
+function compare(point: string, prediction: Prediction, measured: Measured): Comparison[] {
+  const { edge, origin, replicas, database, fresh } = prediction;
+  const { requests_per_second: rate, cdn } = prediction.fleet;
+  const row = (quantity: string, predicted: number, value: number) => ({ point, quantity, predicted, measured: value });
+  const scale = measured.requests / rate;
+  const missRatio = 1 - replicas.hitRatio;
+  return [
+    ...(cdn === "none"
+      ? []
+      : [
+          row("hit ratio of the CDN", edge.hitRatio, 1 - measured.origin / measured.requests),
+          row("requests at replicas, per second", origin.requestsPerSecond * scale, measured.origin),
+        ]),
+    row("hit ratio of replicas", replicas.hitRatio, 1 - measured.reads / measured.origin),
+    row("reads of the store, per second", missRatio * origin.requestsPerSecond * scale, measured.reads),
+    row("CPU of replicas, cores", replicas.utilization * replicas.count, measured.replicaCores),
+    row("CPU of PostgreSQL, cores", database.cores, measured.databaseCores),
+    ...(measured.p99Ms === undefined ? [] : [row("p99 of replicas, ms", replicas.p99Ms, measured.p99Ms)]),
+    ...(measured.freshS.length === 0 || fresh.edge === undefined
+      ? []
+      : [
+          row("fresh at the CDN, median, s", fresh.edge.p50S, percentile(measured.freshS, 0.5)),
+          row("fresh at the CDN, 99 %, s", fresh.edge.p99S, percentile(measured.freshS, 0.99)),
+        ]),
+  ];
+}
