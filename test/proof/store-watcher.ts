@@ -1,4 +1,5 @@
 import { SQL } from "bun";
+import { keptChanges } from "../../src/database/change.ts";
 import type { StoreHistory } from "./store-history.ts";
 
 const pollIntervalMs = 50;
@@ -60,7 +61,8 @@ export class StoreWatcher {
     const [row] = await sql<{ last: number }[]>`SELECT coalesce(max(id), 0) AS last FROM change`;
     const last = Number(row?.last);
     if (last === this.#lastChange) return;
-    const isContinued = this.#lastChange >= 0 && last > this.#lastChange;
+    // A restored store goes on with a number that is so much higher.
+    const isContinued = this.#lastChange >= 0 && last > this.#lastChange && last - this.#lastChange < keptChanges;
     const changes = isContinued
       ? await sql<{ noun: string; scope: string | null }[]>`
           SELECT noun, scope FROM change WHERE id > ${this.#lastChange} AND id <= ${last}`
