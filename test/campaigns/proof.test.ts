@@ -8,7 +8,7 @@ import { renderReport, type Step } from "../proof/report.tsx";
 import { Shoppers } from "../proof/shoppers.ts";
 import { StoreHistory } from "../proof/store-history.ts";
 import { StoreWatcher } from "../proof/store-watcher.ts";
-import { findLostTicks, listTicks, readRuns, type ScheduledJob, schedules } from "../proof/ticks.ts";
+import { findLostTicks, listTicks, RunRecorder, type ScheduledJob, schedules } from "../proof/ticks.ts";
 import { listInstalled } from "../support/front.ts";
 import { createNewVersion } from "../support/new-version.ts";
 import { isCampaign } from "../support/pds.ts";
@@ -63,6 +63,9 @@ test.skipIf(!isPossible)("a fleet answers through every fault", async () => {
   });
   const sinceBegin = () => performance.now() - shoppers.begunMs;
 
+  const recorder = new RunRecorder(() => fleet.cluster.primary.url);
+  afterAll(() => recorder.stop());
+
   let edits = 0;
   let isOver = false;
   const edited = new Set<string>();
@@ -100,8 +103,8 @@ test.skipIf(!isPossible)("a fleet answers through every fault", async () => {
   const endedMs = Date.now();
 
   // What was due is made up for; then everything is as its sources have it.
-  const lostTicks = async () => findLostTicks(await readRuns(fleet.cluster.primary.url), startedMs, endedMs);
-  await until("every scheduled time has been run", async () => (await lostTicks()).length === 0).catch(() => {});
+  const lostTicks = () => findLostTicks(recorder.runs, startedMs, endedMs);
+  await until("every scheduled time has been run", () => lostTicks().length === 0).catch(() => {});
   const skus = fleet.erp.skus.slice(0, checkedSkus);
   const findWrong = () => findDifferences(fleet, history, [...edited], skus);
   await until("everything is as its sources have it", async () => (await findWrong()).length === 0).catch(() => {});
@@ -116,8 +119,8 @@ test.skipIf(!isPossible)("a fleet answers through every fault", async () => {
     failures: shoppers.failures.map(relative),
     old: shoppers.old.map(relative),
     mixed: shoppers.mixed.map(relative),
-    runs: await readRuns(fleet.cluster.primary.url),
-    lostTicks: await lostTicks(),
+    runs: recorder.runs,
+    lostTicks: lostTicks(),
     ticks: (Object.keys(schedules) as ScheduledJob[]).flatMap((job) => listTicks(job, startedMs, endedMs)).length,
     wrong: await findWrong(),
     checked: edited.size + checkedSkus,
