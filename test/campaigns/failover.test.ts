@@ -1,4 +1,4 @@
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { SQL } from "bun";
 import { toJson } from "../../src/json.ts";
@@ -69,154 +69,159 @@ const rowOf = (id: number, title = "") => ({
   ...{ id, document: toJson(toProduct(id, { title })), tag: `${title}${id}`, updated_at: "" },
 });
 
-test.skipIf(!isPossible).each(isCampaign ? (["killed", "cut off"] as const) : (["killed"] as const))(
-  "replicas go on, and nothing that was acknowledged is lost, when the primary is %s",
-  async (how) => {
-    const { primary, standby, url, cut } = await startCluster();
-    await commitSynchronously(primary, standby);
-    await using sql = new SQL(primary.url, { max: 2 });
-    await sql`INSERT INTO product ${sql(steadyIds.map((id) => rowOf(id)))}`;
-    const folder = await temporaryFolder();
-    const [config = ""] = await writeFiles(folder, {
-      "pds.toml": `
-        lease_seconds = ${leaseSeconds}
-        [jobs.personalization-import]
-        brand = "acme"
-        source = "${await writeFeed(folder, "feed", feed)}"
-        retries = 5
-        settle_seconds = 0`,
-    });
-    const store = { DATABASE_URL: url, PDS_CONFIG: config, ADMIN_TOKEN: token };
-    const finished = await pds(["import", "personalization", join(folder, "feed"), "--brand", "other"], store);
-    expect(finished).toMatchObject({ code: 0 });
-    // The import waits for this lock with its transaction open, until the primary is gone.
-    const holder = await sql.reserve();
-    await holder`BEGIN`;
-    await holder`SELECT pg_advisory_xact_lock(7365747303)`;
-    const replicas = await startReplicas({
-      ...{ ...store, VISIBLE: "all", BRAND: "acme" },
-      // Nothing answers there, so that deliveries stay queued.
-      ...webhookEnvironment({ origin: "http://127.0.0.1:9" }),
-    });
-    const waits = async () =>
-      (await sql`SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`).length > 0;
-    await until("the import waits", waits);
-    await using traffic = await startTraffic(replicas, steadyIds.map(pathOf));
+describe.skipIf(!isPossible)("behind a balancer", () => {
+  test.concurrent.each(isCampaign ? (["killed", "cut off"] as const) : (["killed"] as const))(
+    "replicas go on, and nothing that was acknowledged is lost, when the primary is %s",
+    async (how) => {
+      const { primary, standby, url, cut } = await startCluster();
+      await commitSynchronously(primary, standby);
+      await using sql = new SQL(primary.url, { max: 2 });
+      await sql`INSERT INTO product ${sql(steadyIds.map((id) => rowOf(id)))}`;
+      const folder = await temporaryFolder();
+      const [config = ""] = await writeFiles(folder, {
+        "pds.toml": `
+          lease_seconds = ${leaseSeconds}
+          [jobs.personalization-import]
+          brand = "acme"
+          source = "${await writeFeed(folder, "feed", feed)}"
+          retries = 5
+          retry_seconds = 1
+          settle_seconds = 0`,
+      });
+      const store = { DATABASE_URL: url, PDS_CONFIG: config, ADMIN_TOKEN: token };
+      const finished = await pds(["import", "personalization", join(folder, "feed"), "--brand", "other"], store);
+      expect(finished).toMatchObject({ code: 0 });
+      // The import waits for this lock with its transaction open, until the primary is gone.
+      const holder = await sql.reserve();
+      await holder`BEGIN`;
+      await holder`SELECT pg_advisory_xact_lock(7365747303)`;
+      const replicas = await startReplicas({
+        ...{ ...store, VISIBLE: "all", BRAND: "acme" },
+        // Nothing answers there, so that deliveries stay queued.
+        ...webhookEnvironment({ origin: "http://127.0.0.1:9" }),
+      });
+      const waits = async () =>
+        (await sql`SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`).length > 0;
+      await until("the import waits", waits);
+      await using traffic = await startTraffic(replicas, steadyIds.map(pathOf));
 
-    const acknowledged: number[] = [];
-    let isOver = false;
-    const delivering = replicas.map(async (replica, index) => {
-      for (let id = 5000 + index; !isOver; id += 2) {
-        const body = `{"id":${id},"updated_at":"2026-11-20T10:00:00Z"}`;
-        const status = await deliver(replica.url, { body }).then(
-          (response) => response.status,
-          () => 0,
-        );
-        if (status === 200) acknowledged.push(id);
-        await Bun.sleep(20);
-      }
-    });
-    let signIns = 0;
-    const signingIn = replicas.map(async ({ adminUrl }) => {
-      while (!isOver) {
-        const status = await new Operator(adminUrl).signIn(token).catch(() => 0);
-        if (status === 303) signIns++;
-        await Bun.sleep(50);
-      }
-    });
-    await until("deliveries are acknowledged", () => acknowledged.length > 20 && signIns > 5);
+      const acknowledged: number[] = [];
+      let isOver = false;
+      const delivering = replicas.map(async (replica, index) => {
+        for (let id = 5000 + index; !isOver; id += 2) {
+          const body = `{"id":${id},"updated_at":"2026-11-20T10:00:00Z"}`;
+          const status = await deliver(replica.url, { body }).then(
+            (response) => response.status,
+            () => 0,
+          );
+          if (status === 200) acknowledged.push(id);
+          await Bun.sleep(20);
+        }
+      });
+      let signIns = 0;
+      const signingIn = replicas.map(async ({ adminUrl }) => {
+        while (!isOver) {
+          const status = await new Operator(adminUrl).signIn(token).catch(() => 0);
+          if (status === 303) signIns++;
+          await Bun.sleep(50);
+        }
+      });
+      await until("deliveries are acknowledged", () => acknowledged.length > 20 && signIns > 5);
 
-    if (how === "killed") await primary.stop("SIGKILL");
-    else cut();
-    await standby.promote();
-    const promotedMs = performance.now();
-    await using promoted = new SQL(standby.url, { max: 1 });
-    const readMs = await traffic.untilAllRead();
-    const known = { deliveries: acknowledged.length, signIns };
-    await until(
-      "deliveries and actions are acknowledged again",
-      () => acknowledged.length > known.deliveries && signIns > known.signIns,
-    );
-    const outcomes = async (brand = "acme") => {
-      const runs = await promoted<{ outcome: string | null }[]>`
-        SELECT outcome FROM run WHERE brand = ${brand} ORDER BY id`;
-      return runs.map((run) => run.outcome);
+      if (how === "killed") await primary.stop("SIGKILL");
+      else cut();
+      await standby.promote();
+      const promotedMs = performance.now();
+      await using promoted = new SQL(standby.url, { max: 1 });
+      const readMs = await traffic.untilAllRead();
+      const known = { deliveries: acknowledged.length, signIns };
+      await until(
+        "deliveries and actions are acknowledged again",
+        () => acknowledged.length > known.deliveries && signIns > known.signIns,
+      );
+      const outcomes = async (brand = "acme") => {
+        const runs = await promoted<{ outcome: string | null }[]>`
+          SELECT outcome FROM run WHERE brand = ${brand} ORDER BY id`;
+        return runs.map((run) => run.outcome);
+      };
+      await until("an import succeeds", async () => (await outcomes()).includes("succeeded"));
+      const importedMs = performance.now() - promotedMs;
+      isOver = true;
+      // The lock is that of the former primary.
+      await holder`COMMIT`.catch(() => {});
+      holder.release();
+      await Promise.all([...delivering, ...signingIn]);
+
+      expect(traffic.cached.failures).toEqual([]);
+      expect(readMs).toBeLessThan(10_000 * slack);
+      expect(importedMs).toBeLessThan((leaseSeconds + 10) * 1000 * slack);
+      const queued = await promoted<{ id: number }[]>`SELECT CAST(product AS INTEGER) AS id FROM push_queue`;
+      const stored = new Set(queued.map(({ id }) => id));
+      expect(acknowledged.filter((id) => !stored.has(id))).toEqual([]);
+      expect(await outcomes("other")).toEqual(["succeeded"]);
+      const [audit] = await promoted<{ count: number }[]>`SELECT CAST(count(*) AS INTEGER) AS count FROM audit_record`;
+      expect(audit?.count).toBeGreaterThanOrEqual(signIns);
+      process.stderr.write(
+        `failover (${how}): ${traffic.cached.count} cached requests, ${traffic.uncached.failed} of ` +
+          `${traffic.uncached.count} others failed; after the promotion all replicas read in ${readMs.toFixed(0)} ms, ` +
+          `and an import succeeded in ${importedMs.toFixed(0)} ms after ${JSON.stringify(await outcomes())}; ` +
+          `${acknowledged.length} deliveries and ${signIns} sign-ins acknowledged, none lost\n`,
+      );
+    },
+  );
+
+  test.concurrent("what a lost primary had not replicated leaves every cache", async () => {
+    const { primary, standby, url } = await startCluster();
+    await using sql = new SQL(primary.url, { max: 1 });
+    await sql`INSERT INTO product ${sql([rowOf(1), rowOf(2)])}`;
+    const replicas = await startReplicas({ DATABASE_URL: url, VISIBLE: "all" });
+    await standby.catchUp();
+    await standby.pauseReplay();
+    const titleOf = async ({ url }: ServiceProcess, id: number) =>
+      (JSON.parse(await (await fetch(url + pathOf(id))).text()) as { product: { title: string } | null }).product
+        ?.title;
+    const untilTitle = async (id: number, title: string) => {
+      for (const replica of replicas) {
+        await until(`product ${id} is "${title}"`, async () => (await titleOf(replica, id)) === title);
+      }
     };
-    await until("an import succeeds", async () => (await outcomes()).includes("succeeded"));
-    const importedMs = performance.now() - promotedMs;
-    isOver = true;
-    // The lock is that of the former primary.
-    await holder`COMMIT`.catch(() => {});
-    await Promise.all([...delivering, ...signingIn]);
+    // The standby has received the change by now, so it may not even replay it.
+    await standby.stop("SIGKILL");
+    const change = async (server: SQL, id: number, title: string) => {
+      const { document, tag } = rowOf(id, title);
+      await server`UPDATE product SET document = ${document}, tag = ${tag} WHERE id = ${id}`;
+    };
+    await untilTitle(1, "");
+    await change(sql, 1, "lost");
+    await untilTitle(1, "lost");
+    await primary.stop("SIGKILL");
+    await standby.start();
+    await standby.promote();
+    await using promoted = new SQL(standby.url, { max: 1 });
+    // The number of the lost change, or a higher one, is used again before any replica asks.
+    await change(promoted, 2, "kept");
+    await change(promoted, 2, "kept too");
+    await untilTitle(2, "kept too");
+    await untilTitle(1, "");
 
-    expect(traffic.cached.failures).toEqual([]);
-    expect(readMs).toBeLessThan(10_000 * slack);
-    expect(importedMs).toBeLessThan((leaseSeconds + 10) * 1000 * slack);
-    const queued = await promoted<{ id: number }[]>`SELECT CAST(product AS INTEGER) AS id FROM push_queue`;
-    const stored = new Set(queued.map(({ id }) => id));
-    expect(acknowledged.filter((id) => !stored.has(id))).toEqual([]);
-    expect(await outcomes("other")).toEqual(["succeeded"]);
-    const [audit] = await promoted<{ count: number }[]>`SELECT CAST(count(*) AS INTEGER) AS count FROM audit_record`;
-    expect(audit?.count).toBeGreaterThanOrEqual(signIns);
-    process.stderr.write(
-      `failover (${how}): ${traffic.cached.count} cached requests, ${traffic.uncached.failed} of ` +
-        `${traffic.uncached.count} others failed; after the promotion all replicas read in ${readMs.toFixed(0)} ms, ` +
-        `and an import succeeded in ${importedMs.toFixed(0)} ms after ${JSON.stringify(await outcomes())}; ` +
-        `${acknowledged.length} deliveries and ${signIns} sign-ins acknowledged, none lost\n`,
-    );
-  },
-);
-
-test.skipIf(!isPossible)("what a lost primary had not replicated leaves every cache", async () => {
-  const { primary, standby, url } = await startCluster();
-  await using sql = new SQL(primary.url, { max: 1 });
-  await sql`INSERT INTO product ${sql([rowOf(1), rowOf(2)])}`;
-  const replicas = await startReplicas({ DATABASE_URL: url, VISIBLE: "all" });
-  await standby.catchUp();
-  await standby.pauseReplay();
-  const titleOf = async ({ url }: ServiceProcess, id: number) =>
-    (JSON.parse(await (await fetch(url + pathOf(id))).text()) as { product: { title: string } | null }).product?.title;
-  const untilTitle = async (id: number, title: string) => {
-    for (const replica of replicas) {
-      await until(`product ${id} is "${title}"`, async () => (await titleOf(replica, id)) === title);
-    }
-  };
-  // The standby has received the change by now, so it may not even replay it.
-  await standby.stop("SIGKILL");
-  const change = async (server: SQL, id: number, title: string) => {
-    const { document, tag } = rowOf(id, title);
-    await server`UPDATE product SET document = ${document}, tag = ${tag} WHERE id = ${id}`;
-  };
-  await untilTitle(1, "");
-  await change(sql, 1, "lost");
-  await untilTitle(1, "lost");
-  await primary.stop("SIGKILL");
-  await standby.start();
-  await standby.promote();
-  await using promoted = new SQL(standby.url, { max: 1 });
-  // The number of the lost change, or a higher one, is used again before any replica asks.
-  await change(promoted, 2, "kept");
-  await change(promoted, 2, "kept too");
-  await untilTitle(2, "kept too");
-  await untilTitle(1, "");
-
-  // It comes back, and nobody has fenced it. The balancer keeps to the other one.
-  await primary.start();
-  await using former = new SQL(primary.url, { max: 1 });
-  const checks = async () => {
-    const [row] = await former<{ sessions: number }[]>`
-      SELECT CAST(sessions AS INTEGER) AS sessions FROM pg_stat_database WHERE datname = 'postgres'`;
-    return row?.sessions ?? 0;
-  };
-  const before = await checks();
-  await until("the balancer has found it again", async () => (await checks()) > before + 2);
-  await using next = new SQL(url, { max: 1 });
-  const [row] = await next`SELECT tag FROM product WHERE id = 2`;
-  expect(row.tag).toBe("kept too2");
-  await untilTitle(1, "");
+    // It comes back, and nobody has fenced it. The balancer keeps to the other one.
+    await primary.start();
+    await using former = new SQL(primary.url, { max: 1 });
+    const checks = async () => {
+      const [row] = await former<{ sessions: number }[]>`
+        SELECT CAST(sessions AS INTEGER) AS sessions FROM pg_stat_database WHERE datname = 'postgres'`;
+      return row?.sessions ?? 0;
+    };
+    const before = await checks();
+    await until("the balancer has found it again", async () => (await checks()) > before + 2);
+    await using next = new SQL(url, { max: 1 });
+    const [row] = await next`SELECT tag FROM product WHERE id = 2`;
+    expect(row.tag).toBe("kept too2");
+    await untilTitle(1, "");
+  });
 });
 
-test("connections that lead to a standby are given up", async () => {
+test.concurrent("connections that lead to a standby are given up", async () => {
   const primary = await createPostgres();
   await migrateStore(primary.url);
   const standby = await createStandby(primary);
