@@ -15,10 +15,10 @@ sub vcl_recv {
         if (client.ip !~ purgers) {
             return (synth(405, "Not allowed"));
         }
-        # Every change so far has been purged here.
+        # All changes before a time that this server has told have been purged here.
         if (req.http.xkey-current) {
-            var.global_set("current", "" + std.time2real(now, 0.0));
-            return (synth(200, "0 purged"));
+            var.global_set("current", req.http.xkey-current);
+            return (synth(200, "0 purged at " + std.time2real(now, 0.0)));
         }
         if (req.http.xkey-softpurge) {
             return (synth(200, xkey.softpurge(req.http.xkey-softpurge) + " purged"));
@@ -91,7 +91,8 @@ sub vcl_deliver {
     # What changes is purged, so a response here is as current as one from the service, as long as the
     # service confirms it. With its age, which may exceed max-age by far, browsers would not keep it.
     if (obj.ttl > 0s && resp.http.Surrogate-Control !~ "no-store" && resp.http.xkey ~ "^(product|personalization) "
-        && std.real(var.global_get("current"), 0.0) > std.time2real(now, 0.0) - 0.6) {
+        && std.real(var.global_get("current"), 0.0) > std.time2real(now, 0.0) - 1.0
+        && std.real(var.global_get("current"), 0.0) <= std.time2real(now, 0.0)) {
         unset resp.http.Age;
     }
     unset resp.http.Surrogate-Control;

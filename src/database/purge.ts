@@ -1,3 +1,4 @@
+import { StandbyError } from "./change.ts";
 import type { Queryable, Transaction } from "./database.ts";
 import { renewLease } from "./work-lease.ts";
 
@@ -18,6 +19,8 @@ export interface PurgeMark {
 export interface PurgeState {
   /** Identifies everything besides the data that responses depend on. */
   readonly form: string;
+  /** In which history of the store the numbers are; absent in states of older versions. */
+  readonly history?: string;
   /** Number of the last change that was purged once, and of the last one that was purged twice. */
   readonly first: number;
   readonly second: number;
@@ -66,19 +69,25 @@ export interface PurgePosition {
   readonly state: PurgeState | undefined;
   /** Number of the newest change. */
   readonly newest: number;
+  /** Which history of the store that is: another one after a failover, which may have lost changes. */
+  readonly history: string;
   /** The database's clock. */
   readonly now: string;
 }
 
-/** How far a cache has been purged, and how far the changes are. */
+/**
+ * How far a cache has been purged, and how far the changes are.
+ * @throws StandbyError when the server is a standby, whose changes may be behind
+ */
 export async function findPurgePosition({ read, engine }: Queryable, target: string): Promise<PurgePosition> {
-  const [row] = await read<{ newest: number; state: string | null; now: string }>(
+  const [row] = await read<{ newest: number; state: string | null; history: string | null; now: string }>(
     `SELECT (SELECT coalesce(max(id), 0) FROM change) AS newest,
-      (SELECT state FROM purge_target WHERE name = $1) AS state, ${engine.now} AS now`,
+      (SELECT state FROM purge_target WHERE name = $1) AS state, ${engine.history} AS history, ${engine.now} AS now`,
     [target],
   );
-  const { newest = 0, state = null, now = "" } = row ?? {};
-  return { newest, now, state: state === null ? undefined : (JSON.parse(state) as PurgeState) };
+  if (row === undefined || row.history === null) throw new StandbyError();
+  const { newest, state, history, now } = row;
+  return { newest, history, now, state: state === null ? undefined : (JSON.parse(state) as PurgeState) };
 }
 
 /**

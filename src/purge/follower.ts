@@ -21,7 +21,7 @@ const refusedMs = 250;
  * it, so that the CDN doesn't fetch the old response again right after the purge.
  */
 export const gatherMs = 250;
-/** Varnish takes its responses for current for 0.6 seconds after a confirmation. */
+/** Varnish takes its responses for current for a second after the time that was confirmed. */
 const confirmMs = 150;
 
 export interface FollowerOptions {
@@ -47,6 +47,16 @@ export async function followChanges({ targets, ...options }: FollowerOptions): P
 /** With the time by this process, as some requests take long. */
 type FoundPosition = PurgePosition & { readonly foundMs: number };
 
+/** The newest change at some polls. */
+interface SeenChange {
+  readonly newest: number;
+  readonly history: string;
+  /** When it was seen first. */
+  readonly atMs: number;
+  /** When the last of the polls began. */
+  lastMs: number;
+}
+
 /** The time by the database's clock, some time after it was read. */
 const timeAfter = ({ now, foundMs }: FoundPosition) =>
   new Date(Date.parse(now) + performance.now() - foundMs).toISOString();
@@ -59,7 +69,9 @@ class Follower {
   readonly #lease: PurgeLease;
   readonly #options: Options;
   /** The newest changes at the last polls, oldest first. */
-  #seen: { readonly atMs: number; readonly newest: number }[] = [];
+  #seen: SeenChange[] = [];
+  /** Times by the clock of the cache, oldest first. */
+  #cacheTimes: { readonly receivedMs: number; readonly time: string }[] = [];
   #hasStoreFailed = false;
   #confirmedMs = Number.NEGATIVE_INFINITY;
   #isConfirming = false;
@@ -94,9 +106,9 @@ class Follower {
     const position = await this.#findPosition();
     this.#isFormKnown ||= position.state?.form === this.#options.form;
     const form = (this.#isFormKnown ? position.state?.form : undefined) ?? this.#options.form;
-    const upTo = this.#settledChange(position.newest);
+    const upTo = this.#settledChange(position);
     if (findRange(position, upTo, form) === undefined) {
-      this.#confirm();
+      this.#confirm(position.state?.first ?? 0);
       return pollMs;
     }
     if (this.#mustWait(position)) return pollMs;
@@ -110,25 +122,37 @@ class Follower {
     const plan = planPurge(current, range, changes, this.#target, form);
     if (plan === undefined) return refusedMs;
     if (!(await this.#execute(plan, current))) return refusedMs;
-    if (plan.next.first >= upTo) this.#confirm();
+    this.#confirm(plan.next.first);
     const settled = changes.due.filter(({ number }) => number <= plan.next.second);
     if (settled.length > 0) this.#options.onSettled(settled);
     return pollMs;
   }
 
   /**
-   * Tells the cache that every change that was seen {@link gatherMs} ago has been purged there. Each
-   * process does: none has to know of the others.
+   * Tells the cache as of when every change has been purged there: when a poll began that found no
+   * later one. The time is the last that the cache had told by then. So it is right however long the
+   * store, or this message, takes, and whatever the clocks show. Each process does that: none has to
+   * know of the others.
+   * @param purged the last change that has been purged
    */
-  #confirm(): void {
+  #confirm(purged: number): void {
     const { fetch, signal } = this.#options;
     const { confirmation } = this.#target;
     const nowMs = performance.now();
-    if (confirmation === undefined || this.#isConfirming || nowMs - this.#confirmedMs < confirmMs) return;
+    const asOfMs = this.#seen.findLast(({ newest }) => newest <= purged)?.lastMs;
+    if (confirmation === undefined || asOfMs === undefined) return;
+    if (this.#isConfirming || nowMs - this.#confirmedMs < confirmMs) return;
     this.#isConfirming = true;
     this.#confirmedMs = nowMs;
+    const told = this.#cacheTimes.findLastIndex(({ receivedMs }) => receivedMs <= asOfMs);
+    this.#cacheTimes = this.#cacheTimes.slice(Math.max(0, told));
+    const request = confirmation.toRequest(told < 0 ? undefined : this.#cacheTimes[0]?.time);
     // Without it, the cache says how old its responses are. The next purge says what is wrong.
-    void sendPurge(this.#target, confirmation, signal, fetch)
+    void sendPurge(this.#target, request, signal, fetch)
+      .then((body) => {
+        const time = confirmation.readTime(body);
+        if (time !== undefined) this.#cacheTimes.push({ receivedMs: performance.now(), time });
+      })
       .catch(() => {})
       .finally(() => {
         this.#isConfirming = false;
@@ -145,9 +169,13 @@ class Follower {
   }
 
   /** The newest change that was seen long enough ago. */
-  #settledChange(newest: number): number {
+  #settledChange({ newest, history, foundMs }: FoundPosition): number {
     const atMs = performance.now();
-    if (this.#seen.at(-1)?.newest !== newest) this.#seen.push({ atMs, newest });
+    const last = this.#seen.at(-1);
+    // Numbers of lost changes are used again.
+    if (last !== undefined && (newest < last.newest || history !== last.history)) this.#seen = [];
+    if (last !== undefined && this.#seen.length > 0 && newest === last.newest) last.lastMs = foundMs;
+    else this.#seen.push({ newest, history, atMs, lastMs: foundMs });
     const settled = this.#seen.findLastIndex((seen) => atMs - seen.atMs >= gatherMs);
     this.#seen = this.#seen.slice(Math.max(0, settled));
     return settled < 0 ? 0 : (this.#seen[0]?.newest ?? 0);

@@ -29,12 +29,18 @@ export interface PurgeRange {
  * Finds out whether there is anything to purge.
  * @param upTo the last change to purge; replicas may still serve old responses for later ones
  */
-export function findRange({ state, newest, now }: PurgePosition, upTo: number, form: string): PurgeRange | undefined {
+export function findRange(
+  { state, newest, history, now }: PurgePosition,
+  upTo: number,
+  form: string,
+): PurgeRange | undefined {
   if (state === undefined || state.form !== form)
     return { isEverything: true, first: [newest, newest], due: undefined };
   const { first, second, marks } = state;
-  // The store was restored from a backup, or changes have already been deleted from its log.
-  const isLost = newest < first || newest - first >= keptChanges;
+  // The store was restored from a backup, or changes have already been deleted from its log. After a
+  // failover, the cache may have responses that show lost changes.
+  const isOtherHistory = state.history !== undefined && state.history !== history;
+  const isLost = newest < first || newest - first >= keptChanges || isOtherHistory;
   if (isLost) return { isEverything: true, first: [newest, newest], due: undefined };
   // After the clock was set back, a mark is in the future.
   const isDue = ({ at }: PurgeMark) => Math.abs(Date.parse(now) - Date.parse(at)) >= secondPurgeS * 1000;
@@ -74,7 +80,7 @@ export function planPurge(
   target: PurgeTarget,
   form: string,
 ): PurgePlan | undefined {
-  const { newest, now } = position;
+  const { newest, history, now } = position;
   const state = position.state ?? createState(newest);
   const budget = new Budget(target, state, now);
   const nothing: TagKinds = new Map();
@@ -95,6 +101,7 @@ export function planPurge(
       next: {
         ...reserved,
         form,
+        history,
         first: upTo,
         second: settled ?? state.second,
         marks,

@@ -24,13 +24,17 @@ export class PurgeError extends Error {
   }
 }
 
-/** Sends a request to a cache. @throws PurgeError if it did not succeed */
+/**
+ * Sends a request to a cache.
+ * @returns the body of the response
+ * @throws PurgeError if it did not succeed
+ */
 export async function sendPurge(
   target: PurgeTarget,
   { url, ...request }: PurgeRequest,
   signal: AbortSignal,
   fetch = createFetch(),
-): Promise<void> {
+): Promise<string> {
   let response: Response;
   let body: string;
   try {
@@ -57,6 +61,7 @@ export async function sendPurge(
   }
   const problem = readProblem(target, body);
   if (problem !== undefined) throw new PurgeError(`it responded with status ${status}: ${problem.slice(0, 200)}`);
+  return body;
 }
 
 /** An address that leads to something large must not fill the memory. */

@@ -15,6 +15,14 @@ export interface PurgeRequest {
   readonly body?: string;
 }
 
+/** Tells a cache as of when it has no old responses, by its own clock. */
+export interface PurgeConfirmation {
+  /** @param time that the cache has told; undefined to ask for one */
+  readonly toRequest: (time: string | undefined) => PurgeRequest;
+  /** The time of the cache, in a response to such a request. */
+  readonly readTime: (body: string) => string | undefined;
+}
+
 /** A cache to purge: a provider's, or one server. Each is purged independently of the others. */
 export interface PurgeTarget {
   /** Identifies it in the store and in messages; without credentials. */
@@ -28,8 +36,8 @@ export interface PurgeTarget {
   /** Whether the first purge of a change only marks responses as stale. */
   readonly isSoftFirst: boolean;
   readonly toRequest: (tags: readonly string[], isSoft: boolean) => PurgeRequest;
-  /** Tells the cache that it has no old responses now; absent if it has no use for that. */
-  readonly confirmation?: PurgeRequest;
+  /** Absent if the cache has no use for it. */
+  readonly confirmation?: PurgeConfirmation;
   /** What a successful response says went wrong. */
   readonly findProblem?: (body: string) => string | undefined;
 }

@@ -86,7 +86,10 @@ function varnish(url: string, soft: boolean, token: string): PurgeTarget {
     budget: undefined,
     isSoftFirst: soft,
     toRequest: (tags, isSoft) => toPurge(isSoft ? "xkey-softpurge" : "xkey-purge", tags.join(" ")),
-    confirmation: toPurge("xkey-current", "yes"),
+    confirmation: {
+      toRequest: (time = "unknown") => toPurge("xkey-current", time),
+      readTime: (body) => /^0 purged at ([\d.]+)/m.exec(body)?.[1],
+    },
     // A Varnish that has another configuration passes PURGE on, and may return 200 for it.
     findProblem: (body) =>
       /^\d+ purged/m.test(body) ? undefined : "the response is not that of docs/operations/varnish.vcl",

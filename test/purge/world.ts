@@ -24,12 +24,18 @@ export function createWorld(of: PurgeTarget, initial?: PurgeState) {
     nowMs: 0,
     state: initial,
     newest: 0,
+    history: "1",
     sent: [] as { atMs: number; tags: readonly string[]; isSoft: boolean }[],
     addProduct: (id: string) => log.push({ number: ++world.newest, noun: "product", key: id }),
     addFingerprints: (...fingerprints: number[]) =>
       log.push({ number: ++world.newest, noun: "personalization", fingerprints: new Set(fingerprints) }),
     plan: (form = "a"): PurgePlan | undefined => {
-      const position: PurgePosition = { state: world.state, newest: world.newest, now: at(world.nowMs) };
+      const position: PurgePosition = {
+        state: world.state,
+        newest: world.newest,
+        history: world.history,
+        now: at(world.nowMs),
+      };
       const range = findRange(position, world.newest, form);
       if (range === undefined) return undefined;
       const between = (after: number, upTo: number) => log.filter(({ number }) => number > after && number <= upTo);

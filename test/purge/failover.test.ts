@@ -1,0 +1,78 @@
+import { expect, test } from "bun:test";
+import { SQL } from "bun";
+import { closeDatabase, openDatabase } from "../../src/database/index.ts";
+import { createFetch } from "../../src/outgoing.ts";
+import { PurgeCounter } from "../../src/purge/counter.ts";
+import { followChanges } from "../../src/purge/follower.ts";
+import { createTargets } from "../../src/purge/targets.ts";
+import { cleanUp } from "../support/clean-up.ts";
+import { migrateStore } from "../support/pds.ts";
+import { createPostgres } from "../support/postgres.ts";
+import { startProxy } from "../support/proxy.ts";
+import { startPurgeProvider } from "../support/purge-provider.ts";
+import { createStandby } from "../support/standby.ts";
+import { until } from "../support/until.ts";
+
+const change = async (url: string, id: number) => {
+  await using sql = new SQL(url, { max: 1 });
+  await sql`INSERT INTO product ${sql([{ id, document: "{}", tag: "", updated_at: "" }])}`;
+};
+
+test("after a failover, everything is purged: the CDN may have responses that show lost changes", async () => {
+  const primary = await createPostgres();
+  await migrateStore(primary.url);
+  const replication = await startProxy(primary.url);
+  const standby = await createStandby(primary, { primaryUrl: replication.url });
+  cleanUp(async () => {
+    await standby.remove();
+    await primary.remove();
+  });
+  const link = await startProxy(primary.url);
+  const provider = startPurgeProvider("generic");
+  const database = await openDatabase(link.url, "scheduling");
+  const stopping = new AbortController();
+  const following = followChanges({
+    database,
+    holder: "test",
+    targets: createTargets(
+      {
+        ...{ cdn: "generic", url: provider.url, method: "POST", headers: { Authorization: "Bearer {token}" } },
+        ...{ body: '{"tags":{tags}}', max_tags: 100, requests_per_minute: 6000, burst: 100, max_age: 86_400 },
+      },
+      "purge-token",
+    ),
+    form: "a",
+    counter: new PurgeCounter(),
+    log: { warn: () => {}, info: () => {} } as never,
+    fetch: createFetch(),
+    signal: stopping.signal,
+    onSettled: () => {},
+  });
+  cleanUp(async () => {
+    stopping.abort();
+    await following;
+    await closeDatabase(database);
+  });
+  await until("everything is purged, twice", () => provider.countOf("product") > 1);
+  await change(primary.url, 1);
+  await until("a change is purged", () => provider.countOf("product-1") > 0);
+  await standby.catchUp();
+  replication.cut();
+  await change(primary.url, 2);
+  await until("the change that will be lost is purged", () => provider.countOf("product-2") > 0);
+  const before = provider.countOf("product");
+
+  await primary.stop("SIGKILL");
+  await standby.promote();
+  await until("the standby accepts writes", () =>
+    change(standby.url, 3).then(
+      () => true,
+      () => false,
+    ),
+  );
+  link.redirect(standby.url);
+  await until("everything is purged again, twice", () => provider.countOf("product") >= before + 2);
+  await change(standby.url, 4);
+  await until("later changes are purged one by one", () => provider.countOf("product-4") > 1);
+  expect(provider.countOf("product")).toBe(before + 2);
+});
