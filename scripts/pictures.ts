@@ -84,7 +84,7 @@ async function makeHistory(): Promise<void> {
   const feed = join(folder, "feed");
   for (const name of ["pzlines", "pzstyles", "pzchoices"]) {
     const text = await Bun.file(join(sample, "personalization", `${name}.csv`)).text();
-    const changed = name === "pzlines" ? text.replace(/^TM814935W,.*\n/m, "") : text.replace("Block", "Block letters");
+    const changed = name === "pzlines" ? text.replace(/^TM814935W,.*\n/m, "") : text.replace("Block", "Bold block");
     await Bun.write(join(feed, `${name}.csv`), changed);
   }
   await start("import", "personalization", feed).exited;

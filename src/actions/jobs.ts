@@ -1,7 +1,7 @@
 import { findPause, pauseJob, resumeJob } from "../database/job-pause.ts";
 import { findNewestRun, findRunUnderWay } from "../database/run.ts";
 import { ServiceError } from "../errors.ts";
-import { pluralize, utcTime } from "../format.ts";
+import { formatNumber, pluralize, utcTime } from "../format.ts";
 import type { PlannedJob } from "../jobs/job.ts";
 import { type Action, type ActionContext, requireParameter } from "./action.ts";
 
@@ -108,7 +108,7 @@ export const dryRun: Action = async (context, parameters) => {
     subject: nameOf(job),
     perform: async () => {
       const { counts, reason, report } = await context.dryRun(job);
-      const result = reason === undefined ? `would import ${counts}` : `would fail: ${reason}`;
+      const result = reason === undefined ? `would import ${formatNumber(counts)}` : `would fail: ${reason}`;
       return { result, report };
     },
   };

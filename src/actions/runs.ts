@@ -24,6 +24,9 @@ export const cancel: Action = async (context, parameters) => {
       `Run ${run.id} has already ended: ${run.outcome} at ${utcTime(run.finishedAt)}.`,
     );
   }
+  if (run.cancelled !== null) {
+    throw new ServiceError("conflict", `Run ${run.id} is already ${run.cancelled}, and ends within seconds.`);
+  }
   return {
     title: `Cancel run ${run.id}`,
     facts: [

@@ -1,4 +1,4 @@
-import { durationInWords, pluralize, relativeTime, truncate } from "../format.ts";
+import { durationInWords, pluralize, relativeTime, truncate, utcTime } from "../format.ts";
 import { countedTimes, type JobHealth } from "../model/job.ts";
 import { urlWithQuery } from "./urls.ts";
 
@@ -41,7 +41,7 @@ function problemsOf(health: JobHealth, now: number): Problem[] {
   const { job, brand, last, isStale, isAhead } = health;
   const url = urlWithQuery("/runs", { job, brand });
   if (isAhead && last !== null) {
-    const text = `${job} for ${brand} last ran at ${last.finishedAt}, which is in the future: the clock of the database was set back. ${nextRunOf(health, now)}`;
+    const text = `${job} for ${brand} last ran at ${utcTime(last.finishedAt ?? last.startedAt)}, which is in the future: the clock of the database was set back. ${nextRunOf(health, now)}`;
     return [{ text, url }];
   }
   if (last !== null && last.outcome !== "succeeded") {

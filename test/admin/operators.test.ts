@@ -401,6 +401,11 @@ keep_days = 30
     const ending = (await ann.get(runPage)).html;
     expect(ending).toContain("running</span>, cancelled by ann: it ends within seconds");
     expect(ending).not.toContain(">Cancel this run<");
+    const listed = (await ann.get("/actions")).html;
+    expect(listed).toContain(", cancelled by ann</span>");
+    expect(listed).not.toContain("/actions/cancel");
+    const again = await ann.post("/actions/cancel", { run: `${running?.id}` });
+    expect([again.status, await again.text()]).toEqual([409, expect.stringContaining("already cancelled by ann")]);
     const [cancelled] = await sql<{ cancelled: string }[]>`SELECT cancelled FROM run WHERE id = ${running?.id}`;
     expect(cancelled?.cancelled).toBe("cancelled by ann");
     await sql`DELETE FROM run WHERE id = ${running?.id}`;

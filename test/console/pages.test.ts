@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
 import { roundUp } from "../../src/console/components/chart.tsx";
+import { runSeconds } from "../../src/console/components/elements.tsx";
 import { consolePages } from "../../src/console/index.tsx";
 import { pages } from "../../src/console/pages/index.ts";
 import { listProblems } from "../../src/console/problems.ts";
@@ -501,7 +502,7 @@ test.each([
   [
     "whose last run is in the future",
     { isAhead: true, last: run({ finishedAt: "2036-01-01T00:00:00.000Z" }) },
-    "feed for B last ran at 2036-01-01T00:00:00.000Z, which is in the future: the clock of the database was set back. The next run is in 30 minutes.",
+    "feed for B last ran at 2036-01-01 00:00:00 UTC, which is in the future: the clock of the database was set back. The next run is in 30 minutes.",
   ],
   [
     "that failed",
@@ -591,4 +592,9 @@ test.each([
   ["/a.jpg", undefined],
 ])("the URL %j has the origin %p for a policy", (url, origin) => {
   expect(originOf(url)).toBe(origin as string);
+});
+
+test("a run took no negative time, although the clock was set back meanwhile", () => {
+  expect(runSeconds(run({ startedAt: ago(9), finishedAt: ago(10) }), now)).toBe(0);
+  expect(runSeconds(run({ finishedAt: null }), now)).toBe(600);
 });

@@ -1,4 +1,5 @@
 /** @jsxImportSource hono/jsx */
+import type { Child } from "hono/jsx";
 import { formatCompactly, pluralize, utcTime } from "../../format.ts";
 import { type Column, Table } from "./table.tsx";
 
@@ -29,12 +30,17 @@ export function roundUp(value: number): number {
   return ([1, 1.5, 2, 3, 4, 5, 7.5, 10].find((step) => step * scale >= value) ?? 10) * scale;
 }
 
-interface ChartProps {
+interface PlotProps {
   readonly id: string;
   readonly title: string;
   readonly series: readonly Series[];
   /** How the axis, with little room, shows a value. */
   readonly format?: (value: number) => string;
+}
+
+interface ChartProps extends PlotProps {
+  /** The same values as a table, or a link to it. */
+  readonly children?: Child;
 }
 
 const valueColumns: readonly Column<Point & { readonly name: string }>[] = [
@@ -43,23 +49,25 @@ const valueColumns: readonly Column<Point & { readonly name: string }>[] = [
   { title: "Value", value: ({ value }) => value, isNumber: true },
 ];
 
-/** A line chart of values over time, with the same values as a table. */
-export const Chart = ({ id, title, series, format = formatCompactly }: ChartProps) => (
-  <figure class="chart">
+/** A line chart of values over time. */
+export const Chart = ({ id, title, series, format = formatCompactly, children }: ChartProps) => (
+  <figure class="chart" id={id}>
     <figcaption>
       <h3>{title}</h3>
     </figcaption>
     <Plot id={id} title={title} series={series} format={format} />
     <Legend series={series} />
-    <details>
-      <summary>Show as table</summary>
-      <Table
-        columns={valueColumns}
-        rows={series.flatMap(({ name, points }) => points.toReversed().map((point) => ({ name, ...point })))}
-        label={title}
-      />
-    </details>
+    {children}
   </figure>
+);
+
+/** The values of a chart, the newest first. */
+export const ChartTable = ({ title, series }: Pick<PlotProps, "title" | "series">) => (
+  <Table
+    columns={valueColumns}
+    rows={series.flatMap(({ name, points }) => points.toReversed().map((point) => ({ name, ...point })))}
+    label={title}
+  />
 );
 
 interface Scale {
@@ -88,7 +96,7 @@ function scaleOf(series: readonly Series[]): Scale {
   };
 }
 
-function Plot({ id, title, series, format }: Required<ChartProps>) {
+function Plot({ id, title, series, format }: Required<PlotProps>) {
   const { firstMs, lastMs, maximum, x, y } = scaleOf(series);
   return (
     <svg viewBox={`0 0 ${width} ${height}`} role="img" aria-labelledby={`${id}-title ${id}-description`}>
@@ -113,9 +121,7 @@ function Plot({ id, title, series, format }: Required<ChartProps>) {
               })
               .join(" ")}
           />
-          {points.map(({ at, value }) => (
-            <circle cx={x(at)} cy={y(value)} r="2.5" />
-          ))}
+          <path class="points" d={points.map(({ at, value }) => `M${x(at)},${y(value)}h0`).join("")} />
         </g>
       ))}
       <g class="axis">
@@ -140,7 +146,7 @@ const Legend = ({ series }: { readonly series: readonly Series[] }) => (
       <li>
         <svg viewBox="0 0 24 10" aria-hidden="true" class={`line series-${index % seriesStyles}`}>
           <polyline points="1,5 23,5" />
-          <circle cx="12" cy="5" r="2.5" />
+          <path class="points" d="M12,5h0" />
         </svg>
         {name}
       </li>

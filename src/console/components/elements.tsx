@@ -83,10 +83,10 @@ export function RunStatus({ run }: { readonly run: Pick<Run, "outcome"> }) {
   return <span class={`status ${status}`}>{status}</span>;
 }
 
-/** The seconds that a run took; so far, if it is still running. */
+/** The seconds that a run took; so far, if it is still running. 0 if the clock was set back meanwhile. */
 export function runSeconds({ startedAt, finishedAt }: Run, now: number): number {
   const endMs = finishedAt === null ? now : Date.parse(finishedAt);
-  return (endMs - Date.parse(startedAt)) / 1000;
+  return Math.max(0, endMs - Date.parse(startedAt)) / 1000;
 }
 
 interface EmptyStateProps {

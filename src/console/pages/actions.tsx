@@ -149,18 +149,23 @@ function JobActions({ health: { job, brand, isImport, pausedSince } }: { readonl
 
 const Running = ({ runs, now }: { readonly runs: readonly Run[]; readonly now: number }) => (
   <ul class="plain-list">
-    {runs.map(({ id, job, brand, startedAt }) => (
+    {runs.map(({ id, job, brand, startedAt, cancelled }) => (
       <Item
         name={<a href={`/runs/${id}`}>Run {id}</a>}
         about={
           <>
             {job} for {brand}, started <Time at={startedAt} now={now} />
+            {cancelled === null ? "" : `, ${cancelled}`}
           </>
         }
       >
-        <ActionLink action="cancel" fields={{ run: id }} of={`run ${id}`}>
-          Cancel
-        </ActionLink>
+        {cancelled === null ? (
+          <ActionLink action="cancel" fields={{ run: id }} of={`run ${id}`}>
+            Cancel
+          </ActionLink>
+        ) : (
+          ""
+        )}
       </Item>
     ))}
   </ul>

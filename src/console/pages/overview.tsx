@@ -11,7 +11,7 @@ import { listJobOutages } from "../../database/run-outage.ts";
 import type { JobHealth } from "../../model/job.ts";
 import type { PageRequest } from "../../page.ts";
 import { type JobChart, readCountCharts, runsPerSeries } from "../charts.ts";
-import { Chart } from "../components/chart.tsx";
+import { Chart, ChartTable } from "../components/chart.tsx";
 import { Section } from "../components/elements.tsx";
 import { JobTable, NoJobs } from "../components/job-table.tsx";
 import { Problems } from "../components/problems.tsx";
@@ -24,12 +24,13 @@ import { type EndedProblem, listEndedProblems, maxEndedProblems } from "../ended
 import { listProblems, type Problem } from "../problems.ts";
 import { listPurgeProblems } from "../purge-problems.ts";
 import { listPushProblems } from "../push-problems.ts";
+import { queryParameter, urlWithQuery } from "../urls.ts";
 
 /** `GET /`: problems, stored data, the state of the jobs, and counts over time. */
 export async function overviewPage(context: PageContext, request: PageRequest): Promise<PageContent> {
   const overview = await context.shared.readFor(request, "overview", () => readOverview(context));
   return {
-    body: <Overview {...overview} links={linksOf(context, request)} />,
+    body: <Overview {...overview} links={linksOf(context, request)} table={queryParameter(request, "table")} />,
     scripts: ["/console/refresh.js"],
   };
 }
@@ -140,7 +141,13 @@ function linksOf(context: ConsoleContext, request: PageRequest): Link[] {
   ];
 }
 
-function Overview({ links, ...overview }: OverviewData & { readonly links: readonly Link[] }) {
+interface OverviewProps extends OverviewData {
+  readonly links: readonly Link[];
+  /** The job whose chart is shown as a table too. */
+  readonly table: string | undefined;
+}
+
+function Overview({ links, table, ...overview }: OverviewProps) {
   const { now, productCount, truth, generations, jobs, problems, endedProblems, push, purge, charts } = overview;
   const current = generations.filter(({ isCurrent }) => isCurrent);
   return (
@@ -161,7 +168,7 @@ function Overview({ links, ...overview }: OverviewData & { readonly links: reado
       </Section>
       {push === undefined ? "" : <Push push={push} now={now} />}
       {purge.length === 0 ? "" : <Purge statuses={purge} now={now} />}
-      {charts.length === 0 ? "" : <Charts charts={charts} />}
+      {charts.length === 0 ? "" : <Charts charts={charts} table={table} />}
       <nav aria-labelledby="links">
         <h2 id="links">Links</h2>
         <ul class="links">
@@ -176,7 +183,8 @@ function Overview({ links, ...overview }: OverviewData & { readonly links: reado
   );
 }
 
-const Charts = ({ charts }: { readonly charts: readonly JobChart[] }) => (
+/** Tables of all charts would be two thirds of the page. */
+const Charts = ({ charts, table }: Pick<OverviewProps, "charts" | "table">) => (
   <Section id="counts" title="Counts over time" isLive>
     <p class="muted">
       What is held after each import that read something new; for other jobs, what each run counted. The last{" "}
@@ -184,7 +192,18 @@ const Charts = ({ charts }: { readonly charts: readonly JobChart[] }) => (
     </p>
     <div class="charts">
       {charts.map(({ job, series }, index) => (
-        <Chart id={`chart-${index}`} title={job} series={series} />
+        <Chart id={`chart-${index}`} title={job} series={series}>
+          {job === table ? (
+            <>
+              <a href={`/#chart-${index}`}>Hide the table</a>
+              <ChartTable title={job} series={series} />
+            </>
+          ) : (
+            <a href={`${urlWithQuery("/", { table: job })}#chart-${index}`}>
+              Show as table<span class="visually-hidden"> {job}</span>
+            </a>
+          )}
+        </Chart>
       ))}
     </div>
   </Section>

@@ -3,10 +3,10 @@ import type { Child } from "hono/jsx";
 import { readNow } from "../../database/database.ts";
 import { listReplicas, type Replica } from "../../database/replica.ts";
 import { listRunsById } from "../../database/run-list.ts";
-import { durationInWords, pluralize, utcTime } from "../../format.ts";
+import { durationInWords, pluralize } from "../../format.ts";
 import type { Run } from "../../model/job.ts";
 import type { PageRequest } from "../../page.ts";
-import { EmptyState, Section, Time } from "../components/elements.tsx";
+import { EmptyState, Instant, Section, Time } from "../components/elements.tsx";
 import { type Column, Table } from "../components/table.tsx";
 import type { ConsoleContext, PageContent, PageContext } from "../context.ts";
 
@@ -107,7 +107,7 @@ function Store({ replica, now }: ReplicaProps & { readonly now: number }) {
       ) : (
         <div class="muted">
           not reachable for {durationInWords(outage.beganAgoS - outage.endedAgoS)} until{" "}
-          {utcTime(new Date(endedAt).toISOString())}
+          <Instant at={new Date(endedAt).toISOString()} />
         </div>
       )}
     </>

@@ -19,7 +19,7 @@ export async function runPage(context: PageContext, request: PageRequest): Promi
   if (run === undefined) return undefined;
   return {
     title: `Run ${run.id}: ${run.job}`,
-    scripts: run.finishedAt === null ? ["/console/refresh.js"] : [],
+    scripts: isChanging(run, now) ? ["/console/refresh.js"] : [],
     body: (
       <div data-live="run">
         <RunFacts run={run} now={now} />
@@ -38,9 +38,17 @@ export async function runPage(context: PageContext, request: PageRequest): Promi
 }
 
 async function readRun({ database }: ConsoleContext, id: number) {
-  const [run, report, now] = await Promise.all([findRun(database, id), findReport(database, id), readNow(database)]);
+  const run = await findRun(database, id);
+  // Afterwards: of a run that has ended, the page must not miss the report.
+  const [report, now] = await Promise.all([findReport(database, id), readNow(database)]);
   return { run, report, now: Date.parse(now) };
 }
+
+/** When a run has ended, its supervisor adds the last lines of its output. */
+const settlingMs = 15_000;
+
+const isChanging = ({ finishedAt }: Run, now: number) =>
+  finishedAt === null || now - Date.parse(finishedAt) < settlingMs;
 
 function RunActions({ run }: { readonly run: Run }) {
   const { id, job, brand, finishedAt, outcome, cancelled } = run;

@@ -6,7 +6,7 @@ import { type Run, runStatuses } from "../../model/job.ts";
 import type { PageRequest } from "../../page.ts";
 import { readDurationCharts, runsPerSeries } from "../charts.ts";
 import { ActionLink, ActionLinks, mayOperate } from "../components/actions.tsx";
-import { Chart } from "../components/chart.tsx";
+import { Chart, ChartTable } from "../components/chart.tsx";
 import { EmptyState, RunStatus, runSeconds, Section, StackedTime } from "../components/elements.tsx";
 import { Select } from "../components/select.tsx";
 import { type Column, Table } from "../components/table.tsx";
@@ -48,7 +48,12 @@ export async function runsPage({ database }: ConsoleContext, request: PageReques
         {durations.map(({ job, series }) => (
           <Section id="durations" title={`Durations of ${job}`}>
             <p class="muted">The last {runsPerSeries} successful runs, one line per brand.</p>
-            <Chart id="duration" title="Duration of each run" series={series} format={formatDurationCompactly} />
+            <Chart id="duration" title="Duration of each run" series={series} format={formatDurationCompactly}>
+              <details>
+                <summary>Show as table</summary>
+                <ChartTable title="Duration of each run" series={series} />
+              </details>
+            </Chart>
           </Section>
         ))}
       </>
