@@ -58,11 +58,17 @@ export function readStyleNumbers(lines: Uint8Array): number[] {
   return numbers;
 }
 
+/** Until there are more, searching an array costs less than a set. */
+const fewGroups = 32;
+
 /** Numbers of the groups of some styles, in order, each once. */
 export function readGroupNumbers(styles: readonly Style[]): number[] {
-  const numbers = new Set<number>();
-  for (const { groups } of styles) for (const group of groups) numbers.add(group);
-  return Array.from(numbers);
+  const numbers: number[] = [];
+  for (const { groups } of styles) {
+    if (numbers.length + groups.length > fewGroups) return [...new Set(styles.flatMap((style) => style.groups))];
+    for (const group of groups) if (!numbers.includes(group)) numbers.push(group);
+  }
+  return numbers;
 }
 
 const emptyBody = new TextEncoder().encode('{"pzlines":[],"pzstyles":[],"pzchoices":[]}');
@@ -89,7 +95,7 @@ export function render(parts: Parts): FoundPersonalization {
   // Its size is known only when it is written.
   const json = maxBytes > scratch.length ? new Uint8Array(maxBytes) : scratch;
   json[0] = openingBrace;
-  const { linesEnd, end } = write(json, 1, parts);
+  const { linesEnd, end } = write(json, 1, parts, encode(JSON.stringify(parts.sku)));
   // The tag hashes hashes of the same length: that of the lines, one for each line's style, and
   // those of the groups. So different responses never join to the same bytes.
   const hashes = new BigUint64Array(1 + styles.length + groups.length);
@@ -107,45 +113,60 @@ function addFingerprints({ sku, styles, groups }: Parts, add: (fingerprint: numb
   for (const { fingerprint } of groups) add(fingerprint);
 }
 
+interface Written {
+  /** Offset after the lines. */
+  readonly linesEnd: number;
+  /** Offset after everything. */
+  readonly end: number;
+}
+
 /**
  * Writes the three lists and the closing brace.
- * @returns the offset after the lines, and after everything
+ * @param sku as JSON
  */
-function write(json: Uint8Array, at: number, parts: Parts): { readonly linesEnd: number; readonly end: number } {
-  const linesEnd = writeLines(json, append(json, at, linesStart), parts);
+function write(json: Uint8Array, at: number, parts: Parts, sku: Uint8Array): Written {
+  const linesEnd = writeLines(json, append(json, at, linesStart), parts, sku);
   const stylesEnd = appendRows(json, append(json, linesEnd, stylesStart), parts.styles);
   const groupsEnd = appendRows(json, append(json, stylesEnd, groupsStart), parts.groups);
   return { linesEnd, end: append(json, groupsEnd, bodyEnd) };
 }
 
 const batchStart = encode('{"personalizations":[');
+const skuStart = encode('{"sku":');
 const noLists = emptyBody.subarray(1);
+
+/** A batch is written here first, unless it is large: new memory costs more than writing to it. */
+let batchScratch = new Uint8Array();
+const maxBatchScratchBytes = 2 ** 19;
 
 /**
  * Several SKUs as one response.
  * @param found their personalization, in the same order; undefined for unknown SKUs
  */
 export function renderBatch(skus: readonly string[], found: readonly (Parts | undefined)[]): FoundPersonalization {
-  const starts = skus.map((sku, index) => encode(`${index > 0 ? "," : ""}{"sku":${JSON.stringify(sku)},`));
+  const names = skus.map((sku) => encode(JSON.stringify(sku)));
   let maxBytes = batchStart.length + bodyEnd.length;
-  for (const start of starts) maxBytes += start.length + noLists.length;
+  for (const name of names) maxBytes += skuStart.length + name.length + 2 + noLists.length;
   for (const parts of found) if (parts !== undefined) maxBytes += maxBytesOf(parts);
-  const json = Buffer.allocUnsafe(maxBytes);
+  if (batchScratch.length === 0) batchScratch = new Uint8Array(maxBatchScratchBytes);
+  const json = maxBytes > batchScratch.length ? new Uint8Array(maxBytes) : batchScratch;
   const fingerprints = new Set<number>();
   const add = (fingerprint: number) => void fingerprints.add(fingerprint);
   let end = append(json, 0, batchStart);
   for (const [index, parts] of found.entries()) {
-    end = append(json, end, starts[index] as Uint8Array);
+    const name = names[index] as Uint8Array;
+    if (index > 0) json[end++] = comma;
+    end = append(json, append(json, end, skuStart), name);
+    json[end++] = comma;
     if (parts === undefined) {
       end = append(json, end, noLists);
       add(fingerprintOf(skus[index] as string));
     } else {
-      end = write(json, end, parts).end;
+      end = write(json, end, parts, name).end;
       addFingerprints(parts, add);
     }
   }
-  // A copy keeps no more memory than it has bytes.
-  const body = new Uint8Array(json.subarray(0, append(json, end, bodyEnd)));
+  const body = json.slice(0, append(json, end, bodyEnd));
   const isEmpty = found.every((parts) => parts === undefined);
   return { body, tag: hashTag(body), isEmpty, fingerprints: [...fingerprints] };
 }
@@ -159,6 +180,7 @@ const [quote, comma, openingBrace, brace, backslash] = encode('",{}\\') as unkno
   number,
   number,
 ];
+const lineStart = encode('{"sku_id":');
 const statusStart = encode(',"style_sku_status":');
 const linesStart = encode('"pzlines":[');
 const stylesStart = encode('],"pzstyles":[');
@@ -179,14 +201,13 @@ export function maxBytesOf({ sku, lines, styles, groups }: Parts): number {
 }
 
 /** Writes the lines as JSON, separated by commas. @returns the offset after them */
-function writeLines(json: Uint8Array, at: number, { sku, lines, styles }: Parts): number {
-  const start = encode(`{"sku_id":${JSON.stringify(sku)}`);
+function writeLines(json: Uint8Array, at: number, { lines, styles }: Parts, sku: Uint8Array): number {
   let end = at;
   let index = 0;
   for (cursor.reset(lines); !cursor.isAtEnd; index++) {
     cursor.next();
     if (index > 0) json[end++] = comma;
-    end = append(json, end, start);
+    end = append(json, append(json, end, lineStart), sku);
     end = append(json, end, (styles[index] as Style).line);
     const { plainSequence, plainStatus } = cursor;
     if (plainSequence >= 0 && plainSequence < 10) end = appendQuoted(json, end, plainSequence + 0x30);

@@ -1,0 +1,53 @@
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { writeLine } from "../../src/database/packed-lines.ts";
+import { type Parts, readGroupNumbers, renderBatch, toGroup, toStyle } from "../../src/personalization/render.ts";
+
+const encode = (rows: object[]) => new TextEncoder().encode(rows.map((row) => JSON.stringify(row)).join(","));
+
+/** A SKU with one style, and a group whose only choice has some characters. */
+function toParts(sku: string, characters: number): Parts {
+  const bytes = new Uint8Array(100);
+  const lines = bytes.slice(0, writeLine(bytes, 0, 1, "1", "A"));
+  const style = toStyle({ number: 1, code: "S", rows: encode([{ style_code: "S" }]), groups: [1] });
+  const group = toGroup({ number: 1, name: "G", rows: encode([{ choice_value: "x".repeat(characters) }]) });
+  return { sku, lines, styles: [style], groups: [group] };
+}
+
+const lengthsOf = (parts: readonly (Parts | undefined)[]) => {
+  const { body } = renderBatch(
+    parts.map((one) => one?.sku ?? '"?'),
+    parts,
+  );
+  type Batch = { personalizations: { sku: string; pzlines: object[]; pzchoices: { choice_value: string }[] }[] };
+  const { personalizations } = JSON.parse(new TextDecoder().decode(body)) as Batch;
+  return personalizations.map(({ sku, pzlines, pzchoices }) => [
+    sku,
+    pzlines.length,
+    pzchoices[0]?.choice_value.length,
+  ]);
+};
+
+test("a batch may have any size, and keeps its bytes while another is made", () => {
+  const large = Array.from({ length: 50 }, (_, index) => toParts(`SKU ${index}`, 20_000));
+  expect(lengthsOf(large)).toEqual(large.map(({ sku }) => [sku, 1, 20_000]));
+  const small = [toParts('"', 3), undefined, toParts("é", 0)];
+  const { body } = renderBatch(["a", "b", "c"], small);
+  const before = new TextDecoder().decode(body);
+  expect(lengthsOf(small)).toEqual([
+    ['"', 1, 3],
+    ['"?', 0, undefined],
+    ["é", 1, 0],
+  ]);
+  expect(new TextDecoder().decode(body)).toBe(before);
+});
+
+test("the groups of styles are found in order, each once, however many", () => {
+  const style = fc.array(fc.nat(60), { maxLength: 40 });
+  fc.assert(
+    fc.property(fc.array(style, { maxLength: 6 }), (all) => {
+      const styles = all.map((groups) => toStyle({ number: 1, code: "S", rows: new Uint8Array(), groups }));
+      expect(readGroupNumbers(styles)).toEqual([...new Set(all.flat())]);
+    }),
+  );
+});
