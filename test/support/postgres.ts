@@ -69,7 +69,7 @@ export async function startPostgres(
   const port = await findFreePort();
   let server: ChildProcess | undefined;
 
-  const start = async () => {
+  const startOnce = async () => {
     const flags = [
       "listen_addresses=127.0.0.1",
       "unix_socket_directories=",
@@ -84,6 +84,17 @@ export async function startPostgres(
     killOnExit({ pid, exited: new Promise((resolve) => server?.once("exit", resolve)), folder }, "QUIT");
     // A standby says "read-only connections".
     await untilOutput(server, "database system is ready to accept");
+  };
+  const start = async () => {
+    for (;;) {
+      try {
+        return await startOnce();
+      } catch (error) {
+        // After a SIGKILL, its processes live on for a moment.
+        if (!`${error}`.includes("pre-existing shared memory block")) throw error;
+        await Bun.sleep(100);
+      }
+    }
   };
   const stop = async (signal: NodeJS.Signals = "SIGINT") => {
     if (server === undefined || server.exitCode !== null) return;
