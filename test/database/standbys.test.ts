@@ -260,6 +260,7 @@ test("without a standby, only a few reads reach the primary at once, and others 
     expect(response.status).toBe(503);
     expect(response.headers.get("retry-after")).not.toBeNull();
   }
+  await until("the primary is read again", async () => (await service.get("/api/v1/products/7004")).status === 200);
   expect(await readTitle(service, 7004)).toBe("Plate 7004");
 });
 
