@@ -45,7 +45,11 @@ function serve(address: string) {
         if (method === unknown) driver.send(JSON.stringify({ type: "success", id, result: {} }));
         else driver.data.send(text);
       },
-      close: (driver) => driver.data.close(),
+      // Also when the tests are killed.
+      close: (driver) => {
+        driver.data.close();
+        firefox.kill();
+      },
     },
   });
 }
