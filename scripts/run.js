@@ -124,7 +124,7 @@ const tasks = {
   "test:capacity": {
     development: true,
     args: ["test/run.ts", "test/campaigns/capacity.test.ts"],
-    env: { CAPACITY_SECONDS: "600", TEST_CAMPAIGN: "1", TEST_TIMEOUT_MS: "1800000" },
+    env: { CAPACITY_SECONDS: "600", TEST_CAMPAIGN: "1", TEST_TIMEOUT_MS: "3600000" },
   },
   proof: {
     development: true,
