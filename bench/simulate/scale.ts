@@ -66,7 +66,7 @@ function latencyChart(costs: Costs): string {
   return lineChart(
     "Latency at a replica by its load, in milliseconds",
     { title: "% of its core", ticks: [0, 20, 40, 60, 80, 100], format: shown, isLogarithmic: false },
-    { title: "ms", ticks: [0.1, 1, 10], format: shown, isLogarithmic: true },
+    { title: "ms", ticks: [0.01, 0.1, 1, 10], format: shown, isLogarithmic: true },
     [series("99 %", ({ replicas }) => replicas.p99Ms), series("median", ({ replicas }) => replicas.p50Ms)],
   );
 }
