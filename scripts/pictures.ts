@@ -162,6 +162,7 @@ const picturesOf = (url: string, admin: string): readonly Picture[] => [
     isDark: true,
     width: 390,
   },
+  proofPicture,
   { name: "example", address: `${url}/example/products/6781236019200`, prepare: personalized, height: 1180 },
   {
     name: "example-german",
@@ -181,6 +182,9 @@ const picturesOf = (url: string, admin: string): readonly Picture[] => [
     },
   },
 ];
+
+/** What the last `npm run proof` wrote. */
+const proofPicture: Picture = { name: "proof", address: `file://${join(root, "bench", "proof.html")}`, height: 690 };
 
 /** Needs the records of {@link operate}. */
 const auditPicturesOf = (admin: string): readonly Picture[] => [

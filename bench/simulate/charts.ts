@@ -14,10 +14,14 @@ export interface Series {
 }
 
 export interface Axis {
-  readonly title: string;
   readonly ticks: readonly number[];
   readonly format: (value: number) => string;
   readonly isLogarithmic: boolean;
+}
+
+/** With its title, which the chart's own title has for the other axis. */
+export interface HorizontalAxis extends Axis {
+  readonly title: string;
 }
 
 /** Distinct in light and dark, and for people who do not see colors: the lines also differ in dashes. */
@@ -61,7 +65,7 @@ function spread(places: readonly number[]): number[] {
 }
 
 /** A line chart that can be read in light and dark. Values beyond the axes are not drawn. */
-export function lineChart(title: string, x: Axis, y: Axis, series: readonly Series[]): string {
+export function lineChart(title: string, x: HorizontalAxis, y: Axis, series: readonly Series[]): string {
   const plotWidth = width - left - right;
   const toX = scaleOf(x, left, plotWidth);
   const toY = scaleOf(y, top + plotHeight, -plotHeight);

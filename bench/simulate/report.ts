@@ -58,7 +58,8 @@ export function describePrediction({ fleet, edge, origin, replicas, database, fr
   return `${rows.map(([name, text]) => `${name.padEnd(width)}  ${text}`).join("\n")}\n\nused of each limit:\n${listed.join("\n")}`;
 }
 
-export const deviation = ({ predicted, measured }: Comparison) => Math.abs(predicted / measured - 1);
+export const deviation = ({ predicted, measured }: Comparison) =>
+  predicted === measured ? 0 : Math.abs(predicted / measured - 1);
 
 /** The goal of the model. */
 export const tolerance = 0.15;
@@ -74,7 +75,7 @@ export function describeComparisons(comparisons: readonly Comparison[]): string 
       quantity,
       predicted.toPrecision(4),
       measured.toPrecision(4),
-      percent(predicted / measured - 1),
+      predicted === measured ? "0 %" : percent(predicted / measured - 1),
     ];
     return `| ${[...cells, off <= tolerance ? "yes" : "**no**"].join(" | ")} |`;
   });

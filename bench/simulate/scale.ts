@@ -1,4 +1,4 @@
-import { type Axis, lineChart } from "./charts.ts";
+import { type HorizontalAxis, lineChart } from "./charts.ts";
 import type { Costs } from "./costs.ts";
 import { type Prediction, predict } from "./fleet.ts";
 import type { Limit } from "./limits.ts";
@@ -17,7 +17,12 @@ const rates = [100, 1000, 10_000, 100_000, 1_000_000];
 const counts = new Intl.NumberFormat("en", { notation: "compact" });
 const compact = (value: number) => counts.format(value);
 
-const rateAxis: Axis = { title: "requests of shoppers per second", ticks: rates, format: compact, isLogarithmic: true };
+const rateAxis: HorizontalAxis = {
+  title: "requests of shoppers per second",
+  ticks: rates,
+  format: compact,
+  isLogarithmic: true,
+};
 const between = [100, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000];
 
 interface Files {
@@ -43,7 +48,7 @@ export function describeScale(costs: Costs): Files {
       "scale-cores.svg": lineChart(
         "CPU of all replicas, in cores",
         rateAxis,
-        { title: "cores", ticks: [0.01, 0.1, 1, 10, 100], format: shown, isLogarithmic: true },
+        { ticks: [0.01, 0.1, 1, 10, 100], format: shown, isLogarithmic: true },
         cores,
       ),
       "scale-latency.svg": latencyChart(costs),
@@ -66,7 +71,7 @@ function latencyChart(costs: Costs): string {
   return lineChart(
     "Latency at a replica by its load, in milliseconds",
     { title: "% of its core", ticks: [0, 20, 40, 60, 80, 100], format: shown, isLogarithmic: false },
-    { title: "ms", ticks: [0.1, 1, 10], format: shown, isLogarithmic: true },
+    { ticks: [0.01, 0.1, 1, 10], format: shown, isLogarithmic: true },
     [series("99 %", ({ replicas }) => replicas.p99Ms), series("median", ({ replicas }) => replicas.p50Ms)],
   );
 }
@@ -83,7 +88,7 @@ function memoryChart(costs: Costs): string {
   return lineChart(
     "Hit ratio of four replicas by the memory of each, in percent",
     { title: "MEMORY_MEGABYTES", ticks: [16, 64, 256, 1024, 2048], format: shown, isLogarithmic: true },
-    { title: "%", ticks: [0, 20, 40, 60, 80, 100], format: shown, isLogarithmic: false },
+    { ticks: [0, 20, 40, 60, 80, 100], format: shown, isLogarithmic: false },
     [series(["by hash", { routing: "hash" }]), series(["to any replica", { routing: "any" }])],
   );
 }

@@ -189,8 +189,11 @@ async function warm({ replicas, varnish }: Running, streams: readonly Stream[], 
 
 /** Changes at random instants until the signal aborts. */
 async function changeAtRandom(rig: Rig, perSecond: number, signal: AbortSignal): Promise<void> {
+  // From one to the next, so that the time of a change does not lower the rate.
+  let dueMs = performance.now();
   for (let count = 0; perSecond > 0 && !signal.aborted; count++) {
-    await Bun.sleep((-Math.log1p(-Math.random()) / perSecond) * 1000);
+    dueMs += (-Math.log1p(-Math.random()) / perSecond) * 1000;
+    await Bun.sleep(Math.max(0, dueMs - performance.now()));
     const id = rig.ids[Math.floor(Math.random() * rig.ids.length)] ?? "";
     await changeProduct(rig, id, `v${count}-${Math.random()}`);
   }
