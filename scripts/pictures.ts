@@ -184,7 +184,7 @@ const picturesOf = (url: string, admin: string): readonly Picture[] => [
 ];
 
 /** What the last `npm run proof` wrote. */
-const proofPicture: Picture = { name: "proof", address: `file://${join(root, "bench", "proof.html")}`, height: 690 };
+const proofPicture: Picture = { name: "proof", address: `file://${join(root, "bench", "proof.html")}`, height: 720 };
 
 /** Needs the records of {@link operate}. */
 const auditPicturesOf = (admin: string): readonly Picture[] => [

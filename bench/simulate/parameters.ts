@@ -59,7 +59,7 @@ export const parameters = {
   feed_rows: { value: 3_000_000, min: 0, max: 1e10, isWhole: true, meaning: "Rows of a feed." },
   feed_changes: { value: 2000, min: 0, max: 1e9, isWhole: true, meaning: "SKUs that differ from the feed before." },
   platform_points_per_second: { value: 100, min: 1, max: 1e6, meaning: "Points that the platform restores." },
-  connections_per_replica: { value: 6, min: 1, max: 1000, isWhole: true, meaning: "Connections to PostgreSQL." },
+  connections_per_replica: { value: 4, min: 1, max: 1000, isWhole: true, meaning: "Connections to PostgreSQL." },
   max_connections: { value: 500, min: 1, max: 100_000, isWhole: true, meaning: "`max_connections` of PostgreSQL." },
   database_cores: { value: 4, min: 1, max: 1024, isWhole: true, meaning: "Cores of the PostgreSQL server." },
 } as const satisfies Record<string, NumberParameter | ChoiceParameter<string>>;

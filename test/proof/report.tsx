@@ -87,6 +87,10 @@ const Page = (proof: Proof) => {
             />
           </ul>
           <Timeline {...proof} />
+          <p>
+            Red bands are faults, with their numbers in the table. Of the requests, yellow ones got a response with an
+            Age, red ones failed or got an old response without one. Red runs did not succeed.
+          </p>
           <h2>Faults, one after the other</h2>
           <div class="wide">
             <table>
