@@ -1,6 +1,6 @@
 import { ConcurrencyLimiter } from "../concurrency-limiter.ts";
 import { type ChangePosition, findNewestChange, newestChangeQuery } from "./change.ts";
-import type { Database } from "./database.ts";
+import type { Database, Queryable } from "./database.ts";
 import type { Value } from "./engines/engine.ts";
 
 /** A read that takes longer is repeated at the primary. */
@@ -10,7 +10,7 @@ const maxQueued = 1000;
 const checkTimeoutMs = 2000;
 
 /** Why a standby is not read at the moment. */
-export type Unusable = "unreachable" | "behind" | "unconfirmed" | "another store";
+export type Unusable = "unreachable" | "slow" | "behind" | "unconfirmed" | "another store";
 
 /** Rows that a standby has, and the newest change that they are at least as new as. */
 export interface ShownRows<Row> {
@@ -63,19 +63,12 @@ export class Standby {
     return this.#behind;
   }
 
-  /**
-   * Runs a query, and reads the newest change in the same statement, so from the same state.
-   * @returns undefined if it shows no changes at all
-   */
+  /** As {@link readWithNewest} does, within a time limit. */
   async read<Row>(statement: string, values: Value[]): Promise<ShownRows<Row> | undefined> {
-    type Marked = Row & ChangeColumns;
     try {
-      const rows = await this.#limiter.run(async () => this.#database.read<Marked>(withNewest(statement), values));
-      const [first] = rows;
-      if (first === undefined) return undefined;
-      const newest = { number: first.shownChange, recordedAt: first.shownChangeAt };
-      this.#hasServed = true;
-      return { rows: first.isFound === null ? [] : rows, newest };
+      const shown = await this.#limiter.run(() => readWithNewest<Row>(this.#database, statement, values));
+      this.#hasServed ||= shown !== undefined;
+      return shown;
     } catch (error) {
       // Any other error is one of the statement, such as a conflict with the replay.
       const isLost = this.#database.engine.isConnectionLost(error) || !this.#database.engine.isStoreError(error);
@@ -94,13 +87,16 @@ export class Standby {
   /** Finds out whether it can be read. @throws Error when it does not answer */
   async check({ verified, isKnown }: StandbyCheck): Promise<void> {
     const before = this.#shown;
+    const startedMs = performance.now();
     try {
       const { promise: timeout, reject } = Promise.withResolvers<never>();
       const timer = setTimeout(() => reject(new Error(`no answer within ${checkTimeoutMs} ms`)), checkTimeoutMs);
       const shown = await Promise.race([findNewestChange(this.#database), timeout]).finally(() => clearTimeout(timer));
       this.#shown = shown;
       this.#behind = Math.max(0, verified.number - shown.number);
-      if (shown.number < verified.number) this.#problem = "behind";
+      // Each read would first wait in vain.
+      if (performance.now() - startedMs > readTimeoutMs) this.#problem = "slow";
+      else if (shown.number < verified.number) this.#problem = "behind";
       else if (shown.number > verified.number) this.#problem = await this.#confirm(before, isKnown);
       else this.#problem = shown.recordedAt === verified.recordedAt ? undefined : "another store";
     } catch (error) {
@@ -131,6 +127,22 @@ interface ChangeColumns {
   readonly shownChange: number;
   readonly shownChangeAt: string | null;
   readonly isFound: boolean | null;
+}
+
+/**
+ * Runs a query, and reads the newest change in the same statement, so from the same state.
+ * @returns undefined if there are no changes at all
+ */
+export async function readWithNewest<Row>(
+  { read }: Queryable,
+  statement: string,
+  values: Value[],
+): Promise<ShownRows<Row> | undefined> {
+  const rows = await read<Row & ChangeColumns>(withNewest(statement), values);
+  const [first] = rows;
+  if (first === undefined) return undefined;
+  const newest = { number: first.shownChange, recordedAt: first.shownChangeAt };
+  return { rows: first.isFound === null ? [] : rows, newest };
 }
 
 /** The join has no condition, so it is a nested loop, which keeps the order of the rows. */

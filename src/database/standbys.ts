@@ -6,7 +6,7 @@ import { type ChangePosition, findNewestChange, hasChange, noChange } from "./ch
 import { Database } from "./database.ts";
 import type { ConnectOptions, Read, Value } from "./engines/engine.ts";
 import { engineOf } from "./engines/index.ts";
-import { Standby } from "./standby.ts";
+import { readWithNewest, Standby } from "./standby.ts";
 
 /** How often each standby is checked. One of another store is found at the second check. */
 const checkIntervalMs = 250;
@@ -14,6 +14,8 @@ const checkIntervalMs = 250;
 const warnAfterMs = 5000;
 /** How long all reads of a process go to the same standby. */
 const turnMs = 1000;
+/** A change that the primary does not show for so long is lost, or was one of another store. */
+const lostAfterMs = 5000;
 
 /** Where reads were answered, and why not by a standby. */
 export interface StandbyCounts {
@@ -88,6 +90,7 @@ export class Standbys {
   #verified = noChange;
   /** The newest one that was seen anywhere. */
   #seen = noChange;
+  #seenAtMs = 0;
 
   constructor(standbys: readonly Standby[], options: StandbysOptions) {
     this.list = standbys;
@@ -103,13 +106,16 @@ export class Standbys {
    * @param isOtherLog whether the primary's log is another one than before
    */
   note(newest: ChangePosition, isOtherLog = false): void {
-    if (isOtherLog) this.#verified = this.#seen = newest;
+    const isLost = newest.number < this.#seen.number && performance.now() - this.#seenAtMs > lostAfterMs;
+    if (isOtherLog || isLost) this.#verified = this.#seen = newest;
     else if (newest.number > this.#verified.number) this.#verified = newest;
     this.#noteSeen(this.#verified);
   }
 
   #noteSeen(newest: ChangePosition): void {
-    if (newest.number > this.#seen.number) this.#seen = newest;
+    if (newest.number <= this.#seen.number) return;
+    this.#seen = newest;
+    this.#seenAtMs = performance.now();
   }
 
   readonly read: Read = <Row>(statement: string, values: Value[]) => {
@@ -147,9 +153,13 @@ export class Standbys {
     return await this.#readPrimary(statement, values);
   }
 
-  #readPrimary<Row>(statement: string, values: Value[]): Promise<Row[]> {
+  async #readPrimary<Row>(statement: string, values: Value[]): Promise<Row[]> {
     const { limiter, primary } = this.#options;
-    return limiter.run(async () => await primary.read<Row>(statement, values));
+    const shown = await limiter.run(() => readWithNewest<Row>(primary, statement, values));
+    if (shown === undefined) return await limiter.run(async () => await primary.read<Row>(statement, values));
+    // The primary may have more than the last poll found. Later reads at a standby must not go back.
+    this.#noteSeen(shown.newest);
+    return shown.rows;
   }
 
   /** Checks the standbys until the signal aborts, then closes their connections. */

@@ -1,0 +1,97 @@
+import { afterAll, expect, test } from "bun:test";
+import { SQL } from "bun";
+import { ConcurrencyLimiter } from "../../src/concurrency-limiter.ts";
+import { findNewestChange } from "../../src/database/change.ts";
+import { closeDatabase, openDatabase } from "../../src/database/index.ts";
+import { openStandbys } from "../../src/database/standbys.ts";
+import { cleanUp } from "../support/clean-up.ts";
+import { migrateStore } from "../support/pds.ts";
+import { createPostgres } from "../support/postgres.ts";
+import { startProxy } from "../support/proxy.ts";
+import { createStandby } from "../support/standby.ts";
+import { until } from "../support/until.ts";
+
+const primary = await createPostgres();
+await migrateStore(primary.url);
+const sql = new SQL(primary.url, { max: 1 });
+await sql`INSERT INTO product ${sql([{ id: 1, document: "{}", tag: "0", updated_at: "" }])}`;
+const standby = await createStandby(primary);
+afterAll(async () => {
+  await sql.close();
+  await standby.remove();
+  await primary.remove();
+});
+
+let edits = 0;
+const edit = async () => {
+  await sql`UPDATE product SET tag = ${`${++edits}`} WHERE id = 1`;
+  return `${edits}`;
+};
+
+/** Reads from the standby. Nothing polls the primary, so each test decides what this process has seen. */
+async function open() {
+  const link = await startProxy(standby.url);
+  const database = await openDatabase(primary.url, "serving");
+  const limiter = new ConcurrencyLimiter({
+    ...{ name: "primary", maxActive: 4, maxQueued: 100, maxWaitMs: 60_000, timeoutMs: 60_000, rejection: "busy" },
+  });
+  const standbys = await openStandbys({
+    ...{ primary: database, urls: [link.url], connect: {}, limiter, isCurrent: () => true, onForeign: () => {} },
+    log: { debug: () => {}, warn: () => {}, info: () => {} } as never,
+  });
+  standbys.note(await findNewestChange(database));
+  const stopping = new AbortController();
+  const stopped = standbys.run(stopping.signal);
+  cleanUp(async () => {
+    stopping.abort();
+    await stopped;
+    await closeDatabase(database);
+  });
+  const readTag = async () => {
+    const rows = await standbys.read<{ tag: string }>("SELECT tag FROM product WHERE id = $1", [1]);
+    return rows[0]?.tag;
+  };
+  await until("the standby is read", async () => {
+    await readTag();
+    return standbys.counts.standby > 0;
+  });
+  return { database, link, standbys, readTag };
+}
+
+test("a read at the standby shows no less than the one before at the primary", async () => {
+  const { link, standbys, readTag } = await open();
+  await standby.pauseReplay();
+  const tag = await edit();
+  link.cut();
+  await until("the primary is read", async () => (await readTag()) === tag);
+  link.heal();
+  await until("the standby could be read", () => standbys.isUsable);
+  for (let reads = 0; reads < 5; reads++) expect(await readTag()).toBe(tag);
+  await standby.resumeReplay();
+  await standby.catchUp();
+});
+
+test("a change that the primary does not have does not keep standbys from being read for long", async () => {
+  const { database, standbys, readTag } = await open();
+  // As a lost server showed it, or one of another store.
+  standbys.note({ number: 1_000_000, recordedAt: new Date().toISOString() });
+  const before = standbys.counts.standby;
+  await readTag();
+  expect(standbys.counts.standby).toBe(before);
+  await until("the standby is read again", async () => {
+    standbys.note(await findNewestChange(database));
+    await readTag();
+    return standbys.counts.standby > before;
+  });
+});
+
+test("a standby that is slower than a read may be is not read", async () => {
+  const { link, standbys, readTag } = await open();
+  link.delay(700);
+  await until("it is found to be slow", () => standbys.list[0]?.problem === "slow");
+  const { failed, standby: read } = standbys.counts;
+  await readTag();
+  expect(standbys.counts).toMatchObject({ failed: failed + 1, standby: read });
+  link.delay(0);
+  await until("it is read again", () => standbys.isUsable);
+});
