@@ -2,7 +2,7 @@ import { createRandom, createSequence } from "../../bench/support/sequence.ts";
 import type { StoreHistory } from "./store-history.ts";
 import { itemOf, original, personalization } from "./store-watcher.ts";
 
-/** A response without `Age` promises that it is not older. */
+/** A response promises that it is not older than that and its `Age`. */
 const promisedMs = 1000;
 const timeoutMs = 20_000;
 
@@ -132,11 +132,16 @@ export class Shoppers {
     // Most SKUs use no group that the feed changes.
     if (item === personalization && versions.size === 0) return;
     const [version = original] = versions;
-    if (response.headers.has("age")) return;
+    // An age is in whole seconds, rounded down.
+    const age = response.headers.get("age");
+    const saidMs = age === null ? 0 : (Number(age) + 1) * 1000;
     const doubted = (oldForMs: number) => {
-      if (oldForMs <= promisedMs) return;
+      if (oldForMs <= promisedMs + saidMs) return;
       second.old++;
-      this.old.push({ atMs: sentMs, what: `${where}: ${version}, replaced ${Math.round(oldForMs)} ms before` });
+      this.old.push({
+        atMs: sentMs,
+        what: `${where}: ${version}, age ${age}, replaced ${Math.round(oldForMs)} ms before`,
+      });
     };
     this.#options.history.check({ item, version, sentMs, doubted });
   }
