@@ -61,14 +61,17 @@ async function open() {
 test("a read at the standby shows no less than the one before at the primary", async () => {
   const { link, standbys, readTag } = await open();
   await standby.pauseReplay();
-  const tag = await edit();
-  link.cut();
-  await until("the primary is read", async () => (await readTag()) === tag);
-  link.heal();
-  await until("the standby could be read", () => standbys.isUsable);
-  for (let reads = 0; reads < 5; reads++) expect(await readTag()).toBe(tag);
-  await standby.resumeReplay();
-  await standby.catchUp();
+  try {
+    const tag = await edit();
+    link.cut();
+    await until("the primary is read", async () => (await readTag()) === tag);
+    link.heal();
+    await until("the standby could be read", () => standbys.isUsable);
+    for (let reads = 0; reads < 5; reads++) expect(await readTag()).toBe(tag);
+  } finally {
+    await standby.resumeReplay();
+    await standby.catchUp();
+  }
 });
 
 test("a change that the primary does not have does not keep standbys from being read for long", async () => {
