@@ -63,7 +63,8 @@ describe.skipIf(firefox === undefined)("in Firefox", async () => {
     await untilTyped();
     // A page that was kept as it was must still order it.
     expect((await entries(page)).map(([, value]) => value)).toContain("ABC");
-    expect(faults).toEqual([]);
+    // The page may have been left while a request was under way.
+    expect(faults.filter((fault) => !fault.endsWith("NS_BINDING_ABORTED"))).toEqual([]);
   });
 
   const screens = [
