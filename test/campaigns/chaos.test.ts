@@ -225,6 +225,19 @@ async function campaign(engine: Engine): Promise<Result> {
       for (const machine of machines) await machine.upgrade();
     }
     expect(isUpgraded).toBe(true);
+    const begunBefore =
+      (await read())
+        .map(({ startedAt }) => startedAt)
+        .toSorted()
+        .at(-1) ?? "";
+    await until(
+      "the runs of lost machines have ended",
+      async () => {
+        const runs = await read().catch(() => undefined);
+        return runs?.every(({ startedAt, outcome }) => startedAt > begunBefore || outcome !== null) === true;
+      },
+      120_000,
+    );
     const seen = await countEnded();
     await until("the schedules go on", async () => (await countEnded()) > seen + brands.length, 120_000);
     await Promise.all(machines.map((machine) => machine.stop()));
