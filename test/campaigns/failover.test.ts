@@ -55,7 +55,7 @@ async function startCluster(): Promise<Cluster> {
     await primary.remove();
   });
   const link = await startProxy(primary.url);
-  const url = await startPrimaryBalancer([link.url, standby.url]);
+  const { url } = await startPrimaryBalancer([link.url, standby.url]);
   return { primary, standby, url, cut: () => link.cut(), heal: () => link.heal() };
 }
 

@@ -12,7 +12,6 @@ export const markedGroup = groupName(0);
 export interface Erp {
   readonly origin: string;
   readonly skus: readonly string[];
-  readonly version: () => string;
   /** Stops or resumes to answer. */
   isDown: boolean;
 }
@@ -33,7 +32,6 @@ export async function startErp(count: number): Promise<Erp> {
   );
   const erp: Erp = {
     skus: Array.from({ length: count }, (_, index) => skuOf(index)),
-    version,
     isDown: false,
     get origin() {
       return server.url.origin;

@@ -6,7 +6,7 @@ import { findFreePort } from "../support/free-port.ts";
 import { type Environment, main, pds, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { type StandIn, startPlatform } from "../support/platform.ts";
 import { type Pooler, startPooler } from "../support/pooler.ts";
-import { startPrimaryBalancerProgram } from "../support/primary-balancer.ts";
+import { startPrimaryBalancer } from "../support/primary-balancer.ts";
 import { answers, Program } from "../support/program.ts";
 import { type Proxy as Link, startProxy } from "../support/proxy.ts";
 import { spawnService } from "../support/service-process.ts";
@@ -148,7 +148,7 @@ export async function startFleet({ skus, products }: FleetOptions): Promise<Flee
 
   // The database: a balancer finds the primary, and a pooler is in front of it.
   const database = [await cluster.openWay(0), await cluster.openWay(1)] as const;
-  const databaseBalancer = await startPrimaryBalancerProgram([database[0].url, database[1].url]);
+  const databaseBalancer = await startPrimaryBalancer([database[0].url, database[1].url]);
   const poolerToDatabase = await startProxy(databaseBalancer.url);
   const pooler = await startPooler(poolerToDatabase.url);
 

@@ -11,14 +11,9 @@ import { Program } from "./program.ts";
  * Starts HAProxy as the documentation configures it, in front of a primary and its standby, until the
  * end of the test file. Create the standby after {@link allowChecks}.
  * @param servers where the connections lead to, such as ports that forward
- * @returns the URL that leads to the one that accepts writes
+ * @returns it, and the URL that leads to the one that accepts writes
  */
-export async function startPrimaryBalancer(servers: readonly [string, string]): Promise<string> {
-  return (await startPrimaryBalancerProgram(servers)).url;
-}
-
-/** The same, for tests that kill it. */
-export async function startPrimaryBalancerProgram(
+export async function startPrimaryBalancer(
   servers: readonly [string, string],
 ): Promise<{ readonly url: string; readonly program: Program }> {
   const port = await findFreePort();
