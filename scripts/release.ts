@@ -36,11 +36,19 @@ function parseArguments(): { version: string; wanted: readonly Target[] } {
     const [version, ...rest] = positionals;
     const wanted = values.target ?? Object.keys(targets);
     if (version === undefined || rest.length > 0) fail(usage);
+    // Debian would sort 1.0.0-rc.1 after 1.0.0, and npm would make it the latest.
+    if (!/^\d+\.\d+\.\d+$/.test(version)) fail(`expected a version such as 1.2.3, not ${version}`);
     if (!wanted.every(isTarget)) fail(usage);
     return { version, wanted: wanted.filter(isTarget) };
   } catch {
     return fail(usage);
   }
+}
+
+/** Archives and packages need them, and some take minutes to reach. */
+function checkTools(): void {
+  const missing = ["tar", "gzip", "zip", "dpkg-deb", "sha256sum"].filter((tool) => Bun.which(tool) === null);
+  if (missing.length > 0) fail(`these programs are missing: ${missing.join(", ")}`);
 }
 
 /** @returns the time of the commit in seconds, which is that of all files */
@@ -75,6 +83,7 @@ async function writeCommonFiles(folder: string): Promise<void> {
 }
 
 const { version, wanted } = parseArguments();
+checkTools();
 const time = await checkTag(version);
 // Tools for archives take the time from here, and the order of names from the locale.
 Object.assign(process.env, { SOURCE_DATE_EPOCH: time, TZ: "UTC", LC_ALL: "C" });

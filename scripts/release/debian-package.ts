@@ -21,7 +21,10 @@ interface DebianPackage {
 
 const program = ["/usr/bin/pds"];
 
-/** As Debian's own packages do: enable and start the service when it is new, restart it on upgrades. */
+/**
+ * As Debian's own packages do: enable and start the service when it is new, restart it on upgrades, and
+ * start it again after a removal, with those of shops.
+ */
 const postinst = `#!/bin/sh
 set -e
 [ "$1" = configure ] || exit 0
@@ -36,7 +39,11 @@ systemctl daemon-reload
 if [ -z "$2" ]; then
   deb-systemd-invoke start pds.service || true
 else
-  systemctl try-restart pds.service 'pds@*.service' || true
+  deb-systemd-invoke restart pds.service || true
+  systemctl try-restart 'pds@*.service' || true
+  for unit in /etc/systemd/system/multi-user.target.wants/pds@*.service; do
+    [ -L "$unit" ] && deb-systemd-invoke start "$(basename "$unit")" || true
+  done
 fi
 `;
 

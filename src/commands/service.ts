@@ -59,8 +59,12 @@ export function installService(values: Values): boolean {
 }
 
 function parseShop({ shop }: Values): string | undefined {
-  if (shop === undefined || /^[a-z\d][a-z\d-]{0,50}$/.test(`${shop}`)) return shop as string | undefined;
-  throw new ServiceError("bad_request", "--shop: expected a name of lower-case letters, digits, and hyphens");
+  // With the prefix "pds-", it is the name of a user, which may have 31 characters.
+  if (shop === undefined || /^[a-z\d][a-z\d-]{0,26}$/.test(`${shop}`)) return shop as string | undefined;
+  throw new ServiceError(
+    "bad_request",
+    "--shop: expected a name of at most 27 lower-case letters, digits, and hyphens",
+  );
 }
 
 function isWritten(path: string, text: string): boolean {

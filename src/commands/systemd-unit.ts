@@ -13,6 +13,7 @@ export interface UnitOptions {
  * compiler needs memory that is both writable and executable.
  */
 export function toUnit({ program, isTemplate }: UnitOptions): string {
+  // Also the name of the user: by default, all services of a template have the same one.
   const name = isTemplate ? "pds-%i" : "pds";
   return `# Change this service with "systemctl edit": upgrades replace this file.
 [Unit]
@@ -34,6 +35,7 @@ RestartSec=2
 RestartPreventExitStatus=2 3
 
 DynamicUser=yes
+User=${name}
 ConfigurationDirectory=${name}
 StateDirectory=${name}
 WorkingDirectory=%S/${name}

@@ -3,7 +3,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { $ } from "bun";
 import { listBundledPackages } from "../../scripts/licenses.ts";
-import { isCampaign, root, temporaryFolder } from "../support/pds.ts";
+import { isCampaign, root, temporaryFolder, writeFiles } from "../support/pds.ts";
 
 // A release of this version, opened piece by piece. The short campaign builds for one target.
 
@@ -11,14 +11,22 @@ const { version } = await Bun.file(join(root, "package.json")).json();
 const others = ["linux-arm64", "linux-x64-musl", "linux-arm64-musl", "darwin-arm64", "darwin-x64", "windows-x64"];
 const targets = ["linux-x64", ...(isCampaign ? others : [])];
 const canPackage = Bun.which("dpkg-deb") !== null;
-/** Only root may install a package, here into a copy of this machine that no other process sees. */
-const canInstall =
-  canPackage &&
-  process.getuid?.() === 0 &&
-  (await $`unshare -m sh -c "mount -t tmpfs none /mnt && mkdir /mnt/up /mnt/work /mnt/root && mount -t overlay none -o lowerdir=/,upperdir=/mnt/up,workdir=/mnt/work /mnt/root"`
-    .quiet()
-    .nothrow()
-    .then(({ exitCode }) => exitCode === 0));
+
+/** Runs commands that find a copy of this machine, which no other process sees, in `/mnt/root`. */
+async function inCopy(commands: string, ...args: string[]): Promise<{ code: number; stdout: string }> {
+  const script = `set -e
+    mount -t tmpfs none /mnt && mkdir /mnt/up /mnt/work /mnt/root
+    mount -t overlay none -o lowerdir=/,upperdir=/mnt/up,workdir=/mnt/work /mnt/root
+    ${commands}`;
+  const { exitCode, stdout } = await $`unshare -m sh -c ${script} sh ${args}`.quiet().nothrow();
+  return { code: exitCode, stdout: stdout.toString() };
+}
+
+/** Only root may install a package. */
+const canInstall = canPackage && process.getuid?.() === 0 && (await inCopy("")).code === 0;
+const boot = "systemd-nspawn --quiet --directory=/mnt/root --register=no --keep-unit --private-network";
+const canBoot = canInstall && (await inCopy(`${boot} true </dev/null >/dev/null`)).code === 0;
+if (!canBoot) process.stderr.write("skipped: systemd cannot be started here\n");
 
 /** Compressing and installing 100 MB takes minutes where others use the disk. */
 const longMs = 600_000;
@@ -151,19 +159,74 @@ describe.skipIf(!canPackage)("a release", () => {
   test.skipIf(!canInstall)(
     "has a package that installs, upgrades, and removes",
     async () => {
-      const script = `set -e
-      mount -t tmpfs none /mnt && mkdir /mnt/up /mnt/work /mnt/root
-      mount -t overlay none -o lowerdir=/,upperdir=/mnt/up,workdir=/mnt/work /mnt/root
-      mount -t proc proc /mnt/root/proc
-      cp "$1" /mnt/root/pds.deb
-      exec chroot /mnt/root sh -ec '
-        dpkg --force-unsafe-io -i pds.deb >&2 && pds --version && echo "port = 3002" > /etc/pds/pds.toml
-        dpkg --force-unsafe-io -i pds.deb >&2 && cat /etc/pds/pds.toml && ls -d /etc/systemd/system/*/pds.service
-        dpkg -r product-data-service >&2 && ls /usr/bin/pds || ls /etc/pds/pds.toml
-        dpkg -P product-data-service >&2 && ls -d /etc/pds /etc/systemd/system/*/pds.service || echo purged'`;
       const file = join(output, `product-data-service_${version}_amd64.deb`);
-      expect(await $`unshare -m sh -c ${script} sh ${file}`.text()).toBe(
+      const { stdout } = await inCopy(
+        `mount -t proc proc /mnt/root/proc
+        cp "$1" /mnt/root/pds.deb
+        exec chroot /mnt/root sh -ec '
+          dpkg --force-unsafe-io -i pds.deb >&2 && pds --version && echo "port = 3002" > /etc/pds/pds.toml
+          dpkg --force-unsafe-io -i pds.deb >&2 && cat /etc/pds/pds.toml && ls -d /etc/systemd/system/*/pds.service
+          dpkg -r product-data-service >&2 && ls /usr/bin/pds || ls /etc/pds/pds.toml
+          dpkg -P product-data-service >&2 && ls -d /etc/pds /etc/systemd/system/*/pds.service || echo purged'`,
+        file,
+      );
+      expect(stdout).toBe(
         `${version}\nport = 3002\n/etc/systemd/system/multi-user.target.wants/pds.service\n/etc/pds/pds.toml\npurged\n`,
+      );
+    },
+    longMs,
+  );
+
+  test.skipIf(!canBoot)(
+    "has a package whose services start, restart with upgrades, and are back after it was removed",
+    async () => {
+      const folder = await temporaryFolder();
+      await writeFiles(folder, {
+        "test.service":
+          "[Unit]\nSuccessAction=exit\nFailureAction=exit\n[Service]\nType=oneshot\nExecStart=/bin/sh -eux /test/run\nStandardOutput=file:/test/out\n",
+        run: `
+          install() { dpkg --force-unsafe-io -i /test/pds.deb >&2; }
+          processes() { systemctl show --property=MainPID --value pds pds@a pds@b | xargs; }
+          install
+          until pds health; do sleep 0.1; done
+          for shop in a b; do
+            pds service install --shop $shop
+            echo 'port = 0\nadmin_port = 0' > /etc/pds-$shop/pds.toml
+            systemctl enable --now pds@$shop
+          done
+          first="$(processes)"
+          echo "users: $(for pid in $first; do stat --format=%u /proc/$pid; done | sort -u | wc -l)"
+          install
+          second="$(processes)"
+          for pid in $first; do case " $second " in *" $pid "*) echo "$pid was not restarted" ;; esac; done
+          dpkg -r product-data-service >&2
+          systemctl is-active pds pds@a pds@b | xargs
+          install
+          systemctl is-active pds pds@a pds@b | xargs
+          # An operator's decisions outlast upgrades.
+          systemctl disable --now pds pds@b
+          install
+          systemctl is-active pds pds@a pds@b | xargs
+          dpkg -P product-data-service >&2
+          systemctl is-active pds pds@a pds@b | xargs`,
+      });
+      const { stdout } = await inCopy(
+        `mkdir /mnt/root/test && cp "$1" /mnt/root/test/pds.deb && cp "$2/run" /mnt/root/test
+        cp "$2/test.service" /mnt/root/etc/systemd/system && rm -f /mnt/root/usr/sbin/policy-rc.d
+        ${boot} --boot systemd.unit=test.service </dev/null >&2
+        cat /mnt/root/test/out`,
+        join(output, `product-data-service_${version}_amd64.deb`),
+        folder,
+      );
+      expect(stdout).toBe(
+        [
+          '200 {"status":"ok"}',
+          "users: 3",
+          "inactive inactive inactive",
+          "active active active",
+          "inactive active inactive",
+          "inactive inactive inactive\n",
+        ].join("\n"),
       );
     },
     longMs,
@@ -173,6 +236,13 @@ describe.skipIf(!canPackage)("a release", () => {
     const messageOf = async (...args: string[]) => `${(await release(checkout, ...args)).stderr}`;
     expect(await messageOf()).toStartWith("release: usage: npm run release -- VERSION");
     expect(await messageOf(version, "--target", "amiga")).toStartWith("release: usage: ");
+    expect(await messageOf("1.0.0-rc.1")).toBe("release: expected a version such as 1.2.3, not 1.0.0-rc.1\n");
+    const { stderr } = await $`${process.execPath} scripts/release.ts ${version}`
+      .cwd(checkout)
+      .env({ PATH: await temporaryFolder() })
+      .quiet()
+      .nothrow();
+    expect(stderr.toString()).toBe("release: these programs are missing: tar, gzip, zip, dpkg-deb, sha256sum\n");
     expect(await messageOf("9.9.9")).toBe(`release: the version in package.json is ${version}, not 9.9.9\n`);
     const manifest = join(checkout, "packages", "client", "package.json");
     const text = await Bun.file(manifest).text();

@@ -36,16 +36,20 @@ describe("pds service install", () => {
     expect(stdout).toContain(` serve\n`);
     expect(stdout).toContain("\nLoadCredential=pds:%E/pds/credentials\n");
     const forShop = await pds(["service", "install", "--shop", "acme", "--print"]);
+    expect(forShop.stdout).toContain("\nUser=pds-%i\n");
     expect(forShop.stdout).toContain("\nStateDirectory=pds-%i\n");
   });
 
-  test("refuses the name of a shop that is not part of a path", async () => {
-    const { code, stderr } = await pds(["service", "install", "--shop", "../acme"]);
-    expect({ code, stderr }).toEqual({
-      code: 2,
-      stderr: "pds: --shop: expected a name of lower-case letters, digits, and hyphens\n",
-    });
-  });
+  test.each(["../acme", "a".repeat(28)])(
+    "refuses %s, which is no part of a path and of a user's name",
+    async (shop) => {
+      const { code, stderr } = await pds(["service", "install", "--shop", shop]);
+      expect({ code, stderr }).toEqual({
+        code: 2,
+        stderr: "pds: --shop: expected a name of at most 27 lower-case letters, digits, and hyphens\n",
+      });
+    },
+  );
 
   test.skipIf(!canHideEtc)(
     "writes the unit, settings that are valid, and a folder that only root may open",
