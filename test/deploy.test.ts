@@ -55,6 +55,15 @@ describe.each(["embedded", "replicas", "shops"])("the Compose file %s", (name) =
     }
   });
 
+  test("mounts the folder of settings, in which an editor may replace the file", () => {
+    const own = Object.values(services).filter(({ image }) => image.includes("product-data-service"));
+    for (const service of own) {
+      const settings = service.volumes.filter((mount) => mount.includes("/etc/pds"));
+      expect(settings).toEqual([expect.stringMatching(/^\.\/[a-z]+:\/etc\/pds:ro$/)]);
+      expect(existsSync(join(folder, name, settings[0]?.split(":")[0] ?? "", "pds.toml"))).toBeTrue();
+    }
+  });
+
   test("runs this version, with a read-only root", () => {
     const own = Object.values(services).filter(({ image }) => image.includes("product-data-service"));
     expect(own).not.toBeEmpty();
@@ -92,7 +101,10 @@ test("the replicas, Varnish, and Prometheus know each other", () => {
   const backends = (text: string) => new Set(text.match(/^ {4}\.(?!host).*$/gm));
   expect(backends(vcl)).toEqual(backends(readFileSync(join(root, "docs/operations/replicas.vcl"), "utf8")));
 
-  const { admin_hosts, trusted_proxies, purge } = Bun.TOML.parse(read("replicas", "pds.toml")) as Record<string, never>;
+  const { admin_hosts, trusted_proxies, purge } = Bun.TOML.parse(read("replicas", "settings", "pds.toml")) as Record<
+    string,
+    never
+  >;
   expect(`${admin_hosts}`.split(", ")).toEqual(replicas);
   expect(`${trusted_proxies}`.split(", ")).toContain(`${addressOf("varnish")}`);
   expect(purge).toEqual({ url: `http://${addressOf("varnish")}:6081/` } as never);
@@ -106,25 +118,61 @@ test("the shops have a target with their name as label", () => {
   for (const shop of shops) expect(read("shops", shop, "pds.toml")).toContain(`\nadmin_hosts = "${shop}"\n`);
 });
 
-test("prepare creates the secrets once, which only the owner reaches, and lets Prometheus read", async () => {
+/** Compose files as in a fresh clone. */
+async function copyFiles(): Promise<string> {
   const copy = await temporaryFolder();
-  await cp(folder, copy, { recursive: true, filter: (path) => !path.endsWith("secrets") });
+  await cp(folder, copy, { recursive: true, filter: (path) => !/(replicas|shops)\/secrets$/.test(path) });
+  return copy;
+}
+
+test("prepare creates the secrets once, which only the owner reaches, and lets Prometheus read", async () => {
+  const copy = await copyFiles();
   const secret = (name: string) => readFileSync(join(copy, "replicas", "secrets", name), "utf8").trim();
   const prepare = () => $`./prepare replicas && ./prepare shops`.cwd(copy).quiet();
   await prepare();
   const names = ["postgres-password", "pds-password", "prometheus-token", "grafana-password", "pds/DATABASE_URL"];
   const created = names.map(secret);
-  const settings = readFileSync(join(copy, "replicas", "pds.toml"), "utf8");
+  const settings = readFileSync(join(copy, "replicas", "settings", "pds.toml"), "utf8");
   await prepare();
   expect(names.map(secret)).toEqual(created);
-  expect(readFileSync(join(copy, "replicas", "pds.toml"), "utf8")).toBe(settings);
+  expect(readFileSync(join(copy, "replicas", "settings", "pds.toml"), "utf8")).toBe(settings);
 
   expect(new Set(created).size).toBe(names.length);
   expect(secret("pds/DATABASE_URL")).toBe(`postgres://pds:${secret("pds-password")}@postgres/pds`);
   expect(statSync(join(copy, "replicas", "secrets")).mode & 0o777).toBe(0o700);
   const { tokens } = readConfig({
-    PDS_CONFIG: join(copy, "replicas", "pds.toml"),
+    PDS_CONFIG: join(copy, "replicas", "settings", "pds.toml"),
     CREDENTIALS_DIRECTORY: join(copy, "replicas", "secrets", "pds"),
   });
   expect(tokens).toMatchObject([{ name: "prometheus", role: "view", sha256: sha256(secret("prometheus-token")) }]);
+});
+
+test("the owner can put secrets into all folders that services mount, since Docker creates none", async () => {
+  const copy = await copyFiles();
+  await $`./prepare replicas && ./prepare shops`.cwd(copy).quiet();
+  for (const name of ["embedded", "replicas", "shops"]) {
+    const { services } = YAML.parse(read(name, "compose.yaml")) as Compose;
+    const mounts = Object.values(services).flatMap(({ volumes }) =>
+      volumes.filter((mount) => mount.includes("/secrets/")),
+    );
+    expect(mounts).not.toBeEmpty();
+    for (const mount of mounts) expect(existsSync(join(copy, name, mount.split(":")[0] ?? "")), mount).toBeTrue();
+  }
+});
+
+test("prepare keeps an address of another database, and reports a token of another file", async () => {
+  const copy = await copyFiles();
+  const prepare = () => $`./prepare replicas`.cwd(copy).quiet().nothrow();
+  await prepare();
+  const secrets = join(copy, "replicas", "secrets");
+  await Bun.write(join(secrets, "pds", "DATABASE_URL"), "postgres://pds@elsewhere/pds");
+  expect((await prepare()).exitCode).toBe(0);
+  expect(readFileSync(join(secrets, "pds", "DATABASE_URL"), "utf8")).toBe("postgres://pds@elsewhere/pds");
+  await $`rm ${join(secrets, "prometheus-token")}`;
+  const { exitCode, stderr } = await prepare();
+  expect({ exitCode, stderr: stderr.toString() }).toEqual({
+    exitCode: 1,
+    stderr:
+      "prepare: replicas/settings/pds.toml has the token of another secrets/prometheus-token: remove its table [admin.tokens.prometheus], and repeat\n",
+  });
 });

@@ -35,9 +35,12 @@ test.skipIf(docker === null).each(["embedded", "replicas", "shops"])("Compose ac
 });
 
 test("the embedded service imports and serves", async () => {
-  const text = await replaceIn(inFiles("embedded", "pds.toml"), { "/srv/feeds": join(root, "sample") });
-  await writeFile(inFiles("embedded", "pds.toml"), text);
-  await using service = await serve({ PDS_CONFIG: inFiles("embedded", "pds.toml") }, await temporaryFolder());
+  const text = await replaceIn(inFiles("embedded", "settings", "pds.toml"), { "/srv/feeds": join(root, "sample") });
+  await writeFile(inFiles("embedded", "settings", "pds.toml"), text);
+  await using service = await serve(
+    { PDS_CONFIG: inFiles("embedded", "settings", "pds.toml") },
+    await temporaryFolder(),
+  );
   await until("the products are imported", async () => (await service.get(productPath)).ok);
 });
 
@@ -73,14 +76,14 @@ test.skipIf(varnishd === null || Bun.which("psql") === null)("three replicas ser
       }),
     );
     await writeFile(
-      inFiles("replicas", "pds.toml"),
-      await replaceIn(inFiles("replicas", "pds.toml"), {
+      inFiles("replicas", "settings", "pds.toml"),
+      await replaceIn(inFiles("replicas", "settings", "pds.toml"), {
         "/srv/feeds": join(root, "sample"),
         "172.28.24.10:6081": `127.0.0.1:${port}`,
         "172.28.24.10, 172.28.24.1": "127.0.0.1",
       }),
     );
-    const environment = { PDS_CONFIG: inFiles("replicas", "pds.toml"), CREDENTIALS_DIRECTORY: credentials };
+    const environment = { PDS_CONFIG: inFiles("replicas", "settings", "pds.toml"), CREDENTIALS_DIRECTORY: credentials };
     while (replicas.length < 3) replicas.push(await serve(environment));
     const [first, second, third] = replicas.map((replica) => new URL(replica.url).port);
     const varnish = await startVarnishWith(
