@@ -46,6 +46,8 @@ await add("/usr/share/doc/libc6/copyright", "usr/share/doc/libc6/copyright");
 for (const name of ["proc", "sys", "dev", "tmp", "var/lib"]) {
   await mkdir(join(context, "root", name), { recursive: true });
 }
+// Whatever the umask is here.
+await $`chmod -R u=rwX,go=rX ${context}`;
 if (!values.files) {
   await $`buildah build --format=docker --isolation=chroot --file=Containerfile --tag=${values.tag} ${context}`.cwd(
     root,

@@ -42,11 +42,15 @@ interface Image {
   readonly config: ImageConfig;
 }
 
+/** As a user whose new files nobody else may read: all users of the image must be able to. */
+const buildFiles = (...args: string[]) =>
+  $`sh -c ${'umask 077; exec node scripts/run.js image "$@"'} sh ${args}`.cwd(root).quiet();
+
 async function buildImage(): Promise<Image> {
   await writeFiles(temporary, {
     "storage.conf": `[storage]\ndriver = "vfs"\ngraphroot = "${temporary}/images"\nrunroot = "${temporary}/run"\n`,
   });
-  await $`node scripts/run.js image --tag ${tag}`.cwd(root).env(storage).quiet();
+  await buildFiles("--tag", tag).env(storage);
   await buildah("from", "--pull-never", "--isolation=chroot", `--name=${container}`, tag);
   const files = (await buildah("mount", container).text()).trim();
   const { Docker } = await buildah("inspect", "--type=image", tag).json();
@@ -54,7 +58,7 @@ async function buildImage(): Promise<Image> {
 }
 
 async function collectFiles(): Promise<Image> {
-  await $`node scripts/run.js image --files`.cwd(root).quiet();
+  await buildFiles("--files");
   const text = readFileSync(join(root, "Containerfile"), "utf8");
   const find = (pattern: RegExp) => text.match(pattern)?.[1] ?? "";
   const config = {
