@@ -10,12 +10,17 @@ import { type Browser, chromium } from "playwright-core";
 const modules = Bun.fileURLToPath(new URL("../../node_modules", import.meta.url));
 const chromiumPackage = join(modules, "@sparticuz", "chromium");
 
+/** The program in the package from npm. Elsewhere, `npx playwright-core install chromium` installs one. */
+const isPackaged = process.platform === "linux" && process.arch === "x64";
+
 /** Launches a real Chromium that can only reach this machine. */
 export async function launchChromium(): Promise<Browser> {
+  const args = ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"];
+  if (!isPackaged) return await chromium.launch({ args });
   const folder = await unpackedChromium();
   return await chromium.launch({
     executablePath: join(folder, "chromium"),
-    args: ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"],
+    args,
     env: { HOME: tmpdir(), LD_LIBRARY_PATH: join(folder, "lib"), FONTCONFIG_FILE: join(folder, "fonts.conf") },
   });
 }
