@@ -183,7 +183,7 @@ describe.skipIf(!canPackage)("a release", () => {
       const folder = await temporaryFolder();
       await writeFiles(folder, {
         "test.service":
-          "[Unit]\nSuccessAction=exit\nFailureAction=exit\n[Service]\nType=oneshot\nExecStart=/bin/sh -eux /test/run\nStandardOutput=file:/test/out\n",
+          "[Unit]\nSuccessAction=exit\nFailureAction=exit\n[Service]\nType=oneshot\nExecStart=/bin/sh -eux /test/run\nStandardOutput=file:/test/out\nStandardError=file:/test/errors\n",
         run: `
           install() { dpkg --force-unsafe-io -i /test/pds.deb >&2; }
           processes() { systemctl show --property=MainPID --value pds pds@a pds@b | xargs; }
@@ -214,7 +214,7 @@ describe.skipIf(!canPackage)("a release", () => {
         `mkdir /mnt/root/test && cp "$1" /mnt/root/test/pds.deb && cp "$2/run" /mnt/root/test
         cp "$2/test.service" /mnt/root/etc/systemd/system && rm -f /mnt/root/usr/sbin/policy-rc.d
         ${boot} --boot systemd.unit=test.service </dev/null >&2
-        cat /mnt/root/test/out`,
+        cat /mnt/root/test/errors >&2; cat /mnt/root/test/out`,
         join(output, `product-data-service_${version}_amd64.deb`),
         folder,
       );
