@@ -63,9 +63,19 @@ export async function hasChange({ read }: Queryable, { number, recordedAt }: Cha
 
 /** The server follows another one, so it may be behind, and accepts no writes. */
 export class StandbyError extends ServiceError {
-  constructor() {
-    super("unavailable", "DATABASE_URL leads to a standby; it must lead to the primary");
+  /** @param setting that leads there */
+  constructor(setting = "DATABASE_URL") {
+    super("unavailable", `${setting} leads to a standby; it must lead to the primary`);
   }
+}
+
+/**
+ * @param setting that leads to the server
+ * @throws StandbyError when the server is a standby
+ */
+export async function requirePrimary({ sql, engine }: Queryable, setting: string): Promise<void> {
+  const [row] = await sql.unsafe<{ history: string | null }[]>(`SELECT ${engine.history} AS history`);
+  if (row?.history === null) throw new StandbyError(setting);
 }
 
 /** Changes after one number and up to another, in the order in which they became visible. */

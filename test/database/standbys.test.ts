@@ -129,6 +129,19 @@ test("pds check says how far a standby is behind, and whether it is one of anoth
   expect((await check("postgres://pds@127.0.0.1:1/pds"))?.problem).not.toBeNull();
 });
 
+test("a setting that leads to a standby where writes go stops the start", async () => {
+  const environment = { DATABASE_URL: primary.url, DATABASE_DIRECT_URL: standby.url, PORT: "0", ADMIN_PORT: "0" };
+  const refusal = "DATABASE_DIRECT_URL leads to a standby; it must lead to the primary";
+  const { code, stderr } = await pds(["serve"], environment);
+  expect(code).toBe(1);
+  expect(stderr).toContain(refusal);
+  const { stdout } = await pds(["check", "--json"], environment);
+  const { checks } = JSON.parse(stdout) as { checks: { checked: string; problem: string | null }[] };
+  expect(checks).toContainEqual(expect.objectContaining({ checked: "store, without the pooler", problem: refusal }));
+  const swapped = { DATABASE_URL: standby.url, DATABASE_DIRECT_URL: primary.url };
+  expect((await pds(["check"], swapped)).stdout).toContain("DATABASE_URL leads to a standby");
+});
+
 test("a change is noted before what it changes is evicted: a load in between must not read a state without it", async () => {
   const database = await openDatabase(primary.url, "scheduling");
   const cache = new ResponseCache(2 ** 20, () => 0);
