@@ -144,7 +144,7 @@ test("a setting that leads to a standby where writes go stops the start", async 
 
 test("a change is noted before what it changes is evicted: a load in between must not read a state without it", async () => {
   const database = await openDatabase(primary.url, "scheduling");
-  const cache = new ResponseCache(2 ** 20, () => 0);
+  const cache = new ResponseCache(2 ** 20, (nowMs) => nowMs);
   const body = new ResponseBody({ template: new HeaderTemplate("text/plain"), body: "old" });
   const namespace = { ...invalidatedLifetime(parseCachePolicy("no-store")), name: "product" };
   await cache.get({ ...namespace, load: () => ({ body, isEmpty: false }) }, "7011");
