@@ -4,6 +4,7 @@ import { verifiedForMs } from "../cache/response.ts";
 import { ResponseCache } from "../cache/response-cache.ts";
 import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
 import type { Config } from "../config/index.ts";
+import { removePurgeStates } from "../database/purge.ts";
 import { openStandbys } from "../database/standbys.ts";
 import { ClientNetworks } from "../http/client-network.ts";
 import { ConnectionLimiter } from "../http/connection-limiter.ts";
@@ -24,10 +25,10 @@ import { createLimiters, createPrimaryLimiter } from "./limiters.ts";
 import { createProductFinder } from "./product-finder.ts";
 import type { PublicContext } from "./public.ts";
 
-/** Everything that requests pass through: cache, limits, and the store or the platform. */
 /** How long a response may be on its way to a cache in which what changes is purged. */
 const deliveryMs = 10;
 
+/** Everything that requests pass through: cache, limits, and the store or the platform. */
 export interface RequestHandling {
   readonly state: { isDraining: boolean };
   readonly meters: Omit<ProcessMeters, "deliveries" | "purges" | "isServing">;
@@ -74,7 +75,11 @@ export async function startRequestHandling(
         connect: pooledOptions(config),
         limiter: primaryLimiter,
         isCurrent: isServable,
-        onForeign: () => cache.clear(),
+        onForeign: async () => {
+          personalization.forget();
+          cache.clear();
+          await removePurgeStates(writer);
+        },
         log,
       })
     : undefined;
