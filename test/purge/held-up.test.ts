@@ -14,7 +14,8 @@ test.each([
   await using sql = await connectTo(url);
   await sql`INSERT INTO product ${sql([{ id: 1, document: "{}", tag: "0", updated_at: "" }])}`;
   await using service = await startService({
-    ...{ DATABASE_URL: url, CDN: "varnish", VISIBLE: "all", CACHE_PRODUCTS: "max-age=60, s-maxage=86400, stale-if-error=86400" },
+    ...{ DATABASE_URL: url, CDN: "varnish", VISIBLE: "all" },
+    CACHE_PRODUCTS: "max-age=60, s-maxage=86400, stale-if-error=86400",
   });
   const read = async (id = 1) => {
     const { headers } = await fetch(`${service.url}/api/v1/products/${id}`);
