@@ -16,6 +16,7 @@ interface Import {
 const floors = [
   [
     "model",
+    "body",
     "errors",
     "json",
     "credentials",

@@ -1,5 +1,6 @@
 import { pollIntervalMs } from "../../src/cache/invalidator.ts";
-import { gatherMs, pollMs } from "../../src/purge/follower.ts";
+import { gatherMs } from "../../src/model/cdn.ts";
+import { pollMs } from "../../src/purge/follower.ts";
 import type { Fleet } from "./parameters.ts";
 import type { Purges } from "./purges.ts";
 

@@ -72,6 +72,15 @@ sub vcl_backend_response {
         if (beresp.http.Surrogate-Control ~ "stale-if-error=[0-9]+") {
             set beresp.grace = std.duration(regsub(beresp.http.Surrogate-Control, "^.*stale-if-error=([0-9]+).*$", "\1") + "s", 0s);
         }
+        # The replica was held up, so it may have missed a change that has been purged already. A 304
+        # has the fields of the response before it.
+        unset beresp.http.xkey-aged;
+        if (beresp.http.Age) {
+            set beresp.http.xkey-aged = "yes";
+            if (beresp.ttl > 10s) {
+                set beresp.ttl = 10s;
+            }
+        }
     }
 }
 
@@ -91,10 +100,12 @@ sub vcl_deliver {
     # What changes is purged, so a response here is as current as one from the service, as long as the
     # service confirms it. With its age, which may exceed max-age by far, browsers would not keep it.
     if (obj.ttl > 0s && resp.http.Surrogate-Control !~ "no-store" && resp.http.xkey ~ "^(product|personalization) "
+        && !resp.http.xkey-aged
         && std.real(var.global_get("current"), 0.0) > std.time2real(now, 0.0) - 1.0
         && std.real(var.global_get("current"), 0.0) <= std.time2real(now, 0.0)) {
         unset resp.http.Age;
     }
     unset resp.http.Surrogate-Control;
     unset resp.http.xkey;
+    unset resp.http.xkey-aged;
 }

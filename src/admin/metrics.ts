@@ -223,7 +223,7 @@ export async function measureProcess(meters: ProcessMeters): Promise<ProcessMetr
   counter("connections_closed_total", "Connections closed because of `CONNECTION_LIMIT`.", "", [[closed]]);
   if (meters.deliveries !== undefined) addDeliveryMetrics(meters.deliveries, counter);
   if (meters.purges !== undefined) addPurgeMetrics(meters.purges, counter);
-  if (meters.standbys !== undefined) addStandbyMetrics(meters.standbys, counter, gauge);
+  if (meters.standbys !== undefined) addStandbyMetrics(meters.standbys, meters.isServing, counter, gauge);
   gauge("store_unreachable", "Processes that cannot reach the store.", "", [[Number(meters.isStoreUnreachable())]]);
   const { user, system } = process.cpuUsage();
   counter("process_cpu_seconds_total", "CPU time.", "", [[(user + system) / 1e6]]);

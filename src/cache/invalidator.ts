@@ -13,8 +13,6 @@ import type { ResponseCache } from "./response-cache.ts";
 
 /** Between two polls for changes. */
 export const pollIntervalMs = 200;
-/** A cached response that was last verified longer ago has an `Age`. */
-export const verifiedForMs = 1000;
 /**
  * The store counts as unreachable if it answers no query of a poll for so long. A failover or a
  * checkpoint may take a second.
@@ -35,7 +33,6 @@ export interface CacheInvalidatorOptions {
   /** That of reads of the store itself; closed while the store is unreachable. */
   readonly storeLimiter: ConcurrencyLimiter;
   readonly log: Log;
-  /**
   /**
    * Called with the newest change, before anything is evicted because of it.
    * @param isOtherLog whether the store has another log than before
@@ -67,15 +64,6 @@ export class CacheInvalidator {
   #pendingPolls = 0;
   #respondedAtMs = performance.now();
   #outage: Outage | undefined;
-
-  /**
-   * Time since the cache was last verified against the change log; 0 if that is less than a second
-   * ago.
-   */
-  unverifiedMs(nowMs: number): number {
-    const ms = nowMs - this.#verifiedAtMs;
-    return ms > verifiedForMs ? ms : 0;
-  }
 
   /** By `performance.now()`: when the cache was last verified against the change log. */
   get verifiedAtMs(): number {

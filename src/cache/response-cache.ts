@@ -3,7 +3,7 @@ import { attempt, type MaybePromise } from "../maybe-promise.ts";
 import type { SizeListener } from "./encoded-body.ts";
 import { EntryTable, TableEntry } from "./entry-table.ts";
 import type { CacheEntry, CacheNamespace } from "./namespace.ts";
-import { PreparedResponse, type ResponseBody } from "./response.ts";
+import { PreparedResponse, type ResponseBody, verifiedForMs } from "./response.ts";
 
 class StoredEntry extends TableEntry implements SizeListener {
   readonly isEmpty: boolean;
@@ -75,18 +75,18 @@ export class ResponseCache {
   readonly #emptyEntries: EntryTable<StoredEntry>;
   readonly #pending = new Map<string, PendingLoad>();
   readonly #invalidatedKeys = new Map<string, string[]>();
-  readonly #unverifiedMs: (nowMs: number) => number;
-  readonly #asOfMs: (nowMs: number) => number;
+  readonly #verifiedAtMs: (nowMs: number) => number;
+  readonly #readsStandbys: boolean;
   readonly maxBytes: number;
 
   /**
    * @param maxBytes 0 disables caching
-   * @param unverifiedMs time since entries could last be invalidated; 0 while invalidation works
-   * @param asOfMs time of the state that a load that begins now reads at least
+   * @param verifiedAtMs when entries were last verified: all changes before that have been applied
+   * @param readsStandbys whether a load may read what was current at that time, and no later
    */
-  constructor(maxBytes: number, unverifiedMs: (nowMs: number) => number, asOfMs = (nowMs: number) => nowMs) {
-    this.#unverifiedMs = unverifiedMs;
-    this.#asOfMs = asOfMs;
+  constructor(maxBytes: number, verifiedAtMs: (nowMs: number) => number, readsStandbys = false) {
+    this.#verifiedAtMs = verifiedAtMs;
+    this.#readsStandbys = readsStandbys;
     this.maxBytes = maxBytes;
     this.#entries = new EntryTable(maxBytes, sizeOf, this.counts);
     this.#emptyEntries = new EntryTable(maxBytes === 0 ? 0 : maxEmptyBytes, sizeOf);
@@ -119,14 +119,14 @@ export class ResponseCache {
     nowMs = performance.now(),
     origin?: unknown,
   ): MaybePromise<PreparedResponse | undefined> {
-    const unverifiedMs = this.#unverifiedMs(nowMs);
     const stored = this.#entries.get(namespace.name, key) ?? this.#emptyEntries.get(namespace.name, key);
     if (stored === undefined) return this.#load(namespace, key, undefined, origin);
-    if (unverifiedMs > 0) return this.#getUnverified(namespace, key, stored, nowMs, origin);
+    if (nowMs - this.#verifiedAtMs(nowMs) > verifiedForMs)
+      return this.#getUnverified(namespace, key, stored, nowMs, origin);
     const sinceLoadMs = nowMs - stored.loadedAtMs;
     if (sinceLoadMs < namespace.freshMs) {
       this.counts.hits++;
-      return prepare(stored);
+      return this.#prepare(namespace, stored, nowMs, "pds; hit");
     }
     if (stored.isEmpty) return this.#load(namespace, key, undefined, origin);
     if (sinceLoadMs > namespace.freshMs + namespace.staleWhileRevalidateMs) {
@@ -137,7 +137,7 @@ export class ResponseCache {
     }
     // No change was recorded, so this is as good as any other hit.
     this.counts.hits++;
-    return prepare(stored);
+    return this.#prepare(namespace, stored, nowMs, "pds; hit");
   }
 
   /** Removes one key after its data has changed. */
@@ -199,26 +199,25 @@ export class ResponseCache {
   #getUnverified(namespace: CacheNamespace, key: string, stored: StoredEntry, nowMs: number, origin: unknown) {
     // A missing object may exist by now.
     const isExpired = stored.body === undefined && nowMs - stored.loadedAtMs >= namespace.freshMs;
-    if (isExpired || this.#ageMs(namespace, stored, nowMs) > namespace.staleIfErrorMs) {
-      return this.#load(namespace, key, undefined, origin);
-    }
+    const ageMs = nowMs - this.#asOfMs(namespace, stored.loadedAtMs, nowMs);
+    if (isExpired || ageMs > namespace.staleIfErrorMs) return this.#load(namespace, key, undefined, origin);
     this.counts.stale++;
     return this.#staleResponse(namespace, stored, nowMs, "unverified");
   }
 
-  /**
-   * Time since the entry was last known to be current: at its load, or at the last poll for
-   * changes.
-   */
-  #ageMs(namespace: CacheNamespace, { loadedAtMs }: StoredEntry, nowMs: number): number {
-    const sinceLoadMs = nowMs - loadedAtMs;
-    return namespace.isInvalidated ? Math.min(sinceLoadMs, this.#unverifiedMs(nowMs)) : sinceLoadMs;
+  /** When data was last known to be current: at its load, or when changes were last applied. */
+  #asOfMs({ isInvalidated }: CacheNamespace, loadedAtMs: number, nowMs: number): number {
+    return isInvalidated ? Math.max(loadedAtMs, this.#verifiedAtMs(nowMs)) : loadedAtMs;
+  }
+
+  #prepare(namespace: CacheNamespace, { body, loadedAtMs }: StoredEntry, nowMs: number, cacheStatus: string) {
+    const asOfMs = this.#asOfMs(namespace, loadedAtMs, nowMs);
+    return body && new PreparedResponse(body, { cacheStatus, asOfMs });
   }
 
   #staleResponse(namespace: CacheNamespace, stored: StoredEntry, nowMs: number, detail: string): PreparedResponse {
-    const ageMs = this.#ageMs(namespace, stored, nowMs);
-    if (stored.body === undefined) return failMissing(ageMs);
-    return new PreparedResponse(stored.body, `pds; hit; detail=${detail}`, ageField(ageMs));
+    const prepared = this.#prepare(namespace, stored, nowMs, `pds; hit; detail=${detail}`);
+    return prepared ?? failMissing(nowMs - this.#asOfMs(namespace, stored.loadedAtMs, nowMs));
   }
 
   #load(
@@ -235,7 +234,7 @@ export class ResponseCache {
     }
     this.counts.misses++;
     const nowMs = performance.now();
-    const asOfMs = namespace.isInvalidated ? this.#asOfMs(nowMs) : nowMs;
+    const asOfMs = namespace.isInvalidated && this.#readsStandbys ? this.#verifiedAtMs(nowMs) : nowMs;
     const load: PendingLoad = { namespace, stale, result: noResult, asOfMs, isInvalidated: false };
     const entry = attempt(() => namespace.load(key, origin));
     if (!(entry instanceof Promise)) return this.#finish(load, key, entry);
@@ -253,10 +252,12 @@ export class ResponseCache {
     if (!load.isInvalidated) this.#store(load, key, entry);
     const suffix = load.isInvalidated ? "" : "; stored";
     const forward = this.maxBytes === 0 ? "fwd=bypass" : `fwd=${load.stale === undefined ? "miss" : "stale"}${suffix}`;
-    // Requests that came later share the response.
-    const ageMs = performance.now() - load.asOfMs;
-    if (entry.body === undefined) return ageMs < 1000 ? undefined : failMissing(ageMs);
-    return new PreparedResponse(entry.body, `pds; ${forward}`, ageField(ageMs), load.isInvalidated);
+    // Changes during the load would have invalidated it. Requests that came later share the response.
+    const { isInvalidated } = load;
+    const nowMs = performance.now();
+    const asOfMs = isInvalidated ? load.asOfMs : this.#asOfMs(load.namespace, load.asOfMs, nowMs);
+    if (entry.body === undefined) return nowMs - asOfMs < verifiedForMs ? undefined : failMissing(nowMs - asOfMs);
+    return new PreparedResponse(entry.body, { cacheStatus: `pds; ${forward}`, asOfMs, isOutdated: isInvalidated });
   }
 
   async #wait(
@@ -296,16 +297,11 @@ export class ResponseCache {
   }
 }
 
-const toSeconds = (ms: number) => Math.floor(ms / 1000);
-const ageField = (ageMs: number) => (ageMs >= 1000 ? { Age: `${toSeconds(ageMs)}` } : undefined);
-
 function failMissing(ageMs: number): never {
-  throw new ServiceError("not_found", "Not Found", { ageS: toSeconds(ageMs) });
+  throw new ServiceError("not_found", "Not Found", { ageS: Math.floor(ageMs / 1000) });
 }
 
 const sizeOf = ({ key, body, fingerprints = [] }: StoredEntry) =>
   (body?.size ?? 0) + (body?.purgeTags?.value.length ?? 0) + fingerprints.length * 8 + key.length + bytesPerEntry;
 
 const toId = (namespace: string, key: string) => `${namespace}/${key}`;
-
-const prepare = ({ body }: StoredEntry) => body && new PreparedResponse(body, "pds; hit");

@@ -96,29 +96,47 @@ export class ResponseBody extends EncodedBody {
   }
 }
 
+/** A response that was last known to be current longer ago has an `Age`. */
+export const verifiedForMs = 1000;
+
+export interface PreparedResponseOptions {
+  /** `Cache-Status`; undefined for a response that the cache does not know. */
+  readonly cacheStatus?: string | undefined;
+  /** Override the body's headers. */
+  readonly headers?: HeaderFields | undefined;
+  /** Whether the data changed while it was loaded. A CDN must not keep it. */
+  readonly isOutdated?: boolean;
+  /** When the data was last known to be current, by `performance.now()`; undefined for other content. */
+  readonly asOfMs?: number | undefined;
+}
+
 /**
  * A response that can be sent any number of times; each request only creates the `Response` object.
  */
 export class PreparedResponse {
   readonly body: ResponseBody;
-  /** `Cache-Status`; undefined for a response that the cache does not know. */
   readonly cacheStatus: string | undefined;
-  /** Whether the data changed while it was loaded. A CDN must not keep it. */
   readonly isOutdated: boolean;
+  readonly asOfMs: number | undefined;
   readonly #extraHeaders: HeaderFields | undefined;
 
-  /** @param extraHeaders override the body's headers */
-  constructor(body: ResponseBody, cacheStatus?: string, extraHeaders?: HeaderFields, isOutdated = false) {
+  constructor(body: ResponseBody, { cacheStatus, headers, isOutdated = false, asOfMs }: PreparedResponseOptions = {}) {
     this.body = body;
     this.cacheStatus = cacheStatus;
     this.isOutdated = isOutdated;
-    this.#extraHeaders = extraHeaders;
+    this.asOfMs = asOfMs;
+    this.#extraHeaders = headers;
   }
 
-  /** The same response for another URL. */
-  with(headers: HeaderFields, isOutdated: boolean): PreparedResponse {
-    const merged = { ...this.#extraHeaders, ...headers };
-    return new PreparedResponse(this.body, this.cacheStatus, merged, this.isOutdated || isOutdated);
+  /** The same response for another URL, which refers to it. */
+  with(headers: HeaderFields, reference: PreparedResponse): PreparedResponse {
+    const { asOfMs = Number.POSITIVE_INFINITY } = reference;
+    return new PreparedResponse(this.body, {
+      cacheStatus: this.cacheStatus,
+      headers: { ...this.#extraHeaders, ...headers },
+      isOutdated: this.isOutdated || reference.isOutdated,
+      asOfMs: this.asOfMs && Math.min(this.asOfMs, asOfMs),
+    });
   }
 
   /** Use the result before the next call: it may be shared with other responses. */
@@ -145,9 +163,16 @@ export interface ResponseParts extends Omit<ResponseBodyOptions, "template"> {
   /** Media type. */
   readonly type: string;
   readonly headers?: HeaderFields;
+  /** As of a {@link PreparedResponse}. */
+  readonly asOfMs?: number | undefined;
 }
 
-export function prepareResponse({ type, headers, ...parts }: ResponseParts): PreparedResponse {
+export function prepareResponse({ type, headers, asOfMs, ...parts }: ResponseParts): PreparedResponse {
   const fields = { ...(parts.tag !== undefined && varyByEncoding), ...headers };
-  return new PreparedResponse(new ResponseBody({ ...parts, template: new HeaderTemplate(type, fields) }));
+  return new PreparedResponse(new ResponseBody({ ...parts, template: new HeaderTemplate(type, fields) }), { asOfMs });
+}
+
+/** The value of `Age`; undefined for a response that counts as current. */
+export function toAge(ageMs: number, agedAfterMs = verifiedForMs): string | undefined {
+  return ageMs < agedAfterMs ? undefined : `${Math.max(1, Math.floor(ageMs / 1000))}`;
 }

@@ -46,9 +46,11 @@ export async function check(values: Values): Promise<boolean> {
 function checkStores(config: Config): Promise<Check>[] {
   const { databaseUrl, databaseDirectUrl, databaseReadUrls } = config;
   const pooled = pooledOptions(config);
-  const direct = pooled.isPooled ? [checkStore("store, without the pooler", databaseDirectUrl, {})] : [];
+  const direct = pooled.isPooled
+    ? [checkStore("store, without the pooler", databaseDirectUrl, "DATABASE_DIRECT_URL", {})]
+    : [];
   const standbys = databaseReadUrls.map((url) => checkStandby(url, databaseUrl, pooled));
-  return [checkStore("store", databaseUrl, pooled), ...direct, ...standbys];
+  return [checkStore("store", databaseUrl, "DATABASE_URL", pooled), ...direct, ...standbys];
 }
 
 async function checkStandby(url: string, primaryUrl: string, options: ConnectOptions): Promise<Check> {
@@ -60,10 +62,10 @@ async function checkStandby(url: string, primaryUrl: string, options: ConnectOpt
   return { checked: "standby", at: `${url}${note}`, problem };
 }
 
-async function checkStore(checked: string, url: string, options: ConnectOptions): Promise<Check> {
+async function checkStore(checked: string, url: string, setting: string, options: ConnectOptions): Promise<Check> {
   let note = "";
   const problem = await findProblem(async () => {
-    const state = await inspectStore(url, options);
+    const state = await inspectStore(url, setting, options);
     if (state === "absent") note = " (not created yet)";
     if (state === "older") note = ' (of an older version; "pds serve" upgrades it)';
   });

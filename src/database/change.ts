@@ -61,11 +61,30 @@ export async function hasChange({ read }: Queryable, { number, recordedAt }: Cha
   return row?.recordedAt === recordedAt;
 }
 
+/** @returns the time since the first change after a number was made, in seconds; 0 if there is none */
+export async function findOldestChangeS({ read, engine }: Queryable, after: number): Promise<number> {
+  const [oldest] = await read<{ at: string | null; now: string }>(
+    `SELECT recorded_at AS at, ${engine.now} AS now FROM change WHERE id > $1 ORDER BY id LIMIT 1`,
+    [after],
+  );
+  return oldest?.at == null ? 0 : Math.max(0, Date.parse(oldest.now) - Date.parse(oldest.at)) / 1000;
+}
+
 /** The server follows another one, so it may be behind, and accepts no writes. */
 export class StandbyError extends ServiceError {
-  constructor() {
-    super("unavailable", "DATABASE_URL leads to a standby; it must lead to the primary");
+  /** @param setting that leads there */
+  constructor(setting = "DATABASE_URL") {
+    super("unavailable", `${setting} leads to a standby; it must lead to the primary`);
   }
+}
+
+/**
+ * @param setting that leads to the server
+ * @throws StandbyError when the server is a standby
+ */
+export async function requirePrimary({ sql, engine }: Queryable, setting: string): Promise<void> {
+  const [row] = await sql.unsafe<{ history: string | null }[]>(`SELECT ${engine.history} AS history`);
+  if (row?.history === null) throw new StandbyError(setting);
 }
 
 /** Changes after one number and up to another, in the order in which they became visible. */

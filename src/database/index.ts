@@ -1,5 +1,6 @@
 import { hideCredentials } from "../credentials.ts";
 import { ServiceError } from "../errors.ts";
+import { requirePrimary } from "./change.ts";
 import { Database } from "./database.ts";
 import { explainDiskFull } from "./disk.ts";
 import type { Connections, ConnectOptions, Purpose } from "./engines/engine.ts";
@@ -44,11 +45,13 @@ export async function openStored(url: string): Promise<StoredDatabase | undefine
 
 /**
  * Opens the store without changing it, and closes it again.
- * @throws ServiceError as {@link openDatabase} does, also if a right is missing there
+ * @param setting that has the URL
+ * @throws ServiceError as {@link openDatabase} does, also if it is a standby, or a right is missing there
  */
-export async function inspectStore(url: string, options: ConnectOptions): Promise<SchemaState> {
+export async function inspectStore(url: string, setting: string, options: ConnectOptions): Promise<SchemaState> {
   if (!databaseExists(url)) return "absent";
   return await open(url, "job", options, async (database) => {
+    await requirePrimary(database, setting);
     const state = await retryWhileBusy(database.engine, () => readSchemaState(database));
     const missing = await database.engine.findMissingRight(database.sql);
     if (missing !== undefined) throw new Error(missing);

@@ -1,5 +1,5 @@
-import { StandbyError } from "./change.ts";
-import type { Queryable, Transaction } from "./database.ts";
+import { findOldestChangeS, StandbyError } from "./change.ts";
+import type { Database, Queryable, Transaction } from "./database.ts";
 import { renewLease } from "./work-lease.ts";
 
 /** What one process at a time does for each cache. */
@@ -115,6 +115,11 @@ export async function savePurgeState(
   return count > 0;
 }
 
+/** Has everything purged, everywhere. */
+export async function removePurgeStates(database: Database): Promise<void> {
+  await database.inTransaction(({ sql }) => sql`DELETE FROM purge_target`);
+}
+
 /** How purging a cache does, for operators. */
 export interface PurgeStatus {
   readonly target: string;
@@ -129,13 +134,9 @@ export interface PurgeStatus {
 
 export async function readPurgeStatus(database: Queryable, target: string): Promise<PurgeStatus> {
   const { state, newest, now } = await findPurgePosition(database, target);
-  const changes = Math.max(0, newest - (state?.first ?? 0));
-  const [oldest] = await database.read<{ at: string | null }>(
-    "SELECT recorded_at AS at FROM change WHERE id > $1 ORDER BY id LIMIT 1",
-    [state?.first ?? 0],
-  );
-  const since = [oldest?.at, state?.failure?.since].flatMap((at) => (at == null ? [] : [Date.parse(at)]));
-  const oldestS = since.length === 0 ? 0 : Math.max(0, Date.parse(now) - Math.min(...since)) / 1000;
-  const { failure, recent = [], ended = [] } = state ?? {};
+  const { first = 0, failure, recent = [], ended = [] } = state ?? {};
+  const changes = Math.max(0, newest - first);
+  const failedS = failure === undefined ? 0 : (Date.parse(now) - Date.parse(failure.since)) / 1000;
+  const oldestS = Math.max(await findOldestChangeS(database, first), failedS);
   return { target, changes, oldestS, failure, recent, ended };
 }

@@ -1,5 +1,6 @@
 import { findLastChange } from "./change.ts";
 import type { Database, Queryable } from "./database.ts";
+import type { StandbyState } from "./standby.ts";
 
 /** What a process says of itself. */
 export interface ReplicaState {
@@ -18,6 +19,8 @@ export interface ReplicaState {
   readonly lastChange: number;
   /** The last time that the store could not be reached, in seconds before now. */
   readonly outage: { readonly beganAgoS: number; readonly endedAgoS: number } | undefined;
+  /** Undefined if it reads from none. */
+  readonly standbys: readonly StandbyState[] | undefined;
 }
 
 /** A process that serves from this store, or did until lately. */

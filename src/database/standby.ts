@@ -1,16 +1,29 @@
 import { ConcurrencyLimiter } from "../concurrency-limiter.ts";
+import type { MaybePromise } from "../maybe-promise.ts";
 import { type ChangePosition, findNewestChange, newestChangeQuery } from "./change.ts";
 import type { Database, Queryable } from "./database.ts";
 import type { Value } from "./engines/engine.ts";
 
 /** A read that takes longer is repeated at the primary. */
-const readTimeoutMs = 500;
+export const readTimeoutMs = 500;
 const maxQueued = 1000;
 /** A standby that takes longer to say what it shows gets new connections. */
 const checkTimeoutMs = 2000;
 
 /** Why a standby is not read at the moment. */
 export type Unusable = "unreachable" | "slow" | "behind" | "unconfirmed" | "another store";
+
+/** How a standby does, as one process sees it. */
+export interface StandbyState {
+  /** Its URL without credentials. */
+  readonly name: string;
+  /** Undefined while it can be read. */
+  readonly problem: Unusable | undefined;
+  /** How many changes it lacked at the last check, of those that this process had seen. */
+  readonly behind: number;
+  /** How long ago the first of them was made, in seconds. */
+  readonly behindS: number;
+}
 
 /** Rows that a standby has, and the newest change that they are at least as new as. */
 export interface ShownRows<Row> {
@@ -23,18 +36,20 @@ export interface StandbyCheck {
   /** The newest change that this process has seen at the primary. */
   readonly verified: ChangePosition;
   /** Whether the primary has a change; undefined if it does not answer. */
-  readonly isKnown: (change: ChangePosition) => Promise<boolean | undefined>;
+  readonly isKnown: (change: ChangePosition) => MaybePromise<boolean | undefined>;
+  /** How long ago the primary made the first change after one, in seconds; undefined likewise. */
+  readonly findAgeS: (change: ChangePosition) => Promise<number | undefined>;
 }
 
 /** A server that replays the log of the primary, and may be behind, gone, or one of another store. */
-export class Standby {
+export class Standby implements StandbyState {
   readonly #database: Database;
   readonly #limiter: ConcurrencyLimiter;
   /** At the last check; undefined if it has no changes, or did not answer. */
   #shown: ChangePosition | undefined;
   #behind = 0;
+  #behindS = 0;
   #problem: Unusable | undefined = "unconfirmed";
-  #hasServed = false;
 
   constructor(database: Database) {
     this.#database = database;
@@ -48,27 +63,26 @@ export class Standby {
     });
   }
 
-  /** Its URL without credentials. */
   get name(): string {
     return this.#database.name;
   }
 
-  /** Undefined while it can be read. */
   get problem(): Unusable | undefined {
     return this.#problem;
   }
 
-  /** How many changes it lacked at the last check, of those that this process had seen. */
   get behind(): number {
     return this.#behind;
+  }
+
+  get behindS(): number {
+    return this.#behindS;
   }
 
   /** As {@link readWithNewest} does, within a time limit. */
   async read<Row>(statement: string, values: Value[]): Promise<ShownRows<Row> | undefined> {
     try {
-      const shown = await this.#limiter.run(() => readWithNewest<Row>(this.#database, statement, values));
-      this.#hasServed ||= shown !== undefined;
-      return shown;
+      return await this.#limiter.run(() => readWithNewest<Row>(this.#database, statement, values));
     } catch (error) {
       // Any other error is one of the statement, such as a conflict with the replay.
       const isLost = this.#database.engine.isConnectionLost(error) || !this.#database.engine.isStoreError(error);
@@ -77,25 +91,20 @@ export class Standby {
     }
   }
 
-  /** Whether it was read since the last call. */
-  takeHasServed(): boolean {
-    const hasServed = this.#hasServed;
-    this.#hasServed = false;
-    return hasServed;
-  }
-
   /** Finds out whether it can be read. @throws Error when it does not answer */
-  async check({ verified, isKnown }: StandbyCheck): Promise<void> {
+  async check({ verified, isKnown, findAgeS }: StandbyCheck): Promise<void> {
     const before = this.#shown;
     const startedMs = performance.now();
     try {
       const { promise: timeout, reject } = Promise.withResolvers<never>();
       const timer = setTimeout(() => reject(new Error(`no answer within ${checkTimeoutMs} ms`)), checkTimeoutMs);
       const shown = await Promise.race([findNewestChange(this.#database), timeout]).finally(() => clearTimeout(timer));
+      const tookMs = performance.now() - startedMs;
       this.#shown = shown;
       this.#behind = Math.max(0, verified.number - shown.number);
+      this.#behindS = this.#behind === 0 ? 0 : ((await findAgeS(shown)) ?? this.#behindS);
       // Each read would first wait in vain.
-      if (performance.now() - startedMs > readTimeoutMs) this.#problem = "slow";
+      if (tookMs > readTimeoutMs) this.#problem = "slow";
       else if (shown.number < verified.number) this.#problem = "behind";
       else if (shown.number > verified.number) this.#problem = await this.#confirm(before, isKnown);
       else this.#problem = shown.recordedAt === verified.recordedAt ? undefined : "another store";

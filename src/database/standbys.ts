@@ -2,11 +2,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
 import { hideCredentials } from "../credentials.ts";
 import type { Log } from "../log.ts";
-import { type ChangePosition, findNewestChange, hasChange, noChange } from "./change.ts";
+import type { MaybePromise } from "../maybe-promise.ts";
+import { type ChangePosition, findNewestChange, findOldestChangeS, hasChange, noChange } from "./change.ts";
 import { Database } from "./database.ts";
 import type { ConnectOptions, Read, Value } from "./engines/engine.ts";
 import { engineOf } from "./engines/index.ts";
-import { readWithNewest, Standby } from "./standby.ts";
+import { readTimeoutMs, readWithNewest, Standby } from "./standby.ts";
 
 /** How often each standby is checked. One of another store is found at the second check. */
 const checkIntervalMs = 250;
@@ -22,6 +23,8 @@ export interface StandbyCounts {
   standby: number;
   /** At the primary: a standby lacked changes that this process had seen. */
   behind: number;
+  /** At the primary: a standby showed a change that the primary did not have, or not yet. */
+  unconfirmed: number;
   /** At the primary: a standby failed, or none could be asked. */
   failed: number;
 }
@@ -35,8 +38,11 @@ export interface StandbysOptions {
   readonly limiter: ConcurrencyLimiter;
   /** Whether this process was in touch with the primary lately enough. */
   readonly isCurrent: () => boolean;
-  /** Called when data of another store may have been served, and must be forgotten. */
-  readonly onForeign: () => Promise<void> | void;
+  /**
+   * Called when data of another store may have been served, and must be forgotten; again while it
+   * fails.
+   */
+  readonly onForeign: () => Promise<void>;
   readonly log: Log;
 }
 
@@ -79,10 +85,11 @@ export async function inspectStandby(url: string, primaryUrl: string, connect: C
 /**
  * Reads from the standbys of a store. The result of a read is at least as new as all that this
  * process had seen when the read began: at the primary, in its own commits, and at other standbys.
- * If a standby cannot give that, the primary is read.
+ * The newest change that it shows is one of the primary's, so it is not from another store. If a
+ * standby cannot give that, the primary is read.
  */
 export class Standbys {
-  readonly counts: StandbyCounts = { standby: 0, behind: 0, failed: 0 };
+  readonly counts: StandbyCounts = { standby: 0, behind: 0, unconfirmed: 0, failed: 0 };
   /** For metrics. */
   readonly list: readonly Standby[];
   readonly #options: StandbysOptions;
@@ -91,6 +98,10 @@ export class Standbys {
   /** The newest one that was seen anywhere. */
   #seen = noChange;
   #seenAtMs = 0;
+  /** Changes that are being looked up at the primary: all reads that show one wait for the same lookup. */
+  readonly #lookups = new Map<string, Promise<boolean | undefined>>();
+  /** Standbys that were believed while the primary did not answer. */
+  readonly #believed = new Set<Standby>();
 
   constructor(standbys: readonly Standby[], options: StandbysOptions) {
     this.list = standbys;
@@ -139,18 +150,43 @@ export class Standbys {
     const seen = this.#seen;
     try {
       const shown = await standby.read<Row>(statement, values);
-      if (shown !== undefined && isAtLeast(shown.newest, seen)) {
+      if (shown === undefined || !isAtLeast(shown.newest, seen)) this.counts.behind++;
+      else if (await this.#believes(standby, shown.newest)) {
         this.counts.standby++;
         // Later reads at another standby must not go back.
         this.#noteSeen(shown.newest);
         return shown.rows;
-      }
-      this.counts.behind++;
+      } else this.counts.unconfirmed++;
     } catch (error) {
       this.counts.failed++;
       this.#options.log.debug({ standby: standby.name, err: error }, "a standby failed; reading from the primary");
     }
     return await this.#readPrimary(statement, values);
+  }
+
+  /** Without the primary, a standby is believed as long as its last check found nothing wrong. */
+  async #believes(standby: Standby, shown: ChangePosition): Promise<boolean> {
+    const isKnown = await this.#isKnown(shown);
+    if (isKnown === undefined) this.#believed.add(standby);
+    return isKnown !== false;
+  }
+
+  /** Whether the primary has a change; undefined if it does not answer in time. */
+  #isKnown(change: ChangePosition): MaybePromise<boolean | undefined> {
+    if (isSame(change, this.#verified)) return true;
+    const key = `${change.number} ${change.recordedAt}`;
+    const pending = this.#lookups.get(key);
+    if (pending !== undefined) return pending;
+    // Once it has taken too long, later reads do not wait for it at all.
+    const lookup = inTime(this.#lookUp(change).finally(() => this.#lookups.delete(key)));
+    this.#lookups.set(key, lookup);
+    return lookup;
+  }
+
+  async #lookUp(change: ChangePosition): Promise<boolean | undefined> {
+    const isKnown = await hasChange(this.#options.primary, change).catch(() => undefined);
+    if (isKnown === true && change.number > this.#verified.number) this.#verified = change;
+    return isKnown;
   }
 
   async #readPrimary<Row>(statement: string, values: Value[]): Promise<Row[]> {
@@ -169,20 +205,24 @@ export class Standbys {
 
   async #follow(standby: Standby, signal: AbortSignal): Promise<void> {
     const { log, onForeign, primary } = this.#options;
-    const isKnown = (change: ChangePosition) => hasChange(primary, change).catch(() => undefined);
+    const isKnown = (change: ChangePosition) => this.#isKnown(change);
+    const findAgeS = ({ number }: ChangePosition) => inTime(findOldestChangeS(primary, number).catch(() => undefined));
     let usableMs = performance.now();
     let hasWarned = false;
     while (!signal.aborted) {
       let cause: string | undefined;
-      await standby.check({ verified: this.#verified, isKnown }).catch((error: Error) => {
+      await standby.check({ verified: this.#verified, isKnown, findAgeS }).catch((error: Error) => {
         cause = error.message;
       });
       if (signal.aborted) break;
       const { name, problem } = standby;
       const isForeign = problem === "another store";
-      if (isForeign && standby.takeHasServed()) {
+      if (isForeign && this.#believed.has(standby)) {
         this.#seen = this.#verified;
-        await onForeign();
+        await onForeign().then(
+          () => this.#believed.delete(standby),
+          (error) => log.debug({ err: error }, "cannot forget the data of another store; retrying"),
+        );
       }
       if (problem === undefined) {
         if (hasWarned) log.info({ standby: name }, "a standby is read again");
@@ -198,6 +238,10 @@ export class Standbys {
   }
 }
 
+/** Does not wait for long. */
+const inTime = <T>(work: Promise<T>) => Promise.race([work, Bun.sleep(readTimeoutMs).then(() => undefined)]);
+
 /** Whether a standby that shows one change has everything that was seen at another. */
-const isAtLeast = (shown: ChangePosition, seen: ChangePosition) =>
-  shown.number > seen.number || (shown.number === seen.number && shown.recordedAt === seen.recordedAt);
+const isAtLeast = (shown: ChangePosition, seen: ChangePosition) => shown.number > seen.number || isSame(shown, seen);
+
+const isSame = (a: ChangePosition, b: ChangePosition) => a.number === b.number && a.recordedAt === b.recordedAt;

@@ -1,4 +1,5 @@
 import { S3Client } from "bun";
+import { readStart } from "../body.ts";
 import { ServiceError } from "../errors.ts";
 import { createFetch } from "../outgoing.ts";
 import type { BucketSettings } from "./source.ts";
@@ -89,19 +90,7 @@ export function toServiceError(name: string, cause: unknown, signal: AbortSignal
 }
 
 async function rejectWithReason(response: Response): Promise<never> {
-  const xml = await readStart(response, maxReasonBytes);
+  const xml = `${await readStart(response, maxReasonBytes)}`;
   const [code, message] = ["Code", "Message"].map((tag) => xml.match(`<${tag}>([^<]*)</${tag}>`)?.[1]);
   throw new Error([code ?? `status ${response.status}`, message].filter(Boolean).join(": "));
-}
-
-/** Reads some of the body: nothing says how long it is. */
-async function readStart({ body }: Response, maxBytes: number): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of body ?? []) {
-    chunks.push(chunk);
-    bytes += chunk.length;
-    if (bytes >= maxBytes) break;
-  }
-  return Buffer.concat(chunks).toString("utf8", 0, maxBytes);
 }

@@ -7,6 +7,8 @@ import {
   type PreparedResponse,
   prepareResponse,
   type ResponseParts,
+  toAge,
+  verifiedForMs,
 } from "../cache/response.ts";
 import { ServiceError } from "../errors.ts";
 import type { ClientNetworks, RequestOrigin } from "./client-network.ts";
@@ -64,6 +66,8 @@ export interface ListenerContext {
   readonly isPrivate: boolean;
   /** Caching fields of responses with status 400 and 404. */
   readonly notFoundCaching: HeaderFields;
+  /** A response that was last known to be current so long ago has an `Age`. */
+  readonly agedAfterMs: number;
   /** Undefined without a CDN. */
   readonly cdnGuard: CdnGuard | undefined;
 }
@@ -73,8 +77,8 @@ export interface CdnGuard {
   /** The field that tells only the CDN how long to keep a response, and its value for not at all. */
   readonly field: string;
   readonly noStore: string;
-  /** Whether a response is current, if one that was so at the start of its request is sent now. */
-  readonly isCurrent: (startedMs: number, nowMs: number) => boolean;
+  /** As of when all changes have been applied to the cache, by `performance.now()`. */
+  readonly verifiedAtMs: () => number;
 }
 
 /** A request and what is determined once per request. */
@@ -88,6 +92,10 @@ interface RequestState extends RequestOrigin {
   rateLimitHeaders: HeaderFields | undefined;
   cacheStatus: string | undefined;
   isOutdated: boolean;
+  /** As of the start of the request; for a CDN. */
+  readonly verifiedAtMs: number;
+  /** As of the response. */
+  asOfMs: number | undefined;
 }
 
 /**
@@ -115,7 +123,7 @@ export class Endpoint {
 
   handle(request: BunRequest<string>, server: Server<undefined>): Response | Promise<Response> {
     const { method } = request;
-    const { pipelineLimiter } = this.#context;
+    const { pipelineLimiter, cdnGuard } = this.#context;
     const requestId = createRequestId();
     const startedMs = performance.now();
     const state: RequestState = {
@@ -128,6 +136,8 @@ export class Endpoint {
       rateLimitHeaders: undefined,
       cacheStatus: undefined,
       isOutdated: false,
+      verifiedAtMs: cdnGuard?.verifiedAtMs() ?? startedMs,
+      asOfMs: undefined,
     };
     let response: ReturnType<Handler>;
     try {
@@ -157,8 +167,8 @@ export class Endpoint {
     return method === "POST" ? this.#route.post : undefined;
   }
 
-  #fail(error: unknown, { request, requestId }: RequestState): PreparedResponse {
-    const { failureLog, notFoundCaching, isPrivate } = this.#context;
+  #fail(error: unknown, { request, requestId, verifiedAtMs }: RequestState): PreparedResponse {
+    const { failureLog, notFoundCaching, isPrivate, cdnGuard } = this.#context;
     const failure = toFailure(error);
     failureLog.write(failure, error, request, requestId);
     const isGeneral = areGeneral.has(failure.code);
@@ -167,7 +177,9 @@ export class Endpoint {
     const caching = isCacheable ? notFoundCaching : noStore;
     const parts = toParts(failure, requestId, request);
     const allow = failure.code === "method_not_allowed" && { Allow: this.#allowedMethods };
-    return prepareResponse({ ...parts, headers: { ...caching, ...failure.headers, ...allow, ...parts.headers } });
+    const headers = { ...caching, ...failure.headers, ...allow, ...parts.headers };
+    // Without a CDN, nobody keeps it for long.
+    return prepareResponse({ ...parts, headers, asOfMs: isCacheable && cdnGuard ? verifiedAtMs : undefined });
   }
 
   /** Sends the representation that the request accepts. */
@@ -177,6 +189,7 @@ export class Endpoint {
     const { status, etag } = body;
     state.cacheStatus = prepared.cacheStatus;
     state.isOutdated = prepared.isOutdated;
+    state.asOfMs = prepared.asOfMs;
     if (etag !== undefined && failsIfMatch(headers.get("if-match")))
       return this.#respond(this.#fail(preconditionFailed(), state), state);
     const ifNoneMatch = etag === undefined ? null : headers.get("if-none-match");
@@ -195,13 +208,16 @@ export class Endpoint {
 
   /** Counts the response and sets the headers that depend on the request. */
   #finish(response: Response, status: number, state: RequestState): Response {
-    const { method, startedMs, isLast, rateLimitHeaders, cacheStatus } = state;
-    const { lifecycle, sendsTiming, isPrivate, cdnGuard } = this.#context;
+    const { method, startedMs, isLast, rateLimitHeaders, cacheStatus, asOfMs } = state;
+    const { lifecycle, sendsTiming, isPrivate, agedAfterMs, cdnGuard } = this.#context;
     const nowMs = performance.now();
     const seconds = (nowMs - startedMs) / 1000;
     this.#counter.count(method, status, seconds);
     // As late as possible: the process may have been frozen since the request arrived.
-    if (cdnGuard !== undefined && (state.isOutdated || !cdnGuard.isCurrent(startedMs, nowMs))) {
+    const age = asOfMs === undefined ? undefined : toAge(nowMs - asOfMs, agedAfterMs);
+    if (age !== undefined) response.headers.set("Age", age);
+    const isOld = nowMs - (asOfMs ?? state.verifiedAtMs) >= verifiedForMs;
+    if (cdnGuard !== undefined && (state.isOutdated || isOld)) {
       if (response.headers.has(cdnGuard.field)) response.headers.set(cdnGuard.field, cdnGuard.noStore);
     }
     if (isPrivate) makePrivate(response);

@@ -8,7 +8,15 @@ export interface Cdn {
   readonly maxTagLength: number;
   /** Limit of the field's value, in bytes. */
   readonly maxTagsLength: number;
+  /** Whether it presents what it keeps as current, unless the response came with an `Age`. */
+  readonly removesAge?: boolean;
 }
+
+/**
+ * How long a change waits for its first purge. By then every replica that is not held up has noticed
+ * it, so that the CDN doesn't fetch the old response again right after the purge.
+ */
+export const gatherMs = 250;
 
 /** By the names in the setting `CDN`. */
 export const cdns = {
@@ -35,6 +43,7 @@ export const cdns = {
     tagSeparator: " ",
     maxTagLength: 8000,
     maxTagsLength: 8000,
+    removesAge: true,
   },
   // Akamai has the lowest limits: it ignores longer tags without an error.
   generic: {

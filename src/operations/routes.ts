@@ -37,7 +37,7 @@ function getReferred(
         if (response === undefined || (cdn === undefined && !reference.isOutdated)) return response;
         // The own key too, because it may refer to another response later.
         const tags = cdn && tagHeaders([noun, keyTag(noun, key), keyTag(noun, parseKey(request))], cdn);
-        return response.with({ ...tags }, reference.isOutdated);
+        return response.with({ ...tags }, reference);
       });
     });
 }

@@ -81,6 +81,12 @@ export class PersonalizationReader {
     return this.#findIn(database, (snapshot) => findForm(snapshot, database, sku, locale));
   }
 
+  /** Drops what is in memory: some of it may be from another store. */
+  forget(): void {
+    this.#snapshot = undefined;
+    this.#loading = undefined;
+  }
+
   /** @param read returns undefined when other generations are current by now */
   #findIn<Found>(database: Database, read: Read<Found>): MaybePromise<Found> {
     const snapshot = this.#snapshot;
@@ -103,15 +109,18 @@ export class PersonalizationReader {
   #load(database: Queryable, outdated: Snapshot | undefined): Promise<Snapshot> {
     // Another request may have replaced it.
     if (this.#snapshot !== undefined && this.#snapshot !== outdated) return Promise.resolve(this.#snapshot);
-    this.#loading ??= loadSnapshot(database, this.#brand, this.#defaultLocale, outdated?.fragments)
+    if (this.#loading !== undefined) return this.#loading;
+    // Not those of `outdated`, which may have been forgotten.
+    const loading = loadSnapshot(database, this.#brand, this.#defaultLocale, this.#snapshot?.fragments)
       .then((snapshot) => {
-        this.#snapshot = snapshot;
+        if (this.#loading === loading) this.#snapshot = snapshot;
         return snapshot;
       })
       .finally(() => {
-        this.#loading = undefined;
+        if (this.#loading === loading) this.#loading = undefined;
       });
-    return this.#loading;
+    this.#loading = loading;
+    return loading;
   }
 }
 

@@ -3,6 +3,7 @@ import { listChanges, type NumberedChange } from "../database/change.ts";
 import type { Database } from "../database/database.ts";
 import { findPurgePosition, type PurgePosition, type PurgeState, savePurgeState } from "../database/purge.ts";
 import type { Log } from "../log.ts";
+import { gatherMs } from "../model/cdn.ts";
 import type { Fetch } from "../outgoing.ts";
 import type { PurgeCounter } from "./counter.ts";
 import { fail, mustWait, record } from "./failure.ts";
@@ -16,11 +17,6 @@ import type { PurgeTarget } from "./target.ts";
 export const pollMs = 100;
 /** While another process has the right to purge, the store fails, or the budget is too low. */
 const refusedMs = 250;
-/**
- * How long a change waits for its first purge. By then every replica that is not held up has noticed
- * it, so that the CDN doesn't fetch the old response again right after the purge.
- */
-export const gatherMs = 250;
 /** Varnish takes its responses for current for a second after the time that was confirmed. */
 const confirmMs = 150;
 

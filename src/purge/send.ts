@@ -1,11 +1,12 @@
+import { readStart } from "../body.ts";
 import { ServiceError } from "../errors.ts";
 import { createFetch } from "../outgoing.ts";
 import type { PurgeRequest, PurgeTarget } from "./target.ts";
 
 const timeoutMs = 5000;
 const maxRetryAfterS = 3600;
-/** A response says what went wrong in fewer characters. */
-const maxBodyLength = 65_536;
+/** A response says what went wrong in fewer. An address that leads to something large must not fill the memory. */
+const maxBodyBytes = 65_536;
 
 /** Why a purge failed. */
 export class PurgeError extends Error {
@@ -44,7 +45,7 @@ export async function sendPurge(
       redirect: "manual",
       signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
     });
-    body = await readStart(response);
+    body = `${await readStart(response, maxBodyBytes)}`;
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof ServiceError) throw new PurgeError(error.message);
@@ -62,17 +63,6 @@ export async function sendPurge(
   const problem = readProblem(target, body);
   if (problem !== undefined) throw new PurgeError(`it responded with status ${status}: ${problem.slice(0, 200)}`);
   return body;
-}
-
-/** An address that leads to something large must not fill the memory. */
-async function readStart({ body }: Response): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = "";
-  for await (const chunk of body ?? []) {
-    text += decoder.decode(chunk, { stream: true });
-    if (text.length > maxBodyLength) break;
-  }
-  return text;
 }
 
 function readProblem({ findProblem }: PurgeTarget, body: string): string | undefined {

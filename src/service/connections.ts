@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "../config/index.ts";
+import { requirePrimary } from "../database/change.ts";
 import { type Database, readNow } from "../database/database.ts";
 import type { ConnectOptions } from "../database/engines/engine.ts";
 import { closeDatabase, openDatabase } from "../database/index.ts";
@@ -35,6 +36,8 @@ export async function openConnections(config: Config, isWorker: boolean, log: Lo
   const writer = await openDatabase(directUrl, "scheduling", { max: max.writer });
   if (isWorker) return { serving, scheduling: writer, writer, background: serving };
   if (pooled.isPooled) {
+    // Polls of the cache find out where DATABASE_URL leads.
+    await requirePrimary(writer, "DATABASE_DIRECT_URL");
     const missing = await serving.engine.checkPooler(serving.sql, writer.sql);
     if (missing.length > 0)
       log.warn({ missing }, "connections through the pooler have no limits: see ALTER ROLE in the guide");

@@ -1,8 +1,10 @@
 import type { ProcessMeters } from "../admin/metrics.ts";
-import { CacheInvalidator, type Outage, verifiedForMs } from "../cache/invalidator.ts";
+import { CacheInvalidator, type Outage } from "../cache/invalidator.ts";
+import { verifiedForMs } from "../cache/response.ts";
 import { ResponseCache } from "../cache/response-cache.ts";
 import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
 import type { Config } from "../config/index.ts";
+import { removePurgeStates } from "../database/purge.ts";
 import { openStandbys } from "../database/standbys.ts";
 import { ClientNetworks } from "../http/client-network.ts";
 import { ConnectionLimiter } from "../http/connection-limiter.ts";
@@ -13,7 +15,7 @@ import { RateLimiter } from "../http/rate-limiter.ts";
 import { RequestCounter } from "../http/request-counter.ts";
 import type { Log } from "../log.ts";
 import { cacheHeaders, cdnNoStore } from "../model/cache-policy.ts";
-import { type Cdn, cdns } from "../model/cdn.ts";
+import { type Cdn, cdns, gatherMs } from "../model/cdn.ts";
 import { operations } from "../operations/index.ts";
 import { namespacesByNoun } from "../operations/routes.ts";
 import { PersonalizationReader } from "../personalization/reader.ts";
@@ -22,6 +24,9 @@ import { type Connections, pooledOptions, reconnectReads, reportCommits } from "
 import { createLimiters, createPrimaryLimiter } from "./limiters.ts";
 import { createProductFinder } from "./product-finder.ts";
 import type { PublicContext } from "./public.ts";
+
+/** How long a response may be on its way to a cache in which what changes is purged. */
+const deliveryMs = 10;
 
 /** Everything that requests pass through: cache, limits, and the store or the platform. */
 export interface RequestHandling {
@@ -54,14 +59,12 @@ export async function startRequestHandling(
   const { serving, writer } = connections;
   const invalidator = new CacheInvalidator();
   const policies = [config.cachePersonalization, config.cacheProducts];
-  const servedUnverifiedMs = Math.max(...policies.map(({ staleIfErrorS }) => staleIfErrorS)) * 1000;
-  const isServable = () => invalidator.unverifiedMs(performance.now()) <= servedUnverifiedMs;
+  const staleIfErrorMs = policies.map((policy) => policy.staleIfErrorS * 1000);
+  const servedUnverifiedMs = Math.max(verifiedForMs, ...staleIfErrorMs);
+  const isServable = () => performance.now() - invalidator.verifiedAtMs <= servedUnverifiedMs;
   const hasStandbys = config.databaseReadUrls.length > 0;
-  const cache = new ResponseCache(
-    config.memoryMegabytes * 2 ** 20,
-    (nowMs) => invalidator.unverifiedMs(nowMs),
-    hasStandbys ? () => invalidator.verifiedAtMs : undefined,
-  );
+  const cache = new ResponseCache(config.memoryMegabytes * 2 ** 20, () => invalidator.verifiedAtMs, hasStandbys);
+  const personalization = new PersonalizationReader(config.brand, config.defaultLocale);
   const limiters = createLimiters(serving.engine.maxConcurrentReads);
   // Standbys go on answering while the primary is lost.
   const primaryLimiter = hasStandbys ? createPrimaryLimiter() : limiters.store;
@@ -72,7 +75,11 @@ export async function startRequestHandling(
         connect: pooledOptions(config),
         limiter: primaryLimiter,
         isCurrent: isServable,
-        onForeign: () => cache.clear(),
+        onForeign: async () => {
+          personalization.forget();
+          cache.clear();
+          await removePurgeStates(writer);
+        },
         log,
       })
     : undefined;
@@ -92,7 +99,6 @@ export async function startRequestHandling(
   );
   const checked = standbys?.run(signal);
 
-  const personalization = new PersonalizationReader(config.brand, config.defaultLocale);
   const productFinder = await createProductFinder(config, {
     database,
     primary: { database: serving, limiter: primaryLimiter },
@@ -151,11 +157,8 @@ export async function startRequestHandling(
       isPrivate: listener === "admin",
       sendsTiming: config.serverTiming === "on",
       notFoundCaching: cacheHeaders(config.cacheNotFound, cdn),
-      cdnGuard: cdn && {
-        field: cdn.cacheField,
-        noStore: cdnNoStore,
-        isCurrent: (startedMs, nowMs) => nowMs - startedMs < verifiedForMs && invalidator.unverifiedMs(nowMs) === 0,
-      },
+      agedAfterMs: cdn?.removesAge ? gatherMs - deliveryMs : verifiedForMs,
+      cdnGuard: cdn && { field: cdn.cacheField, noStore: cdnNoStore, verifiedAtMs: () => invalidator.verifiedAtMs },
     }),
   };
 }

@@ -6,12 +6,14 @@ import { followChanges } from "../../src/purge/follower.ts";
 import { createTargets } from "../../src/purge/targets.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { findFreePort } from "../support/free-port.ts";
-import { connectTo, createMigratedStore } from "../support/pds.ts";
+import { connectTo, createMigratedStore, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { startProxy } from "../support/proxy.ts";
+import { startService } from "../support/service-process.ts";
 import { until } from "../support/until.ts";
 import { startVarnish, varnishd } from "../support/varnish.ts";
 
-// Varnish with the documented configuration, purged by the service, whose way to its store is slow.
+// Varnish with the documented configuration, purged by the service: its way to the store is slow, or a
+// replica is held up.
 
 test.skipIf(varnishd === null)("a slow answer of the store does not confirm what has changed meanwhile", async () => {
   let version = 1;
@@ -69,4 +71,49 @@ test.skipIf(varnishd === null)("a slow answer of the store does not confirm what
   });
   expect(withoutAge).toEqual([]);
   await until("Varnish is confirmed again", isConfirmed);
+});
+
+test.skipIf(varnishd === null)("what a replica that was held up served does not count as current", async () => {
+  const storeUrl = await createMigratedStore("postgres");
+  await using sql = await connectTo(storeUrl);
+  await sql`INSERT INTO product ${sql([{ id: 1, document: '{"v":1}', tag: "v1", updated_at: "" }])}`;
+  const environment = { DATABASE_URL: storeUrl, CDN: "varnish", VISIBLE: "all" };
+  await using replica = await startService(environment);
+  const { url } = await startVarnish([Number(new URL(replica.url).port)], await findFreePort());
+  const [config = ""] = await writeFiles(await temporaryFolder(), { "pds.toml": `[purge]\nurl = "${url}"\n` });
+  await using purger = await startService({ ...environment, PDS_CONFIG: config });
+  const read = async () => {
+    const response = await fetch(`${url}/api/v1/products/1`);
+    return { text: await response.text(), age: response.headers.get("age") };
+  };
+  const isConfirmed = async () => (await read()).age === null;
+  await until("Varnish is confirmed to be current", isConfirmed);
+  const isPurged = async (number: number) => {
+    const [row] = await sql<{ state: string }[]>`SELECT state FROM purge_target`;
+    return JSON.parse(row?.state ?? "{}").first >= number;
+  };
+
+  // Until the replica was held up just long enough that Varnish keeps its old response.
+  let heldUp = 0;
+  for (let version = 2; heldUp === 0 && version < 30; version++) {
+    await until("Varnish has a response that counts as current", isConfirmed);
+    replica.process.kill("SIGSTOP");
+    await sql`UPDATE product SET document = ${`{"v":${version}}`}, tag = ${`v${version}`} WHERE id = 1`;
+    const [newest] = await sql<{ number: number }[]>`SELECT max(id) AS number FROM change`;
+    await until("the change is purged", () => isPurged(newest?.number ?? 0));
+    const reading = read();
+    // Its requests are there when it goes on.
+    await Bun.sleep(50);
+    replica.process.kill("SIGCONT");
+    await reading;
+    await until("the second purge has removed the old response", async () => {
+      const { text, age } = await read();
+      if (text.includes(`"v":${version}`)) return true;
+      heldUp++;
+      expect(age).not.toBeNull();
+      return false;
+    });
+  }
+  expect(heldUp).toBeGreaterThan(0);
+  await purger.end("SIGTERM");
 });

@@ -23,7 +23,20 @@ async function startSample(): Promise<RunningService> {
   await pds(["import", "personalization", folder], environment, home);
   await writeFile(join(folder, "pzlines.csv"), "sku_id,style_code\nNEW,LASFAM\n");
   await pds(["import", "personalization", folder], environment, home);
+  await reportStandbys();
   return service;
+}
+
+/** As a replica that reads from standbys, and reports for as long as the tests take. */
+async function reportStandbys(): Promise<void> {
+  const standby = { name: "postgres://pds@standby1.internal:5432/pds", problem: "behind", behind: 120, behindS: 4 };
+  const state = {
+    ...{ host: "web-2", pid: 7, version: "1.2.3", duties: [], runs: [], lastChange: 1, behind: 0 },
+    standbys: [standby, { ...standby, name: "postgres://pds@standby2.internal:5432/pds", problem: undefined }],
+  };
+  const seenAt = new Date(Date.now() + 50 * 60_000).toISOString();
+  await using sql = await connectTo(store);
+  await sql`INSERT INTO replica ${sql([{ id: "other", started_at: seenAt, seen_at: seenAt, state: JSON.stringify(state) }])}`;
 }
 
 const [browser, service] = await Promise.all([startBrowser(), startSample()]);

@@ -8,7 +8,7 @@ import { cleanUp } from "../support/clean-up.ts";
 import { migrateStore } from "../support/pds.ts";
 import { createPostgres } from "../support/postgres.ts";
 import { startProxy } from "../support/proxy.ts";
-import { createStandby } from "../support/standby.ts";
+import { createStandby, untilWritten } from "../support/standby.ts";
 import { until } from "../support/until.ts";
 
 const primary = await createPostgres();
@@ -23,20 +23,23 @@ afterAll(async () => {
 });
 
 let edits = 0;
-const edit = async () => {
-  await sql`UPDATE product SET tag = ${`${++edits}`} WHERE id = 1`;
+const edit = async (store = sql) => {
+  await store`UPDATE product SET tag = ${`${++edits}`} WHERE id = 1`;
   return `${edits}`;
 };
 
-/** Reads from the standby. Nothing polls the primary, so each test decides what this process has seen. */
-async function open() {
-  const link = await startProxy(standby.url);
-  const database = await openDatabase(primary.url, "serving");
+/** Reads from a standby. Nothing polls the primary, so each test decides what this process has seen. */
+async function open(standbyUrl = standby.url) {
+  const link = await startProxy(standbyUrl);
+  const toPrimary = await startProxy(primary.url);
+  const database = await openDatabase(toPrimary.url, "serving");
+  let foreign = 0;
   const limiter = new ConcurrencyLimiter({
     ...{ name: "primary", maxActive: 4, maxQueued: 100, maxWaitMs: 60_000, timeoutMs: 60_000, rejection: "busy" },
   });
   const standbys = await openStandbys({
-    ...{ primary: database, urls: [link.url], connect: {}, limiter, isCurrent: () => true, onForeign: () => {} },
+    ...{ primary: database, urls: [link.url], connect: {}, limiter, isCurrent: () => true },
+    onForeign: async () => void foreign++,
     log: { debug: () => {}, warn: () => {}, info: () => {} } as never,
   });
   standbys.note(await findNewestChange(database));
@@ -55,7 +58,7 @@ async function open() {
     await readTag();
     return standbys.counts.standby > 0;
   });
-  return { database, link, standbys, readTag };
+  return { database, link, toPrimary, standbys, readTag, countForeign: () => foreign };
 }
 
 test("a read at the standby shows no less than the one before at the primary", async () => {
@@ -71,6 +74,36 @@ test("a read at the standby shows no less than the one before at the primary", a
   } finally {
     await standby.resumeReplay();
     await standby.catchUp();
+  }
+});
+
+test("a change that a standby shows first is looked up at the primary, once", async () => {
+  const { standbys, readTag } = await open();
+  const before = standbys.counts.standby;
+  const tag = await edit();
+  await standby.catchUp();
+  expect(await Promise.all([readTag(), readTag(), readTag()])).toEqual([tag, tag, tag]);
+  expect(await readTag()).toBe(tag);
+  expect(standbys.counts).toEqual({ standby: before + 4, behind: 0, unconfirmed: 0, failed: expect.any(Number) });
+});
+
+test("what another store has is not read, and is forgotten if it was while the primary did not answer", async () => {
+  const other = await createStandby(primary);
+  try {
+    const { toPrimary, standbys, readTag, countForeign } = await open(other.url);
+    const tag = await readTag();
+    await other.promote();
+    await using its = new SQL(other.url, { max: 1 });
+    toPrimary.cut();
+    const foreign = await untilWritten(() => edit(its));
+    expect(await readTag()).toBe(foreign);
+    expect(countForeign()).toBe(0);
+    toPrimary.restore();
+    await until("it is forgotten", () => countForeign() === 1);
+    expect(standbys.list[0]?.problem).toBe("another store");
+    expect(await readTag()).toBe(tag);
+  } finally {
+    await other.remove();
   }
 });
 

@@ -9,12 +9,15 @@ import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { parseCachePolicy } from "../../src/model/cache-policy.ts";
 import { createPrimaryLimiter } from "../../src/service/limiters.ts";
 import { toProduct } from "../support/catalog.ts";
+import { rowsOf } from "../support/console.ts";
 import { importHere } from "../support/import-here.ts";
 import { migrateStore, pds, type RunningService, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { environmentOf, startPlatform } from "../support/platform.ts";
 import { createPostgres, createPostgresDatabase } from "../support/postgres.ts";
 import { startProxy } from "../support/proxy.ts";
-import { createStandby } from "../support/standby.ts";
+import { startPurgeProvider } from "../support/purge-provider.ts";
+import { startService } from "../support/service-process.ts";
+import { createStandby, untilWritten } from "../support/standby.ts";
 import { until, untilEqual } from "../support/until.ts";
 
 const primary = await createPostgres();
@@ -56,9 +59,14 @@ async function readTitle(service: RunningService, id: number): Promise<string> {
 
 type Place = "standby" | "behind" | "failed";
 
-const readMetrics = async ({ adminUrl }: RunningService) => (await fetch(`${adminUrl}/metrics`)).text();
+type WithMetrics = Pick<RunningService, "adminUrl">;
 
-async function readCounts(service: RunningService): Promise<Record<Place, number>> {
+const readMetrics = async ({ adminUrl }: WithMetrics) => (await fetch(`${adminUrl}/metrics`)).text();
+
+const readLagS = async (service: WithMetrics) =>
+  Number((await readMetrics(service)).match(/^pds_standby_behind_seconds{standby="[^"]+"} (\S+)$/m)?.[1]);
+
+async function readCounts(service: WithMetrics): Promise<Record<Place, number>> {
   const text = await readMetrics(service);
   const count = (place: Place) =>
     Number(text.match(new RegExp(`^pds_standby_reads_total{result="${place}"} (\\d+)$`, "m"))?.[1]);
@@ -101,10 +109,53 @@ test("a change that this process has seen is never read from a standby that lack
     // From now on the process knows of the change, and the standby never shows it.
     for (let request = 0; request < 50; request++) expect(await readTitle(service, 7001)).toBe(title);
     await untilRead(service, "behind");
+    await until("its lag is measured", async () => (await readLagS(service)) > 0.5);
   } finally {
     await standby.resumeReplay();
   }
   await untilRead(service, "standby");
+  await until("it has no lag, although nothing is replayed", async () => (await readLagS(service)) === 0);
+});
+
+test("all workers read from a standby, and the console shows it", async () => {
+  const environment = { DATABASE_URL: primary.url, DATABASE_READ_URLS: standby.url, MEMORY_MEGABYTES: "0" };
+  await using service = await startService(environment, "--workers", "2");
+  await until("both workers read it", async () =>
+    /^pds_standby_readers{standby="[^"]+"} 2$/m.test(await readMetrics(service)),
+  );
+  const readAll = () =>
+    Promise.all(
+      ids.map(async (id) => {
+        const response = await fetch(`${service.url}/api/v1/products/${id}`, { headers: { Connection: "close" } });
+        return ((await response.json()) as { product: { title: string } }).product.title;
+      }),
+    );
+  const before = await readCounts(service);
+  await readAll();
+  expect((await readCounts(service)).standby).toBeGreaterThanOrEqual(before.standby + ids.length);
+  await standby.pauseReplay();
+  try {
+    const title = await retitle(7012);
+    await until("both workers have noticed a change", async () => {
+      const titles = await Promise.all(Array.from({ length: 5 }, readAll));
+      return titles.every((each) => each[12] === title);
+    });
+    for (let round = 0; round < 5; round++) expect((await readAll())[12]).toBe(title);
+    await untilShown("0 of 1 replica", "it lacks changes");
+  } finally {
+    await standby.resumeReplay();
+  }
+  await untilShown("1 of 1 replica", "none");
+  await service.end("SIGTERM");
+
+  async function untilShown(readBy: string, reason: string) {
+    await until(`the console shows: ${readBy}`, async () => {
+      const row = rowsOf(await (await fetch(`${service.adminUrl}/replicas`)).text()).find(
+        ([name]) => name === standby.url,
+      );
+      return row?.[1] === readBy && row[3]?.startsWith(reason) === true;
+    });
+  }
 });
 
 test("pds check says how far a standby is behind, and whether it is one of another store", async () => {
@@ -129,9 +180,22 @@ test("pds check says how far a standby is behind, and whether it is one of anoth
   expect((await check("postgres://pds@127.0.0.1:1/pds"))?.problem).not.toBeNull();
 });
 
+test("a setting that leads to a standby where writes go stops the start", async () => {
+  const environment = { DATABASE_URL: primary.url, DATABASE_DIRECT_URL: standby.url, PORT: "0", ADMIN_PORT: "0" };
+  const refusal = "DATABASE_DIRECT_URL leads to a standby; it must lead to the primary";
+  const { code, stderr } = await pds(["serve"], environment);
+  expect(code).toBe(1);
+  expect(stderr).toContain(refusal);
+  const { stdout } = await pds(["check", "--json"], environment);
+  const { checks } = JSON.parse(stdout) as { checks: { checked: string; problem: string | null }[] };
+  expect(checks).toContainEqual(expect.objectContaining({ checked: "store, without the pooler", problem: refusal }));
+  const swapped = { DATABASE_URL: standby.url, DATABASE_DIRECT_URL: primary.url };
+  expect((await pds(["check"], swapped)).stdout).toContain("DATABASE_URL leads to a standby");
+});
+
 test("a change is noted before what it changes is evicted: a load in between must not read a state without it", async () => {
   const database = await openDatabase(primary.url, "scheduling");
-  const cache = new ResponseCache(2 ** 20, () => 0);
+  const cache = new ResponseCache(2 ** 20, (nowMs) => nowMs);
   const body = new ResponseBody({ template: new HeaderTemplate("text/plain"), body: "old" });
   const namespace = { ...invalidatedLifetime(parseCachePolicy("no-store")), name: "product" };
   await cache.get({ ...namespace, load: () => ({ body, isEmpty: false }) }, "7011");
@@ -264,22 +328,46 @@ test("without a standby, only a few reads reach the primary at once, and others 
   expect(await readTitle(service, 7004)).toBe("Plate 7004");
 });
 
-test("a standby that became a store of its own is not read, and what it served is forgotten", async () => {
+test("a standby that became a store of its own is not read", async () => {
   const other = await createStandby(primary);
   try {
-    await using service = await serve({ DATABASE_URL: primary.url, DATABASE_READ_URLS: other.url });
+    await using service = await serveUncached(other.url);
     await untilRead(service, "standby");
     await other.promote();
     await using its = new SQL(other.url, { max: 1 });
-    const title = await retitle(7005, its);
-    const seen = new Set<string>();
+    await untilWritten(() => retitle(7005, its));
     await until("it is not read", async () => {
-      seen.add(await readTitle(service, 7005));
+      expect(await readTitle(service, 7005)).toBe("Plate 7005");
       return service.log().includes('"reason":"another store"');
     });
-    expect(await readTitle(service, 7005)).toBe("Plate 7005");
-    expect([...seen].filter((each) => each !== title)).toEqual([...seen].includes("Plate 7005") ? ["Plate 7005"] : []);
-    expect(await readTitle(service, 7006)).toBe("Plate 7006");
+  } finally {
+    await other.remove();
+  }
+});
+
+test("what another store served while the primary did not answer is forgotten, and purged", async () => {
+  const other = await createStandby(primary);
+  const toPrimary = await startProxy(primary.url);
+  const provider = startPurgeProvider("generic");
+  const [config = ""] = await writeFiles(await temporaryFolder(), {
+    "pds.toml": `[purge]\nurl = "${provider.url}"\n`,
+  });
+  try {
+    await using service = await serve({
+      ...{ DATABASE_URL: toPrimary.url, DATABASE_READ_URLS: other.url },
+      ...{ CDN: "generic", PURGE_TOKEN: "purge-token", PDS_CONFIG: config },
+    });
+    await untilRead(service, "standby");
+    await until("everything is purged, twice", () => provider.countOf("product") > 1);
+    await other.promote();
+    await using its = new SQL(other.url, { max: 1 });
+    toPrimary.cut();
+    const title = await untilWritten(() => retitle(7007, its));
+    expect(await readTitle(service, 7007)).toBe(title);
+    const before = provider.countOf("product");
+    toPrimary.restore();
+    await untilEqual(() => readTitle(service, 7007), "Plate 7007");
+    await until("everything is purged again, twice", () => provider.countOf("product") >= before + 2);
   } finally {
     await other.remove();
   }

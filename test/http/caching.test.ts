@@ -680,7 +680,7 @@ describe("an empty result", () => {
   /** A cache, a clock, and an object that may exist. */
   function setUp() {
     const state = { nowMs: 1000, exists: false, loads: 0, isFailing: false };
-    const cache = new ResponseCache(2 ** 20, () => 0);
+    const cache = new ResponseCache(2 ** 20, (nowMs) => nowMs);
     const toBody = (text: string) =>
       new ResponseBody({ template: new HeaderTemplate("text/plain"), body: text, tag: text });
     const namespaceOf = (name: string, empty: ResponseBody | undefined): CacheNamespace => ({

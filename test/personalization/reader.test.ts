@@ -126,6 +126,44 @@ for (const engine of engines) {
       expect(documents).toBe(1);
     });
 
+    test("forgets what it read from another store with the same generations", async () => {
+      const otherUrl = await createStore(engine);
+      const pzstyles = feedFiles["pzstyles.csv"].replaceAll("Choose a font", "Foreign");
+      const feed = await writeFeed(folder, `${engine}-foreign`, {
+        ...feedFiles,
+        "pzlines.csv": toCsv(allLines),
+        "pzstyles.csv": pzstyles,
+      });
+      const args = ["import", "personalization", feed, "--brand", "acme", "--force"];
+      expect(await importHere(args, { DATABASE_URL: otherUrl })).toMatchObject({ code: 0 });
+      await using own = await connectTo(url);
+      await using its = await connectTo(otherUrl);
+      const [{ version = "" } = {}] = await own<{ version: string }[]>`SELECT version FROM generation_list`;
+      const [{ loaded = "" } = {}] = await own<
+        { loaded: string }[]
+      >`SELECT loaded_at AS loaded FROM generation WHERE id = 1`;
+      await its`UPDATE generation_list SET version = ${version}`;
+      await its`UPDATE generation SET loaded_at = ${loaded}`;
+      const other = await openDatabase(otherUrl, "serving");
+      cleanUp(() => closeDatabase(other));
+
+      const fresh = new PersonalizationReader("acme");
+      const isForeign = async (finding: ReturnType<typeof fresh.find>) =>
+        Buffer.from((await finding).body)
+          .toString()
+          .includes("Foreign");
+      expect(await isForeign(fresh.find(other, "plain"))).toBe(true);
+      // Both have the same ids, so that fragments would be mixed.
+      expect(await isForeign(fresh.find(database, "plain"))).toBe(true);
+      fresh.forget();
+      expect(await isForeign(fresh.find(database, "plain"))).toBe(false);
+      fresh.forget();
+      const inProgress = fresh.find(other, "plain");
+      fresh.forget();
+      expect(await isForeign(inProgress)).toBe(true);
+      expect(await isForeign(fresh.find(database, "plain"))).toBe(false);
+    });
+
     test("finds nothing in a store without generations", async () => {
       const empty = await openDatabase(await createStore(engine));
       cleanUp(() => closeDatabase(empty));

@@ -10,7 +10,7 @@ import { migrateStore } from "../support/pds.ts";
 import { createPostgres } from "../support/postgres.ts";
 import { startProxy } from "../support/proxy.ts";
 import { startPurgeProvider } from "../support/purge-provider.ts";
-import { createStandby } from "../support/standby.ts";
+import { createStandby, untilWritten } from "../support/standby.ts";
 import { until } from "../support/until.ts";
 
 const change = async (url: string, id: number) => {
@@ -64,12 +64,7 @@ test("after a failover, everything is purged: the CDN may have responses that sh
 
   await primary.stop("SIGKILL");
   await standby.promote();
-  await until("the standby accepts writes", () =>
-    change(standby.url, 3).then(
-      () => true,
-      () => false,
-    ),
-  );
+  await untilWritten(() => change(standby.url, 3));
   link.redirect(standby.url);
   await until("everything is purged again, twice", () => provider.countOf("product") >= before + 2);
   await change(standby.url, 4);

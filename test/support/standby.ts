@@ -70,6 +70,18 @@ export async function createStandby(
   };
 }
 
+/** Repeats a write until the server, which is being promoted, accepts it. @returns its result */
+export async function untilWritten<Result>(write: () => Promise<Result>): Promise<Result> {
+  const results: Result[] = [];
+  await until("the server accepts writes", () =>
+    write().then(
+      (result) => results.push(result) > 0,
+      () => false,
+    ),
+  );
+  return results[0] as Result;
+}
+
 /**
  * Makes each commit at the primary wait for a standby.
  * @param until the standby has it on its disk (`on`), or shows it (`remote_apply`)

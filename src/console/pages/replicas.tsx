@@ -7,6 +7,7 @@ import { durationInWords, pluralize } from "../../format.ts";
 import type { Run } from "../../model/job.ts";
 import type { PageRequest } from "../../page.ts";
 import { EmptyState, Instant, Section, Time } from "../components/elements.tsx";
+import { groupByStandby, StandbySection } from "../components/standbys.tsx";
 import { type Column, Table } from "../components/table.tsx";
 import type { ConsoleContext, PageContent, PageContext } from "../context.ts";
 
@@ -25,19 +26,23 @@ async function readReplicas({ database }: ConsoleContext) {
 /** `GET /replicas`: the processes that serve from this store, and what each does. */
 export async function replicasPage(context: PageContext, request: PageRequest): Promise<PageContent> {
   const { now, replicas, runs } = await context.shared.readFor(request, "replicas", () => readReplicas(context));
+  const standbys = groupByStandby(replicas.filter((replica) => !isSilent(replica, now)));
   return {
     body: (
-      <Section id="replicas" title="Processes that serve from this store" isLive>
-        {replicas.length === 0 ? (
-          <NoReplicas />
-        ) : (
-          <Table columns={columnsOf(now, runs, context.replica)} rows={replicas} label="Replicas" />
-        )}
-        <p class="muted">
-          Each replica reports every 15 seconds. One that was killed is listed for an hour. The jobs run in whichever
-          replica claims them first; one replica at a time purges the CDN, and one reads delivered changes.
-        </p>
-      </Section>
+      <>
+        <Section id="replicas" title="Processes that serve from this store" isLive>
+          {replicas.length === 0 ? (
+            <NoReplicas />
+          ) : (
+            <Table columns={columnsOf(now, runs, context.replica)} rows={replicas} label="Replicas" />
+          )}
+          <p class="muted">
+            Each replica reports every 15 seconds. One that was killed is listed for an hour. The jobs run in whichever
+            replica claims them first; one replica at a time purges the CDN, and one reads delivered changes.
+          </p>
+        </Section>
+        {standbys.length === 0 ? "" : <StandbySection standbys={standbys} />}
+      </>
     ),
     scripts: ["/console/refresh.js"],
   };

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { LargeBodyError, readJson } from "../../body.ts";
 import type { Log } from "../../log.ts";
 import { createFetch, type Fetch } from "../../outgoing.ts";
 import type { ReadOptions, SharedPoints } from "../platform.ts";
@@ -49,6 +50,9 @@ export interface ClientOptions {
 
 /** Shopify itself gives up on a query after ten seconds. */
 const requestTimeoutMs = 15_000;
+
+/** Many times what the largest page takes. It is in memory as a whole, with its objects. */
+const maxBodyMegabytes = 64;
 
 /** Points assumed for an operation until the first response reports its cost. */
 const assumedCost = 150;
@@ -135,7 +139,7 @@ function createSender({
       checkVersion(response.headers.get("x-shopify-api-version"));
       const canRenewToken = response.status === 401 && token.renew(accessToken);
       if (!response.ok) return { failure: toStatusFailure(response), canRenewToken };
-      const answer = (await response.json()) as Body;
+      const answer = (await readJson(response, maxBodyMegabytes)) as Body;
       const reported = readCost(answer.extensions?.cost);
       status = reported?.status;
       if (reported !== undefined) refund = cost - reported.actual;
@@ -146,6 +150,7 @@ function createSender({
     } catch (error) {
       options.signal.throwIfAborted();
       if (error instanceof ShopifyError) return { failure: error.failure };
+      if (error instanceof LargeBodyError) return { failure: { kind: "large", message: error.message } };
       return { failure: { kind: "network", message: toMessage(error) } };
     } finally {
       throttle.settle(cost, status, sentAtMs);

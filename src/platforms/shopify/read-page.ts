@@ -108,6 +108,7 @@ function toCatalogPage({ shop, products }: PageResponse, sent: SentRequest | und
 /** Whether a smaller page may succeed. */
 function isTooLarge(failure: Failure): boolean {
   if (failure.kind === "status") return failure.status === 504;
+  if (failure.kind === "large") return true;
   return failure.kind === "graphql" && failure.codes.some((code) => code === "MAX_COST_EXCEEDED" || code === "TIMEOUT");
 }
 

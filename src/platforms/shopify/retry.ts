@@ -4,6 +4,8 @@ import { PlatformError } from "../platform.ts";
 export type Failure =
   /** No response, or one that is incomplete or not JSON. */
   | { readonly kind: "network"; readonly message: string }
+  /** A response that is larger than any should be. */
+  | { readonly kind: "large"; readonly message: string }
   | { readonly kind: "status"; readonly status: number; readonly retryAfterS?: number }
   /** The cost budget lacks the points that the request needs; they are restored after `waitMs`. */
   | { readonly kind: "throttled"; readonly waitMs: number }
@@ -65,6 +67,8 @@ export function isTemporary(failure: Failure): boolean {
         failure.codes.length > 0 &&
         failure.codes.every((code) => code === "INTERNAL_SERVER_ERROR" || code === "TIMEOUT")
       );
+    case "large":
+      return false;
   }
 }
 
@@ -78,6 +82,7 @@ function requestedDelayMs(failure: Failure): number {
 export function describeFailure(failure: Failure): string {
   switch (failure.kind) {
     case "network":
+    case "large":
       return failure.message;
     case "throttled":
       return "throttled";

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { readJson } from "../../body.ts";
 import { createFetch } from "../../outgoing.ts";
 import { ShopifyError } from "./retry.ts";
 
@@ -32,7 +33,7 @@ export function grantedToken(url: string, clientId: string, clientSecret: string
       // A redirect must not carry the secret to another host.
       redirect: "manual",
     });
-    const { data } = grantSchema.safeParse(await response.json().catch(() => undefined));
+    const { data } = grantSchema.safeParse(await readJson(response, 1).catch(() => undefined));
     if (!response.ok || data === undefined) {
       // Status 200 without a token is a server error, so it is retried.
       throw new ShopifyError("AccessToken", { kind: "grant", status: response.ok ? 502 : response.status });

@@ -179,6 +179,19 @@ describe("the retry delay", () => {
   });
 });
 
+test.each([
+  ["", {}],
+  ["compressed", { "Content-Encoding": "gzip" }],
+])("a response that is too large is not read to its end, and not requested again: %s", async (encoding, headers) => {
+  const text = `{"data":${JSON.stringify(shopData)}${" ".repeat(65 * 2 ** 20)}}`;
+  const body = encoding === "" ? text : Bun.gzipSync(text);
+  using server = serve(() => new Response(body, { headers: { "Content-Type": "application/json", ...headers } }));
+  const { request } = connect(server.url);
+  const error = await failureOf(readShop(request, live()));
+  expect(error.message).toBe("Shopify request Shop failed: the response is larger than 64 MB");
+  expect(server.asked).toHaveLength(1);
+});
+
 describe("a temporary failure", () => {
   test.each<[string, Fault, logged?: object]>([
     ["429", { kind: "status", status: 429, retryAfter: "0.03" }, { delayMs: 30 }],
