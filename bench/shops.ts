@@ -2,19 +2,27 @@ import { existsSync, mkdirSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { skuOf, writeFeed } from "./support/feed.ts";
 import { withFolder } from "./support/folder.ts";
-import { type LoadResult, type LoadSpec, runLoad } from "./support/load.ts";
+import { LoadProcess } from "./support/measure.ts";
 import { print } from "./support/print.ts";
 import { type RunningService, runCommand, startService, stopProcess } from "./support/service.ts";
 import { interval, median } from "./support/statistics.ts";
 
 // Measures how much a storm of requests on one shop slows down the other nine shops of a machine:
-// `npm run bench:shops -- [ROUNDS] [CPUS]`. With CPUS, each service gets at most as many, like `cpus` of
-// Compose and `CPUQuota` of systemd; that needs root on Linux.
+// `npm run bench:shops -- [ROUNDS] [CPUS]`, as root on Linux. With CPUS, each service gets at most as
+// many, like `cpus` of Compose and `CPUQuota` of systemd.
+//
+// Clients are on other machines in reality. Here, that of the storm gets only CPU that nobody else
+// wants, and that of the others takes precedence over everything, so that its measurements do not
+// wait for a CPU. As a control, busy loops replace the storm: the one of the service, and the one of
+// its clients.
 const rounds = Number(process.argv[2] ?? 10);
 const cpus = process.argv[3] === undefined ? undefined : Number(process.argv[3]);
 const shops = 10;
 const seconds = 5;
 const skus = 1000;
+
+const whenIdle = ["chrt", "--idle", "0"];
+const busyLoop = ["sh", "-c", "while :; do :; done"];
 
 const known = Array.from({ length: skus }, (_, index) => `/products/pz/${skuOf(index)}`);
 /** Each second request has to look for a SKU that does not exist. */
@@ -37,24 +45,39 @@ function limit({ pid }: Bun.Subprocess, quota: number): void {
   writeFileSync(join(group, "cgroup.procs"), `${pid}`);
 }
 
-/** Sends requests as others would from other machines: they get only CPU that nobody else wants. */
-async function startStorm(url: string) {
-  const spec: LoadSpec = { url, paths: storm, connections: 64, seconds };
-  const child = Bun.spawn(["chrt", "--idle", "0", process.execPath, join(import.meta.dir, "support", "load.ts")], {
-    stdio: [new Blob([`${JSON.stringify(spec)}\n`]), "pipe", "inherit"],
-  });
-  return JSON.parse(await child.stdout.text()) as LoadResult;
-}
+// They stay for all rounds: a new one would be slow at first.
+await using clients = new LoadProcess(["chrt", "--fifo", "1"]);
+await using stormyClients = new LoadProcess(whenIdle);
 
 /** @returns the 99th percentile of each shop in milliseconds, under a steady load */
 async function measure(services: readonly RunningService[]): Promise<number[]> {
-  const results = await Promise.all(
-    services.map(({ url }) => runLoad({ url, paths: known, connections: 4, seconds, rate: 50 })),
+  const results = await clients.driveAll(
+    services.map(({ url }, seed) => ({
+      url,
+      seed,
+      paths: known,
+      connections: 4,
+      seconds,
+      rate: 100,
+      isRandom: true,
+      yields: true,
+    })),
   );
-  const failed = results.filter((result) => result.failed > 0);
-  if (failed.length > 0) throw new Error(`requests failed: ${JSON.stringify(failed[0]?.failures)}`);
   return results.map(({ p99Ms }) => p99Ms);
 }
+
+/** Measures while other processes take as much CPU as the storm may. */
+async function measureBusy(services: readonly RunningService[]): Promise<number[]> {
+  const loops = [busyLoop, [...whenIdle, ...busyLoop]].map((command) => Bun.spawn(command));
+  try {
+    if (loops[0] !== undefined && cpus !== undefined) limit(loops[0], cpus);
+    return await measure(services);
+  } finally {
+    for (const loop of loops) await stopProcess(loop);
+  }
+}
+
+const toText = (values: readonly number[]) => median(values).toFixed(2);
 
 await withFolder(async (folder) => {
   const feed = await writeFeed(join(folder, "feed"), skus, { status: "A" });
@@ -72,17 +95,23 @@ await withFolder(async (folder) => {
     await measure(services);
     const ratios: number[] = [];
     const worst: number[] = [];
+    const controls: number[] = [];
     for (let round = 0; round < rounds; round++) {
       const calm = await measure(others);
-      const [during, { perSecond }] = await Promise.all([measure(others), startStorm(stormy.url)]);
-      const ofShops = during.map((p99Ms, shop) => p99Ms / (calm[shop] ?? Number.NaN));
+      const busy = await measureBusy(others);
+      const [during, { perSecond }] = await Promise.all([
+        measure(others),
+        stormyClients.drive({ url: stormy.url, paths: storm, connections: 64, seconds }),
+      ]);
       ratios.push(median(during) / median(calm));
-      worst.push(Math.max(...ofShops));
+      worst.push(Math.max(...during.map((p99Ms, shop) => p99Ms / (calm[shop] ?? Number.NaN))));
+      controls.push(median(busy) / median(calm));
       print(
-        `round ${round + 1}: p99 ${median(calm).toFixed(2)} ms, in the storm ${median(during).toFixed(2)} ms; ${perSecond.toFixed(0)} requests/s in the storm`,
+        `round ${round + 1}: p99 ${toText(calm)} ms, beside busy loops ${toText(busy)} ms, in the storm ${toText(during)} ms; ${perSecond.toFixed(0)} requests/s in the storm`,
       );
     }
     print(`p99 of the others in the storm / without: ${interval(ratios)}; the worst of them: ${interval(worst)}`);
+    print(`beside busy loops / without: ${interval(controls)}`);
   } finally {
     for (const { child } of services) await stopProcess(child);
     for (const group of groups) rmdirSync(group);

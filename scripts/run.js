@@ -144,7 +144,7 @@ const tasks = {
   "bench:connections": { development: true, args: ["bench/connections.ts"] },
   "bench:console": { development: true, args: ["bench/console.ts"] },
   "bench:jobs": { development: true, args: ["bench/jobs.ts"] },
-  "bench:shops": { args: ["bench/shops.ts"] },
+  "bench:shops": { development: true, args: ["bench/shops.ts"] },
   "bench:platform": { development: true, args: ["bench/platform.ts"] },
   "bench:start": { args: ["bench/start.ts"] },
   "bench:handover": { args: ["bench/handover.ts"] },

@@ -127,6 +127,14 @@ const sources = await Promise.all(
 );
 const code = sources.filter(({ file }) => /\.tsx?$/.test(file) && !file.endsWith(".d.ts"));
 
+test("the documentation lists the floors, with one group of the ground", async () => {
+  const page = await Bun.file(`${root}/docs/explanation/architecture.md`).text();
+  const [, table = ""] = page.match(/^\| layer.*\n\| ---.*\n((?:\|.*\n)+)/m) ?? [];
+  const rows = table.trimEnd().split("\n");
+  const named = rows.map((row) => [...(row.split("|")[1] ?? "").matchAll(/`([^`]+)`/g)].map(([, name]) => name));
+  expect(named).toEqual([["model"], ...floors.slice(1)].toReversed());
+});
+
 describe("the source", () => {
   test("imports only downwards", () => {
     const refused = code.flatMap(({ file, text }) => importsOf(text).map((of) => refusal(file, of)));

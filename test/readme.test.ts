@@ -2,6 +2,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { $ } from "bun";
+import packageJson from "../package.json" with { type: "json" };
 import { findFreePort } from "./support/free-port.ts";
 import { root, temporaryFolder } from "./support/pds.ts";
 import { until } from "./support/until.ts";
@@ -253,6 +254,17 @@ describe("the documentation", () => {
     for (const [, file = "", name = ""] of tests) {
       expect(readFileSync(join(root, file), "utf8"), `${file}: ${name}`).toContain(name.trim());
     }
+  });
+
+  test("names this version in the commands of the guides", () => {
+    const guides = files.filter((file) => file.startsWith("docs/how-to/"));
+    const named = guides.flatMap((file) => {
+      const markdown = readFileSync(join(root, file), "utf8");
+      const names = markdown.matchAll(/product-data-(?:service|client|personalizer)[:_-](\d+\.\d+\.\d+)/g);
+      return [...names].map(([, version]) => ({ file, version }));
+    });
+    expect(named).not.toBeEmpty();
+    expect(named.filter(({ version }) => version !== packageJson.version)).toEqual([]);
   });
 
   test("is reachable from its index", () => {

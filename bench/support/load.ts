@@ -31,6 +31,11 @@ export interface LoadSpec {
    * Requests per second at a steady rate, independent of responses. Default: as fast as possible.
    */
   readonly rate?: number;
+  /**
+   * At a rate, whether to leave the CPU to others between requests. They are then sent up to some
+   * milliseconds late, and their latency counts from that moment.
+   */
+  readonly yields?: boolean;
   /** Whether requests at a rate come at random instants, independently of each other. */
   readonly isRandom?: boolean;
   readonly order?: Order;
@@ -277,21 +282,22 @@ class Load {
   #watch(): void {
     if (this.#isOver) return;
     const nowMs = performance.now();
-    const { rate = 1, isRandom = false } = this.#spec;
+    const { rate = 1, isRandom = false, yields = false } = this.#spec;
     while (this.#nextDue <= nowMs && this.#mayBegin(this.#nextDue)) {
       this.#sent++;
+      const sinceMs = yields ? nowMs : this.#nextDue;
       // The one that was idle longest, so that no server closes it at the same moment.
       const connection = this.#idle.shift();
-      if (connection === undefined) this.#due.push(this.#nextDue);
-      else this.#send(connection, this.#nextDue);
+      if (connection === undefined) this.#due.push(sinceMs);
+      else this.#send(connection, sinceMs);
       this.#nextDue += ((isRandom ? -Math.log1p(-this.#random()) : 1) * 1000) / rate;
     }
     if (!this.#mayBegin(this.#nextDue)) {
       this.#endIfDone(nowMs);
       return;
     }
-    const pauseMs = this.#nextDue - performance.now() - pollMs;
-    if (pauseMs > 0) setTimeout(() => this.#watch(), pauseMs);
+    const pauseMs = this.#nextDue - performance.now() - (yields ? 0 : pollMs);
+    if (yields || pauseMs > 0) setTimeout(() => this.#watch(), Math.max(1, pauseMs));
     else setImmediate(() => this.#watch());
   }
 

@@ -39,12 +39,18 @@ export interface Row {
   readonly samples: readonly Sample[] | undefined;
 }
 
-/** The load generator in its own process, on a core without servers. */
+/** The load generator in its own process. */
 export class LoadProcess implements AsyncDisposable {
-  readonly #child = Bun.spawn([...onCore(loadCore), process.execPath, join(import.meta.dir, "load.ts")], {
-    stdio: ["pipe", "pipe", "inherit"],
-  });
-  readonly #output = this.#child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  readonly #child;
+  readonly #output;
+
+  /** @param starter the command that starts it; by default, on a core without servers */
+  constructor(starter: readonly string[] = onCore(loadCore)) {
+    this.#child = Bun.spawn([...starter, process.execPath, join(import.meta.dir, "load.ts")], {
+      stdio: ["pipe", "pipe", "inherit"],
+    });
+    this.#output = this.#child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  }
 
   /** @throws Error if a request failed */
   async drive(spec: LoadSpec): Promise<LoadResult> {

@@ -12,6 +12,8 @@ import { toWorkerConfig, Workers } from "./workers.ts";
 
 /** How long requests in progress may take after the listeners close. */
 const graceMs = 4000;
+/** How long the public listener is open before the console is loaded, which takes some ten milliseconds. */
+const firstRequestsMs = 5;
 
 export interface Listeners {
   readonly publicUrl: string;
@@ -75,7 +77,9 @@ export async function startListeners(context: ServiceContext): Promise<Listeners
       return [own, ...running, ended];
     };
     const metrics = getMetrics(status, measureAll);
-    // The public listener is open before the console is loaded. Workers never load it.
+    // Clients that wait for the start try again within milliseconds. Loading the console would delay
+    // their responses. Workers never load it.
+    await Bun.sleep(firstRequestsMs);
     const { createAdmin } = await import("./admin.ts");
     const { routes, settled } = createAdmin(context, publicUrl, readiness, metrics);
     actionsEnded = settled;

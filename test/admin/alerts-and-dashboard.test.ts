@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { YAML } from "bun";
 import { root, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { createPostgresDatabase } from "../support/postgres.ts";
 
 interface Target {
   readonly expr: string;
@@ -78,7 +79,16 @@ const service = await serve({
 afterAll(() => service.stop());
 const calls = ["/api/v1/products/pz/TM814935W", "/api/v1/products/6781204660224", "/api/v1/products/12", "/readyz"];
 for (const path of [...calls, ...calls]) await service.get(path);
-const metrics = await (await fetch(`${service.adminUrl}/metrics`)).text();
+const readMetrics = async (url: string) => await (await fetch(`${url}/metrics`)).text();
+
+// For the metrics of standbys. The primary may be one of them.
+const postgres = await createPostgresDatabase();
+const reader = await serve({ DATABASE_URL: postgres.url, DATABASE_READ_URLS: postgres.url });
+afterAll(async () => {
+  await reader.stop();
+  await postgres.drop();
+});
+const metrics = [await readMetrics(reader.adminUrl), await readMetrics(service.adminUrl)].join("\n");
 
 type Labels = Readonly<Record<string, string>>;
 
