@@ -106,7 +106,8 @@ function toToml({ brand, shopDomain, databaseUrl, feed, products, hasPlatform }:
     `shop_domain = ${quote(shopDomain)}`,
     `# ${settings.databaseUrl.sentence.replaceAll("`", "")}`,
     `database_url = ${quote(databaseUrl)}`,
-    "# Secrets belong into files, such as one that ADMIN_TOKEN_FILE names, or into the environment:",
+    "# Secrets belong into files, such as one that ADMIN_TOKEN_FILE names (with systemd: credentials/ADMIN_TOKEN",
+    "# beside this file), or into the environment:",
     ...secretNames().map((name) => `# ${name}`),
     "",
     ...table(feed !== "", [
