@@ -22,6 +22,8 @@ export interface Proof {
   readonly failures: readonly Problem[];
   readonly old: readonly Problem[];
   readonly mixed: readonly Problem[];
+  /** Responses with another status, or with other content than that of any version. */
+  readonly incorrect: readonly Problem[];
   readonly runs: readonly TickRun[];
   readonly lostTicks: readonly string[];
   readonly ticks: number;
@@ -58,7 +60,7 @@ export function renderReport(proof: Proof): string {
 }
 
 const Page = (proof: Proof) => {
-  const { seconds, steps, failures, old, mixed, lostTicks, wrong } = proof;
+  const { seconds, steps, failures, old, mixed, incorrect, lostTicks, wrong } = proof;
   const requests = seconds.reduce((sum, second) => sum + second.requests, 0);
   const failed = groupByStep(failures, steps);
   const stale = groupByStep(old, steps);
@@ -81,6 +83,7 @@ const Page = (proof: Proof) => {
             <Total count={old.length} what="responses older than a second without Age" />
             <Total count={lostTicks.length} what={`of ${proof.ticks} scheduled times lost`} />
             <Total count={mixed.length} what="responses of two versions" />
+            <Total count={incorrect.length} what="incorrect responses" />
             <Total
               count={wrong.length}
               what={`of ${number.format(proof.checked)} products and SKUs wrong at the end`}
@@ -141,6 +144,7 @@ const Page = (proof: Proof) => {
           <Details title="Responses older than a second without Age" groups={stale} steps={steps} />
           {lostTicks.length > 0 && <List title="Lost scheduled times" items={lostTicks} />}
           {mixed.length > 0 && <List title="Responses of two versions" items={mixed.map(({ what }) => what)} />}
+          {incorrect.length > 0 && <List title="Incorrect responses" items={incorrect.map(({ what }) => what)} />}
           {wrong.length > 0 && <List title="Wrong at the end" items={wrong} />}
           <h2>Parts</h2>
           <ul>
