@@ -47,7 +47,7 @@ export function findLimits(prediction: Omit<Prediction, "limits">, costs: Costs,
       name: "CPU of PostgreSQL",
       utilization: database.cores / fleet.database_cores,
       detail: `${shown(database.cores)} of ${fleet.database_cores} cores: ${shown(database.readsPerSecond)} reads and ${shown(database.pollsPerSecond)} polls per second`,
-      remedy: "more memory for caches, or read replicas",
+      remedy: "more memory for caches, standbys for reads, or fewer processes",
     },
     {
       name: "connections to PostgreSQL",

@@ -80,6 +80,9 @@ const flagOf = (name: string) => name.replaceAll("_", "-");
 
 const wanted = ({ min, max, isWhole }: NumberParameter) => `a${isWhole ? " whole" : ""} number from ${min} to ${max}`;
 
+/** JSON has no infinity and no NaN, which TOML has. */
+const shownValue = (given: unknown) => (typeof given === "number" ? `${given}` : JSON.stringify(given));
+
 function parseValue(name: Name, given: unknown, place: string): string | number {
   const parameter: NumberParameter | ChoiceParameter<string> = parameters[name];
   if ("choices" in parameter) {
@@ -90,7 +93,7 @@ function parseValue(name: Name, given: unknown, place: string): string | number 
   const number = typeof given === "string" && /^[\d.]+(e\d+)?$/i.test(given) ? Number(given) : given;
   const isValid = typeof number === "number" && number >= min && number <= max;
   if (!isValid || (isWhole && !Number.isInteger(number)))
-    throw new UsageError(`${place}: expected ${wanted(parameter)}, not ${JSON.stringify(given)}`);
+    throw new UsageError(`${place}: expected ${wanted(parameter)}, not ${shownValue(given)}`);
   return number;
 }
 
