@@ -16,7 +16,7 @@ import { canSeeProcesses } from "../support/service-process.ts";
 import { until } from "../support/until.ts";
 
 // A whole fleet under load: two edges that are purged, two balancers, three replicas, a pooler, and a
-// primary with its standby; the platform pushes edits, and the feed changes every minute. Then every
+// primary with its standby; the platform pushes edits, and the feed changes all the time. Then every
 // part is killed, every link is cut, and operators do what they do.
 
 const size = isCampaign ? { skus: 50_000, products: 5000, rate: 100 } : { skus: 2000, products: 300, rate: 40 };
@@ -27,7 +27,7 @@ const calmMs = isCampaign ? 14_000 : 500;
 const editRate = 2;
 /** SKUs, and products that nobody edited, that are compared at the end, besides all edited products. */
 const checked = isCampaign ? { skus: 500, products: 100 } : { skus: 50, products: 10 };
-/** An import begins each minute. */
+/** The last feed may wait for its import. */
 const untilImportedMs = 90_000;
 const reportPath = process.env.PROOF_REPORT;
 const needed = ["varnishd", "haproxy", "pgbouncer", ...(process.getuid?.() === 0 ? ["setpriv"] : [])];

@@ -4,15 +4,17 @@ import type { Personalization } from "../../src/model/personalization.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { temporaryFolder } from "../support/pds.ts";
 import { orderPersonalization } from "../support/personalization.ts";
+import { schedules } from "./ticks.ts";
 
 /** The groups whose values name the version of the feed; about a tenth of the SKUs use one. */
 const markedGroups = 10;
+const everyMs = schedules["personalization-import"] * 1000;
 const groupName = (index: number) => `GROUP${`${index}`.padStart(3, "0")}`;
 const markedNames = Array.from({ length: markedGroups }, (_, index) => groupName(index));
 const isMarked = (group: string) => markedNames.includes(group);
 export const markedGroup = groupName(0);
 
-/** An ERP system whose feed has another version each minute. */
+/** An ERP system whose feed has another version for each import. */
 export interface Erp {
   readonly origin: string;
   readonly skus: readonly string[];
@@ -37,7 +39,7 @@ export async function startErp(count: number): Promise<Erp> {
     ),
   ) as Record<ListName, string>;
   let frozen: string | undefined;
-  const version = () => frozen ?? `v${Math.floor(Date.now() / 60_000) % 1_000_000}`;
+  const version = () => frozen ?? `v${Math.floor(Date.now() / everyMs) % 1_000_000}`;
   const find = findRows(texts);
   const marked = new RegExp(`^(${markedNames.join("|")}),.*`, "gm");
   const erp: Erp = {

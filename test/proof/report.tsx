@@ -153,11 +153,12 @@ const Page = (proof: Proof) => {
             ))}
           </ul>
           <p>
-            {number.format(proof.edits)} products were edited on the platform, and the feed changed every minute. The
-            edges' caches answered {(proof.hitRatio * 100).toFixed(0)} % of the requests there. A client whose edge or
-            balancer gives no answer asks the other one, as anycast, DNS, and HTTP clients do: {proof.repeated}{" "}
-            requests. One request in five goes to a balancer directly. A response is old if the store held another
-            version for more than a second before the request.
+            {number.format(proof.edits)} products were edited on the platform, and the feed changed every{" "}
+            {schedules["personalization-import"]} seconds. The edges' caches answered{" "}
+            {(proof.hitRatio * 100).toFixed(0)} % of the requests there. A client whose edge or balancer gives no answer
+            asks the other one, as anycast, DNS, and HTTP clients do: {proof.repeated} requests. One request in five
+            goes to a balancer directly. A response is old if the store held another version for more than a second
+            before the request.
           </p>
         </main>
       </body>
