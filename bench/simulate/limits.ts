@@ -47,7 +47,7 @@ export function findLimits(prediction: Omit<Prediction, "limits">, costs: Costs,
       name: "CPU of PostgreSQL",
       utilization: database.cores / fleet.database_cores,
       detail: `${shown(database.cores)} of ${fleet.database_cores} cores: ${shown(database.readsPerSecond)} reads and ${shown(database.pollsPerSecond)} polls per second`,
-      remedy: "more memory for caches, or read replicas",
+      remedy: "more memory for caches, standbys for reads, or fewer processes",
     },
     {
       name: "connections to PostgreSQL",
@@ -79,7 +79,13 @@ export function findLimits(prediction: Omit<Prediction, "limits">, costs: Costs,
       name: "purges of the CDN",
       utilization: purges.demand / purges.capacity,
       detail: `${shown(purges.demand)} of ${shown(purges.capacity)} tags per second`,
-      remedy: "another CDN or plan; beyond it, all products or all personalization are purged",
+      remedy: "another CDN or plan; beyond it, all products are purged",
+    });
+    limits.push({
+      name: "purge of a feed",
+      utilization: fleet.feed_changes / purges.feedCapacity,
+      detail: `${shown(fleet.feed_changes)} of ${shown(purges.feedCapacity)} SKUs at once`,
+      remedy: "another CDN or plan; beyond it, all personalization is purged",
     });
   }
   return limits.toSorted((a, b) => b.utilization - a.utilization);

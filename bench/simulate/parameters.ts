@@ -54,13 +54,13 @@ export const parameters = {
   memory_megabytes: { value: 128, min: 0, max: 1e6, meaning: "`MEMORY_MEGABYTES` of each replica." },
   target_utilization: { value: 0.6, min: 0.05, max: 0.95, meaning: "Share of its core that a replica may use." },
   cores_per_machine: { value: 4, min: 1, max: 1024, isWhole: true, meaning: "Cores of a machine for replicas." },
-  product_changes_per_second: { value: 0.5, min: 0, max: 1e6, meaning: "Changes of products, evenly distributed." },
+  product_changes_per_second: { value: 0.5, min: 0, max: 1000, meaning: "Changes of products, evenly distributed." },
   feed_minutes: { value: 60, min: 0.1, max: 525_600, meaning: "Time between two feeds." },
   feed_rows: { value: 3_000_000, min: 0, max: 1e10, isWhole: true, meaning: "Rows of a feed." },
   feed_changes: { value: 2000, min: 0, max: 1e9, isWhole: true, meaning: "SKUs that differ from the feed before." },
   platform_points_per_second: { value: 100, min: 1, max: 1e6, meaning: "Points that the platform restores." },
   connections_per_replica: { value: 4, min: 1, max: 1000, isWhole: true, meaning: "Connections to PostgreSQL." },
-  max_connections: { value: 500, min: 1, max: 100_000, isWhole: true, meaning: "`max_connections` of PostgreSQL." },
+  max_connections: { value: 500, min: 4, max: 100_000, isWhole: true, meaning: "`max_connections` of PostgreSQL." },
   database_cores: { value: 4, min: 1, max: 1024, isWhole: true, meaning: "Cores of the PostgreSQL server." },
 } as const satisfies Record<string, NumberParameter | ChoiceParameter<string>>;
 
@@ -80,6 +80,9 @@ const flagOf = (name: string) => name.replaceAll("_", "-");
 
 const wanted = ({ min, max, isWhole }: NumberParameter) => `a${isWhole ? " whole" : ""} number from ${min} to ${max}`;
 
+/** JSON has no infinity and no NaN, which TOML has. */
+const shownValue = (given: unknown) => (typeof given === "number" ? `${given}` : JSON.stringify(given));
+
 function parseValue(name: Name, given: unknown, place: string): string | number {
   const parameter: NumberParameter | ChoiceParameter<string> = parameters[name];
   if ("choices" in parameter) {
@@ -90,7 +93,7 @@ function parseValue(name: Name, given: unknown, place: string): string | number 
   const number = typeof given === "string" && /^[\d.]+(e\d+)?$/i.test(given) ? Number(given) : given;
   const isValid = typeof number === "number" && number >= min && number <= max;
   if (!isValid || (isWhole && !Number.isInteger(number)))
-    throw new UsageError(`${place}: expected ${wanted(parameter)}, not ${JSON.stringify(given)}`);
+    throw new UsageError(`${place}: expected ${wanted(parameter)}, not ${shownValue(given)}`);
   return number;
 }
 
@@ -113,11 +116,12 @@ export function toFleet(fileValues: object, flags: Readonly<Record<string, unkno
     const given = flags[flagOf(name)];
     if (given !== undefined) fleet[name] = parseValue(name, given, `--${flagOf(name)}`);
   }
-  return fleet as Fleet;
+  // A feed cannot change more SKUs than there are.
+  return { ...(fleet as Fleet), feed_changes: Math.min(Number(fleet.feed_changes), Number(fleet.skus)) };
 }
 
 const modes = {
-  json: "Print JSON.",
+  json: "Print JSON, where null stands for infinity.",
   charts: "Write the charts of docs/explanation/scale.md, and print its tables.",
   measure: "Measure the costs on this machine, and write them to bench/simulate/costs.json.",
   validate: "Compare the model with Varnish, three replicas, and PostgreSQL on this machine.",

@@ -1,7 +1,7 @@
 import type { PurgeOptions } from "../../src/config/purge.ts";
 import { pollMs } from "../../src/purge/follower.ts";
-import { maxWaitS, usableShare } from "../../src/purge/plan.ts";
-import type { PurgeBudget } from "../../src/purge/target.ts";
+import { maxWaitS, secondPurgeS, usableShare } from "../../src/purge/plan.ts";
+import type { PurgeBudget, PurgeTarget } from "../../src/purge/target.ts";
 import { createTargets } from "../../src/purge/targets.ts";
 import type { Fleet } from "./parameters.ts";
 
@@ -12,6 +12,8 @@ export interface Purges {
   readonly capacity: number;
   /** Tags to purge per second. */
   readonly demand: number;
+  /** With more changed SKUs in one feed, all personalization is purged. */
+  readonly feedCapacity: number;
   /** How long a change waits for the budget on average, and at most. */
   readonly waitS: number;
   readonly maxWaitS: number;
@@ -23,6 +25,7 @@ export interface Purges {
 const none: Purges = {
   capacity: Number.POSITIVE_INFINITY,
   demand: 0,
+  feedCapacity: Number.POSITIVE_INFINITY,
   waitS: 0,
   maxWaitS: 0,
   wholeProducts: 0,
@@ -40,41 +43,90 @@ const options: Partial<Record<Fleet["cdn"], PurgeOptions>> = {
   "cloudflare-enterprise": { ...cloudflare, plan: "enterprise" },
 };
 
+/** The CDN that a fleet has, as the service sees it; undefined for one without a limit. */
+export function purgeTargetOf(cdn: Fleet["cdn"]): PurgeTarget | undefined {
+  const of = options[cdn];
+  return of && createTargets(of, "")[0];
+}
+
 /** @param feedLimit changed SKUs beyond which an import records only that everything changed */
 export function purgesOf(fleet: Fleet, feedLimit: number): Purges {
   if (fleet.cdn === "none" || fleet.purge === "off") return none;
-  const of = options[fleet.cdn];
-  const [target] = of === undefined ? [] : createTargets(of, "");
+  const target = purgeTargetOf(fleet.cdn);
   const feedsPerSecond = 1 / (fleet.feed_minutes * 60);
-  const unknown = fleet.feed_changes > feedLimit ? feedsPerSecond : 0;
   // Each change is purged twice.
-  const [steady, burst] = [2 * fleet.product_changes_per_second, Math.min(fleet.feed_changes, feedLimit)];
-  const demand = steady + 2 * burst * feedsPerSecond;
-  if (target?.budget === undefined) return { ...none, demand, wholePersonalization: unknown };
+  const steady = 2 * fleet.product_changes_per_second;
+  const demand = steady + 2 * Math.min(fleet.feed_changes, feedLimit) * feedsPerSecond;
+  const wholePersonalization = (feedCapacity: number) => (fleet.feed_changes > feedCapacity ? feedsPerSecond : 0);
+  if (target?.budget === undefined)
+    return { ...none, demand, feedCapacity: feedLimit, wholePersonalization: wholePersonalization(feedLimit) };
   const { budget, maxTags } = target;
   const perToken = budget.unit === "tag" ? 1 : maxTags;
   const capacity = budget.perSecond * perToken;
+  const feedCapacity = Math.min(feedLimit, tokensForFeed(steady, 1 / feedsPerSecond, capacity, budget) * perToken);
   // A purge waits for one token, and may wait for those of some seconds.
-  const carried = (tokens: number) => Math.floor(tokens + budget.perSecond * maxWaitS) * perToken;
-  const [soon, full] = [carried(1), carried(Math.floor(usableShare * budget.burst))];
-  // A feed comes when nothing else has taken the budget, unless steady changes take all of it.
-  const isFeedWhole = burst > (steady < capacity ? full : soon);
-  const betweenS = spacing(steady, budget);
-  const backlog = steady - capacity;
+  const soon = Math.floor(1 + budget.perSecond * maxWaitS);
+  const longestWaitS = Math.max(spacing(steady, budget), backlogS(steady, capacity, soon * perToken));
   return {
     capacity,
     demand,
-    waitS: betweenS / 2,
-    maxWaitS: betweenS,
-    // The backlog grows until it exceeds what the budget carries soon, and is then purged as a whole.
-    wholeProducts: backlog > 0 ? backlog / soon : 0,
-    wholePersonalization: isFeedWhole ? feedsPerSecond : unknown,
+    feedCapacity,
+    waitS: longestWaitS / 2,
+    maxWaitS: longestWaitS,
+    wholeProducts: wholePurges(steady, capacity, soon, perToken, budget),
+    wholePersonalization: wholePersonalization(feedCapacity),
   };
 }
 
+/** Tokens per second that single changes take, if there are enough: those of a poll share a request. */
+const wantedTokens = (tagsPerSecond: number, { unit }: PurgeBudget) =>
+  unit === "tag" ? tagsPerSecond : -Math.expm1(-tagsPerSecond * pollS) / pollS;
+
+/** Tokens that the purge of a feed may take, so that it and the second purge get them. */
+function tokensForFeed(tagsPerSecond: number, betweenFeedsS: number, capacity: number, budget: PurgeBudget): number {
+  const { burst, perSecond } = budget;
+  const usable = Math.floor(usableShare * burst);
+  const restored = perSecond - wantedTokens(tagsPerSecond, budget);
+  // Steady changes take each token as it comes, and gather while a feed waits for its tokens.
+  if (restored <= 0) return Math.floor(Math.min(usable / (1 + tagsPerSecond / capacity), 1 + perSecond * maxWaitS));
+  const forBoth = usable + restored * (secondPurgeS + maxWaitS);
+  return Math.floor(Math.min(usable, forBoth / 2, (restored * betweenFeedsS) / 2));
+}
+
 /** Seconds between two requests, if the changes of several polls have to share one. */
-function spacing(tagsPerSecond: number, { unit, perSecond }: PurgeBudget): number {
-  if (unit === "tag") return tagsPerSecond > perSecond ? 1 / perSecond : 0;
-  const perSecondWanted = -Math.expm1(-tagsPerSecond * pollS) / pollS;
-  return perSecondWanted > perSecond ? 1 / perSecond : 0;
+function spacing(tagsPerSecond: number, budget: PurgeBudget): number {
+  return wantedTokens(tagsPerSecond, budget) > budget.perSecond ? 1 / budget.perSecond : 0;
+}
+
+/**
+ * The longest wait of a change in a backlog, which grows until it exceeds what the budget carries soon,
+ * and is then purged as a whole. First purges precede second ones.
+ */
+function backlogS(tagsPerSecond: number, capacity: number, soonTags: number): number {
+  const first = tagsPerSecond / 2;
+  return first <= capacity ? 0 : (soonTags / (tagsPerSecond - capacity)) * (1 - capacity / first);
+}
+
+/** How often all products are purged, per second. */
+function wholePurges(
+  tagsPerSecond: number,
+  capacity: number,
+  soon: number,
+  perToken: number,
+  { unit, perSecond }: PurgeBudget,
+): number {
+  // Where no second request comes soon, the tags that gathered for one may be too many for it.
+  if (unit === "request" && soon === 1) return perSecond * poissonExceeds(tagsPerSecond / perSecond, perToken);
+  return Math.min(perSecond, Math.max(0, tagsPerSecond - capacity) / (soon * perToken));
+}
+
+/** Probability that a number of random events with this mean is above a limit. */
+function poissonExceeds(mean: number, limit: number): number {
+  let term = Math.exp(-mean);
+  let sum = term;
+  for (let count = 1; count <= limit; count++) {
+    term *= mean / count;
+    sum += term;
+  }
+  return Math.max(0, 1 - sum);
 }

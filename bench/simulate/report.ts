@@ -12,7 +12,9 @@ export const ratioText = (ratio: number) => `${(ratio * 100).toFixed(ratio > 0.9
 export function timeText(seconds: number): string {
   if (!Number.isFinite(seconds)) return "ever longer";
   if (seconds < 1) return `${shown(seconds * 1000)} ms`;
-  return seconds < 600 ? `${shown(seconds)} s` : `${shown(seconds / 60)} min`;
+  if (seconds < 600) return `${shown(seconds)} s`;
+  if (seconds < 36_000) return `${shown(seconds / 60)} min`;
+  return seconds < 864_000 ? `${shown(seconds / 3600)} h` : `${shown(seconds / 86_400)} days`;
 }
 
 export const freshText = ({ p50S, p99S }: Freshness) => `${timeText(p50S)} (99 %: ${timeText(p99S)})`;

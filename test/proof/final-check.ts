@@ -1,7 +1,5 @@
 import { readAnswers } from "../support/platform.ts";
 import type { Fleet } from "./fleet.ts";
-import type { StoreHistory } from "./store-history.ts";
-import { personalization } from "./store-watcher.ts";
 
 /** Requests under way at a time. */
 const concurrency = 8;
@@ -16,15 +14,16 @@ async function inTurns<Item>(items: readonly Item[], work: (item: Item) => Promi
 }
 
 /**
- * Compares products with the platform, and SKUs with the generation in the store, at each edge and
- * each replica.
+ * Compares products with the platform, and SKUs with the feed, at each edge and each replica. The edges
+ * must have them in their caches then, and present them as current.
+ * @param version of the feed
  * @returns those that differ, with the place
  */
 export async function findDifferences(
-  { platform, edgeUrls, replicas }: Fleet,
-  history: StoreHistory,
+  { platform, erp, edgeUrls, replicas }: Fleet,
   ids: readonly string[],
   skus: readonly string[],
+  version: string,
 ): Promise<string[]> {
   const expected = await readAnswers(platform, ids);
   const places = [...edgeUrls, ...replicas.map(({ url }) => url)];
@@ -36,15 +35,20 @@ export async function findDifferences(
     );
     if (!isRight(text)) differences.push(`${path} at ${place}`);
   };
-  const ofGeneration = (text: string) => {
-    const versions = text.match(/\bv\d+\b/g) ?? [];
-    return (
-      text.startsWith('{"pzlines":[{') && versions.every((each) => each === history.currentVersion(personalization))
-    );
-  };
   for (const place of places) {
     await inTurns(ids, (id) => read(place, id, (text) => text === expected.get(id)));
-    await inTurns(skus, (sku) => read(place, `pz/${sku}`, ofGeneration));
+    await inTurns(skus, (sku) => read(place, `pz/${sku}`, (text) => text === erp.responseOf(sku, version)));
+  }
+  for (const edge of edgeUrls) {
+    for (const path of [...ids.slice(0, 1), ...skus.slice(0, 1).map((sku) => `pz/${sku}`)]) {
+      if (!(await isPresented(`${edge}/api/v1/products/${path}`))) differences.push(`${path} not current at ${edge}`);
+    }
   }
   return differences;
+}
+
+/** Whether the cache of an edge has the response, and takes it for current. */
+async function isPresented(url: string): Promise<boolean> {
+  const { headers } = await fetch(url).catch(() => new Response());
+  return headers.get("x-varnish")?.includes(" ") === true && !headers.has("age");
 }

@@ -226,21 +226,23 @@ export async function startFleet({ skus, products }: FleetOptions): Promise<Flee
 
 const origin = (url: string) => new URL(url).origin;
 
+const every = (seconds: number) => (seconds === 60 ? "* * * * *" : `*/${seconds} * * * * *`);
+
 const configOf = (erp: Erp, purges: readonly Link[]) => `
 lease_seconds = 10
 [purge]
 url = ${JSON.stringify(purges.map(({ url }) => `${origin(url)}/`))}
 [jobs.history-retention]
-schedule = "*/${schedules["history-retention"]} * * * * *"
+schedule = "${every(schedules["history-retention"])}"
 missed = "all"
 [jobs.catalog-sync]
-schedule = "* * * * *"
+schedule = "${every(schedules["catalog-sync"])}"
 missed = "all"
 [jobs.catalog-reconcile]
 schedule = "off"
 [jobs.personalization-import]
 source = "${erp.origin}/"
-schedule = "* * * * *"
+schedule = "${every(schedules["personalization-import"])}"
 settle_seconds = 0
 missed = "all"
 retries = 5

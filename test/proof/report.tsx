@@ -22,6 +22,8 @@ export interface Proof {
   readonly failures: readonly Problem[];
   readonly old: readonly Problem[];
   readonly mixed: readonly Problem[];
+  /** Responses with another status, or with other content than that of any version. */
+  readonly incorrect: readonly Problem[];
   readonly runs: readonly TickRun[];
   readonly lostTicks: readonly string[];
   readonly ticks: number;
@@ -58,7 +60,7 @@ export function renderReport(proof: Proof): string {
 }
 
 const Page = (proof: Proof) => {
-  const { seconds, steps, failures, old, mixed, lostTicks, wrong } = proof;
+  const { seconds, steps, failures, old, mixed, incorrect, lostTicks, wrong } = proof;
   const requests = seconds.reduce((sum, second) => sum + second.requests, 0);
   const failed = groupByStep(failures, steps);
   const stale = groupByStep(old, steps);
@@ -81,6 +83,7 @@ const Page = (proof: Proof) => {
             <Total count={old.length} what="responses older than a second without Age" />
             <Total count={lostTicks.length} what={`of ${proof.ticks} scheduled times lost`} />
             <Total count={mixed.length} what="responses of two versions" />
+            <Total count={incorrect.length} what="incorrect responses" />
             <Total
               count={wrong.length}
               what={`of ${number.format(proof.checked)} products and SKUs wrong at the end`}
@@ -141,6 +144,7 @@ const Page = (proof: Proof) => {
           <Details title="Responses older than a second without Age" groups={stale} steps={steps} />
           {lostTicks.length > 0 && <List title="Lost scheduled times" items={lostTicks} />}
           {mixed.length > 0 && <List title="Responses of two versions" items={mixed.map(({ what }) => what)} />}
+          {incorrect.length > 0 && <List title="Incorrect responses" items={incorrect.map(({ what }) => what)} />}
           {wrong.length > 0 && <List title="Wrong at the end" items={wrong} />}
           <h2>Parts</h2>
           <ul>
@@ -149,11 +153,12 @@ const Page = (proof: Proof) => {
             ))}
           </ul>
           <p>
-            {number.format(proof.edits)} products were edited on the platform, and the feed changed every minute. The
-            edges' caches answered {(proof.hitRatio * 100).toFixed(0)} % of the requests there. A client whose edge or
-            balancer gives no answer asks the other one, as anycast, DNS, and HTTP clients do: {proof.repeated}{" "}
-            requests. One request in five goes to a balancer directly. A response is old if the store held another
-            version for more than a second before the request.
+            {number.format(proof.edits)} products were edited on the platform, and the feed changed every{" "}
+            {schedules["personalization-import"]} seconds. The edges' caches answered{" "}
+            {(proof.hitRatio * 100).toFixed(0)} % of the requests there. A client whose edge or balancer gives no answer
+            asks the other one, as anycast, DNS, and HTTP clients do: {proof.repeated} requests. One request in five
+            goes to a balancer directly. A response is old if the store held another version for more than a second
+            before the request.
           </p>
         </main>
       </body>

@@ -1,10 +1,13 @@
 import { createRandom, createSequence } from "../../bench/support/sequence.ts";
+import { feedVersion } from "./feed.ts";
 import type { StoreHistory } from "./store-history.ts";
 import { itemOf, original, personalization } from "./store-watcher.ts";
 
 /** A response promises that it is not older than that and its `Age`. */
 const promisedMs = 1000;
 const timeoutMs = 20_000;
+/** Balancers and edges say that nothing behind them can answer; the service, that it cannot reach its store. */
+const unavailable: readonly number[] = [502, 503, 504];
 
 export interface Second {
   requests: number;
@@ -27,6 +30,8 @@ export interface ShopperOptions {
   readonly origins: readonly string[];
   readonly productIds: readonly string[];
   readonly skus: readonly string[];
+  /** The response for a SKU when the feed has a version. */
+  readonly responseOf: (sku: string, version: string) => string;
   readonly history: StoreHistory;
   /** Requests per second. */
   readonly rate: number;
@@ -38,6 +43,8 @@ export class Shoppers {
   readonly failures: Problem[] = [];
   readonly old: Problem[] = [];
   readonly mixed: Problem[] = [];
+  /** Responses that no fault excuses: another status, or other content. */
+  readonly incorrect: Problem[] = [];
   /** Requests that a second edge or balancer answered. */
   repeated = 0;
   /** Responses from the cache of an edge. */
@@ -101,9 +108,13 @@ export class Shoppers {
       if (isAtEdge) this.edgeRequests++;
       if (response.headers.get("x-varnish")?.includes(" ")) this.edgeHits++;
       second.longestMs = Math.max(second.longestMs, performance.now() - sentMs);
-      if (response.status !== 200) throw new Error(`status ${response.status}: ${text.slice(0, 120)}`);
-      if (response.headers.has("age")) second.aged++;
       const where = `${path} ${isAtEdge ? "at an edge" : "at a balancer"}`;
+      const said = `status ${response.status}: ${text.slice(0, 120)}`;
+      const isRight =
+        response.status === 200 ? this.#isRight(text, path, id, sku) : unavailable.includes(response.status);
+      if (!isRight) this.incorrect.push({ atMs: sentMs, what: `${where}: ${said}` });
+      if (response.status !== 200) throw new Error(said);
+      if (response.headers.has("age")) second.aged++;
       if (dice < 0.97) this.#judge(where, dice < 0.6 ? itemOf(id) : personalization, text, response, sentMs, second);
     } catch (error) {
       second.failed++;
@@ -126,8 +137,15 @@ export class Shoppers {
     }
   }
 
+  /** Whether it is the response to that request, whichever version it has. */
+  #isRight(text: string, path: string, id: string, sku: string): boolean {
+    if (path.endsWith(`/${sku}`)) return text.replaceAll(feedVersion, "v") === this.#options.responseOf(sku, "v");
+    if (path.endsWith(`/${id}`)) return text.startsWith(`{"product":{"id":${id},`) && text.endsWith(',"error":null}');
+    return text.startsWith('{"histories":[{"brand":');
+  }
+
   #judge(where: string, item: string, text: string, response: Response, sentMs: number, second: Second): void {
-    const versions = new Set(text.match(item === personalization ? /\bv\d+\b/g : /(?<="(title|vendor)":")v\d+(?=")/g));
+    const versions = new Set(text.match(item === personalization ? feedVersion : /(?<="(title|vendor)":")v\d+(?=")/g));
     if (versions.size > 1) this.mixed.push({ atMs: sentMs, what: `${where}: ${[...versions].join(" and ")}` });
     // Most SKUs use no group that the feed changes.
     if (item === personalization && versions.size === 0) return;

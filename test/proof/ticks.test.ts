@@ -9,14 +9,14 @@ const run = (job: string, time: string, outcome: string | null): TickRun => ({
 
 test("scheduled times follow the clock", () => {
   expect(listTicks("history-retention", at("00:01"), at("00:30"))).toEqual([at("00:10"), at("00:20")]);
-  expect(listTicks("personalization-import", at("00:01"), at("01:00"))).toEqual([]);
+  expect(listTicks("catalog-sync", at("00:01"), at("01:00"))).toEqual([]);
 });
 
 test("a scheduled time is lost without a run that has ended", () => {
   const runs = [
     run("history-retention", "00:20", "succeeded"),
     run("history-retention", "00:40", null),
-    run("personalization-import", "01:00", "failed"),
+    ...["00:15", "00:30", "00:45", "01:00"].map((time) => run("personalization-import", time, "failed")),
   ];
   expect(findLostTicks(runs, at("00:11"), at("00:51"))).toEqual([
     "history-retention 2026-11-23T10:00:30.000Z",

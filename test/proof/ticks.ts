@@ -1,4 +1,5 @@
 import { SQL } from "bun";
+import { isCampaign } from "../support/pds.ts";
 
 /** A run of a scheduled time. */
 export interface TickRun {
@@ -12,7 +13,12 @@ export interface TickRun {
 }
 
 /** Jobs with the seconds between their scheduled times. */
-export const schedules = { "history-retention": 10, "personalization-import": 60, "catalog-sync": 60 } as const;
+export const schedules = {
+  "history-retention": 10,
+  // The short form ends within a minute.
+  "personalization-import": isCampaign ? 60 : 15,
+  "catalog-sync": 60,
+} as const;
 export type ScheduledJob = keyof typeof schedules;
 
 const pollMs = 1000;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { costs } from "../../bench/simulate/costs.ts";
 import { predict } from "../../bench/simulate/fleet.ts";
 import { parameters, parseArguments, UsageError } from "../../bench/simulate/parameters.ts";
-import { describePrediction } from "../../bench/simulate/report.ts";
+import { describePrediction, timeText } from "../../bench/simulate/report.ts";
 import { root } from "../support/pds.ts";
 
 const parse = (args: readonly string[], file = "") => parseArguments(args, async () => file);
@@ -25,6 +25,8 @@ test.each([
   [["a.toml"], "product = 5", 'a.toml: "product" is unknown; did you mean "products"?'],
   [["a.toml"], "skus = 0", "a.toml: skus: expected a whole number from 1 to 1000000000, not 0"],
   [["a.toml"], "skus = ", "a.toml: "],
+  [["a.toml"], "skus = nan", "a.toml: skus: expected a whole number from 1 to 1000000000, not NaN"],
+  [["--max-connections", "3"], "", "--max-connections: expected a whole number from 4 to 100000"],
 ])("%p with the file %p is refused", async (args, file, message) => {
   const error = await parse(args, file).catch((reason: unknown) => reason);
   expect(error).toBeInstanceOf(UsageError);
@@ -44,4 +46,15 @@ test("the command prints what the model predicts", async () => {
   expect(await runCommand()).toEqual({ output: `${describePrediction(prediction)}\n`, errors: "", code: 0 });
   expect(JSON.parse((await runCommand("--json")).output)).toEqual(JSON.parse(JSON.stringify(prediction)));
   expect(await runCommand("--cores")).toMatchObject({ output: "", code: 2 });
+});
+
+test.each([
+  [0.0004, "0.4 ms"],
+  [12, "12 s"],
+  [1800, "30 min"],
+  [86_400, "24 h"],
+  [31_536_000, "365 days"],
+  [Number.POSITIVE_INFINITY, "ever longer"],
+])("%p seconds are %p", (seconds, text) => {
+  expect(timeText(seconds)).toBe(text);
 });

@@ -6,12 +6,14 @@ import { predict } from "../../bench/simulate/fleet.ts";
 import { edgeFreshness, replicasFreshness } from "../../bench/simulate/freshness.ts";
 import { type Fleet, toFleet } from "../../bench/simulate/parameters.ts";
 import { zipfClasses } from "../../bench/simulate/popularity.ts";
-import { purgesOf } from "../../bench/simulate/purges.ts";
+import { purgesOf, purgeTargetOf } from "../../bench/simulate/purges.ts";
 import { latencyQuantile, queueOf } from "../../bench/simulate/queue.ts";
 import { createSequence } from "../../bench/support/sequence.ts";
 import { percentile } from "../../bench/support/statistics.ts";
 import { EntryTable, TableEntry } from "../../src/cache/entry-table.ts";
+import type { PurgeTarget } from "../../src/purge/target.ts";
 import { simulateEvents, simulateQueue } from "./events.ts";
+import { simulatePurges } from "./purge-events.ts";
 
 const kind = (hitUs: number, missUs: number, readUs: number) => ({
   ...{ hitUs, missUs, readUs },
@@ -182,23 +184,66 @@ describe("time until a change is seen", () => {
 
 describe("purges", () => {
   const of = (values: Partial<Fleet>) => purgesOf(toFleet({ product_changes_per_second: 0, ...values }), 100_000);
+  const targetOf = (cdn: Fleet["cdn"]) => purgeTargetOf(cdn) as PurgeTarget;
+  const isWhole = (values: Partial<Fleet>) => of(values).wholePersonalization > 0;
 
-  test("of a feed become one when the budget does not carry them", () => {
-    // docs/how-to/purge-a-cdn.md: on Cloudflare's free plan, after about 2,200 changes.
-    const whole = (feed_changes: number) => of({ cdn: "cloudflare-free", feed_changes }).wholePersonalization > 0;
-    expect([whole(2200), whole(2201)]).toEqual([false, true]);
-  });
+  const feeds = [
+    ["cloudflare-free", 0, 1100, 60, false],
+    ["cloudflare-free", 0, 1200, 60, true],
+    // Steady changes take each token as it comes.
+    ["cloudflare-free", 0.5, 2000, 60, true],
+    ["cloudflare-pro", 2, 900, 60, false],
+    ["cloudflare-pro", 20, 2200, 60, true],
+    ["fastly", 2, 4600, 60, false],
+    // The second purge, five seconds later, finds too little.
+    ["fastly", 2, 4800, 60, true],
+    // The budget does not recover between feeds.
+    ["fastly", 0.5, 3400, 5, false],
+    ["fastly", 0.5, 4000, 5, true],
+  ] as const;
+  test.each(feeds)(
+    "on %s with %p changes of products per second, and feeds of %p SKUs every %p minutes, are as simulated",
+    (cdn, changesPerSecond, feedChanges, feedMinutes, isExpected) => {
+      const fleet = {
+        product_changes_per_second: changesPerSecond,
+        feed_changes: feedChanges,
+        feed_minutes: feedMinutes,
+      };
+      const stream = { changesPerSecond, feedChanges, feedS: feedMinutes * 60, hours: 3 };
+      const { wholePersonalization } = simulatePurges(stream, targetOf(cdn));
+      expect({ simulated: wholePersonalization > 0, predicted: isWhole({ cdn, ...fleet }) }).toEqual({
+        simulated: isExpected,
+        predicted: isExpected,
+      });
+    },
+  );
 
-  test("take all of Fastly's budget at 12.5 changes per second", () => {
-    const whole = (product_changes_per_second: number) =>
-      of({ cdn: "fastly", product_changes_per_second, feed_changes: 0 }).wholeProducts > 0;
-    expect([whole(12.5), whole(13)]).toEqual([false, true]);
+  const steady = [
+    ["cloudflare-free", 3, 2],
+    ["cloudflare-free", 4, 2],
+    ["cloudflare-free", 20, 0.5],
+    ["fastly", 12, 1],
+    ["fastly", 30, 1],
+  ] as const;
+  test.each(steady)("on %s with %p changes of products per second are as simulated", (cdn, changesPerSecond, hours) => {
+    const stream = { changesPerSecond, feedChanges: 0, feedS: Number.POSITIVE_INFINITY, hours };
+    const simulated = simulatePurges(stream, targetOf(cdn));
+    const fleet = toFleet({ cdn, product_changes_per_second: changesPerSecond, feed_changes: 0 });
+    const purges = purgesOf(fleet, 100_000);
+    const { wholeProducts } = purges;
+    expect(Math.abs(wholeProducts * 3600 - simulated.wholeProducts)).toBeLessThan(20 + 0.15 * simulated.wholeProducts);
+    expect(Math.abs((edgeFreshness(fleet, purges, 0, 0)?.p99S ?? 0) - simulated.waitS)).toBeLessThan(0.5);
   });
 
   test("wait for the next token", () => {
     const { maxWaitS } = of({ cdn: "cloudflare-free", product_changes_per_second: 1 });
     expect(maxWaitS).toBeCloseTo(12, 9);
     expect(of({ cdn: "varnish", product_changes_per_second: 1000 }).maxWaitS).toBe(0);
+  });
+
+  test("of a feed do not exceed the SKUs that there are", () => {
+    expect(isWhole({ cdn: "varnish", feed_changes: 1_000_000 })).toBe(true);
+    expect(isWhole({ cdn: "varnish", feed_changes: 1_000_000, skus: 10 })).toBe(false);
   });
 });
 
@@ -227,12 +272,12 @@ describe("a fleet", () => {
 
   test("names what it runs out of first", () => {
     const first = (values: Partial<Fleet>) => predicted({ replicas: 4, ...values }).limits[0]?.name;
-    expect(first({ product_changes_per_second: 20, platform_points_per_second: 100 })).toBe("platform points");
+    expect(first({ product_changes_per_second: 10, platform_points_per_second: 100 })).toBe("platform points");
     expect(first({ replicas: 2000 })).toBe("connections to PostgreSQL");
     expect(first({ feed_minutes: 0.1, feed_changes: 0 })).toBe("imports");
-    expect(first({ cdn: "cloudflare-free", product_changes_per_second: 50, platform_points_per_second: 1e5 })).toBe(
-      "purges of the CDN",
-    );
+    const busy = { cdn: "cloudflare-free", product_changes_per_second: 50, platform_points_per_second: 1e5 } as const;
+    expect(first({ ...busy, feed_changes: 0 })).toBe("purges of the CDN");
+    expect(first({ cdn: "cloudflare-free" })).toBe("purge of a feed");
     expect(first({ cdn: "none", requests_per_second: 1e6 })).toMatch(/^CPU of/);
   });
 });

@@ -1,0 +1,70 @@
+import { expect, test } from "bun:test";
+import { cleanUp } from "../support/clean-up.ts";
+import { until } from "../support/until.ts";
+import { Shoppers } from "./shoppers.ts";
+import { StoreHistory } from "./store-history.ts";
+import { itemOf, personalization } from "./store-watcher.ts";
+
+const [id, sku] = ["7", "SKU1"];
+const toProduct = (title: string, vendor = title) =>
+  `{"product":{"id":7,"title":"${title}","vendor":"${vendor}"},"shop":"a","error":null}`;
+const toPersonalization = (version: string) =>
+  `{"pzlines":[{"sku_id":"SKU1"}],"pzstyles":[],"pzchoices":[{"choice_value":"Red ${version}"}]}`;
+const histories = '{"histories":[{"brand":"acme","counts":1,"created_at":"2026-11-23T10:00:00Z"}]}';
+
+interface Answers {
+  readonly product?: string;
+  readonly personalization?: string;
+  readonly status?: number;
+  readonly age?: string;
+}
+
+/** Which problems shoppers report at a service with such responses. The store has had `v2` for ten seconds. */
+async function findProblems({ product, personalization: feed, status = 200, age }: Answers): Promise<string[]> {
+  const history = new StoreHistory();
+  for (const item of [itemOf(id), personalization]) {
+    history.note(item, "v1", 0);
+    history.note(item, "v2", performance.now() - 10_000);
+  }
+  const server = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch: ({ url }) => {
+      const text = url.endsWith(sku)
+        ? (feed ?? toPersonalization("v2"))
+        : url.endsWith(id)
+          ? (product ?? toProduct("v2"))
+          : histories;
+      return new Response(text, { status, headers: age === undefined ? {} : { Age: age } });
+    },
+  });
+  cleanUp(() => server.stop(true));
+  const places = [server.url.origin];
+  const shoppers = new Shoppers({
+    ...{ edges: places, origins: places, productIds: [id], skus: [sku], history, rate: 1000 },
+    responseOf: (_, version) => toPersonalization(version),
+  });
+  await until("each operation was requested", () => shoppers.requests >= 100);
+  await shoppers.stop();
+  history.settleDoubts();
+  const { failures, old, mixed, incorrect } = shoppers;
+  const found = Object.entries({ failures, old, mixed, incorrect });
+  return found.filter(([, problems]) => problems.length > 0).map(([name]) => name);
+}
+
+test.each<[string, Answers, string[]]>([
+  ["right responses", {}, []],
+  ["an old product", { product: toProduct("v1") }, ["old"]],
+  ["an old feed", { personalization: toPersonalization("v1") }, ["old"]],
+  ["an old product with its age", { product: toProduct("v1"), age: "10" }, []],
+  ["an old product with a lower age", { product: toProduct("v1"), age: "5" }, ["old"]],
+  ["two versions in a product", { product: toProduct("v2", "v1") }, ["mixed"]],
+  ["no product", { product: '{"product":null,"shop":"a","error":null}' }, ["incorrect"]],
+  ["another product", { product: toProduct("v2").replace("7", "8") }, ["incorrect"]],
+  ["a SKU without a row", { personalization: '{"pzlines":[],"pzstyles":[],"pzchoices":[]}' }, ["incorrect"]],
+  ["status 500", { status: 500 }, ["failures", "incorrect"]],
+  ["status 404", { status: 404 }, ["failures", "incorrect"]],
+  ["status 503", { status: 503 }, ["failures"]],
+])("shoppers see %s", async (_, answers, problems) => {
+  expect(await findProblems(answers)).toEqual(problems);
+});
