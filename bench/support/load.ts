@@ -33,6 +33,8 @@ export interface LoadSpec {
   readonly rate?: number;
   /** Whether requests at a rate come at random instants, independently of each other. */
   readonly isRandom?: boolean;
+  /** Whether to take a whole core to send each request in time. Timers may be late by milliseconds. */
+  readonly isExact?: boolean;
   readonly order?: Order;
   readonly seed?: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -277,7 +279,7 @@ class Load {
   #watch(): void {
     if (this.#isOver) return;
     const nowMs = performance.now();
-    const { rate = 1, isRandom = false } = this.#spec;
+    const { rate = 1, isRandom = false, isExact = false } = this.#spec;
     while (this.#nextDue <= nowMs && this.#mayBegin(this.#nextDue)) {
       this.#sent++;
       // The one that was idle longest, so that no server closes it at the same moment.
@@ -291,7 +293,7 @@ class Load {
       return;
     }
     const pauseMs = this.#nextDue - performance.now() - pollMs;
-    if (pauseMs > 0) setTimeout(() => this.#watch(), pauseMs);
+    if (pauseMs > 0 && !isExact) setTimeout(() => this.#watch(), pauseMs);
     else setImmediate(() => this.#watch());
   }
 
