@@ -36,6 +36,8 @@ export interface IdleCosts {
 /** Measured by `npm run simulate -- --measure`. */
 export interface Costs {
   readonly machine: string;
+  /** Of the work of `CpuMeter`, at the speed to which all CPU times here were converted. */
+  readonly workUs: number;
   readonly personalization: KindCosts;
   readonly product: KindCosts;
   readonly idle: {

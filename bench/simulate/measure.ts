@@ -4,7 +4,6 @@ import { writeFeed } from "../support/feed.ts";
 import type { LoadSpec } from "../support/load.ts";
 import { LoadProcess } from "../support/measure.ts";
 import { createDatabase } from "../support/postgres.ts";
-import { cpuSecondsOf } from "../support/processes.ts";
 import { type RunningService, runCommand } from "../support/service.ts";
 import { median } from "../support/statistics.ts";
 import type { Costs, IdleCosts, KindCosts, MissCosts } from "./costs.ts";
@@ -22,7 +21,7 @@ import {
 const rounds = 5;
 const connections = 8;
 /** Requests per second: so few that they hardly wait for each other, and that each finds idle processes. */
-const littleRate = 500;
+const littleRate = 300;
 /** Those that compress better at each request. */
 const improvingRate = 300;
 const idleReplicas = 3;
@@ -34,13 +33,6 @@ const rowsPerSku = 3;
 
 /** As browsers ask. */
 export const headers = { "Accept-Encoding": "gzip" };
-
-/** CPU seconds that processes used during the work. */
-async function cpuDuring(pids: readonly number[], work: () => Promise<unknown>): Promise<number[]> {
-  const before = pids.map(cpuSecondsOf);
-  await work();
-  return pids.map((pid, index) => cpuSecondsOf(pid) - (before[index] ?? 0));
-}
 
 /** Measures what requests, changes, and rows cost on this machine. @param seconds of each measurement */
 export async function measureCosts(rig: Rig, seconds: number, log: (line: string) => void): Promise<Costs> {
@@ -74,9 +66,10 @@ export async function measureCosts(rig: Rig, seconds: number, log: (line: string
     idle.replica.replica,
   ]);
   log("Varnish");
-  const ofVarnish = await measureVarnish(varnish, load, rig.personalization.slice(-15_000));
+  const ofVarnish = await measureVarnish(rig, varnish, load, rig.personalization.slice(-15_000));
   log("a feed");
   return {
+    workUs: rounded(rig.meter.workUs ?? 0, 2),
     machine: `${cpus().length} cores (${cpus()[0]?.model.trim()}), ${process.platform} ${process.arch}, Bun ${Bun.version}`,
     ...{ personalization, product, idle, change, wakeUs, varnish: ofVarnish },
     row: await measureFeed(rig),
@@ -107,7 +100,7 @@ async function measureIdle(
 ): Promise<Costs["idle"]> {
   const servers = [rig.postgresPid, rig.standbyPid];
   log("idle servers");
-  const [postgres = 0, standby = 0] = (await cpuDuring(servers, () => Bun.sleep(seconds * 1000))).map(
+  const [postgres = 0, standby = 0] = (await rig.meter.during(servers, () => Bun.sleep(seconds * 1000))).map(
     (cpuS) => cpuS / seconds,
   );
   const ofFleet = async (what: string, shape: Partial<Shape>): Promise<IdleCosts> => {
@@ -149,7 +142,7 @@ async function cpuInCompany(
   const paths = rig.personalization.slice(0, 100);
   const spec = { url: varnish?.url ?? "", paths, headers, connections, rate: company, isRandom: true };
   await load.drive({ ...spec, seconds: settlingS });
-  return await cpuDuring(pids, () => Promise.all([load.drive({ ...spec, seconds }), work()]));
+  return await rig.meter.during(pids, () => Promise.all([load.drive({ ...spec, seconds }), work()]));
 }
 
 async function measureChanges(
@@ -200,7 +193,7 @@ const inUs = (milliseconds: readonly number[]) => milliseconds.map((ms) => round
 async function measureCache(
   subject: Subject & { readonly varnish: RunningVarnish },
 ): Promise<Omit<KindCosts, "primary" | "standby">> {
-  const { load, service, paths, varnish } = subject;
+  const { rig, load, service, paths, varnish } = subject;
   const { pid } = service.child;
   const before = await cacheOf(service);
   const inTurns = (url: string) =>
@@ -208,8 +201,8 @@ async function measureCache(
   await load.drive(inTurns(service.url));
   // The second time, a replica compresses better. Only one at a time: more of them would be skipped.
   const slowly = () => load.drive({ ...inTurns(service.url), rate: improvingRate });
-  const [improving = 0] = await cpuDuring([pid], slowly);
-  const [improved = 0] = await cpuDuring([pid], slowly);
+  const [improving = 0] = await rig.meter.during([pid], slowly);
+  const [improved = 0] = await rig.meter.during([pid], slowly);
   const after = await cacheOf(service);
   const edgeOf = async () => ({
     bytes: await varnish.count("SMA.s0.g_bytes"),
@@ -229,11 +222,11 @@ async function measureCache(
 }
 
 /** CPU per response of a busy replica. */
-async function measureBusy({ load, service, paths, seconds }: Subject): Promise<number> {
+async function measureBusy({ rig, load, service, paths, seconds }: Subject): Promise<number> {
   const samples: number[] = [];
   for (let round = 0; round <= rounds; round++) {
     let requests = 1;
-    const [cpuS = 0] = await cpuDuring([service.child.pid], async () => {
+    const [cpuS = 0] = await rig.meter.during([service.child.pid], async () => {
       const spec = { url: service.url, paths, headers, connections, seconds: seconds / 20, seed: round };
       ({ requests } = await load.drive(spec));
     });
@@ -244,12 +237,12 @@ async function measureBusy({ load, service, paths, seconds }: Subject): Promise<
 }
 
 async function measureMisses(subject: Subject & { readonly server: number }): Promise<MissCosts> {
-  const { load, server, seconds } = subject;
+  const { rig, load, server, seconds } = subject;
   const us = await measureBusy(subject);
-  const [idleS = 0] = await cpuDuring([server], () => Bun.sleep((seconds * 1000) / 2));
+  const [idleS = 0] = await rig.meter.during([server], () => Bun.sleep((seconds * 1000) / 2));
   // A server is rarely so busy that its processes do not have to be woken for each read.
   let result = { requests: 1, quantilesMs: [] as readonly number[] };
-  const [cpuS = 0] = await cpuDuring([server], async () => {
+  const [cpuS = 0] = await rig.meter.during([server], async () => {
     result = await load.drive(littleLoad(subject));
   });
   const storeUs = rounded((Math.max(0, cpuS - idleS) * 1e6) / result.requests);
@@ -265,9 +258,9 @@ async function cacheOf({ adminUrl }: RunningService): Promise<{ readonly bytes: 
 
 /** What a request takes more of a replica that is mostly idle. */
 async function measureWakes(subject: Subject, [hitUs, idleShare]: readonly [number, number]): Promise<number> {
-  const { load, service, seconds } = subject;
+  const { rig, load, service, seconds } = subject;
   let requests = 1;
-  const [cpuS = 0] = await cpuDuring([service.child.pid], async () => {
+  const [cpuS = 0] = await rig.meter.during([service.child.pid], async () => {
     ({ requests } = await load.drive(littleLoad(subject)));
   });
   const elapsedS = seconds / 2;
@@ -276,12 +269,15 @@ async function measureWakes(subject: Subject, [hitUs, idleShare]: readonly [numb
 }
 
 async function measureVarnish(
+  rig: Rig,
   { url, pid }: RunningVarnish,
   load: LoadProcess,
   paths: readonly string[],
 ): Promise<Costs["varnish"]> {
   const perRequest = async (order: "turns" | "uniform", requests: number) => {
-    const [cpuS = 0] = await cpuDuring([pid], () => load.drive({ url, paths, headers, connections, requests, order }));
+    const [cpuS = 0] = await rig.meter.during([pid], () =>
+      load.drive({ url, paths, headers, connections, requests, order }),
+    );
     return rounded((cpuS / requests) * 1e6);
   };
   const missUs = await perRequest("turns", paths.length);
@@ -292,7 +288,7 @@ async function measureFeed(rig: Rig): Promise<Costs["row"]> {
   const feed = await writeFeed(join(rig.folder, "costs"), feedSkus, { status: "A" });
   const store = await createDatabase(rig.databaseUrl, "costs");
   const imported = { cpuMs: 0, elapsedMs: 0 };
-  const [postgres = 0, standby = 0] = await cpuDuring([rig.postgresPid, rig.standbyPid], async () => {
+  const [postgres = 0, standby = 0] = await rig.meter.during([rig.postgresPid, rig.standbyPid], async () => {
     Object.assign(imported, await runCommand(["import", "personalization", feed], { DATABASE_URL: store }));
     await Bun.sleep(1000);
   });

@@ -12,6 +12,7 @@ import { writeProducts } from "../support/products.ts";
 import { pathsByDemand } from "../support/scale.ts";
 import { type RunningService, runCommand, startService } from "../support/service.ts";
 import { replicasOn, spawnVarnish, varnishd } from "../support/varnish.ts";
+import { CpuMeter } from "./cpu-meter.ts";
 
 /** A store on a PostgreSQL server of its own, its standby, and what the replicas in front of it need. */
 export interface Rig {
@@ -22,6 +23,7 @@ export interface Rig {
   readonly postgresPid: number;
   readonly standbyPid: number;
   readonly sql: SQL;
+  readonly meter: CpuMeter;
   /** Paths in the order of demand. */
   readonly personalization: readonly string[];
   readonly products: readonly string[];
@@ -36,8 +38,12 @@ const serverSettings = ["shared_buffers=256MB"];
 /**
  * Provides a rig during the work. All servers share the core that the load generator leaves: it polls
  * all the time, and would hold up what runs beside it.
+ * @param workUs of the costs that measurements are compared with
  */
-export async function withRig(skus: number, products: number, work: (rig: Rig) => Promise<void>): Promise<void> {
+export async function withRig(
+  { skus, products, workUs }: { readonly skus: number; readonly products: number; readonly workUs: number | undefined },
+  work: (rig: Rig) => Promise<void>,
+): Promise<void> {
   if (varnishd === null) throw new Error("varnishd is missing: apt-get install varnish varnish-modules");
   await withFolder(async (folder) => {
     await using stack = new AsyncDisposableStack();
@@ -58,9 +64,10 @@ export async function withRig(skus: number, products: number, work: (rig: Rig) =
       await runCommand(["import", ...args], { DATABASE_URL: databaseUrl });
     await standby.catchUp();
     const sql = stack.use(new SQL(databaseUrl, { max: 4 }));
+    const meter = stack.use(new CpuMeter(workUs));
     const paths = ids.map((id) => `/products/${id}`);
     await work({
-      ...{ folder, databaseUrl, sql, ids, products: paths, postgresPid, standbyPid },
+      ...{ folder, databaseUrl, sql, meter, ids, products: paths, postgresPid, standbyPid },
       standbyUrl: standby.url.replace(/[^/]+$/, "fleet"),
       personalization: pathsByDemand(skus),
     });

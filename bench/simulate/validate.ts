@@ -1,6 +1,5 @@
-import type { LoadSpec } from "../support/load.ts";
+import type { LoadResult, LoadSpec } from "../support/load.ts";
 import { LoadProcess } from "../support/measure.ts";
-import { cpuSecondsOf } from "../support/processes.ts";
 import { percentile } from "../support/statistics.ts";
 import type { Costs } from "./costs.ts";
 import { type Prediction, predict } from "./fleet.ts";
@@ -16,8 +15,8 @@ export interface Comparison {
   readonly measured: number;
 }
 
-export const skus = 20_000;
-export const products = 2000;
+export const skus = 10_000;
+export const products = 1000;
 
 interface Point {
   readonly name: string;
@@ -34,7 +33,7 @@ const points: readonly Point[] = [
   {
     name: "no CDN, little memory",
     fleet: {
-      ...{ cdn: "none", purge: "off", requests_per_second: 900, personalization_share: 1, memory_megabytes: 4 },
+      ...{ cdn: "none", purge: "off", requests_per_second: 900, personalization_share: 1, memory_megabytes: 2 },
     },
   },
   {
@@ -49,7 +48,7 @@ const points: readonly Point[] = [
     name: "a small CDN, purged",
     fleet: {
       ...{ requests_per_second: 1000, personalization_share: 0.5, product_changes_per_second: 20 },
-      ...{ edge_megabytes: 12 },
+      ...{ edge_megabytes: 6 },
     },
   },
 ];
@@ -74,12 +73,15 @@ export async function validate(
     log(point.name);
     const fleet = toFleet({ ...common, ...point.fleet });
     const measured = await run(rig, fleet, seconds);
+    const actual = { ...fleet, product_changes_per_second: measured.changes };
     // A run is too short for replicas to read again what did not change.
-    onCompared(compare(point.name, predict(fleet, costs, Number.POSITIVE_INFINITY), measured));
+    onCompared(compare(point.name, predict(actual, costs, Number.POSITIVE_INFINITY), measured));
   }
 }
 
 interface Measured {
+  /** Per second, as they came by chance. */
+  readonly changes: number;
   /** Of shoppers, at replicas, and of those that replicas read from the store, per second. */
   readonly requests: number;
   readonly origin: number;
@@ -119,24 +121,29 @@ async function run(rig: Rig, fleet: Fleet, wantedSeconds: number): Promise<Measu
   const stop = new AbortController();
   const changing = changeAtRandom(rig, fleet.product_changes_per_second, stop.signal);
   await drive(fleet.product_changes_per_second > 0 ? settlingRounds * wantedSeconds : wantedSeconds, 100);
-  const before = await countAll(rig, running);
+  const before = { ...(await countAll(running)), changes: changing.count };
   const begunMs = performance.now();
-  const results = await drive(wantedSeconds, 200);
+  let results: readonly LoadResult[] = [];
+  const pids = [rig.postgresPid, rig.standbyPid, ...running.replicas.map(({ child }) => child.pid)];
+  const [databaseS = 0, standbyS = 0, ...replicasS] = await rig.meter.during(pids, async () => {
+    results = await drive(wantedSeconds, 200);
+  });
   const seconds = (performance.now() - begunMs) / 1000;
-  const after = await countAll(rig, running);
+  const after = { ...(await countAll(running)), changes: changing.count };
   const per = (of: keyof typeof after) => (after[of] - before[of]) / seconds;
   const freshS = isPurged ? await probe(rig, running) : [];
   stop.abort();
-  await changing;
+  await changing.ended;
   const requests = results.reduce((sum, result) => sum + result.requests, 0) / seconds;
   const p99s = results.map((result) => result.p99Ms);
   return {
+    changes: per("changes"),
     requests,
     origin: fleet.cdn === "none" ? requests : per("fetches"),
     reads: per("misses"),
-    replicaCores: per("cpu"),
-    databaseCores: per("databaseCpu"),
-    standbyCores: per("standbyCpu"),
+    replicaCores: replicasS.reduce((sum, cpuS) => sum + cpuS, 0) / seconds,
+    databaseCores: databaseS / seconds,
+    standbyCores: standbyS / seconds,
     // Behind Varnish, most responses are its own.
     p99Ms: fleet.cdn === "none" ? percentile(p99s, 0.5) : undefined,
     freshS,
@@ -182,7 +189,7 @@ async function warm({ replicas, varnish }: Running, streams: readonly Stream[], 
     await each((url, paths) => settling(url, paths, 50));
     return;
   }
-  await each((url, paths) => ({ ...turns(url, paths), rate: improvingRate / lists.length }));
+  await load.driveAll(replicas.map(({ url }) => ({ ...turns(url, lists.flat()), rate: improvingRate })));
   await load.driveAll(lists.map((paths) => turns(varnish.url, paths)));
   // At the same time, so that they compete for its memory.
   await load.driveAll(
@@ -190,28 +197,35 @@ async function warm({ replicas, varnish }: Running, streams: readonly Stream[], 
   );
 }
 
-/** Changes at random instants until the signal aborts. */
-async function changeAtRandom(rig: Rig, perSecond: number, signal: AbortSignal): Promise<void> {
-  // From one to the next, so that the time of a change does not lower the rate.
-  let dueMs = performance.now();
-  for (let count = 0; perSecond > 0 && !signal.aborted; count++) {
-    dueMs += (-Math.log1p(-Math.random()) / perSecond) * 1000;
-    await Bun.sleep(Math.max(0, dueMs - performance.now()));
-    const id = rig.ids[Math.floor(Math.random() * rig.ids.length)] ?? "";
-    await changeProduct(rig, id, `v${count}-${Math.random()}`);
-  }
+interface Changing {
+  count: number;
+  readonly ended: Promise<void>;
 }
 
-async function countAll({ postgresPid, standbyPid }: Rig, { replicas, varnish }: Running) {
+/** Changes at random instants until the signal aborts. */
+function changeAtRandom(rig: Rig, perSecond: number, signal: AbortSignal): Changing {
+  const run = async () => {
+    // From one to the next, so that the time of a change does not lower the rate.
+    let dueMs = performance.now();
+    while (perSecond > 0 && !signal.aborted) {
+      dueMs += (-Math.log1p(-Math.random()) / perSecond) * 1000;
+      await Bun.sleep(Math.max(0, dueMs - performance.now()));
+      const id = rig.ids[Math.floor(Math.random() * rig.ids.length)] ?? "";
+      await changeProduct(rig, id, `v${Math.random()}`);
+      changing.count++;
+    }
+  };
+  const changing: Changing = { count: 0, ended: Promise.resolve().then(run) };
+  return changing;
+}
+
+async function countAll({ replicas, varnish }: Running) {
   const sumOf = (numbers: readonly number[]) => numbers.reduce((sum, number) => sum + number, 0);
   const texts = await Promise.all(replicas.map(async ({ adminUrl }) => (await fetch(`${adminUrl}/metrics`)).text()));
   const misses = texts.map((text) => Number(/^pds_cache_responses_total\{result="miss"\} (\d+)/m.exec(text)?.[1]));
   return {
     misses: sumOf(misses),
     fetches: (await varnish?.count("MAIN.s_fetch")) ?? 0,
-    cpu: sumOf(replicas.map(({ child }) => cpuSecondsOf(child.pid))),
-    databaseCpu: cpuSecondsOf(postgresPid),
-    standbyCpu: cpuSecondsOf(standbyPid),
   };
 }
 

@@ -28,6 +28,7 @@ class Entry extends TableEntry {}
 
 const costs: Costs = {
   machine: "a test",
+  workUs: 100,
   personalization: kind(20, 60, 20),
   product: kind(25, 300, 130),
   idle: { postgres: 0.002, standby: 0.001, replica: idle, purging: idle, reading: { ...idle, standby: 0.003 } },
