@@ -60,7 +60,7 @@ async function measure(services: readonly RunningService[]): Promise<number[]> {
       seconds,
       rate: 100,
       isRandom: true,
-      yields: true,
+      between: "sleep",
     })),
   );
   return results.map(({ p99Ms }) => p99Ms);

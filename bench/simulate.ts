@@ -16,7 +16,7 @@ const log = (line: string) => void process.stderr.write(`${line}\n`);
 /** Measures costs, and compares the model with runs: with costs of the same minutes, if both are wanted. */
 async function tryHere(isMeasured: boolean, isValidated: boolean, seconds: number): Promise<void> {
   const comparisons: Comparison[] = [];
-  await withRig(skus, products, async (rig) => {
+  await withRig({ skus, products, workUs: isMeasured ? undefined : costs.workUs }, async (rig) => {
     let used: Costs = costs;
     if (isMeasured) {
       used = await measureCosts(rig, seconds, log);

@@ -1,32 +1,63 @@
 import measured from "./costs.json" with { type: "json" };
 
+/** Of a response that a replica reads from PostgreSQL, in microseconds of CPU. */
+export interface MissCosts {
+  /** Of the replica. */
+  readonly us: number;
+  /** Of the server. */
+  readonly storeUs: number;
+  /** Latencies of requests that hardly wait for each other: quantiles at even distances. */
+  readonly latencyUs: readonly number[];
+}
+
 /** Of one kind of responses, as browsers get them: compressed. In microseconds of CPU. */
 export interface KindCosts {
   /** Of the replica, for a cached response. */
   readonly hitUs: number;
-  /** Of the replica, for a response that it reads from PostgreSQL. */
-  readonly missUs: number;
-  /** Of PostgreSQL, for the same. */
-  readonly readUs: number;
-  /** Latencies of single requests one after the other: quantiles at even distances. */
+  /** As those of misses. */
   readonly hitLatencyUs: readonly number[];
-  readonly missLatencyUs: readonly number[];
+  /** With a read of the primary, and of a standby. */
+  readonly primary: MissCosts;
+  readonly standby: MissCosts;
+  /** Of the replica: it compresses a response better when it is requested again. */
+  readonly improveUs: number;
   /** Memory of a response in the cache of a replica, and in that of Varnish. */
   readonly replicaBytes: number;
   readonly edgeBytes: number;
 }
 
+/** What one replica takes without requests, in shares of a core. */
+export interface IdleCosts {
+  readonly replica: number;
+  readonly postgres: number;
+  readonly standby: number;
+}
+
 /** Measured by `npm run simulate -- --measure`. */
 export interface Costs {
   readonly machine: string;
+  /** Of the work of `CpuMeter`, at the speed to which all CPU times here were converted. */
+  readonly workUs: number;
   readonly personalization: KindCosts;
   readonly product: KindCosts;
-  /** Of a replica that polls for changes to apply and to purge: shares of a core. */
-  readonly idle: { readonly replica: number; readonly postgres: number };
-  /** Of one change of a product: for each replica, and for PostgreSQL with its reads by one replica. */
-  readonly change: { readonly replicaUs: number; readonly postgresUs: number };
+  readonly idle: {
+    /** Servers without replicas, in shares of a core. */
+    readonly postgres: number;
+    readonly standby: number;
+    /** Of a replica; in addition if it purges, and if it reads from a standby. */
+    readonly replica: IdleCosts;
+    readonly purging: IdleCosts;
+    readonly reading: IdleCosts;
+  };
+  /** Of one change of a product: for each replica, for PostgreSQL, and for each standby. */
+  readonly change: { readonly replicaUs: number; readonly postgresUs: number; readonly standbyUs: number };
   /** Of one row of a feed. */
-  readonly row: { readonly importUs: number; readonly postgresUs: number; readonly elapsedUs: number };
+  readonly row: {
+    readonly importUs: number;
+    readonly postgresUs: number;
+    readonly standbyUs: number;
+    readonly elapsedUs: number;
+  };
   /**
    * Of a replica, when it was idle before a request or an answer of the store: the system wakes its process.
    * The other costs are those of a busy one.

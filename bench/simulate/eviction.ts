@@ -17,6 +17,7 @@ const measuredPerEntry = 150;
 
 class Entry extends TableEntry {
   readonly bytes: number;
+  isRequestedAgain = false;
 
   constructor(bytes: number) {
     super();
@@ -24,16 +25,22 @@ class Entry extends TableEntry {
   }
 }
 
+export interface Kept {
+  readonly hitRatio: number;
+  /** Requests that are the second ones for an entry, as a share. */
+  readonly seconds: number;
+}
+
 /**
  * Hit ratios of a replica's cache, whose eviction (SIEVE) has no closed form: random requests run
  * through the cache's own table. Of a large cache, a sample of the objects runs through a cache that
  * is as much smaller (Waldspurger, Saemundsson, Ahmad, Park, USENIX ATC 2017).
- * @returns the hit ratio of each class
+ * @returns what is kept of each class
  */
-export function simulateEviction(demands: readonly Demand[], maxBytes: number, seed = 1): number[] {
+export function simulateEviction(demands: readonly Demand[], maxBytes: number, seed = 1): Kept[] {
   const totalBytes = demands.reduce((sum, { count, bytes }) => sum + count * bytes, 0);
-  if (totalBytes <= maxBytes) return demands.map(() => 1);
-  if (maxBytes <= 0) return demands.map(() => 0);
+  if (totalBytes <= maxBytes) return demands.map(() => ({ hitRatio: 1, seconds: 0 }));
+  if (maxBytes <= 0) return demands.map(() => ({ hitRatio: 0, seconds: 0 }));
   const objects = demands.reduce((sum, { count }) => sum + count, 0);
   const entries = Math.max(1, (maxBytes / totalBytes) * objects);
   const share = Math.min(1, maxEntries / entries);
@@ -46,42 +53,55 @@ export function simulateEviction(demands: readonly Demand[], maxBytes: number, s
     total += count * (demands[index]?.rate ?? 0);
     sums[index] = total;
   }
-  const requests = new Float64Array(demands.length);
-  const hits = new Float64Array(demands.length);
+  const counts = demands.map(() => ({ requests: 0, hits: 0, seconds: 0 }));
   const simulated = Math.min(entries, maxEntries);
   const warmUp = Math.ceil(warmUpPerEntry * simulated);
   const end = warmUp + Math.ceil(measuredPerEntry * simulated);
   for (let at = 0; at < end; at++) {
     const index = findFirst(sums, random() * total);
     const key = `${Math.floor(random() * (sampled[index] ?? 1))}`;
-    const isHit = table.get(`${index}`, key) !== undefined;
-    if (!isHit) table.set(`${index}`, key, new Entry(demands[index]?.bytes ?? 0));
-    if (at < warmUp) continue;
-    requests[index] = (requests[index] ?? 0) + 1;
-    if (isHit) hits[index] = (hits[index] ?? 0) + 1;
+    const entry = table.get(`${index}`, key);
+    const isSecond = entry?.isRequestedAgain === false;
+    if (entry === undefined) table.set(`${index}`, key, new Entry(demands[index]?.bytes ?? 0));
+    else entry.isRequestedAgain = true;
+    const count = counts[index];
+    if (at < warmUp || count === undefined) continue;
+    count.requests++;
+    if (entry !== undefined) count.hits++;
+    if (isSecond) count.seconds++;
   }
-  return pool(demands, requests, hits);
+  return pool(demands, counts);
 }
 
 /** Requests of classes with similar demand that are counted together, at least. */
 const pooledRequests = 1000;
 
+interface Counts {
+  readonly requests: number;
+  readonly hits: number;
+  readonly seconds: number;
+}
+
 /** Eviction depends on the demand for an object, not on its kind or size. */
-function pool(demands: readonly Demand[], requests: Float64Array, hits: Float64Array): number[] {
+function pool(demands: readonly Demand[], counts: readonly Counts[]): Kept[] {
   const order = demands.map((_, index) => index).sort((a, b) => (demands[b]?.rate ?? 0) - (demands[a]?.rate ?? 0));
-  const ratios = new Array<number>(demands.length).fill(0);
-  let [members, counted, hit, ratio]: [number[], number, number, number] = [[], 0, 0, 0];
+  const pooled = new Array<Kept>(demands.length);
+  let members: number[] = [];
+  let sum: Counts = { requests: 0, hits: 0, seconds: 0 };
+  let kept: Kept = { hitRatio: 0, seconds: 0 };
   for (const [place, index] of order.entries()) {
     members.push(index);
-    counted += requests[index] ?? 0;
-    hit += hits[index] ?? 0;
-    if (counted < pooledRequests && place < order.length - 1) continue;
+    const { requests = 0, hits = 0, seconds = 0 } = counts[index] ?? {};
+    sum = { requests: sum.requests + requests, hits: sum.hits + hits, seconds: sum.seconds + seconds };
+    if (sum.requests < pooledRequests && place < order.length - 1) continue;
     // The last ones may be too few to count.
-    if (counted >= pooledRequests || place === members.length - 1) ratio = hit / counted;
-    for (const member of members) ratios[member] = ratio;
-    [members, counted, hit] = [[], 0, 0];
+    if (sum.requests >= pooledRequests || place === members.length - 1)
+      kept = { hitRatio: sum.hits / sum.requests, seconds: sum.seconds / sum.requests };
+    for (const member of members) pooled[member] = kept;
+    members = [];
+    sum = { requests: 0, hits: 0, seconds: 0 };
   }
-  return ratios;
+  return pooled;
 }
 
 /** How many objects of each class are in a sample. */

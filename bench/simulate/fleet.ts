@@ -4,7 +4,7 @@ import { keptChanges } from "../../src/database/change.ts";
 import { maxFingerprints } from "../../src/personalization/changes.ts";
 import { pollMs } from "../../src/purge/follower.ts";
 import { secondPurgeS } from "../../src/purge/plan.ts";
-import type { Costs, KindCosts } from "./costs.ts";
+import type { Costs, IdleCosts, KindCosts, MissCosts } from "./costs.ts";
 import { type CachedClass, classesOf, type EdgePolicy, edgeHitRatios } from "./edge.ts";
 import { simulateEviction } from "./eviction.ts";
 import { edgeFreshness, type Freshness, replicasFreshness } from "./freshness.ts";
@@ -31,6 +31,8 @@ export interface Prediction {
     readonly machines: number;
     readonly hitRatio: number;
     readonly hitRatios: Readonly<Record<Kind, number>>;
+    /** Responses that are compressed better, per second. */
+    readonly improvementsPerSecond: number;
     /** Microseconds of CPU per request at the origin, polling included. */
     readonly cpuUs: number;
     readonly utilization: number;
@@ -42,7 +44,10 @@ export interface Prediction {
   readonly database: {
     readonly readsPerSecond: number;
     readonly pollsPerSecond: number;
+    /** Of the primary. */
     readonly cores: number;
+    /** Of each standby; undefined without any. */
+    readonly standbyCores: number | undefined;
     readonly connections: number;
   };
   readonly fresh: { readonly replicas: Freshness; readonly edge: Freshness | undefined };
@@ -51,20 +56,31 @@ export interface Prediction {
   readonly limits: readonly Limit[];
 }
 
-const refreshS = invalidatedFreshMs / 1000;
 /** Polls of a replica per second: for changes, and for what to purge. */
 const [changePolls, purgePolls] = [1000 / pollIntervalMs, 1000 / pollMs];
 const pollsOf = ({ cdn, purge }: Fleet) => changePolls + (cdn !== "none" && purge === "on" ? purgePolls : 0);
-/** Of a measured cost of all polls, what one replica of a fleet causes. */
-const idleOf = (share: number, fleet: Fleet) => (share * pollsOf(fleet)) / (changePolls + purgePolls);
+
+/** What one replica takes without requests, at each standby too. */
+function idleOf({ idle }: Costs, { cdn, purge, standbys }: Fleet): IdleCosts {
+  const purges = cdn !== "none" && purge === "on" ? 1 : 0;
+  const of = (name: keyof IdleCosts, reading: number) =>
+    idle.replica[name] + purges * idle.purging[name] + reading * idle.reading[name];
+  return { replica: of("replica", standbys), postgres: of("postgres", standbys), standby: of("standby", 1) };
+}
 
 /** A class of objects with what passes the CDN. */
 interface OriginClass extends CachedClass {
   readonly kind: Kind;
   /** Requests per second for each object that the CDN does not answer. */
   readonly originRate: number;
-  /** Of these, the first ones after a change, per second. */
-  readonly firstReads: (replicas: number) => number;
+  /** Of these, those after changes. */
+  readonly afterChanges: (replicas: number) => AfterChanges;
+}
+
+/** The first and the second request at a replica after a change, per second, at all replicas that get any. */
+interface AfterChanges {
+  readonly first: number;
+  readonly second: number;
 }
 
 interface Origin {
@@ -72,10 +88,13 @@ interface Origin {
   readonly purges: Purges;
 }
 
-/** Predicts what a fleet does, from costs that were measured. */
-export function predict(fleet: Fleet, costs: Costs): Prediction {
+/**
+ * Predicts what a fleet does, from costs that were measured.
+ * @param refreshS after which time a replica reads again what did not change, in seconds
+ */
+export function predict(fleet: Fleet, costs: Costs, refreshS = invalidatedFreshMs / 1000): Prediction {
   const origin = originOf(fleet, costs);
-  const serve = (replicas: number) => serveBy(replicas, fleet, origin, costs);
+  const serve = (replicas: number) => serveBy(replicas, fleet, origin, costs, refreshS);
   const served = fleet.replicas > 0 ? serve(fleet.replicas) : findEnough(serve, fleet.target_utilization);
   return describe(fleet, origin, served, costs);
 }
@@ -118,44 +137,48 @@ function originOf(fleet: Fleet, costs: Costs): Origin {
   if (fleet.cdn === "none") {
     const classes = groups.map(({ kind, one, bytes }) => {
       const rate = one.rate * caches;
-      // Random requests: a replica reads again if any arrives before the next change.
-      const firstReads = (replicas: number) => harmonic(one.changes, rate / replicas) * replicas;
-      return { ...one, kind, bytes, rate, originRate: rate, firstReads };
+      const afterChanges = (replicas: number) => countAfterChanges({ ...one, rate }, 0, replicas, rate);
+      return { ...one, kind, bytes, rate, originRate: rate, afterChanges };
     });
     return { classes, purges };
   }
   const ratios = edgeHitRatios(groups.map(({ one, policy }) => [one, policy]));
   const classes = groups.map(({ kind, one, policy, bytes }, index) => {
     const originRate = one.rate * (1 - (ratios[index] ?? 0)) * caches;
-    const firstReads = (replicas: number) => readsAfterChange(one, policy, caches, replicas, originRate);
-    return { ...one, kind, bytes, rate: one.rate * caches, originRate, firstReads };
+    const purged = policy.isPurged ? caches : 0;
+    const afterChanges = (replicas: number) => countAfterChanges(one, purged, replicas, originRate);
+    return { ...one, kind, bytes, rate: one.rate * caches, originRate, afterChanges };
   });
   return { classes, purges };
 }
 
-/** Rate of the changes that are followed by another event before the next change. */
-const harmonic = (changes: number, events: number) => (changes === 0 ? 0 : (changes * events) / (changes + events));
-
 /**
- * Reads of the store after changes of an object, per second. After each purge, each cache of the CDN
- * asks once. The replica that it reaches has read the change already, or reads it.
+ * Requests that follow changes of an object. After each purge, each cache of the CDN asks once. The
+ * replica that it reaches has read the change already, or reads it. Other requests come at random.
+ * @param caches those that are purged
  */
-function readsAfterChange(
+function countAfterChanges(
   { rate, changes }: CachedClass,
-  { isPurged }: EdgePolicy,
   caches: number,
   replicas: number,
   originRate: number,
-): number {
-  if (changes === 0) return 0;
-  if (!isPurged) return harmonic(changes, originRate / replicas) * replicas;
+): AfterChanges {
+  if (changes === 0) return { first: 0, second: 0 };
   const afterFirst = -Math.expm1(-rate * secondPurgeS);
   const afterSecond = rate / (rate + changes);
   // Requests of which there is one for each change are counted here; the rest come at random.
   const others = Math.max(0, originRate - changes * caches * (afterFirst + afterSecond));
-  const noneOfPurges = ((1 - afterFirst / replicas) * (1 - afterSecond / replicas)) ** caches;
+  // Of one cache, and one replica: neither, or just one of its two requests.
+  const [one, other] = [afterFirst / replicas, afterSecond / replicas];
+  const neither = (1 - one) * (1 - other);
+  const either = one * (1 - other) + other * (1 - one);
+  const noneOfPurges = neither ** caches;
+  const oneOfPurges = caches === 0 ? 0 : caches * either * neither ** (caches - 1);
+  // Until the next change.
   const noneOfOthers = changes / (changes + others / replicas);
-  return changes * replicas * (1 - noneOfPurges * noneOfOthers);
+  const none = noneOfPurges * noneOfOthers;
+  const once = oneOfPurges * noneOfOthers + none * (1 - noneOfOthers);
+  return { first: changes * replicas * (1 - none), second: changes * replicas * (1 - none - once) };
 }
 
 interface Served {
@@ -165,6 +188,8 @@ interface Served {
   readonly reads: Readonly<Record<Kind, number>>;
   /** Reads in the background, of responses that were cached long ago. */
   readonly refreshes: Readonly<Record<Kind, number>>;
+  /** Responses that are requested again after a read, and then compressed better. */
+  readonly improvements: Readonly<Record<Kind, number>>;
   /** Of one replica, without what it takes to wake it. */
   readonly queue: Queue;
   /** CPU of one replica, as a share of a core. */
@@ -172,25 +197,28 @@ interface Served {
   readonly hottestUtilization: number;
 }
 
-function serveBy(replicas: number, fleet: Fleet, { classes }: Origin, costs: Costs): Served {
+function serveBy(replicas: number, fleet: Fleet, { classes }: Origin, costs: Costs, refreshS: number): Served {
   // With a hash, an object has one replica. Otherwise each has a part of the requests for every object.
   const holders = fleet.routing === "hash" ? 1 : replicas;
   const memory = (fleet.memory_megabytes * 2 ** 20 * replicas) / holders;
-  const ratios = simulateEviction(
+  const kept = simulateEviction(
     classes.map(({ count, originRate, bytes }) => ({ count, rate: originRate, bytes })),
     memory,
   );
   const none = () => ({ personalization: 0, product: 0 });
-  const [requests, reads, refreshes] = [none(), none(), none()];
-  for (const [index, { kind, count, originRate, firstReads }] of classes.entries()) {
-    const kept = ratios[index] ?? 0;
-    const first = Math.min(originRate, firstReads(holders));
+  const [requests, reads, refreshes, improvements] = [none(), none(), none(), none()];
+  for (const [index, { kind, count, originRate, afterChanges }] of classes.entries()) {
+    const { hitRatio, seconds } = kept[index] ?? { hitRatio: 0, seconds: 0 };
+    const after = afterChanges(holders);
+    const first = Math.min(originRate, after.first);
+    const second = Math.min(originRate - first, after.second);
     requests[kind] += count * originRate;
-    reads[kind] += count * (first + (originRate - first) * (1 - kept));
+    reads[kind] += count * (first + (originRate - first) * (1 - hitRatio));
     const each = originRate / holders;
-    if (each > 0) refreshes[kind] += (count * holders * kept) / (refreshS + 1 / each);
+    if (each > 0) refreshes[kind] += (count * holders * hitRatio) / (refreshS + 1 / each);
+    improvements[kind] += count * (second * hitRatio + (originRate - first) * seconds);
   }
-  const services = listServices(costs, { requests, reads, refreshes }, replicas, fleet);
+  const services = listServices(costs, { requests, reads, refreshes, improvements }, replicas, fleet);
   const queue = queueOf(services, variationOf(costs));
   // The answer of the store also wakes a replica.
   const wakes = (((total(requests) + total(reads)) / replicas) * costs.wakeUs) / 1e6;
@@ -201,30 +229,37 @@ function serveBy(replicas: number, fleet: Fleet, { classes }: Origin, costs: Cos
     requests,
     reads,
     refreshes,
+    improvements,
     queue,
     utilization,
     hottestUtilization: hottest(utilization, fleet, classes, costs, replicas),
   };
 }
 
+/** Of a read, from a standby if there are any. */
+const missOf = (costs: Costs, kind: Kind, { standbys }: Fleet): MissCosts =>
+  costs[kind][standbys > 0 ? "standby" : "primary"];
+
 /** What one replica does in a second. */
 function listServices(
   costs: Costs,
-  { requests, reads, refreshes }: Pick<Served, "requests" | "reads" | "refreshes">,
+  { requests, reads, refreshes, improvements }: Pick<Served, "requests" | "reads" | "refreshes" | "improvements">,
   replicas: number,
   fleet: Fleet,
 ): Service[] {
   return [
     ...kinds.flatMap((kind) => {
-      const { hitUs, missUs } = costs[kind];
+      const { hitUs, improveUs } = costs[kind];
+      const { us: missUs } = missOf(costs, kind, fleet);
       // A background refresh takes what a miss takes in addition to a hit.
       return [
         { rate: (requests[kind] - reads[kind]) / replicas, seconds: hitUs / 1e6 },
         { rate: reads[kind] / replicas, seconds: missUs / 1e6 },
         { rate: refreshes[kind] / replicas, seconds: (missUs - hitUs) / 1e6 },
+        { rate: improvements[kind] / replicas, seconds: improveUs / 1e6 },
       ];
     }),
-    { rate: pollsOf(fleet), seconds: idleOf(costs.idle.replica, fleet) / pollsOf(fleet) },
+    { rate: pollsOf(fleet), seconds: idleOf(costs, fleet).replica / pollsOf(fleet) },
     { rate: fleet.product_changes_per_second, seconds: costs.change.replicaUs / 1e6 },
   ];
 }
@@ -278,23 +313,35 @@ function describe(fleet: Fleet, { classes, purges }: Origin, served: Served, cos
   const edgeRatio = (kind: Kind) => 1 - ratio(requests[kind], shopperRates[kind]);
   const replicaRatio = (kind: Kind) => 1 - ratio(reads[kind], requests[kind]);
   const readsPerSecond = total(reads) + total(refreshes);
-  const readCores = kinds.reduce((sum, kind) => sum + ((reads[kind] + refreshes[kind]) * costs[kind].readUs) / 1e6, 0);
+  const readCores = kinds.reduce(
+    (sum, kind) => sum + ((reads[kind] + refreshes[kind]) * missOf(costs, kind, fleet).storeUs) / 1e6,
+    0,
+  );
+  const idle = idleOf(costs, fleet);
+  const changeRate = fleet.product_changes_per_second;
   const rowsPerSecond = fleet.feed_rows / (fleet.feed_minutes * 60);
   const originRate = total(requests);
   const toVarnish = total(shopperRates);
   const pollS = costs.pollUs / 1e6;
   const latencies: Latency[] = kinds.flatMap((kind) => [
     { rate: requests[kind] - reads[kind], quantilesS: toSeconds(costs[kind].hitLatencyUs) },
-    { rate: reads[kind], quantilesS: toSeconds(costs[kind].missLatencyUs) },
+    { rate: reads[kind], quantilesS: toSeconds(missOf(costs, kind, fleet).latencyUs) },
   ]);
   const database = {
     readsPerSecond,
     pollsPerSecond: replicas * pollsOf(fleet),
     cores:
-      readCores +
-      replicas * idleOf(costs.idle.postgres, fleet) +
-      (fleet.product_changes_per_second * costs.change.postgresUs) / 1e6 +
-      (rowsPerSecond * costs.row.postgresUs) / 1e6,
+      (fleet.standbys > 0 ? 0 : readCores) +
+      costs.idle.postgres +
+      replicas * idle.postgres +
+      (changeRate * costs.change.postgresUs + rowsPerSecond * costs.row.postgresUs) / 1e6,
+    standbyCores:
+      fleet.standbys > 0
+        ? readCores / fleet.standbys +
+          costs.idle.standby +
+          replicas * idle.standby +
+          (changeRate * costs.change.standbyUs + rowsPerSecond * costs.row.standbyUs) / 1e6
+        : undefined,
     // A run has its own.
     connections: (replicas + 1) * fleet.connections_per_replica,
   };
@@ -314,6 +361,7 @@ function describe(fleet: Fleet, { classes, purges }: Origin, served: Served, cos
       machines: Math.ceil(replicas / fleet.cores_per_machine),
       hitRatio: 1 - ratio(total(reads), originRate),
       hitRatios: { personalization: replicaRatio("personalization"), product: replicaRatio("product") },
+      improvementsPerSecond: total(served.improvements),
       cpuUs: (served.utilization * replicas * 1e6) / originRate,
       utilization: served.utilization,
       hottestUtilization: served.hottestUtilization,

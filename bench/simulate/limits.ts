@@ -74,6 +74,14 @@ export function findLimits(prediction: Omit<Prediction, "limits">, costs: Costs,
       remedy: "fewer changes; beyond it, caches are cleared after an outage",
     },
   ];
+  if (database.standbyCores !== undefined) {
+    limits.push({
+      name: "CPU of a standby",
+      utilization: database.standbyCores / fleet.database_cores,
+      detail: `${shown(database.standbyCores)} of ${fleet.database_cores} cores`,
+      remedy: "more standbys",
+    });
+  }
   if (fleet.cdn !== "none" && fleet.purge === "on") {
     limits.push({
       name: "purges of the CDN",

@@ -1,185 +1,314 @@
 import { cpus } from "node:os";
 import { join } from "node:path";
 import { writeFeed } from "../support/feed.ts";
+import type { LoadSpec } from "../support/load.ts";
 import { LoadProcess } from "../support/measure.ts";
 import { createDatabase } from "../support/postgres.ts";
-import { cpuSecondsOf } from "../support/processes.ts";
-import { runCommand } from "../support/service.ts";
+import { type RunningService, runCommand } from "../support/service.ts";
 import { median } from "../support/statistics.ts";
-import type { Costs, KindCosts } from "./costs.ts";
-import { changeProduct, type Rig, startFleet } from "./rig.ts";
+import type { Costs, IdleCosts, KindCosts, MissCosts } from "./costs.ts";
+import {
+  changeProduct,
+  keptFor,
+  type Rig,
+  type Running,
+  type RunningVarnish,
+  type Shape,
+  startFleet,
+  untilPurged,
+} from "./rig.ts";
 
 const rounds = 5;
-const changesPerSecond = 50;
-/** Requests per second. */
-const littleRate = 1000;
-const littleRounds = 5;
+const connections = 8;
+/** Requests per second: so few that they hardly wait for each other, and that each finds idle processes. */
+const littleRate = 300;
+/** Those that compress better at each request. */
+const improvingRate = 300;
+const idleReplicas = 3;
+/** A process that was just started still compiles and collects garbage. */
+const settlingS = 5;
+const changesPerSecond = 30;
 const feedSkus = 100_000;
 const rowsPerSku = 3;
-const connections = 8;
 
 /** As browsers ask. */
 export const headers = { "Accept-Encoding": "gzip" };
 
-/** The cache of a replica. */
-async function cacheOf(adminUrl: string): Promise<{ readonly bytes: number; readonly entries: number }> {
-  const text = await (await fetch(`${adminUrl}/metrics`)).text();
-  const gauge = (name: string) => Number(new RegExp(`^${name} (\\d+)`, "m").exec(text)?.[1]);
-  return { bytes: gauge("pds_cache_bytes"), entries: gauge("pds_cache_entries") };
-}
-
-/** CPU seconds that processes used during the work. */
-async function cpuDuring(pids: readonly number[], work: () => Promise<unknown>): Promise<number[]> {
-  const before = pids.map(cpuSecondsOf);
-  await work();
-  return pids.map((pid, index) => cpuSecondsOf(pid) - (before[index] ?? 0));
-}
-
-/** Measures what requests, changes, and rows cost on this machine. */
-export async function measureCosts(rig: Rig, idleSeconds: number, log: (line: string) => void): Promise<Costs> {
-  const seconds = Math.ceil(idleSeconds / 20);
-  const changes = changesPerSecond * idleSeconds;
-  await using cached = await startFleet(rig, { replicas: 1, edgeMegabytes: 256, isPurged: true });
+/** Measures what requests, changes, and rows cost on this machine. @param seconds of each measurement */
+export async function measureCosts(rig: Rig, seconds: number, log: (line: string) => void): Promise<Costs> {
   await using load = new LoadProcess();
-  const {
-    varnish,
-    replicas: [hit],
-  } = cached;
-  if (varnish === undefined || hit === undefined) throw new Error("nothing is running");
-
-  log("an idle replica");
-  const [idle = 0, idlePostgres = 0] = await cpuDuring([hit.child.pid, rig.postgresPid], () =>
-    Bun.sleep(idleSeconds * 1000),
-  );
-  await using uncached = await startFleet(rig, {
-    ...{ replicas: 1, edgeMegabytes: undefined, isPurged: false },
-    environment: { MEMORY_MEGABYTES: "0" },
-  });
-  const [miss] = uncached.replicas;
-  if (miss === undefined) throw new Error("no replica is running");
-
-  const edgeOf = async () => ({
-    bytes: await varnish.count("SMA.s0.g_bytes"),
-    entries: await varnish.count("MAIN.n_object"),
-  });
+  const idle = await measureIdle(rig, load, seconds, log);
+  log("changes");
+  const change = await measureChanges(rig, load, seconds, idle);
+  await using cached = await startFleet(rig, { replicas: 1, edgeMegabytes: 256, isPurged: false });
+  await using primary = await startFleet(rig, uncached(false));
+  await using standby = await startFleet(rig, uncached(true));
+  const { varnish } = cached;
+  const [hit, fromPrimary, fromStandby] = [cached, primary, standby].map(({ replicas }) => replicas[0]);
+  if (varnish === undefined || hit === undefined || fromPrimary === undefined || fromStandby === undefined)
+    throw new Error("nothing is running");
   const measureKind = async (paths: readonly string[]): Promise<KindCosts> => {
-    const drive = (url: string, clients: number, seed: number) =>
-      load.drive({ url, paths, headers, connections: clients, seconds, seed });
-    const samples: { hit: number; miss: number }[] = [];
-    const before = await cacheOf(hit.adminUrl);
-    await load.drive({ url: hit.url, paths, headers, connections, requests: 2 * paths.length, order: "turns" });
-    await drive(hit.url, connections, 1);
-    await drive(miss.url, connections, 1);
-    const after = await cacheOf(hit.adminUrl);
-    const edgeBefore = await edgeOf();
-    await load.drive({ url: varnish.url, paths, headers, connections, requests: paths.length, order: "turns" });
-    const edgeAfter = await edgeOf();
-    for (let round = 0; round < rounds; round++) {
-      let requests = 1;
-      const [own = 0] = await cpuDuring([hit.child.pid], async () => {
-        ({ requests } = await drive(hit.url, connections, round));
-      });
-      let misses = 1;
-      const [other = 0] = await cpuDuring([miss.child.pid], async () => {
-        ({ requests: misses } = await drive(miss.url, connections, round));
-      });
-      samples.push({ hit: own / requests, miss: other / misses });
-    }
-    // PostgreSQL is rarely so busy that its processes do not have to be woken for each read.
-    const readUs: number[] = [];
-    for (let round = 0; round < rounds; round++) {
-      let reads = 1;
-      const [cpuS = 0] = await cpuDuring([rig.postgresPid], async () => {
-        const spec = { url: miss.url, paths, headers, connections: 32, isRandom: true, seed: round };
-        ({ requests: reads } = await load.drive({ ...spec, rate: littleRate / 2, seconds }));
-      });
-      readUs.push(((cpuS - (idlePostgres / idleSeconds) * seconds) * 1e6) / reads);
-    }
-    const { quantilesMs: hitMs } = await drive(hit.url, 1, rounds);
-    const { quantilesMs: missMs } = await drive(miss.url, 1, rounds);
-    const us = (of: (sample: (typeof samples)[0]) => number) => rounded(median(samples.map(of)) * 1e6);
+    const shared = { rig, load, paths, seconds };
+    const cache = await measureCache({ ...shared, service: hit, varnish });
     return {
-      hitUs: us((sample) => sample.hit),
-      missUs: us((sample) => sample.miss),
-      // The server's own work, such as a vacuum, may fall into a round.
-      readUs: rounded(median(readUs)),
-      hitLatencyUs: hitMs.map((ms) => rounded(ms * 1000)),
-      missLatencyUs: missMs.map((ms) => rounded(ms * 1000)),
-      replicaBytes: Math.round((after.bytes - before.bytes) / (after.entries - before.entries)),
-      edgeBytes: Math.round((edgeAfter.bytes - edgeBefore.bytes) / (edgeAfter.entries - edgeBefore.entries)),
+      ...cache,
+      primary: await measureMisses({ ...shared, service: fromPrimary, server: rig.postgresPid }),
+      standby: await measureMisses({ ...shared, service: fromStandby, server: rig.standbyPid }),
     };
   };
   log("personalization");
   const personalization = await measureKind(rig.personalization.slice(0, 2000));
   log("products");
   const product = await measureKind(rig.products.slice(0, 500));
-
   log("a replica with little load");
-  const few = rig.personalization.slice(0, 500);
-  await load.drive({ url: hit.url, paths: few, headers, connections, requests: 3 * few.length, order: "turns" });
-  const littleS = littleRounds * seconds;
-  let little = 1;
-  const [littleCpu = 0] = await cpuDuring([hit.child.pid], async () => {
-    const spec = { url: hit.url, paths: few, headers, connections: 32, isRandom: true };
-    ({ requests: little } = await load.drive({ ...spec, rate: littleRate, seconds: littleS }));
-  });
-  const idleShare = 1 - littleCpu / littleS;
-  const ownS = littleCpu - (idle / idleSeconds) * littleS - (little * personalization.hitUs) / 1e6;
-
+  const wakeUs = await measureWakes({ rig, load, seconds, service: hit, paths: rig.personalization.slice(0, 500) }, [
+    personalization.hitUs,
+    idle.replica.replica,
+  ]);
   log("Varnish");
-  const paths = rig.personalization.slice(-15_000);
-  const edge = async (order: "turns" | "uniform", requests: number) => {
-    const [used = 0] = await cpuDuring([varnish.pid], () =>
-      load.drive({ url: varnish.url, paths, headers, connections, requests, order }),
-    );
-    return rounded((used / requests) * 1e6);
+  const ofVarnish = await measureVarnish(rig, varnish, load, rig.personalization.slice(-15_000));
+  log("a feed");
+  return {
+    workUs: rounded(rig.meter.workUs ?? 0, 2),
+    machine: `${cpus().length} cores (${cpus()[0]?.model.trim()}), ${process.platform} ${process.arch}, Bun ${Bun.version}`,
+    ...{ personalization, product, idle, change, wakeUs, varnish: ofVarnish },
+    row: await measureFeed(rig),
+    pollUs: await measurePolls(rig),
   };
-  const missUs = await edge("turns", paths.length);
-  const hitUs = await edge("uniform", 4 * paths.length);
+}
 
-  log("changes");
-  const begunMs = performance.now();
-  const [changed = 0, changedPostgres = 0] = await cpuDuring([hit.child.pid, rig.postgresPid], async () => {
+const uncached = (hasStandby: boolean) => ({
+  ...{ replicas: 1, edgeMegabytes: undefined, isPurged: false, hasStandby },
+  environment: { MEMORY_MEGABYTES: "0" },
+});
+
+/** What Varnish answers meanwhile. Processes take more CPU for the same on a machine that sleeps in between. */
+const company = 500;
+
+/** Replicas behind Varnish, which keeps everything. */
+const behindVarnish = {
+  ...{ replicas: idleReplicas, edgeMegabytes: 64, isPurged: false },
+  environment: keptFor(86_400),
+};
+
+/** Of servers without replicas, and of replicas without requests. */
+async function measureIdle(
+  rig: Rig,
+  load: LoadProcess,
+  seconds: number,
+  log: (line: string) => void,
+): Promise<Costs["idle"]> {
+  const servers = [rig.postgresPid, rig.standbyPid];
+  log("idle servers");
+  const [postgres = 0, standby = 0] = (await rig.meter.during(servers, () => Bun.sleep(seconds * 1000))).map(
+    (cpuS) => cpuS / seconds,
+  );
+  const ofFleet = async (what: string, shape: Partial<Shape>): Promise<IdleCosts> => {
+    log(what);
+    await using fleet = await startFleet(rig, { ...behindVarnish, ...shape });
+    if (shape.isPurged) await untilPurged(rig);
+    const pids = [...servers, ...fleet.replicas.map(({ child }) => child.pid)];
+    const [ofPostgres = 0, ofStandby = 0, ...own] = await cpuInCompany(pids, fleet, { rig, load, seconds });
+    const share = (cpuS: number, without: number) => rounded(Math.max(0, cpuS / seconds - without) / idleReplicas, 5);
+    return {
+      replica: share(sum(own), 0),
+      postgres: share(ofPostgres, postgres),
+      standby: share(ofStandby, standby),
+    };
+  };
+  const replica = await ofFleet("idle replicas", {});
+  const more = (of: IdleCosts): IdleCosts => {
+    const added = (name: keyof IdleCosts) => rounded(Math.max(0, of[name] - replica[name]), 5);
+    return { replica: added("replica"), postgres: added("postgres"), standby: added("standby") };
+  };
+  const purging = more(await ofFleet("idle replicas that purge", { isPurged: true, environment: {} }));
+  const reading = more(await ofFleet("idle replicas that read from a standby", { hasStandby: true }));
+  return { postgres: rounded(postgres, 5), standby: rounded(standby, 5), replica, purging, reading };
+}
+
+interface Company {
+  readonly rig: Rig;
+  readonly load: LoadProcess;
+  readonly seconds: number;
+}
+
+/** CPU seconds of processes that other requests do not reach. */
+async function cpuInCompany(
+  pids: readonly number[],
+  { varnish }: Running,
+  { rig, load, seconds }: Company,
+  work: () => Promise<unknown> = async () => {},
+): Promise<number[]> {
+  const paths = rig.personalization.slice(0, 100);
+  const spec = { url: varnish?.url ?? "", paths, headers, connections, rate: company, isRandom: true };
+  await load.drive({ ...spec, seconds: settlingS });
+  return await rig.meter.during(pids, () => Promise.all([load.drive({ ...spec, seconds }), work()]));
+}
+
+async function measureChanges(
+  rig: Rig,
+  load: LoadProcess,
+  seconds: number,
+  idle: Costs["idle"],
+): Promise<Costs["change"]> {
+  const changes = changesPerSecond * seconds;
+  await using fleet = await startFleet(rig, { ...behindVarnish, isPurged: true, environment: {} });
+  await untilPurged(rig);
+  const pids = [rig.postgresPid, rig.standbyPid, ...fleet.replicas.map(({ child }) => child.pid)];
+  const [ofPostgres = 0, ofStandby = 0, ...own] = await cpuInCompany(pids, fleet, { rig, load, seconds }, async () => {
+    const begunMs = performance.now();
     for (let count = 0; count < changes; count++) {
+      await Bun.sleep(Math.max(0, begunMs + (count * 1000) / changesPerSecond - performance.now()));
       await changeProduct(rig, rig.ids[count % rig.ids.length] ?? "", `c${count}`);
     }
-    await Bun.sleep(1000);
   });
-  const changingS = (performance.now() - begunMs) / 1000;
+  const cost = (cpuS: number, idleShare: number) => rounded((Math.max(0, cpuS - idleShare * seconds) * 1e6) / changes);
+  const { replica, purging } = idle;
+  return {
+    replicaUs: cost(sum(own) / idleReplicas, replica.replica + purging.replica),
+    postgresUs: cost(ofPostgres, idle.postgres + idleReplicas * (replica.postgres + purging.postgres)),
+    standbyUs: cost(ofStandby, idle.standby),
+  };
+}
 
-  log("a feed");
+const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+
+interface Subject {
+  readonly rig: Rig;
+  readonly load: LoadProcess;
+  readonly service: RunningService;
+  readonly paths: readonly string[];
+  readonly seconds: number;
+}
+
+/** Random requests at a low rate. */
+const littleLoad = ({ service, paths, seconds }: Subject, seed = 1): LoadSpec => ({
+  ...{ url: service.url, paths, headers, connections: 32, isRandom: true, between: "poll", rate: littleRate },
+  ...{ seconds: seconds / 2, seed },
+});
+
+const inUs = (milliseconds: readonly number[]) => milliseconds.map((ms) => rounded(ms * 1000));
+
+/** Of responses in caches. */
+async function measureCache(
+  subject: Subject & { readonly varnish: RunningVarnish },
+): Promise<Omit<KindCosts, "primary" | "standby">> {
+  const { rig, load, service, paths, varnish } = subject;
+  const { pid } = service.child;
+  const before = await cacheOf(service);
+  const inTurns = (url: string) =>
+    ({ url, paths, headers, connections, requests: paths.length, order: "turns" }) as const;
+  await load.drive(inTurns(service.url));
+  // The second time, a replica compresses better. Only one at a time: more of them would be skipped.
+  const slowly = () => load.drive({ ...inTurns(service.url), rate: improvingRate });
+  const [improving = 0] = await rig.meter.during([pid], slowly);
+  const [improved = 0] = await rig.meter.during([pid], slowly);
+  const after = await cacheOf(service);
+  const edgeOf = async () => ({
+    bytes: await varnish.count("SMA.s0.g_bytes"),
+    entries: await varnish.count("MAIN.n_object"),
+  });
+  const edgeBefore = await edgeOf();
+  await load.drive(inTurns(varnish.url));
+  const edgeAfter = await edgeOf();
+  const { quantilesMs } = await load.drive(littleLoad(subject));
+  return {
+    hitUs: await measureBusy(subject),
+    hitLatencyUs: inUs(quantilesMs),
+    improveUs: rounded((Math.max(0, improving - improved) * 1e6) / paths.length),
+    replicaBytes: Math.round((after.bytes - before.bytes) / (after.entries - before.entries)),
+    edgeBytes: Math.round((edgeAfter.bytes - edgeBefore.bytes) / (edgeAfter.entries - edgeBefore.entries)),
+  };
+}
+
+/** CPU per response of a busy replica. */
+async function measureBusy({ rig, load, service, paths, seconds }: Subject): Promise<number> {
+  const samples: number[] = [];
+  for (let round = 0; round <= rounds; round++) {
+    let requests = 1;
+    const [cpuS = 0] = await rig.meter.during([service.child.pid], async () => {
+      const spec = { url: service.url, paths, headers, connections, seconds: seconds / 20, seed: round };
+      ({ requests } = await load.drive(spec));
+    });
+    // The first round warms up.
+    if (round > 0) samples.push((cpuS * 1e6) / requests);
+  }
+  return rounded(median(samples));
+}
+
+async function measureMisses(subject: Subject & { readonly server: number }): Promise<MissCosts> {
+  const { rig, load, server, seconds } = subject;
+  const us = await measureBusy(subject);
+  const [idleS = 0] = await rig.meter.during([server], () => Bun.sleep((seconds * 1000) / 2));
+  // A server is rarely so busy that its processes do not have to be woken for each read.
+  let result = { requests: 1, quantilesMs: [] as readonly number[] };
+  const [cpuS = 0] = await rig.meter.during([server], async () => {
+    result = await load.drive(littleLoad(subject));
+  });
+  const storeUs = rounded((Math.max(0, cpuS - idleS) * 1e6) / result.requests);
+  return { us, storeUs, latencyUs: inUs(result.quantilesMs) };
+}
+
+/** The cache of a replica. */
+async function cacheOf({ adminUrl }: RunningService): Promise<{ readonly bytes: number; readonly entries: number }> {
+  const text = await (await fetch(`${adminUrl}/metrics`)).text();
+  const gauge = (name: string) => Number(new RegExp(`^${name} (\\d+)`, "m").exec(text)?.[1]);
+  return { bytes: gauge("pds_cache_bytes"), entries: gauge("pds_cache_entries") };
+}
+
+/** What a request takes more of a replica that is mostly idle. */
+async function measureWakes(subject: Subject, [hitUs, idleShare]: readonly [number, number]): Promise<number> {
+  const { rig, load, service, seconds } = subject;
+  let requests = 1;
+  const [cpuS = 0] = await rig.meter.during([service.child.pid], async () => {
+    ({ requests } = await load.drive(littleLoad(subject)));
+  });
+  const elapsedS = seconds / 2;
+  const wakingS = cpuS - idleShare * elapsedS - (requests * hitUs) / 1e6;
+  return rounded((Math.max(0, wakingS) * 1e6) / (requests * (1 - cpuS / elapsedS)));
+}
+
+async function measureVarnish(
+  rig: Rig,
+  { url, pid }: RunningVarnish,
+  load: LoadProcess,
+  paths: readonly string[],
+): Promise<Costs["varnish"]> {
+  const perRequest = async (order: "turns" | "uniform", requests: number) => {
+    const [cpuS = 0] = await rig.meter.during([pid], () =>
+      load.drive({ url, paths, headers, connections, requests, order }),
+    );
+    return rounded((cpuS / requests) * 1e6);
+  };
+  const missUs = await perRequest("turns", paths.length);
+  return { missUs, hitUs: await perRequest("uniform", 4 * paths.length) };
+}
+
+async function measureFeed(rig: Rig): Promise<Costs["row"]> {
   const feed = await writeFeed(join(rig.folder, "costs"), feedSkus, { status: "A" });
   const store = await createDatabase(rig.databaseUrl, "costs");
-  const imported: { cpuMs: number; elapsedMs: number } = { cpuMs: 0, elapsedMs: 0 };
-  const [importPostgres = 0] = await cpuDuring([rig.postgresPid], async () => {
+  const imported = { cpuMs: 0, elapsedMs: 0 };
+  const [postgres = 0, standby = 0] = await rig.meter.during([rig.postgresPid, rig.standbyPid], async () => {
     Object.assign(imported, await runCommand(["import", "personalization", feed], { DATABASE_URL: store }));
+    await Bun.sleep(1000);
   });
-  const rows = feedSkus * rowsPerSku;
+  const perRow = (us: number) => rounded(us / (feedSkus * rowsPerSku), 2);
+  return {
+    importUs: perRow(imported.cpuMs * 1000),
+    postgresUs: perRow(postgres * 1e6),
+    standbyUs: perRow(standby * 1e6),
+    elapsedUs: perRow(imported.elapsedMs * 1000),
+  };
+}
 
+async function measurePolls({ sql }: Rig): Promise<number> {
   const polls: number[] = [];
   for (let count = 0; count < 300; count++) {
     const startedMs = performance.now();
-    await rig.sql`SELECT coalesce(max(id), 0) AS last FROM change`;
+    await sql`SELECT coalesce(max(id), 0) AS last FROM change`;
     polls.push((performance.now() - startedMs) * 1000);
   }
-  return {
-    machine: `${cpus().length} cores (${cpus()[0]?.model.trim()}), ${process.platform} ${process.arch}, Bun ${Bun.version}`,
-    personalization,
-    product,
-    idle: { replica: rounded(idle / idleSeconds, 4), postgres: rounded(idlePostgres / idleSeconds, 4) },
-    change: {
-      replicaUs: rounded(Math.max(0, (changed - (idle / idleSeconds) * changingS) / changes) * 1e6),
-      postgresUs: rounded(Math.max(0, (changedPostgres - (idlePostgres / idleSeconds) * changingS) / changes) * 1e6),
-    },
-    row: {
-      importUs: rounded((imported.cpuMs * 1000) / rows, 2),
-      postgresUs: rounded((importPostgres * 1e6) / rows, 2),
-      elapsedUs: rounded((imported.elapsedMs * 1000) / rows, 2),
-    },
-    wakeUs: rounded((Math.max(0, ownS) * 1e6) / (little * idleShare)),
-    varnish: { hitUs, missUs },
-    pollUs: rounded(median(polls)),
-  };
+  return rounded(median(polls));
 }
 
 const rounded = (value: number, digits = 1) => Number(value.toFixed(digits));

@@ -61,7 +61,8 @@ export const parameters = {
   platform_points_per_second: { value: 100, min: 1, max: 1e6, meaning: "Points that the platform restores." },
   connections_per_replica: { value: 4, min: 1, max: 1000, isWhole: true, meaning: "Connections to PostgreSQL." },
   max_connections: { value: 500, min: 4, max: 100_000, isWhole: true, meaning: "`max_connections` of PostgreSQL." },
-  database_cores: { value: 4, min: 1, max: 1024, isWhole: true, meaning: "Cores of the PostgreSQL server." },
+  standbys: { value: 0, min: 0, max: 100, isWhole: true, meaning: "Standbys of PostgreSQL that replicas read from." },
+  database_cores: { value: 4, min: 1, max: 1024, isWhole: true, meaning: "Cores of each PostgreSQL server." },
 } as const satisfies Record<string, NumberParameter | ChoiceParameter<string>>;
 
 export type Name = keyof typeof parameters;

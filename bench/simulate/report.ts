@@ -49,6 +49,9 @@ export function describePrediction({ fleet, edge, origin, replicas, database, fr
       "PostgreSQL",
       `${shown(database.cores)} cores, ${shown(database.readsPerSecond)} reads and ${shown(database.pollsPerSecond)} polls per second, ${shown(database.connections)} connections`,
     ],
+    ...(database.standbyCores === undefined
+      ? []
+      : ([["standbys", `${shown(fleet.standbys)}, ${shown(database.standbyCores)} cores each`]] as const)),
     ["change at replicas", freshText(fresh.replicas)],
     ...(fresh.edge === undefined ? [] : ([["change at the CDN", freshText(fresh.edge)]] as const)),
   ];

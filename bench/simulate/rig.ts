@@ -2,21 +2,28 @@ import { join } from "node:path";
 import { SQL } from "bun";
 import { findFreePort } from "../../test/support/free-port.ts";
 import { killOnExit } from "../../test/support/kill-on-exit.ts";
+import { createPostgres, type Postgres } from "../../test/support/postgres.ts";
+import { createStandby } from "../../test/support/standby.ts";
 import { writeFeed } from "../support/feed.ts";
-import { createDatabase, withPostgres } from "../support/postgres.ts";
-import { parentOf } from "../support/processes.ts";
+import { withFolder } from "../support/folder.ts";
+import { createDatabase } from "../support/postgres.ts";
+import { moveToCore, serverCore } from "../support/processes.ts";
 import { writeProducts } from "../support/products.ts";
 import { pathsByDemand } from "../support/scale.ts";
 import { type RunningService, runCommand, startService } from "../support/service.ts";
 import { replicasOn, spawnVarnish, varnishd } from "../support/varnish.ts";
+import { CpuMeter } from "./cpu-meter.ts";
 
-/** A store on a PostgreSQL server of its own, and what the replicas in front of it need. */
+/** A store on a PostgreSQL server of its own, its standby, and what the replicas in front of it need. */
 export interface Rig {
   readonly folder: string;
   readonly databaseUrl: string;
-  /** Of the server. */
+  readonly standbyUrl: string;
+  /** Of the servers. */
   readonly postgresPid: number;
+  readonly standbyPid: number;
   readonly sql: SQL;
+  readonly meter: CpuMeter;
   /** Paths in the order of demand. */
   readonly personalization: readonly string[];
   readonly products: readonly string[];
@@ -26,11 +33,27 @@ export interface Rig {
 
 /** Choices per group that give personalizations of about 3.2 KB. */
 const choices = 3;
+const serverSettings = ["shared_buffers=256MB"];
 
-export async function withRig(skus: number, products: number, work: (rig: Rig) => Promise<void>): Promise<void> {
+/**
+ * Provides a rig during the work. All servers share the core that the load generator leaves: it polls
+ * all the time, and would hold up what runs beside it.
+ * @param workUs of the costs that measurements are compared with
+ */
+export async function withRig(
+  { skus, products, workUs }: { readonly skus: number; readonly products: number; readonly workUs: number | undefined },
+  work: (rig: Rig) => Promise<void>,
+): Promise<void> {
   if (varnishd === null) throw new Error("varnishd is missing: apt-get install varnish varnish-modules");
-  await withPostgres(["shared_buffers=256MB"], async (folder, serverUrl) => {
-    const databaseUrl = await createDatabase(serverUrl, "fleet");
+  await withFolder(async (folder) => {
+    await using stack = new AsyncDisposableStack();
+    const postgres = await createPostgres(serverSettings);
+    stack.defer(() => postgres.remove());
+    const standby = await createStandby(postgres, { settings: serverSettings });
+    stack.defer(() => standby.remove());
+    const [postgresPid, standbyPid] = [await pidOf(postgres), await pidOf(standby)];
+    for (const pid of [postgresPid, standbyPid]) moveToCore(pid, serverCore);
+    const databaseUrl = await createDatabase(postgres.url, "fleet");
     const documents = join(folder, "products.ndjson");
     const ids = await writeProducts(documents, products);
     const feed = await writeFeed(join(folder, "feed"), skus, { status: "A", choicesPerGroup: choices });
@@ -39,16 +62,20 @@ export async function withRig(skus: number, products: number, work: (rig: Rig) =
       ["products", documents],
     ])
       await runCommand(["import", ...args], { DATABASE_URL: databaseUrl });
-    await using sql = new SQL(databaseUrl, { max: 4 });
-    const [row] = await sql`SELECT pg_backend_pid() AS pid`;
+    await standby.catchUp();
+    const sql = stack.use(new SQL(databaseUrl, { max: 4 }));
+    const meter = stack.use(new CpuMeter(workUs));
     const paths = ids.map((id) => `/products/${id}`);
     await work({
-      ...{ folder, databaseUrl, sql, ids, products: paths },
-      postgresPid: parentOf(row.pid),
+      ...{ folder, databaseUrl, sql, meter, ids, products: paths, postgresPid, standbyPid },
+      standbyUrl: standby.url.replace(/[^/]+$/, "fleet"),
       personalization: pathsByDemand(skus),
     });
   });
 }
+
+/** From the first line of its file. */
+const pidOf = async ({ data }: Postgres) => Number.parseInt(await Bun.file(join(data, "postmaster.pid")).text(), 10);
 
 export interface RunningVarnish {
   readonly url: string;
@@ -63,8 +90,10 @@ export interface Running extends AsyncDisposable {
   readonly varnish: RunningVarnish | undefined;
 }
 
-interface Shape {
+export interface Shape {
   readonly replicas: number;
+  /** Whether replicas read from the standby. */
+  readonly hasStandby?: boolean;
   readonly environment?: Readonly<Record<string, string>>;
   /** Of Varnish; undefined without one. */
   readonly edgeMegabytes: number | undefined;
@@ -73,8 +102,9 @@ interface Shape {
 
 let fleets = 0;
 
-export async function startFleet({ folder, databaseUrl, sql }: Rig, shape: Shape): Promise<Running> {
-  const { replicas: count, environment, edgeMegabytes, isPurged } = shape;
+export async function startFleet(rig: Rig, shape: Shape): Promise<Running> {
+  const { folder, databaseUrl, standbyUrl, sql } = rig;
+  const { replicas: count, environment, edgeMegabytes, isPurged, hasStandby = false } = shape;
   const own = join(folder, `fleet-${fleets++}`);
   const edgePort = await findFreePort();
   const purge = `[purge]\nurl = "http://127.0.0.1:${edgePort}/"\n`;
@@ -82,10 +112,14 @@ export async function startFleet({ folder, databaseUrl, sql }: Rig, shape: Shape
   const settings = {
     ...{ DATABASE_URL: databaseUrl, PDS_CONFIG: join(own, "pds.toml"), SCHEDULER: "off" },
     ...(edgeMegabytes !== undefined && { CDN: "varnish" }),
+    ...(hasStandby && { DATABASE_READ_URLS: standbyUrl }),
     ...environment,
   };
   const replicas = await Promise.all(Array.from({ length: count }, () => startService(settings)));
-  for (const { child } of replicas) killOnExit(child, "TERM");
+  for (const { child } of replicas) {
+    killOnExit(child, "TERM");
+    moveToCore(child.pid, serverCore);
+  }
   const children: Bun.Subprocess[] = replicas.map(({ child }) => child);
   let varnish: RunningVarnish | undefined;
   // Of caches that are not there any more.
@@ -98,6 +132,7 @@ export async function startFleet({ folder, databaseUrl, sql }: Rig, shape: Shape
       megabytes: edgeMegabytes,
     });
     children.push(child);
+    moveToCore(child.pid, serverCore);
     const url = `http://127.0.0.1:${edgePort}/api/v1`;
     await untilAnswers(`${url}/histories/desc`, child);
     const count = async (name: string) => {
@@ -126,4 +161,24 @@ async function untilAnswers(url: string, child: Bun.Subprocess<"ignore", "ignore
 /** Changes a product as a sync does: its document, and its entity tag. */
 export async function changeProduct({ sql }: Rig, id: string, version: string): Promise<void> {
   await sql`UPDATE product SET document = document || ' ', tag = ${version} WHERE id = ${id}`;
+}
+
+/** A new cache is purged as a whole first, twice. */
+export async function untilPurged({ sql }: Rig): Promise<void> {
+  for (;;) {
+    const rows = await sql`SELECT state, (SELECT max(id) FROM change) AS newest FROM purge_target`;
+    const isSettled = ({ state, newest }: { state: string; newest: number }) => {
+      const { second, marks, failure } = JSON.parse(state);
+      // Replicas start before Varnish, so their first purges fail.
+      return failure === undefined && second >= Number(newest) && marks.length === 0;
+    };
+    if (rows.length > 0 && rows.every(isSettled)) return;
+    await Bun.sleep(200);
+  }
+}
+
+/** With neither grace nor background refresh beyond it, so that a response expires for everyone at once. */
+export function keptFor(seconds: number): Record<string, string> {
+  const policy = `max-age=1, s-maxage=${seconds}`;
+  return { CACHE_PERSONALIZATION: policy, CACHE_PRODUCTS: policy };
 }

@@ -31,13 +31,14 @@ export interface LoadSpec {
    * Requests per second at a steady rate, independent of responses. Default: as fast as possible.
    */
   readonly rate?: number;
-  /**
-   * At a rate, whether to leave the CPU to others between requests. They are then sent up to some
-   * milliseconds late, and their latency counts from that moment.
-   */
-  readonly yields?: boolean;
   /** Whether requests at a rate come at random instants, independently of each other. */
   readonly isRandom?: boolean;
+  /**
+   * At a rate, what the generator does between requests; by default, it sleeps until shortly before the
+   * next one. With `sleep`, it leaves the CPU to others: requests are sent up to some milliseconds late,
+   * and their latency counts from that moment. With `poll`, it takes a whole core to send each in time.
+   */
+  readonly between?: "sleep" | "poll";
   readonly order?: Order;
   readonly seed?: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -282,10 +283,10 @@ class Load {
   #watch(): void {
     if (this.#isOver) return;
     const nowMs = performance.now();
-    const { rate = 1, isRandom = false, yields = false } = this.#spec;
+    const { rate = 1, isRandom = false, between } = this.#spec;
     while (this.#nextDue <= nowMs && this.#mayBegin(this.#nextDue)) {
       this.#sent++;
-      const sinceMs = yields ? nowMs : this.#nextDue;
+      const sinceMs = between === "sleep" ? nowMs : this.#nextDue;
       // The one that was idle longest, so that no server closes it at the same moment.
       const connection = this.#idle.shift();
       if (connection === undefined) this.#due.push(sinceMs);
@@ -296,8 +297,9 @@ class Load {
       this.#endIfDone(nowMs);
       return;
     }
-    const pauseMs = this.#nextDue - performance.now() - (yields ? 0 : pollMs);
-    if (yields || pauseMs > 0) setTimeout(() => this.#watch(), Math.max(1, pauseMs));
+    const leftMs = this.#nextDue - performance.now();
+    if (between === "sleep") setTimeout(() => this.#watch(), Math.max(1, leftMs));
+    else if (between !== "poll" && leftMs > pollMs) setTimeout(() => this.#watch(), leftMs - pollMs);
     else setImmediate(() => this.#watch());
   }
 

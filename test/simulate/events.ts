@@ -20,7 +20,10 @@ interface Purge {
 
 const purgeDelaysS = [0.25, 5.25];
 
-/** @returns the requests at replicas, and their reads of the store, per request of a shopper */
+/**
+ * @returns per request of a shopper: the requests at replicas, their reads of the store, and the requests
+ * that are the second ones after a read
+ */
 export function simulateEvents(fleet: EventFleet, warmUp: number, measured: number) {
   const random = createRandom(7);
   const pick = createSequence("zipf", fleet.products, 11);
@@ -28,9 +31,9 @@ export function simulateEvents(fleet: EventFleet, warmUp: number, measured: numb
   const below = (limit: number) => Math.floor(random() * limit);
   // Maps list their entries in the order of insertion: the least recently used first.
   const edges = Array.from({ length: fleet.pointsOfPresence }, () => new Map<number, number>());
-  const replicas = Array.from({ length: fleet.replicas }, () => new Set<number>());
+  const replicas = Array.from({ length: fleet.replicas }, () => new Map<number, number>());
   const waiting: Purge[][] = purgeDelaysS.map(() => []);
-  let [nowS, changeAtS, origin, reads] = [0, exponential(fleet.changesPerSecond), 0, 0];
+  let [nowS, changeAtS, origin, reads, seconds] = [0, exponential(fleet.changesPerSecond), 0, 0, 0];
 
   const applyUntil = (untilS: number) => {
     for (; changeAtS <= untilS; changeAtS += exponential(fleet.changesPerSecond)) {
@@ -57,14 +60,15 @@ export function simulateEvents(fleet: EventFleet, warmUp: number, measured: numb
     edge.set(product, isHit ? fetchedAtS : nowS);
     if (edge.size > fleet.edgeEntries) edge.delete(edge.keys().next().value ?? 0);
     if (isHit) continue;
-    const replica = replicas[below(replicas.length)] ?? new Set();
-    const isRead = !replica.has(product);
-    replica.add(product);
+    const replica = replicas[below(replicas.length)] ?? new Map();
+    const before = replica.get(product) ?? 0;
+    replica.set(product, before + 1);
     if (request < warmUp) continue;
     origin++;
-    if (isRead) reads++;
+    if (before === 0) reads++;
+    if (before === 1) seconds++;
   }
-  return { origin: origin / measured, reads: reads / measured };
+  return { origin: origin / measured, reads: reads / measured, seconds: seconds / measured };
 }
 
 /** Response times of one server with random arrivals. @param pick the next service time */

@@ -15,23 +15,27 @@ import type { PurgeTarget } from "../../src/purge/target.ts";
 import { simulateEvents, simulateQueue } from "./events.ts";
 import { simulatePurges } from "./purge-events.ts";
 
-const kind = (hitUs: number, missUs: number, readUs: number) => ({
-  ...{ hitUs, missUs, readUs },
-  hitLatencyUs: [100, 110, 130, 200],
-  missLatencyUs: [300, 330, 400, 700],
-  replicaBytes: 5000,
-  edgeBytes: 100_000,
-});
+const kind = (hitUs: number, missUs: number, storeUs: number) => {
+  const miss = { us: missUs, storeUs, latencyUs: [300, 330, 400, 700] };
+  return {
+    ...{ hitUs, improveUs: 10 * hitUs, replicaBytes: 5000, edgeBytes: 100_000 },
+    hitLatencyUs: [100, 110, 130, 200],
+    primary: miss,
+    standby: { ...miss, us: 1.2 * missUs },
+  };
+};
+const idle = { replica: 0.01, postgres: 0.005, standby: 0 };
 
 class Entry extends TableEntry {}
 
 const costs: Costs = {
   machine: "a test",
+  workUs: 100,
   personalization: kind(20, 60, 20),
   product: kind(25, 300, 130),
-  idle: { replica: 0.01, postgres: 0.01 },
-  change: { replicaUs: 300, postgresUs: 1000 },
-  row: { importUs: 3, postgresUs: 1, elapsedUs: 3 },
+  idle: { postgres: 0.002, standby: 0.001, replica: idle, purging: idle, reading: { ...idle, standby: 0.003 } },
+  change: { replicaUs: 300, postgresUs: 1000, standbyUs: 200 },
+  row: { importUs: 3, postgresUs: 1, standbyUs: 1, elapsedUs: 3 },
   wakeUs: 30,
   varnish: { hitUs: 20, missUs: 100 },
   pollUs: 500,
@@ -87,7 +91,7 @@ test.each([
   ["expiry", { ...small, pointsOfPresence: 2, replicas: 2, isPurged: false, ttlS: 20, changesPerSecond: 0.2 }],
   ["little memory", { ...small, pointsOfPresence: 2, replicas: 2, isPurged: true, ttlS: 300, edgeEntries: 200 }],
 ])("requests at replicas and reads of the store are as simulated with %s", (_, fleet) => {
-  const simulated = simulateEvents(fleet, 150_000, 400_000);
+  const simulated = simulateEvents(fleet, 150_000, 1_200_000);
   const { origin, replicas } = predicted({
     ...{ requests_per_second: fleet.requestsPerSecond, personalization_share: 0, products: fleet.products },
     ...{ product_changes_per_second: fleet.changesPerSecond, points_of_presence: fleet.pointsOfPresence },
@@ -98,6 +102,7 @@ test.each([
   const originShare = origin.requestsPerSecond / fleet.requestsPerSecond;
   expect(off(originShare, simulated.origin)).toBeLessThan(0.05);
   expect(off(originShare * (1 - replicas.hitRatio), simulated.reads)).toBeLessThan(0.08);
+  expect(off(replicas.improvementsPerSecond / fleet.requestsPerSecond, simulated.seconds)).toBeLessThan(0.15);
 });
 
 describe("eviction of replicas", () => {
@@ -105,8 +110,8 @@ describe("eviction of replicas", () => {
     zipfClasses(objects, 1).map(({ count, share }) => ({ count, rate: share, bytes: 1 }));
   const hitsOf = (objects: number, entries: number) => {
     const demands = demandsOf(objects);
-    const ratios = simulateEviction(demands, entries);
-    return demands.reduce((sum, { count, rate }, index) => sum + count * rate * (ratios[index] ?? 0), 0);
+    const kept = simulateEviction(demands, entries);
+    return demands.reduce((sum, { count, rate }, index) => sum + count * rate * (kept[index]?.hitRatio ?? 0), 0);
   };
 
   test("keeps everything that fits, and nothing without memory", () => {
