@@ -77,10 +77,14 @@ interface OriginClass extends CachedClass {
   readonly afterChanges: (replicas: number) => AfterChanges;
 }
 
-/** The first and the second request at a replica after a change, per second, at all replicas that get any. */
+/**
+ * The first and the second request at a replica after a change, per second, at all replicas that get any;
+ * and the requests that come at random.
+ */
 interface AfterChanges {
   readonly first: number;
   readonly second: number;
+  readonly others: number;
 }
 
 interface Origin {
@@ -163,7 +167,7 @@ function countAfterChanges(
   replicas: number,
   originRate: number,
 ): AfterChanges {
-  if (changes === 0) return { first: 0, second: 0 };
+  if (changes === 0) return { first: 0, second: 0, others: originRate };
   const afterFirst = -Math.expm1(-rate * secondPurgeS);
   const afterSecond = rate / (rate + changes);
   // Requests of which there is one for each change are counted here; the rest come at random.
@@ -178,7 +182,7 @@ function countAfterChanges(
   const noneOfOthers = changes / (changes + others / replicas);
   const none = noneOfPurges * noneOfOthers;
   const once = oneOfPurges * noneOfOthers + none * (1 - noneOfOthers);
-  return { first: changes * replicas * (1 - none), second: changes * replicas * (1 - none - once) };
+  return { first: changes * replicas * (1 - none), second: changes * replicas * (1 - none - once), others };
 }
 
 interface Served {
@@ -214,7 +218,7 @@ function serveBy(replicas: number, fleet: Fleet, { classes }: Origin, costs: Cos
     const second = Math.min(originRate - first, after.second);
     requests[kind] += count * originRate;
     reads[kind] += count * (first + (originRate - first) * (1 - hitRatio));
-    const each = originRate / holders;
+    const each = after.others / holders;
     if (each > 0) refreshes[kind] += (count * holders * hitRatio) / (refreshS + 1 / each);
     improvements[kind] += count * (second * hitRatio + (originRate - first) * seconds);
   }

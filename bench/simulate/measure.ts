@@ -1,7 +1,6 @@
 import { cpus } from "node:os";
 import { join } from "node:path";
 import { writeFeed } from "../support/feed.ts";
-import type { LoadSpec } from "../support/load.ts";
 import { LoadProcess } from "../support/measure.ts";
 import { createDatabase } from "../support/postgres.ts";
 import { type RunningService, runCommand } from "../support/service.ts";
@@ -21,15 +20,16 @@ import {
 const rounds = 5;
 const connections = 8;
 /** Requests per second: so few that they hardly wait for each other, and that each finds idle processes. */
-const littleRate = 300;
+const littleRate = { hits: 900, misses: 300 };
 /** Those that compress better at each request. */
 const improvingRate = 300;
-const idleReplicas = 3;
+const fewReplicas = 3;
 /** A process that was just started still compiles and collects garbage. */
 const settlingS = 5;
 const changesPerSecond = 30;
 const feedSkus = 100_000;
 const rowsPerSku = 3;
+const kindPaths = { personalization: 2000, products: 500 };
 
 /** As browsers ask. */
 export const headers = { "Accept-Encoding": "gzip" };
@@ -40,33 +40,29 @@ export async function measureCosts(rig: Rig, seconds: number, log: (line: string
   const idle = await measureIdle(rig, load, seconds, log);
   log("changes");
   const change = await measureChanges(rig, load, seconds, idle);
-  await using cached = await startFleet(rig, { replicas: 1, edgeMegabytes: 256, isPurged: false });
+  await using cached = await startFleet(rig, { replicas: fewReplicas, edgeMegabytes: 256, isPurged: false });
   await using primary = await startFleet(rig, uncached(false));
   await using standby = await startFleet(rig, uncached(true));
   const { varnish } = cached;
-  const [hit, fromPrimary, fromStandby] = [cached, primary, standby].map(({ replicas }) => replicas[0]);
-  if (varnish === undefined || hit === undefined || fromPrimary === undefined || fromStandby === undefined)
-    throw new Error("nothing is running");
+  if (varnish === undefined) throw new Error("Varnish is not running");
   const measureKind = async (paths: readonly string[]): Promise<KindCosts> => {
     const shared = { rig, load, paths, seconds };
-    const cache = await measureCache({ ...shared, service: hit, varnish });
+    const cache = await measureCache({ ...shared, services: cached.replicas, varnish });
     return {
       ...cache,
-      primary: await measureMisses({ ...shared, service: fromPrimary, server: rig.postgresPid }),
-      standby: await measureMisses({ ...shared, service: fromStandby, server: rig.standbyPid }),
+      primary: await measureMisses({ ...shared, services: primary.replicas, server: rig.postgresPid }),
+      standby: await measureMisses({ ...shared, services: standby.replicas, server: rig.standbyPid }),
     };
   };
   log("personalization");
-  const personalization = await measureKind(rig.personalization.slice(0, 2000));
+  const personalization = await measureKind(rig.personalization.slice(0, kindPaths.personalization));
   log("products");
-  const product = await measureKind(rig.products.slice(0, 500));
-  log("a replica with little load");
-  const wakeUs = await measureWakes({ rig, load, seconds, service: hit, paths: rig.personalization.slice(0, 500) }, [
-    personalization.hitUs,
-    idle.replica.replica,
-  ]);
+  const product = await measureKind(rig.products.slice(0, kindPaths.products));
+  log("replicas with little load");
+  const few = { rig, load, seconds, services: cached.replicas, paths: rig.personalization.slice(0, 500) };
+  const wakeUs = await measureWakes(few, personalization.hitUs, idle.replica.replica);
   log("Varnish");
-  const ofVarnish = await measureVarnish(rig, varnish, load, rig.personalization.slice(-15_000));
+  const ofVarnish = await measureVarnish(rig, varnish, load, rig.personalization.slice(kindPaths.personalization));
   log("a feed");
   return {
     workUs: rounded(rig.meter.workUs ?? 0, 2),
@@ -78,7 +74,7 @@ export async function measureCosts(rig: Rig, seconds: number, log: (line: string
 }
 
 const uncached = (hasStandby: boolean) => ({
-  ...{ replicas: 1, edgeMegabytes: undefined, isPurged: false, hasStandby },
+  ...{ replicas: fewReplicas, edgeMegabytes: undefined, isPurged: false, hasStandby },
   environment: { MEMORY_MEGABYTES: "0" },
 });
 
@@ -87,7 +83,7 @@ const company = 500;
 
 /** Replicas behind Varnish, which keeps everything. */
 const behindVarnish = {
-  ...{ replicas: idleReplicas, edgeMegabytes: 64, isPurged: false },
+  ...{ replicas: fewReplicas, edgeMegabytes: 64, isPurged: false },
   environment: keptFor(86_400),
 };
 
@@ -109,7 +105,7 @@ async function measureIdle(
     if (shape.isPurged) await untilPurged(rig);
     const pids = [...servers, ...fleet.replicas.map(({ child }) => child.pid)];
     const [ofPostgres = 0, ofStandby = 0, ...own] = await cpuInCompany(pids, fleet, { rig, load, seconds });
-    const share = (cpuS: number, without: number) => rounded(Math.max(0, cpuS / seconds - without) / idleReplicas, 5);
+    const share = (cpuS: number, without: number) => rounded(Math.max(0, cpuS / seconds - without) / fewReplicas, 5);
     return {
       replica: share(sum(own), 0),
       postgres: share(ofPostgres, postgres),
@@ -165,8 +161,8 @@ async function measureChanges(
   const cost = (cpuS: number, idleShare: number) => rounded((Math.max(0, cpuS - idleShare * seconds) * 1e6) / changes);
   const { replica, purging } = idle;
   return {
-    replicaUs: cost(sum(own) / idleReplicas, replica.replica + purging.replica),
-    postgresUs: cost(ofPostgres, idle.postgres + idleReplicas * (replica.postgres + purging.postgres)),
+    replicaUs: cost(sum(own) / fewReplicas, replica.replica + purging.replica),
+    postgresUs: cost(ofPostgres, idle.postgres + fewReplicas * (replica.postgres + purging.postgres)),
     standbyUs: cost(ofStandby, idle.standby),
   };
 }
@@ -176,34 +172,48 @@ const sum = (values: readonly number[]) => values.reduce((total, value) => total
 interface Subject {
   readonly rig: Rig;
   readonly load: LoadProcess;
-  readonly service: RunningService;
+  readonly services: readonly RunningService[];
   readonly paths: readonly string[];
   readonly seconds: number;
 }
 
-/** Random requests at a low rate. */
-const littleLoad = ({ service, paths, seconds }: Subject, seed = 1): LoadSpec => ({
-  ...{ url: service.url, paths, headers, connections: 32, isRandom: true, between: "poll", rate: littleRate },
-  ...{ seconds: seconds / 2, seed },
-});
+const pidsOf = (services: readonly RunningService[]) => services.map(({ child }) => child.pid);
 
-const inUs = (milliseconds: readonly number[]) => milliseconds.map((ms) => rounded(ms * 1000));
+/** Random requests at a low rate, to all services together. */
+async function driveLittle(
+  { load, services, paths, seconds }: Subject,
+  rate: number,
+): Promise<{ readonly requests: number; readonly latencyUs: readonly number[] }> {
+  const results = await load.driveAll(
+    services.map(({ url }, seed) => ({
+      ...{ url, paths, headers, connections: 32, isRandom: true, between: "poll", seconds, seed },
+      rate: rate / services.length,
+    })),
+  );
+  const latencyUs = (results[0]?.quantilesMs ?? []).map((_, index) =>
+    rounded(median(results.map(({ quantilesMs }) => quantilesMs[index] ?? 0)) * 1000),
+  );
+  return { requests: sum(results.map(({ requests }) => requests)), latencyUs };
+}
 
 /** Of responses in caches. */
 async function measureCache(
   subject: Subject & { readonly varnish: RunningVarnish },
 ): Promise<Omit<KindCosts, "primary" | "standby">> {
-  const { rig, load, service, paths, varnish } = subject;
-  const { pid } = service.child;
-  const before = await cacheOf(service);
+  const { rig, load, services, paths, varnish } = subject;
+  const cacheBytes = async () => await Promise.all(services.map(cacheOf));
+  const before = await cacheBytes();
   const inTurns = (url: string) =>
     ({ url, paths, headers, connections, requests: paths.length, order: "turns" }) as const;
-  await load.drive(inTurns(service.url));
+  const all = (rate?: number) =>
+    load.driveAll(services.map(({ url }) => ({ ...inTurns(url), ...(rate !== undefined && { rate }) })));
+  await all();
   // The second time, a replica compresses better. Only one at a time: more of them would be skipped.
-  const slowly = () => load.drive({ ...inTurns(service.url), rate: improvingRate });
-  const [improving = 0] = await rig.meter.during([pid], slowly);
-  const [improved = 0] = await rig.meter.during([pid], slowly);
-  const after = await cacheOf(service);
+  const improving = sum(await rig.meter.during(pidsOf(services), () => all(improvingRate)));
+  const improved = sum(await rig.meter.during(pidsOf(services), () => all(improvingRate)));
+  const after = await cacheBytes();
+  const added = (of: "bytes" | "entries") =>
+    sum(after.map((cache) => cache[of])) - sum(before.map((cache) => cache[of]));
   const edgeOf = async () => ({
     bytes: await varnish.count("SMA.s0.g_bytes"),
     entries: await varnish.count("MAIN.n_object"),
@@ -211,18 +221,19 @@ async function measureCache(
   const edgeBefore = await edgeOf();
   await load.drive(inTurns(varnish.url));
   const edgeAfter = await edgeOf();
-  const { quantilesMs } = await load.drive(littleLoad(subject));
+  const { latencyUs } = await driveLittle(subject, littleRate.hits);
   return {
     hitUs: await measureBusy(subject),
-    hitLatencyUs: inUs(quantilesMs),
-    improveUs: rounded((Math.max(0, improving - improved) * 1e6) / paths.length),
-    replicaBytes: Math.round((after.bytes - before.bytes) / (after.entries - before.entries)),
+    hitLatencyUs: latencyUs,
+    improveUs: rounded((Math.max(0, improving - improved) * 1e6) / (paths.length * services.length)),
+    replicaBytes: Math.round(added("bytes") / added("entries")),
     edgeBytes: Math.round((edgeAfter.bytes - edgeBefore.bytes) / (edgeAfter.entries - edgeBefore.entries)),
   };
 }
 
 /** CPU per response of a busy replica. */
-async function measureBusy({ rig, load, service, paths, seconds }: Subject): Promise<number> {
+async function measureBusy({ rig, load, services: [service], paths, seconds }: Subject): Promise<number> {
+  if (service === undefined) throw new Error("no replica is running");
   const samples: number[] = [];
   for (let round = 0; round <= rounds; round++) {
     let requests = 1;
@@ -237,16 +248,16 @@ async function measureBusy({ rig, load, service, paths, seconds }: Subject): Pro
 }
 
 async function measureMisses(subject: Subject & { readonly server: number }): Promise<MissCosts> {
-  const { rig, load, server, seconds } = subject;
+  const { rig, server, seconds } = subject;
   const us = await measureBusy(subject);
   const [idleS = 0] = await rig.meter.during([server], () => Bun.sleep((seconds * 1000) / 2));
   // A server is rarely so busy that its processes do not have to be woken for each read.
-  let result = { requests: 1, quantilesMs: [] as readonly number[] };
+  let result: Awaited<ReturnType<typeof driveLittle>> = { requests: 1, latencyUs: [] };
   const [cpuS = 0] = await rig.meter.during([server], async () => {
-    result = await load.drive(littleLoad(subject));
+    result = await driveLittle(subject, littleRate.misses);
   });
-  const storeUs = rounded((Math.max(0, cpuS - idleS) * 1e6) / result.requests);
-  return { us, storeUs, latencyUs: inUs(result.quantilesMs) };
+  const { requests, latencyUs } = result;
+  return { us, storeUs: rounded((Math.max(0, cpuS - 2 * idleS) * 1e6) / requests), latencyUs };
 }
 
 /** The cache of a replica. */
@@ -257,15 +268,15 @@ async function cacheOf({ adminUrl }: RunningService): Promise<{ readonly bytes: 
 }
 
 /** What a request takes more of a replica that is mostly idle. */
-async function measureWakes(subject: Subject, [hitUs, idleShare]: readonly [number, number]): Promise<number> {
-  const { rig, load, service, seconds } = subject;
+async function measureWakes(subject: Subject, hitUs: number, idleShare: number): Promise<number> {
+  const { rig, services, seconds } = subject;
   let requests = 1;
-  const [cpuS = 0] = await rig.meter.during([service.child.pid], async () => {
-    ({ requests } = await load.drive(littleLoad(subject)));
+  const cpuS = await rig.meter.during(pidsOf(services), async () => {
+    ({ requests } = await driveLittle(subject, littleRate.hits));
   });
-  const elapsedS = seconds / 2;
-  const wakingS = cpuS - idleShare * elapsedS - (requests * hitUs) / 1e6;
-  return rounded((Math.max(0, wakingS) * 1e6) / (requests * (1 - cpuS / elapsedS)));
+  const ofReplicasS = seconds * services.length;
+  const wakingS = sum(cpuS) - idleShare * ofReplicasS - (requests * hitUs) / 1e6;
+  return rounded((Math.max(0, wakingS) * 1e6) / (requests * (1 - sum(cpuS) / ofReplicasS)));
 }
 
 async function measureVarnish(

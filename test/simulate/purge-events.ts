@@ -2,7 +2,8 @@ import { createRandom } from "../../bench/support/sequence.ts";
 import { percentile } from "../../bench/support/statistics.ts";
 import type { Change, NumberedChange } from "../../src/database/change.ts";
 import type { PurgeState } from "../../src/database/purge.ts";
-import { gatherMs, pollMs } from "../../src/purge/follower.ts";
+import { gatherMs } from "../../src/model/cdn.ts";
+import { pollMs } from "../../src/purge/follower.ts";
 import { findRange, planPurge } from "../../src/purge/plan.ts";
 import type { PurgeTarget } from "../../src/purge/target.ts";
 
