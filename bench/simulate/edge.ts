@@ -28,13 +28,28 @@ export const classesOf = (
 ): CachedClass[] => popularity.map(({ count, share }) => ({ count, rate: rate * share, changes, bytes }));
 
 /**
- * The removals of an object per second by purges. The second purge of a change removes something only
- * if the object was requested after the first one.
+ * Probabilities that a cache asks for an object after the first purge of a change, and after the second
+ * one: that it is requested before the next purge, which may be one of another change. Requests and
+ * changes come at random. Until the second purge, those of other changes come twice as often.
  */
-const removalsOf = ({ rate, changes }: CachedClass, { isPurged, wholePurges }: EdgePolicy): number => {
-  const purges = wholePurges + (isPurged ? changes : 0);
-  return purges * (1 + (1 - Math.exp(-rate * secondPurgeS)));
-};
+export function afterPurges({ rate, changes }: Pick<CachedClass, "rate" | "changes">): {
+  readonly first: number;
+  readonly second: number;
+} {
+  const soonest = rate + 2 * changes;
+  const first = (rate / soonest) * -Math.expm1(-secondPurgeS * soonest);
+  const later = (rate / (rate + changes)) * Math.exp(-secondPurgeS * soonest);
+  return { first, second: first + later };
+}
+
+/** The removals of an object per second that give as many misses as purges do. */
+function removalsOf(one: CachedClass, { isPurged, wholePurges }: EdgePolicy): number {
+  const changes = wholePurges + (isPurged ? one.changes : 0);
+  if (changes === 0 || one.rate === 0) return 0;
+  const { first, second } = afterPurges({ rate: one.rate, changes });
+  const misses = changes * (first + second);
+  return misses < one.rate ? (one.rate * misses) / (one.rate - misses) : Number.POSITIVE_INFINITY;
+}
 
 /**
  * Hit ratio of an object under Poisson requests, of a cache that evicts the least recently used.

@@ -3,9 +3,8 @@ import { invalidatedFreshMs } from "../../src/cache/namespace.ts";
 import { keptChanges } from "../../src/database/change.ts";
 import { maxFingerprints } from "../../src/personalization/changes.ts";
 import { pollMs } from "../../src/purge/follower.ts";
-import { secondPurgeS } from "../../src/purge/plan.ts";
 import type { Costs, IdleCosts, KindCosts, MissCosts } from "./costs.ts";
-import { type CachedClass, classesOf, type EdgePolicy, edgeHitRatios } from "./edge.ts";
+import { afterPurges, type CachedClass, classesOf, type EdgePolicy, edgeHitRatios } from "./edge.ts";
 import { simulateEviction } from "./eviction.ts";
 import { edgeFreshness, type Freshness, replicasFreshness } from "./freshness.ts";
 import { findLimits, type Limit } from "./limits.ts";
@@ -168,14 +167,12 @@ function countAfterChanges(
   originRate: number,
 ): AfterChanges {
   if (changes === 0) return { first: 0, second: 0, others: originRate };
-  const afterFirst = -Math.expm1(-rate * secondPurgeS);
-  const afterSecond = rate / (rate + changes);
+  const { first, second } = afterPurges({ rate, changes });
   // Requests of which there is one for each change are counted here; the rest come at random.
-  const others = Math.max(0, originRate - changes * caches * (afterFirst + afterSecond));
+  const others = Math.max(0, originRate - changes * caches * (first + second));
   // Of one cache, and one replica: neither, or just one of its two requests.
-  const [one, other] = [afterFirst / replicas, afterSecond / replicas];
-  const neither = (1 - one) * (1 - other);
-  const either = one * (1 - other) + other * (1 - one);
+  const neither = (1 - first / replicas) * (1 - second / replicas);
+  const either = (first + second - (2 * first * second) / replicas) / replicas;
   const noneOfPurges = neither ** caches;
   const oneOfPurges = caches === 0 ? 0 : caches * either * neither ** (caches - 1);
   // Until the next change.
