@@ -59,10 +59,11 @@ export interface Costs {
     readonly elapsedUs: number;
   };
   /**
-   * Of a replica, when it was idle before a request or an answer of the store: the system wakes its process.
-   * The other costs are those of a busy one.
+   * Of a replica, when it was idle before a request or an answer of the store: the system wakes its process,
+   * whose data have left the caches of the core. The other costs are those of a busy one.
+   * By requests per second for a replica, the fewest first.
    */
-  readonly wakeUs: number;
+  readonly wakes: readonly { readonly perSecond: number; readonly us: number }[];
   /** Of a request to Varnish. */
   readonly varnish: { readonly hitUs: number; readonly missUs: number };
   /** Duration of a query for the last change. */

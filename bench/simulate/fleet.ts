@@ -222,7 +222,7 @@ function serveBy(replicas: number, fleet: Fleet, { classes }: Origin, costs: Cos
   const services = listServices(costs, { requests, reads, refreshes, improvements }, replicas, fleet);
   const queue = queueOf(services, variationOf(costs));
   // The answer of the store also wakes a replica.
-  const wakes = (((total(requests) + total(reads)) / replicas) * costs.wakeUs) / 1e6;
+  const wakes = (((total(requests) + total(reads)) / replicas) * wakeUs(costs, total(requests) / replicas)) / 1e6;
   // By PASTA, a request finds it idle with probability 1 - utilization.
   const utilization = queue.utilization >= 1 ? queue.utilization : (queue.utilization + wakes) / (1 + wakes);
   return {
@@ -235,6 +235,15 @@ function serveBy(replicas: number, fleet: Fleet, { classes }: Origin, costs: Cos
     utilization,
     hottestUtilization: hottest(utilization, fleet, classes, costs, replicas),
   };
+}
+
+/** Interpolated by the logarithm of the rate. */
+function wakeUs({ wakes }: Costs, perSecond: number): number {
+  const next = wakes.findIndex((each) => each.perSecond >= perSecond);
+  const [below, above] = [wakes[next < 0 ? wakes.length - 1 : next - 1], wakes[next]];
+  if (below === undefined || above === undefined) return (below ?? above)?.us ?? 0;
+  const share = Math.log(perSecond / below.perSecond) / Math.log(above.perSecond / below.perSecond);
+  return below.us + share * (above.us - below.us);
 }
 
 /** Of a read, from a standby if there are any. */

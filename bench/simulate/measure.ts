@@ -1,6 +1,7 @@
 import { cpus } from "node:os";
 import { join } from "node:path";
 import { writeFeed } from "../support/feed.ts";
+import type { LoadResult } from "../support/load.ts";
 import { LoadProcess } from "../support/measure.ts";
 import { createDatabase } from "../support/postgres.ts";
 import { type RunningService, runCommand } from "../support/service.ts";
@@ -17,10 +18,13 @@ import {
   untilPurged,
 } from "./rig.ts";
 
-const rounds = 5;
+/** Of each measurement. */
+export const rounds = 5;
 const connections = 8;
 /** Requests per second: so few that they hardly wait for each other, and that each finds idle processes. */
 const littleRate = { hits: 900, misses: 300 };
+/** Of hits, at which the cost of waking a replica is measured. */
+const wakeRates = [80, 300, 1000];
 /** Those that compress better at each request. */
 const improvingRate = 300;
 const fewReplicas = 3;
@@ -60,14 +64,16 @@ export async function measureCosts(rig: Rig, seconds: number, log: (line: string
   const product = await measureKind(rig.products.slice(0, kindPaths.products));
   log("replicas with little load");
   const few = { rig, load, seconds, services: cached.replicas, paths: rig.personalization.slice(0, 500) };
-  const wakeUs = await measureWakes(few, personalization.hitUs, idle.replica.replica);
+  const wakes: Costs["wakes"][number][] = [];
+  for (const perSecond of wakeRates)
+    wakes.push({ perSecond, us: await measureWakes(few, perSecond, personalization.hitUs, idle.replica.replica) });
   log("Varnish");
   const ofVarnish = await measureVarnish(rig, varnish, load, rig.personalization.slice(kindPaths.personalization));
   log("a feed");
   return {
     workUs: rounded(rig.meter.workUs ?? 0, 2),
     machine: `${cpus().length} cores (${cpus()[0]?.model.trim()}), ${process.platform} ${process.arch}, Bun ${Bun.version}`,
-    ...{ personalization, product, idle, change, wakeUs, varnish: ofVarnish },
+    ...{ personalization, product, idle, change, wakes, varnish: ofVarnish },
     row: await measureFeed(rig),
     pollUs: await measurePolls(rig),
   };
@@ -179,17 +185,22 @@ interface Subject {
 
 const pidsOf = (services: readonly RunningService[]) => services.map(({ child }) => child.pid);
 
-/** Random requests at a low rate, to all services together. */
+/**
+ * Random requests at a low rate, to all services together.
+ * @returns latencies as in most rounds: the machine stops for milliseconds now and then
+ */
 async function driveLittle(
   { load, services, paths, seconds }: Subject,
   rate: number,
 ): Promise<{ readonly requests: number; readonly latencyUs: readonly number[] }> {
-  const results = await load.driveAll(
-    services.map(({ url }, seed) => ({
-      ...{ url, paths, headers, connections: 32, isRandom: true, between: "poll", seconds, seed },
-      rate: rate / services.length,
-    })),
-  );
+  const results: LoadResult[] = [];
+  for (let round = 0; round < rounds; round++) {
+    const specs = services.map(({ url }, index) => ({
+      ...{ url, paths, headers, connections: 32, isRandom: true, between: "poll" as const },
+      ...{ rate: rate / services.length, seconds: seconds / rounds, seed: round * services.length + index },
+    }));
+    results.push(...(await load.driveAll(specs)));
+  }
   const latencyUs = (results[0]?.quantilesMs ?? []).map((_, index) =>
     rounded(median(results.map(({ quantilesMs }) => quantilesMs[index] ?? 0)) * 1000),
   );
@@ -268,11 +279,11 @@ async function cacheOf({ adminUrl }: RunningService): Promise<{ readonly bytes: 
 }
 
 /** What a request takes more of a replica that is mostly idle. */
-async function measureWakes(subject: Subject, hitUs: number, idleShare: number): Promise<number> {
+async function measureWakes(subject: Subject, perSecond: number, hitUs: number, idleShare: number): Promise<number> {
   const { rig, services, seconds } = subject;
   let requests = 1;
   const cpuS = await rig.meter.during(pidsOf(services), async () => {
-    ({ requests } = await driveLittle(subject, littleRate.hits));
+    ({ requests } = await driveLittle(subject, perSecond * services.length));
   });
   const ofReplicasS = seconds * services.length;
   const wakingS = sum(cpuS) - idleShare * ofReplicasS - (requests * hitUs) / 1e6;

@@ -3,7 +3,7 @@ import { LoadProcess } from "../support/measure.ts";
 import { percentile } from "../support/statistics.ts";
 import type { Costs } from "./costs.ts";
 import { type Prediction, predict } from "./fleet.ts";
-import { headers } from "./measure.ts";
+import { headers, rounds } from "./measure.ts";
 import { type Fleet, toFleet } from "./parameters.ts";
 import { changeProduct, keptFor, type Rig, type Running, startFleet, untilPurged } from "./rig.ts";
 
@@ -123,10 +123,11 @@ async function run(rig: Rig, fleet: Fleet, wantedSeconds: number): Promise<Measu
   await drive(fleet.product_changes_per_second > 0 ? settlingRounds * wantedSeconds : wantedSeconds, 100);
   const before = { ...(await countAll(running)), changes: changing.count };
   const begunMs = performance.now();
-  let results: readonly LoadResult[] = [];
+  const results: LoadResult[] = [];
   const pids = [rig.postgresPid, rig.standbyPid, ...running.replicas.map(({ child }) => child.pid)];
   const [databaseS = 0, standbyS = 0, ...replicasS] = await rig.meter.during(pids, async () => {
-    results = await drive(wantedSeconds, 200);
+    for (let round = 0; round < rounds; round++)
+      results.push(...(await drive(wantedSeconds / rounds, 200 + 10 * round)));
   });
   const seconds = (performance.now() - begunMs) / 1000;
   const after = { ...(await countAll(running)), changes: changing.count };
