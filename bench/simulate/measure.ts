@@ -84,8 +84,11 @@ const uncached = (hasStandby: boolean) => ({
   environment: { MEMORY_MEGABYTES: "0" },
 });
 
-/** What Varnish answers meanwhile. Processes take more CPU for the same on a machine that sleeps in between. */
-const company = 500;
+/**
+ * Requests per second that Varnish answers while others are idle: on a machine that sleeps in between,
+ * processes take more CPU for the same.
+ */
+const otherRate = 500;
 
 /** Replicas behind Varnish, which keeps everything. */
 const behindVarnish = {
@@ -110,7 +113,7 @@ async function measureIdle(
     await using fleet = await startFleet(rig, { ...behindVarnish, ...shape });
     if (shape.isPurged) await untilPurged(rig);
     const pids = [...servers, ...fleet.replicas.map(({ child }) => child.pid)];
-    const [ofPostgres = 0, ofStandby = 0, ...own] = await cpuInCompany(pids, fleet, { rig, load, seconds });
+    const [ofPostgres = 0, ofStandby = 0, ...own] = await cpuBesideRequests(pids, fleet, { rig, load, seconds });
     const share = (cpuS: number, without: number) => rounded(Math.max(0, cpuS / seconds - without) / fewReplicas, 5);
     return {
       replica: share(sum(own), 0),
@@ -128,21 +131,21 @@ async function measureIdle(
   return { postgres: rounded(postgres, 5), standby: rounded(standby, 5), replica, purging, reading };
 }
 
-interface Company {
+interface Measurement {
   readonly rig: Rig;
   readonly load: LoadProcess;
   readonly seconds: number;
 }
 
 /** CPU seconds of processes that other requests do not reach. */
-async function cpuInCompany(
+async function cpuBesideRequests(
   pids: readonly number[],
   { varnish }: Running,
-  { rig, load, seconds }: Company,
+  { rig, load, seconds }: Measurement,
   work: () => Promise<unknown> = async () => {},
 ): Promise<number[]> {
   const paths = rig.personalization.slice(0, 100);
-  const spec = { url: varnish?.url ?? "", paths, headers, connections, rate: company, isRandom: true };
+  const spec = { url: varnish?.url ?? "", paths, headers, connections, rate: otherRate, isRandom: true };
   await load.drive({ ...spec, seconds: settlingS });
   return await rig.meter.during(pids, () => Promise.all([load.drive({ ...spec, seconds }), work()]));
 }
@@ -157,7 +160,7 @@ async function measureChanges(
   await using fleet = await startFleet(rig, { ...behindVarnish, isPurged: true, environment: {} });
   await untilPurged(rig);
   const pids = [rig.postgresPid, rig.standbyPid, ...fleet.replicas.map(({ child }) => child.pid)];
-  const [ofPostgres = 0, ofStandby = 0, ...own] = await cpuInCompany(pids, fleet, { rig, load, seconds }, async () => {
+  const [ofPostgres = 0, ofStandby = 0, ...own] = await cpuBesideRequests(pids, fleet, { rig, load, seconds }, async () => {
     const begunMs = performance.now();
     for (let count = 0; count < changes; count++) {
       await Bun.sleep(Math.max(0, begunMs + (count * 1000) / changesPerSecond - performance.now()));
@@ -175,12 +178,9 @@ async function measureChanges(
 
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
 
-interface Subject {
-  readonly rig: Rig;
-  readonly load: LoadProcess;
+interface Subject extends Measurement {
   readonly services: readonly RunningService[];
   readonly paths: readonly string[];
-  readonly seconds: number;
 }
 
 const pidsOf = (services: readonly RunningService[]) => services.map(({ child }) => child.pid);
