@@ -84,6 +84,7 @@ const tasks = {
         "role",
         "scheduler",
         "shared-caches",
+        "simulate",
         "site",
         "slow-store",
         "storm",

@@ -160,13 +160,18 @@ async function measureChanges(
   await using fleet = await startFleet(rig, { ...behindVarnish, isPurged: true, environment: {} });
   await untilPurged(rig);
   const pids = [rig.postgresPid, rig.standbyPid, ...fleet.replicas.map(({ child }) => child.pid)];
-  const [ofPostgres = 0, ofStandby = 0, ...own] = await cpuBesideRequests(pids, fleet, { rig, load, seconds }, async () => {
-    const begunMs = performance.now();
-    for (let count = 0; count < changes; count++) {
-      await Bun.sleep(Math.max(0, begunMs + (count * 1000) / changesPerSecond - performance.now()));
-      await changeProduct(rig, rig.ids[count % rig.ids.length] ?? "", `c${count}`);
-    }
-  });
+  const [ofPostgres = 0, ofStandby = 0, ...own] = await cpuBesideRequests(
+    pids,
+    fleet,
+    { rig, load, seconds },
+    async () => {
+      const begunMs = performance.now();
+      for (let count = 0; count < changes; count++) {
+        await Bun.sleep(Math.max(0, begunMs + (count * 1000) / changesPerSecond - performance.now()));
+        await changeProduct(rig, rig.ids[count % rig.ids.length] ?? "", `c${count}`);
+      }
+    },
+  );
   const cost = (cpuS: number, idleShare: number) => rounded((Math.max(0, cpuS - idleShare * seconds) * 1e6) / changes);
   const { replica, purging } = idle;
   return {

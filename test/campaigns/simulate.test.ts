@@ -12,8 +12,8 @@ import { createSequence } from "../../bench/support/sequence.ts";
 import { percentile } from "../../bench/support/statistics.ts";
 import { EntryTable, TableEntry } from "../../src/cache/entry-table.ts";
 import type { PurgeTarget } from "../../src/purge/target.ts";
-import { simulateEvents, simulateQueue } from "./events.ts";
-import { simulatePurges } from "./purge-events.ts";
+import { simulateEvents, simulateQueue } from "../simulate/events.ts";
+import { simulatePurges } from "../simulate/purge-events.ts";
 
 const kind = (hitUs: number, missUs: number, storeUs: number) => {
   const miss = { us: missUs, storeUs, latencyUs: [300, 330, 400, 700] };
