@@ -28,7 +28,7 @@ class Entry extends TableEntry {
 export interface Kept {
   readonly hitRatio: number;
   /** Requests that are the second ones for an entry, as a share. */
-  readonly seconds: number;
+  readonly secondRequests: number;
 }
 
 /**
@@ -39,8 +39,8 @@ export interface Kept {
  */
 export function simulateEviction(demands: readonly Demand[], maxBytes: number, seed = 1): Kept[] {
   const totalBytes = demands.reduce((sum, { count, bytes }) => sum + count * bytes, 0);
-  if (totalBytes <= maxBytes) return demands.map(() => ({ hitRatio: 1, seconds: 0 }));
-  if (maxBytes <= 0) return demands.map(() => ({ hitRatio: 0, seconds: 0 }));
+  if (totalBytes <= maxBytes) return demands.map(() => ({ hitRatio: 1, secondRequests: 0 }));
+  if (maxBytes <= 0) return demands.map(() => ({ hitRatio: 0, secondRequests: 0 }));
   const objects = demands.reduce((sum, { count }) => sum + count, 0);
   const entries = Math.max(1, (maxBytes / totalBytes) * objects);
   const share = Math.min(1, maxEntries / entries);
@@ -53,7 +53,7 @@ export function simulateEviction(demands: readonly Demand[], maxBytes: number, s
     total += count * (demands[index]?.rate ?? 0);
     sums[index] = total;
   }
-  const counts = demands.map(() => ({ requests: 0, hits: 0, seconds: 0 }));
+  const counts = demands.map(() => ({ requests: 0, hits: 0, secondRequests: 0 }));
   const simulated = Math.min(entries, maxEntries);
   const warmUp = Math.ceil(warmUpPerEntry * simulated);
   const end = warmUp + Math.ceil(measuredPerEntry * simulated);
@@ -68,7 +68,7 @@ export function simulateEviction(demands: readonly Demand[], maxBytes: number, s
     if (at < warmUp || count === undefined) continue;
     count.requests++;
     if (entry !== undefined) count.hits++;
-    if (isSecond) count.seconds++;
+    if (isSecond) count.secondRequests++;
   }
   return pool(demands, counts);
 }
@@ -79,7 +79,7 @@ const pooledRequests = 1000;
 interface Counts {
   readonly requests: number;
   readonly hits: number;
-  readonly seconds: number;
+  readonly secondRequests: number;
 }
 
 /** Eviction depends on the demand for an object, not on its kind or size. */
@@ -87,19 +87,23 @@ function pool(demands: readonly Demand[], counts: readonly Counts[]): Kept[] {
   const order = demands.map((_, index) => index).sort((a, b) => (demands[b]?.rate ?? 0) - (demands[a]?.rate ?? 0));
   const pooled = new Array<Kept>(demands.length);
   let members: number[] = [];
-  let sum: Counts = { requests: 0, hits: 0, seconds: 0 };
-  let kept: Kept = { hitRatio: 0, seconds: 0 };
+  let sum: Counts = { requests: 0, hits: 0, secondRequests: 0 };
+  let kept: Kept = { hitRatio: 0, secondRequests: 0 };
   for (const [place, index] of order.entries()) {
     members.push(index);
-    const { requests = 0, hits = 0, seconds = 0 } = counts[index] ?? {};
-    sum = { requests: sum.requests + requests, hits: sum.hits + hits, seconds: sum.seconds + seconds };
+    const { requests = 0, hits = 0, secondRequests = 0 } = counts[index] ?? {};
+    sum = {
+      requests: sum.requests + requests,
+      hits: sum.hits + hits,
+      secondRequests: sum.secondRequests + secondRequests,
+    };
     if (sum.requests < pooledRequests && place < order.length - 1) continue;
     // The last ones may be too few to count.
     if (sum.requests >= pooledRequests || place === members.length - 1)
-      kept = { hitRatio: sum.hits / sum.requests, seconds: sum.seconds / sum.requests };
+      kept = { hitRatio: sum.hits / sum.requests, secondRequests: sum.secondRequests / sum.requests };
     for (const member of members) pooled[member] = kept;
     members = [];
-    sum = { requests: 0, hits: 0, seconds: 0 };
+    sum = { requests: 0, hits: 0, secondRequests: 0 };
   }
   return pooled;
 }

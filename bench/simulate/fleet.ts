@@ -209,7 +209,7 @@ function serveBy(replicas: number, fleet: Fleet, { classes }: Origin, costs: Cos
   const none = () => ({ personalization: 0, product: 0 });
   const [requests, reads, refreshes, improvements] = [none(), none(), none(), none()];
   for (const [index, { kind, count, originRate, afterChanges }] of classes.entries()) {
-    const { hitRatio, seconds } = kept[index] ?? { hitRatio: 0, seconds: 0 };
+    const { hitRatio, secondRequests } = kept[index] ?? { hitRatio: 0, secondRequests: 0 };
     const after = afterChanges(holders);
     const first = Math.min(originRate, after.first);
     const second = Math.min(originRate - first, after.second);
@@ -217,7 +217,7 @@ function serveBy(replicas: number, fleet: Fleet, { classes }: Origin, costs: Cos
     reads[kind] += count * (first + (originRate - first) * (1 - hitRatio));
     const each = after.others / holders;
     if (each > 0) refreshes[kind] += (count * holders * hitRatio) / (refreshS + 1 / each);
-    improvements[kind] += count * (second * hitRatio + (originRate - first) * seconds);
+    improvements[kind] += count * (second * hitRatio + (originRate - first) * secondRequests);
   }
   const services = listServices(costs, { requests, reads, refreshes, improvements }, replicas, fleet);
   const queue = queueOf(services, variationOf(costs));

@@ -109,7 +109,7 @@ test.each([
   // Without those of what did not change, of which there are hardly any behind a purged CDN.
   if (fleet.isPurged && fleet.edgeEntries > fleet.products)
     expect(off(database.readsPerSecond / fleet.requestsPerSecond, simulated.reads)).toBeLessThan(0.08);
-  expect(off(replicas.improvementsPerSecond / fleet.requestsPerSecond, simulated.seconds)).toBeLessThan(0.12);
+  expect(off(replicas.improvementsPerSecond / fleet.requestsPerSecond, simulated.secondRequests)).toBeLessThan(0.12);
 });
 
 describe("eviction of replicas", () => {

@@ -33,7 +33,7 @@ export function simulateEvents(fleet: EventFleet, warmUp: number, measured: numb
   const edges = Array.from({ length: fleet.pointsOfPresence }, () => new Map<number, number>());
   const replicas = Array.from({ length: fleet.replicas }, () => new Map<number, number>());
   const waiting: Purge[][] = purgeDelaysS.map(() => []);
-  let [nowS, changeAtS, origin, reads, seconds] = [0, exponential(fleet.changesPerSecond), 0, 0, 0];
+  let [nowS, changeAtS, origin, reads, secondRequests] = [0, exponential(fleet.changesPerSecond), 0, 0, 0];
 
   const applyUntil = (untilS: number) => {
     for (; changeAtS <= untilS; changeAtS += exponential(fleet.changesPerSecond)) {
@@ -66,9 +66,9 @@ export function simulateEvents(fleet: EventFleet, warmUp: number, measured: numb
     if (request < warmUp) continue;
     origin++;
     if (before === 0) reads++;
-    if (before === 1) seconds++;
+    if (before === 1) secondRequests++;
   }
-  return { origin: origin / measured, reads: reads / measured, seconds: seconds / measured };
+  return { origin: origin / measured, reads: reads / measured, secondRequests: secondRequests / measured };
 }
 
 /** Response times of one server with random arrivals. @param pick the next service time */
