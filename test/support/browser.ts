@@ -48,6 +48,10 @@ export async function openPage(browser: Browser, url: string, options: BrowserCo
   return { page, faults, [Symbol.asyncDispose]: () => context.close() };
 }
 
+/** By how many CSS pixels the page is wider than its viewport, from which scroll bars of Firefox take some. */
+export const readOverflow = (page: Page): Promise<number> =>
+  page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth");
+
 /** Violations that axe-core finds in a part of the page, with their rules and elements. */
 export async function accessibilityProblems(page: Page, selector = ":root"): Promise<string[]> {
   await page.evaluate(await readFile(join(root, "node_modules", "axe-core", "axe.min.js"), "utf8"));
