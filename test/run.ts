@@ -26,7 +26,8 @@ try {
     [
       process.execPath,
       "test",
-      "--parallel=4",
+      // Tests mostly wait. Campaigns keep the cores busy, and some show their faults by what is slow.
+      `--parallel=${(process.env.TEST_SHORT_CAMPAIGN ?? process.env.TEST_CAMPAIGN) ? 4 : 6}`,
       "--max-concurrency=4",
       // The slowest files start first, so that none of them is left running alone at the end.
       `--timings=${Bun.fileURLToPath(new URL("timings.json", import.meta.url))}`,
