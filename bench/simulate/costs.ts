@@ -1,8 +1,14 @@
 import measured from "./costs.json" with { type: "json" };
 
+/**
+ * What a request takes more of a replica that was idle before it, by requests per second for a replica, the
+ * fewest first: the system wakes its process, whose data have left the caches of the core.
+ */
+export type Wakes = readonly { readonly perSecond: number; readonly us: number }[];
+
 /** Of a response that a replica reads from PostgreSQL, in microseconds of CPU. */
 export interface MissCosts {
-  /** Of the replica. */
+  /** Of a busy replica. */
   readonly us: number;
   /** Of the server. */
   readonly storeUs: number;
@@ -12,7 +18,7 @@ export interface MissCosts {
 
 /** Of one kind of responses, as browsers get them: compressed. In microseconds of CPU. */
 export interface KindCosts {
-  /** Of the replica, for a cached response. */
+  /** Of a busy replica, for a cached response. */
   readonly hitUs: number;
   /** As those of misses. */
   readonly hitLatencyUs: readonly number[];
@@ -58,12 +64,8 @@ export interface Costs {
     readonly standbyUs: number;
     readonly elapsedUs: number;
   };
-  /**
-   * Of a replica, when it was idle before a request or an answer of the store: the system wakes its process,
-   * whose data have left the caches of the core. The other costs are those of a busy one.
-   * By requests per second for a replica, the fewest first.
-   */
-  readonly wakes: readonly { readonly perSecond: number; readonly us: number }[];
+  /** Of a cached response, and of one that is read: the answer of the store wakes the replica too. */
+  readonly wakes: { readonly hits: Wakes; readonly misses: Wakes };
   /** Of a request to Varnish. */
   readonly varnish: { readonly hitUs: number; readonly missUs: number };
   /** Duration of a query for the last change. */

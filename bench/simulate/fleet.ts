@@ -3,7 +3,7 @@ import { invalidatedFreshMs } from "../../src/cache/namespace.ts";
 import { keptChanges } from "../../src/database/change.ts";
 import { maxFingerprints } from "../../src/personalization/changes.ts";
 import { pollMs } from "../../src/purge/follower.ts";
-import type { Costs, IdleCosts, KindCosts, MissCosts } from "./costs.ts";
+import type { Costs, IdleCosts, KindCosts, MissCosts, Wakes } from "./costs.ts";
 import { afterPurges, type CachedClass, classesOf, type EdgePolicy, edgeHitRatios } from "./edge.ts";
 import { simulateEviction } from "./eviction.ts";
 import { edgeFreshness, type Freshness, replicasFreshness } from "./freshness.ts";
@@ -221,8 +221,12 @@ function serveBy(replicas: number, fleet: Fleet, { classes }: Origin, costs: Cos
   }
   const services = listServices(costs, { requests, reads, refreshes, improvements }, replicas, fleet);
   const queue = queueOf(services, variationOf(costs));
-  // The answer of the store also wakes a replica.
-  const wakes = (((total(requests) + total(reads)) / replicas) * wakeUs(costs, total(requests) / replicas)) / 1e6;
+  const perReplica = total(requests) / replicas;
+  const readsPerReplica = total(reads) / replicas;
+  const wakes =
+    ((perReplica - readsPerReplica) * wakeUs(costs.wakes.hits, perReplica) +
+      readsPerReplica * wakeUs(costs.wakes.misses, perReplica)) /
+    1e6;
   // By PASTA, a request finds it idle with probability 1 - utilization.
   const utilization = queue.utilization >= 1 ? queue.utilization : (queue.utilization + wakes) / (1 + wakes);
   return {
@@ -238,7 +242,7 @@ function serveBy(replicas: number, fleet: Fleet, { classes }: Origin, costs: Cos
 }
 
 /** Interpolated by the logarithm of the rate. */
-function wakeUs({ wakes }: Costs, perSecond: number): number {
+function wakeUs(wakes: Wakes, perSecond: number): number {
   const next = wakes.findIndex((each) => each.perSecond >= perSecond);
   const [below, above] = [wakes[next < 0 ? wakes.length - 1 : next - 1], wakes[next]];
   if (below === undefined || above === undefined) return (below ?? above)?.us ?? 0;
@@ -269,7 +273,11 @@ function listServices(
         { rate: improvements[kind] / replicas, seconds: improveUs / 1e6 },
       ];
     }),
-    { rate: pollsOf(fleet), seconds: idleOf(costs, fleet).replica / pollsOf(fleet) },
+    // Polls, timers, and garbage collection, taken as pieces as short as a cached response.
+    {
+      rate: (idleOf(costs, fleet).replica * 1e6) / costs.personalization.hitUs,
+      seconds: costs.personalization.hitUs / 1e6,
+    },
     { rate: fleet.product_changes_per_second, seconds: costs.change.replicaUs / 1e6 },
   ];
 }

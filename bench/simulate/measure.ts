@@ -1,12 +1,13 @@
 import { cpus } from "node:os";
 import { join } from "node:path";
 import { writeFeed } from "../support/feed.ts";
-import type { LoadResult } from "../support/load.ts";
+import type { LoadResult, LoadSpec } from "../support/load.ts";
 import { LoadProcess } from "../support/measure.ts";
 import { createDatabase } from "../support/postgres.ts";
 import { type RunningService, runCommand } from "../support/service.ts";
 import { median } from "../support/statistics.ts";
-import type { Costs, IdleCosts, KindCosts, MissCosts } from "./costs.ts";
+import type { Costs, IdleCosts, KindCosts, MissCosts, Wakes } from "./costs.ts";
+import type { Kind } from "./fleet.ts";
 import {
   changeProduct,
   keptFor,
@@ -23,14 +24,14 @@ export const rounds = 5;
 const connections = 8;
 /** Requests per second: so few that they hardly wait for each other, and that each finds idle processes. */
 const littleRate = { hits: 900, misses: 300 };
-/** Of hits, at which the cost of waking a replica is measured. */
-const wakeRates = [80, 300, 1000];
+/** Requests per second for a replica, at which the cost of waking it is measured. */
+const wakeRates = { hits: [20, 80, 300, 1000], misses: [10, 40, 150] };
 /** Those that compress better at each request. */
 const improvingRate = 300;
 const fewReplicas = 3;
 /** A process that was just started still compiles and collects garbage. */
 const settlingS = 5;
-const changesPerSecond = 30;
+const changesPerSecond = 20;
 const feedSkus = 100_000;
 const rowsPerSku = 3;
 const kindPaths = { personalization: 2000, products: 500 };
@@ -41,48 +42,32 @@ export const headers = { "Accept-Encoding": "gzip" };
 /** Measures what requests, changes, and rows cost on this machine. @param seconds of each measurement */
 export async function measureCosts(rig: Rig, seconds: number, log: (line: string) => void): Promise<Costs> {
   await using load = new LoadProcess();
+  const measurement = { rig, load, seconds };
   const idle = await measureIdle(rig, load, seconds, log);
   log("changes");
   const change = await measureChanges(rig, load, seconds, idle);
-  await using cached = await startFleet(rig, { replicas: fewReplicas, edgeMegabytes: 256, isPurged: false });
-  await using primary = await startFleet(rig, uncached(false));
-  await using standby = await startFleet(rig, uncached(true));
-  const { varnish } = cached;
-  if (varnish === undefined) throw new Error("Varnish is not running");
-  const measureKind = async (paths: readonly string[]): Promise<KindCosts> => {
-    const shared = { rig, load, paths, seconds };
-    const cache = await measureCache({ ...shared, services: cached.replicas, varnish });
-    return {
-      ...cache,
-      primary: await measureMisses({ ...shared, services: primary.replicas, server: rig.postgresPid }),
-      standby: await measureMisses({ ...shared, services: standby.replicas, server: rig.standbyPid }),
-    };
-  };
-  log("personalization");
-  const personalization = await measureKind(rig.personalization.slice(0, kindPaths.personalization));
-  log("products");
-  const product = await measureKind(rig.products.slice(0, kindPaths.products));
-  log("replicas with little load");
-  const few = { rig, load, seconds, services: cached.replicas, paths: rig.personalization.slice(0, 500) };
-  const wakes: Costs["wakes"][number][] = [];
-  for (const perSecond of wakeRates)
-    wakes.push({ perSecond, us: await measureWakes(few, perSecond, personalization.hitUs, idle.replica.replica) });
-  log("Varnish");
-  const ofVarnish = await measureVarnish(rig, varnish, load, rig.personalization.slice(kindPaths.personalization));
+  // One fleet after the other: even idle processes take time from others.
+  const caches = await measureCaches(measurement, idle, log);
+  log("reads of the primary");
+  const primary = await measureReads(measurement, false);
+  log("reads of a standby");
+  const standby = await measureReads(measurement, true);
+  log("replicas that read, with little load");
+  const misses = await measureReadWakes(measurement, idle, standby.personalization.us);
   log("a feed");
   return {
     workUs: rounded(rig.meter.workUs ?? 0, 2),
     machine: `${cpus().length} cores (${cpus()[0]?.model.trim()}), ${process.platform} ${process.arch}, Bun ${Bun.version}`,
-    ...{ personalization, product, idle, change, wakes, varnish: ofVarnish },
+    personalization: {
+      ...caches.personalization,
+      ...{ primary: primary.personalization, standby: standby.personalization },
+    },
+    product: { ...caches.product, primary: primary.product, standby: standby.product },
+    ...{ idle, change, wakes: { hits: caches.wakes, misses }, varnish: caches.varnish },
     row: await measureFeed(rig),
     pollUs: await measurePolls(rig),
   };
 }
-
-const uncached = (hasStandby: boolean) => ({
-  ...{ replicas: fewReplicas, edgeMegabytes: undefined, isPurged: false, hasStandby },
-  environment: { MEMORY_MEGABYTES: "0" },
-});
 
 /**
  * Requests per second that Varnish answers while others are idle: on a machine that sleeps in between,
@@ -144,11 +129,15 @@ async function cpuBesideRequests(
   { rig, load, seconds }: Measurement,
   work: () => Promise<unknown> = async () => {},
 ): Promise<number[]> {
-  const paths = rig.personalization.slice(0, 100);
-  const spec = { url: varnish?.url ?? "", paths, headers, connections, rate: otherRate, isRandom: true };
+  const spec = otherRequests(rig, varnish);
   await load.drive({ ...spec, seconds: settlingS });
   return await rig.meter.during(pids, () => Promise.all([load.drive({ ...spec, seconds }), work()]));
 }
+
+const otherRequests = ({ personalization }: Rig, varnish: RunningVarnish | undefined) => ({
+  ...{ url: varnish?.url ?? "", paths: personalization.slice(0, 100) },
+  ...{ headers, connections, rate: otherRate, isRandom: true },
+});
 
 async function measureChanges(
   rig: Rig,
@@ -188,6 +177,62 @@ interface Subject extends Measurement {
   readonly paths: readonly string[];
 }
 
+const pathsOf = ({ personalization, products }: Rig) => ({
+  personalization: personalization.slice(0, kindPaths.personalization),
+  product: products.slice(0, kindPaths.products),
+});
+
+type CacheCosts = Omit<KindCosts, "primary" | "standby">;
+
+async function measureCaches(
+  measurement: Measurement,
+  idle: Costs["idle"],
+  log: (line: string) => void,
+): Promise<Record<Kind, CacheCosts> & { readonly wakes: Wakes; readonly varnish: Costs["varnish"] }> {
+  const { rig, load } = measurement;
+  await using fleet = await startFleet(rig, { ...behindVarnish, edgeMegabytes: 256 });
+  const { varnish, replicas: services } = fleet;
+  if (varnish === undefined) throw new Error("Varnish is not running");
+  const paths = pathsOf(rig);
+  const subject = { ...measurement, services, varnish };
+  log("cached personalization");
+  const personalization = await measureCache({ ...subject, paths: paths.personalization });
+  log("cached products");
+  const product = await measureCache({ ...subject, paths: paths.product });
+  log("replicas with little load");
+  const few = { ...subject, paths: rig.personalization.slice(0, 500) };
+  const wakes = await measureWakes(few, wakeRates.hits, personalization.hitUs, idle.replica.replica);
+  log("Varnish");
+  return {
+    ...{ personalization, product, wakes },
+    varnish: await measureVarnish(rig, varnish, load, rig.personalization.slice(kindPaths.personalization)),
+  };
+}
+
+/** Of replicas. */
+const uncached = { MEMORY_MEGABYTES: "0" };
+
+async function measureReads(measurement: Measurement, hasStandby: boolean): Promise<Record<Kind, MissCosts>> {
+  const { rig } = measurement;
+  await using fleet = await startFleet(rig, {
+    ...{ replicas: fewReplicas, edgeMegabytes: undefined, isPurged: false, hasStandby, environment: uncached },
+  });
+  const paths = pathsOf(rig);
+  const subject = { ...measurement, services: fleet.replicas, server: hasStandby ? rig.standbyPid : rig.postgresPid };
+  return {
+    personalization: await measureMisses({ ...subject, paths: paths.personalization }),
+    product: await measureMisses({ ...subject, paths: paths.product }),
+  };
+}
+
+async function measureReadWakes(measurement: Measurement, idle: Costs["idle"], us: number): Promise<Wakes> {
+  const { rig } = measurement;
+  const environment = { ...behindVarnish.environment, ...uncached };
+  await using fleet = await startFleet(rig, { ...behindVarnish, hasStandby: true, environment });
+  const subject = { ...measurement, ...fleet, services: fleet.replicas, paths: pathsOf(rig).personalization };
+  return await measureWakes(subject, wakeRates.misses, us, idle.replica.replica + idle.reading.replica);
+}
+
 const pidsOf = (services: readonly RunningService[]) => services.map(({ child }) => child.pid);
 
 /**
@@ -197,6 +242,7 @@ const pidsOf = (services: readonly RunningService[]) => services.map(({ child })
 async function driveLittle(
   { load, services, paths, seconds }: Subject,
   rate: number,
+  other?: LoadSpec,
 ): Promise<{ readonly requests: number; readonly latencyUs: readonly number[] }> {
   const results: LoadResult[] = [];
   for (let round = 0; round < rounds; round++) {
@@ -204,7 +250,8 @@ async function driveLittle(
       ...{ url, paths, headers, connections: 32, isRandom: true, between: "poll" as const },
       ...{ rate: rate / services.length, seconds: seconds / rounds, seed: round * services.length + index },
     }));
-    results.push(...(await load.driveAll(specs)));
+    const others = other === undefined ? [] : [{ ...other, seconds: seconds / rounds }];
+    results.push(...(await load.driveAll([...specs, ...others])).slice(0, specs.length));
   }
   const latencyUs = (results[0]?.quantilesMs ?? []).map((_, index) =>
     rounded(median(results.map(({ quantilesMs }) => quantilesMs[index] ?? 0)) * 1000),
@@ -213,9 +260,7 @@ async function driveLittle(
 }
 
 /** Of responses in caches. */
-async function measureCache(
-  subject: Subject & { readonly varnish: RunningVarnish },
-): Promise<Omit<KindCosts, "primary" | "standby">> {
+async function measureCache(subject: Subject & { readonly varnish: RunningVarnish }): Promise<CacheCosts> {
   const { rig, load, services, paths, varnish } = subject;
   const cacheBytes = async () => await Promise.all(services.map(cacheOf));
   const before = await cacheBytes();
@@ -283,16 +328,34 @@ async function cacheOf({ adminUrl }: RunningService): Promise<{ readonly bytes: 
   return { bytes: gauge("pds_cache_bytes"), entries: gauge("pds_cache_entries") };
 }
 
-/** What a request takes more of a replica that is mostly idle. */
-async function measureWakes(subject: Subject, perSecond: number, hitUs: number, idleShare: number): Promise<number> {
-  const { rig, services, seconds } = subject;
-  let requests = 1;
-  const cpuS = await rig.meter.during(pidsOf(services), async () => {
-    ({ requests } = await driveLittle(subject, perSecond * services.length));
-  });
+/**
+ * Beside requests to Varnish, as the idle share was measured.
+ * @param us CPU of a request to a busy replica
+ * @param idleShare of a core, that a replica takes without requests
+ */
+async function measureWakes(
+  subject: Subject & { readonly varnish: RunningVarnish | undefined },
+  rates: readonly number[],
+  us: number,
+  idleShare: number,
+): Promise<Wakes> {
+  const { rig, load, services, seconds } = subject;
   const ofReplicasS = seconds * services.length;
-  const wakingS = sum(cpuS) - idleShare * ofReplicasS - (requests * hitUs) / 1e6;
-  return rounded((Math.max(0, wakingS) * 1e6) / (requests * (1 - sum(cpuS) / ofReplicasS)));
+  const other = otherRequests(rig, subject.varnish);
+  await load.drive({ ...other, seconds: settlingS });
+  const wakes: Wakes[number][] = [];
+  for (const perSecond of rates) {
+    let requests = 1;
+    const cpuS = sum(
+      await rig.meter.during(pidsOf(services), async () => {
+        ({ requests } = await driveLittle(subject, perSecond * services.length, other));
+      }),
+    );
+    const wakingS = Math.max(0, cpuS - idleShare * ofReplicasS - (requests * us) / 1e6);
+    // As many requests find a replica idle as it is idle.
+    wakes.push({ perSecond, us: rounded((wakingS * 1e6) / (requests * (1 - cpuS / ofReplicasS))) });
+  }
+  return wakes;
 }
 
 async function measureVarnish(

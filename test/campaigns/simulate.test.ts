@@ -36,7 +36,7 @@ const costs: Costs = {
   idle: { postgres: 0.002, standby: 0.001, replica: idle, purging: idle, reading: { ...idle, standby: 0.003 } },
   change: { replicaUs: 300, postgresUs: 1000, standbyUs: 200 },
   row: { importUs: 3, postgresUs: 1, standbyUs: 1, elapsedUs: 3 },
-  wakes: [{ perSecond: 100, us: 30 }],
+  wakes: { hits: [{ perSecond: 100, us: 30 }], misses: [{ perSecond: 100, us: 60 }] },
   varnish: { hitUs: 20, missUs: 100 },
   pollUs: 500,
 };
