@@ -53,7 +53,7 @@ export interface Costs {
     /** Of a replica; in addition if it purges, and if it reads from a standby. */
     readonly replica: IdleCosts;
     readonly purging: IdleCosts;
-    readonly reading: IdleCosts;
+    readonly reading: Omit<IdleCosts, "postgres">;
   };
   /** Of one change of a product: for each replica, for PostgreSQL, and for each standby. */
   readonly change: { readonly replicaUs: number; readonly postgresUs: number; readonly standbyUs: number };

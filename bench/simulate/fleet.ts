@@ -59,12 +59,15 @@ export interface Prediction {
 const [changePolls, purgePolls] = [1000 / pollIntervalMs, 1000 / pollMs];
 const pollsOf = ({ cdn, purge }: Fleet) => changePolls + (cdn !== "none" && purge === "on" ? purgePolls : 0);
 
-/** What one replica takes without requests, at each standby too. */
+/** What one replica takes without requests, at each server too. */
 function idleOf({ idle }: Costs, { cdn, purge, standbys }: Fleet): IdleCosts {
   const purges = cdn !== "none" && purge === "on" ? 1 : 0;
-  const of = (name: keyof IdleCosts, reading: number) =>
-    idle.replica[name] + purges * idle.purging[name] + reading * idle.reading[name];
-  return { replica: of("replica", standbys), postgres: of("postgres", standbys), standby: of("standby", 1) };
+  const of = (name: keyof IdleCosts) => idle.replica[name] + purges * idle.purging[name];
+  return {
+    replica: of("replica") + standbys * idle.reading.replica,
+    postgres: of("postgres"),
+    standby: of("standby") + idle.reading.standby,
+  };
 }
 
 /** A class of objects with what passes the CDN. */
@@ -223,9 +226,11 @@ function serveBy(replicas: number, fleet: Fleet, { classes }: Origin, costs: Cos
   const queue = queueOf(services, variationOf(costs));
   const perReplica = total(requests) / replicas;
   const readsPerReplica = total(reads) / replicas;
+  // A replica that handles changes is idle for a shorter time before a request.
+  const handled = perReplica + fleet.product_changes_per_second;
   const wakes =
-    ((perReplica - readsPerReplica) * wakeUs(costs.wakes.hits, perReplica) +
-      readsPerReplica * wakeUs(costs.wakes.misses, perReplica)) /
+    ((perReplica - readsPerReplica) * wakeUs(costs.wakes.hits, handled) +
+      readsPerReplica * wakeUs(costs.wakes.misses, handled)) /
     1e6;
   // By PASTA, a request finds it idle with probability 1 - utilization.
   const utilization = queue.utilization >= 1 ? queue.utilization : (queue.utilization + wakes) / (1 + wakes);

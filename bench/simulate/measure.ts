@@ -47,13 +47,25 @@ export async function measureCosts(rig: Rig, seconds: number, log: (line: string
   log("changes");
   const change = await measureChanges(rig, load, seconds, idle);
   // One fleet after the other: even idle processes take time from others.
-  const caches = await measureCaches(measurement, idle, log);
+  const caches = await measureCaches(measurement, log);
   log("reads of the primary");
   const primary = await measureReads(measurement, false);
   log("reads of a standby");
   const standby = await measureReads(measurement, true);
-  log("replicas that read, with little load");
-  const misses = await measureReadWakes(measurement, idle, standby.personalization.us);
+  log("replicas with little load");
+  const { replica, reading } = idle;
+  const hits = await measureWakes(
+    { ...measurement, shape: {}, paths: rig.personalization.slice(0, 500), rates: wakeRates.hits },
+    { us: caches.personalization.hitUs, idleShare: replica.replica },
+  );
+  const misses = await measureWakes(
+    {
+      ...measurement,
+      shape: { hasStandby: true, environment: { ...behindVarnish.environment, ...uncached } },
+      ...{ paths: pathsOf(rig).personalization, rates: wakeRates.misses },
+    },
+    { us: standby.personalization.us, idleShare: replica.replica + reading.replica },
+  );
   log("a feed");
   return {
     workUs: rounded(rig.meter.workUs ?? 0, 2),
@@ -63,7 +75,7 @@ export async function measureCosts(rig: Rig, seconds: number, log: (line: string
       ...{ primary: primary.personalization, standby: standby.personalization },
     },
     product: { ...caches.product, primary: primary.product, standby: standby.product },
-    ...{ idle, change, wakes: { hits: caches.wakes, misses }, varnish: caches.varnish },
+    ...{ idle, change, wakes: { hits, misses }, varnish: caches.varnish },
     row: await measureFeed(rig),
     pollUs: await measurePolls(rig),
   };
@@ -112,7 +124,11 @@ async function measureIdle(
     return { replica: added("replica"), postgres: added("postgres"), standby: added("standby") };
   };
   const purging = more(await ofFleet("idle replicas that purge", { isPurged: true, environment: {} }));
-  const reading = more(await ofFleet("idle replicas that read from a standby", { hasStandby: true }));
+  const { replica: ofReplica, standby: ofStandby } = more(
+    await ofFleet("idle replicas that read from a standby", { hasStandby: true }),
+  );
+  // The primary has nothing more to do for them.
+  const reading = { replica: ofReplica, standby: ofStandby };
   return { postgres: rounded(postgres, 5), standby: rounded(standby, 5), replica, purging, reading };
 }
 
@@ -186,11 +202,10 @@ type CacheCosts = Omit<KindCosts, "primary" | "standby">;
 
 async function measureCaches(
   measurement: Measurement,
-  idle: Costs["idle"],
   log: (line: string) => void,
-): Promise<Record<Kind, CacheCosts> & { readonly wakes: Wakes; readonly varnish: Costs["varnish"] }> {
+): Promise<Record<Kind, CacheCosts> & { readonly varnish: Costs["varnish"] }> {
   const { rig, load } = measurement;
-  await using fleet = await startFleet(rig, { ...behindVarnish, edgeMegabytes: 256 });
+  await using fleet = await startFleet(rig, { replicas: fewReplicas, edgeMegabytes: 256, isPurged: false });
   const { varnish, replicas: services } = fleet;
   if (varnish === undefined) throw new Error("Varnish is not running");
   const paths = pathsOf(rig);
@@ -199,14 +214,9 @@ async function measureCaches(
   const personalization = await measureCache({ ...subject, paths: paths.personalization });
   log("cached products");
   const product = await measureCache({ ...subject, paths: paths.product });
-  log("replicas with little load");
-  const few = { ...subject, paths: rig.personalization.slice(0, 500) };
-  const wakes = await measureWakes(few, wakeRates.hits, personalization.hitUs, idle.replica.replica);
   log("Varnish");
-  return {
-    ...{ personalization, product, wakes },
-    varnish: await measureVarnish(rig, varnish, load, rig.personalization.slice(kindPaths.personalization)),
-  };
+  const rest = rig.personalization.slice(kindPaths.personalization);
+  return { personalization, product, varnish: await measureVarnish(rig, varnish, load, rest) };
 }
 
 /** Of replicas. */
@@ -223,14 +233,6 @@ async function measureReads(measurement: Measurement, hasStandby: boolean): Prom
     personalization: await measureMisses({ ...subject, paths: paths.personalization }),
     product: await measureMisses({ ...subject, paths: paths.product }),
   };
-}
-
-async function measureReadWakes(measurement: Measurement, idle: Costs["idle"], us: number): Promise<Wakes> {
-  const { rig } = measurement;
-  const environment = { ...behindVarnish.environment, ...uncached };
-  await using fleet = await startFleet(rig, { ...behindVarnish, hasStandby: true, environment });
-  const subject = { ...measurement, ...fleet, services: fleet.replicas, paths: pathsOf(rig).personalization };
-  return await measureWakes(subject, wakeRates.misses, us, idle.replica.replica + idle.reading.replica);
 }
 
 const pidsOf = (services: readonly RunningService[]) => services.map(({ child }) => child.pid);
@@ -329,26 +331,37 @@ async function cacheOf({ adminUrl }: RunningService): Promise<{ readonly bytes: 
 }
 
 /**
- * Beside requests to Varnish, as the idle share was measured.
+ * Beside requests that Varnish answers, as the idle share was measured.
  * @param us CPU of a request to a busy replica
  * @param idleShare of a core, that a replica takes without requests
  */
 async function measureWakes(
-  subject: Subject & { readonly varnish: RunningVarnish | undefined },
-  rates: readonly number[],
-  us: number,
-  idleShare: number,
+  {
+    shape,
+    rates,
+    ...measurement
+  }: Measurement & {
+    readonly shape: Partial<Shape>;
+    readonly paths: readonly string[];
+    readonly rates: readonly number[];
+  },
+  { us, idleShare }: { readonly us: number; readonly idleShare: number },
 ): Promise<Wakes> {
-  const { rig, load, services, seconds } = subject;
+  const { rig, load, seconds, paths } = measurement;
+  await using fleet = await startFleet(rig, { ...behindVarnish, ...shape });
+  const services = fleet.replicas;
   const ofReplicasS = seconds * services.length;
-  const other = otherRequests(rig, subject.varnish);
+  const other = otherRequests(rig, fleet.varnish);
   await load.drive({ ...other, seconds: settlingS });
+  await load.driveAll(
+    services.map(({ url }) => ({ url, paths, headers, connections, requests: 2 * paths.length, order: "turns" })),
+  );
   const wakes: Wakes[number][] = [];
   for (const perSecond of rates) {
     let requests = 1;
     const cpuS = sum(
       await rig.meter.during(pidsOf(services), async () => {
-        ({ requests } = await driveLittle(subject, perSecond * services.length, other));
+        ({ requests } = await driveLittle({ ...measurement, services }, perSecond * services.length, other));
       }),
     );
     const wakingS = Math.max(0, cpuS - idleShare * ofReplicasS - (requests * us) / 1e6);

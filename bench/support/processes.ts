@@ -5,7 +5,7 @@ import { availableParallelism } from "node:os";
 const tickS = 0.01;
 
 /**
- * A process from `/proc/PID/stat`: CPU time in ticks of all its threads, and of its exited
+ * A process from `/proc/PID/stat`: CPU seconds of all its threads, and of its exited
  * children.
  */
 interface Stat {
@@ -21,9 +21,27 @@ function findStat(pid: number): Stat | undefined {
     const text = readFileSync(`/proc/${pid}/stat`, "latin1");
     const [, parent, ...fields] = text.slice(text.lastIndexOf(")") + 2).split(" ");
     const [own = 0, ownSystem = 0, ended = 0, endedSystem = 0] = fields.slice(9, 13).map(Number);
-    return { parent: Number(parent), own: own + ownSystem, ended: ended + endedSystem };
+    // Exact, but without threads that ended. Both are at most what the process took.
+    const threadsS = readdirSync(`/proc/${pid}/task`).map((thread) => nanosecondsOf(`${pid}/task/${thread}`) / 1e9);
+    return {
+      parent: Number(parent),
+      own: Math.max(
+        (own + ownSystem) * tickS,
+        threadsS.reduce((sum, seconds) => sum + seconds, 0),
+      ),
+      ended: (ended + endedSystem) * tickS,
+    };
   } catch {
     return undefined;
+  }
+}
+
+/** CPU time of a thread; 0 if it ended, or the kernel does not count it. */
+function nanosecondsOf(thread: string): number {
+  try {
+    return Number.parseInt(readFileSync(`/proc/${thread}/schedstat`, "latin1"), 10);
+  } catch {
+    return 0;
   }
 }
 
@@ -38,9 +56,9 @@ export function cpuSecondsOf(pid: number): number {
     }),
   );
   const isWithin = (of: number): boolean => of === pid || (of > 1 && isWithin(stats.get(of)?.parent ?? 0));
-  let ticks = 0;
-  for (const [of, { own, ended }] of stats) if (isWithin(of)) ticks += own + ended;
-  return ticks * tickS;
+  let seconds = 0;
+  for (const [of, { own, ended }] of stats) if (isWithin(of)) seconds += own + ended;
+  return seconds;
 }
 
 /** @returns 0 if there is no such process */

@@ -33,7 +33,7 @@ const costs: Costs = {
   workUs: 100,
   personalization: kind(20, 60, 20),
   product: kind(25, 300, 130),
-  idle: { postgres: 0.002, standby: 0.001, replica: idle, purging: idle, reading: { ...idle, standby: 0.003 } },
+  idle: { postgres: 0.002, standby: 0.001, replica: idle, purging: idle, reading: { replica: 0.01, standby: 0.003 } },
   change: { replicaUs: 300, postgresUs: 1000, standbyUs: 200 },
   row: { importUs: 3, postgresUs: 1, standbyUs: 1, elapsedUs: 3 },
   wakes: { hits: [{ perSecond: 100, us: 30 }], misses: [{ perSecond: 100, us: 60 }] },
