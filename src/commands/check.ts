@@ -56,8 +56,9 @@ function checkStores(config: Config): Promise<Check>[] {
 async function checkStandby(url: string, primaryUrl: string, options: ConnectOptions): Promise<Check> {
   let note = "";
   const problem = await findProblem(async () => {
-    const behind = await inspectStandby(url, primaryUrl, options);
-    if (behind > 0) note = ` (lacks the newest ${behind === 1 ? "change" : `${behind} changes`})`;
+    const { behind, cause } = await inspectStandby(url, primaryUrl, options);
+    const changes = behind === 1 ? "change" : `${behind} changes`;
+    if (behind > 0) note = ` (lacks the newest ${changes}${cause === undefined ? "" : `; ${cause}`})`;
   });
   return { checked: "standby", at: `${url}${note}`, problem };
 }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { hideCredentials } from "../credentials.ts";
 import { toLocale } from "../model/locale.ts";
 
 /** Parsers for the text of a setting. Each throws an Error that says which values are valid. */
@@ -109,7 +110,11 @@ export const postgresUrl = (text: string) =>
 export function postgresUrls(text: string): readonly string[] {
   const urls = text.split(/\s+/).filter((url) => url !== "");
   const areValid = urls.every((url) => isServerUrl(url) && url.split("://").length === 2);
-  return areValid ? urls : expected("postgres://USER@HOST:PORT/DATABASE, several separated by spaces");
+  if (!areValid) expected("postgres://USER@HOST:PORT/DATABASE, several separated by spaces");
+  // Metrics and the console tell standbys apart by these names.
+  const names = urls.map(hideCredentials);
+  const twice = names.find((name, index) => names.indexOf(name) < index);
+  return twice === undefined ? urls : expected(`each standby once, but ${twice} is there twice`);
 }
 
 export const httpUrl = (text: string) =>

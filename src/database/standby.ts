@@ -127,10 +127,19 @@ export class Standby implements StandbyState {
     return isIn ? undefined : "another store";
   }
 
+  /** Why it lacks changes; undefined if that is not known. */
+  async explainLag(): Promise<string | undefined> {
+    const { engine, sql } = this.#database;
+    return await inTime(engine.explainLag(sql).catch(() => undefined));
+  }
+
   close(): Promise<void> {
     return this.#database.close(0);
   }
 }
+
+/** Does not wait for long. */
+export const inTime = <T>(work: Promise<T>) => Promise.race([work, Bun.sleep(readTimeoutMs).then(() => undefined)]);
 
 interface ChangeColumns {
   readonly shownChange: number;

@@ -1,18 +1,28 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
 import { hideCredentials } from "../credentials.ts";
+import { ServiceError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { MaybePromise } from "../maybe-promise.ts";
-import { type ChangePosition, findNewestChange, findOldestChangeS, hasChange, noChange } from "./change.ts";
+import {
+  type ChangePosition,
+  findNewestChange,
+  findOldestChangeS,
+  hasChange,
+  keptChanges,
+  noChange,
+} from "./change.ts";
 import { Database } from "./database.ts";
 import type { ConnectOptions, Read, Value } from "./engines/engine.ts";
 import { engineOf } from "./engines/index.ts";
-import { readTimeoutMs, readWithNewest, Standby } from "./standby.ts";
+import { inTime, readWithNewest, Standby, type Unusable } from "./standby.ts";
 
 /** How often each standby is checked. One of another store is found at the second check. */
 const checkIntervalMs = 250;
 /** A standby that has been unusable for so long is worth a line in the log. */
 const warnAfterMs = 5000;
+/** How often statements that fail at a standby are worth a line. */
+const failureIntervalMs = 60_000;
 /** How long all reads of a process go to the same standby. */
 const turnMs = 1000;
 /** A change that the primary does not show for so long is lost, or was one of another store. */
@@ -48,7 +58,7 @@ export interface StandbysOptions {
 
 /** Connects to the standbys when they are first checked: none needs to be there. */
 export async function openStandbys(options: StandbysOptions): Promise<Standbys> {
-  const databases = await Promise.all(options.urls.map((url) => openUnchecked(url, options.connect)));
+  const databases = await Promise.all(options.urls.map((url) => openStandby(url, options.connect)));
   return new Standbys(
     databases.map((database) => new Standby(database)),
     options,
@@ -61,22 +71,39 @@ async function openUnchecked(url: string, connect: ConnectOptions): Promise<Data
   return new Database(engine, hideCredentials(url), await engine.open(url, "serving", connect));
 }
 
+/** @throws ServiceError `unavailable` when the driver refuses a parameter of the URL */
+const openStandby = (url: string, connect: ConnectOptions) =>
+  openUnchecked(url, connect).catch((cause: Error) => {
+    const message = `DATABASE_READ_URLS: cannot open ${hideCredentials(url)}: ${cause.message}`;
+    throw new ServiceError("unavailable", message, { cause });
+  });
+
+/** How many changes a standby lacks, and why, if that is known. */
+export interface StandbyLag {
+  readonly behind: number;
+  readonly cause: string | undefined;
+}
+
 /**
  * Finds out whether a URL leads to a standby of a store.
- * @returns how many changes it lacks
  * @throws Error when it cannot be read, or is none
  */
-export async function inspectStandby(url: string, primaryUrl: string, connect: ConnectOptions): Promise<number> {
-  const [standby, primary] = [await openUnchecked(url, connect), await openUnchecked(primaryUrl, connect)];
+export async function inspectStandby(url: string, primaryUrl: string, connect: ConnectOptions): Promise<StandbyLag> {
+  const [standby, primary] = [await openStandby(url, connect), await openUnchecked(primaryUrl, connect)];
   try {
     const shown = await findNewestChange(standby);
+    const unreadable = await standby.engine.findUnreadable(standby.sql);
+    if (unreadable !== undefined) throw new Error(`DATABASE_READ_URLS: ${unreadable}`);
     const newest = await findNewestChange(primary);
-    if (shown.number !== noChange.number && !(await hasChange(primary, shown))) {
+    // The log no longer has the changes of a standby that is far behind.
+    const isComparable = shown.number !== noChange.number && newest.number - shown.number < keptChanges;
+    if (isComparable && !(await hasChange(primary, shown))) {
       throw new Error(
         `DATABASE_READ_URLS: ${standby.name} has changes that DATABASE_URL does not have; is it a standby?`,
       );
     }
-    return Math.max(0, newest.number - shown.number);
+    const behind = Math.max(0, newest.number - shown.number);
+    return { behind, cause: behind === 0 ? undefined : await standby.engine.explainLag(standby.sql) };
   } finally {
     await Promise.all([standby.close(0), primary.close(0)]);
   }
@@ -102,6 +129,8 @@ export class Standbys {
   readonly #lookups = new Map<string, Promise<boolean | undefined>>();
   /** Standbys that were believed while the primary did not answer. */
   readonly #believed = new Set<Standby>();
+  /** When a statement that failed at a standby was last logged, by `performance.now()`. */
+  readonly #loggedAtMs = new Map<Standby, number>();
 
   constructor(standbys: readonly Standby[], options: StandbysOptions) {
     this.list = standbys;
@@ -159,9 +188,23 @@ export class Standbys {
       } else this.counts.unconfirmed++;
     } catch (error) {
       this.counts.failed++;
-      this.#options.log.debug({ standby: standby.name, err: error }, "a standby failed; reading from the primary");
+      this.#logFailure(standby, error as Error);
     }
     return await this.#readPrimary(statement, values);
+  }
+
+  /** A standby that answers, but not this statement, such as for want of a right, is checked in vain. */
+  #logFailure(standby: Standby, error: Error): void {
+    const { log } = this.#options;
+    const { name, problem } = standby;
+    const nowMs = performance.now();
+    const isRecent = nowMs - (this.#loggedAtMs.get(standby) ?? Number.NEGATIVE_INFINITY) < failureIntervalMs;
+    if (problem !== undefined || isRecent) {
+      log.debug({ standby: name, err: error }, "a standby failed; reading from the primary");
+      return;
+    }
+    this.#loggedAtMs.set(standby, nowMs);
+    log.warn({ standby: name, cause: error.message }, "a statement failed at a standby: the primary is read instead");
   }
 
   /** Without the primary, a standby is believed as long as its last check found nothing wrong. */
@@ -208,7 +251,7 @@ export class Standbys {
     const isKnown = (change: ChangePosition) => this.#isKnown(change);
     const findAgeS = ({ number }: ChangePosition) => inTime(findOldestChangeS(primary, number).catch(() => undefined));
     let usableMs = performance.now();
-    let hasWarned = false;
+    let warned: Unusable | undefined;
     while (!signal.aborted) {
       let cause: string | undefined;
       await standby.check({ verified: this.#verified, isKnown, findAgeS }).catch((error: Error) => {
@@ -225,21 +268,22 @@ export class Standbys {
         );
       }
       if (problem === undefined) {
-        if (hasWarned) log.info({ standby: name }, "a standby is read again");
+        if (warned !== undefined) log.info({ standby: name }, "a standby is read again");
         usableMs = performance.now();
-        hasWarned = false;
-      } else if (!hasWarned && (isForeign || performance.now() - usableMs >= warnAfterMs)) {
+        warned = undefined;
+      } else if (
+        // The first reason may not be the worst one.
+        isForeign ? warned !== problem : warned === undefined && performance.now() - usableMs >= warnAfterMs
+      ) {
+        if (problem === "behind") cause = await standby.explainLag();
         log.warn({ standby: name, reason: problem, cause }, "a standby is not read: the primary or other standbys are");
-        hasWarned = true;
+        warned = problem;
       }
       await sleep(checkIntervalMs, undefined, { signal }).catch(() => {});
     }
     await standby.close().catch(() => {});
   }
 }
-
-/** Does not wait for long. */
-const inTime = <T>(work: Promise<T>) => Promise.race([work, Bun.sleep(readTimeoutMs).then(() => undefined)]);
 
 /** Whether a standby that shows one change has everything that was seen at another. */
 const isAtLeast = (shown: ChangePosition, seen: ChangePosition) => shown.number > seen.number || isSame(shown, seen);

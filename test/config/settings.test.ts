@@ -287,6 +287,7 @@ describe("an invalid setting stops the start", () => {
       ["DATABASE_CONNECTIONS", "4.5"],
       ["DATABASE_READ_URLS", "sqlite:data/pds.sqlite"],
       ["DATABASE_READ_URLS", "postgres://pds@one/pds,postgres://pds@two/pds"],
+      ["DATABASE_READ_URLS", "postgres://pds:a@one/pds postgres://pds:b@one/pds"],
       ["SHOP_DOMAIN", "a b"],
       ["SHOP_DOMAIN", "https://shop.example"],
       ["SHOP_DOMAIN", ""],

@@ -5,6 +5,7 @@ import { CacheInvalidator } from "../../src/cache/invalidator.ts";
 import { invalidatedLifetime } from "../../src/cache/namespace.ts";
 import { HeaderTemplate, ResponseBody } from "../../src/cache/response.ts";
 import { ResponseCache } from "../../src/cache/response-cache.ts";
+import { keptChanges } from "../../src/database/change.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { parseCachePolicy } from "../../src/model/cache-policy.ts";
 import { createPrimaryLimiter } from "../../src/service/limiters.ts";
@@ -158,17 +159,22 @@ test("all workers read from a standby, and the console shows it", async () => {
   }
 });
 
+const pausedReplay = "its replay is paused: SELECT pg_wal_replay_resume()";
+
+/** What `pds check` says of a standby. */
+async function check(url: string) {
+  const { stdout } = await pds(["check", "--json"], { DATABASE_URL: primary.url, DATABASE_READ_URLS: url });
+  const { checks } = JSON.parse(stdout) as { checks: { checked: string; at: string; problem: string | null }[] };
+  return checks.find(({ checked }) => checked === "standby");
+}
+
 test("pds check says how far a standby is behind, and whether it is one of another store", async () => {
-  const check = async (url: string) => {
-    const { stdout } = await pds(["check", "--json"], { DATABASE_URL: primary.url, DATABASE_READ_URLS: url });
-    const { checks } = JSON.parse(stdout) as { checks: { checked: string; at: string; problem: string | null }[] };
-    return checks.find(({ checked }) => checked === "standby");
-  };
   expect(await check(standby.url)).toEqual({ checked: "standby", at: standby.url, problem: null });
   await standby.pauseReplay();
   try {
     await retitle(7010);
-    expect(await check(standby.url)).toMatchObject({ at: `${standby.url} (lacks the newest change)`, problem: null });
+    const note = `lacks the newest change; ${pausedReplay}`;
+    expect(await check(standby.url)).toMatchObject({ at: `${standby.url} (${note})`, problem: null });
   } finally {
     await standby.resumeReplay();
   }
@@ -178,6 +184,75 @@ test("pds check says how far a standby is behind, and whether it is one of anoth
   expect((await check(other))?.problem).toContain("has changes that DATABASE_URL does not have");
   await drop();
   expect((await check("postgres://pds@127.0.0.1:1/pds"))?.problem).not.toBeNull();
+});
+
+test("pds check takes a standby that is far behind for one of this store", async () => {
+  await standby.catchUp();
+  await standby.pauseReplay();
+  try {
+    // The primary keeps fewer.
+    await sql`INSERT INTO change (noun, scope) SELECT 'product', 'any' FROM generate_series(1, ${keptChanges + 2000})`;
+    expect(await check(standby.url)).toMatchObject({
+      at: expect.stringContaining(`lacks the newest ${keptChanges + 2000} changes`),
+      problem: null,
+    });
+  } finally {
+    await standby.resumeReplay();
+    await standby.catchUp();
+  }
+});
+
+test("a URL that the driver refuses stops the start, and names its setting", async () => {
+  const url = `${standby.url}?sslmode=nonsense`;
+  const refusal = `DATABASE_READ_URLS: cannot open ${url}: `;
+  const { code, stderr } = await pds(["serve"], {
+    ...{ DATABASE_URL: primary.url, DATABASE_READ_URLS: url },
+    ...{ PORT: "0", ADMIN_PORT: "0" },
+  });
+  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(refusal) });
+  expect((await check(url))?.problem).toStartWith(refusal);
+});
+
+test("a role that may not read all tables: pds check names it, and the log does what fails", async () => {
+  await sql`CREATE ROLE reader LOGIN`;
+  await sql`GRANT SELECT ON change TO reader`;
+  await standby.catchUp();
+  const url = new URL(standby.url);
+  url.username = "reader";
+  expect((await check(url.href))?.problem).toContain("the role reader may not read the table ");
+  await using service = await serveUncached(url.href);
+  await until("it warns", async () => {
+    expect(await readTitle(service, 7006)).toBe("Plate 7006");
+    return service.log().includes("a statement failed at a standby");
+  });
+  const lines = service
+    .log()
+    .split("\n")
+    .filter((line) => line.includes("a statement failed at a standby"));
+  expect(lines.map((line) => JSON.parse(line))).toEqual([
+    expect.objectContaining({ level: 40, standby: url.href, cause: "permission denied for table product" }),
+  ]);
+  await sql`GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader`;
+  await standby.catchUp();
+  expect((await check(url.href))?.problem).toBeNull();
+  await untilRead(service, "standby");
+});
+
+test("the log says why a standby lacks changes", async () => {
+  await using service = await serveUncached(standby.url);
+  await untilRead(service, "standby");
+  await standby.pauseReplay();
+  try {
+    await retitle(7008);
+    await until("it warns", () => service.log().includes("a standby is not read"));
+    const line = service
+      .log()
+      .split("\n")
+      .find((each) => each.includes("a standby is not read"));
+    expect(JSON.parse(line ?? "")).toMatchObject({ standby: standby.url, reason: "behind", cause: pausedReplay });
+  } finally {
+    await standby.resumeReplay();
+  }
 });
 
 test("a setting that leads to a standby where writes go stops the start", async () => {
@@ -335,6 +410,8 @@ test("a standby that became a store of its own is not read", async () => {
     await untilRead(service, "standby");
     await other.promote();
     await using its = new SQL(other.url, { max: 1 });
+    await retitle(7009);
+    await until("it warns that it lacks a change", () => service.log().includes("it is no standby: it was promoted"));
     await untilWritten(() => retitle(7005, its));
     await until("it is not read", async () => {
       expect(await readTitle(service, 7005)).toBe("Plate 7005");

@@ -49,10 +49,20 @@ export class DeliveryWriter {
     const written = this.#last.then(async () => {
       await Bun.sleep(gatherMs);
       this.#next = undefined;
-      await withTimeout(queueReads(this.#database, news, delayS, topics));
+      await withTimeout(this.#write(news, topics));
     });
     this.#last = written.catch(() => {});
     return { news, topics, written };
+  }
+
+  async #write(news: readonly ProductNews[], topics: ReadonlySet<string>): Promise<void> {
+    const write = () => queueReads(this.#database, news, delayS, topics);
+    // Connections end while the store can be reached, and one that was idle is found out only when it
+    // is used. If the commit was lost with it, a product is queued twice, which is one read too.
+    await write().catch((error) => {
+      if (!this.#database.engine.isConnectionLost(error)) throw error;
+      return write();
+    });
   }
 }
 
