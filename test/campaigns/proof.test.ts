@@ -4,6 +4,7 @@ import { listFaults, untilWhole } from "../proof/faults.ts";
 import { markedGroup } from "../proof/feed.ts";
 import { findDifferences } from "../proof/final-check.ts";
 import { startFleet } from "../proof/fleet.ts";
+import { ReplicaWatcher } from "../proof/replica-watcher.ts";
 import { renderReport, type Step } from "../proof/report.tsx";
 import { Shoppers } from "../proof/shoppers.ts";
 import { StoreHistory } from "../proof/store-history.ts";
@@ -23,10 +24,14 @@ const size = isCampaign ? { skus: 50_000, products: 5000, rate: 100 } : { skus: 
 /** How long a fault lasts at least, and the pause after it. */
 const holdMs = isCampaign ? 10_000 : 1500;
 const calmMs = isCampaign ? 14_000 : 500;
+const backupAgeMs = isCampaign ? 20_000 : 3000;
 /** Products edited per second. */
 const editRate = 2;
-/** SKUs, and products that nobody edited, that are compared at the end, besides all edited products. */
-const checked = isCampaign ? { skus: 500, products: 100 } : { skus: 50, products: 10 };
+/**
+ * SKUs, and products that no shopper requests, that are compared at the end, besides all edited
+ * products. They are many, because a fault may be rare.
+ */
+const checked = isCampaign ? { skus: 500, products: 100 } : { skus: 400, products: 10 };
 /** The last feed may wait for its import. */
 const untilImportedMs = 90_000;
 const reportPath = process.env.PROOF_REPORT;
@@ -53,7 +58,9 @@ test.skipIf(!isPossible)("a fleet answers through every fault", async () => {
   const newVersion = await createNewVersion();
   const fleet = await startFleet(size);
   const { catalog } = fleet.platform;
-  const productIds = catalog.ids(0, catalog.count);
+  const allIds = catalog.ids(0, catalog.count);
+  const productIds = allIds.slice(0, -checked.products);
+  const unrequestedIds = allIds.slice(-checked.products);
   const history = new StoreHistory();
   const watcher = new StoreWatcher(`${fleet.environment.DATABASE_URL}`, history, markedGroup);
   await until("the store is watched", () => watcher.hasBegun);
@@ -64,6 +71,7 @@ test.skipIf(!isPossible)("a fleet answers through every fault", async () => {
     ...{ responseOf: fleet.erp.responseOf, history },
     rate: size.rate,
   });
+  const replicaWatcher = new ReplicaWatcher(fleet.replicas);
   const sinceBegin = () => performance.now() - shoppers.begunMs;
 
   const recorder = new RunRecorder(() => fleet.cluster.primary.url);
@@ -88,7 +96,9 @@ test.skipIf(!isPossible)("a fleet answers through every fault", async () => {
   const steps: Step[] = [];
   const progress = (text: string) => process.stderr.write(`${Math.round(sinceBegin() / 1000)} s: ${text}\n`);
   await Bun.sleep(calmMs);
-  for (const fault of await listFaults(fleet, newVersion)) {
+  const lostRows: string[] = [];
+  const onLost = (sentences: readonly string[]) => lostRows.push(...sentences);
+  for (const fault of await listFaults(fleet, { newVersion, backupAgeMs, onLost, unrequestedIds })) {
     if (!isCampaign && fault.isShort !== true) continue;
     const fromMs = sinceBegin();
     await fault.begin();
@@ -110,7 +120,7 @@ test.skipIf(!isPossible)("a fleet answers through every fault", async () => {
   const lostTicks = () => findLostTicks(recorder.runs, startedMs, endedMs);
   await until("every scheduled time has been run", () => lostTicks().length === 0).catch(() => {});
   const skus = fleet.erp.skus.slice(0, checked.skus);
-  const ids = [...new Set([...edited, ...productIds.slice(-checked.products)])];
+  const ids = [...edited, ...unrequestedIds];
   let wrong: string[] = [];
   const isRight = async () => {
     wrong = await findDifferences(fleet, ids, skus, feedVersion);
@@ -118,6 +128,7 @@ test.skipIf(!isPossible)("a fleet answers through every fault", async () => {
   };
   await until("everything is as its sources have it", isRight, untilImportedMs).catch(() => {});
   await watcher.stop();
+  await replicaWatcher.stop();
   const unseen = history.settleDoubts();
   const proof = {
     startedAt: new Date(startedMs).toISOString(),
@@ -132,7 +143,9 @@ test.skipIf(!isPossible)("a fleet answers through every fault", async () => {
     runs: recorder.runs,
     lostTicks: lostTicks(),
     ticks: (Object.keys(schedules) as ScheduledJob[]).flatMap((job) => listTicks(job, startedMs, endedMs)).length,
-    wrong,
+    hidden: replicaWatcher.get(503),
+    defects: replicaWatcher.defects,
+    wrong: [...wrong, ...lostRows],
     checked: ids.length + skus.length,
     repeated: shoppers.repeated,
     hitRatio: shoppers.edgeHits / shoppers.edgeRequests,
@@ -144,11 +157,13 @@ test.skipIf(!isPossible)("a fleet answers through every fault", async () => {
     `proof: ${shoppers.requests} requests, ${steps.length} faults, ${edits} edits: ${proof.failures.length} failed, ` +
       `${proof.old.length} older than a second without Age, ${proof.mixed.length} mixed, ${proof.incorrect.length} incorrect, ${proof.lostTicks.length} of ` +
       `${proof.ticks} scheduled times lost, ${proof.wrong.length} of ${proof.checked} wrong at the end; ` +
+      `replicas answered with 503 ${proof.hidden} times, and with another failure ${proof.defects} times; ` +
       `${shoppers.repeated} repeated, ${unseen} with versions that no poll has seen\n`,
   );
   if (reportPath !== undefined) await Bun.write(reportPath, renderReport(proof));
   expect(proof.mixed).toEqual([]);
   expect(proof.incorrect).toEqual([]);
+  expect(proof.defects).toBe(0);
   expect(proof.lostTicks).toEqual([]);
   expect(proof.wrong).toEqual([]);
   // A fleet that nobody changes or watches proves nothing.

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { createReadStream } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { join } from "node:path";
 import { engineOf } from "../../src/database/engines/index.ts";
 import { removeMarkedGenerations } from "../../src/database/generation-removal.ts";
@@ -8,9 +9,18 @@ import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { readStore } from "../../src/database/transfer/read-store.ts";
 import { keptTables, leftTables } from "../../src/database/transfer/tables.ts";
 import { openObject } from "../../src/feed/bucket-object.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { writeFeed } from "../support/feed.ts";
 import { listGenerationTables } from "../support/generation-tables.ts";
-import { connectTo, createMigratedStore, createStore, enginesInTurn, pds, temporaryFolder } from "../support/pds.ts";
+import {
+  connectTo,
+  createMigratedStore,
+  createStore,
+  enginesInTurn,
+  main,
+  pds,
+  temporaryFolder,
+} from "../support/pds.ts";
 import { startStore } from "../support/s3.ts";
 
 const folder = await temporaryFolder();
@@ -66,6 +76,62 @@ describe.each([...enginesInTurn])("a copy of a store on %s", (engine) => {
       await stream.close();
     }
   });
+});
+
+/** Leads to a server. @returns its URL, and what each connection has sent, round trip by round trip */
+async function recordRoundTrips(serverUrl: string) {
+  const target = new URL(serverUrl);
+  const connections: string[][] = [];
+  const proxy = createServer((client) => {
+    const upstream = connect(Number(target.port), target.hostname);
+    const sent: string[] = [];
+    connections.push(sent);
+    client.on("data", (chunk) => sent.push(`${chunk}`));
+    client.on("error", () => upstream.destroy());
+    upstream.on("error", () => client.destroy());
+    client.pipe(upstream).pipe(client);
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+  cleanUp(() => proxy.close());
+  const url = new URL(serverUrl);
+  url.port = `${(proxy.address() as AddressInfo).port}`;
+  return { url: url.href, connections };
+}
+
+test("a restore locks the store for a few statements, and not while it waits for a run", async () => {
+  const DATABASE_URL = await createStore("postgres");
+  const backup = join(folder, "locks.backup");
+  const feed = await writeFeed(folder, "feed");
+  for (const args of [
+    ["import", "personalization", feed],
+    ["backup", backup],
+  ]) {
+    expect(await pds(args, { DATABASE_URL })).toMatchObject({ code: 0 });
+  }
+  await using sql = await connectTo(DATABASE_URL);
+  await sql`INSERT INTO run (job, brand, started_at, lease_until)
+    VALUES ('catalog-sync', 'busy', '2026-01-01T00:00:00.000Z', '9999-01-01T00:00:00.000Z')`;
+  const { url, connections } = await recordRoundTrips(DATABASE_URL);
+  const restore = Bun.spawn([process.execPath, main, "restore", backup, "--replace"], {
+    env: { PATH: "", PDS_CONFIG: "/dev/null", DATABASE_URL: url },
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  const says = restore.stderr.pipeThrough(new TextDecoderStream()).getReader();
+  expect((await says.read()).value).toContain("waiting for it");
+  await sql`DELETE FROM run WHERE brand = 'busy'`;
+  expect(await restore.exited).toBe(0);
+
+  const locks = connections.flatMap((sent) => sent.filter((text) => text.includes("LOCK TABLE")));
+  expect(locks).toHaveLength(1);
+  const sent = connections.find((each) => each.includes(locks[0] ?? "")) ?? [];
+  const after = sent.slice(sent.lastIndexOf(locks[0] ?? "") + 1);
+  const locked = after.slice(
+    0,
+    after.findIndex((text) => text.includes("COMMIT")),
+  );
+  // All requests wait meanwhile for a process that has the lowest priority, and may be far away.
+  expect(locked.length).toBeGreaterThan(0);
+  expect(locked.length).toBeLessThan(20);
 });
 
 test("a large object is uploaded in parts, and comes back", async () => {

@@ -1,9 +1,11 @@
 import { join } from "node:path";
+import { SQL } from "bun";
 import { pds, temporaryFolder } from "../support/pds.ts";
 import type { Program } from "../support/program.ts";
 import type { Proxy as Link } from "../support/proxy.ts";
 import { until } from "../support/until.ts";
 import type { Fleet } from "./fleet.ts";
+import { findLostRows, noteKeptRows, readKeptRows } from "./kept-rows.ts";
 import { schedules } from "./ticks.ts";
 
 export interface Fault {
@@ -19,17 +21,57 @@ export interface Fault {
 
 /** A cluster manager notices a loss only after a while. */
 const noticedAfterMs = 2000;
+/** Longer than the first purge takes after a change, and shorter than the second one. */
+const lateMs = 2500;
+/** Long enough for a replica to answer, and shorter than a change takes to get there. */
+const answeredMs = 200;
 /** An import begins each minute. */
 const afterNextMinuteMs = () => 60_000 - (Date.now() % 60_000) + 8000;
 
-async function run({ environment }: Fleet, ...args: readonly string[]): Promise<void> {
+async function run({ environment }: Pick<Fleet, "environment">, ...args: readonly string[]): Promise<void> {
   const { code, stderr } = await pds(args, environment);
   if (code !== 0) throw new Error(`${args[0]}: ${stderr}`);
 }
 
-/** All faults, one after the other. @param newVersion main file of the version to upgrade to */
-export async function listFaults(fleet: Fleet, newVersion: string): Promise<Fault[]> {
-  const { cluster, erp, replicas, balancers, edges, databaseBalancer, pooler, links } = fleet;
+/**
+ * Takes a backup, and compares a store that nobody uses, restored from it, with the one that it was
+ * taken from.
+ * @returns what is lost
+ */
+async function tryBackup(fleet: Fleet, path: string): Promise<string[]> {
+  const { url } = fleet.cluster.primary;
+  const expected = await noteKeptRows(url, () => run(fleet, "backup", path));
+  const name = `restored_${crypto.randomUUID().replaceAll("-", "")}`;
+  await using sql = new SQL(url, { max: 1 });
+  await sql.unsafe(`CREATE DATABASE ${name}`);
+  try {
+    const other = new URL(url);
+    other.pathname = `/${name}`;
+    const environment = { DATABASE_URL: other.href };
+    await run({ environment }, "restore", path);
+    await run({ environment }, "restore", path, "--replace");
+    return findLostRows(expected, await readKeptRows(other.href));
+  } finally {
+    await sql.unsafe(`DROP DATABASE ${name} WITH (FORCE)`);
+  }
+}
+
+export interface FaultOptions {
+  /** Main file of the version to upgrade to. */
+  readonly newVersion: string;
+  /** How long before a restore its backup is taken. */
+  readonly backupAgeMs: number;
+  readonly onLost: (sentences: readonly string[]) => void;
+  /** Products that shoppers do not request. */
+  readonly unrequestedIds: readonly string[];
+}
+
+/** All faults, one after the other. */
+export async function listFaults(
+  fleet: Fleet,
+  { newVersion, backupAgeMs, onLost, unrequestedIds }: FaultOptions,
+): Promise<Fault[]> {
+  const { cluster, erp, platform, replicas, balancers, edges, edgeUrls, databaseBalancer, pooler, links } = fleet;
   const backup = join(await temporaryFolder(), "store.backup");
   const cut = (name: string, ...ways: readonly Link[]): Fault => ({
     name: `cut: ${name}`,
@@ -133,9 +175,10 @@ export async function listFaults(fleet: Fleet, newVersion: string): Promise<Faul
       end: () => cluster.rebuildStandby(),
     },
     {
-      name: "restored: a backup of half a minute ago",
-      begin: () => run(fleet, "backup", backup),
-      holdMs: () => 20_000,
+      name: "restored: a backup of a while ago",
+      isShort: true,
+      begin: async () => onLost(await tryBackup(fleet, backup)),
+      holdMs: () => backupAgeMs,
       end: async () => {
         // A restore waits for runs in progress. The restored store knows nothing of the pause.
         for (const job of Object.keys(schedules)) await run(fleet, "pause", job);
@@ -150,6 +193,22 @@ export async function listFaults(fleet: Fleet, newVersion: string): Promise<Faul
         await second?.upgrade(newVersion);
         await third?.upgrade(newVersion);
       },
+    },
+    {
+      // The last, because a failover and a restore purge everything. Responses of before a change get to
+      // the edges after its first purge, and must be gone at the end.
+      name: "slow: the edges and a balancer",
+      isShort: true,
+      begin: async () => {
+        links.balancers[1]?.delay(lateMs);
+        const requests = edgeUrls.flatMap((url) =>
+          unrequestedIds.map((id) => fetch(`${url}/api/v1/products/${id}`).then((response) => response.text())),
+        );
+        await Bun.sleep(answeredMs);
+        for (const id of unrequestedIds) platform.catalog.touch(id, { product: { title: "v1", vendor: "v1" } });
+        await Promise.allSettled(requests);
+      },
+      end: async () => links.balancers[1]?.delay(0),
     },
   ];
 }

@@ -22,6 +22,8 @@ test("the report counts what it was given", () => {
     mixed: [1, 2, 3, 4].map(problem),
     incorrect: [1, 2, 3, 4, 5].map(problem),
     ...{
+      hidden: 9,
+      defects: 6,
       runs: [],
       lostTicks: ["a", "b"],
       ticks: 90,
@@ -40,6 +42,7 @@ test("the report counts what it was given", () => {
     "bad 2 of 90 scheduled times lost",
     "bad 4 responses of two versions",
     "bad 5 incorrect responses",
+    "bad 6 responses of replicas with a failure other than 503",
     "bad 1 of 1,500 products and SKUs wrong at the end",
   ]);
   const rows = [...page.matchAll(/<th scope="row">(\w+)<\/th>(.*?)<\/tr>/gs)].map(([, name, cells = ""]) => [

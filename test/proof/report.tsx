@@ -24,6 +24,10 @@ export interface Proof {
   readonly mixed: readonly Problem[];
   /** Responses with another status, or with other content than that of any version. */
   readonly incorrect: readonly Problem[];
+  /** Responses of replicas with 503, most of which a retry hid from shoppers. */
+  readonly hidden: number;
+  /** Responses of replicas with any other status of a failure, whether shoppers saw them or not. */
+  readonly defects: number;
   readonly runs: readonly TickRun[];
   readonly lostTicks: readonly string[];
   readonly ticks: number;
@@ -84,6 +88,7 @@ const Page = (proof: Proof) => {
             <Total count={lostTicks.length} what={`of ${proof.ticks} scheduled times lost`} />
             <Total count={mixed.length} what="responses of two versions" />
             <Total count={incorrect.length} what="incorrect responses" />
+            <Total count={proof.defects} what="responses of replicas with a failure other than 503" />
             <Total
               count={wrong.length}
               what={`of ${number.format(proof.checked)} products and SKUs wrong at the end`}
@@ -156,9 +161,10 @@ const Page = (proof: Proof) => {
             {number.format(proof.edits)} products were edited on the platform, and the feed changed every{" "}
             {schedules["personalization-import"]} seconds. The edges' caches answered{" "}
             {(proof.hitRatio * 100).toFixed(0)} % of the requests there. A client whose edge or balancer gives no answer
-            asks the other one, as anycast, DNS, and HTTP clients do: {proof.repeated} requests. One request in five
-            goes to a balancer directly. A response is old if the store held another version for more than a second
-            before the request.
+            asks the other one, as anycast, DNS, and HTTP clients do: {proof.repeated} requests. Replicas answered with
+            503 {number.format(proof.hidden)} times, in whose place balancers and edges asked another one. One request
+            in five goes to a balancer directly. A response is old if the store held another version for more than a
+            second before the request.
           </p>
         </main>
       </body>

@@ -40,6 +40,17 @@ export async function startProxy(serverUrl: string): Promise<Proxy> {
   };
   const server = createServer((client) => {
     let isSilent = isCut;
+    /** The answers that are passed on later, one after the other. */
+    let delayed: Promise<void> | undefined;
+    const delay = (chunk: Buffer) => {
+      const dueMs = performance.now() + delayMs;
+      const own = (delayed ?? Promise.resolve()).then(async () => {
+        await Bun.sleep(Math.max(0, dueMs - performance.now()));
+        answer(client, chunk);
+        if (delayed === own) delayed = undefined;
+      });
+      delayed = own;
+    };
     const upstream = connect(Number(target.port), target.hostname);
     for (const [from, to] of [
       [client, upstream],
@@ -50,8 +61,8 @@ export async function startProxy(serverUrl: string): Promise<Proxy> {
         isSilent ||= isCut;
         if (isSilent) return;
         if (from === client) upstream.write(chunk);
-        else if (delayMs === 0) answer(client, chunk);
-        else setTimeout(() => answer(client, chunk), delayMs);
+        else if (delayMs === 0 && delayed === undefined) answer(client, chunk);
+        else delay(chunk);
       });
       from.on("error", () => {});
       from.on("close", () => {

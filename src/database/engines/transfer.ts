@@ -21,7 +21,8 @@ export interface Transfer {
   readonly columnsQuery: (table: string) => string;
   /** Query: the highest id that a table's counter has given, as `last`. */
   readonly counterQuery: (table: string) => string;
-  readonly setCounter: (sql: SQL, table: string, last: number) => Promise<unknown>;
+  /** @param counters the highest ids by table */
+  readonly setCounters: (sql: SQL, counters: Readonly<Record<string, number>>) => Promise<unknown>;
 
   /** @param isStaging whether to read what is in the staging area */
   readonly openSnapshot: (url: string, isStaging: boolean) => Promise<Snapshot>;
@@ -37,5 +38,5 @@ export interface Transfer {
   /** Makes other transactions that read or write the store wait until this one ends. */
   readonly lockStore: (transaction: SQL) => Promise<void>;
   /** Puts the tables of the staging area in the place of the store's, except `progressTable`. */
-  readonly moveTables: (transaction: SQL) => Promise<void>;
+  readonly moveTables: (transaction: SQL) => Promise<unknown>;
 }

@@ -29,6 +29,8 @@ export async function publishStore(
   for (const startedAt = performance.now(); ; await Bun.sleep(pauseMs)) {
     signal.throwIfAborted();
     try {
+      // Requests wait while the store is locked, so it is not locked in vain.
+      await requireNoRun(target);
       const publish = () =>
         target.inTransaction(async (transaction) => {
           await engine.withoutTimeouts(transaction.sql);
@@ -47,17 +49,21 @@ export async function publishStore(
   }
 }
 
+/** All requests wait meanwhile, so it sends few statements. */
 async function replaceTables(transaction: Transaction, counters: Counters): Promise<void> {
   const { sql, engine } = transaction;
-  const { moveTables, setCounter } = engine.transfer;
+  const { moveTables, setCounters } = engine.transfer;
   const before = await readCounters(transaction);
   await moveTables(sql);
   const moved = await readCounters(transaction);
   // Processes that still know the former store must not take its ids for others.
-  for (const table of countedTables) {
-    await setCounter(sql, table, Math.max(before[table] ?? 0, moved[table] ?? 0, counters[table] ?? 0));
-  }
-  await restartChanges(transaction);
+  const lastOf = (table: (typeof countedTables)[number]) =>
+    Math.max(before[table] ?? 0, moved[table] ?? 0, counters[table] ?? 0);
+  const last = Object.fromEntries(countedTables.map((table) => [table, lastOf(table)]));
+  await sql.unsafe("DELETE FROM change");
+  // A replica that misses so many changes drops everything, whichever store it knew.
+  await setCounters(sql, { ...last, change: lastOf("change") + keptChanges });
+  await recordPersonalizationChange(transaction, undefined);
   await sql`UPDATE generation_list SET version = ${randomUUID()}`;
 }
 
@@ -70,28 +76,15 @@ export async function requireEmpty({ sql }: Queryable, store: string): Promise<v
 }
 
 async function requireNoRun({ sql, engine }: Queryable): Promise<void> {
-  const [run] = await sql<{ id: number; job: string; brand: string }[]>`
-    SELECT id, job, brand FROM run WHERE finished_at IS NULL AND lease_until >= ${sql.unsafe(engine.now)}
-    ORDER BY id LIMIT 1`;
+  const [run] = await sql.unsafe<{ id: number; job: string; brand: string }[]>(
+    `SELECT id, job, brand FROM run WHERE finished_at IS NULL AND lease_until >= ${engine.now} ORDER BY id LIMIT 1`,
+  );
   if (run === undefined) return;
   throw new RunInProgress(`run ${run.id} (${run.job} for ${run.brand}) is in progress in the store to replace`);
 }
 
 async function readCounters({ sql, engine }: Queryable): Promise<Counters> {
-  const counters: Record<string, number> = {};
-  for (const table of countedTables) {
-    const [counter] = await sql.unsafe<{ last: number }[]>(engine.transfer.counterQuery(table));
-    counters[table] = counter?.last ?? 0;
-  }
-  return counters as Counters;
-}
-
-/** A replica that misses so many changes drops everything, whichever store it knew. */
-async function restartChanges(transaction: Transaction): Promise<void> {
-  const { sql, engine } = transaction;
-  await engine.lock(sql, "changes");
-  const { change: last = 0 } = await readCounters(transaction);
-  await sql`DELETE FROM change`;
-  await engine.transfer.setCounter(sql, "change", last + keptChanges);
-  await recordPersonalizationChange(transaction, undefined);
+  const columns = countedTables.map((table) => `(${engine.transfer.counterQuery(table)}) AS ${table}`);
+  const [row] = await sql.unsafe<Record<string, number | null>[]>(`SELECT ${columns.join(", ")}`);
+  return Object.fromEntries(countedTables.map((table) => [table, row?.[table] ?? 0]));
 }

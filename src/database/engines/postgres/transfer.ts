@@ -14,8 +14,11 @@ const batchBytes = 2 ** 20;
 
 const quote = (name: string) => `"${name.replaceAll('"', '""')}"`;
 
-/** Readers of a table wait behind one who waits for its exclusive lock, so this is short. */
-const lockTimeout = "2s";
+/**
+ * Readers of a table wait behind one who waits for its exclusive lock. After two seconds in the queue
+ * for the store, requests fail.
+ */
+const lockTimeout = "1s";
 const maxAttempts = 30;
 
 /** The reader of a snapshot may pause: a copy builds indexes, which takes minutes for a large generation. */
@@ -27,28 +30,61 @@ const killedMs = "10000";
 /** lock_not_available, deadlock_detected */
 const isLocked = (error: unknown) => ["55P03", "40P01"].includes(`${(error as { errno?: unknown }).errno}`);
 
-const ofGeneration = "relname ~ '^generation_[0-9]+_(sku|style|group)$'";
+/** Expressions: the name of the staging area, and both schemas. */
+const stagingName = "current_schema() || '_restore'";
+const storeSchema = "CAST(quote_ident(current_schema()) AS regnamespace)";
+const stagingSchema = `CAST(quote_ident(${stagingName}) AS regnamespace)`;
 
-/** @returns the name of the store's schema, and that of its staging area */
-async function schemasOf(sql: SQL): Promise<{ readonly store: string; readonly staging: string }> {
-  const [row] = await sql<{ name: string }[]>`SELECT current_schema() AS name`;
-  return { store: row?.name ?? "", staging: `${row?.name}_restore` };
-}
+/** Query: the store's tables, as `name`. Others may share its schema. */
+const replacedTables = `SELECT relname AS name FROM pg_class
+  WHERE relnamespace = ${storeSchema} AND relkind = 'r' AND (relname ~ '^generation_[0-9]+_(sku|style|group)$'
+    OR relname IN (SELECT relname FROM pg_class WHERE relnamespace = ${stagingSchema} AND relkind = 'r'))
+  ORDER BY relname`;
+
+/** One statement: all requests wait, and the process that sends it has the lowest priority, or is far away. */
+const move = `DO $$
+DECLARE
+  store CONSTANT TEXT := current_schema();
+  staging CONSTANT TEXT := ${stagingName};
+  moved RECORD;
+BEGIN
+  EXECUTE format('DROP TABLE %I.${progressTable}', staging);
+  EXECUTE (SELECT 'DROP TABLE ' || string_agg(quote_ident(name), ', ') || ' CASCADE' FROM (${replacedTables}) AS replaced);
+  FOR moved IN
+    SELECT quote_ident(proname) || '(' || pg_get_function_identity_arguments(oid) || ')' AS signature
+    FROM pg_proc WHERE pronamespace = ${stagingSchema}
+  LOOP
+    EXECUTE format('DROP FUNCTION IF EXISTS %I.%s', store, moved.signature);
+    EXECUTE format('ALTER FUNCTION %I.%s SET SCHEMA %I', staging, moved.signature, store);
+  END LOOP;
+  FOR moved IN SELECT relname FROM pg_class WHERE relnamespace = ${stagingSchema} AND relkind = 'r' LOOP
+    EXECUTE format('ALTER TABLE %I.%I SET SCHEMA %I', staging, moved.relname, store);
+  END LOOP;
+  EXECUTE format('DROP SCHEMA %I', staging);
+END $$`;
 
 async function withConnection<T>(url: string, work: (sql: SQL) => Promise<T>): Promise<T> {
   await using sql = connectOnce(url);
   return await work(sql);
 }
 
-const stagingSchemaOf = (url: string) => withConnection(url, async (sql) => (await schemasOf(sql)).staging);
+const stagingSchemaOf = (url: string) =>
+  withConnection(url, async (sql) => {
+    const [row] = await sql.unsafe<{ name: string }[]>(`SELECT ${stagingName} AS name`);
+    return row?.name ?? "";
+  });
 
 export const transfer: Transfer = {
   columnsQuery: (table) => `SELECT column_name AS name, data_type AS type FROM information_schema.columns
     WHERE table_schema = current_schema() AND table_name = '${table}' ORDER BY ordinal_position`,
   counterQuery: (table) =>
     `SELECT CAST(CASE WHEN is_called THEN last_value ELSE 0 END AS INTEGER) AS last FROM ${table}_id_seq`,
-  setCounter: (sql, table, last) =>
-    sql`SELECT setval(CAST(${`${table}_id_seq`} AS regclass), greatest(CAST(${last} AS INTEGER), 1), ${last > 0})`,
+  setCounters: (sql, counters) => {
+    const calls = Object.entries(counters).map(
+      ([table, last]) => `setval('${table}_id_seq', ${Math.max(last, 1)}, ${last > 0})`,
+    );
+    return sql.unsafe(`SELECT ${calls.join(", ")}`);
+  },
 
   openSnapshot: async (url, isStaging) => {
     const sql = connectOnce(url, {
@@ -115,12 +151,13 @@ export const transfer: Transfer = {
   },
   withStaging: (_sql, _url, work) => work(),
   lockStore: async (transaction) => {
-    const { store, staging } = await schemasOf(transaction);
-    const tables = await listReplaced(transaction, store, staging);
     await transaction.unsafe(`SET LOCAL lock_timeout = '${lockTimeout}'; SAVEPOINT locking`);
     for (let attempt = 1; ; attempt++) {
       try {
-        await transaction.unsafe(`LOCK TABLE ${tables.map(quote).join(", ")} IN ACCESS EXCLUSIVE MODE`);
+        const tables = await transaction.unsafe<{ name: string }[]>(replacedTables);
+        await transaction.unsafe(
+          `LOCK TABLE ${tables.map(({ name }) => quote(name)).join(", ")} IN ACCESS EXCLUSIVE MODE`,
+        );
         return;
       } catch (error) {
         if (!isLocked(error)) throw error;
@@ -133,41 +170,8 @@ export const transfer: Transfer = {
       }
     }
   },
-  moveTables: async (transaction) => {
-    const { store, staging } = await schemasOf(transaction);
-    await transaction.unsafe(`DROP TABLE ${quote(staging)}.${progressTable}`);
-    const replaced = await listReplaced(transaction, store, staging);
-    await transaction.unsafe(`DROP TABLE ${replaced.map(quote).join(", ")} CASCADE`);
-    const functions = await transaction<{ signature: string }[]>`
-      SELECT quote_ident(proname) || '(' || pg_get_function_identity_arguments(oid) || ')' AS signature
-      FROM pg_proc WHERE pronamespace = CAST(${quote(staging)} AS regnamespace)`;
-    for (const { signature } of functions) {
-      await transaction.unsafe(`DROP FUNCTION IF EXISTS ${quote(store)}.${signature}`);
-      await transaction.unsafe(`ALTER FUNCTION ${quote(staging)}.${signature} SET SCHEMA ${quote(store)}`);
-    }
-    for (const table of await listTables(transaction, staging)) {
-      await transaction.unsafe(`ALTER TABLE ${quote(staging)}.${quote(table)} SET SCHEMA ${quote(store)}`);
-    }
-    await transaction.unsafe(`DROP SCHEMA ${quote(staging)}`);
-  },
+  moveTables: (transaction) => transaction.unsafe(move),
 };
-
-async function listTables(sql: SQL, schema: string, condition = "TRUE"): Promise<string[]> {
-  const rows = await sql.unsafe<{ name: string }[]>(
-    `SELECT relname AS name FROM pg_class
-    WHERE relnamespace = CAST($1 AS regnamespace) AND relkind = 'r' AND ${condition} ORDER BY relname`,
-    [quote(schema)],
-  );
-  return rows.map(({ name }) => name);
-}
-
-/** The store's tables. Others may share its schema. */
-async function listReplaced(sql: SQL, store: string, staging: string): Promise<string[]> {
-  const staged = await listTables(sql, staging, `NOT ${ofGeneration}`);
-  const stored = await listTables(sql, store);
-  const ofGenerations = await listTables(sql, store, ofGeneration);
-  return [...staged.filter((table) => stored.includes(table)), ...ofGenerations];
-}
 
 const sizeOf = (row: object) =>
   Object.values(row).reduce<number>((total, cell) => total + ((cell as { length?: number } | null)?.length ?? 8), 0);

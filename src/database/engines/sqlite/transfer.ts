@@ -24,9 +24,11 @@ const namesOf = async (sql: SQL, condition: string): Promise<string[]> => {
 export const transfer: Transfer = {
   columnsQuery: (table) => `SELECT name, lower(type) AS type FROM pragma_table_info('${table}') ORDER BY cid`,
   counterQuery: (table) => `SELECT seq AS last FROM sqlite_sequence WHERE name = '${table}'`,
-  setCounter: async (sql, table, last) => {
-    await sql`DELETE FROM sqlite_sequence WHERE name = ${table}`;
-    await sql`INSERT INTO sqlite_sequence (name, seq) VALUES (${table}, ${last})`;
+  setCounters: async (sql, counters) => {
+    for (const [table, last] of Object.entries(counters)) {
+      await sql`DELETE FROM sqlite_sequence WHERE name = ${table}`;
+      await sql`INSERT INTO sqlite_sequence (name, seq) VALUES (${table}, ${last})`;
+    }
   },
 
   openSnapshot: async (url, isStaging) => {
