@@ -143,6 +143,7 @@ const tasks = {
   pictures: { development: true, args: ["scripts/pictures.ts"] },
   document: { args: ["scripts/document.ts"] },
   release: { args: ["scripts/release.ts"] },
+  "release:packages": { development: true, args: ["scripts/publish.ts"] },
   image: { args: ["scripts/image.ts"] },
   site: { args: ["scripts/site.ts"] },
   bench: { development: true, args: ["bench/serve.ts"] },
