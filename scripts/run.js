@@ -44,7 +44,13 @@ const suitesInTurn = [
 const tasks = {
   start: { args: ["src/main.ts", "serve"] },
   pds: { args: ["src/main.ts"] },
-  build: { args: ["build", "--compile", "--bytecode", "--minify", "src/main.ts", "--outfile", "dist/pds"] },
+  build: {
+    args: [
+      ...["build", "--compile", "--bytecode", "--minify", "src/main.ts", "--outfile", "dist/pds"],
+      // Otherwise, the executable names the folder in which it was built, and differs between checkouts.
+      ...["--define", '__dirname="/"'],
+    ],
+  },
   test: { development: true, args: ["test/run.ts"] },
   "test:faults": {
     development: true,
@@ -137,6 +143,7 @@ const tasks = {
   pictures: { development: true, args: ["scripts/pictures.ts"] },
   document: { args: ["scripts/document.ts"] },
   release: { args: ["scripts/release.ts"] },
+  "release:packages": { development: true, args: ["scripts/publish.ts"] },
   image: { args: ["scripts/image.ts"] },
   site: { args: ["scripts/site.ts"] },
   bench: { development: true, args: ["bench/serve.ts"] },

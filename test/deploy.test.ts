@@ -1,12 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, statSync } from "node:fs";
-import { cp } from "node:fs/promises";
 import { join } from "node:path";
 import { $, YAML } from "bun";
 import packageJson from "../package.json" with { type: "json" };
 import { readConfig } from "../src/config/index.ts";
 import { listSettingsWithoutEffect } from "../src/config/without-effect.ts";
 import { sha256 } from "../src/model/operator.ts";
+import { copyComposeFiles } from "./support/compose.ts";
 import { root, temporaryFolder } from "./support/pds.ts";
 
 // The files of the folder "deploy", as far as they can be checked without containers.
@@ -41,11 +41,13 @@ test("the folder of Compose files has those that the guides name", () => {
   ]);
 });
 
+/** What a service mounts, with the defaults of variables. */
+const mountsOf = (service: Service) =>
+  service.volumes.map((mount) => mount.replace(/\$\{\w+:-([^}]*)\}/g, "$1").split(":")[0] ?? "");
+
 describe.each(["embedded", "replicas", "shops"])("the Compose file %s", (name) => {
   const { services, volumes } = YAML.parse(read(name, "compose.yaml")) as Compose;
-  const mounts = Object.values(services)
-    .flatMap((service) => service.volumes)
-    .map((mount) => mount.replace(/\$\{\w+:-([^}]*)\}/g, "$1").split(":")[0] ?? "");
+  const mounts = Object.values(services).flatMap(mountsOf);
 
   test("mounts files that exist, and volumes that it names", () => {
     expect(mounts).not.toBeEmpty();
@@ -118,15 +120,8 @@ test("the shops have a target with their name as label", () => {
   for (const shop of shops) expect(read("shops", shop, "pds.toml")).toContain(`\nadmin_hosts = "${shop}"\n`);
 });
 
-/** Compose files as in a fresh clone. */
-async function copyFiles(): Promise<string> {
-  const copy = await temporaryFolder();
-  await cp(folder, copy, { recursive: true, filter: (path) => !/(replicas|shops)\/secrets$/.test(path) });
-  return copy;
-}
-
 test("prepare creates the secrets once, which only the owner reaches, and lets Prometheus read", async () => {
-  const copy = await copyFiles();
+  const copy = await copyComposeFiles();
   const secret = (name: string) => readFileSync(join(copy, "replicas", "secrets", name), "utf8").trim();
   const prepare = () => $`./prepare replicas && ./prepare shops`.cwd(copy).quiet();
   await prepare();
@@ -148,7 +143,7 @@ test("prepare creates the secrets once, which only the owner reaches, and lets P
 });
 
 test("the owner can put secrets into all folders that services mount, since Docker creates none", async () => {
-  const copy = await copyFiles();
+  const copy = await copyComposeFiles();
   await $`./prepare replicas && ./prepare shops`.cwd(copy).quiet();
   for (const name of ["embedded", "replicas", "shops"]) {
     const { services } = YAML.parse(read(name, "compose.yaml")) as Compose;
@@ -160,8 +155,24 @@ test("the owner can put secrets into all folders that services mount, since Dock
   }
 });
 
+test.each(["embedded", "replicas", "shops"])("prepare lets containers read all that they mount: %s", async (name) => {
+  // As after a clone with umask 077.
+  const copy = await copyComposeFiles();
+  await $`chmod -R go= ../..`.cwd(copy);
+  await $`sh -c ${`umask 077 && ./prepare ${name}`}`.cwd(copy).quiet();
+  const { services } = YAML.parse(read(name, "compose.yaml")) as Compose;
+  const folder = join(copy, name);
+  const mounts = Object.values(services).flatMap((service) => mountsOf(service).filter((path) => path.startsWith(".")));
+  for (const mount of mounts) {
+    const unreadable = await $`find ${mount} -not -perm -o=r -o -type d -not -perm -o=x`.cwd(folder).text();
+    expect(unreadable, mount).toBe("");
+  }
+  // Secrets are reached through this folder.
+  expect(statSync(join(folder, "secrets")).mode & 0o777).toBe(0o700);
+});
+
 test("prepare keeps an address of another database, and reports a token of another file", async () => {
-  const copy = await copyFiles();
+  const copy = await copyComposeFiles();
   const prepare = () => $`./prepare replicas`.cwd(copy).quiet().nothrow();
   await prepare();
   const secrets = join(copy, "replicas", "secrets");

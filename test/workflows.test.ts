@@ -18,7 +18,16 @@ test.each([...new Bun.Glob("*.yml").scanSync(folder)])("the workflow %s runs com
   expect(permissions).toEqual({ contents: "read" });
   const commands = Object.values(jobs).flatMap(({ steps }) => steps.flatMap(({ run = "" }) => run));
   const names = commands.flatMap((command) =>
-    [...command.matchAll(/npm (?:run )?(?!ci\b|pkg\b|publish\b)([\w:-]+)/g)].map(([, name = ""]) => name),
+    [...command.matchAll(/npm (?:run )?(?!ci\b|pkg\b)([\w:-]+)/g)].map(([, name = ""]) => name),
   );
   expect(names.filter((name) => scripts[name] === undefined)).toEqual([]);
+});
+
+test("the actions of workflows are pinned, since a tag can be moved", async () => {
+  const texts = await Promise.all(
+    [...new Bun.Glob("*.yml").scanSync(folder)].map((file) => Bun.file(join(folder, file)).text()),
+  );
+  const actions = texts.flatMap((text) => [...text.matchAll(/uses: (.*)/g)].map(([, action = ""]) => action));
+  expect(actions).not.toBeEmpty();
+  expect(actions.filter((action) => !/^[\w-]+\/[\w-]+@[\da-f]{40} # v\d+\.\d+\.\d+$/.test(action))).toEqual([]);
 });

@@ -35,7 +35,8 @@ else
   deb-systemd-helper update-state pds.service >/dev/null || true
 fi
 [ -d /run/systemd/system ] || exit 0
-systemctl daemon-reload
+# In a chroot, /run may be there without systemd.
+systemctl daemon-reload || true
 if [ -z "$2" ]; then
   deb-systemd-invoke start pds.service || true
 else
@@ -57,7 +58,7 @@ fi
 const postrm = `#!/bin/sh
 set -e
 if [ "$1" = purge ]; then deb-systemd-helper purge pds.service >/dev/null || true; fi
-if [ -d /run/systemd/system ]; then systemctl daemon-reload; fi
+if [ -d /run/systemd/system ]; then systemctl daemon-reload || true; fi
 `;
 
 /** Builds a package whose service listens on loopback until its settings are changed. */

@@ -42,6 +42,8 @@ export function installService(values: Values): boolean {
   const path = isWritten(`${packageFolder}/${name}`, unit) ? `${packageFolder}/${name}` : `${unitFolder}/${name}`;
   const settings = `/etc/${shop === undefined ? "pds" : `pds-${shop}`}`;
   write(() => {
+    // The service has a user of its own, who must read the settings, whatever root's umask is.
+    process.umask(0o022);
     if (path.startsWith(unitFolder)) {
       mkdirSync(unitFolder, { recursive: true });
       writeFileSync(path, unit);

@@ -1,7 +1,8 @@
 import { expect, test } from "bun:test";
-import { cp, readFile, writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { $, SQL } from "bun";
+import { copyComposeFiles } from "../support/compose.ts";
 import { findFreePort } from "../support/free-port.ts";
 import { pds, type RunningService, root, serve, temporaryFolder } from "../support/pds.ts";
 import { createPostgresDatabase } from "../support/postgres.ts";
@@ -11,8 +12,7 @@ import { startVarnishWith, varnishd } from "../support/varnish.ts";
 // What the Compose files start, without containers: their settings, scripts, and configuration of
 // Varnish, at addresses of this machine.
 
-const files = await temporaryFolder();
-await cp(join(root, "deploy", "compose"), files, { recursive: true, filter: (path) => !path.endsWith("secrets") });
+const files = await copyComposeFiles();
 await $`./prepare replicas && ./prepare shops`.cwd(files).quiet();
 const inFiles = (...path: string[]) => join(files, ...path);
 

@@ -2,9 +2,11 @@ import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { $ } from "bun";
 import { installPackages } from "../support/installed-packages.ts";
-import { root, writeFiles } from "../support/pds.ts";
+import { root, temporaryFolder, writeFiles } from "../support/pds.ts";
 
 const { folder, files } = await installPackages();
+
+const { version } = await Bun.file(join(root, "package.json")).json();
 
 const read = async (path: string) => await Bun.file(join(folder, "node_modules", path)).json();
 
@@ -162,4 +164,72 @@ test("servers of React and Vue can import and render the element", async () => {
   expect(named(cssProperties)).toContain("--personalization-accent");
   expect(named(cssStates)).toContain("ready");
   expect(exports[1]).toMatchObject({ kind: "custom-element-definition", name: "personalization-options" });
+});
+
+/** What npm needs of a registry to publish: a document for each package. */
+interface Published {
+  readonly name: string;
+  readonly versions: Record<string, { readonly dist: { readonly integrity: string } }>;
+}
+
+/** A registry that keeps what is published, and refuses a version that it has, as npm's does. */
+function startRegistry() {
+  const packages = new Map<string, Published>();
+  const refused = new Set<string>();
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    async fetch(request) {
+      const name = new URL(request.url).pathname.slice(1);
+      if (request.method === "GET") {
+        return packages.has(name) ? Response.json(packages.get(name)) : Response.json({}, { status: 404 });
+      }
+      if (packages.has(name) || refused.has(name)) return Response.json({ error: "refused" }, { status: 403 });
+      packages.set(name, (await request.json()) as Published);
+      return Response.json({ success: true }, { status: 201 });
+    },
+  });
+  return { packages, refused, port: server.port, [Symbol.asyncDispose]: () => server.stop(true) };
+}
+
+test("publishing again after an interruption publishes the rest, and no other content", async () => {
+  await using registry = startRegistry();
+  const address = `127.0.0.1:${registry.port}`;
+  const [settings = ""] = await writeFiles(await temporaryFolder(), {
+    ".npmrc": `registry=http://${address}/\n//${address}/:_authToken=token\nfetch-retries=0\n`,
+  });
+  const publish = async () => {
+    const env = { ...process.env, NPM_CONFIG_USERCONFIG: settings, npm_config_registry: `http://${address}/` };
+    const { exitCode, stdout, stderr } = await $`${process.execPath} scripts/publish.ts`
+      .cwd(root)
+      .env(env)
+      .quiet()
+      .nothrow();
+    return { exitCode, stdout: stdout.toString(), stderr: stderr.toString() };
+  };
+  const names = ["product-data-client", "product-data-personalizer"] as const;
+  registry.refused.add(names[1]);
+  expect(await publish()).toEqual({
+    exitCode: 1,
+    stdout: `${names[0]}@${version} is published\n`,
+    stderr: expect.stringContaining(`cannot publish ${names[1]}-${version}.tgz:\n`),
+  });
+  registry.refused.clear();
+  const again = await publish();
+  expect(again).toEqual({
+    exitCode: 0,
+    stdout: `${names[0]}@${version} was published before\n${names[1]}@${version} is published\n`,
+    stderr: "",
+  });
+  expect([...registry.packages.keys()].toSorted()).toEqual([...names]);
+
+  registry.packages.delete(names[0]);
+  const { versions = {} } = registry.packages.get(names[1]) ?? {};
+  Object.assign(versions[version]?.dist ?? {}, { integrity: "sha512-other" });
+  expect(await publish()).toEqual({
+    exitCode: 1,
+    stdout: "",
+    stderr: `release:packages: ${names[1]}@${version} is published with other content; release another version\n`,
+  });
+  expect([...registry.packages.keys()]).toEqual([names[1]]);
 });

@@ -52,10 +52,10 @@ describe("pds service install", () => {
   );
 
   test.skipIf(!canHideEtc)(
-    "writes the unit, settings that are valid, and a folder that only root may open",
+    "writes the unit, settings that the service may read, and a folder that only root may open",
     async () => {
       const { code, stdout, stderr } = await runInstalled(
-        "pds service install && stat -c '%a %n' /etc/pds /etc/pds/* /etc/systemd/system/* && PDS_CONFIG=/etc/pds/pds.toml pds config",
+        "umask 077 && pds service install && stat -c '%a %n' /etc/pds /etc/pds/* /etc/systemd/system/* && PDS_CONFIG=/etc/pds/pds.toml pds config",
       );
       expect(code).toBe(0);
       expect(stdout).toStartWith(
