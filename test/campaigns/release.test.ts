@@ -205,6 +205,10 @@ describe.skipIf(!canPackage)("a release", () => {
           echo "# A newer text." >> "$first"
           sed -i "s/^Version: .*/&.1/" DEBIAN/control
           dpkg-deb --build . /later.deb >&2
+          # dpkg gives up when another package has the file.
+          touch usr/bin/env
+          dpkg-deb --build . /refused.deb >&2
+          rm usr/bin/env
           mv "$first" etc/pds/pds.toml
           echo /etc/pds/pds.toml > DEBIAN/conffiles
           rm DEBIAN/preinst DEBIAN/postinst DEBIAN/prerm DEBIAN/postrm
@@ -214,6 +218,7 @@ describe.skipIf(!canPackage)("a release", () => {
           umask 077
           install former.deb
           echo "port = 3002" > /etc/pds/pds.toml
+          install refused.deb || show
           install pds.deb
           show
           dpkg-query --show --showformat="conffiles:\${Conffiles}\n" product-data-service
@@ -237,7 +242,7 @@ describe.skipIf(!canPackage)("a release", () => {
       );
       const kept = "644 root\nport = 3002\ncredentials\npds.toml\n";
       expect(stdout).toBe(
-        `${kept}conffiles:\n${kept}${kept}purged\n# A newer text.\n644 root\n# A newer text.\npurged\n`,
+        `${kept}${kept}conffiles:\n${kept}${kept}purged\n# A newer text.\n644 root\n# A newer text.\npurged\n`,
       );
     },
     longMs,
