@@ -21,6 +21,26 @@ interface DebianPackage {
 
 const program = ["/usr/bin/pds"];
 
+/** Where operators change the settings, and what a new installation begins with. */
+const settings = "/etc/pds/pds.toml";
+const firstSettingsFile = "/usr/share/pds/pds.toml";
+
+/** Where the settings are while dpkg forgets that they were a conffile. */
+const aside = `${settings}.dpkg-backup`;
+const putBack = `if [ -e ${aside} ] && [ ! -e ${settings} ]; then mv ${aside} ${settings}; fi`;
+
+/**
+ * The settings are no conffile, since everybody changes them: dpkg would ask about each new text, and
+ * fail where nobody answers. In the first packages, they were one.
+ */
+const preinst = `#!/bin/sh
+set -e
+if [ -e ${settings} ] && dpkg-query --show --showformat='\${Conffiles}' product-data-service 2>/dev/null |
+  grep -q ' ${settings} '; then
+  mv ${settings} ${aside}
+fi
+`;
+
 /**
  * As Debian's own packages do: enable and start the service when it is new, restart it on upgrades, and
  * start it again after a removal, with those of shops.
@@ -28,6 +48,8 @@ const program = ["/usr/bin/pds"];
 const postinst = `#!/bin/sh
 set -e
 [ "$1" = configure ] || exit 0
+${putBack}
+[ -e ${settings} ] || install -m 644 ${firstSettingsFile} ${settings}
 deb-systemd-helper unmask pds.service >/dev/null || true
 if deb-systemd-helper --quiet was-enabled pds.service; then
   deb-systemd-helper enable pds.service >/dev/null || true
@@ -57,7 +79,15 @@ fi
 
 const postrm = `#!/bin/sh
 set -e
-if [ "$1" = purge ]; then deb-systemd-helper purge pds.service >/dev/null || true; fi
+if [ "$1" = purge ]; then
+  deb-systemd-helper purge pds.service >/dev/null || true
+  rm -f ${settings} ${aside}
+  # Secrets stay with whoever put them there.
+  rmdir /etc/pds/credentials /etc/pds 2>/dev/null || true
+else
+  # Also where the upgrade was given up.
+  ${putBack}
+fi
 if [ -d /run/systemd/system ]; then systemctl daemon-reload || true; fi
 `;
 
@@ -81,13 +111,13 @@ export async function buildDebianPackage(options: DebianPackage): Promise<void> 
   await $`gzip --no-name -9 usr/share/man/man1/pds.1`.cwd(package_);
   await write(`usr/lib/systemd/system/${unitNames.one}`, toUnit({ program, isTemplate: false }));
   await write(`usr/lib/systemd/system/${unitNames.each}`, toUnit({ program, isTemplate: true }));
-  await write("etc/pds/pds.toml", firstSettings());
-  await mkdir(join(package_, "etc/pds/credentials"));
-  await write("DEBIAN/conffiles", "/etc/pds/pds.toml\n");
-  for (const [script, text] of Object.entries({ postinst, prerm, postrm })) await write(`DEBIAN/${script}`, text);
+  await write(firstSettingsFile, firstSettings());
+  await mkdir(join(package_, "etc/pds/credentials"), { recursive: true });
+  const scripts = { preinst, postinst, prerm, postrm };
+  for (const [script, text] of Object.entries(scripts)) await write(`DEBIAN/${script}`, text);
   await $`chmod -R u=rwX,go=rX ${package_}`;
   await chmod(join(package_, "etc/pds/credentials"), 0o700);
-  for (const script of ["postinst", "prerm", "postrm"]) await chmod(join(package_, "DEBIAN", script), 0o755);
+  for (const script of Object.keys(scripts)) await chmod(join(package_, "DEBIAN", script), 0o755);
   const kilobytes = (await $`du --summarize --apparent-size --block-size=1024 ${package_}`.text()).split("\t")[0];
   // Before 251, systemd loads single files as credentials, and no folders.
   await write(

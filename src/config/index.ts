@@ -14,7 +14,7 @@ import {
 } from "./jobs.ts";
 import { Problems } from "./problems.ts";
 import { type PurgeOptions, parsePurge } from "./purge.ts";
-import { readSecretFile, type SecretFile } from "./secret-files.ts";
+import { listOtherCredentials, readSecretFile, type SecretFile } from "./secret-files.ts";
 import type { Setting } from "./setting.ts";
 import { environmentName, fileKey, type SettingName, type SettingValues, settingNames, settings } from "./settings.ts";
 import { parseTokens } from "./tokens.ts";
@@ -39,6 +39,8 @@ export interface Config extends SettingValues {
   /** The source of each scalar setting. */
   readonly from: Readonly<Record<SettingName, Source>>;
   readonly hasFile: boolean;
+  /** Files among the credentials that nothing reads, each as one sentence. */
+  readonly unknownSecrets: readonly string[];
 }
 
 /** The schedule of a job, for display. */
@@ -94,7 +96,18 @@ export function readConfig(environment: Environment, former?: Config): Config {
   }
   problems.throwIfAny();
   const schedules = listSchedules(jobs, tables as Record<string, unknown>);
-  return { ...(values as SettingValues), jobs, purge, tokens, schedules, text, from, hasFile: file.exists };
+  const unknownSecrets = findUnknownSecrets(environment);
+  return {
+    ...(values as SettingValues),
+    jobs,
+    purge,
+    tokens,
+    schedules,
+    text,
+    from,
+    hasFile: file.exists,
+    unknownSecrets,
+  };
 }
 
 function findUnknownSettings(keys: readonly string[], file: SettingsFile, problems: Problems): void {
@@ -105,9 +118,19 @@ function findUnknownSettings(keys: readonly string[], file: SettingsFile, proble
   }
 }
 
+const isSecret = (name: SettingName) => (settings[name] as Setting<unknown>).hide !== undefined;
+
+/** Others may have put files there, so they do not stop the start. */
+function findUnknownSecrets(environment: Environment): string[] {
+  const known = settingNames.filter(isSecret).map(environmentName);
+  return [...listOtherCredentials(known, environment)].map(
+    ([path, name]) => `${path} has no effect: ${quote(name)} is not a secret; ${suggest(name, known, "secrets")}`,
+  );
+}
+
 /** What should not be in the environment, which every process of the user can read, may be in a file of its own. */
 function findSecret(name: SettingName, environment: Environment, problems: Problems): SecretFile | undefined {
-  if ((settings[name] as Setting<unknown>).hide === undefined) return undefined;
+  if (!isSecret(name)) return undefined;
   try {
     return readSecretFile(environmentName(name), environment);
   } catch (error) {
@@ -195,7 +218,7 @@ function listSchedules(jobs: JobOptions, given: Readonly<Record<string, unknown>
 }
 
 /** The settings that are compared with each other. */
-type Given = Omit<Config, "purge" | "schedules" | "text" | "hasFile">;
+type Given = Omit<Config, "purge" | "schedules" | "text" | "hasFile" | "unknownSecrets">;
 
 /** What messages call a setting: where it is in the file, or its variable. */
 type Place = (name: SettingName) => string;

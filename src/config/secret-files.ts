@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { readFileSync, statSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 
 /** A secret that is in a file of its own. */
@@ -40,6 +40,32 @@ function readCredential(name: string, folder: string): SecretFile | undefined {
     if (text !== undefined) return { path, text };
   }
   return undefined;
+}
+
+/**
+ * Returns the paths of systemd's credentials with other names, so that nothing reads them, by these names.
+ * Those that an environment variable names are not among them, nor hidden files, such as those of Kubernetes.
+ */
+export function listOtherCredentials(names: readonly string[], environment: Environment): Map<string, string> {
+  const folder = environment.CREDENTIALS_DIRECTORY;
+  const others = new Map<string, string>();
+  for (const file of folder === undefined ? [] : listFiles(folder)) {
+    const name = file.startsWith(folderPrefix) ? file.slice(folderPrefix.length) : file;
+    const path = join(folder ?? "", file);
+    if (!file.startsWith(".") && !names.includes(name) && !Object.values(environment).includes(path)) {
+      others.set(path, name);
+    }
+  }
+  return others;
+}
+
+/** A folder that is missing, or cannot be listed, need not have secrets. */
+function listFiles(folder: string): string[] {
+  try {
+    return readdirSync(folder).sort();
+  } catch {
+    return [];
+  }
 }
 
 /** Line breaks at the end are not part of the secret: editors and `echo` add one. */

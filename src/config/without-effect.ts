@@ -14,7 +14,7 @@ const platformSettings: readonly SettingName[] = [
   "shopifyWebhookSecretPrevious",
 ];
 
-/** Settings that are given although they change nothing, each as one sentence. */
+/** Settings and secrets that are given although they change nothing, each as one sentence. */
 export function listSettingsWithoutEffect(config: Config): string[] {
   const { jobs, scheduler } = config;
   const sources = jobsOfBrands.flatMap((name) => (jobs[name] ?? []).map(({ source }) => source));
@@ -47,7 +47,7 @@ export function listSettingsWithoutEffect(config: Config): string[] {
   if (scheduler === "off") {
     unused.push(...scheduled.map(({ job }) => `jobs.${job}.schedule has no effect while SCHEDULER is off`));
   }
-  return unused;
+  return [...unused, ...config.unknownSecrets];
 }
 
 const nameOf = (name: SettingName, { from }: Config) =>

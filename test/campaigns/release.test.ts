@@ -142,12 +142,11 @@ describe.skipIf(!canPackage)("a release", () => {
     expect(listed).toContain(`bun ${Bun.version}`);
   });
 
-  test("has a package for Debian, with settings that upgrades keep", async () => {
+  test("has a package for Debian, without conffiles", async () => {
     const file = join(output, `product-data-service_${version}_amd64.deb`);
     const listed = (await $`dpkg-deb --contents ${file}`.text()).trim().split("\n");
     const entries = listed.map((line) => line.split(/\s+/)).filter(([, , , , , path]) => !path?.endsWith("/"));
     expect(entries.map(([mode, owner, , , , path]) => `${mode} ${owner} ${path}`).toSorted()).toEqual([
-      "-rw-r--r-- root/root ./etc/pds/pds.toml",
       "-rw-r--r-- root/root ./usr/lib/systemd/system/pds.service",
       "-rw-r--r-- root/root ./usr/lib/systemd/system/pds@.service",
       "-rw-r--r-- root/root ./usr/share/bash-completion/completions/pds",
@@ -155,11 +154,13 @@ describe.skipIf(!canPackage)("a release", () => {
       "-rw-r--r-- root/root ./usr/share/doc/product-data-service/copyright",
       "-rw-r--r-- root/root ./usr/share/fish/vendor_completions.d/pds.fish",
       "-rw-r--r-- root/root ./usr/share/man/man1/pds.1.gz",
+      "-rw-r--r-- root/root ./usr/share/pds/pds.toml",
       "-rw-r--r-- root/root ./usr/share/zsh/vendor-completions/_pds",
       "-rwxr-xr-x root/root ./usr/bin/pds",
     ]);
     expect(listed.find((line) => line.endsWith("./etc/pds/credentials/"))).toStartWith("drwx------ root/root");
-    expect(await $`dpkg-deb --info ${file} conffiles`.text()).toBe("/etc/pds/pds.toml\n");
+    // dpkg would ask about a new text of settings that somebody changed.
+    expect(await $`dpkg-deb --ctrl-tarfile ${file} | tar --list`.text()).not.toContain("conffiles");
     // Older ones refuse the unit's folder of credentials.
     expect(await $`dpkg-deb --field ${file} Breaks`.text()).toBe("systemd (<< 251)\n");
   });
@@ -182,6 +183,66 @@ describe.skipIf(!canPackage)("a release", () => {
       );
       expect(stdout).toBe(
         `${version}\nport = 3002\n/etc/systemd/system/multi-user.target.wants/pds.service\n/etc/pds/pds.toml\npurged\n`,
+      );
+    },
+    longMs,
+  );
+
+  test.skipIf(!canInstall)(
+    "has a package that asks nothing about changed settings, also after one with a conffile",
+    async () => {
+      const file = join(output, `product-data-service_${version}_amd64.deb`);
+      const { stdout } = await inCopy(
+        // Nobody answers. The packages before and after have no program, which would take a minute to compress.
+        `cp "$1" /mnt/root/pds.deb
+        exec </dev/null chroot /mnt/root sh -ec '
+          install() { DEBIAN_FRONTEND=noninteractive dpkg --force-unsafe-io -i "$1" >&2; }
+          show() { stat --format="%a %U" /etc/pds/pds.toml; cat /etc/pds/pds.toml; ls /etc/pds; }
+          dpkg-deb --raw-extract pds.deb /package
+          cd /package
+          echo "#!/bin/sh" > usr/bin/pds
+          first="$(find . -name pds.toml)"
+          echo "# A newer text." >> "$first"
+          sed -i "s/^Version: .*/&.1/" DEBIAN/control
+          dpkg-deb --build . /later.deb >&2
+          # dpkg gives up when another package has the file.
+          touch usr/bin/env
+          dpkg-deb --build . /refused.deb >&2
+          rm usr/bin/env
+          mv "$first" etc/pds/pds.toml
+          echo /etc/pds/pds.toml > DEBIAN/conffiles
+          rm DEBIAN/preinst DEBIAN/postinst DEBIAN/prerm DEBIAN/postrm
+          sed -i "s/^Version: .*/Version: 0.0.1/" DEBIAN/control
+          dpkg-deb --build . /former.deb >&2
+          cd /
+          umask 077
+          install former.deb
+          echo "port = 3002" > /etc/pds/pds.toml
+          install refused.deb || show
+          install pds.deb
+          show
+          dpkg-query --show --showformat="conffiles:\${Conffiles}\n" product-data-service
+          install later.deb
+          show
+          dpkg -r product-data-service >&2
+          install pds.deb
+          show
+          dpkg -P product-data-service >&2
+          ls -d /etc/pds || echo purged
+          install former.deb
+          dpkg -r product-data-service >&2
+          install later.deb
+          show | grep newer
+          dpkg -P product-data-service >&2
+          install later.deb
+          show | sed -n "1p; /newer/p"
+          dpkg -P product-data-service >&2
+          ls -d /etc/pds || echo purged'`,
+        file,
+      );
+      const kept = "644 root\nport = 3002\ncredentials\npds.toml\n";
+      expect(stdout).toBe(
+        `${kept}${kept}conffiles:\n${kept}${kept}purged\n# A newer text.\n644 root\n# A newer text.\npurged\n`,
       );
     },
     longMs,

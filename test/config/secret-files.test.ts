@@ -2,7 +2,9 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { readConfig } from "../../src/config/index.ts";
+import { listSettingsWithoutEffect } from "../../src/config/without-effect.ts";
 import { type Environment, pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { until } from "../support/until.ts";
 
 const token = "0123456789abcdef";
 const other = "fedcba9876543210";
@@ -76,6 +78,44 @@ describe("a secret", () => {
 
   test("that is wrong is not quoted", () => {
     expect(() => read({ ADMIN_TOKEN_FILE: inFolder("short") })).not.toThrow("too short");
+  });
+});
+
+describe("credentials that are no settings", async () => {
+  const misspelled = join(folder, "misspelled");
+  mkdirSync(join(misspelled, "..data"), { recursive: true });
+  await writeFiles(misspelled, {
+    ADMIN_TOKN: token,
+    pds_PURGE_TOKE: token,
+    "tls-key": token,
+    ".gitkeep": "",
+    store: `sqlite:${inFolder("misspelled.sqlite")}`,
+    "pds.toml": "",
+  });
+  const environment: Environment = {
+    CREDENTIALS_DIRECTORY: misspelled,
+    PDS_CONFIG: join(misspelled, "pds.toml"),
+    DATABASE_URL_FILE: join(misspelled, "store"),
+  };
+  const expected = [
+    `${misspelled}/ADMIN_TOKN has no effect: "ADMIN_TOKN" is not a secret; did you mean "ADMIN_TOKEN"?`,
+    `${misspelled}/pds_PURGE_TOKE has no effect: "PURGE_TOKE" is not a secret; did you mean "PURGE_TOKEN"?`,
+    expect.stringMatching(/tls-key has no effect: "tls-key" is not a secret; the secrets are ADMIN_TOKEN, /),
+  ];
+
+  test("have no effect", () => {
+    expect(listSettingsWithoutEffect(readConfig(environment))).toEqual(expected);
+    expect(listSettingsWithoutEffect(read({ CREDENTIALS_DIRECTORY: inFolder("none") }))).toEqual([]);
+  });
+
+  test("are named by pds check, and in the log of the start, without what is in them", async () => {
+    const { stdout, stderr } = await pds(["check"], environment);
+    for (const sentence of expected.slice(0, 2)) expect(stderr).toContain(sentence);
+    expect(stdout + stderr).not.toContain(token);
+    await using service = await serve(environment);
+    await until("the start is logged", () => service.log().includes("some settings have no effect"));
+    expect(service.log()).toContain("ADMIN_TOKN has no effect");
+    expect(service.log()).not.toContain(token);
   });
 });
 
