@@ -82,10 +82,10 @@ set -e
 if [ "$1" = purge ]; then
   deb-systemd-helper purge pds.service >/dev/null || true
   rm -f ${settings} ${aside}
-  # Secrets stay with whoever put them there.
+  # Secrets stay: the package did not create them.
   rmdir /etc/pds/credentials /etc/pds 2>/dev/null || true
 else
-  # Also where the upgrade was given up.
+  # Also when an upgrade was aborted.
   ${putBack}
 fi
 if [ -d /run/systemd/system ]; then systemctl daemon-reload || true; fi

@@ -114,7 +114,7 @@ export function postgresUrls(text: string): readonly string[] {
   // Metrics and the console tell standbys apart by these names.
   const names = urls.map(hideCredentials);
   const twice = names.find((name, index) => names.indexOf(name) < index);
-  return twice === undefined ? urls : expected(`each standby once, but ${twice} is there twice`);
+  return twice === undefined ? urls : expected(`each standby once, but ${twice} is listed twice`);
 }
 
 export const httpUrl = (text: string) =>

@@ -57,8 +57,8 @@ export class DeliveryWriter {
 
   async #write(news: readonly ProductNews[], topics: ReadonlySet<string>): Promise<void> {
     const write = () => queueReads(this.#database, news, delayS, topics);
-    // Connections end while the store can be reached, and one that was idle is found out only when it
-    // is used. If the commit was lost with it, a product is queued twice, which is one read too.
+    // A connection can end while the store is reachable, and an idle one shows it only when it is used.
+    // If only the answer to the commit was lost, a product is queued twice, and still read once.
     await write().catch((error) => {
       if (!this.#database.engine.isConnectionLost(error)) throw error;
       return write();
