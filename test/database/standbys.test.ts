@@ -411,7 +411,9 @@ test("a standby that became a store of its own is not read", async () => {
     await other.promote();
     await using its = new SQL(other.url, { max: 1 });
     await retitle(7009);
-    await until("it warns that it lacks a change", () => service.log().includes("it is not a standby: it was promoted"));
+    await until("it warns that it lacks a change", () =>
+      service.log().includes("it is not a standby: it was promoted"),
+    );
     await untilWritten(() => retitle(7005, its));
     await until("it is not read", async () => {
       expect(await readTitle(service, 7005)).toBe("Plate 7005");
