@@ -68,9 +68,16 @@ async function readMetrics(): Promise<string> {
   const service = Bun.spawn([...program, "serve"], {
     cwd: root,
     env: {
-      ...{ PDS_CONFIG, DATABASE_URL, PORT: "0", ADMIN_PORT: "0", LOG_LEVEL: "silent", DRAIN_SECONDS: "0" },
+      PDS_CONFIG,
+      DATABASE_URL,
+      PORT: "0",
+      ADMIN_PORT: "0",
+      LOG_LEVEL: "silent",
+      DRAIN_SECONDS: "0",
       // For the metrics of deliveries; nothing is requested there.
-      ...{ SHOP_DOMAIN: "shop.example", SHOPIFY_ACCESS_TOKEN: "none", SHOPIFY_WEBHOOK_SECRET: "none" },
+      SHOP_DOMAIN: "shop.example",
+      SHOPIFY_ACCESS_TOKEN: "none",
+      SHOPIFY_WEBHOOK_SECRET: "none",
       // For the metrics of purges; there is no CDN.
       CDN: "varnish",
     },

@@ -62,7 +62,8 @@ export async function measureCosts(rig: Rig, seconds: number, log: (line: string
     {
       ...measurement,
       shape: { hasStandby: true, environment: { ...behindVarnish.environment, ...uncached } },
-      ...{ paths: pathsOf(rig).personalization, rates: wakeRates.misses },
+      paths: pathsOf(rig).personalization,
+      rates: wakeRates.misses,
     },
     { us: standby.personalization.us, idleShare: replica.replica + reading.replica },
   );
@@ -72,10 +73,14 @@ export async function measureCosts(rig: Rig, seconds: number, log: (line: string
     machine: `${cpus().length} cores (${cpus()[0]?.model.trim()}), ${process.platform} ${process.arch}, Bun ${Bun.version}`,
     personalization: {
       ...caches.personalization,
-      ...{ primary: primary.personalization, standby: standby.personalization },
+      primary: primary.personalization,
+      standby: standby.personalization,
     },
     product: { ...caches.product, primary: primary.product, standby: standby.product },
-    ...{ idle, change, wakes: { hits, misses }, varnish: caches.varnish },
+    idle,
+    change,
+    wakes: { hits, misses },
+    varnish: caches.varnish,
     row: await measureFeed(rig),
     pollUs: await measurePolls(rig),
   };
@@ -89,7 +94,9 @@ const otherRate = 500;
 
 /** Replicas behind Varnish, which keeps everything. */
 const behindVarnish = {
-  ...{ replicas: fewReplicas, edgeMegabytes: 64, isPurged: false },
+  replicas: fewReplicas,
+  edgeMegabytes: 64,
+  isPurged: false,
   environment: keptFor(86_400),
 };
 
@@ -151,8 +158,12 @@ async function cpuBesideRequests(
 }
 
 const otherRequests = ({ personalization }: Rig, varnish: RunningVarnish | undefined) => ({
-  ...{ url: varnish?.url ?? "", paths: personalization.slice(0, 100) },
-  ...{ headers, connections, rate: otherRate, isRandom: true },
+  url: varnish?.url ?? "",
+  paths: personalization.slice(0, 100),
+  headers,
+  connections,
+  rate: otherRate,
+  isRandom: true,
 });
 
 async function measureChanges(
@@ -225,7 +236,11 @@ const uncached = { MEMORY_MEGABYTES: "0" };
 async function measureReads(measurement: Measurement, hasStandby: boolean): Promise<Record<Kind, MissCosts>> {
   const { rig } = measurement;
   await using fleet = await startFleet(rig, {
-    ...{ replicas: fewReplicas, edgeMegabytes: undefined, isPurged: false, hasStandby, environment: uncached },
+    replicas: fewReplicas,
+    edgeMegabytes: undefined,
+    isPurged: false,
+    hasStandby,
+    environment: uncached,
   });
   const paths = pathsOf(rig);
   const subject = { ...measurement, services: fleet.replicas, server: hasStandby ? rig.standbyPid : rig.postgresPid };
@@ -249,8 +264,15 @@ async function driveLittle(
   const results: LoadResult[] = [];
   for (let round = 0; round < rounds; round++) {
     const specs = services.map(({ url }, index) => ({
-      ...{ url, paths, headers, connections: 32, isRandom: true, between: "poll" as const },
-      ...{ rate: rate / services.length, seconds: seconds / rounds, seed: round * services.length + index },
+      url,
+      paths,
+      headers,
+      connections: 32,
+      isRandom: true,
+      between: "poll" as const,
+      rate: rate / services.length,
+      seconds: seconds / rounds,
+      seed: round * services.length + index,
     }));
     const others = other === undefined ? [] : [{ ...other, seconds: seconds / rounds }];
     results.push(...(await load.driveAll([...specs, ...others])).slice(0, specs.length));

@@ -17,7 +17,7 @@ export function timeText(seconds: number): string {
   return seconds < 864_000 ? `${shown(seconds / 3600)} h` : `${shown(seconds / 86_400)} days`;
 }
 
-export const freshText = ({ p50S, p99S }: Freshness) => `${timeText(p50S)} (99 %: ${timeText(p99S)})`;
+const freshText = ({ p50S, p99S }: Freshness) => `${timeText(p50S)} (99 %: ${timeText(p99S)})`;
 
 export function describePrediction({ fleet, edge, origin, replicas, database, fresh, limits }: Prediction): string {
   const hasCdn = fleet.cdn !== "none";
@@ -63,7 +63,7 @@ export function describePrediction({ fleet, edge, origin, replicas, database, fr
   return `${rows.map(([name, text]) => `${name.padEnd(width)}  ${text}`).join("\n")}\n\nused of each limit:\n${listed.join("\n")}`;
 }
 
-export const deviation = ({ predicted, measured }: Comparison) =>
+const deviation = ({ predicted, measured }: Comparison) =>
   predicted === measured ? 0 : Math.abs(predicted / measured - 1);
 
 /** The goal of the model. */

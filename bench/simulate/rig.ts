@@ -71,7 +71,14 @@ export async function withRig(
     const meter = stack.use(new CpuMeter(workUs));
     const paths = ids.map((id) => `/products/${id}`);
     await work({
-      ...{ folder, databaseUrl, sql, meter, ids, products: paths, postgresPid, standbyPid },
+      folder,
+      databaseUrl,
+      sql,
+      meter,
+      ids,
+      products: paths,
+      postgresPid,
+      standbyPid,
       standbyUrl: standby.url.replace(/[^/]+$/, "fleet"),
       personalization: pathsByDemand(skus),
     });
@@ -114,7 +121,9 @@ export async function startFleet(rig: Rig, shape: Shape): Promise<Running> {
   const purge = `[purge]\nurl = "http://127.0.0.1:${edgePort}/"\n`;
   await Bun.write(join(own, "pds.toml"), isPurged ? purge : "");
   const settings = {
-    ...{ DATABASE_URL: databaseUrl, PDS_CONFIG: join(own, "pds.toml"), SCHEDULER: "off" },
+    DATABASE_URL: databaseUrl,
+    PDS_CONFIG: join(own, "pds.toml"),
+    SCHEDULER: "off",
     ...(edgeMegabytes !== undefined && { CDN: "varnish" }),
     ...(hasStandby && { DATABASE_READ_URLS: standbyUrl }),
     ...environment,

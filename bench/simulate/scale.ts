@@ -102,9 +102,15 @@ function scaleTable(predictions: readonly Named[]): string {
   const rows = predictions.map(({ name, size, edge, origin, replicas, database, fresh }) => {
     const fresher = fresh.edge ?? fresh.replicas;
     return [
-      ...[compact(size), name, fresh.edge === undefined ? "–" : ratioText(edge.hitRatio)],
-      ...[shown(origin.requestsPerSecond), ratioText(replicas.hitRatio), shown(replicas.count)],
-      ...[shown(replicas.machines), timeText(replicas.p99Ms / 1000), shown(database.cores)],
+      compact(size),
+      name,
+      fresh.edge === undefined ? "–" : ratioText(edge.hitRatio),
+      shown(origin.requestsPerSecond),
+      ratioText(replicas.hitRatio),
+      shown(replicas.count),
+      shown(replicas.machines),
+      timeText(replicas.p99Ms / 1000),
+      shown(database.cores),
       timeText(fresher.p99S),
     ];
   });

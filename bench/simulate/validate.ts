@@ -24,8 +24,17 @@ interface Point {
 }
 
 const common: Partial<Fleet> = {
-  ...{ skus, products, replicas: 3, routing: "any", points_of_presence: 1, cdn: "varnish", edge_megabytes: 512 },
-  ...{ product_changes_per_second: 0, feed_changes: 0, feed_rows: 0, standbys: 1 },
+  skus,
+  products,
+  replicas: 3,
+  routing: "any",
+  points_of_presence: 1,
+  cdn: "varnish",
+  edge_megabytes: 512,
+  product_changes_per_second: 0,
+  feed_changes: 0,
+  feed_rows: 0,
+  standbys: 1,
 };
 
 /** All processes share a core here, and must hardly wait for it, as each would have one in the model. */
@@ -33,7 +42,11 @@ const points: readonly Point[] = [
   {
     name: "no CDN, little memory",
     fleet: {
-      ...{ cdn: "none", purge: "off", requests_per_second: 900, personalization_share: 1, memory_megabytes: 2 },
+      cdn: "none",
+      purge: "off",
+      requests_per_second: 900,
+      personalization_share: 1,
+      memory_megabytes: 2,
     },
   },
   {
@@ -47,8 +60,10 @@ const points: readonly Point[] = [
   {
     name: "a small CDN, purged",
     fleet: {
-      ...{ requests_per_second: 1000, personalization_share: 0.5, product_changes_per_second: 20 },
-      ...{ edge_megabytes: 6 },
+      requests_per_second: 1000,
+      personalization_share: 0.5,
+      product_changes_per_second: 20,
+      edge_megabytes: 6,
     },
   },
 ];
@@ -112,8 +127,17 @@ async function run(rig: Rig, fleet: Fleet, wantedSeconds: number): Promise<Measu
   const drive = (seconds: number, seed: number) =>
     load.driveAll(
       streams.map(({ url, paths, rate }, index) => ({
-        ...{ url, headers, paths, rate, seconds, order: "zipf", isRandom: true, between: "poll" },
-        ...{ connections: 32, seed: seed + index, checked: 0 },
+        url,
+        headers,
+        paths,
+        rate,
+        seconds,
+        order: "zipf",
+        isRandom: true,
+        between: "poll",
+        connections: 32,
+        seed: seed + index,
+        checked: 0,
       })),
     );
   if (isPurged) await untilPurged(rig);

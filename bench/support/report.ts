@@ -143,7 +143,7 @@ function halfLoadSection({ rates, samples }: HalfLoad): string {
 ${table(["", "requests/s", "p99 ms", "CPU s"], lines)}`;
 }
 
-export function requirementsTable(requirements: readonly Requirement[]): string {
+function requirementsTable(requirements: readonly Requirement[]): string {
   const lines = requirements.map((requirement) => {
     const { what, ratios, limit, isLeast } = requirement;
     const cells =

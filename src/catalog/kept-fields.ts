@@ -63,7 +63,7 @@ function describe(kept: readonly KeptFields[]): string {
 type Part = Readonly<Record<string, unknown>> & { readonly id: Id };
 
 /** The product with the kept fields of a stored version, for the parts that it already had. */
-export function withStored(product: Product, stored: Product, kept: readonly KeptFields[]): Product {
+function withStored(product: Product, stored: Product, kept: readonly KeptFields[]): Product {
   const fieldsOf = (of: KeptFields["of"]) => kept.flatMap((each) => (each.of === of ? each.fields : []));
   const merge = <Whole extends Part>(part: Whole, old: Part | undefined, fields: readonly string[]): Whole =>
     old === undefined ? part : { ...part, ...Object.fromEntries(fields.map((field) => [field, old[field]])) };

@@ -57,7 +57,7 @@ const isMarked = ({ tag, text }: Answer, sku: string, mark: string) =>
   mark === tag || mark === checksumOf(`${sku}\n${text}`);
 
 /** The widget's checksum, for pages that cannot read entity tags: FNV-1a with two offsets. */
-export function checksumOf(text: string): string {
+function checksumOf(text: string): string {
   const bytes = new TextEncoder().encode(text);
   const hashes = [0x811c9dc5, 0x01000193].map((offset) =>
     bytes.reduce((hash, byte) => Math.imul(hash ^ byte, 0x01000193), offset),

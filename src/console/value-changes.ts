@@ -52,7 +52,7 @@ export interface ValueChange {
 }
 
 /** The values that differ, in the order of the rows afterwards; removed rows come last. */
-export function listValueChanges(list: ListName, before: readonly Row[], after: readonly Row[]): ValueChange[] {
+function listValueChanges(list: ListName, before: readonly Row[], after: readonly Row[]): ValueChange[] {
   const { columns, key } = lists[list];
   const keyOf = (row: Row) => JSON.stringify(key.map((column) => row[column]));
   // One column of the key is the name, which is the same in all rows.

@@ -1,18 +1,11 @@
-/**
- * The lines of a SKU as a few bytes: for each line, in display order, the number of its style in
- * the generation, its display sequence, and its status. Most lines take three bytes.
- *
- * - style: a varint (seven bits per byte, the lowest first; the top bit says that more follow).
- * - sequence: a varint; an even one is twice the number, an odd one is twice the number of bytes of
- *   a text that follows, and one.
- * - status: one byte for one ASCII character; a zero byte, a varint, and that many bytes of text
- *   otherwise.
- */
-export interface PackedLine {
-  readonly style: number;
-  readonly sequence: string;
-  readonly status: string;
-}
+// The lines of a SKU are packed into a few bytes: for each line, in display order, the number of its
+// style in the generation, its display sequence, and its status. Most lines take three bytes.
+//
+// - style: a varint (seven bits per byte, the lowest first; the top bit says that more follow).
+// - sequence: a varint; an even one is twice the number, an odd one is twice the number of bytes of
+//   a text that follows, and one.
+// - status: one byte for one ASCII character; a zero byte, a varint, and that many bytes of text
+//   otherwise.
 
 const encoder = new TextEncoder();
 // By default, a decoder drops a byte order mark at the beginning of a text.
@@ -59,7 +52,7 @@ function writeText(bytes: Uint8Array, at: number, text: string, isSequence: bool
 }
 
 /** @returns the offset after the number */
-export function writeVarint(bytes: Uint8Array, at: number, number: number): number {
+function writeVarint(bytes: Uint8Array, at: number, number: number): number {
   let offset = at;
   let rest = number;
   while (rest > 0x7f) {
@@ -146,17 +139,6 @@ export class LineCursor {
       if (byte < 0x80) return number >>> 0;
     }
   }
-}
-
-/** The lines as objects. */
-export function unpackLines(bytes: Uint8Array): PackedLine[] {
-  const cursor = new LineCursor().reset(bytes);
-  const lines: PackedLine[] = [];
-  while (!cursor.isAtEnd) {
-    cursor.next();
-    lines.push({ style: cursor.style, sequence: cursor.sequence, status: cursor.status });
-  }
-  return lines;
 }
 
 /** A list of numbers, as varints. */

@@ -5,7 +5,7 @@ import type { Database, Queryable } from "./database.ts";
 import type { Value } from "./engines/engine.ts";
 
 /** A read that takes longer is repeated at the primary. */
-export const readTimeoutMs = 500;
+const readTimeoutMs = 500;
 const maxQueued = 1000;
 /** A standby that takes longer to say what it shows gets new connections. */
 const checkTimeoutMs = 2000;

@@ -50,4 +50,4 @@ export const presentationFingerprint = (brand: string) => fingerprintOf(`present
 const sharedHash = new Hash();
 
 /** Combines the two halves of a hash into a fingerprint. */
-export const toFingerprint = (high: number, low: number) => (high >>> 0) * 2 ** 21 + (low >>> 11);
+const toFingerprint = (high: number, low: number) => (high >>> 0) * 2 ** 21 + (low >>> 11);

@@ -63,7 +63,10 @@ function describe(
       endedAgoS: (nowMs - outage.endedMs) / 1000,
     },
     standbys: requests.meters.standbys?.list.map(({ name, problem, behind, behindS }) => ({
-      ...{ name, problem, behind, behindS },
+      name,
+      problem,
+      behind,
+      behindS,
     })),
   };
 }

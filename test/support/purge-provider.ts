@@ -119,7 +119,5 @@ export function startPurgeProvider(provider: Provider, changes: Partial<Limits> 
   };
 }
 
-export type PurgeProvider = ReturnType<typeof startPurgeProvider>;
-
 export const zone = "0123456789abcdef0123456789abcdef";
 export const purgeToken = token;

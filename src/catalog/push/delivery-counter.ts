@@ -1,5 +1,5 @@
 /** What became of a delivery. */
-export const deliveryResults = [
+const deliveryResults = [
   /** A read of the product is queued, or the removal of the app is noted. */
   "accepted",
   /** Its topic is not one that the service understands. */

@@ -14,7 +14,7 @@ const unmakeable = new RegExp(
 const segmenter = "Segmenter" in Intl ? new Intl.Segmenter() : undefined;
 
 /** What a reader takes for a character may be several, such as a letter and its accents. */
-export const toGraphemes = (text: string): string[] =>
+const toGraphemes = (text: string): string[] =>
   segmenter ? [...segmenter.segment(text)].map(({ segment }) => segment) : [...text];
 
 export const countGraphemes = (text: string) => toGraphemes(text).length;

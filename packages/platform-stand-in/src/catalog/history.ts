@@ -12,7 +12,7 @@ interface PastState {
 }
 
 /** Reads lag behind by at most this long. */
-export const maxLagMs = 60_000;
+const maxLagMs = 60_000;
 
 /** Past states of products, for reads that lag behind. */
 export class ProductHistory {
