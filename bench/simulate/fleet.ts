@@ -62,11 +62,11 @@ const pollsOf = ({ cdn, purge }: Fleet) => changePolls + (cdn !== "none" && purg
 /** What one replica takes without requests, at each server too. */
 function idleOf({ idle }: Costs, { cdn, purge, standbys }: Fleet): IdleCosts {
   const purges = cdn !== "none" && purge === "on" ? 1 : 0;
-  const of = (name: keyof IdleCosts) => idle.replica[name] + purges * idle.purging[name];
+  const share = (name: keyof IdleCosts) => idle.replica[name] + purges * idle.purging[name];
   return {
-    replica: of("replica") + standbys * idle.reading.replica,
-    postgres: of("postgres"),
-    standby: of("standby") + idle.reading.standby,
+    replica: share("replica") + standbys * idle.reading.replica,
+    postgres: share("postgres"),
+    standby: share("standby") + idle.reading.standby,
   };
 }
 
@@ -291,8 +291,9 @@ const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + 
 
 /** Squared coefficient of variation of service times, by the latencies of single cached requests. */
 function variationOf({ personalization, product }: Costs): number {
-  const of = ({ hitLatencyUs }: KindCosts) => mean(hitLatencyUs.map((us) => us ** 2)) / mean(hitLatencyUs) ** 2 - 1;
-  return (of(personalization) + of(product)) / 2;
+  const variation = ({ hitLatencyUs }: KindCosts) =>
+    mean(hitLatencyUs.map((us) => us ** 2)) / mean(hitLatencyUs) ** 2 - 1;
+  return (variation(personalization) + variation(product)) / 2;
 }
 
 function hottest(
@@ -326,7 +327,7 @@ function findEnough(serve: (replicas: number) => Served, target: number): Served
   return served;
 }
 
-const total = (of: Readonly<Record<Kind, number>>) => of.personalization + of.product;
+const total = ({ personalization, product }: Readonly<Record<Kind, number>>) => personalization + product;
 const ratio = (part: number, whole: number) => (whole === 0 ? 1 : part / whole);
 
 function describe(fleet: Fleet, { classes, purges }: Origin, served: Served, costs: Costs): Prediction {

@@ -1,5 +1,6 @@
 import type { Costs } from "./costs.ts";
 import type { Prediction } from "./fleet.ts";
+import { shown } from "./report.ts";
 
 /** A resource that a fleet can run out of. */
 export interface Limit {
@@ -17,9 +18,6 @@ const pointsPerProduct = 38.7;
 const outageS = 60;
 /** Connections that PostgreSQL keeps for superusers. */
 const reservedConnections = 3;
-
-const shown = (value: number) =>
-  Number.isFinite(value) ? new Intl.NumberFormat("en", { maximumSignificantDigits: 3 }).format(value) : "unlimited";
 
 /** @returns the limits, the most used one first */
 export function findLimits(prediction: Omit<Prediction, "limits">, costs: Costs, keptChanges: number): Limit[] {

@@ -5,7 +5,7 @@ import type { LoadResult, LoadSpec } from "../support/load.ts";
 import { LoadProcess } from "../support/measure.ts";
 import { createDatabase } from "../support/postgres.ts";
 import { type RunningService, runCommand } from "../support/service.ts";
-import { median } from "../support/statistics.ts";
+import { median, sum } from "../support/statistics.ts";
 import type { Costs, IdleCosts, KindCosts, MissCosts, Wakes } from "./costs.ts";
 import type { Kind } from "./fleet.ts";
 import {
@@ -112,8 +112,8 @@ async function measureIdle(
   const [postgres = 0, standby = 0] = (await rig.meter.during(servers, () => Bun.sleep(seconds * 1000))).map(
     (cpuS) => cpuS / seconds,
   );
-  const ofFleet = async (what: string, shape: Partial<Shape>): Promise<IdleCosts> => {
-    log(what);
+  const measureFleet = async (label: string, shape: Partial<Shape>): Promise<IdleCosts> => {
+    log(label);
     await using fleet = await startFleet(rig, { ...behindVarnish, ...shape });
     if (shape.isPurged) await untilPurged(rig);
     const pids = [...servers, ...fleet.replicas.map(({ child }) => child.pid)];
@@ -125,14 +125,14 @@ async function measureIdle(
       standby: share(ofStandby, standby),
     };
   };
-  const replica = await ofFleet("idle replicas", {});
-  const more = (of: IdleCosts): IdleCosts => {
-    const added = (name: keyof IdleCosts) => rounded(Math.max(0, of[name] - replica[name]), 5);
+  const replica = await measureFleet("idle replicas", {});
+  const compare = (costs: IdleCosts): IdleCosts => {
+    const added = (name: keyof IdleCosts) => rounded(Math.max(0, costs[name] - replica[name]), 5);
     return { replica: added("replica"), postgres: added("postgres"), standby: added("standby") };
   };
-  const purging = more(await ofFleet("idle replicas that purge", { isPurged: true, environment: {} }));
-  const { replica: ofReplica, standby: ofStandby } = more(
-    await ofFleet("idle replicas that read from a standby", { hasStandby: true }),
+  const purging = compare(await measureFleet("idle replicas that purge", { isPurged: true, environment: {} }));
+  const { replica: ofReplica, standby: ofStandby } = compare(
+    await measureFleet("idle replicas that read from a standby", { hasStandby: true }),
   );
   // The primary has nothing more to do for them.
   const reading = { replica: ofReplica, standby: ofStandby };
@@ -196,8 +196,6 @@ async function measureChanges(
     standbyUs: cost(ofStandby, idle.standby),
   };
 }
-
-const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
 
 interface Subject extends Measurement {
   readonly services: readonly RunningService[];
@@ -297,8 +295,8 @@ async function measureCache(subject: Subject & { readonly varnish: RunningVarnis
   const improving = sum(await rig.meter.during(pidsOf(services), () => all(improvingRate)));
   const improved = sum(await rig.meter.during(pidsOf(services), () => all(improvingRate)));
   const after = await cacheBytes();
-  const added = (of: "bytes" | "entries") =>
-    sum(after.map((cache) => cache[of])) - sum(before.map((cache) => cache[of]));
+  const added = (gauge: "bytes" | "entries") =>
+    sum(after.map((cache) => cache[gauge])) - sum(before.map((cache) => cache[gauge]));
   const edgeOf = async () => ({
     bytes: await varnish.count("SMA.s0.g_bytes"),
     entries: await varnish.count("MAIN.n_object"),

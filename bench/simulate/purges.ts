@@ -45,8 +45,8 @@ const options: Partial<Record<Fleet["cdn"], PurgeOptions>> = {
 
 /** The CDN that a fleet has, as the service sees it; undefined for one without a limit. */
 export function purgeTargetOf(cdn: Fleet["cdn"]): PurgeTarget | undefined {
-  const of = options[cdn];
-  return of && createTargets(of, "")[0];
+  const purge = options[cdn];
+  return purge && createTargets(purge, "")[0];
 }
 
 /** @param feedLimit changed SKUs beyond which an import records only that everything changed */

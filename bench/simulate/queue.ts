@@ -39,12 +39,12 @@ export function latencyQuantile({ utilization, waitS }: Queue, latencies: readon
   const exceeds = (t: number): number => {
     let sum = 0;
     for (const { rate, quantilesS } of latencies) {
-      let of = 0;
+      let late = 0;
       for (const quantile of quantilesS) {
-        if (quantile >= t) of += 1;
-        else if (waitS > 0) of += utilization * Math.exp((-utilization * (t - quantile)) / waitS);
+        if (quantile >= t) late += 1;
+        else if (waitS > 0) late += utilization * Math.exp((-utilization * (t - quantile)) / waitS);
       }
-      sum += (rate / total) * (of / quantilesS.length);
+      sum += (rate / total) * (late / quantilesS.length);
     }
     return sum;
   };

@@ -33,13 +33,16 @@ interface Files {
 
 /** Predicts the fleets of the documentation. */
 export function describeScale(costs: Costs): Files {
-  const of = (setup: Partial<Fleet>, rate: number) => predict(toFleet({ ...setup, requests_per_second: rate }), costs);
+  const predictAt = (setup: Partial<Fleet>, rate: number) =>
+    predict(toFleet({ ...setup, requests_per_second: rate }), costs);
   const named = Object.entries(setups);
-  const predictions = named.flatMap(([name, setup]) => sizes.map((size) => ({ name, size, ...of(setup, size) })));
+  const predictions = named.flatMap(([name, setup]) =>
+    sizes.map((size) => ({ name, size, ...predictAt(setup, size) })),
+  );
   const cores = named.map(([name, setup]) => ({
     name,
     points: between.map((rate) => {
-      const { replicas } = of(setup, rate);
+      const { replicas } = predictAt(setup, rate);
       return [rate, replicas.count * replicas.utilization] as const;
     }),
   }));

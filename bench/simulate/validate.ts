@@ -1,6 +1,6 @@
 import type { LoadResult, LoadSpec } from "../support/load.ts";
 import { LoadProcess } from "../support/measure.ts";
-import { percentile } from "../support/statistics.ts";
+import { percentile, sum } from "../support/statistics.ts";
 import type { Costs } from "./costs.ts";
 import { type Prediction, predict } from "./fleet.ts";
 import { headers, rounds } from "./measure.ts";
@@ -155,18 +155,18 @@ async function run(rig: Rig, fleet: Fleet, wantedSeconds: number): Promise<Measu
   });
   const seconds = (performance.now() - begunMs) / 1000;
   const after = { ...(await countAll(running)), changes: changing.count };
-  const per = (of: keyof typeof after) => (after[of] - before[of]) / seconds;
+  const perSecond = (count: keyof typeof after) => (after[count] - before[count]) / seconds;
   const freshS = isPurged ? await probe(rig, running) : [];
   stop.abort();
   await changing.ended;
-  const requests = results.reduce((sum, result) => sum + result.requests, 0) / seconds;
+  const requests = sum(results.map((result) => result.requests)) / seconds;
   const p99s = results.map((result) => result.p99Ms);
   return {
-    changes: per("changes"),
+    changes: perSecond("changes"),
     requests,
-    origin: fleet.cdn === "none" ? requests : per("fetches"),
-    reads: per("misses"),
-    replicaCores: replicasS.reduce((sum, cpuS) => sum + cpuS, 0) / seconds,
+    origin: fleet.cdn === "none" ? requests : perSecond("fetches"),
+    reads: perSecond("misses"),
+    replicaCores: sum(replicasS) / seconds,
     databaseCores: databaseS / seconds,
     standbyCores: standbyS / seconds,
     // Behind Varnish, most responses are its own.
@@ -205,13 +205,13 @@ async function warm({ replicas, varnish }: Running, streams: readonly Stream[], 
       order: "turns",
       requests: paths.length,
     }) as const;
-  const each = (of: (url: string, paths: readonly string[]) => LoadSpec) =>
-    load.driveAll(replicas.flatMap(({ url }) => lists.map((paths) => of(url, paths))));
+  const driveReplicas = (toSpec: (url: string, paths: readonly string[]) => LoadSpec) =>
+    load.driveAll(replicas.flatMap(({ url }) => lists.map((paths) => toSpec(url, paths))));
   const settling = (url: string, paths: readonly string[], seed: number) =>
     ({ ...turns(url, paths), paths, order: "zipf", requests: settlingRequests * paths.length, seed }) as const;
-  await each(turns);
+  await driveReplicas(turns);
   if (varnish === undefined) {
-    await each((url, paths) => settling(url, paths, 50));
+    await driveReplicas((url, paths) => settling(url, paths, 50));
     return;
   }
   await load.driveAll(replicas.map(({ url }) => ({ ...turns(url, lists.flat()), rate: improvingRate })));
@@ -245,11 +245,10 @@ function changeAtRandom(rig: Rig, perSecond: number, signal: AbortSignal): Chang
 }
 
 async function countAll({ replicas, varnish }: Running) {
-  const sumOf = (numbers: readonly number[]) => numbers.reduce((sum, number) => sum + number, 0);
   const texts = await Promise.all(replicas.map(async ({ adminUrl }) => (await fetch(`${adminUrl}/metrics`)).text()));
   const misses = texts.map((text) => Number(/^pds_cache_responses_total\{result="miss"\} (\d+)/m.exec(text)?.[1]));
   return {
-    misses: sumOf(misses),
+    misses: sum(misses),
     fetches: (await varnish?.count("MAIN.s_fetch")) ?? 0,
   };
 }
