@@ -15,7 +15,7 @@ const { values } = parseArgs({
   },
 });
 
-/** What the C library and the service read. */
+/** Files that the C library and the service read. */
 const textFiles: Readonly<Record<string, string>> = {
   "etc/passwd": "root:x:0:0::/:/sbin/nologin\npds:x:65532:65532::/var/lib/pds:/sbin/nologin\n",
   "etc/group": "root:x:0:\npds:x:65532:\n",

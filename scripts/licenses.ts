@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 
-/** What is shipped, and the modules that it is bundled from. */
+/** The shipped bundles, and the modules that they are made from. */
 export const bundles = {
   executable: { entries: ["src/main.ts"], target: "bun" },
   client: { entries: ["packages/client/src/index.ts"], target: "browser" },

@@ -38,7 +38,7 @@ const start = (...args: string[]) =>
     stdio: ["ignore", "pipe", "ignore"],
   });
 
-/** What the codes of the napkin are called, for the pictures of the example in two languages. */
+/** Names of the codes of the napkin, for the pictures of the example in two languages. */
 const presentation = `
 [styles.EMBMON3]
 name = { en = "Embroidered monogram", de = "Gesticktes Monogramm" }
@@ -95,7 +95,7 @@ async function makeHistory(): Promise<void> {
 
 const brand = "Larkspur & Finch";
 
-/** What operators did, for the audit. */
+/** Actions of operators, for the audit. */
 async function operate(admin: string): Promise<void> {
   const [ann, ben] = [new Operator(admin), new Operator(admin)];
   await ann.signIn(tokens.ann);
@@ -183,7 +183,7 @@ const picturesOf = (url: string, admin: string): readonly Picture[] => [
   },
 ];
 
-/** What the last `npm run proof` wrote. */
+/** The report of the last `npm run proof`. */
 const proofPicture: Picture = { name: "proof", address: `file://${join(root, "bench", "proof.html")}`, height: 720 };
 
 /** Needs the records of {@link operate}. */

@@ -9,7 +9,7 @@ import { buildDebianPackage, debianArchitectures } from "./release/debian-packag
 // Builds everything that a release has, from a clean checkout of its tag, into dist/VERSION.
 const root = Bun.fileURLToPath(new URL("..", import.meta.url));
 
-/** What executables are built for, and the names of the runtime for it. */
+/** Systems that executables are built for, with their names in the runtime. */
 const targets = {
   "linux-x64": "bun-linux-x64",
   "linux-arm64": "bun-linux-arm64",

@@ -1,7 +1,7 @@
 import measured from "./costs.json" with { type: "json" };
 
 /**
- * What a request takes more of a replica that was idle before it, by requests per second for a replica, the
+ * Additional CPU of a request to a replica that was idle before it, by requests per second for a replica, the
  * fewest first: the system wakes its process, whose data have left the caches of the core.
  */
 export type Wakes = readonly { readonly perSecond: number; readonly us: number }[];
@@ -32,7 +32,7 @@ export interface KindCosts {
   readonly edgeBytes: number;
 }
 
-/** What one replica takes without requests, in shares of a core. */
+/** CPU of one replica without requests, in shares of a core. */
 export interface IdleCosts {
   readonly replica: number;
   readonly postgres: number;

@@ -59,7 +59,7 @@ export interface Prediction {
 const [changePolls, purgePolls] = [1000 / pollIntervalMs, 1000 / pollMs];
 const pollsOf = ({ cdn, purge }: Fleet) => changePolls + (cdn !== "none" && purge === "on" ? purgePolls : 0);
 
-/** What one replica takes without requests, at each server too. */
+/** CPU of one replica without requests, on its own and at each server. */
 function idleOf({ idle }: Costs, { cdn, purge, standbys }: Fleet): IdleCosts {
   const purges = cdn !== "none" && purge === "on" ? 1 : 0;
   const share = (name: keyof IdleCosts) => idle.replica[name] + purges * idle.purging[name];
@@ -259,7 +259,7 @@ function wakeUs(wakes: Wakes, perSecond: number): number {
 const missOf = (costs: Costs, kind: Kind, { standbys }: Fleet): MissCosts =>
   costs[kind][standbys > 0 ? "standby" : "primary"];
 
-/** What one replica does in a second. */
+/** The work of one replica in a second. */
 function listServices(
   costs: Costs,
   { requests, reads, refreshes, improvements }: Pick<Served, "requests" | "reads" | "refreshes" | "improvements">,

@@ -31,7 +31,7 @@ export const cdns = [
   "cloudflare-enterprise",
 ] as const;
 
-/** What a fleet is described by: keys of a scenario's file, and with hyphens the flags. */
+/** The parameters of a fleet: keys of a scenario's file, and with hyphens the flags. */
 export const parameters = {
   requests_per_second: { value: 1000, min: 0.01, max: 1e9, meaning: "Requests of shoppers per second, everywhere." },
   personalization_share: { value: 0.5, min: 0, max: 1, meaning: "Share of personalization; the rest are products." },

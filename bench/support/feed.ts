@@ -15,7 +15,7 @@ export const skuOf = (index: number) => `SKU${`${index}`.padStart(8, "0")}`;
 const styleOf = (index: number) => `ST${`${index % styles}`.padStart(4, "0")}`;
 const groupOf = (index: number) => `GROUP${`${index % groups}`.padStart(3, "0")}`;
 
-/** What varies between feeds. */
+/** Differences between feeds. */
 export interface FeedShape {
   /** Status code of every row, which identifies the feed in a response. */
   readonly status: string;

@@ -9,7 +9,7 @@ export interface PersonalizerScripts {
 }
 
 /**
- * What the two scripts expect of each other. Raise it when that changes: during an upgrade, and in
+ * Version of the interface between the two scripts. Raise it when that changes: during an upgrade, and in
  * browsers that have cached one of the two, scripts of different releases meet.
  */
 const formContract = 1;

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-// The analyzer reads the class. What the class has no declarations for is in the tables of the
+// The analyzer reads the class. Parts without declarations in it are in the tables of the
 // README.
 const readme = readFileSync(new URL("README.md", import.meta.url), "utf8");
 const script = "dist/index.js";

@@ -5,7 +5,7 @@ import type { PlannedJob } from "../jobs/job.ts";
 import type { Confirmation } from "../model/action.ts";
 import type { ImportReport } from "../model/import-report.ts";
 
-/** What actions work with. */
+/** Dependencies of the actions. */
 export interface ActionContext {
   /** For reads. */
   readonly database: Database;
@@ -28,7 +28,7 @@ export interface ActionResult {
 
 /** An action whose effect is known, so that an operator can check it first. */
 export interface PlannedAction extends Confirmation {
-  /** What it is about, for the audit. */
+  /** Subject of the action, such as a job or a run, for the audit. */
   readonly subject: string;
   /** @throws ServiceError when a check prevents it */
   readonly perform: (operator: string) => Promise<ActionResult>;

@@ -53,7 +53,7 @@ export class Actions {
     await Promise.allSettled(this.#pending);
   }
 
-  /** What an action would do. @throws ServiceError */
+  /** Describes the effects of an action. @throws ServiceError */
   async confirm(name: string, parameters: URLSearchParams): Promise<Confirmation> {
     const { subject: _, perform: _perform, ...confirmation } = await this.#plan(name, parameters);
     return confirmation;
@@ -158,7 +158,7 @@ const shownParameters = ["job", "brand", "run", "outcome", "from", "to"];
 const describe = (parameters: URLSearchParams) =>
   [...parameters].flatMap(([name, value]) => (shownParameters.includes(name) ? [`${name}=${value}`] : [])).join(", ");
 
-/** What a request says may be long, and have characters that not every engine accepts. */
+/** Text of a request may be long, and have characters that not every engine accepts. */
 const toStorable = (text: string) => truncate(text, maxRefusalLength).replaceAll("\0", "").toWellFormed();
 
 /**

@@ -80,7 +80,7 @@ export const force: Action = async (context, parameters) => {
     title: `Run ${job.name} past its checks`,
     facts: factsOf(job),
     consequences: [
-      "What the source holds now is imported, even if checks fail. It may differ from what a failed run read.",
+      "The current data of the source is imported, even if checks fail. It may differ from the data that a failed run read.",
       "Rows and products that are missing there are removed from the shop's pages at once.",
       "The run's report lists the checks that were overridden. Personalization can be rolled back; products cannot.",
     ],
@@ -102,7 +102,7 @@ export const dryRun: Action = async (context, parameters) => {
   return {
     title: `Try ${job.name}`,
     facts: factsOf(job),
-    consequences: ["What the source holds now is read and checked. Nothing is changed. The result is a report."],
+    consequences: ["The current data of the source is read and checked. Nothing is changed. The result is a report."],
     button: "Start the dry run",
     fields: fieldsOf(job),
     subject: nameOf(job),

@@ -35,7 +35,7 @@ export const cancel: Action = async (context, parameters) => {
       ["Started", utcTime(run.startedAt)],
     ],
     consequences: [
-      "The run ends within seconds, wherever it runs, and is not retried. What it has already stored completely stays.",
+      "The run ends within seconds, wherever it runs, and is not retried. Data that it has stored completely stays.",
     ],
     button: "Cancel the run",
     fields: { run: `${run.id}` },

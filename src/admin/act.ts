@@ -6,7 +6,7 @@ import type { ViewerHandler } from "./access.ts";
 import { readForm, requireFormToken, requireSameOrigin } from "./form.ts";
 import { redirect } from "./sign-in.ts";
 
-/** Who asks for an action. */
+/** The operator who asks for an action. */
 interface Actor {
   readonly operator: string;
   readonly client: string;

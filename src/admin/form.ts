@@ -50,7 +50,7 @@ const tokenField = "form_token";
 
 /**
  * Refuses a form that is not of the viewer's session: a browser sends the cookie with any form. A
- * bearer token is not sent by itself, and needs none. What remains of the form are its own fields.
+ * bearer token is not sent by itself, and needs none. Removes the field of the token from the form.
  * @throws ServiceError `forbidden`
  */
 export function requireFormToken({ formToken }: Viewer, form: URLSearchParams): void {

@@ -16,7 +16,7 @@ import { getSignIn, postSignIn, postSignOut, type SignInContext, type SignInProb
 export interface ConsolePages {
   /** By route template. */
   readonly pages: Readonly<Record<string, RenderPage>>;
-  /** What pages load, also the one to sign in. */
+  /** Scripts and style sheets of the pages, including the one to sign in. */
   readonly files: Readonly<Record<string, RenderPage>>;
   readonly signIn: (next: string, problem?: SignInProblem) => Page;
   /** @param next path to continue with after signing in */

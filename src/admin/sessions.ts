@@ -67,7 +67,7 @@ export class Sessions {
   }
 }
 
-/** What the forms of a session send: a page of another site cannot know it. */
+/** Token that the forms of a session send: a page of another site cannot know it. */
 const formTokenOf = (id: string) => sha256(`form ${id}`);
 
 const keyOf = (id: string) => sha256(`session ${id}`);

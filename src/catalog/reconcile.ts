@@ -104,7 +104,7 @@ async function readCatalog(
   }
 }
 
-/** What is known after a comparison. */
+/** Result of a comparison. */
 interface Compared {
   /** When the catalog was as it is now stored, by the database's clock. */
   readonly comparedAt: string;

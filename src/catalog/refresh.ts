@@ -21,7 +21,7 @@ export interface RefreshContext {
   readonly maxRemovedShare: number;
 }
 
-/** What came of a read of one product. */
+/** Result of reading one product from the platform. */
 export type RefreshOutcome =
   | "stored"
   /** The stored product has the same content, and is known to be current now. */

@@ -15,7 +15,7 @@ const maxSeconds = 20;
 const shownTimes = 5;
 
 interface Check {
-  /** What was checked: "store", or the job and brand whose source it is. */
+  /** The checked part: "store", or the job and brand whose source it is. */
   readonly checked: string;
   readonly at: string;
   /** Undefined if it is fine. */

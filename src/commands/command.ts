@@ -2,7 +2,7 @@ import type { Values } from "./common.ts";
 
 export interface CommandOption {
   readonly type: "string" | "boolean";
-  /** What stands for the value in the help, such as `N`; `TEXT` by default. */
+  /** Placeholder of the value in the help, such as `N`; `TEXT` by default. */
   readonly placeholder?: string;
   /** The description in the help; undefined for an internal option, which the help leaves out. */
   readonly sentence?: string;

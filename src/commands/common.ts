@@ -144,7 +144,7 @@ export function parseRunId(command: string, text: string): number {
   throw new ServiceError("bad_request", `${command}: expected the number of a run, as "pds history" prints it`);
 }
 
-/** Who runs this command, for display. */
+/** Name of the person who runs this command, for display. */
 export function describeOperator(): string {
   return `${userName()}@${hostname()}`;
 }

@@ -7,7 +7,7 @@ import { isTerminal } from "../terminal.ts";
 import type { Values } from "./common.ts";
 import { printMessage } from "./output.ts";
 
-/** What a first pds.toml needs to know. */
+/** Answers that a first pds.toml is made from. */
 interface Answers {
   readonly brand: string;
   readonly shopDomain: string;

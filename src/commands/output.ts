@@ -6,7 +6,7 @@ import { writeToStderr } from "../terminal.ts";
 // Synchronous writes, because creating Node's streams takes as long as the rest of a short
 // command's start.
 
-/** What others wrote, such as the reason of a server, must not control the reader's terminal. */
+/** Text of others, such as the reason of a server, must not control the reader's terminal. */
 const escapeControls = (text: string) =>
   text.replace(/[^\P{Cc}\n\t]/gu, (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, "0")}`);
 

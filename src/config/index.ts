@@ -128,7 +128,7 @@ function findUnknownSecrets(environment: Environment): string[] {
   );
 }
 
-/** What should not be in the environment, which every process of the user can read, may be in a file of its own. */
+/** Every process of the user can read the environment, so a secret may be in a file of its own. */
 function findSecret(name: SettingName, environment: Environment, problems: Problems): SecretFile | undefined {
   if (!isSecret(name)) return undefined;
   try {
@@ -220,7 +220,7 @@ function listSchedules(jobs: JobOptions, given: Readonly<Record<string, unknown>
 /** The settings that are compared with each other. */
 type Given = Omit<Config, "purge" | "schedules" | "text" | "hasFile" | "unknownSecrets">;
 
-/** What messages call a setting: where it is in the file, or its variable. */
+/** How messages name a setting: by its place in the file, or by its variable. */
 type Place = (name: SettingName) => string;
 
 function checkStore(given: Given, place: Place, problems: Problems): void {

@@ -16,7 +16,7 @@ export interface ConsoleContext {
   readonly database: Database;
   readonly brand: string;
   readonly jobs: () => Promise<readonly JobHealth[]>;
-  /** What identifies the process that shows the pages. */
+  /** Id of the process that shows the pages. */
   readonly replica?: string;
   /** Absent when the platform does not notify this service. */
   readonly push?: (() => Promise<PushState>) | undefined;
@@ -30,7 +30,7 @@ export interface ConsoleContext {
   readonly compare: (from: number, to: number) => Promise<GenerationDifference>;
   /** URL of the public listener: the one that the settings name, or its address. */
   readonly publicUrl: string;
-  /** What an action would do. */
+  /** Describes the effects of an action. */
   readonly confirm: (action: string, parameters: URLSearchParams) => Promise<Confirmation>;
   /** Path of the widget's script on the public listener. */
   readonly findWidgetPath: () => Promise<string>;
@@ -40,7 +40,7 @@ export interface ConsoleContext {
   readonly servesSampleImages?: boolean;
 }
 
-/** What the pages have in common. */
+/** Dependencies that all pages share. */
 export interface PageContext extends ConsoleContext {
   readonly shared: SharedReads;
 }

@@ -3,7 +3,7 @@ import type { Generation } from "../database/generation.ts";
 import type { Personalization } from "../model/personalization.ts";
 import type { Answer, ConsoleContext } from "./context.ts";
 
-/** What a SKU offered in a generation that is still stored. */
+/** The personalization of a SKU in a generation that is still stored. */
 export interface FoundOffer {
   readonly generation: Generation;
   readonly personalization: Personalization;

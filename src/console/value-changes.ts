@@ -3,7 +3,7 @@ import { type ListName, lists, maxSkuLength } from "../model/personalization.ts"
 import type { PageRequest } from "../page.ts";
 import type { ConsoleContext } from "./context.ts";
 
-/** What has values to compare. The kinds are also query parameters. */
+/** Kinds of items whose values are compared, which are also query parameters. */
 const itemLists = { sku: "pzlines", style: "pzstyles", group: "pzchoices" } as const;
 
 export type ItemKind = keyof typeof itemLists;
@@ -42,7 +42,7 @@ type Row = Readonly<Record<string, string>>;
 
 /** A value that differs between two versions of the rows with the same name. */
 export interface ValueChange {
-  /** What identifies the row, besides the name that all have. */
+  /** The key of the row, without the column that all rows share. */
   readonly row: string;
   readonly field: string;
   /** Null if the row was added. */

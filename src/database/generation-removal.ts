@@ -54,7 +54,7 @@ export async function removeOldGenerations(database: Database, brand: string, ke
   await removeMarkedGenerations(database, brand);
 }
 
-/** What was stored of a brand. */
+/** Counts of the removed data of a brand. */
 export interface RemovedBrand {
   readonly generations: number;
   readonly presentations: number;

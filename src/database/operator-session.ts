@@ -1,6 +1,6 @@
 import type { Database, Queryable } from "./database.ts";
 
-/** What is stored of a session: nothing by which somebody could use it. */
+/** The stored part of a session. It is not enough to use the session. */
 export interface StoredSession {
   /** Hash of the session's id. */
   readonly id: string;

@@ -248,7 +248,7 @@ export async function listDocuments({ sql }: Queryable, ids: readonly bigint[]):
   return new Map(rows.map(({ id, document }) => [id, document]));
 }
 
-/** What is stored of a product, besides its document. */
+/** The stored columns of a product besides its document. */
 export interface ProductState {
   readonly tag: string;
   readonly updatedAt: string;

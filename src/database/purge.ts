@@ -2,7 +2,7 @@ import { findOldestChangeS, StandbyError } from "./change.ts";
 import type { Database, Queryable, Transaction } from "./database.ts";
 import { renewLease } from "./work-lease.ts";
 
-/** What one process at a time does for each cache. */
+/** Name of the lease for purging a cache. */
 export const purgeWork = (target: string) => `purge ${target}` as const;
 
 /** A first purge whose second one is due later. */
@@ -32,7 +32,7 @@ export interface PurgeState {
   readonly atOnce: number | undefined;
   /** Undefined while purging works. */
   readonly failure: PurgeFailure | undefined;
-  /** What was purged lately, the newest first; absent in states of older versions. */
+  /** The last purges, the newest first; absent in states of older versions. */
   readonly recent?: readonly PurgeRecord[];
   /** Failures that have ended, the newest first; absent in states of older versions. */
   readonly ended?: readonly EndedPurgeFailure[];

@@ -2,14 +2,14 @@ import { findLastChange } from "./change.ts";
 import type { Database, Queryable } from "./database.ts";
 import type { StandbyState } from "./standby.ts";
 
-/** What a process says of itself. */
+/** The report of a process about itself. */
 export interface ReplicaState {
   readonly host: string;
   readonly pid: number;
   readonly version: string;
   /** How many workers serve, and how many should; undefined for a process that serves by itself. */
   readonly workers: { readonly serving: number; readonly wanted: number } | undefined;
-  /** What it does when no other process does. */
+  /** Work that it takes over when no other process does it. */
   readonly duties: readonly ("schedules" | "deliveries" | "purging")[];
   /** Why it starts no further runs; undefined if it does. */
   readonly suspension: string | undefined;

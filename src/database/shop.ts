@@ -17,7 +17,7 @@ function saveShop(database: Database, shopId: string): Promise<string | undefine
   });
 }
 
-/** What is known of a shop's products, and how far they were read. */
+/** State of a shop's products, and how far they were read. */
 const ofFormerShop: readonly CursorName[] = [
   "catalog-sync",
   "catalog-reconcile",
@@ -28,8 +28,8 @@ const ofFormerShop: readonly CursorName[] = [
 ];
 
 /**
- * Makes another shop the one that the stored products come from. What is known of the former
- * shop is forgotten; its products stay until a comparison of the whole catalog removes them.
+ * Makes another shop the one that the stored products come from. The state of
+ * the former shop is forgotten; its products stay until a comparison of the whole catalog removes them.
  */
 export function changeShop(database: Database, shopId: string): Promise<void> {
   return database.inTransaction(async (transaction) => {

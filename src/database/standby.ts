@@ -31,7 +31,7 @@ export interface ShownRows<Row> {
   readonly newest: ChangePosition;
 }
 
-/** What decides whether a standby is one of this store. */
+/** Facts about the primary that decide whether a standby is one of this store. */
 export interface StandbyCheck {
   /** The newest change that this process has seen at the primary. */
   readonly verified: ChangePosition;
@@ -111,7 +111,7 @@ export class Standby implements StandbyState {
     } catch (error) {
       this.#shown = undefined;
       this.#problem = "unreachable";
-      // What waits on a silent connection fails now.
+      // Reads that wait on a silent connection fail now.
       this.#database.reconnect();
       throw error;
     }

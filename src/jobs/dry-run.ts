@@ -5,7 +5,7 @@ import { thisProgram } from "../program.ts";
 import type { PlannedJob } from "./job.ts";
 import { sendLine } from "./supervisor.ts";
 
-/** What a dry run found. */
+/** Findings of a dry run. */
 export interface DryRun {
   /** The count that the import would have. */
   readonly counts: number;

@@ -100,7 +100,7 @@ export const isAhead = (instant: string, now: number) => Date.parse(instant) - n
 /**
  * Decides when a job that has never succeeded runs, without its schedule.
  * @param newest the newest run of the job, which may still be in progress
- * @param since ISO 8601; when this process began. What failed before then does not count.
+ * @param since ISO 8601; when this process began. Earlier failures do not count.
  * @returns undefined when the schedule has taken over, or no retry is left
  */
 export function nextFirstRun(

@@ -1,15 +1,15 @@
-/** What a page says before an operator confirms an action. */
+/** Content of the page on which an operator confirms an action. */
 export interface Confirmation {
   /** Such as "Pause catalog-import". */
   readonly title: string;
   readonly facts: readonly (readonly [name: string, value: string])[];
-  /** What will happen, in sentences. */
+  /** The effects of the action, in sentences. */
   readonly consequences: readonly string[];
   /** Text of the button. */
   readonly button: string;
   /** Fields that the form repeats. */
   readonly fields: Readonly<Record<string, string>>;
-  /** What the operator must type first, because nothing brings it back; undefined otherwise. */
+  /** The text to type before an action that cannot be undone; undefined for others. */
   readonly typed?: TypedConfirmation | undefined;
 }
 

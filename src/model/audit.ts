@@ -3,14 +3,14 @@ import type { ImportReport } from "./import-report.ts";
 /** How an operator's action ended. `refused`: a check prevented it, and nothing was changed. */
 export type AuditOutcome = "done" | "refused" | "failed";
 
-/** What an operator asked for. */
+/** An action that an operator asked for. */
 export interface AuditRequest {
   readonly operator: string;
   /** Address of the client. */
   readonly client: string;
   /** Name of the action. */
   readonly action: string;
-  /** What it is about, in words. */
+  /** Subject of the action, such as a job or a run, in words. */
   readonly subject: string;
 }
 
@@ -19,7 +19,7 @@ export interface AuditResult {
   readonly outcome: AuditOutcome;
   /** In words. */
   readonly result: string;
-  /** What a dry run found. */
+  /** Findings of a dry run. */
   readonly report?: ImportReport | undefined;
 }
 

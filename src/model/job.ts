@@ -64,7 +64,7 @@ export interface JobStatus {
   readonly isAhead: boolean;
   /** Since when it is paused; null while it is not. A paused job is never stale. */
   readonly pausedSince: string | null;
-  /** Who paused it; null while it is not paused. */
+  /** Name of the person who paused it; null while it is not paused. */
   readonly pausedBy: string | null;
 }
 

@@ -1,4 +1,4 @@
-/** What a language tag may look like; its meaning is checked where it matters. */
+/** The form of a language tag; its meaning is checked where it matters. */
 const wellFormed = /^[a-z]{2,8}(-[a-z\d]{1,8}){0,7}$/i;
 
 /**

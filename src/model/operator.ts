@@ -1,4 +1,4 @@
-/** What an operator may do: `view` only reads, `operate` also acts. */
+/** Role of an operator: `view` only reads, `operate` also acts. */
 export const roles = ["view", "operate"] as const;
 export type Role = (typeof roles)[number];
 
@@ -17,12 +17,12 @@ export const tokenPrefix = "pds_";
 /** A token as `pds token create` makes them, of 256 random bits. */
 export const generatedToken = /^pds_[\w-]{43}$/;
 
-/** Who sent a request to the admin listener, and what they may do. */
+/** The sender of a request to the admin listener, with their rights. */
 export interface Viewer {
   /** Name of the operator; undefined if the listener needs no token. */
   readonly operator: string | undefined;
   readonly role: Role;
-  /** What the forms of this session must send; undefined without a session. */
+  /** Token that the forms of this session must send; undefined without a session. */
   readonly formToken: string | undefined;
 }
 

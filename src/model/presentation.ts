@@ -25,7 +25,7 @@ export type EntryKey =
   | { readonly style: string; readonly line: string }
   | { readonly group: string; readonly choice: string };
 
-/** What a presentation says of a style, of a line (by its display sequence), or of a choice. */
+/** The entry of a presentation for a style, a line (by its display sequence), or a choice. */
 export type PresentationEntry = EntryKey & Appearance & LineRules;
 
 /** No code contains a NUL, so different keys differ. */

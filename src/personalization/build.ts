@@ -22,7 +22,7 @@ import { UsageCounter } from "./usage.ts";
 const skusPerBatch = 20_000;
 const fragmentsPerBatch = 2_500;
 
-/** What a row takes besides its content. */
+/** Memory of a row besides its content. */
 const rowBytes = 64;
 
 /** SKUs that are stored with a style as examples. */
@@ -42,7 +42,7 @@ export interface BuildContext {
   readonly onProgress: (merged: number, isDone: boolean) => void;
 }
 
-/** What building a generation found. */
+/** Findings of building a generation. */
 export interface Built {
   /** Null if there is no current generation to compare with. */
   readonly skus: Difference | null;

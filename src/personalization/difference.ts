@@ -4,7 +4,7 @@ import { LineCursor } from "../database/packed-lines.ts";
 import { compareBytes, equalBytes } from "./bytes.ts";
 import { NameTable } from "./name-table.ts";
 
-/** What a comparison finds. Keys are in UTF-8; they and the contents are valid during the call. */
+/** Receives the findings of a comparison. Keys are in UTF-8; they and the contents are valid during the call. */
 export interface DifferenceVisitor {
   added?(key: Uint8Array, after: Uint8Array): void;
   changed?(key: Uint8Array, before: Uint8Array, after: Uint8Array): void;

@@ -181,7 +181,7 @@ export function* readTextGroups(
   }
 }
 
-/** What comes before each value of a JSON object. */
+/** The text before each value of a JSON object. */
 const prefixesOf = (list: ListName) =>
   lists[list].columns.map((column, index) => `${index === 0 ? "{" : ","}${JSON.stringify(column)}:`);
 const prefixes = { pzstyles: prefixesOf("pzstyles"), pzchoices: prefixesOf("pzchoices") };

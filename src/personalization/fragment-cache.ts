@@ -5,7 +5,7 @@ interface Fragment {
   readonly rows: Uint8Array;
 }
 
-/** What a fragment takes besides its bytes: a few objects, an entry of a map, and short strings. */
+/** Memory of a fragment besides its bytes: a few objects, an entry of a map, and short strings. */
 const overheadBytes = 500;
 
 /**

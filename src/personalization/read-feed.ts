@@ -14,7 +14,7 @@ const readingOrder: readonly ListName[] = ["pzchoices", "pzstyles", "pzlines"];
 
 const styleOfLine = lists.pzlines.columns.indexOf("style_code");
 
-/** What reading the files of a feed found. */
+/** Findings of reading the files of a feed. */
 export interface ReadFeed {
   /** In the order of reading. */
   readonly files: readonly FileReport[];

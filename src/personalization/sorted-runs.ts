@@ -122,7 +122,7 @@ export interface GroupLimit {
   readonly refuse: (key: Uint8Array, content: Uint8Array) => never;
 }
 
-/** Merges sorted runs. What has the same key is joined, in the order of the runs. */
+/** Merges sorted runs. Records with the same key are joined, in the order of the runs. */
 export function* mergeRuns(readers: readonly RecordReader[], limit?: GroupLimit): Generator<SortedGroup> {
   const heap = new RunHeap(readers.filter((reader) => reader.next()));
   const group = new GroupBuffer();

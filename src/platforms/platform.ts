@@ -192,8 +192,8 @@ export interface CatalogSnapshot extends AsyncDisposable {
 }
 
 /**
- * Who waits for a reading, the most urgent first: a shopper, a notification of the platform, a job,
- * nobody. A reading yields to all that are more urgent.
+ * The cause of a reading, the most urgent first: a shopper, a notification of the platform, a job,
+ * or a refresh that nobody waits for. A reading yields to all that are more urgent.
  */
 export type Priority = "live" | "push" | "sync" | "refresh";
 

@@ -22,7 +22,7 @@ const confirmMs = 150;
 
 export interface FollowerOptions {
   readonly database: Database;
-  /** What identifies this process. */
+  /** Id of this process among those of the store. */
   readonly holder: string;
   readonly targets: readonly PurgeTarget[];
   /** Identifies everything besides the data that responses depend on; another one purges everything. */

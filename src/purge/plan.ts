@@ -267,7 +267,7 @@ class Budget {
     return budget?.unit === "tag" ? this.#soon : this.#soon * maxTags;
   }
 
-  /** What is available within the time that a purge may wait. */
+  /** Tokens that are available within the time that a purge may wait. */
   get #soon(): number {
     return this.#available + (this.#target.budget?.perSecond ?? 0) * maxWaitS;
   }

@@ -38,6 +38,6 @@ export interface PurgeTarget {
   readonly toRequest: (tags: readonly string[], isSoft: boolean) => PurgeRequest;
   /** Absent if the cache has no use for it. */
   readonly confirmation?: PurgeConfirmation;
-  /** What a successful response says went wrong. */
+  /** The problem that a response with status 2xx reports; undefined if there is none. */
   readonly findProblem?: (body: string) => string | undefined;
 }

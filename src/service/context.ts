@@ -27,7 +27,7 @@ export interface ServiceScheduler extends Scheduler {
 
 /** The parts of a running service that its listeners use. */
 export interface ServiceContext {
-  /** What identifies this process among those of the store. */
+  /** Id of this process among those of the store. */
   readonly replica: string;
   readonly config: Config;
   readonly log: Log;

@@ -24,7 +24,7 @@ export interface Purging {
 
 interface PurgingContext {
   readonly database: Database;
-  /** What identifies this process. */
+  /** Id of this process among those of the store. */
   readonly holder: string;
   /** Of this process. */
   readonly cache: ResponseCache;

@@ -2,7 +2,7 @@ import type { Config } from "../config/index.ts";
 import { sendLine } from "../jobs/supervisor.ts";
 import { findReplacement, thisProgram } from "../program.ts";
 
-/** What a worker tells its supervisor regularly. */
+/** The state that a worker reports to its supervisor regularly. */
 export interface WorkerState {
   /** Whether it has cached responses that it serves without the store. */
   readonly servesWithoutStore: boolean;
@@ -38,7 +38,7 @@ export class WorkerProcess {
   isEnding = false;
   /** Time of its last message, by `performance.now()`. */
   heardAtMs = performance.now();
-  /** What it said last. */
+  /** Its last report. */
   state: WorkerState | undefined;
   /** Its last measurements. */
   measurements: unknown;

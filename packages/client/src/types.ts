@@ -49,7 +49,7 @@ export interface Personalizations {
   personalizations: PersonalizationOfSku[];
 }
 
-/** What a presentation says of a style, a line, or a choice. */
+/** The texts of a presentation for a style, a line, or a choice. */
 export interface Appearance {
   /** In the form's locale, or else in the default locale, or else the code or the instruction text. */
   name: string;

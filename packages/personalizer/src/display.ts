@@ -14,7 +14,7 @@ export class Display {
   showsProblems = false;
   /** Whether the notice explains why a submission was blocked. */
   showsBlock = false;
-  /** What the cart lacks. */
+  /** Properties that the cart lacks. */
   cartProblem = "";
   readonly #root: ShadowRoot;
   readonly #order: Order;

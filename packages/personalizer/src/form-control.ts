@@ -1,7 +1,7 @@
 import { defaultEndpoint } from "./addresses.ts";
 import { guardSubmissions, listControls } from "./submission.ts";
 
-/** What every form control has: attributes, a form, and entries with names of their own in it. */
+/** Base of the form controls: attributes, a form, and entries with names of their own in it. */
 export abstract class FormControl extends HTMLElement {
   static readonly formAssociated = true;
   protected readonly internals = this.attachInternals();

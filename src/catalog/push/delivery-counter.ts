@@ -1,4 +1,4 @@
-/** What became of a delivery. */
+/** Results of a delivery. */
 const deliveryResults = [
   /** A read of the product is queued, or the removal of the app is noted. */
   "accepted",

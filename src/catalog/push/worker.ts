@@ -18,7 +18,7 @@ export interface PushWorkerOptions {
   readonly database: Database;
   /** Reads a product from the platform, and stores it or removes it. */
   readonly read: (id: bigint, signal: AbortSignal) => Promise<"settled" | "unsettled" | "failed">;
-  /** What identifies this process. */
+  /** Id of this process among those of the store. */
   readonly holder: string;
   readonly log: Log;
   readonly signal: AbortSignal;

@@ -10,7 +10,7 @@ interface ActionLinkProps {
   /** Its name in `src/actions`. */
   readonly action: string;
   readonly fields: Readonly<Record<string, string | number | undefined>>;
-  /** What it is about, for those who hear the link without its row. */
+  /** The subject of the action, for people who hear the link without its row. */
   readonly of?: string;
   readonly children?: Child;
 }

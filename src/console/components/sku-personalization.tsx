@@ -149,7 +149,7 @@ interface OfferProps {
   readonly now: number;
 }
 
-/** What a customer was offered. */
+/** The personalization that a customer was offered. */
 export const Offer = ({ sku, mark, offer, now }: OfferProps) =>
   offer === undefined ? (
     <EmptyState title={`The offer ${mark} is no longer stored.`}>

@@ -15,7 +15,7 @@ export async function actionPage({ confirm }: ConsoleContext, request: PageReque
     body: (
       <>
         <Facts facts={facts} />
-        <section class="notice" aria-label="What will happen">
+        <section class="notice" aria-label="Consequences">
           <ul>
             {consequences.map((sentence) => (
               <li>{sentence}</li>

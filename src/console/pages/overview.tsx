@@ -187,7 +187,7 @@ function Overview({ links, table, ...overview }: OverviewProps) {
 const Charts = ({ charts, table }: Pick<OverviewProps, "charts" | "table">) => (
   <Section id="counts" title="Counts over time" isLive>
     <p class="muted">
-      What is held after each import that read something new; for other jobs, what each run counted. The last{" "}
+      The stored rows or products after each import of new data; for other jobs, the count of each run. The last{" "}
       {runsPerSeries} runs, one line per brand.
     </p>
     <div class="charts">

@@ -131,7 +131,7 @@ interface WorkProps extends ReplicaProps {
   readonly isSilent: boolean;
 }
 
-/** What it does now, then what it does when there is something to do. */
+/** Its current work, then the work that it takes over when there is some. */
 function Work({ replica, runs, isSilent }: WorkProps) {
   const { duties, suspension, leases } = replica;
   const running = runs.filter(({ id, finishedAt }) => finishedAt === null && replica.runs.includes(id));

@@ -96,7 +96,7 @@ async function listMigrations({ migrations, transfer }: Engine, snapshot: Snapsh
   );
 }
 
-/** What engines call the types. */
+/** Names of the types, by engine. */
 const typeNames: Readonly<Record<string, Column["type"]>> = {
   integer: "integer",
   bigint: "long",

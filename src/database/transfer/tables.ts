@@ -10,8 +10,8 @@ export interface KeptTable {
 }
 
 /**
- * What matters in another place. Runs in progress, and what they load, stay behind: their processes
- * work on the original.
+ * The data that other stores need. Runs in progress and the rows that they load stay behind: their
+ * processes work on the original.
  */
 export const keptTables: readonly KeptTable[] = [
   { name: "generation", key: "id", only: "state = 'complete'" },

@@ -98,7 +98,7 @@ const lineSchema = z.strictObject({ ...appearance, ...rules });
 export const textFields = ["name", "help"] as const;
 export const valueFields = ["image", "limit", "characters", "required", "uppercase"] as const;
 
-/** What is wrong with an entry. */
+/** A problem of an entry. */
 export interface EntryProblem {
   /** The field, such as `["name", "de"]`; empty if it is the whole entry. */
   readonly path: readonly string[];

@@ -9,7 +9,7 @@ import { maxLocales, sortEntries } from "./entries.ts";
 import { parsePresentationCsv } from "./parse-csv.ts";
 import { parsePresentationToml } from "./parse-toml.ts";
 
-/** What a presentation file says. */
+/** Content of a presentation file. */
 export interface ParsedPresentation {
   readonly entries: readonly PresentationEntry[];
   /** The problems of each entry that is not used. */

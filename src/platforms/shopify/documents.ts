@@ -20,7 +20,7 @@ export type DocumentSet = ReturnType<typeof createDocuments> & {
   readonly namespaces: readonly string[];
 };
 
-/** What the settings choose of the products. */
+/** The parts of products that the settings select. */
 export interface ProductChoice {
   /** The publication whose products are visible; the online store by default. */
   readonly publication?: string;

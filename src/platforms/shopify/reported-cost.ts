@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ThrottleStatus } from "./throttle.ts";
 
-/** What a response says about its cost. */
+/** The cost of a request, as its response reports it. */
 export interface ReportedCost {
   readonly requested: number;
   /** 0 when the request was not executed. */

@@ -13,7 +13,7 @@ const unmakeable = new RegExp(
 
 const segmenter = "Segmenter" in Intl ? new Intl.Segmenter() : undefined;
 
-/** What a reader takes for a character may be several, such as a letter and its accents. */
+/** Several characters may look like one to a reader, such as a letter and its accents. */
 const toGraphemes = (text: string): string[] =>
   segmenter ? [...segmenter.segment(text)].map(({ segment }) => segment) : [...text];
 

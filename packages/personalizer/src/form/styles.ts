@@ -54,7 +54,7 @@ export interface Field {
 export interface Style {
   readonly code: string;
   readonly name: string;
-  /** What the style asks for. */
+  /** Summary of the lines of the style. */
   readonly note: string;
   /** URL; undefined for none. */
   readonly image: string | undefined;
