@@ -78,6 +78,7 @@ export class UsageError extends Error {}
 const names = Object.keys(parameters) as Name[];
 
 const flagOf = (name: string) => name.replaceAll("_", "-");
+const listFlags = (options: object) => Object.keys(options).map((name) => `--${name}`);
 
 const wanted = ({ min, max, isWhole }: NumberParameter) => `a${isWhole ? " whole" : ""} number from ${min} to ${max}`;
 
@@ -129,7 +130,7 @@ const modes = {
   help: "Print this help.",
 } as const;
 
-/** Of each measurement; shorter ones only show that everything runs. */
+/** Duration of a measurement. Shorter ones only show that everything runs. */
 const defaultSeconds = 40;
 
 export interface Arguments {
@@ -159,7 +160,7 @@ export async function parseArguments(
   for (const token of tokens) {
     if (token.kind !== "option") continue;
     if (!Object.hasOwn(known, token.name))
-      throw new UsageError(`${token.rawName} is unknown; ${suggest(token.name, Object.keys(known), "options")}`);
+      throw new UsageError(`${token.rawName} is unknown; ${suggest(token.rawName, listFlags(known), "options")}`);
     const isSwitch = Object.hasOwn(switches, token.name);
     if (isSwitch && token.value !== undefined) throw new UsageError(`${token.rawName} takes no value`);
     if (!isSwitch && token.value === undefined) throw new UsageError(`${token.rawName} needs a value`);
@@ -177,8 +178,8 @@ async function parseFile(path: string, readFile: (path: string) => Promise<strin
   let text: string;
   try {
     text = await readFile(path);
-  } catch {
-    throw new UsageError(`${path}: cannot be read`);
+  } catch (error) {
+    throw new UsageError(`${path}: cannot be read: ${(error as Error).message}`);
   }
   try {
     return Bun.TOML.parse(text);
@@ -193,8 +194,8 @@ export function describeUsage(): string {
     const values = "choices" in parameter ? ` One of ${parameter.choices.join(", ")}.` : "";
     return [`--${flagOf(name)} ${parameter.value}`, parameter.meaning + values];
   });
-  rows.push([`--seconds ${defaultSeconds}`, "Duration of each measurement of the last two of these:"]);
   for (const [name, meaning] of Object.entries(modes)) rows.push([`--${name}`, meaning]);
+  rows.push([`--seconds ${defaultSeconds}`, "Duration of each measurement of --measure and --validate."]);
   const width = Math.max(...rows.map(([syntax]) => syntax.length));
   const lines = rows.map(([syntax, meaning]) => `  ${syntax.padEnd(width)}  ${meaning}`);
   return `Usage: npm run simulate -- [SCENARIO.toml] [OPTIONS]

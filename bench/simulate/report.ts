@@ -39,7 +39,7 @@ export function describePrediction({ fleet, edge, origin, replicas, database, fr
     ["hits of replicas", `${ratioText(replicas.hitRatio)}: ${ratios(replicas.hitRatios)}`],
     [
       "replicas",
-      `${shown(replicas.count)} on ${shown(replicas.machines)} machines; ${percent(replicas.utilization)} of a core each, the busiest ${percent(replicas.hottestUtilization)}`,
+      `${shown(replicas.count)} on ${shown(replicas.machines)} ${replicas.machines === 1 ? "machine" : "machines"}; ${percent(replicas.utilization)} of a core each, the busiest ${percent(replicas.hottestUtilization)}`,
     ],
     [
       "latency at replicas",

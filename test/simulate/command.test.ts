@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { costs } from "../../bench/simulate/costs.ts";
 import { predict } from "../../bench/simulate/fleet.ts";
-import { parameters, parseArguments, UsageError } from "../../bench/simulate/parameters.ts";
+import { describeUsage, parameters, parseArguments, toFleet, UsageError } from "../../bench/simulate/parameters.ts";
 import { describePrediction, timeText } from "../../bench/simulate/report.ts";
 import { root } from "../support/pds.ts";
 
@@ -14,7 +14,8 @@ test("flags take precedence over the file, and the file over defaults", async ()
 });
 
 test.each([
-  [["--sku", "1"], "", '--sku is unknown; did you mean "skus"?'],
+  [["--sku", "1"], "", '--sku is unknown; did you mean "--skus"?'],
+  [["--unheard-of-thing"], "", "--unheard-of-thing is unknown; the options are --requests-per-second, "],
   [["--skus"], "", "--skus needs a value"],
   [["--skus", "many"], "", '--skus: expected a whole number from 1 to 1000000000, not "many"'],
   [["--skus", "1.5"], "", '--skus: expected a whole number from 1 to 1000000000, not "1.5"'],
@@ -31,6 +32,24 @@ test.each([
   const error = await parse(args, file).catch((reason: unknown) => reason);
   expect(error).toBeInstanceOf(UsageError);
   expect((error as Error).message).toStartWith(message);
+});
+
+test("a file that cannot be read is refused with the reason", async () => {
+  const error = await parseArguments(["missing.toml"], (path) => Bun.file(path).text()).catch((reason) => reason);
+  expect(error).toBeInstanceOf(UsageError);
+  expect(error.message).toBe("missing.toml: cannot be read: ENOENT: no such file or directory, open 'missing.toml'");
+});
+
+test("the help lists each option with its default", () => {
+  const help = describeUsage();
+  for (const [name, { value }] of Object.entries(parameters)) {
+    expect(help).toContain(`  --${name.replaceAll("_", "-")} ${value} `);
+  }
+  expect(help).toContain("  --measure ");
+});
+
+test("the prediction of a small fleet names one machine", () => {
+  expect(describePrediction(predict(toFleet({ cdn: "none" }), costs))).toContain("2 on 1 machine;");
 });
 
 test("the command prints what the model predicts", async () => {
