@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { keptChanges } from "../../src/database/change.ts";
+import type { PurgeState } from "../../src/database/purge.ts";
 import { fingerprintTag } from "../../src/model/cdn.ts";
 import { fail } from "../../src/purge/failure.ts";
 import { secondPurgeS } from "../../src/purge/plan.ts";
@@ -85,6 +86,26 @@ describe("a purge", () => {
     world.step();
     expect(world.take()).toEqual([everything]);
     expect(world.plan()).toBe(undefined);
+  });
+
+  test("covers everything for the second time if the changes were deleted from the log meanwhile", () => {
+    const world = createPurged(target());
+    world.addProduct("1");
+    world.step();
+    world.take();
+    // The first of these changes is the oldest one that the log still has.
+    world.newest += keptChanges - 1;
+    world.nowMs += secondPurgeS * 1000;
+    world.step();
+    expect(world.take()).toEqual([everything]);
+  });
+
+  test("of one change with more tags than a request is sent after a failure, too", () => {
+    const world = createPurged(target({ maxTags: 1 }));
+    world.addFingerprints(7, 8, 9);
+    world.state = fail(world.state as PurgeState, new PurgeError("unreachable"), at(world.nowMs), 0);
+    world.step();
+    expect(world.take()).toEqual([[fingerprintTag(7)], [fingerprintTag(8)], [fingerprintTag(9)]]);
   });
 
   test("covers everything for another form of responses", () => {
