@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { $, YAML } from "bun";
 import packageJson from "../package.json" with { type: "json" };
@@ -185,5 +185,15 @@ test("prepare keeps an address of another database, and reports a token of anoth
     exitCode: 1,
     stderr:
       "prepare: replicas/settings/pds.toml has the token of another secrets/prometheus-token: remove its table [admin.tokens.prometheus], and repeat\n",
+  });
+});
+
+test.each(["", "monitoring", "nowhere"])("prepare says which folders there are when it gets %p", async (name) => {
+  const copy = await copyComposeFiles();
+  const { exitCode, stderr } = await $`./prepare ${name}`.cwd(copy).quiet().nothrow();
+  const folders = readdirSync(copy).filter((folder) => existsSync(join(copy, folder, "compose.yaml")));
+  expect({ exitCode, stderr: stderr.toString() }).toEqual({
+    exitCode: 2,
+    stderr: `usage: ./prepare FOLDER, one of ${folders.sort().join(", ")}\n`,
   });
 });
