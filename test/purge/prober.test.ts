@@ -12,14 +12,19 @@ function startServer(respond: () => Response) {
 
 const originUrl = startServer(() => new Response("{}", { headers: { ETag: 'W/"a"' } }));
 
-async function probe(edgeUrl: string, ...paths: string[]) {
+function createProber(edgeUrl: string) {
   const warnings: unknown[] = [];
   const log = { warn: (...given: unknown[]) => warnings.push(given) } as never;
   const counter = new PurgeCounter();
   const { signal } = new AbortController();
   const prober = new Prober({ edgeUrl, originUrl, counter, log, fetch: createFetch(), signal });
+  return { prober, probes: counter.probes, warnings };
+}
+
+async function probe(edgeUrl: string, ...paths: string[]) {
+  const { prober, ...found } = createProber(edgeUrl);
   prober.probe(paths);
-  return { result: await prober.stopped, probes: counter.probes, warnings };
+  return { result: await prober.stopped, ...found };
 }
 
 test("a probe of the same response with a strong entity tag is fresh, and leaves nothing behind", async () => {
@@ -42,4 +47,21 @@ test.each([
   expect(warnings).toEqual([
     [{ path: expect.any(String), cause: expect.stringMatching(cause) }, "cannot probe the CDN; check PUBLIC_URL"],
   ]);
+});
+
+test("a probe is stale if the address still has the same other response after two more purges", async () => {
+  const old = startServer(() => new Response("{}", { headers: { ETag: '"b"' } }));
+  let reads = 0;
+  const changing = startServer(() => new Response("{}", { headers: { ETag: `"b${reads++}"` } }));
+  const [ofOld, ofChanging] = await Promise.all([probe(old, "/1"), probe(changing, "/1")]);
+  expect(ofOld.probes).toEqual({ fresh: 0, stale: 1, failed: 0 });
+  expect(ofOld.warnings).toEqual([[{ path: "/1" }, "the CDN still serves the old response after two purges"]]);
+  expect([ofChanging.probes, ofChanging.warnings]).toEqual([{ fresh: 1, stale: 0, failed: 0 }, []]);
+});
+
+test("addresses that are purged soon after a probe are not probed", async () => {
+  const { prober, probes } = createProber(originUrl);
+  for (const path of ["/1", "/2", "/3"]) prober.probe([path]);
+  await prober.stopped;
+  expect(probes).toEqual({ fresh: 1, stale: 0, failed: 0 });
 });
