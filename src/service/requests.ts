@@ -1,11 +1,8 @@
 import type { ProcessMeters } from "../admin/metrics.ts";
-import { CacheInvalidator, type Outage } from "../cache/invalidator.ts";
+import type { Outage } from "../cache/invalidator.ts";
 import { verifiedForMs } from "../cache/response.ts";
-import { ResponseCache } from "../cache/response-cache.ts";
 import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
 import type { Config } from "../config/index.ts";
-import { removePurgeStates } from "../database/purge.ts";
-import { openStandbys } from "../database/standbys.ts";
 import { ClientNetworks } from "../http/client-network.ts";
 import { ConnectionLimiter } from "../http/connection-limiter.ts";
 import type { ListenerContext } from "../http/endpoint.ts";
@@ -16,14 +13,12 @@ import { RequestCounter } from "../http/request-counter.ts";
 import type { Log } from "../log.ts";
 import { cacheHeaders, cdnNoStore } from "../model/cache-policy.ts";
 import { type Cdn, cdns, gatherMs } from "../model/cdn.ts";
-import { operations } from "../operations/index.ts";
-import { namespacesByNoun } from "../operations/routes.ts";
-import { PersonalizationReader } from "../personalization/reader.ts";
 import type { Platform } from "../platforms/platform.ts";
-import { type Connections, pooledOptions, reconnectReads, reportCommits } from "./connections.ts";
-import { createLimiters, createPrimaryLimiter } from "./limiters.ts";
+import type { Connections } from "./connections.ts";
+import { createLimiters } from "./limiters.ts";
 import { createProductFinder } from "./product-finder.ts";
 import type { PublicContext } from "./public.ts";
+import { startStoreReads } from "./store-reads.ts";
 
 /** How long a response may be on its way to a cache in which what changes is purged. */
 const deliveryMs = 10;
@@ -45,7 +40,7 @@ export interface RequestHandling {
   readonly deliveryLimiter: ConcurrencyLimiter;
   /** Returns what the endpoints of a listener share. */
   forListener(listener: "public" | "admin"): ListenerContext;
-  /** Settles when the signal has stopped cache invalidation. */
+  /** Settles when the signal has stopped cache invalidation and the checks of standbys. */
   readonly stopped: Promise<void>;
 }
 
@@ -57,48 +52,9 @@ export async function startRequestHandling(
   signal: AbortSignal,
 ): Promise<RequestHandling> {
   const { serving, writer } = connections;
-  const invalidator = new CacheInvalidator();
-  const policies = [config.cachePersonalization, config.cacheProducts];
-  const staleIfErrorMs = policies.map((policy) => policy.staleIfErrorS * 1000);
-  const servedUnverifiedMs = Math.max(verifiedForMs, ...staleIfErrorMs);
-  const isServable = () => performance.now() - invalidator.verifiedAtMs <= servedUnverifiedMs;
-  const hasStandbys = config.databaseReadUrls.length > 0;
-  const cache = new ResponseCache(config.memoryMegabytes * 2 ** 20, () => invalidator.verifiedAtMs, hasStandbys);
-  const personalization = new PersonalizationReader(config.brand, config.defaultLocale);
   const limiters = createLimiters(serving.engine.maxConcurrentReads);
-  // Standbys go on answering while the primary is lost.
-  const primaryLimiter = hasStandbys ? createPrimaryLimiter() : limiters.store;
-  const standbys = hasStandbys
-    ? await openStandbys({
-        primary: serving,
-        urls: config.databaseReadUrls,
-        connect: pooledOptions(config),
-        limiter: primaryLimiter,
-        isCurrent: isServable,
-        onForeign: async () => {
-          personalization.forget();
-          cache.clear();
-          await removePurgeStates(writer);
-        },
-        log,
-      })
-    : undefined;
-  const database = standbys === undefined ? serving : serving.readingBy(standbys.read);
-  if (standbys !== undefined) reportCommits(connections, (newest) => standbys.note(newest));
-  const { stopped } = await invalidator.start(
-    {
-      database: serving,
-      cache,
-      namespaces: namespacesByNoun(operations),
-      storeLimiter: primaryLimiter,
-      log,
-      onSeen: (newest, isOtherLog) => standbys?.note(newest, isOtherLog),
-      onLost: () => reconnectReads(connections, config),
-    },
-    signal,
-  );
-  const checked = standbys?.run(signal);
-
+  const reads = await startStoreReads(config, connections, limiters.store, log, signal);
+  const { cache, personalization, database, primaryLimiter, standbys, invalidator } = reads;
   const productFinder = await createProductFinder(config, {
     database,
     primary: { database: serving, limiter: primaryLimiter },
@@ -116,8 +72,8 @@ export async function startRequestHandling(
   const cdn: Cdn | undefined = cdns[config.cdn];
   return {
     state,
-    stopped: Promise.all([stopped, checked]).then(() => {}),
-    servesWithoutStore: () => isServable() && (cache.hasResponses || standbys?.isUsable === true),
+    stopped: reads.stopped,
+    servesWithoutStore: () => reads.isServable() && (cache.hasResponses || standbys?.isUsable === true),
     lastChange: () => invalidator.lastChange,
     outage: () => invalidator.outage,
     deliveryLimiter: limiters.deliveries,
