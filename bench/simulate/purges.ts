@@ -1,6 +1,7 @@
 import type { PurgeOptions } from "../../src/config/purge.ts";
+import { maxWaitS, usableShare } from "../../src/purge/budget.ts";
 import { pollMs } from "../../src/purge/follower.ts";
-import { maxWaitS, secondPurgeS, usableShare } from "../../src/purge/plan.ts";
+import { secondPurgeS } from "../../src/purge/plan.ts";
 import type { PurgeBudget, PurgeTarget } from "../../src/purge/target.ts";
 import { createTargets } from "../../src/purge/targets.ts";
 import type { Fleet } from "./parameters.ts";

@@ -5,10 +5,11 @@ import { findPurgePosition, type PurgePosition, type PurgeState, savePurgeState 
 import type { Log } from "../log.ts";
 import { gatherMs } from "../model/cdn.ts";
 import type { Fetch } from "../outgoing.ts";
+import { giveBack, hasTokens } from "./budget.ts";
 import type { PurgeCounter } from "./counter.ts";
 import { fail, mustWait, record } from "./failure.ts";
 import { PurgeLease } from "./lease.ts";
-import { findRange, giveBack, hasTokens, type PurgePlan, type PurgeRange, planPurge } from "./plan.ts";
+import { findRange, type PurgePlan, type PurgeRange, planPurge } from "./plan.ts";
 import { PurgeError, sendPurge } from "./send.ts";
 import { kinds } from "./tags.ts";
 import type { PurgeTarget } from "./target.ts";

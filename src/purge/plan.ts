@@ -1,5 +1,6 @@
 import { keptChanges, type NumberedChange } from "../database/change.ts";
 import type { PurgeMark, PurgePosition, PurgeState } from "../database/purge.ts";
+import { Budget, maxRequests, type TaggedRequest } from "./budget.ts";
 import { addToBatches, kinds, listTags, simplify, type TagBatch, type TagKinds } from "./tags.ts";
 import type { PurgeTarget } from "./target.ts";
 
@@ -8,12 +9,6 @@ import type { PurgeTarget } from "./target.ts";
  * verified within two seconds, so after this time, none with the old data is on its way any more.
  */
 export const secondPurgeS = 5;
-/** Purges that the budget carries within this time are sent one by one; more become one of a kind. */
-export const maxWaitS = 10;
-/** The rest is for what other clients of the account send, and for requests that catch up. */
-export const usableShare = 0.9;
-/** At once. For a provider without a budget, also within the time that a purge may wait. */
-const maxRequests = 500;
 
 /** The changes that a purge may cover. */
 export interface PurgeRange {
@@ -82,68 +77,79 @@ export function planPurge(
 ): PurgePlan | undefined {
   const { newest, history, now } = position;
   const state = position.state ?? createState(newest);
-  const budget = new Budget(target, state, now);
-  const nothing: TagKinds = new Map();
   const { atOnce = maxRequests } = state;
-  const carries = (tags: TagKinds) => budget.carries(toRequests(tags, nothing, target));
-  /** @param settled the last change that is then purged for the second time; undefined if none is */
-  const plan = (first: TagKinds, due: TagKinds, upTo: number, settled: number | undefined): PurgePlan => {
-    const requests = toRequests(first, due, target);
-    const reserved = { ...state, tokens: budget.without(requests) };
-    const marks = state.marks.filter(
-      ({ upTo: end }) => !range.isEverything && (settled === undefined || end > settled),
-    );
-    if (range.isEverything || upTo > state.first) marks.push({ upTo, isEverything: range.isEverything, at: now });
-    return {
-      isEverything: range.isEverything,
-      requests,
-      reserved,
-      next: {
-        ...reserved,
-        form,
-        history,
-        first: upTo,
-        second: settled ?? state.second,
-        marks,
-        atOnce: atOnce < maxRequests ? 2 * atOnce : undefined,
-        failure: undefined,
-      },
-    };
+  const budget = new Budget(target, state, now);
+  const choice = choose(range, changes, target, budget, atOnce);
+  if (choice === undefined) return undefined;
+  const { first, due, upTo, settled } = choice;
+  const { isEverything } = range;
+  const requests = toRequests(first, due, target);
+  const reserved = { ...state, tokens: budget.without(requests) };
+  const marks = isEverything ? [] : state.marks.filter((mark) => settled === undefined || mark.upTo > settled);
+  if (isEverything || upTo > state.first) marks.push({ upTo, isEverything, at: now });
+  return {
+    isEverything,
+    requests,
+    reserved,
+    next: {
+      ...reserved,
+      form,
+      history,
+      first: upTo,
+      second: settled ?? state.second,
+      marks,
+      atOnce: atOnce < maxRequests ? 2 * atOnce : undefined,
+      failure: undefined,
+    },
   };
+}
 
-  if (range.isEverything) return carries(allKinds()) ? plan(allKinds(), nothing, newest, newest) : undefined;
+/** The tags to purge now. */
+interface Choice {
+  /** For the first time, and for the second time. */
+  readonly first: TagKinds;
+  readonly due: TagKinds;
+  /** The last change that is then purged for the first time. */
+  readonly upTo: number;
+  /** The last change that is then purged for the second time; undefined if none is. */
+  readonly settled: number | undefined;
+}
+
+/** @param atOnce how many requests may be sent before the state is saved */
+function choose(
+  range: PurgeRange,
+  changes: RangeChanges,
+  target: PurgeTarget,
+  budget: Budget,
+  atOnce: number,
+): Choice | undefined {
+  const nothing: TagKinds = new Map();
   const [after, upTo] = range.first;
+  if (range.isEverything) {
+    const isCarried = budget.carries(toRequests(allKinds(), nothing, target));
+    return isCarried ? { first: allKinds(), due: nothing, upTo, settled: upTo } : undefined;
+  }
   const settled = range.due?.upTo;
   const first = collectTags(changes.first, budget.maxTagsSoon);
   const due = range.due?.isEverything ? allKinds() : collectTags(changes.due, budget.maxTagsSoon);
   const all = toRequests(first, due, target);
-  const fits = (requests: readonly Sent[]) => requests.length <= atOnce && budget.carries(requests);
-  if (fits(all)) return plan(first, due, upTo, settled);
+  const fits = (requests: readonly TaggedRequest[]) => requests.length <= atOnce && budget.carries(requests);
+  if (fits(all)) return { first, due, upTo, settled };
   if (budget.carriesSoon(all)) {
     const begin = takePrefix(changes.first, target, fits);
-    if (begin !== undefined) return plan(begin.tags, nothing, begin.upTo, undefined);
+    if (begin !== undefined) return { first: begin.tags, due: nothing, upTo: begin.upTo, settled: undefined };
     const rest = first.size === 0 ? takePrefix(changes.due, target, fits) : undefined;
-    if (rest !== undefined) return plan(nothing, rest.tags, after, rest.upTo);
+    if (rest !== undefined) return { first: nothing, due: rest.tags, upTo: after, settled: rest.upTo };
     // One change may have more tags than a request.
-    if (budget.carries(all)) return plan(first, due, upTo, settled);
+    if (budget.carries(all)) return { first, due, upTo, settled };
     if (budget.canEverCarry(all)) return undefined;
   }
   // The kind with the most tags first: the responses of the other may stay.
-  for (const collapsed of collapse(first, due)) {
-    if (budget.carries(toRequests(...collapsed, target))) return plan(...collapsed, upTo, settled);
+  for (const [ofFirst, ofDue] of collapse(first, due)) {
+    if (budget.carries(toRequests(ofFirst, ofDue, target))) return { first: ofFirst, due: ofDue, upTo, settled };
   }
   return undefined;
 }
-
-/** Returns the tokens of requests that were not sent. */
-export function giveBack(state: PurgeState, unsent: readonly Sent[], { budget }: PurgeTarget): PurgeState {
-  if (state.tokens === undefined) return state;
-  return { ...state, tokens: { ...state.tokens, left: state.tokens.left + costOf(unsent, budget) } };
-}
-
-/** Whether the budget carries any purge now. */
-export const hasTokens = ({ state, now }: PurgePosition, target: PurgeTarget): boolean =>
-  state === undefined || new Budget(target, state, now).carries([{ tags: [""] }]);
 
 /** Of a cache that has not been purged yet, up to which nothing is known. */
 const createState = (newest: number): PurgeState => ({
@@ -183,8 +189,6 @@ function purgeWhole(tags: TagKinds, whole: readonly NumberedChange["noun"][]): v
 }
 
 type Requests = PurgePlan["requests"];
-/** Of a request, what it costs. */
-type Sent = Pick<Requests[number], "tags">;
 
 /** One purge covers both, unless the first one is soft. */
 function toRequests(first: TagKinds, due: TagKinds, target: PurgeTarget): Requests {
@@ -201,7 +205,7 @@ function toRequests(first: TagKinds, due: TagKinds, target: PurgeTarget): Reques
 function takePrefix(
   changes: readonly NumberedChange[],
   target: PurgeTarget,
-  fits: (batches: readonly Sent[]) => boolean,
+  fits: (batches: readonly TaggedRequest[]) => boolean,
 ): { readonly tags: TagKinds; readonly upTo: number } | undefined {
   const tags: TagKinds = new Map();
   const batches: TagBatch[] = [];
@@ -241,55 +245,4 @@ function sortByCount(tags: readonly TagKinds[]) {
   const counts = new Map(kinds.map((kind) => [kind, 0]));
   for (const each of tags) for (const kind of each.values()) counts.set(kind, (counts.get(kind) ?? 0) + 1);
   return kinds.toSorted((a, b) => (counts.get(b) ?? 0) - (counts.get(a) ?? 0));
-}
-
-/** The tokens that a provider's budget has at a time. */
-class Budget {
-  readonly #target: PurgeTarget;
-  readonly #now: string;
-  readonly #burst: number;
-  readonly #available: number;
-
-  constructor(target: PurgeTarget, { tokens }: PurgeState, now: string) {
-    this.#target = target;
-    this.#now = now;
-    const { burst, perSecond } = target.budget ?? { burst: maxRequests, perSecond: 0 };
-    // Enough for one tag of each kind in any case.
-    this.#burst = Math.max(kinds.length, Math.floor(burst * usableShare));
-    // After the clock was set back, the time is in the future, perhaps for long.
-    const passedS = tokens === undefined ? 0 : Math.abs(Date.parse(now) - Date.parse(tokens.at)) / 1000;
-    this.#available = tokens === undefined ? this.#burst : Math.min(this.#burst, tokens.left + passedS * perSecond);
-  }
-
-  /** More tags than these need more than the budget carries soon. */
-  get maxTagsSoon(): number {
-    const { budget, maxTags } = this.#target;
-    return budget?.unit === "tag" ? this.#soon : this.#soon * maxTags;
-  }
-
-  /** Tokens that are available within the time that a purge may wait. */
-  get #soon(): number {
-    return this.#available + (this.#target.budget?.perSecond ?? 0) * maxWaitS;
-  }
-
-  carries(requests: readonly Sent[]): boolean {
-    return costOf(requests, this.#target.budget) <= this.#available;
-  }
-
-  carriesSoon(requests: readonly Sent[]): boolean {
-    return costOf(requests, this.#target.budget) <= this.#soon;
-  }
-
-  canEverCarry(requests: readonly Sent[]): boolean {
-    return costOf(requests, this.#target.budget) <= this.#burst;
-  }
-
-  without(requests: readonly Sent[]): PurgeState["tokens"] {
-    if (this.#target.budget === undefined) return undefined;
-    return { left: this.#available - costOf(requests, this.#target.budget), at: this.#now };
-  }
-}
-
-function costOf(requests: readonly Sent[], budget: PurgeTarget["budget"]): number {
-  return budget?.unit === "tag" ? requests.reduce((sum, { tags }) => sum + tags.length, 0) : requests.length;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { PurgeState } from "../../src/database/purge.ts";
+import { giveBack } from "../../src/purge/budget.ts";
 import { fail, mustWait, record } from "../../src/purge/failure.ts";
-import { giveBack } from "../../src/purge/plan.ts";
 import { PurgeError } from "../../src/purge/send.ts";
 import { at, createPurged, startMs, target } from "./world.ts";
 

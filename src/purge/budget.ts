@@ -1,0 +1,78 @@
+import type { PurgePosition, PurgeState } from "../database/purge.ts";
+import { kinds } from "./tags.ts";
+import type { PurgeTarget } from "./target.ts";
+
+/** Purges that the budget carries within this time are sent one by one; more become one of a kind. */
+export const maxWaitS = 10;
+/** The rest is for what other clients of the account send, and for requests that catch up. */
+export const usableShare = 0.9;
+/** Requests at once. For a provider without a budget, also within the time that a purge may wait. */
+export const maxRequests = 500;
+
+/** The part of a request that decides its cost. */
+export interface TaggedRequest {
+  readonly tags: readonly string[];
+}
+
+/** The tokens that a provider's budget has at a time. */
+export class Budget {
+  readonly #target: PurgeTarget;
+  readonly #now: string;
+  readonly #burst: number;
+  readonly #available: number;
+
+  constructor(target: PurgeTarget, { tokens }: Pick<PurgeState, "tokens">, now: string) {
+    this.#target = target;
+    this.#now = now;
+    const { burst, perSecond } = target.budget ?? { burst: maxRequests, perSecond: 0 };
+    // Enough for one tag of each kind in any case.
+    this.#burst = Math.max(kinds.length, Math.floor(burst * usableShare));
+    // After the clock was set back, the time is in the future, perhaps for long.
+    const passedS = tokens === undefined ? 0 : Math.abs(Date.parse(now) - Date.parse(tokens.at)) / 1000;
+    this.#available = tokens === undefined ? this.#burst : Math.min(this.#burst, tokens.left + passedS * perSecond);
+  }
+
+  /** More tags than these need more than the budget carries soon. */
+  get maxTagsSoon(): number {
+    const { budget, maxTags } = this.#target;
+    return budget?.unit === "tag" ? this.#soon : this.#soon * maxTags;
+  }
+
+  /** Tokens that are available within the time that a purge may wait. */
+  get #soon(): number {
+    return this.#available + (this.#target.budget?.perSecond ?? 0) * maxWaitS;
+  }
+
+  /** Whether it carries requests now. */
+  carries(requests: readonly TaggedRequest[]): boolean {
+    return costOf(requests, this.#target.budget) <= this.#available;
+  }
+
+  carriesSoon(requests: readonly TaggedRequest[]): boolean {
+    return costOf(requests, this.#target.budget) <= this.#soon;
+  }
+
+  canEverCarry(requests: readonly TaggedRequest[]): boolean {
+    return costOf(requests, this.#target.budget) <= this.#burst;
+  }
+
+  /** The tokens that are left after requests; undefined without a budget. */
+  without(requests: readonly TaggedRequest[]): PurgeState["tokens"] {
+    if (this.#target.budget === undefined) return undefined;
+    return { left: this.#available - costOf(requests, this.#target.budget), at: this.#now };
+  }
+}
+
+/** Returns the tokens of requests that were not sent. */
+export function giveBack(state: PurgeState, unsent: readonly TaggedRequest[], { budget }: PurgeTarget): PurgeState {
+  if (state.tokens === undefined) return state;
+  return { ...state, tokens: { ...state.tokens, left: state.tokens.left + costOf(unsent, budget) } };
+}
+
+/** Whether the budget carries any purge now. */
+export const hasTokens = ({ state, now }: PurgePosition, target: PurgeTarget): boolean =>
+  state === undefined || new Budget(target, state, now).carries([{ tags: [""] }]);
+
+function costOf(requests: readonly TaggedRequest[], budget: PurgeTarget["budget"]): number {
+  return budget?.unit === "tag" ? requests.reduce((sum, { tags }) => sum + tags.length, 0) : requests.length;
+}
