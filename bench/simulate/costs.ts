@@ -1,4 +1,8 @@
 import measured from "./costs.json" with { type: "json" };
+import type { Fleet } from "./parameters.ts";
+
+export const kinds = ["personalization", "product"] as const;
+export type Kind = (typeof kinds)[number];
 
 /**
  * Additional CPU of a request to a replica that was idle before it, by requests per second for a replica, the
@@ -73,3 +77,18 @@ export interface Costs {
 }
 
 export const costs: Costs = measured;
+
+/** Of a read, from a standby if there are any. */
+export const missOf = (costs: Costs, kind: Kind, { standbys }: Fleet): MissCosts =>
+  costs[kind][standbys > 0 ? "standby" : "primary"];
+
+/** CPU of one replica without requests, on its own and at each server. */
+export function idleOf({ idle }: Costs, { cdn, purge, standbys }: Fleet): IdleCosts {
+  const purges = cdn !== "none" && purge === "on" ? 1 : 0;
+  const share = (name: keyof IdleCosts) => idle.replica[name] + purges * idle.purging[name];
+  return {
+    replica: share("replica") + standbys * idle.reading.replica,
+    postgres: share("postgres"),
+    standby: share("standby") + idle.reading.standby,
+  };
+}

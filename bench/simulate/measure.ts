@@ -6,8 +6,7 @@ import { LoadProcess } from "../support/measure.ts";
 import { createDatabase } from "../support/postgres.ts";
 import { type RunningService, runCommand } from "../support/service.ts";
 import { median, sum } from "../support/statistics.ts";
-import type { Costs, IdleCosts, KindCosts, MissCosts, Wakes } from "./costs.ts";
-import type { Kind } from "./fleet.ts";
+import type { Costs, IdleCosts, Kind, KindCosts, MissCosts, Wakes } from "./costs.ts";
 import {
   changeProduct,
   keptFor,
