@@ -29,16 +29,17 @@ const edit = async (store = sql) => {
 };
 
 /** Reads from a standby. Nothing polls the primary, so each test decides what this process has seen. */
-async function open(standbyUrl = standby.url) {
+async function open(standbyUrl = standby.url, otherUrls: readonly string[] = []) {
   const link = await startProxy(standbyUrl);
   const toPrimary = await startProxy(primary.url);
   const database = await openDatabase(toPrimary.url, "serving");
   let foreign = 0;
+  const inTouch = { isCurrent: true };
   const limiter = new ConcurrencyLimiter({
     ...{ name: "primary", maxActive: 4, maxQueued: 100, maxWaitMs: 60_000, timeoutMs: 60_000, rejection: "busy" },
   });
   const standbys = await openStandbys({
-    ...{ primary: database, urls: [link.url], connect: {}, limiter, isCurrent: () => true },
+    ...{ primary: database, urls: [link.url, ...otherUrls], connect: {}, limiter, isCurrent: () => inTouch.isCurrent },
     onForeign: async () => void foreign++,
     log: { debug: () => {}, warn: () => {}, info: () => {} } as never,
   });
@@ -58,7 +59,7 @@ async function open(standbyUrl = standby.url) {
     await readTag();
     return standbys.counts.standby > 0;
   });
-  return { database, link, toPrimary, standbys, readTag, countForeign: () => foreign };
+  return { database, link, toPrimary, standbys, readTag, inTouch, countForeign: () => foreign };
 }
 
 test("a read at the standby shows no less than the one before at the primary", async () => {
@@ -75,6 +76,39 @@ test("a read at the standby shows no less than the one before at the primary", a
     await standby.resumeReplay();
     await standby.catchUp();
   }
+});
+
+test("a read at one standby shows no less than the one before at another", async () => {
+  const other = await createStandby(primary);
+  try {
+    const { standbys, readTag } = await open(standby.url, [other.url]);
+    for (let round = 0; round < 4; round++) {
+      await until("both can be read", () => standbys.list.every(({ problem }) => problem === undefined));
+      // Reads change from the first standby to the other one with each odd second.
+      const turnMs = Math.ceil((performance.now() + 900) / 2000) * 2000 + 1000;
+      await Bun.sleep(turnMs - 150 - performance.now());
+      await other.pauseReplay();
+      try {
+        const tag = await edit();
+        await standby.catchUp();
+        await until("the change is read", async () => (await readTag()) === tag);
+        while (performance.now() < turnMs + 150) expect(await readTag()).toBe(tag);
+      } finally {
+        await other.resumeReplay();
+        await other.catchUp();
+      }
+    }
+  } finally {
+    await other.remove();
+  }
+});
+
+test("without touch with the primary for too long, only the primary is read", async () => {
+  const { standbys, readTag, inTouch } = await open();
+  inTouch.isCurrent = false;
+  const { failed, standby: read } = standbys.counts;
+  await readTag();
+  expect(standbys.counts).toMatchObject({ failed: failed + 1, standby: read });
 });
 
 test("a change that a standby shows first is looked up at the primary, once", async () => {
