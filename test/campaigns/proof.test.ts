@@ -34,7 +34,7 @@ const editRate = 2;
  */
 const checked = isCampaign ? { skus: 500, products: 100 } : { skus: 400, products: 10 };
 /** Of those products, how many are edited and read at each replica while parts are lost. */
-const directlyRead = 10;
+const directlyRead = 3;
 /** The last feed may wait for its import. */
 const untilImportedMs = 90_000;
 const reportPath = process.env.PROOF_REPORT;

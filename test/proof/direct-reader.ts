@@ -8,7 +8,7 @@ import { itemOf, original } from "./store-watcher.ts";
 const laterMs = 3200;
 /** Longer than replicas take to notice a change, and that a standby lacks it. */
 const noticedMs = 500;
-const pauseMs = 20;
+const pauseMs = 30;
 
 export interface DirectReaderOptions {
   readonly replicas: readonly { readonly url: string }[];

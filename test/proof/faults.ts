@@ -30,7 +30,7 @@ const answeredMs = 200;
  * How often replay is paused: until a replica notices that the standby lacks an edit, it reads there half
  * of the time.
  */
-const pauses = 4;
+const pauses = 3;
 /** How long a replica may take to read a standby again. */
 const readAgainMs = 400;
 /** An import begins each minute. */
