@@ -121,5 +121,8 @@ export const postgres: Engine = {
     isReadOnly(error),
   // duplicate_prepared_statement, invalid_sql_statement_name
   isPreparedElsewhere: (error) => /^(42P05|26000)$/.test(`${sqlStateOf(error)}`),
+  // protocol_violation. The server has other codes and words for parameters.
+  isPoolerRefusal: (error) =>
+    sqlStateOf(error) === "08P01" && (error as Error).message.startsWith("unsupported startup parameter"),
   isReadOnly,
 };
