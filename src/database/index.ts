@@ -76,7 +76,11 @@ async function open<T>(
     await connections?.close(0);
     const cause = explainDiskFull({ engine, name }, error) as Error;
     if (cause instanceof ServiceError) throw cause;
-    const hint = engine.isPreparedElsewhere(error) ? "; set DATABASE_PREPARE=off" : "";
+    const hint = engine.isPreparedElsewhere(error)
+      ? "; set DATABASE_PREPARE=off"
+      : engine.isPoolerRefusal(error)
+        ? "; behind a pooler, set DATABASE_DIRECT_URL to the server"
+        : "";
     throw new ServiceError("unavailable", `DATABASE_URL: cannot open ${name}: ${cause.message}${hint}`, { cause });
   }
 }

@@ -102,7 +102,8 @@ class Follower {
   async #step(): Promise<number> {
     const position = await this.#findPosition();
     this.#isFormKnown ||= position.state?.form === this.#options.form;
-    const form = (this.#isFormKnown ? position.state?.form : undefined) ?? this.#options.form;
+    // Before the first purge has succeeded, the state has none: then everything is still to be purged.
+    const form = (this.#isFormKnown && position.state?.form) || this.#options.form;
     const upTo = this.#settledChange(position);
     if (findRange(position, upTo, form) === undefined) {
       this.#confirm(position.state?.first ?? 0);

@@ -35,6 +35,8 @@ export async function createProductFinder(config: Config, context: ProductFinder
   const lookup = new ProductLookup({
     findStored,
     findStoredId,
+    findAtPrimary:
+      primary.database === database ? undefined : (id) => primary.limiter.run(() => findProduct(primary.database, id)),
     isKnownMissing: (id, network) => primary.limiter.run(() => isKnownMissing(primary.database, id), network),
     writer,
     platform,

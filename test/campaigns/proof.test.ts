@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from "bun:test";
 import { cpus } from "node:os";
+import { DirectReader } from "../proof/direct-reader.ts";
 import { listFaults, untilWhole } from "../proof/faults.ts";
 import { markedGroup } from "../proof/feed.ts";
 import { findDifferences } from "../proof/final-check.ts";
@@ -32,6 +33,8 @@ const editRate = 2;
  * products. They are many, because a fault may be rare.
  */
 const checked = isCampaign ? { skus: 500, products: 100 } : { skus: 400, products: 10 };
+/** Of those products, how many are edited and read at each replica while parts are lost. */
+const directlyRead = 3;
 /** The last feed may wait for its import. */
 const untilImportedMs = 90_000;
 const reportPath = process.env.PROOF_REPORT;
@@ -98,7 +101,11 @@ test.skipIf(!isPossible)("a fleet answers through every fault", async () => {
   await Bun.sleep(calmMs);
   const lostRows: string[] = [];
   const onLost = (sentences: readonly string[]) => lostRows.push(...sentences);
-  for (const fault of await listFaults(fleet, { newVersion, backupAgeMs, onLost, unrequestedIds })) {
+  const reader = new DirectReader({
+    ...{ replicas: fleet.replicas, catalog, history },
+    ids: unrequestedIds.slice(0, directlyRead),
+  });
+  for (const fault of await listFaults(fleet, { newVersion, backupAgeMs, onLost, unrequestedIds, reader })) {
     if (!isCampaign && fault.isShort !== true) continue;
     const fromMs = sinceBegin();
     await fault.begin();
@@ -137,7 +144,7 @@ test.skipIf(!isPossible)("a fleet answers through every fault", async () => {
     parts: listParts(size),
     ...{ seconds: shoppers.seconds, steps, edits },
     failures: shoppers.failures.map(relative),
-    old: shoppers.old.map(relative),
+    old: [...shoppers.old, ...reader.old].map(relative),
     mixed: shoppers.mixed.map(relative),
     incorrect: shoppers.incorrect.map(relative),
     runs: recorder.runs,
@@ -163,6 +170,8 @@ test.skipIf(!isPossible)("a fleet answers through every fault", async () => {
   if (reportPath !== undefined) await Bun.write(reportPath, renderReport(proof));
   expect(proof.mixed).toEqual([]);
   expect(proof.incorrect).toEqual([]);
+  expect(reader.old).toEqual([]);
+  expect(reader.checked).toBeGreaterThan(0);
   expect(proof.defects).toBe(0);
   expect(proof.lostTicks).toEqual([]);
   expect(proof.wrong).toEqual([]);

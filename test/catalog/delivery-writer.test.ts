@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { DeliveryWriter } from "../../src/catalog/push/delivery-writer.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
-import { connectTo, createStore } from "../support/pds.ts";
+import { connectTo, createMigratedStore, createStore } from "../support/pds.ts";
 import { until } from "../support/until.ts";
 
 test("a delivery whose connection ends is queued through another one", async () => {
@@ -25,4 +25,23 @@ test("a delivery whose connection ends is queued through another one", async () 
   const queued = await observer`SELECT CAST(product AS INTEGER) AS product, deliveries FROM push_queue`;
   expect([...queued]).toEqual([{ product: 1, deliveries: 1 }]);
   await Promise.all([blocker.close(), observer.close(), closeDatabase(database)]);
+});
+
+test("a delivery is queued again when the server ends its connection for having been idle", async () => {
+  const url = await createMigratedStore("postgres");
+  const database = await openDatabase(url, "scheduling");
+  const sql = await connectTo(url);
+  // The error that a statement gets when it arrives while the server ends the connection.
+  await sql`CREATE SEQUENCE attempt`;
+  await sql.unsafe(`CREATE FUNCTION end_first() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    IF nextval('attempt') = 1 THEN
+      RAISE EXCEPTION 'terminating connection due to idle-session timeout' USING ERRCODE = 'idle_session_timeout';
+    END IF;
+    RETURN NULL;
+  END $$`);
+  await sql`CREATE TRIGGER end_first BEFORE INSERT ON push_queue FOR EACH STATEMENT EXECUTE FUNCTION end_first()`;
+  await new DeliveryWriter(database).save({ id: 1n }, "products/update");
+  const queued = await sql`SELECT CAST(product AS INTEGER) AS product, deliveries FROM push_queue`;
+  expect([...queued]).toEqual([{ product: 1, deliveries: 1 }]);
+  await Promise.all([sql.close(), closeDatabase(database)]);
 });

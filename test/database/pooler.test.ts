@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { connectTo, createMigratedStore, pds } from "../support/pds.ts";
+import { pgbouncer, startPooler } from "../support/pooler.ts";
 import { startService } from "../support/service-process.ts";
 
 const url = await createMigratedStore("postgres");
@@ -26,6 +27,13 @@ test("a pooler that leads to another database stops the start", async () => {
   expect(stderr).toContain(
     `DATABASE_URL leads to the schema public of the database ${new URL(other).pathname.slice(1)}`,
   );
+});
+
+test.skipIf(pgbouncer === null)("a pooler that is used for everything is named at the start", async () => {
+  const pooler = await startPooler(url);
+  const { code, stderr } = await pds(["serve"], { DATABASE_URL: pooler.url, PORT: "0", ADMIN_PORT: "0" });
+  expect(code).toBe(1);
+  expect(stderr).toContain("; behind a pooler, set DATABASE_DIRECT_URL to the server");
 });
 
 test("each process has as many connections as it may have", async () => {

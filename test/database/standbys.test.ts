@@ -13,7 +13,7 @@ import { toProduct } from "../support/catalog.ts";
 import { rowsOf } from "../support/console.ts";
 import { importHere } from "../support/import-here.ts";
 import { migrateStore, pds, type RunningService, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
-import { environmentOf, startPlatform } from "../support/platform.ts";
+import { countPlatformRequests, environmentOf, startPlatform } from "../support/platform.ts";
 import { createPostgres, createPostgresDatabase } from "../support/postgres.ts";
 import { startProxy } from "../support/proxy.ts";
 import { startPurgeProvider } from "../support/purge-provider.ts";
@@ -377,6 +377,41 @@ test("a product that this process has just stored is not looked for on a standby
   await standby.pauseReplay();
   try {
     expect((await service.get(`/api/v1/products/${id}`)).status).toBe(200);
+  } finally {
+    await standby.resumeReplay();
+  }
+});
+
+test("a product that was confirmed a moment ago is not read from the platform again because a standby does not show it", async () => {
+  const platform = startPlatform({ products: 2 });
+  const [confirmed = "", other = ""] = platform.catalog.ids(0, 2);
+  const environment = { ...environmentOf(platform), PRODUCT_MAX_AGE: "3600" };
+  await using service = await serveUncached(standby.url, environment);
+  const get = async (id: string) => expect((await service.get(`/api/v1/products/${id}`)).status).toBe(200);
+  // Nothing in the log of changes tells when a product was last confirmed.
+  const expire = async (id: string) => {
+    await get(id);
+    await sql`UPDATE product SET checked_at = '2026-01-01T00:00:00.000Z' WHERE id = ${BigInt(id)}`;
+  };
+  const untilConfirmed = async (id: string) => {
+    await get(id);
+    await until("it is confirmed", async () => {
+      const [row] = await sql<{ at: string }[]>`SELECT checked_at AS at FROM product WHERE id = ${BigInt(id)}`;
+      return `${row?.at}` > "2026-02";
+    });
+  };
+  await expire(confirmed);
+  await expire(other);
+  await standby.catchUp();
+  await standby.pauseReplay();
+  try {
+    await untilRead(service, "standby");
+    await untilConfirmed(confirmed);
+    const before = countPlatformRequests(platform);
+    for (let request = 0; request < 20; request++) await get(confirmed);
+    // Its read is the last of all that wait.
+    await untilConfirmed(other);
+    expect(countPlatformRequests(platform) - before).toBe(1);
   } finally {
     await standby.resumeReplay();
   }

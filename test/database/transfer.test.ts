@@ -22,6 +22,7 @@ import {
   temporaryFolder,
 } from "../support/pds.ts";
 import { startStore } from "../support/s3.ts";
+import { until } from "../support/until.ts";
 
 const folder = await temporaryFolder();
 
@@ -42,6 +43,21 @@ describe.each([...enginesInTurn])("a copy of a store on %s", (engine) => {
     const [idle] = await snapshot.all("SHOW idle_in_transaction_session_timeout");
     await snapshot.close();
     expect(idle).toEqual({ idle_in_transaction_session_timeout: "10min" });
+  });
+
+  test.if(engine === "postgres")("says that its connection was lost", async () => {
+    const url = await createMigratedStore(engine);
+    const stream = await readStore(url);
+    cleanUp(stream.close);
+    await using sql = await connectTo(url);
+    const others = () => sql`
+      SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'`;
+    await until("it is lost", async () => (await others()).length === 0);
+    const read = async () => {
+      for await (const _ of stream.chunks());
+    };
+    await expect(read()).rejects.toThrow(/^cannot read postgres:.*: .*connection/i);
   });
 
   test("is of one moment, and holds up no writer", async () => {

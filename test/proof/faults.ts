@@ -4,6 +4,7 @@ import { pds, temporaryFolder } from "../support/pds.ts";
 import type { Program } from "../support/program.ts";
 import type { Proxy as Link } from "../support/proxy.ts";
 import { until } from "../support/until.ts";
+import type { DirectReader } from "./direct-reader.ts";
 import type { Fleet } from "./fleet.ts";
 import { findLostRows, noteKeptRows, readKeptRows } from "./kept-rows.ts";
 import { schedules } from "./ticks.ts";
@@ -25,6 +26,13 @@ const noticedAfterMs = 2000;
 const lateMs = 2500;
 /** Long enough for a replica to answer, and shorter than a change takes to get there. */
 const answeredMs = 200;
+/**
+ * How often replay is paused: until a replica notices that the standby lacks an edit, it reads there half
+ * of the time.
+ */
+const pauses = 3;
+/** How long a replica may take to read a standby again. */
+const readAgainMs = 400;
 /** An import begins each minute. */
 const afterNextMinuteMs = () => 60_000 - (Date.now() % 60_000) + 8000;
 
@@ -64,12 +72,14 @@ export interface FaultOptions {
   readonly onLost: (sentences: readonly string[]) => void;
   /** Products that shoppers do not request. */
   readonly unrequestedIds: readonly string[];
+  /** Reads such products at the replicas. */
+  readonly reader: DirectReader;
 }
 
 /** All faults, one after the other. */
 export async function listFaults(
   fleet: Fleet,
-  { newVersion, backupAgeMs, onLost, unrequestedIds }: FaultOptions,
+  { newVersion, backupAgeMs, onLost, unrequestedIds, reader }: FaultOptions,
 ): Promise<Fault[]> {
   const { cluster, erp, platform, replicas, balancers, edges, edgeUrls, databaseBalancer, pooler, links } = fleet;
   const backup = join(await temporaryFolder(), "store.backup");
@@ -134,7 +144,32 @@ export async function listFaults(
     cut("a replica and the pooler", links.pooler[0] as Link),
     cut("a replica and the database balancer", links.direct[1] as Link),
     cut("a replica and both database servers", ...(links.servers[2] ?? [])),
-    { ...cut("the pooler and the database balancer", links.poolerToDatabase), isShort: true },
+    {
+      ...cut("the pooler and the database balancer", links.poolerToDatabase),
+      isShort: true,
+      begin: async () => {
+        // What is cached is old soon, and no poll says so.
+        await reader.read();
+        links.poolerToDatabase.cut();
+        await reader.edit();
+        await reader.readLater();
+      },
+    },
+    {
+      name: "paused: the replay of the standby",
+      isShort: true,
+      begin: async () => {
+        for (let round = 0; round < pauses; round++) {
+          await cluster.standby.resumeReplay();
+          await cluster.standby.catchUp();
+          await Bun.sleep(readAgainMs);
+          await cluster.standby.pauseReplay();
+          await reader.edit(round, pauses);
+        }
+        await reader.readLater();
+      },
+      end: () => cluster.standby.resumeReplay(),
+    },
     {
       name: "cut: the database balancer and the primary",
       begin: async () => links.database[cluster.primaryAddress].cut(),

@@ -12,6 +12,14 @@ const kept: Readonly<Record<string, string>> = {
   run: "finished_at IS NOT NULL",
 };
 
+/** Of a generation that is being loaded, rows are committed too. */
+function conditionOf(table: string): string {
+  const generation = table.match(/^generation_(\d+)_/)?.[1];
+  return generation === undefined
+    ? (kept[table] ?? "TRUE")
+    : `EXISTS (SELECT 1 FROM generation WHERE id = ${generation} AND ${kept.generation})`;
+}
+
 /** One row for each table that may be empty otherwise. Nothing acts on them. */
 const at = "2026-01-01T00:00:00.000Z";
 const markers = [
@@ -44,7 +52,7 @@ export async function readKeptRows(url: string): Promise<Rows> {
     if (leftTables.includes(name)) continue;
     // The tables of a generation may be removed meanwhile.
     const hashes = await sql
-      .unsafe<{ hash: string }[]>(`SELECT md5(one::text) AS hash FROM ${name} AS one WHERE ${kept[name] ?? "TRUE"}`)
+      .unsafe<{ hash: string }[]>(`SELECT md5(one::text) AS hash FROM ${name} AS one WHERE ${conditionOf(name)}`)
       .catch(() => []);
     rows.set(name, new Set(hashes.map(({ hash }) => hash)));
   }

@@ -3,8 +3,15 @@ import { feedVersion } from "./feed.ts";
 import type { StoreHistory } from "./store-history.ts";
 import { itemOf, original, personalization } from "./store-watcher.ts";
 
-/** A response promises that it is not older than that and its `Age`. */
-const promisedMs = 1000;
+/** A response promises that it is not older than a second and its `Age`: whole seconds, rounded down. */
+export function promisedMs({ headers }: Response): number {
+  const age = headers.get("age");
+  return 1000 + (age === null ? 0 : (Number(age) + 1) * 1000);
+}
+
+/** Versions that a product has in its response: one, or none if it was never edited. */
+export const versionsOf = (text: string) => text.match(/(?<="(title|vendor)":")v\d+(?=")/g) ?? [];
+
 const timeoutMs = 20_000;
 /** Balancers and edges say that nothing behind them can answer; the service, that it cannot reach its store. */
 const unavailable: readonly number[] = [502, 503, 504];
@@ -145,17 +152,15 @@ export class Shoppers {
   }
 
   #judge(where: string, item: string, text: string, response: Response, sentMs: number, second: Second): void {
-    const versions = new Set(text.match(item === personalization ? feedVersion : /(?<="(title|vendor)":")v\d+(?=")/g));
+    const versions = new Set(item === personalization ? text.match(feedVersion) : versionsOf(text));
     if (versions.size > 1) this.mixed.push({ atMs: sentMs, what: `${where}: ${[...versions].join(" and ")}` });
     // Most SKUs use no group that the feed changes.
     if (item === personalization && versions.size === 0) return;
     const [version = original] = versions;
-    // An age is in whole seconds, rounded down.
-    const age = response.headers.get("age");
-    const saidMs = age === null ? 0 : (Number(age) + 1) * 1000;
     const doubted = (oldForMs: number) => {
-      if (oldForMs <= promisedMs + saidMs) return;
+      if (oldForMs <= promisedMs(response)) return;
       second.old++;
+      const age = response.headers.get("age");
       this.old.push({
         atMs: sentMs,
         what: `${where}: ${version}, age ${age}, replaced ${Math.round(oldForMs)} ms before`,

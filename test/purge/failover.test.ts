@@ -1,12 +1,13 @@
 import { expect, test } from "bun:test";
 import { SQL } from "bun";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
+import { type PurgeState, removePurgeStates } from "../../src/database/purge.ts";
 import { createFetch } from "../../src/outgoing.ts";
 import { PurgeCounter } from "../../src/purge/counter.ts";
 import { followChanges } from "../../src/purge/follower.ts";
 import { createTargets } from "../../src/purge/targets.ts";
 import { cleanUp } from "../support/clean-up.ts";
-import { migrateStore } from "../support/pds.ts";
+import { createMigratedStore, migrateStore } from "../support/pds.ts";
 import { createPostgres } from "../support/postgres.ts";
 import { startProxy } from "../support/proxy.ts";
 import { startPurgeProvider } from "../support/purge-provider.ts";
@@ -18,18 +19,10 @@ const change = async (url: string, id: number) => {
   await sql`INSERT INTO product ${sql([{ id, document: "{}", tag: "", updated_at: "" }])}`;
 };
 
-test("after a failover, everything is purged: the CDN may have responses that show lost changes", async () => {
-  const primary = await createPostgres();
-  await migrateStore(primary.url);
-  const replication = await startProxy(primary.url);
-  const standby = await createStandby(primary, { primaryUrl: replication.url });
-  cleanUp(async () => {
-    await standby.remove();
-    await primary.remove();
-  });
-  const link = await startProxy(primary.url);
+/** Purges a provider, until the end of the test file, as one process does. */
+async function follow(url: string) {
   const provider = startPurgeProvider("generic");
-  const database = await openDatabase(link.url, "scheduling");
+  const database = await openDatabase(url, "scheduling");
   const stopping = new AbortController();
   const following = followChanges({
     database,
@@ -54,6 +47,20 @@ test("after a failover, everything is purged: the CDN may have responses that sh
     await closeDatabase(database);
   });
   await until("everything is purged, twice", () => provider.countOf("product") > 1);
+  return { provider, database };
+}
+
+test("after a failover, everything is purged: the CDN may have responses that show lost changes", async () => {
+  const primary = await createPostgres();
+  await migrateStore(primary.url);
+  const replication = await startProxy(primary.url);
+  const standby = await createStandby(primary, { primaryUrl: replication.url });
+  cleanUp(async () => {
+    await standby.remove();
+    await primary.remove();
+  });
+  const link = await startProxy(primary.url);
+  const { provider } = await follow(link.url);
   await change(primary.url, 1);
   await until("a change is purged", () => provider.countOf("product-1") > 0);
   await standby.catchUp();
@@ -70,4 +77,18 @@ test("after a failover, everything is purged: the CDN may have responses that sh
   await change(standby.url, 4);
   await until("later changes are purged one by one", () => provider.countOf("product-4") > 1);
   expect(provider.countOf("product")).toBe(before + 2);
+});
+
+test("a purge of everything that has failed is repeated, although nothing is known of earlier ones", async () => {
+  const { provider, database } = await follow(await createMigratedStore("postgres"));
+  provider.state.isDown = true;
+  // As a standby of before the first purge leaves it, or one of another store that was read.
+  await removePurgeStates(database);
+  await until("a purge has failed", async () => {
+    const [row] = await database.sql<{ state: string }[]>`SELECT state FROM purge_target`;
+    return row !== undefined && (JSON.parse(row.state) as PurgeState).failure !== undefined;
+  });
+  const before = provider.countOf("product");
+  provider.state.isDown = false;
+  await until("everything is purged, twice", () => provider.countOf("product") >= before + 2);
 });

@@ -204,6 +204,8 @@ export interface Engine {
   readonly isConnectionLost: (error: unknown) => boolean;
   /** Whether a prepared statement is not that of the connection: a pooler exchanged the connection. */
   readonly isPreparedElsewhere: (error: unknown) => boolean;
+  /** Whether a pooler refused the parameters of a connection. */
+  readonly isPoolerRefusal: (error: unknown) => boolean;
   /** Whether the connection leads to a standby, which accepts no writes. */
   readonly isReadOnly: (error: unknown) => boolean;
 }

@@ -114,12 +114,15 @@ export const postgres: Engine = {
   isDiskFull: (error) => sqlStateOf(error) === "53100",
   // undefined_table
   isTableMissing: (error) => sqlStateOf(error) === "42P01",
-  // Those of the driver, and admin_shutdown, crash_shutdown, and cannot_connect_now.
+  // Those of the driver, and admin_shutdown, crash_shutdown, cannot_connect_now, and idle_session_timeout.
   isConnectionLost: (error) =>
     /^ERR_POSTGRES_(CONNECTION|IDLE|LIFETIME)_/.test(`${(error as { code?: unknown }).code}`) ||
-    /^57P0[123]$/.test(`${sqlStateOf(error)}`) ||
+    /^57P0[1235]$/.test(`${sqlStateOf(error)}`) ||
     isReadOnly(error),
   // duplicate_prepared_statement, invalid_sql_statement_name
   isPreparedElsewhere: (error) => /^(42P05|26000)$/.test(`${sqlStateOf(error)}`),
+  // protocol_violation. The server has other codes and words for parameters.
+  isPoolerRefusal: (error) =>
+    sqlStateOf(error) === "08P01" && (error as Error).message.startsWith("unsupported startup parameter"),
   isReadOnly,
 };

@@ -30,6 +30,12 @@ const killedMs = "10000";
 /** lock_not_available, deadlock_detected */
 const isLocked = (error: unknown) => ["55P03", "40P01"].includes(`${(error as { errno?: unknown }).errno}`);
 
+/**
+ * no_active_sql_transaction, invalid_cursor_name: the driver has opened another connection, on which the
+ * snapshot does not exist.
+ */
+const isSnapshotLost = (error: unknown) => ["25P01", "34000"].includes(`${(error as { errno?: unknown }).errno}`);
+
 /** Expressions: the name of the staging area, and both schemas. */
 const stagingName = "current_schema() || '_restore'";
 const storeSchema = "CAST(quote_ident(current_schema()) AS regnamespace)";
@@ -100,12 +106,19 @@ export const transfer: Transfer = {
       if (!isLocked(cause)) throw cause;
       throw new ServiceError("unavailable", "another backup or copy of the store is in progress", { cause });
     }
+    const execute = async <Row>(statement: string): Promise<Row[]> => {
+      try {
+        return await sql.unsafe<Row[]>(statement);
+      } catch (cause) {
+        throw isSnapshotLost(cause) ? new Error("the connection was lost", { cause }) : cause;
+      }
+    };
     return {
       all: (query) => sql.unsafe(query),
       batches: async function* <Row>(query: string) {
-        await sql.unsafe(`DECLARE batches NO SCROLL CURSOR FOR ${query}`);
+        await execute(`DECLARE batches NO SCROLL CURSOR FOR ${query}`);
         for (let rows = firstRows; ; ) {
-          const batch: Row[] = await sql.unsafe(`FETCH ${rows} FROM batches`);
+          const batch = await execute<Row>(`FETCH ${rows} FROM batches`);
           if (batch.length > 0) yield batch;
           if (batch.length < rows) break;
           const bytes = batch.reduce((total, row) => total + sizeOf(row as object), 0);

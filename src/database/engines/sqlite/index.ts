@@ -105,5 +105,6 @@ export const sqlite: Engine = {
   isTableMissing,
   isConnectionLost: () => false,
   isPreparedElsewhere: () => false,
+  isPoolerRefusal: () => false,
   isReadOnly: () => false,
 };
