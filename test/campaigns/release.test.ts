@@ -260,9 +260,14 @@ describe.skipIf(!canPackage)("a release", () => {
           processes() { systemctl show --property=MainPID --value pds pds@a pds@b | xargs; }
           install
           until pds health; do sleep 0.1; done
+          # A folder of secrets that is missing is like one without secrets.
+          rm -r /etc/pds/credentials
+          systemctl restart pds
+          echo "credentials: $(stat --format=%a /etc/pds/credentials)"
           for shop in a b; do
             pds service install --shop $shop
             echo 'port = 0\nadmin_port = 0' > /etc/pds-$shop/pds.toml
+            rm -r /etc/pds-$shop/credentials
             systemctl enable --now pds@$shop
           done
           first="$(processes)"
@@ -292,6 +297,7 @@ describe.skipIf(!canPackage)("a release", () => {
       expect(stdout).toBe(
         [
           '200 {"status":"ok"}',
+          "credentials: 700",
           "users: 3",
           "inactive inactive inactive",
           "active active active",
