@@ -65,3 +65,32 @@ test("it restores a backup once it may create a schema", async () => {
   await admin.unsafe(`GRANT CREATE ON DATABASE ${databaseName} TO ${role}`);
   await succeed("restore", file, "--replace");
 });
+
+test("commands name the right that the role lacks, instead of taking the store for a new one", async () => {
+  const [{ schemas } = { schemas: 0 }] = await admin<{ schemas: number }[]>`
+    SELECT CAST(count(*) AS INTEGER) AS schemas FROM pg_namespace`;
+  const refuse = async (...args: string[]) => (await pds(args, environment)).stderr;
+  const commands = [
+    ["history"],
+    ["import", "products", `${root}/sample/products.ndjson`],
+    ["serve"],
+    ["run", "catalog-import"],
+  ];
+  await admin.unsafe(`REVOKE USAGE ON SCHEMA public FROM ${role}`);
+  for (const args of commands) {
+    expect(await refuse(...args)).toEndWith(
+      `the role ${role} may not use any schema of its search_path ("$user", public)\n`,
+    );
+  }
+  await admin.unsafe(`CREATE SCHEMA "New schema"; GRANT USAGE ON SCHEMA "New schema" TO ${role}`);
+  await admin.unsafe(`ALTER ROLE ${role} SET search_path = "New schema"`);
+  for (const args of commands) {
+    expect(await refuse(...args)).toEndWith(
+      `the role ${role} may not create tables: GRANT CREATE ON SCHEMA "New schema" TO ${role}\n`,
+    );
+  }
+  await admin.unsafe(`DROP SCHEMA "New schema"; ALTER ROLE ${role} RESET search_path`);
+  await admin.unsafe(`GRANT USAGE ON SCHEMA public TO ${role}`);
+  await succeed("history");
+  expect((await admin`SELECT CAST(count(*) AS INTEGER) AS schemas FROM pg_namespace`)[0]).toEqual({ schemas });
+});

@@ -136,7 +136,7 @@ test("a restore locks the store for a few statements, and not while it waits for
 
 test("a restore replaces a store whose schema has the longest possible name", async () => {
   const DATABASE_URL = await createStore("postgres");
-  const schema = "é".repeat(30) + "\"x'";
+  const schema = `${"é".repeat(30)}"x'`;
   expect(Buffer.byteLength(schema)).toBe(63);
   const quoted = `"${schema.replace('"', '""')}"`;
   {
