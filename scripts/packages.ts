@@ -15,6 +15,9 @@ export const publishedPackages = ["client", "personalizer"];
  */
 export async function packPackages(folder: string): Promise<string[]> {
   const sources = publishedPackages.map((name) => `./packages/${name}`);
+  // The archives have the modes of the files, and a release that is repeated needs the same archives.
+  process.umask(0o022);
+  await $`chmod -R u=rwX,go=rX ${sources}`.cwd(root);
   const printed = await $`npm pack --silent --pack-destination ${folder} ${sources}`.cwd(root).quiet().text();
   return printed
     .trim()

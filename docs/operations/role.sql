@@ -4,9 +4,9 @@
 --   createdb pds
 --   psql --dbname=pds --file=role.sql
 --   psql --dbname=pds --command='\password pds'
-CREATE ROLE pds LOGIN;
-REVOKE ALL ON DATABASE pds FROM PUBLIC;
+CREATE ROLE "pds" LOGIN;
+REVOKE ALL ON DATABASE "pds" FROM PUBLIC;
 REVOKE ALL ON SCHEMA public FROM PUBLIC;
-GRANT CONNECT ON DATABASE pds TO pds;
+GRANT CONNECT ON DATABASE "pds" TO "pds";
 -- Each import creates tables, and drops those of older generations.
-GRANT USAGE, CREATE ON SCHEMA public TO pds;
+GRANT USAGE, CREATE ON SCHEMA public TO "pds";

@@ -73,7 +73,11 @@ export default defineConfig({
         miniSearch: {
           // Names of settings are one word.
           options: { tokenize: (text) => text.split(/[^\p{L}\p{N}_]+/u) },
-          searchOptions: { combineWith: "AND" },
+          searchOptions: {
+            combineWith: "AND",
+            // Most people look for what to do, and few for why it is so, or how it was.
+            boostDocument: (page) => (/\/docs\/decisions\/|\/CHANGELOG\b/.test(page) ? 0.25 : 1),
+          },
         },
       },
     },
@@ -83,6 +87,7 @@ export default defineConfig({
       { text: "Changes", link: "/CHANGELOG" },
     ],
     outline: [2, 3],
+    notFound: { quote: "The page may have moved. Search for it, or begin at the start.", linkText: "Go to the start" },
     sidebar: await sidebarOf(join(root, "docs", "README.md")),
   },
 });

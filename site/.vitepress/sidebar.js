@@ -8,7 +8,8 @@ export async function sidebarOf(file) {
     const [text = ""] = section.split("\n", 1);
     const links = [...section.matchAll(/\[([^\]]+)\]\(([^)]+)\.md\)/g)];
     const items = links.map(([, name, target]) => ({
-      text: name.replace(/\s+/g, " "),
+      // In the index, a link may be inside of a sentence.
+      text: `${name.charAt(0).toUpperCase()}${name.slice(1)}`.replace(/\s+/g, " "),
       link: `/${posix.join("docs", target)}`.replace(/README$/, ""),
     }));
     return { text, items };

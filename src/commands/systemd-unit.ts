@@ -36,7 +36,9 @@ RestartPreventExitStatus=2 3
 
 DynamicUser=yes
 User=${name}
-ConfigurationDirectory=${name}
+# A folder of credentials that is missing is created: systemd fails to load it, and does not say why.
+ConfigurationDirectory=${name}/credentials
+ConfigurationDirectoryMode=0700
 StateDirectory=${name}
 WorkingDirectory=%S/${name}
 Environment=PDS_CONFIG=%E/${name}/pds.toml

@@ -10,11 +10,14 @@ export type SchemaState = "absent" | "older" | "current";
 /**
  * Reads how far the schema is. A newer version may have added to it.
  * @throws NewerStoreError when a newer version made the store unusable for this one
- * @throws Error when a version before the first release made the store
+ * @throws Error when a version before the first release made the store, or when a role can neither see nor create it
  */
 export async function readSchemaState(database: Database): Promise<SchemaState> {
   const applied = await listApplied(database);
-  if (applied === undefined) await refusePreRelease(database);
+  if (applied === undefined) {
+    await refuseMissingRight(database);
+    await refusePreRelease(database);
+  }
   await refuseNewer(database);
   if (applied === undefined) return "absent";
   return database.engine.migrations.every(({ name }) => applied.includes(name)) ? "current" : "older";
@@ -69,6 +72,12 @@ export async function listApplied({ sql, engine }: Queryable): Promise<string[] 
     if (engine.isTableMissing(error)) return undefined;
     throw error;
   }
+}
+
+/** Without the right to use their schema, tables that exist are missing. */
+async function refuseMissingRight({ sql, engine }: Queryable): Promise<void> {
+  const missing = await engine.findMissingRight(sql);
+  if (missing !== undefined) throw new Error(missing);
 }
 
 /** Versions before the first release counted their migrations in a table of another name. */

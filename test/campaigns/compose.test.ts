@@ -55,7 +55,7 @@ test.skipIf(varnishd === null || Bun.which("psql") === null)("three replicas ser
     const roleSql = await readFile(join(root, "docs", "operations", "role.sql"), "utf8");
     await writeFile(
       inFiles("1-role.sql"),
-      roleSql.replaceAll("DATABASE pds", `DATABASE ${database}`).replaceAll(/\b(ROLE|TO) pds\b/g, `$1 ${role}`),
+      roleSql.replaceAll('DATABASE "pds"', `DATABASE ${database}`).replaceAll(/\b(ROLE|TO) "pds"/g, `$1 ${role}`),
     );
     const password = inFiles("replicas", "secrets", "pds-password");
     await writeFile(

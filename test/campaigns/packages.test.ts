@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { chmod } from "node:fs/promises";
 import { join } from "node:path";
 import { $ } from "bun";
 import { installPackages } from "../support/installed-packages.ts";
@@ -164,6 +165,23 @@ test("servers of React and Vue can import and render the element", async () => {
   expect(named(cssProperties)).toContain("--personalization-accent");
   expect(named(cssStates)).toContain("ready");
   expect(exports[1]).toMatchObject({ kind: "custom-element-definition", name: "personalization-options" });
+});
+
+test("the archives are the same, whatever the umask is, and whoever may read the checkout", async () => {
+  const readme = join(root, "packages", "client", "README.md");
+  const pack = async (umask: string) => {
+    const program = `const { packPackages } = await import("./scripts/packages.ts");
+      const archives = await packPackages(${JSON.stringify(await temporaryFolder())});
+      for (const path of archives) console.log(Bun.SHA512.hash(await Bun.file(path).bytes(), "hex"));`;
+    return await $`sh -c ${`umask ${umask}; exec "$0" -e "$1"`} ${process.execPath} ${program}`.cwd(root).text();
+  };
+  const first = await pack("022");
+  await chmod(readme, 0o600);
+  try {
+    expect(await pack("077")).toBe(first);
+  } finally {
+    await chmod(readme, 0o644);
+  }
 });
 
 /** What npm needs of a registry to publish: a document for each package. */

@@ -108,9 +108,9 @@ describe.skipIf(!canPackage)("a release", () => {
     await $`mkdir ${folder}`;
     if (target.startsWith("windows")) await $`unzip -q ${join(output, `${name}.zip`)}`.cwd(folder);
     else await $`tar -xzf ${join(output, `${name}.tar.gz`)}`.cwd(folder);
-    const listed = (await $`find . -type f -printf "%m %P\n" | sort -k2`.cwd(folder).text()).trim().split("\n");
+    const listed = (await $`find . -type f -printf "%m %P\n"`.cwd(folder).text()).trim().split("\n");
     const program = target.startsWith("windows") ? "pds.exe" : "pds";
-    expect(listed).toEqual([
+    const expected = [
       `644 ${name}/CHANGELOG.md`,
       `644 ${name}/LICENSE`,
       `644 ${name}/THIRD_PARTY.md`,
@@ -119,7 +119,8 @@ describe.skipIf(!canPackage)("a release", () => {
       `644 ${name}/completions/pds.fish`,
       `755 ${name}/${program}`,
       `644 ${name}/pds.1`,
-    ]);
+    ];
+    expect(listed.toSorted()).toEqual(expected.toSorted());
     if (target !== "linux-x64") return;
     const pds = join(folder, name, program);
     expect(await $`${pds} --version`.env({}).text()).toBe(`${version}\n`);
@@ -260,9 +261,14 @@ describe.skipIf(!canPackage)("a release", () => {
           processes() { systemctl show --property=MainPID --value pds pds@a pds@b | xargs; }
           install
           until pds health; do sleep 0.1; done
+          # A folder of secrets that is missing is like one without secrets.
+          rm -r /etc/pds/credentials
+          systemctl restart pds
+          echo "credentials: $(stat --format=%a /etc/pds/credentials)"
           for shop in a b; do
             pds service install --shop $shop
             echo 'port = 0\nadmin_port = 0' > /etc/pds-$shop/pds.toml
+            rm -r /etc/pds-$shop/credentials
             systemctl enable --now pds@$shop
           done
           first="$(processes)"
@@ -292,6 +298,7 @@ describe.skipIf(!canPackage)("a release", () => {
       expect(stdout).toBe(
         [
           '200 {"status":"ok"}',
+          "credentials: 700",
           "users: 3",
           "inactive inactive inactive",
           "active active active",

@@ -9,14 +9,20 @@ import { until } from "../support/until.ts";
 
 const { url, drop } = await createPostgresDatabase();
 const databaseName = new URL(url).pathname.slice(1);
-const role = `role_${databaseName}`;
+// As of a shop whose name has a hyphen, which only quotes allow.
+const role = `role-${databaseName}`;
+const quotedRole = `"${role}"`;
 const admin = new SQL(url, { max: 1 });
 const documented = await Bun.file(join(root, "docs", "operations", "role.sql")).text();
 await admin.unsafe(
-  documented.replaceAll("DATABASE pds", `DATABASE ${databaseName}`).replaceAll(/\b(ROLE|TO) pds\b/g, `$1 ${role}`),
+  documented
+    .replaceAll(/\b(DATABASE )"pds"/g, `$1"${databaseName}"`)
+    .replaceAll(/\b(ROLE |TO )"pds"/g, `$1${quotedRole}`),
 );
 afterAll(async () => {
-  await admin.unsafe(`REVOKE ALL ON DATABASE ${databaseName} FROM ${role}; DROP OWNED BY ${role}; DROP ROLE ${role}`);
+  await admin.unsafe(
+    `REVOKE ALL ON DATABASE ${databaseName} FROM ${quotedRole}; DROP OWNED BY ${quotedRole}; DROP ROLE ${quotedRole}`,
+  );
   await admin.close();
   await drop();
 });
@@ -62,6 +68,35 @@ test("it restores a backup once it may create a schema", async () => {
     code: 1,
     stderr: expect.stringContaining("grant the role CREATE on the database"),
   });
-  await admin.unsafe(`GRANT CREATE ON DATABASE ${databaseName} TO ${role}`);
+  await admin.unsafe(`GRANT CREATE ON DATABASE ${databaseName} TO ${quotedRole}`);
   await succeed("restore", file, "--replace");
+});
+
+test("commands name the right that the role lacks, instead of taking the store for a new one", async () => {
+  const [{ schemas } = { schemas: 0 }] = await admin<{ schemas: number }[]>`
+    SELECT CAST(count(*) AS INTEGER) AS schemas FROM pg_namespace`;
+  const refuse = async (...args: string[]) => (await pds(args, environment)).stderr;
+  const commands = [
+    ["history"],
+    ["import", "products", `${root}/sample/products.ndjson`],
+    ["serve"],
+    ["run", "catalog-import"],
+  ];
+  await admin.unsafe(`REVOKE USAGE ON SCHEMA public FROM ${quotedRole}`);
+  for (const args of commands) {
+    expect(await refuse(...args)).toEndWith(
+      `the role ${quotedRole} may not use any schema of its search_path ("$user", public)\n`,
+    );
+  }
+  await admin.unsafe(`CREATE SCHEMA "New schema"; GRANT USAGE ON SCHEMA "New schema" TO ${quotedRole}`);
+  await admin.unsafe(`ALTER ROLE ${quotedRole} SET search_path = "New schema"`);
+  for (const args of commands) {
+    expect(await refuse(...args)).toEndWith(
+      `the role ${quotedRole} may not create tables: GRANT CREATE ON SCHEMA "New schema" TO ${quotedRole}\n`,
+    );
+  }
+  await admin.unsafe(`DROP SCHEMA "New schema"; ALTER ROLE ${quotedRole} RESET search_path`);
+  await admin.unsafe(`GRANT USAGE ON SCHEMA public TO ${quotedRole}`);
+  await succeed("history");
+  expect((await admin`SELECT CAST(count(*) AS INTEGER) AS schemas FROM pg_namespace`)[0]).toEqual({ schemas });
 });

@@ -123,6 +123,52 @@ describe.skipIf(!isCampaign)("in a browser", async () => {
     expect(faults).toEqual([]);
   });
 
+  test.each([
+    ["portrait", { width: 794, height: 1123 }],
+    ["landscape", { width: 1123, height: 794 }],
+  ] as const)(
+    "a page in dark colors is printed in %s, dark on light, without navigation, and completely",
+    async (_, viewport) => {
+      await using opened = await open("docs/how-to/deploy", { viewport, colorScheme: "dark" });
+      const { page, faults } = opened;
+      await page.emulateMedia({ media: "print", colorScheme: "dark" });
+      for (const part of [".VPNav", ".VPSidebar", ".VPLocalNav"]) {
+        expect([part, await page.locator(part).isVisible()]).toEqual([part, false]);
+      }
+      const cutOff = "[...document.querySelectorAll('pre, table')].filter((e) => e.scrollWidth > e.clientWidth + 1)";
+      expect(await page.evaluate(`${cutOff}.map((element) => element.innerText)`)).toEqual([]);
+      expect(await accessibilityProblems(page, "main")).toEqual([]);
+      const background = "getComputedStyle(document.body).backgroundColor";
+      expect(await page.evaluate<string>(background)).toBe("rgb(255, 255, 255)");
+      expect(faults).toEqual([]);
+    },
+  );
+
+  test("a page that does not exist leads to the start", async () => {
+    await using opened = await open("404.html");
+    await opened.page.getByText("Go to the start").click();
+    await opened.page.waitForURL((url) => url.pathname === base);
+  });
+
+  test("search finds guides before decisions", async () => {
+    await using opened = await open("docs/");
+    const { page } = opened;
+    await page.waitForFunction("document.querySelector('#app').__vue_app__ !== undefined");
+    await page.keyboard.press("Control+k");
+    await page.locator("input:focus").waitFor();
+    await page.keyboard.type("drain");
+    await until("a guide is first", async () =>
+      `${(await page.getByRole("option").allInnerTexts())[0]}`.includes("Deploy the service"),
+    );
+  });
+
+  test("names of the sidebar begin like headings", async () => {
+    await using opened = await open("docs/");
+    const names = await opened.page.locator(".VPSidebar .link").allInnerTexts();
+    expect(names.filter((name) => /^\p{Ll}/u.test(name))).toEqual([]);
+    expect(names).toContain("Personalize with React");
+  });
+
   test("pages can be read without JavaScript", async () => {
     await using opened = await open("docs/how-to/deploy", { javaScriptEnabled: false });
     expect(await opened.page.getByRole("heading", { level: 1 }).innerText()).toContain("Deploy the service");

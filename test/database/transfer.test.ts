@@ -150,6 +150,31 @@ test("a restore locks the store for a few statements, and not while it waits for
   expect(locked.length).toBeLessThan(20);
 });
 
+test("a restore replaces a store whose schema has the longest possible name", async () => {
+  const DATABASE_URL = await createStore("postgres");
+  const schema = `${"é".repeat(30)}"x'`;
+  expect(Buffer.byteLength(schema)).toBe(63);
+  const quoted = `"${schema.replace('"', '""')}"`;
+  {
+    await using sql = await connectTo(DATABASE_URL);
+    const database = new URL(DATABASE_URL).pathname.slice(1);
+    await sql.unsafe(`CREATE SCHEMA ${quoted}`);
+    await sql.unsafe(`ALTER DATABASE "${database}" SET search_path = ${quoted}`);
+  }
+  const backup = join(folder, "schema.backup");
+  const feed = await writeFeed(folder, "feed");
+  for (const args of [
+    ["import", "personalization", feed],
+    ["backup", backup],
+    ["restore", backup, "--replace"],
+  ]) {
+    expect(await pds(args, { DATABASE_URL })).toMatchObject({ code: 0 });
+  }
+  await using sql = await connectTo(DATABASE_URL);
+  expect((await sql`SELECT current_schema() AS schema FROM current_generation`)[0]).toEqual({ schema });
+  expect(await sql`SELECT nspname FROM pg_namespace WHERE nspname ~ '_restore$'`).toHaveLength(0);
+});
+
 test("a large object is uploaded in parts, and comes back", async () => {
   using store = await startStore();
   const { S3_ENDPOINT, S3_REGION, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY } = store.environment;

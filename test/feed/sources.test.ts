@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { parse } from "csv-parse/sync";
+import { certificate, certificateKey } from "../support/certificate.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import { importHere } from "../support/import-here.ts";
 import {
@@ -1218,4 +1219,28 @@ test.concurrent(
 
 test("every import of this process has removed its downloads", async () => {
   expect((await readdir(tmpdir())).filter((name) => name.startsWith(`pds-feed-${process.pid}-`))).toEqual([]);
+});
+
+test("jobs trust the authorities of SSL_CERT_FILE, also those that the scheduler starts", async () => {
+  const server = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    tls: { key: certificateKey, cert: certificate },
+    fetch: ({ url }) => new Response(feedFiles[new URL(url).pathname.slice(1) as keyof typeof feedFiles]),
+  });
+  try {
+    const options = 'schedule = "@yearly"';
+    const setup = await createSetup(options, `https://localhost:${server.port}/`);
+    const refused = await pds(runArguments, setup.environment);
+    expect(toReport(refused).reason).toEndWith(": self signed certificate");
+    const [SSL_CERT_FILE = ""] = await writeFiles(setup.folder, { "authority.pem": certificate });
+    // Another brand, whose first run is due.
+    await using _service = await serve({ ...setup.environment, BRAND: "other", SSL_CERT_FILE });
+    await until("the feed is loaded", async () => {
+      const { pzlines } = await readPersonalization(setup.environment.DATABASE_URL, "other", "MUG");
+      return pzlines.length > 0;
+    });
+  } finally {
+    await server.stop(true);
+  }
 });

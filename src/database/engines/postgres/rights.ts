@@ -7,8 +7,9 @@ import type { SQL } from "bun";
 export async function findMissingRight(sql: SQL): Promise<string | undefined> {
   const [found] = await sql`
     SELECT
-      current_user AS role,
-      current_schema() AS schema,
+      quote_ident(current_user) AS role,
+      quote_ident(current_schema()) AS schema,
+      current_setting('search_path') AS search_path,
       has_schema_privilege(current_schema(), 'CREATE') AS may_create,
       (
         SELECT tableowner
@@ -17,8 +18,8 @@ export async function findMissingRight(sql: SQL): Promise<string | undefined> {
           AND tablename = 'generation'
           AND NOT pg_has_role(tableowner, 'USAGE')
       ) AS other_owner`;
-  const { role, schema, may_create: mayCreate, other_owner: otherOwner } = found;
-  if (schema === null) return `the role ${role} may not use any schema of its search_path`;
+  const { role, schema, search_path: path, may_create: mayCreate, other_owner: otherOwner } = found;
+  if (schema === null) return `the role ${role} may not use any schema of its search_path (${path})`;
   if (!mayCreate) return `the role ${role} may not create tables: GRANT CREATE ON SCHEMA ${schema} TO ${role}`;
   if (otherOwner !== null) return `the tables belong to the role ${otherOwner}: use it instead of ${role}`;
   return undefined;

@@ -36,8 +36,13 @@ const isLocked = (error: unknown) => ["55P03", "40P01"].includes(`${(error as { 
  */
 const isSnapshotLost = (error: unknown) => ["25P01", "34000"].includes(`${(error as { errno?: unknown }).errno}`);
 
-/** Expressions: the name of the staging area, and both schemas. */
-const stagingName = "current_schema() || '_restore'";
+/**
+ * Expressions: the name of the staging area, and both schemas. The server cuts names off after 63 bytes,
+ * which would make a long one that of the store.
+ */
+const stagingName = `CASE
+  WHEN octet_length(CAST(current_schema() AS TEXT)) > 55 THEN md5(current_schema()) ELSE current_schema()
+  END || '_restore'`;
 const storeSchema = "CAST(quote_ident(current_schema()) AS regnamespace)";
 const stagingSchema = `CAST(quote_ident(${stagingName}) AS regnamespace)`;
 
