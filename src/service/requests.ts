@@ -68,6 +68,12 @@ export async function startRequestHandling(
   const limiters = createLimiters(serving.engine.maxConcurrentReads);
   // Standbys go on answering while the primary is lost.
   const primaryLimiter = hasStandbys ? createPrimaryLimiter() : limiters.store;
+  /** What was made from another store, or from changes that are lost, is in no log of changes. */
+  const forget = async () => {
+    personalization.forget();
+    cache.clear();
+    await removePurgeStates(writer);
+  };
   const standbys = hasStandbys
     ? await openStandbys({
         primary: serving,
@@ -75,11 +81,7 @@ export async function startRequestHandling(
         connect: pooledOptions(config),
         limiter: primaryLimiter,
         isCurrent: isServable,
-        onForeign: async () => {
-          personalization.forget();
-          cache.clear();
-          await removePurgeStates(writer);
-        },
+        onForeign: forget,
         log,
       })
     : undefined;
@@ -93,6 +95,7 @@ export async function startRequestHandling(
       storeLimiter: primaryLimiter,
       log,
       onSeen: (newest, isOtherLog) => standbys?.note(newest, isOtherLog),
+      onChangesLost: forget,
       onLost: () => reconnectReads(connections, config),
     },
     signal,
