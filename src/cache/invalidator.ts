@@ -2,6 +2,7 @@ import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
 import {
   type ChangePosition,
   findChangePosition,
+  hasChange,
   keptChanges,
   listChanges,
   noChange,
@@ -38,6 +39,11 @@ export interface CacheInvalidatorOptions {
    * @param isOtherLog whether the store has another log than before
    */
   readonly onSeen: (newest: ChangePosition, isOtherLog: boolean) => void;
+  /**
+   * Called when changes are lost and nothing else shows it: everything that was made from the store must be
+   * forgotten. Called again while it fails.
+   */
+  readonly onChangesLost: () => Promise<void>;
   /**
    * Called when the connections to the store are of no use: it has not responded for long, and a lost
    * connection may never do; or they lead to a standby.
@@ -146,18 +152,24 @@ export class CacheInvalidator {
     return await Promise.race([polling, silence()]);
   }
 
-  async #poll({ database, cache, namespaces, onSeen }: CacheInvalidatorOptions): Promise<void> {
+  async #poll({ database, cache, namespaces, onSeen, onChangesLost }: CacheInvalidatorOptions): Promise<void> {
     const lastBefore = this.#lastChange;
     const { newest, history } = await findChangePosition(database);
     this.#respondedAtMs = performance.now();
     const last = this.#lastChange;
     // The store was restored from a backup, or a standby that may lack changes has become the primary.
-    const isOtherLog = newest.number < lastBefore.number || isOtherChange(newest, last) || history !== this.#history;
+    const isOther = newest.number < lastBefore.number || isOtherChange(newest, last) || history !== this.#history;
+    const count = newest.number - last.number;
+    // Two standbys that were promoted without knowing of each other have histories of the same name.
+    const isLost =
+      !isOther && last.number > 0 && count > 0 && count < keptChanges && !(await hasChange(database, last));
+    const isOtherLog = isOther || isLost;
     onSeen(newest, isOtherLog);
+    if (isLost) await onChangesLost();
     // Otherwise, some changes may have already been deleted from its log.
-    if (isOtherLog || newest.number - last.number >= keptChanges) cache.clear();
+    if (isOtherLog || count >= keptChanges) cache.clear();
     // None, or a later poll on another connection has overtaken this one.
-    else if (newest.number <= last.number) return;
+    else if (count <= 0) return;
     else {
       for (const change of await listChanges(database, last.number, newest.number)) {
         for (const namespace of namespaces.get(change.noun) ?? []) {

@@ -47,6 +47,12 @@ export async function startStoreReads(
   const personalization = new PersonalizationReader(config.brand, config.defaultLocale);
   // Standbys go on answering while the primary is lost.
   const primaryLimiter = hasStandbys ? createPrimaryLimiter() : storeLimiter;
+  /** What was made from another store, or from changes that are lost, is in no log of changes. */
+  const forget = async () => {
+    personalization.forget();
+    cache.clear();
+    await removePurgeStates(writer);
+  };
   const standbys = hasStandbys
     ? await openStandbys({
         primary: serving,
@@ -54,11 +60,7 @@ export async function startStoreReads(
         connect: pooledOptions(config),
         limiter: primaryLimiter,
         isCurrent: isServable,
-        onForeign: async () => {
-          personalization.forget();
-          cache.clear();
-          await removePurgeStates(writer);
-        },
+        onForeign: forget,
         log,
       })
     : undefined;
@@ -71,6 +73,7 @@ export async function startStoreReads(
       storeLimiter: primaryLimiter,
       log,
       onSeen: (newest, isOtherLog) => standbys?.note(newest, isOtherLog),
+      onChangesLost: forget,
       onLost: () => reconnectReads(connections, config),
     },
     signal,

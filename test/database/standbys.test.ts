@@ -287,6 +287,7 @@ test("a change is noted before what it changes is evicted: a load in between mus
       onSeen: ({ number }) => {
         if (number > invalidator.lastChange) sizes.push(cache.size);
       },
+      onChangesLost: async () => {},
       onLost: () => {},
     },
     polling.signal,
