@@ -102,7 +102,9 @@ test.skipIf(!isPossible)("a fleet answers through every fault", async () => {
   const lostRows: string[] = [];
   const onLost = (sentences: readonly string[]) => lostRows.push(...sentences);
   const reader = new DirectReader({
-    ...{ replicas: fleet.replicas, catalog, history },
+    replicas: fleet.replicas,
+    catalog,
+    history,
     ids: unrequestedIds.slice(0, directlyRead),
   });
   for (const fault of await listFaults(fleet, { newVersion, backupAgeMs, onLost, unrequestedIds, reader })) {
