@@ -1,7 +1,6 @@
-import { Database } from "bun:sqlite";
 import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { type Environment, main, type RunningService, root, serve, temporaryFolder } from "./support/pds.ts";
+import { connectTo, type Environment, main, type RunningService, root, serve, temporaryFolder } from "./support/pds.ts";
 import { until } from "./support/until.ts";
 
 interface Line {
@@ -84,16 +83,16 @@ describe("the log", () => {
   });
 
   test("has failures of the service with their cause and request reference", async () => {
-    const store = join(await temporaryFolder(), "pds.sqlite");
+    const DATABASE_URL = `sqlite:${join(await temporaryFolder(), "pds.sqlite")}`;
     let answers: Response[] = [];
     const lines = await linesOf(
       async (get) => {
-        using database = new Database(store);
-        database.run("DROP TABLE product");
-        database.run("DROP TABLE run");
+        await using sql = await connectTo(DATABASE_URL);
+        await sql`DROP TABLE product`;
+        await sql`DROP TABLE run`;
         answers = await Promise.all([get("/api/v1/products/1"), get("/api/v1/histories")]);
       },
-      { DATABASE_URL: `sqlite:${store}` },
+      { DATABASE_URL },
     );
     const failures = parsed(lines).filter(({ level }) => level === error);
     const references = answers.map(({ headers }) => headers.get("x-request-id") ?? "");
