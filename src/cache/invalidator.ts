@@ -157,13 +157,17 @@ export class CacheInvalidator {
     const { newest, history } = await findChangePosition(database);
     this.#respondedAtMs = performance.now();
     const last = this.#lastChange;
-    // The store was restored from a backup, or a standby that may lack changes has become the primary.
-    const isOther = newest.number < lastBefore.number || isOtherChange(newest, last) || history !== this.#history;
     const count = newest.number - last.number;
-    // Two standbys that were promoted without knowing of each other have histories of the same name.
+    // A standby that may lack changes has become the primary. All purging processes see that.
+    const isOtherHistory = history !== this.#history;
+    // The store was restored from a backup, which has the history of then, also in the state of purges. Or
+    // two standbys were promoted without knowing of each other: their histories have the same name.
     const isLost =
-      !isOther && last.number > 0 && count > 0 && count < keptChanges && !(await hasChange(database, last));
-    const isOtherLog = isOther || isLost;
+      !isOtherHistory &&
+      (newest.number < lastBefore.number ||
+        isOtherChange(newest, last) ||
+        (last.number > 0 && count > 0 && count < keptChanges && !(await hasChange(database, last))));
+    const isOtherLog = isOtherHistory || isLost;
     onSeen(newest, isOtherLog);
     if (isLost) await onChangesLost();
     // Otherwise, some changes may have already been deleted from its log.

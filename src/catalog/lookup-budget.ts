@@ -43,6 +43,11 @@ export class LookupBudget {
     this.#all = new Budget(perMinute, nowMs);
   }
 
+  /** Whether there is a lookup for the service itself. */
+  has(nowMs = performance.now()): boolean {
+    return this.#all.has(nowMs);
+  }
+
   /**
    * Takes one lookup.
    * @param network undefined for the service itself

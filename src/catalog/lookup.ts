@@ -152,7 +152,9 @@ export class ProductLookup {
 
   async #refresh(id: bigint, key: string): Promise<void> {
     const isDone = () => this.#reads.has(key) || this.#failures.has(key);
-    if (isDone() || !(await this.#isStaleAtPrimary(id, key)) || isDone() || !this.#refreshes.take()) return;
+    // When many products are stale, the primary must not get all the reads that standbys take off it.
+    if (isDone() || !this.#refreshes.has()) return;
+    if (!(await this.#isStaleAtPrimary(id, key)) || isDone() || !this.#refreshes.take()) return;
     this.#readInBackground(id, key, 0);
   }
 

@@ -418,6 +418,18 @@ test("a product that was confirmed a moment ago is not read from the platform ag
   }
 });
 
+test("the primary is not asked about expired products while none may be read from the platform", async () => {
+  const environment = { ...environmentOf(startPlatform({ products: 1 })), PRODUCT_MAX_AGE: "0", VISIBLE: "all" };
+  await using service = await serveUncached(standby.url, { ...environment, LOOKUPS_PER_MINUTE: "0" });
+  await untilRead(service, "standby");
+  const countCalls = async () =>
+    Number((await readMetrics(service)).match(/^pds_limiter_calls_total{limiter="primary"} (\d+)$/m)?.[1]);
+  const before = await countCalls();
+  for (const id of ids) expect((await service.get(`/api/v1/products/${id}`)).status).toBe(200);
+  // A standby that does not answer in time is replaced by the primary.
+  expect((await countCalls()) - before).toBeLessThan(ids.length / 2);
+});
+
 test("without a standby, only a few reads reach the primary at once, and others are refused", async () => {
   await using service = await serveUncached("postgres://pds@127.0.0.1:1/pds");
   await untilRead(service, "failed");

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { rm } from "node:fs/promises";
 import { SQL } from "bun";
 import { cleanUp } from "../support/clean-up.ts";
 import { migrateStore, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
@@ -8,13 +9,27 @@ import { startPurgeProvider } from "../support/purge-provider.ts";
 import { createStandby, untilWritten } from "../support/standby.ts";
 import { until } from "../support/until.ts";
 
+const create = async (url: string, id: number) => {
+  await using sql = new SQL(url, { max: 1 });
+  await sql`INSERT INTO product ${sql([{ id, document: "{}", tag: "", updated_at: "" }])}`;
+};
+
+/** A service without a platform, whose CDN has been purged of everything. */
+async function servePurging(url: string) {
+  const provider = startPurgeProvider("generic");
+  const [PDS_CONFIG = ""] = await writeFiles(await temporaryFolder(), {
+    "pds.toml": `[purge]\nurl = "${provider.url}"\nrequests_per_minute = 6000\nburst = 100\n`,
+  });
+  const environment = { VISIBLE: "all", CDN: "generic", PURGE_TOKEN: "purge-token", PDS_CONFIG };
+  const service = await serve({ ...environment, DATABASE_URL: url });
+  await until("everything is purged, twice", () => provider.countOf("product") > 1);
+  const statusOf = async (id: number) => (await service.get(`/api/v1/products/${id}`)).status;
+  return { service, provider, statusOf };
+}
+
 test("after two failovers in a row, to standbys that did not know of each other, lost changes leave all caches", async () => {
   const primary = await createPostgres();
   await migrateStore(primary.url);
-  const create = async (url: string, id: number) => {
-    await using sql = new SQL(url, { max: 1 });
-    await sql`INSERT INTO product ${sql([{ id, document: "{}", tag: "", updated_at: "" }])}`;
-  };
   await create(primary.url, 1);
   const [first, second] = [await createStandby(primary), await createStandby(primary)];
   cleanUp(async () => {
@@ -26,14 +41,8 @@ test("after two failovers in a row, to standbys that did not know of each other,
   await untilWritten(() => create(first.url, 2));
 
   const link = await startProxy(first.url);
-  const provider = startPurgeProvider("generic");
-  const [PDS_CONFIG = ""] = await writeFiles(await temporaryFolder(), {
-    "pds.toml": `[purge]\nurl = "${provider.url}"\nrequests_per_minute = 6000\nburst = 100\n`,
-  });
-  const environment = { DATABASE_URL: link.url, VISIBLE: "all", CDN: "generic", PURGE_TOKEN: "purge-token" };
-  await using service = await serve({ ...environment, PDS_CONFIG });
-  const statusOf = async (id: number) => (await service.get(`/api/v1/products/${id}`)).status;
-  await until("everything is purged, twice", () => provider.countOf("product") > 1);
+  const { service, provider, statusOf } = await servePurging(link.url);
+  await using _ = service;
   expect(await statusOf(2)).toBe(200);
 
   // Its timeline has the same number, and so have its changes.
@@ -43,6 +52,35 @@ test("after two failovers in a row, to standbys that did not know of each other,
   const before = provider.countOf("product");
   link.redirect(second.url);
   await until("the new primary is read", async () => (await statusOf(6)) === 200);
+  await until("the lost product is gone", async () => (await statusOf(2)) === 404);
+  await until("everything is purged again, twice", () => provider.countOf("product") >= before + 2);
+});
+
+test("after the disk of the server went back to a snapshot, lost changes leave all caches", async () => {
+  const server = await createPostgres();
+  cleanUp(() => server.remove());
+  await migrateStore(server.url);
+  await create(server.url, 1);
+  const { service, provider, statusOf } = await servePurging(server.url);
+  await using _ = service;
+  await using sql = new SQL(server.url, { max: 1 });
+  await until("the purges are saved", async () => {
+    const [row] = await sql<{ state: string }[]>`SELECT state FROM purge_target`;
+    return row?.state.includes('"marks":[]') === true;
+  });
+  const copy = (from: string, to: string) => expect(Bun.spawnSync(["cp", "-a", from, to]).exitCode).toBe(0);
+  await server.stop();
+  copy(server.data, `${server.data}-snapshot`);
+  await server.start();
+  await untilWritten(() => create(server.url, 2));
+  await until("the change that will be lost is served", async () => (await statusOf(2)) === 200);
+  await until("the change that will be lost is purged", () => provider.countOf("product-2") > 0);
+
+  const before = provider.countOf("product");
+  await server.stop();
+  await rm(server.data, { recursive: true });
+  copy(`${server.data}-snapshot`, server.data);
+  await server.start();
   await until("the lost product is gone", async () => (await statusOf(2)) === 404);
   await until("everything is purged again, twice", () => provider.countOf("product") >= before + 2);
 });
