@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from "bun:test";
+import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { cpus } from "node:os";
 import { DirectReader } from "../proof/direct-reader.ts";
 import { listFaults, untilWhole } from "../proof/faults.ts";
@@ -35,11 +35,12 @@ const editRate = 2;
 const checked = isCampaign ? { skus: 500, products: 100 } : { skus: 400, products: 10 };
 /** Of those products, how many are edited and read at each replica while parts are lost. */
 const directlyRead = 3;
-/** On a busy machine, the short form takes several times as long. */
-const timeoutMs = isCampaign ? 3_600_000 : 600_000;
 /** The last feed may wait for its import. */
 const untilImportedMs = 90_000;
 const reportPath = process.env.PROOF_REPORT;
+
+// On a busy machine, the short form takes several times as long.
+setDefaultTimeout(isCampaign ? 3_600_000 : 600_000);
 const needed = ["varnishd", "haproxy", "pgbouncer", ...(process.getuid?.() === 0 ? ["setpriv"] : [])];
 const isPossible = canSeeProcesses && listInstalled(needed).length === needed.length;
 
@@ -59,144 +60,140 @@ const listParts = ({ skus, products, rate }: typeof size) => [
   "a primary and a synchronous standby: PostgreSQL 18",
 ];
 
-test.skipIf(!isPossible)(
-  "a fleet answers through every fault",
-  async () => {
-    const newVersion = await createNewVersion();
-    const fleet = await startFleet(size);
-    const { catalog } = fleet.platform;
-    const allIds = catalog.ids(0, catalog.count);
-    const productIds = allIds.slice(0, -checked.products);
-    const unrequestedIds = allIds.slice(-checked.products);
-    const history = new StoreHistory();
-    const watcher = new StoreWatcher(`${fleet.environment.DATABASE_URL}`, history, markedGroup);
-    await until("the store is watched", () => watcher.hasBegun);
-    await untilWhole(fleet);
-    const startedMs = Date.now();
-    const shoppers = new Shoppers({
-      ...{ edges: fleet.edgeUrls, origins: fleet.balancerUrls, productIds, skus: fleet.erp.skus },
-      ...{ responseOf: fleet.erp.responseOf, history },
-      rate: size.rate,
-    });
-    const replicaWatcher = new ReplicaWatcher(fleet.replicas);
-    const sinceBegin = () => performance.now() - shoppers.begunMs;
+test.skipIf(!isPossible)("a fleet answers through every fault", async () => {
+  const newVersion = await createNewVersion();
+  const fleet = await startFleet(size);
+  const { catalog } = fleet.platform;
+  const allIds = catalog.ids(0, catalog.count);
+  const productIds = allIds.slice(0, -checked.products);
+  const unrequestedIds = allIds.slice(-checked.products);
+  const history = new StoreHistory();
+  const watcher = new StoreWatcher(`${fleet.environment.DATABASE_URL}`, history, markedGroup);
+  await until("the store is watched", () => watcher.hasBegun);
+  await untilWhole(fleet);
+  const startedMs = Date.now();
+  const shoppers = new Shoppers({
+    ...{ edges: fleet.edgeUrls, origins: fleet.balancerUrls, productIds, skus: fleet.erp.skus },
+    ...{ responseOf: fleet.erp.responseOf, history },
+    rate: size.rate,
+  });
+  const replicaWatcher = new ReplicaWatcher(fleet.replicas);
+  const sinceBegin = () => performance.now() - shoppers.begunMs;
 
-    const recorder = new RunRecorder(() => fleet.cluster.primary.url);
-    afterAll(() => recorder.stop());
+  const recorder = new RunRecorder(() => fleet.cluster.primary.url);
+  afterAll(() => recorder.stop());
 
-    let edits = 0;
-    let isOver = false;
-    const edited = new Set<string>();
-    const editing = (async () => {
-      while (!isOver) {
-        const id = productIds[Math.floor(Math.random() ** 3 * productIds.length)] as string;
-        const version = `v${++edits}`;
-        catalog.touch(id, { product: { title: version, vendor: version } });
-        edited.add(id);
-        await Bun.sleep((Math.random() * 2000) / editRate);
-      }
-    })();
-    afterAll(() => {
-      isOver = true;
-    });
-
-    const steps: Step[] = [];
-    const progress = (text: string) => process.stderr.write(`${Math.round(sinceBegin() / 1000)} s: ${text}\n`);
-    await Bun.sleep(calmMs);
-    const lostRows: string[] = [];
-    const onLost = (sentences: readonly string[]) => lostRows.push(...sentences);
-    const reader = new DirectReader({
-      replicas: fleet.replicas,
-      catalog,
-      history,
-      ids: unrequestedIds.slice(0, directlyRead),
-    });
-    for (const fault of await listFaults(fleet, { newVersion, backupAgeMs, onLost, unrequestedIds, reader })) {
-      if (!isCampaign && fault.isShort !== true) continue;
-      const fromMs = sinceBegin();
-      await fault.begin();
-      await Bun.sleep(Math.max(0, (fault.holdMs?.() ?? holdMs) - (sinceBegin() - fromMs)));
-      await fault.end();
-      const repairedMs = sinceBegin();
-      await untilWhole(fleet);
-      steps.push({ name: fault.name, fromMs, repairedMs, wholeMs: sinceBegin() });
-      progress(`${fault.name}; ${shoppers.failures.length} failed so far`);
-      await Bun.sleep(calmMs);
+  let edits = 0;
+  let isOver = false;
+  const edited = new Set<string>();
+  const editing = (async () => {
+    while (!isOver) {
+      const id = productIds[Math.floor(Math.random() ** 3 * productIds.length)] as string;
+      const version = `v${++edits}`;
+      catalog.touch(id, { product: { title: version, vendor: version } });
+      edited.add(id);
+      await Bun.sleep((Math.random() * 2000) / editRate);
     }
+  })();
+  afterAll(() => {
     isOver = true;
-    await editing;
-    const feedVersion = fleet.erp.freeze();
-    await shoppers.stop();
-    const endedMs = Date.now();
+  });
 
-    // What was due is made up for; then everything is as its sources have it.
-    const lostTicks = () => findLostTicks(recorder.runs, startedMs, endedMs);
-    await until("every scheduled time has been run", () => lostTicks().length === 0).catch(() => {});
-    const skus = fleet.erp.skus.slice(0, checked.skus);
-    const ids = [...edited, ...unrequestedIds];
-    let wrong: string[] = [];
-    const isRight = async () => {
-      wrong = await findDifferences(fleet, ids, skus, feedVersion);
-      return wrong.length === 0;
-    };
-    await until("everything is as its sources have it", isRight, untilImportedMs).catch(() => {});
-    await watcher.stop();
-    await replicaWatcher.stop();
-    const unseen = history.settleDoubts();
-    const proof = {
-      startedAt: new Date(startedMs).toISOString(),
-      command: isCampaign ? "npm run proof" : "npm run test:faults:short",
-      machine: `${cpus().length} processors (${cpus()[0]?.model.trim()}), all parts on one machine`,
-      parts: listParts(size),
-      ...{ seconds: shoppers.seconds, steps, edits },
-      failures: shoppers.failures.map(relative),
-      old: [...shoppers.old, ...reader.old].map(relative),
-      mixed: shoppers.mixed.map(relative),
-      incorrect: shoppers.incorrect.map(relative),
-      runs: recorder.runs,
-      lostTicks: lostTicks(),
-      ticks: (Object.keys(schedules) as ScheduledJob[]).flatMap((job) => listTicks(job, startedMs, endedMs)).length,
-      hidden: replicaWatcher.get(503),
-      defects: replicaWatcher.defects,
-      wrong: [...wrong, ...lostRows],
-      checked: ids.length + skus.length,
-      repeated: shoppers.repeated,
-      hitRatio: shoppers.edgeHits / shoppers.edgeRequests,
-    };
-    function relative({ atMs, what }: { atMs: number; what: string }) {
-      return { atMs: atMs - shoppers.begunMs, what };
-    }
-    process.stderr.write(
-      `proof: ${shoppers.requests} requests, ${steps.length} faults, ${edits} edits: ${proof.failures.length} failed, ` +
-        `${proof.old.length} older than a second without Age, ${proof.mixed.length} mixed, ${proof.incorrect.length} incorrect, ${proof.lostTicks.length} of ` +
-        `${proof.ticks} scheduled times lost, ${proof.wrong.length} of ${proof.checked} wrong at the end; ` +
-        `replicas answered with 503 ${proof.hidden} times, and with another failure ${proof.defects} times; ` +
-        `${shoppers.repeated} repeated, ${unseen} with versions that no poll has seen\n`,
-    );
-    if (reportPath !== undefined) await Bun.write(reportPath, renderReport(proof));
-    expect(proof.mixed).toEqual([]);
-    expect(proof.incorrect).toEqual([]);
-    expect(reader.old).toEqual([]);
-    expect(reader.checked).toBeGreaterThan(0);
-    expect(proof.defects).toBe(0);
-    expect(proof.lostTicks).toEqual([]);
-    expect(proof.wrong).toEqual([]);
-    // A fleet that nobody changes or watches proves nothing.
-    const few = shoppers.requests / 10;
-    expect(edits).toBeGreaterThan(0);
-    expect(unseen).toBeLessThan(few);
-    // On a busy machine, balancers take late replicas out, and purges are late.
-    if (!isCampaign) {
-      expect(proof.failures.length).toBeLessThan(few);
-      expect(proof.old.length).toBeLessThan(few / 3);
-      return;
-    }
-    expect(proof.failures).toEqual([]);
-    expect(proof.old).toEqual([]);
-    // Nor does one whose caches do not answer, or call everything old.
-    const aged = shoppers.seconds.reduce((sum, second) => sum + second.aged, 0);
-    expect(proof.hitRatio).toBeGreaterThan(0.3);
-    expect(aged).toBeLessThan(shoppers.requests / 4);
-  },
-  timeoutMs,
-);
+  const steps: Step[] = [];
+  const progress = (text: string) => process.stderr.write(`${Math.round(sinceBegin() / 1000)} s: ${text}\n`);
+  await Bun.sleep(calmMs);
+  const lostRows: string[] = [];
+  const onLost = (sentences: readonly string[]) => lostRows.push(...sentences);
+  const reader = new DirectReader({
+    replicas: fleet.replicas,
+    catalog,
+    history,
+    ids: unrequestedIds.slice(0, directlyRead),
+  });
+  for (const fault of await listFaults(fleet, { newVersion, backupAgeMs, onLost, unrequestedIds, reader })) {
+    if (!isCampaign && fault.isShort !== true) continue;
+    const fromMs = sinceBegin();
+    await fault.begin();
+    await Bun.sleep(Math.max(0, (fault.holdMs?.() ?? holdMs) - (sinceBegin() - fromMs)));
+    await fault.end();
+    const repairedMs = sinceBegin();
+    await untilWhole(fleet);
+    steps.push({ name: fault.name, fromMs, repairedMs, wholeMs: sinceBegin() });
+    progress(`${fault.name}; ${shoppers.failures.length} failed so far`);
+    await Bun.sleep(calmMs);
+  }
+  isOver = true;
+  await editing;
+  const feedVersion = fleet.erp.freeze();
+  await shoppers.stop();
+  const endedMs = Date.now();
+
+  // What was due is made up for; then everything is as its sources have it.
+  const lostTicks = () => findLostTicks(recorder.runs, startedMs, endedMs);
+  await until("every scheduled time has been run", () => lostTicks().length === 0).catch(() => {});
+  const skus = fleet.erp.skus.slice(0, checked.skus);
+  const ids = [...edited, ...unrequestedIds];
+  let wrong: string[] = [];
+  const isRight = async () => {
+    wrong = await findDifferences(fleet, ids, skus, feedVersion);
+    return wrong.length === 0;
+  };
+  await until("everything is as its sources have it", isRight, untilImportedMs).catch(() => {});
+  await watcher.stop();
+  await replicaWatcher.stop();
+  const unseen = history.settleDoubts();
+  const proof = {
+    startedAt: new Date(startedMs).toISOString(),
+    command: isCampaign ? "npm run proof" : "npm run test:faults:short",
+    machine: `${cpus().length} processors (${cpus()[0]?.model.trim()}), all parts on one machine`,
+    parts: listParts(size),
+    ...{ seconds: shoppers.seconds, steps, edits },
+    failures: shoppers.failures.map(relative),
+    old: [...shoppers.old, ...reader.old].map(relative),
+    mixed: shoppers.mixed.map(relative),
+    incorrect: shoppers.incorrect.map(relative),
+    runs: recorder.runs,
+    lostTicks: lostTicks(),
+    ticks: (Object.keys(schedules) as ScheduledJob[]).flatMap((job) => listTicks(job, startedMs, endedMs)).length,
+    hidden: replicaWatcher.get(503),
+    defects: replicaWatcher.defects,
+    wrong: [...wrong, ...lostRows],
+    checked: ids.length + skus.length,
+    repeated: shoppers.repeated,
+    hitRatio: shoppers.edgeHits / shoppers.edgeRequests,
+  };
+  function relative({ atMs, what }: { atMs: number; what: string }) {
+    return { atMs: atMs - shoppers.begunMs, what };
+  }
+  process.stderr.write(
+    `proof: ${shoppers.requests} requests, ${steps.length} faults, ${edits} edits: ${proof.failures.length} failed, ` +
+      `${proof.old.length} older than a second without Age, ${proof.mixed.length} mixed, ${proof.incorrect.length} incorrect, ${proof.lostTicks.length} of ` +
+      `${proof.ticks} scheduled times lost, ${proof.wrong.length} of ${proof.checked} wrong at the end; ` +
+      `replicas answered with 503 ${proof.hidden} times, and with another failure ${proof.defects} times; ` +
+      `${shoppers.repeated} repeated, ${unseen} with versions that no poll has seen\n`,
+  );
+  if (reportPath !== undefined) await Bun.write(reportPath, renderReport(proof));
+  expect(proof.mixed).toEqual([]);
+  expect(proof.incorrect).toEqual([]);
+  expect(reader.old).toEqual([]);
+  expect(reader.checked).toBeGreaterThan(0);
+  expect(proof.defects).toBe(0);
+  expect(proof.lostTicks).toEqual([]);
+  expect(proof.wrong).toEqual([]);
+  // A fleet that nobody changes or watches proves nothing.
+  const few = shoppers.requests / 10;
+  expect(edits).toBeGreaterThan(0);
+  expect(unseen).toBeLessThan(few);
+  // On a busy machine, balancers take late replicas out, and purges are late.
+  if (!isCampaign) {
+    expect(proof.failures.length).toBeLessThan(few);
+    expect(proof.old.length).toBeLessThan(few / 3);
+    return;
+  }
+  expect(proof.failures).toEqual([]);
+  expect(proof.old).toEqual([]);
+  // Nor does one whose caches do not answer, or call everything old.
+  const aged = shoppers.seconds.reduce((sum, second) => sum + second.aged, 0);
+  expect(proof.hitRatio).toBeGreaterThan(0.3);
+  expect(aged).toBeLessThan(shoppers.requests / 4);
+});
