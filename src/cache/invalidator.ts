@@ -158,10 +158,10 @@ export class CacheInvalidator {
     this.#respondedAtMs = performance.now();
     const last = this.#lastChange;
     const count = newest.number - last.number;
-    // A standby that may lack changes has become the primary. All purging processes see that.
+    // A standby that may lack changes has become the primary. Processes that purge notice that themselves.
     const isOtherHistory = history !== this.#history;
-    // The store was restored from a backup, which has the history of then, also in the state of purges. Or
-    // two standbys were promoted without knowing of each other: their histories have the same name.
+    // The server went back to an earlier state, and the state of purges with it. Or two standbys were promoted
+    // without knowing of each other: their histories have the same name.
     const isLost =
       !isOtherHistory &&
       (newest.number < lastBefore.number ||

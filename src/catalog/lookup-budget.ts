@@ -43,7 +43,7 @@ export class LookupBudget {
     this.#all = new Budget(perMinute, nowMs);
   }
 
-  /** Whether there is a lookup for the service itself. */
+  /** Whether the service itself may look up a product now. */
   has(nowMs = performance.now()): boolean {
     return this.#all.has(nowMs);
   }

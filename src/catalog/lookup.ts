@@ -15,8 +15,8 @@ export interface ProductLookupOptions {
   /** Finds a product in the store. */
   readonly findStored: (id: bigint, network?: () => string) => Promise<FoundProduct | undefined>;
   /**
-   * Does the same where everything is current; undefined if `findStored` does. When a product was last
-   * confirmed is in no change, so a standby may lack it unnoticed.
+   * Finds a product at the primary; undefined if `findStored` reads there. A confirmation of a product is not
+   * recorded as a change, so a standby may lack it unnoticed.
    */
   readonly findAtPrimary?: ((id: bigint) => Promise<FoundProduct | undefined>) | undefined;
   /** Finds the id of a stored product by its handle. */
@@ -152,7 +152,7 @@ export class ProductLookup {
 
   async #refresh(id: bigint, key: string): Promise<void> {
     const isDone = () => this.#reads.has(key) || this.#failures.has(key);
-    // When many products are stale, the primary must not get all the reads that standbys take off it.
+    // Otherwise, while many products are stale, each read at a standby would cause another at the primary.
     if (isDone() || !this.#refreshes.has()) return;
     if (!(await this.#isStaleAtPrimary(id, key)) || isDone() || !this.#refreshes.take()) return;
     this.#readInBackground(id, key, 0);
@@ -163,7 +163,7 @@ export class ProductLookup {
     if (findAtPrimary === undefined) return true;
     if (this.#confirming.has(key)) return false;
     this.#confirming.add(key);
-    // Without the primary, nothing that is read could be stored.
+    // Without the primary, what the platform answers could not be stored.
     const stored = await findAtPrimary(id).catch(() => undefined);
     this.#confirming.delete(key);
     return stored !== undefined && this.#isStale(stored);

@@ -167,7 +167,7 @@ test("servers of React and Vue can import and render the element", async () => {
   expect(exports[1]).toMatchObject({ kind: "custom-element-definition", name: "personalization-options" });
 });
 
-test("the archives are the same, whatever the umask is, and whoever may read the checkout", async () => {
+test("the archives do not depend on the umask, or on the modes of the files in the checkout", async () => {
   const readme = join(root, "packages", "client", "README.md");
   const pack = async (umask: string) => {
     const program = `const { packPackages } = await import("./scripts/packages.ts");
