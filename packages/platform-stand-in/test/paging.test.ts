@@ -111,14 +111,4 @@ describe("a catalog of 100,000 products", () => {
   test("ends after 25,000 products in paging", async () => {
     expect((await walkProducts(large, "")).length).toBe(25_000);
   });
-
-  test("returns a page quickly, even after an edit", async () => {
-    await sendQuery(large, productsUpdatedSince, { query: "" });
-    const start = performance.now();
-    for (let times = 0; times < 20; times += 1) {
-      large.catalog.touch(large.catalog.idAt(times * 1_000));
-      await sendQuery(large, productsUpdatedSince, { query: "updated_at:>='2026-11-01T00:00:00Z'" });
-    }
-    expect((performance.now() - start) / 20).toBeLessThan(100);
-  });
 });
