@@ -8,7 +8,7 @@ import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import { importHere } from "../support/import-here.ts";
 import { Operator, tokenLines } from "../support/operator.ts";
-import { createStore, enginesInTurn, type RunningService, serve, temporaryFolder } from "../support/pds.ts";
+import { createStore, enginesOf, type RunningService, serve, temporaryFolder } from "../support/pds.ts";
 import { until } from "../support/until.ts";
 
 test.each([
@@ -31,7 +31,11 @@ test.each([
 const tokens = { ann: "pds_ann-may-operate", vic: "pds_vic-may-view", admin: "correct-horse-battery" };
 
 const stores = await Promise.all(
-  enginesInTurn.map(async (engine) => ({ engine, url: await createStore(engine), home: await temporaryFolder() })),
+  enginesOf("sqlite").map(async (engine) => ({
+    engine,
+    url: await createStore(engine),
+    home: await temporaryFolder(),
+  })),
 );
 
 describe.each(stores)("on $engine, operators", ({ engine, url, home }) => {

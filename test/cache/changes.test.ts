@@ -11,7 +11,7 @@ import {
   connectTo,
   createStore,
   type Environment,
-  enginesInTurn,
+  enginesOf,
   isCampaign,
   pds,
   serve,
@@ -207,7 +207,7 @@ const untouched = ["KEPT", "UNKNOWN"];
 const skus = [...touched, ...untouched].map((sku) => `pz/${sku}`);
 
 for (const [engine, world] of await Promise.all(
-  enginesInTurn.map(async (engine) => [engine, await createWorld(engine)] as const),
+  enginesOf("postgres").map(async (engine) => [engine, await createWorld(engine)] as const),
 )) {
   const { sql, run, importProducts, importFeed, seeAll, warm, changed, settle, bodyOf, expectSkus } = world;
 

@@ -8,7 +8,7 @@ import {
   connectTo,
   createMigratedStore,
   type Engine,
-  enginesInTurn,
+  enginesOf,
   isCampaign,
   temporaryFolder,
   writeFiles,
@@ -111,7 +111,7 @@ async function startEdge(engine: Engine, keys: number) {
   return { replicas, start, counts, read, versions, change, isPurged };
 }
 
-for (const engine of enginesInTurn) {
+for (const engine of enginesOf("postgres")) {
   test.skipIf(varnishd === null)(`on ${engine}, changes reach the edge of Varnish, and none is lost`, async () => {
     const { replicas, start, counts, read, versions, change } = await startEdge(engine, keyCount);
     let backward = 0;

@@ -5,7 +5,7 @@ import { SQL } from "bun";
 import type { Page } from "playwright-core";
 import { accessibilityProblems, type OpenPage, openPage, startBrowser } from "../support/browser.ts";
 import { tokenLines } from "../support/operator.ts";
-import { createStore, enginesInTurn, type RunningService, root, serve, temporaryFolder } from "../support/pds.ts";
+import { createStore, enginesOf, type RunningService, root, serve, temporaryFolder } from "../support/pds.ts";
 import { until } from "../support/until.ts";
 
 // What operators do in the console, in a browser, without scripts as well.
@@ -15,7 +15,11 @@ const brand = "Larkspur & Finch";
 const browser = await startBrowser();
 
 const stores = await Promise.all(
-  enginesInTurn.map(async (engine) => ({ engine, url: await createStore(engine), home: await temporaryFolder() })),
+  enginesOf("postgres").map(async (engine) => ({
+    engine,
+    url: await createStore(engine),
+    home: await temporaryFolder(),
+  })),
 );
 
 describe.each(stores)("on $engine, an operator", ({ engine, url, home }) => {

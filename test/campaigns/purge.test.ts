@@ -1,12 +1,5 @@
 import { expect, test } from "bun:test";
-import {
-  connectTo,
-  createMigratedStore,
-  enginesInTurn,
-  isCampaign,
-  temporaryFolder,
-  writeFiles,
-} from "../support/pds.ts";
+import { connectTo, createMigratedStore, enginesOf, isCampaign, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { purgeToken, startPurgeProvider, zone } from "../support/purge-provider.ts";
 import { type ServiceProcess, startService } from "../support/service-process.ts";
 import { until } from "../support/until.ts";
@@ -18,7 +11,7 @@ const changeCount = Number(process.env.PURGE_CHANGES ?? (isCampaign ? 20_000 : 1
 const killEveryMs = isCampaign ? 7000 : 2500;
 const secondPurgeMs = 5000;
 
-test.each([...enginesInTurn])(
+test.each([...enginesOf("postgres")])(
   "on %s, every change is purged twice within the budget, whatever is killed",
   async (engine) => {
     const provider = startPurgeProvider("cloudflare", { bucket: { unit: "request", size: 25, perSecond: 5 } });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import {
   connectTo,
   createStore,
-  enginesInTurn,
+  enginesOf,
   isCampaign,
   main,
   migrateStore,
@@ -17,7 +17,7 @@ const many = isCampaign ? 1_000_000 : 60_000;
 const folder = await temporaryFolder();
 const [config = ""] = await writeFiles(folder, { "pds.toml": "[jobs.history-retention]\nkeep_days = 30\n" });
 
-describe.each([...enginesInTurn])("on %s, the removal of many old runs", (engine) => {
+describe.each([...enginesOf("postgres")])("on %s, the removal of many old runs", (engine) => {
   test("handles signals, counts what it removed, keeps the latest runs, and leaves others their turn", async () => {
     const environment = { DATABASE_URL: await createStore(engine), PDS_CONFIG: config, SCHEDULER: "off" };
     await migrateStore(environment.DATABASE_URL);

@@ -5,7 +5,7 @@ import { createNewVersion } from "../support/new-version.ts";
 import {
   connectTo,
   createStore,
-  enginesInTurn,
+  enginesOf,
   isCampaign,
   main,
   pds,
@@ -27,7 +27,7 @@ const [products = "", config = ""] = await writeFiles(folder, {
 
 const newVersion = await createNewVersion();
 
-describe.each([...enginesInTurn])("on %s, two versions on a store", (engine) => {
+describe.each([...enginesOf("postgres")])("on %s, two versions on a store", (engine) => {
   test.each([
     ["the older one first", [main, newVersion]],
     ["the newer one first", [newVersion, main]],

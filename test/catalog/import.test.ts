@@ -4,16 +4,9 @@ import { toJson } from "../../src/json.ts";
 import type { Product } from "../../src/model/product.ts";
 import { toMetafield, toProduct, toVariant } from "../support/catalog.ts";
 import { importHere } from "../support/import-here.ts";
-import {
-  createStore,
-  enginesInTurn,
-  pds,
-  serveWithAndWithoutCache,
-  temporaryFolder,
-  writeFiles,
-} from "../support/pds.ts";
+import { createStore, enginesOf, pds, serveWithAndWithoutCache, temporaryFolder, writeFiles } from "../support/pds.ts";
 
-for (const engine of enginesInTurn) {
+for (const engine of enginesOf("postgres")) {
   const folder = await temporaryFolder();
   const environment = { DATABASE_URL: await createStore(engine), SHOP_DOMAIN: "shop.example", BRAND: "acme" };
   const { text } = await serveWithAndWithoutCache(environment);

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { productAnswerSchema } from "../../src/model/schemas/product.ts";
-import { createStore, type Environment, enginesInTurn, pds, type RunningService, serve } from "../support/pds.ts";
+import { createStore, type Environment, enginesOf, pds, type RunningService, serve } from "../support/pds.ts";
 import {
   countPlatformRequests,
   environmentOf,
@@ -79,7 +79,7 @@ const accessStore = await createStore("sqlite");
 const budgetPlatform = startPlatform({ products: 5 });
 const budgetStore = await createStore("sqlite");
 
-for (const engine of enginesInTurn) {
+for (const engine of enginesOf("sqlite")) {
   const platform = startPlatform({ products: 10, specials: ["hugeId", "hostile", "manyMetafields"] });
   const store = await createStore(engine);
   const service = await start({ ...environmentOf(platform), DATABASE_URL: store });

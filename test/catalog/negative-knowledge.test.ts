@@ -3,14 +3,14 @@ import { LookupBudget } from "../../src/catalog/lookup-budget.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { noteUpdates } from "../../src/database/product.ts";
 import { importHere } from "../support/import-here.ts";
-import { createStore, enginesInTurn, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { createStore, enginesOf, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { countPlatformRequests, environmentOf, startPlatform } from "../support/platform.ts";
 
 const path = (id: string | bigint) => `/api/v1/products/${id}`;
 const jobs = "[jobs.catalog-reconcile]\nschedule = 'off'\n[jobs.catalog-sync]\nschedule = 'off'\n";
 const [configPath = ""] = await writeFiles(await temporaryFolder(), { "pds.toml": jobs });
 
-for (const engine of enginesInTurn) {
+for (const engine of enginesOf("sqlite")) {
   describe.each([["in bulk"], ["page by page"]])(`on ${engine}, once the catalog was compared %s`, async (how) => {
     const platform = startPlatform({ products: 12 });
     const environment = {

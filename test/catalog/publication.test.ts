@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { importHere } from "../support/import-here.ts";
-import { createStore, enginesInTurn, type RunningService, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { createStore, enginesOf, type RunningService, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { environmentOf, startPlatform } from "../support/platform.ts";
 
 const jobs = "[jobs.catalog-reconcile]\nschedule = 'off'\n[jobs.catalog-sync]\nschedule = 'off'\n";
@@ -14,7 +14,7 @@ interface Found {
   } | null;
 }
 
-for (const engine of enginesInTurn) {
+for (const engine of enginesOf("sqlite")) {
   describe(`on ${engine}, products of another publication than the online store`, async () => {
     const platform = startPlatform({ products: 4 });
     const { catalog } = platform;

@@ -13,7 +13,7 @@ import { parseJson } from "../../src/json.ts";
 import type { Product } from "../../src/model/product.ts";
 import { createPlatform } from "../../src/platforms/index.ts";
 import type { Platform } from "../../src/platforms/platform.ts";
-import { createStore, enginesInTurn } from "../support/pds.ts";
+import { createStore, type Engine, enginesOf } from "../support/pds.ts";
 import {
   countPlatformRequests,
   environmentOf,
@@ -31,7 +31,7 @@ interface World {
   readonly ids: readonly string[];
 }
 
-async function createWorld(engine: (typeof enginesInTurn)[number], products: number): Promise<World> {
+async function createWorld(engine: Engine, products: number): Promise<World> {
   const standIn = startPlatform({ products, variants: [1, 3], images: [1, 3] });
   const database = await openDatabase(await createStore(engine));
   afterAll(() => closeDatabase(database));
@@ -70,7 +70,7 @@ async function stored({ database }: World, id: string): Promise<Product> {
   return parseJson(document) as Product;
 }
 
-for (const engine of enginesInTurn) {
+for (const engine of enginesOf("sqlite")) {
   describe(`on ${engine}, an optional field that is refused`, async () => {
     const world = await createWorld(engine, 6);
     const { standIn, ids } = world;

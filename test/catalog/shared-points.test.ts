@@ -11,7 +11,7 @@ import { Reporter } from "../../src/jobs/work.ts";
 import { createPlatform } from "../../src/platforms/index.ts";
 import { floors } from "../../src/platforms/shopify/throttle.ts";
 import { sharedPoints } from "../../src/service/points.ts";
-import { createStore, engines } from "../support/pds.ts";
+import { createStore, enginesOf } from "../support/pds.ts";
 import { environmentOf, startPlatform } from "../support/platform.ts";
 import { until } from "../support/until.ts";
 
@@ -27,7 +27,7 @@ test("points are restored over time, up to the maximum", () => {
   expect(availableAt("2025-12-31T23:59:00.000Z")).toBe(100);
 });
 
-for (const engine of engines) {
+for (const engine of enginesOf("postgres")) {
   describe(`on ${engine}, the points of a shop`, async () => {
     const url = await createStore(engine);
     // Connections in one process must not block its event loop.

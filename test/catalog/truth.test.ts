@@ -14,7 +14,7 @@ import {
 import { removeProducts } from "../../src/database/product-removal.ts";
 import { forgetOldNews, listUnsettledProducts } from "../../src/database/product-truth.ts";
 import { toProduct } from "../support/catalog.ts";
-import { createStore, enginesInTurn } from "../support/pds.ts";
+import { createStore, enginesOf } from "../support/pds.ts";
 
 /** Everything that may happen to a product. Times of reads are seconds from the test's start. */
 type Step =
@@ -129,7 +129,7 @@ async function apply(database: Database, id: bigint, step: Step, version: number
   }
 }
 
-describe.each([...enginesInTurn])(
+describe.each([...enginesOf("sqlite")])(
   "on %s, whatever reads, lists, deliveries, and removals come in any order",
   async (engine) => {
     const database = await openDatabase(await createStore(engine));

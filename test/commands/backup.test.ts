@@ -23,11 +23,11 @@ import {
   type Engine,
   type Environment,
   engines,
-  enginesInTurn,
-  isCampaign,
+  enginesOf,
   main,
   pds,
   type RunningService,
+  runsOnBothEngines,
   serve,
   temporaryFolder,
   writeFiles,
@@ -105,9 +105,8 @@ const rowsOf = (url: string, table: string) => listRows(url, `SELECT * FROM ${ta
 describe.each([...engines])("a backup of %s", (from) => {
   const { environment, backup, answers } = originals[from];
 
-  // `npm test` restores into the other engine, the short campaigns into the same one.
-  const isShort = process.env.TEST_SHORT_CAMPAIGN !== undefined;
-  const targets = engines.filter((to) => isCampaign || (to === from) === isShort);
+  // Into the other engine, and every night into the same one, too.
+  const targets = engines.filter((to) => to !== from || runsOnBothEngines);
 
   describe.each(targets)("restored into %s", async (to) => {
     const restored = { ...environment, DATABASE_URL: await createStore(to), SCHEDULER: "off" };
@@ -156,7 +155,7 @@ describe.each([...engines])("a backup of %s", (from) => {
   });
 });
 
-describe.each([...enginesInTurn])("on %s", (engine) => {
+describe.each([...enginesOf("sqlite")])("on %s", (engine) => {
   const { environment, backup, answers } = originals[engine];
 
   test("a restore refuses a store that holds data, and replaces it under running replicas when told", async () => {

@@ -6,7 +6,7 @@ import {
   connectTo,
   createStore,
   type Environment,
-  enginesInTurn,
+  enginesOf,
   main,
   pds,
   serve,
@@ -29,7 +29,7 @@ async function dataOf(args: readonly string[], environment: Environment = {}, cw
 const jsonOf = async (args: readonly string[], environment: Environment) =>
   JSON.parse(await dataOf([...args, "--json"], environment));
 
-describe.each([...enginesInTurn])("on %s", async (engine) => {
+describe.each([...enginesOf("sqlite")])("on %s", async (engine) => {
   const environment = { DATABASE_URL: await createStore(engine), BRAND: "acme" };
   for (const brand of ["acme", "a/b `$x` é", "acme"]) {
     await pds(["import", "personalization", feed, "--brand", brand, "--force"], environment);

@@ -1,15 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
-import {
-  connectTo,
-  createStore,
-  enginesInTurn,
-  migrateStore,
-  pds,
-  temporaryFolder,
-  writeFiles,
-} from "../support/pds.ts";
+import { connectTo, createStore, enginesOf, migrateStore, pds, temporaryFolder, writeFiles } from "../support/pds.ts";
 
 // A command that reads leaves the store as it is: absent, empty, or of an older version.
 
@@ -25,7 +17,7 @@ const commands = [
 const folder = await temporaryFolder();
 const [products = ""] = await writeFiles(folder, { "products.json": "[]" });
 
-describe.each([...enginesInTurn])("on %s", (engine) => {
+describe.each([...enginesOf("sqlite")])("on %s", (engine) => {
   const isSqlite = engine === "sqlite";
 
   /** The tables of the store; for a file also its size, since even an empty database has a page. */

@@ -12,11 +12,11 @@ import { readNow, toProduct, toVariant } from "../support/catalog.ts";
 import { type OpenConsole, openConsole, rowsOf, textOf } from "../support/console.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import { importHere } from "../support/import-here.ts";
-import { createMigratedStore, enginesInTurn, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { createMigratedStore, enginesOf, temporaryFolder, writeFiles } from "../support/pds.ts";
 
 const folder = await temporaryFolder();
 const stores = await Promise.all(
-  enginesInTurn.map(async (engine) => ({ engine, url: await createMigratedStore(engine) })),
+  enginesOf("sqlite").map(async (engine) => ({ engine, url: await createMigratedStore(engine) })),
 );
 
 const changedFeed = {

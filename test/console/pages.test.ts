@@ -27,7 +27,7 @@ import { feedFiles, writeFeed } from "../support/feed.ts";
 import {
   connectTo,
   createStore,
-  enginesInTurn,
+  enginesOf,
   pds,
   type RunningService,
   root,
@@ -37,7 +37,9 @@ import {
 } from "../support/pds.ts";
 
 const folder = await temporaryFolder();
-const stores = await Promise.all(enginesInTurn.map(async (engine) => ({ engine, url: await createStore(engine) })));
+const stores = await Promise.all(
+  enginesOf("sqlite").map(async (engine) => ({ engine, url: await createStore(engine) })),
+);
 
 interface LoadedPage {
   readonly status: number;

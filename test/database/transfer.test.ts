@@ -12,21 +12,13 @@ import { openObject } from "../../src/feed/bucket-object.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { writeFeed } from "../support/feed.ts";
 import { listGenerationTables } from "../support/generation-tables.ts";
-import {
-  connectTo,
-  createMigratedStore,
-  createStore,
-  enginesInTurn,
-  main,
-  pds,
-  temporaryFolder,
-} from "../support/pds.ts";
+import { connectTo, createMigratedStore, createStore, engines, main, pds, temporaryFolder } from "../support/pds.ts";
 import { startStore } from "../support/s3.ts";
 import { until } from "../support/until.ts";
 
 const folder = await temporaryFolder();
 
-describe.each([...enginesInTurn])("a copy of a store on %s", (engine) => {
+describe.each([...engines])("a copy of a store on %s", (engine) => {
   test("leaves no table out by mistake", async () => {
     await using sql = await connectTo(await createMigratedStore(engine));
     const query =

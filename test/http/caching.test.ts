@@ -13,7 +13,7 @@ import {
   casesFor,
   createStore,
   type Engine,
-  enginesInTurn,
+  enginesOf,
   pds,
   type RunningService,
   serve,
@@ -137,7 +137,7 @@ async function worldOn(engine: Engine) {
   return { environment, service, replica, otherShop, uncached };
 }
 
-for (const engine of enginesInTurn) {
+for (const engine of enginesOf("sqlite")) {
   const { environment, service, replica, otherShop, uncached } = await worldOn(engine);
 
   describe(`on ${engine}, an entity tag`, () => {

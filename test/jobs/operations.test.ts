@@ -5,7 +5,8 @@ import { claimRun } from "../../src/database/lease.ts";
 import {
   connectTo,
   createStore,
-  enginesInTurn,
+  type Engine,
+  enginesOf,
   migrateStore,
   pds,
   temporaryFolder,
@@ -60,7 +61,7 @@ interface Run {
 const by = expect.stringMatching(/^cancelled by \S+@\S+$/);
 
 /** A new store, and its runs of a job in their order. */
-async function createWorld(engine: (typeof enginesInTurn)[number], PDS_CONFIG: string) {
+async function createWorld(engine: Engine, PDS_CONFIG: string) {
   const environment = { DATABASE_URL: await createStore(engine), PDS_CONFIG };
   await migrateStore(environment.DATABASE_URL);
   const query = async <Row>(statement: string) => {
@@ -88,7 +89,7 @@ const processOf = async (service: ServiceProcess): Promise<number> => {
   return childrenOf(service.pid)[0] ?? 0;
 };
 
-describe.each([...enginesInTurn])("on %s, pds cancel", (engine) => {
+describe.each([...enginesOf("postgres")])("on %s, pds cancel", (engine) => {
   test.concurrent("ends a run of any replica, which is not retried, and refuses what is not in progress", async () => {
     const { environment, underWay, find } = await createWorld(engine, config);
     // Without a scheduler this replica only serves, so that the run is the other one's.
@@ -158,7 +159,7 @@ describe.each([...enginesInTurn])("on %s, pds cancel", (engine) => {
   });
 });
 
-describe.each([...enginesInTurn])("on %s, a paused job", (engine) => {
+describe.each([...enginesOf("postgres")])("on %s, a paused job", (engine) => {
   test.concurrent("has no scheduled runs in any replica, also after a restart, and continues from its resumption", async () => {
     const job = "history-retention";
     const { environment, query, runs } = await createWorld(engine, pausing);

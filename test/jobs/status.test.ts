@@ -8,7 +8,7 @@ import {
   createStore,
   type Engine,
   type Environment,
-  enginesInTurn,
+  enginesOf,
   main,
   pds,
   type RunningService,
@@ -125,7 +125,7 @@ const runsOf = async ({ sql }: Store, job: string): Promise<Record<string, unkno
   ...(await sql`SELECT * FROM run WHERE job = ${job} ORDER BY id`),
 ];
 
-describe.each([...enginesInTurn])("on %s, pds jobs", async (engine) => {
+describe.each([...enginesOf("postgres")])("on %s, pds jobs", async (engine) => {
   const store = await openStore(engine);
   afterAll(() => store[Symbol.asyncDispose]());
   const environment = {
@@ -246,7 +246,7 @@ test("a job for several brands runs for the given brand", async () => {
   ]);
 });
 
-describe.each([...enginesInTurn])("on %s, pds run", async (engine) => {
+describe.each([...enginesOf("postgres")])("on %s, pds run", async (engine) => {
   const store = await openStore(engine);
   afterAll(() => store[Symbol.asyncDispose]());
   const brands = ["ended", "elsewhere", "alive", "silent", "gone", "ahead", "moved"];
@@ -357,7 +357,7 @@ describe.each([...enginesInTurn])("on %s, pds run", async (engine) => {
   });
 });
 
-describe.each([...enginesInTurn])("on %s, pds history", async (engine) => {
+describe.each([...enginesOf("postgres")])("on %s, pds history", async (engine) => {
   const store = await openStore(engine);
   afterAll(() => store[Symbol.asyncDispose]());
   const environment = { DATABASE_URL: store.url };
@@ -451,7 +451,7 @@ function samplesOf(text: string): Map<string, number> {
   );
 }
 
-describe.each([...enginesInTurn])("on %s, /metrics", async (engine) => {
+describe.each([...enginesOf("postgres")])("on %s, /metrics", async (engine) => {
   const store = await openStore(engine);
   afterAll(() => store[Symbol.asyncDispose]());
   const odd = 'A "b" \\ c\\n é{}=,';
@@ -561,7 +561,7 @@ describe.each([...enginesInTurn])("on %s, /metrics", async (engine) => {
   });
 });
 
-describe.each([...enginesInTurn])("on %s, /readyz", async (engine) => {
+describe.each([...enginesOf("postgres")])("on %s, /readyz", async (engine) => {
   const store = await openStore(engine);
   afterAll(() => store[Symbol.asyncDispose]());
   const PDS_CONFIG = await writeSettings(
@@ -653,7 +653,7 @@ describe.each([...enginesInTurn])("on %s, /readyz", async (engine) => {
   });
 });
 
-describe.each([...enginesInTurn])("on %s, SCHEDULER=off", async (engine) => {
+describe.each([...enginesOf("postgres")])("on %s, SCHEDULER=off", async (engine) => {
   const store = await openStore(engine);
   afterAll(() => store[Symbol.asyncDispose]());
   const environment = {
@@ -682,7 +682,7 @@ describe.each([...enginesInTurn])("on %s, SCHEDULER=off", async (engine) => {
   });
 });
 
-describe.each([...enginesInTurn])("on %s, history-retention", async (engine) => {
+describe.each([...enginesOf("postgres")])("on %s, history-retention", async (engine) => {
   const store = await openStore(engine);
   afterAll(() => store[Symbol.asyncDispose]());
   const PDS_CONFIG = await writeSettings("[jobs.history-retention]\nkeep_days = 30");

@@ -5,7 +5,7 @@ import { toProduct } from "../support/catalog.ts";
 import {
   connectTo,
   createStore,
-  enginesInTurn,
+  enginesOf,
   main,
   migrateStore,
   pds,
@@ -22,7 +22,7 @@ const [products = "", config = ""] = await writeFiles(folder, {
   "pds.toml": '[jobs.history-retention]\nschedule = "* * * * * *"\n',
 });
 
-describe.each([...enginesInTurn])("on %s, a service whose store was upgraded", (engine) => {
+describe.each([...enginesOf("sqlite")])("on %s, a service whose store was upgraded", (engine) => {
   test("goes on beside a newer version that only added to it, and otherwise serves but starts no runs", async () => {
     const environment = { DATABASE_URL: await createStore(engine), PDS_CONFIG: config };
     await pds(["import", "products", products], environment);

@@ -8,7 +8,7 @@ import {
   casesFor,
   connectTo,
   createStore,
-  enginesInTurn,
+  enginesOf,
   pds,
   serveWithAndWithoutCache,
   temporaryFolder,
@@ -239,7 +239,7 @@ const validCases: readonly [string, Shape | undefined, Shape, string][] = [
   ["that is small, for a new brand", undefined, { skus: 1, styles: 1, choices: 1 }, "/dev/null"],
 ];
 
-for (const engine of enginesInTurn) {
+for (const engine of enginesOf("sqlite")) {
   const url = await createStore(engine);
   const environment = { DATABASE_URL: url, BRAND: "acme" };
   const { text } = await serveWithAndWithoutCache(environment);

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import { importHere } from "../support/import-here.ts";
-import { createStore, enginesInTurn, pds, serveWithAndWithoutCache, temporaryFolder } from "../support/pds.ts";
+import { createStore, enginesOf, pds, serveWithAndWithoutCache, temporaryFolder } from "../support/pds.ts";
 
 type Files = Partial<Record<string, string | Uint8Array>>;
 
@@ -15,7 +15,7 @@ function toNdjson(csv: string): string {
   return rows.map((row) => JSON.stringify(toObject(row))).join("\n");
 }
 
-for (const engine of enginesInTurn) {
+for (const engine of enginesOf("sqlite")) {
   const folder = await temporaryFolder();
   const environment = { DATABASE_URL: await createStore(engine), BRAND: "acme" };
   const { text } = await serveWithAndWithoutCache(environment);

@@ -7,7 +7,7 @@ import {
   createStore,
   type Environment,
   endLeases,
-  enginesInTurn,
+  enginesOf,
   main,
   pds,
   serve,
@@ -32,7 +32,7 @@ interface World {
   readonly whole: string[];
 }
 
-describe.each([...enginesInTurn])("on %s, the tables of a killed import", (engine) => {
+describe.each([...enginesOf("postgres")])("on %s, the tables of a killed import", (engine) => {
   /** A store with a complete generation, and the unfinished one of a killed import of another brand. */
   const createWorld = async (): Promise<World> => {
     const DATABASE_URL = await createStore(engine);

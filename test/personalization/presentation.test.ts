@@ -4,7 +4,7 @@ import { toCharacterClass } from "../../src/personalization/presentation/charact
 import { readPresentation } from "../../src/personalization/presentation/parse.ts";
 import { writeFeed } from "../support/feed.ts";
 import { importHere } from "../support/import-here.ts";
-import { connectTo, createStore, enginesInTurn, pds, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { connectTo, createStore, enginesOf, pds, temporaryFolder, writeFiles } from "../support/pds.ts";
 
 const folder = await temporaryFolder();
 let files = 0;
@@ -63,7 +63,7 @@ const entries = [
 const manyStyles = (count: number) =>
   Array.from({ length: count }, (_, number) => `[styles.S${number}]\nname.en = "Style ${number}"\n`).join("");
 
-for (const engine of enginesInTurn) {
+for (const engine of enginesOf("sqlite")) {
   describe(`on ${engine}, a presentation`, async () => {
     const url = await createStore(engine);
     const environment = { DATABASE_URL: url, BRAND: "acme" };

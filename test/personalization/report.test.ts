@@ -6,7 +6,7 @@ import { importHere } from "../support/import-here.ts";
 import {
   connectTo,
   createStore,
-  enginesInTurn,
+  enginesOf,
   isCampaign,
   pds,
   serveWithAndWithoutCache,
@@ -201,7 +201,7 @@ const [lenient = ""] = await writeFiles(settings, {
   "pds.toml": '[jobs.personalization-import]\nsource = "."\nmax_removed_share = 1\nmax_rejected_share = 1\n',
 });
 
-for (const engine of enginesInTurn) {
+for (const engine of enginesOf("sqlite")) {
   const folder = await temporaryFolder();
   const url = await createStore(engine);
   const environment = { DATABASE_URL: url, BRAND: "acme", PDS_CONFIG: lenient };

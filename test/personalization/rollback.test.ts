@@ -4,7 +4,7 @@ import { importHere } from "../support/import-here.ts";
 import {
   connectTo,
   createStore,
-  enginesInTurn,
+  enginesOf,
   pds,
   serveWithAndWithoutCache,
   temporaryFolder,
@@ -16,7 +16,7 @@ const [PDS_CONFIG = ""] = await writeFiles(folder, {
   "pds.toml": '[jobs.personalization-import]\nsource = "."\nkeep_generations = 5\n',
 });
 
-for (const engine of enginesInTurn) {
+for (const engine of enginesOf("postgres")) {
   describe(`on ${engine}, pds rollback personalization --to`, async () => {
     const url = await createStore(engine);
     const environment = { DATABASE_URL: url, BRAND: "acme", PDS_CONFIG };

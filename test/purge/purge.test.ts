@@ -14,7 +14,7 @@ import {
   connectTo,
   createStore,
   type Environment,
-  enginesInTurn,
+  enginesOf,
   pds,
   serve,
   temporaryFolder,
@@ -60,7 +60,7 @@ function startEdge() {
 }
 
 const fixtures = await Promise.all(
-  enginesInTurn.map(async (engine) => {
+  enginesOf("sqlite").map(async (engine) => {
     const [varnish, other] = [startPurgeProvider("varnish"), startPurgeProvider("varnish")];
     // A second server that cannot be purged must not hold up the first.
     other.state.isDown = true;

@@ -151,20 +151,21 @@ export type Engine = (typeof engines)[number];
 /** Whether this is a full campaign, which may take long: `npm run test:faults`. */
 export const isCampaign = process.env.TEST_CAMPAIGN !== undefined;
 
+/** Whether suites that name one engine run on both, as every night. */
+export const runsOnBothEngines = isCampaign || process.env.TEST_BOTH_ENGINES !== undefined;
+
 /**
- * The engines for slow suites: `npm test` uses one, the short campaigns of CI the other, full
- * campaigns both.
+ * The engines of a suite whose result hardly depends on the engine: the one that it names, and every
+ * night both. It names PostgreSQL where locks and SQL matter.
  */
-export const enginesInTurn: readonly Engine[] = isCampaign
-  ? engines
-  : [process.env.TEST_SHORT_CAMPAIGN === undefined ? "sqlite" : "postgres"];
+export const enginesOf = (engine: Engine): readonly Engine[] => (runsOnBothEngines ? engines : [engine]);
 
 /**
  * The cases of a table for an engine, where the result hardly depends on the engine: two thirds run
- * on SQLite and one third on PostgreSQL, so that every case runs; in a campaign all run on both.
+ * on SQLite and one third on PostgreSQL, so that every case runs; every night, all run on both.
  */
 export function casesFor<Case>(engine: Engine, cases: readonly Case[]): Case[] {
-  return cases.filter((_, index) => isCampaign || (index % 3 === 0) === (engine === "postgres"));
+  return cases.filter((_, index) => runsOnBothEngines || (index % 3 === 0) === (engine === "postgres"));
 }
 
 /** URL of a new empty store, which is removed after the test file. */

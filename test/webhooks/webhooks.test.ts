@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { cleanUp } from "../support/clean-up.ts";
 import { rowsOf } from "../support/console.ts";
-import { connectTo, createStore, enginesInTurn, pds, type RunningService, serve } from "../support/pds.ts";
+import { connectTo, createStore, enginesOf, pds, type RunningService, serve } from "../support/pds.ts";
 import { getAnswers, readAnswers, startPlatform } from "../support/platform.ts";
 import { startService } from "../support/service-process.ts";
 import { until } from "../support/until.ts";
@@ -25,7 +25,7 @@ interface Queued {
 }
 
 const fixtures = await Promise.all(
-  enginesInTurn.map(async (engine) => {
+  enginesOf("sqlite").map(async (engine) => {
     const platform = startPlatform({ products: 6, specials: ["hugeId"] });
     const environment = {
       ...webhookEnvironment(platform),
