@@ -7,8 +7,19 @@ export const getLiveness: Handler = () => alive;
 
 const alive = prepareResponse({ type: "application/json", body: '{"status":"ok"}', headers: noStore });
 
-/** A readiness condition. @returns the problem, or undefined if there is none */
-export type Check = () => string | undefined | Promise<string | undefined>;
+/** What was read from the store, or why it is not known. */
+export type Reading<T> =
+  | { readonly value: T; readonly problem?: undefined }
+  | { readonly value?: undefined; readonly problem: string };
+
+type JobReading = Reading<readonly JobStatus[]>;
+
+/**
+ * A readiness condition.
+ * @param jobs their status as of this probe
+ * @returns the problem, or undefined if there is none
+ */
+export type Check = (jobs: JobReading) => string | undefined;
 type Checks = Readonly<Record<string, Check>>;
 
 /**
@@ -16,9 +27,11 @@ type Checks = Readonly<Record<string, Check>>;
  * @param required a problem takes the process out of rotation
  * @param advisory a problem is only a warning, because other replicas share it
  */
-export function getReadiness(required: Checks, advisory: Checks): Handler {
+export function getReadiness(required: Checks, advisory: Checks, readJobs: () => Promise<JobReading>): Handler {
   return async () => {
-    const [problems, warnings] = await Promise.all([run(required), run(advisory)]);
+    const jobs = await readJobs();
+    const run = (all: Checks) => Object.entries(all).map(([name, check]) => [name, check(jobs)] as const);
+    const [problems, warnings] = [run(required), run(advisory)];
     const isReady = problems.every(([, problem]) => problem === undefined);
     const isDegraded = warnings.some(([, warning]) => warning !== undefined);
     const checks: Record<string, string> = {};
@@ -32,36 +45,23 @@ export function getReadiness(required: Checks, advisory: Checks): Handler {
   };
 }
 
-function run(checks: Checks): Promise<[string, string | undefined][]> {
-  return Promise.all(
-    Object.entries(checks).map(async ([name, check]): Promise<[string, string | undefined]> => [name, await check()]),
-  );
-}
-
 /**
- * Whether the last success of every job is recent enough.
+ * Names the jobs whose last success is too long ago. A status that is not known counts as fresh.
  * @param countsNew whether a job that has never succeeded counts
  */
-export function freshnessCheck(jobStatus: () => Promise<JobStatus[]>, countsNew: boolean): Check {
-  return async () => {
-    // Any failure counts as ok, because the database check reports an unreachable store.
-    const statuses = await jobStatus().catch(() => []);
-    const stale = statuses.filter(({ isStale, age }) => isStale && (countsNew || age !== null));
-    return stale.length === 0 ? undefined : stale.map(describeAge).join("; ");
-  };
+export function describeStale({ value = [] }: JobReading, countsNew: boolean): string | undefined {
+  const stale = value.filter(({ isStale, age }) => isStale && (countsNew || age !== null));
+  return stale.length === 0 ? undefined : stale.map(describeAge).join("; ");
 }
 
 function describeAge({ job, brand, age }: JobStatus): string {
   return `${job} for ${brand} ${age === null ? "has never succeeded" : `last succeeded ${Math.round(age)} s ago`}`;
 }
 
-/** Whether the newest run of every job is in the past by the database's clock. */
-export function clockCheck(jobStatus: () => Promise<JobStatus[]>): Check {
-  return async () => {
-    const statuses = await jobStatus().catch(() => []);
-    const ahead = statuses.filter(({ isAhead }) => isAhead);
-    if (ahead.length === 0) return undefined;
-    const runs = ahead.map(({ job, brand, last }) => `${job} for ${brand} last ran at ${last?.finishedAt}`);
-    return `${runs.join("; ")}, which is in the future: the clock of the database was set back`;
-  };
+/** Names the jobs whose newest run is in the future by the database's clock. */
+export function describeAhead({ value = [] }: JobReading): string | undefined {
+  const ahead = value.filter(({ isAhead }) => isAhead);
+  if (ahead.length === 0) return undefined;
+  const runs = ahead.map(({ job, brand, last }) => `${job} for ${brand} last ran at ${last?.finishedAt}`);
+  return `${runs.join("; ")}, which is in the future: the clock of the database was set back`;
 }

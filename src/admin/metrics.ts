@@ -13,6 +13,7 @@ import { type Handler, noStore } from "../http/endpoint.ts";
 import { durationBounds, type RequestCounter } from "../http/request-counter.ts";
 import { type JobStatus, outcomes } from "../model/job.ts";
 import type { PurgeCounter } from "../purge/counter.ts";
+import type { Reading } from "./health.ts";
 import { addPurgeMetrics, describePurge } from "./purge-metrics.ts";
 import { addStandbyMetrics } from "./standby-metrics.ts";
 
@@ -35,15 +36,23 @@ export interface ProcessMeters {
   readonly isServing: boolean;
 }
 
-/** Sources of the metrics from the store, which are the same in all processes. */
-export interface StoreMeters {
-  readonly jobStatus: () => Promise<JobStatus[]>;
-  readonly generations: () => Promise<readonly { readonly brand: string; readonly generation: number }[]>;
+/** Reads the store, which is the same for all processes, as far as it responds in time. */
+export interface StoreReader {
+  /** For a probe. */
+  readonly readJobs: () => Promise<Reading<JobStatus[]>>;
+  /** For a scrape. */
+  readonly readAll: () => Promise<StoreReadings>;
+}
+
+/** Sources of the metrics from the store. */
+export interface StoreReadings {
+  readonly jobs: Reading<JobStatus[]>;
+  readonly generations: Reading<readonly { readonly brand: string; readonly generation: number }[]>;
+  readonly catalogTruth: Reading<CatalogTruth>;
   /** Undefined when the platform does not notify this service. */
-  readonly push: (() => Promise<PushState>) | undefined;
+  readonly push: Reading<PushState> | undefined;
   /** Undefined when this service does not purge a CDN. */
-  readonly purge: (() => Promise<PurgeStatus[]>) | undefined;
-  readonly catalogTruth: () => Promise<CatalogTruth>;
+  readonly purge: Reading<PurgeStatus[]> | undefined;
 }
 
 /** Serializable, so that a supervisor can aggregate the metrics of its workers. */
@@ -56,9 +65,13 @@ const loadLibrary = () => import("prom-client");
  * `GET /metrics` in Prometheus' text format: metrics from the store, and the sum of all processes.
  * @param processes collects the metrics of every process
  */
-export function getMetrics(store: StoreMeters, processes: () => Promise<ProcessMetrics[]>): Handler {
+export function getMetrics(store: StoreReader, processes: () => Promise<ProcessMetrics[]>): Handler {
   return async () => {
-    const [{ AggregatorRegistry, Gauge, Registry }, own] = await Promise.all([loadLibrary(), processes()]);
+    const [{ AggregatorRegistry, Gauge, Registry }, own, readings] = await Promise.all([
+      loadLibrary(),
+      processes(),
+      store.readAll(),
+    ]);
     const registry = new Registry();
     const gauge = (name: string, help: string, labelNames: string[], samples: Samples) => {
       const metric = new Gauge({ name, help, labelNames, registers: [registry] });
@@ -70,27 +83,31 @@ export function getMetrics(store: StoreMeters, processes: () => Promise<ProcessM
       ["version", "runtime"],
       [[1, { version: packageJson.version, runtime: `bun ${Bun.version}` }]],
     );
-    // While the store is unreachable, its metrics are omitted, but the others matter even more.
-    const generations = await store.generations().catch(() => []);
+    // Metrics that are not known are omitted, but the others matter even more.
+    const { generations, catalogTruth, jobs, push, purge } = readings;
+    const isIncomplete = Object.values(readings).some((reading) => reading?.problem !== undefined);
+    gauge(
+      "pds_store_metrics_missing",
+      "1 if metrics from the store are missing, because it did not respond in time or could not be read.",
+      [],
+      [[Number(isIncomplete)]],
+    );
     gauge(
       "pds_personalization_generation",
       "Number of the current generation.",
       ["brand"],
-      generations.map(({ brand, generation }) => [generation, { brand }]),
+      (generations.value ?? []).map(({ brand, generation }) => [generation, { brand }]),
     );
-    const truth = await store.catalogTruth().catch(() => undefined);
-    for (const [name, help, labels, samples] of truth === undefined ? [] : describeCatalog(truth)) {
+    for (const [name, help, labels, samples] of catalogTruth.value ? describeCatalog(catalogTruth.value) : []) {
       gauge(`pds_catalog_${name}`, help, labels, samples);
     }
-    for (const [name, help, labels, samples] of describeJobs(await store.jobStatus().catch(() => []))) {
+    for (const [name, help, labels, samples] of describeJobs(jobs.value ?? [])) {
       gauge(`pds_job_${name}`, help, ["job", "brand", ...labels], samples);
     }
-    const push = await store.push?.().catch(() => undefined);
-    for (const [name, help, labels, samples] of push === undefined ? [] : describePush(push)) {
+    for (const [name, help, labels, samples] of push?.value ? describePush(push.value) : []) {
       gauge(`pds_push_${name}`, help, labels, samples);
     }
-    const purge = await store.purge?.().catch(() => undefined);
-    for (const [name, help, labels, samples] of purge === undefined ? [] : describePurge(purge)) {
+    for (const [name, help, labels, samples] of purge?.value ? describePurge(purge.value) : []) {
       gauge(`pds_purge_${name}`, help, labels, samples);
     }
     const body = await Registry.merge([registry, AggregatorRegistry.aggregate(own)]).metrics();

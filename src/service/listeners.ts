@@ -6,7 +6,7 @@ import { type Listener, listen } from "../http/server.ts";
 import type { ServiceContext } from "./context.ts";
 import { createExample } from "./example.ts";
 import { publicRoutes } from "./public.ts";
-import { createReadiness, createStatusReader } from "./readiness.ts";
+import { createReadiness, createStoreReader } from "./readiness.ts";
 import { reportToSupervisor } from "./worker-process.ts";
 import { toWorkerConfig, Workers } from "./workers.ts";
 
@@ -52,8 +52,8 @@ export async function startListeners(context: ServiceContext): Promise<Listeners
     await actionsEnded();
   };
   try {
-    const status = createStatusReader(context);
-    const readiness = createReadiness(context, status, workers);
+    const store = createStoreReader(context);
+    const readiness = createReadiness(context, store, workers);
     const measure = () =>
       measureProcess({
         ...requests.meters,
@@ -76,7 +76,7 @@ export async function startListeners(context: ServiceContext): Promise<Listeners
       const [own, running = [], ended] = await Promise.all([measure(), ofWorkers, exited.counts]);
       return [own, ...running, ended];
     };
-    const metrics = getMetrics(status, measureAll);
+    const metrics = getMetrics(store, measureAll);
     // Clients that wait for the start try again within milliseconds. Loading the console would delay
     // their responses. Workers never load it.
     await Bun.sleep(firstRequestsMs);

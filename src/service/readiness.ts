@@ -1,37 +1,51 @@
-import { type Check, clockCheck, freshnessCheck, getReadiness } from "../admin/health.ts";
-import type { StoreMeters } from "../admin/metrics.ts";
+import { type Check, describeAhead, describeStale, getReadiness, type Reading } from "../admin/health.ts";
+import type { StoreReader } from "../admin/metrics.ts";
 import { listCurrentGenerations } from "../database/generation.ts";
 import { readCatalogTruth } from "../database/product-truth.ts";
 import { readPushState } from "../database/push-state.ts";
-import { ServiceError } from "../errors.ts";
 import type { Handler } from "../http/endpoint.ts";
 import type { PlannedJob } from "../jobs/job.ts";
 import { listJobStatus } from "../jobs/status.ts";
 import type { ServiceContext } from "./context.ts";
 import type { Workers } from "./workers.ts";
 
-/** Balancers wait a second for a probe, of which a busy machine may need most. */
-const statusTimeoutMs = 200;
+/** Of the second that balancers wait for a probe, a busy machine may need half itself. */
+const readingLimitMs = 500;
 
 /**
  * Reads the store for probes and metrics, which must respond quickly even if the store does not.
  */
-export function createStatusReader(context: ServiceContext): StoreMeters {
+export function createStoreReader(context: ServiceContext): StoreReader {
   const { connections, requests, push, purging } = context;
-  const withTimeout = <T>(reading: Promise<T>): Promise<T> =>
-    Promise.race([
-      reading,
-      Bun.sleep(statusTimeoutMs).then(() => Promise.reject(new Error("the store does not respond in time"))),
-    ]);
+  const { background } = connections;
+  const jobStatus = () => listJobStatus(background, context.jobs);
+  /** Starts the time limit of a probe or a scrape, for everything that it reads. */
+  const begin = () => {
+    const late = Promise.withResolvers<{ readonly problem: string }>();
+    setTimeout(() => late.resolve({ problem: "the store did not respond in time" }), readingLimitMs).unref();
+    return async <T>(query: () => Promise<T>): Promise<Reading<T>> => {
+      if (requests.meters.isStoreUnreachable()) return { problem: "the store cannot be reached" };
+      const reading = query().then(
+        (value) => ({ value }),
+        () => ({ problem: "the store could not be read" }),
+      );
+      return await Promise.race([reading, late.promise]);
+    };
+  };
   return {
-    jobStatus: async () => {
-      if (requests.meters.isStoreUnreachable()) throw new ServiceError("unavailable", "the store is unreachable");
-      return await withTimeout(listJobStatus(connections.background, context.jobs));
+    readJobs: () => begin()(jobStatus),
+    readAll: async () => {
+      const read = begin();
+      const [jobs, generations, pushState, purge] = await Promise.all([
+        read(jobStatus),
+        read(() => listCurrentGenerations(background)),
+        push && read(() => readPushState(background, [])),
+        purging && read(() => purging.readStatus(background)),
+      ]);
+      // Last, because it reads all products, and the others may wait for the same connection.
+      const catalogTruth = await read(() => readCatalogTruth(background));
+      return { jobs, generations, catalogTruth, push: pushState, purge };
     },
-    generations: () => withTimeout(listCurrentGenerations(connections.background)),
-    push: push && (() => withTimeout(readPushState(connections.background, []))),
-    purge: purging && (() => withTimeout(purging.readStatus(connections.background))),
-    catalogTruth: () => withTimeout(readCatalogTruth(connections.background)),
   };
 }
 
@@ -39,7 +53,7 @@ export function createStatusReader(context: ServiceContext): StoreMeters {
  * Creates the handler of `/readyz`.
  * @param workers undefined unless this process supervises some
  */
-export function createReadiness(context: ServiceContext, status: StoreMeters, workers: Workers | undefined): Handler {
+export function createReadiness(context: ServiceContext, store: StoreReader, workers: Workers | undefined): Handler {
   const { config, requests, isNewStore } = context;
   const data = () => describeStarting(context.scheduler.starting);
   const required: Record<string, Check> = {
@@ -54,7 +68,8 @@ export function createReadiness(context: ServiceContext, status: StoreMeters, wo
     // A new job must not take the replicas of a store with data out of rotation.
     ...(config.staleData === "fail" && {
       ...(isNewStore && { data }),
-      jobs: freshnessCheck(status.jobStatus, isNewStore),
+      // Nor must a status that is not known: all replicas read the same store.
+      jobs: (reading) => describeStale(reading, isNewStore),
     }),
   };
   const advisory: Record<string, Check> = {
@@ -65,14 +80,14 @@ export function createReadiness(context: ServiceContext, status: StoreMeters, wo
     database: () =>
       requests.meters.isStoreUnreachable() ? "cannot be reached; only cached responses are served" : undefined,
     data,
-    jobs: freshnessCheck(status.jobStatus, true),
-    clock: clockCheck(status.jobStatus),
+    jobs: (reading) => reading.problem ?? describeStale(reading, true),
+    clock: (reading) => reading.problem ?? describeAhead(reading),
     scheduler: () => {
       const reason = context.scheduler.suspension();
       return reason === undefined ? undefined : `no further runs are started here: ${reason}`;
     },
   };
-  return getReadiness(required, advisory);
+  return getReadiness(required, advisory, store.readJobs);
 }
 
 /** Names the jobs whose first run has not finished; undefined if there are none. */

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { YAML } from "bun";
 import { root, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { createPostgresDatabase } from "../support/postgres.ts";
+import { until } from "../support/until.ts";
 
 interface Target {
   readonly expr: string;
@@ -79,7 +80,14 @@ const service = await serve({
 afterAll(() => service.stop());
 const calls = ["/api/v1/products/pz/TM814935W", "/api/v1/products/6781204660224", "/api/v1/products/12", "/readyz"];
 for (const path of [...calls, ...calls]) await service.get(path);
-const readMetrics = async (url: string) => await (await fetch(`${url}/metrics`)).text();
+const readMetrics = async (url: string) => {
+  let text = "";
+  await until("no metrics are missing", async () => {
+    text = await (await fetch(`${url}/metrics`)).text();
+    return text.includes("\npds_store_metrics_missing 0\n");
+  });
+  return text;
+};
 
 // For the metrics of standbys. The primary may be one of them.
 const postgres = await createPostgresDatabase();

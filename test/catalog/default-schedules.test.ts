@@ -14,7 +14,7 @@ import {
   writeFiles,
 } from "../support/pds.ts";
 import { environmentOf, getAnswers, readAnswers, startPlatform } from "../support/platform.ts";
-import { until } from "../support/until.ts";
+import { until, untilEqual } from "../support/until.ts";
 
 // A shop that is connected as docs/how-to/connect-shopify.md says stays up to date.
 const guide = readFileSync(join(root, "docs", "how-to", "connect-shopify.md"), "utf8");
@@ -75,6 +75,11 @@ describe("pds config", () => {
   });
 });
 
+interface Readiness {
+  readonly status: string;
+  readonly checks: { readonly jobs: string };
+}
+
 const ago = (seconds: number) => new Date(Date.now() - seconds * 1000).toISOString();
 
 async function createWorld(engine: Engine) {
@@ -106,31 +111,29 @@ describe.each([...enginesOf("sqlite")])("on %s, a shop connected as the guide sa
     await using service = await serve({ ...environment, PDS_CONFIG: connected });
     await until("the schedule has run it", async () => (await scheduledRuns("catalog-sync")) > 0);
     const ids = platform.catalog.ids(0, 20);
-    expect(await getAnswers(service, ids)).toEqual(await readAnswers(platform, ids));
+    await untilEqual(() => getAnswers(service, ids), await readAnswers(platform, ids));
   });
 
   test("has jobs with a next run, and data that is stale after two missed runs", async () => {
     const { environment, succeed } = await createWorld(engine);
     await succeed("catalog-reconcile", 49 * 3600, false);
     await succeed("catalog-sync", 900, false);
-    const jobs = await jsonOf(["jobs"], { ...environment, PDS_CONFIG: connected });
-    expect(jobs).toMatchObject([
+    const begunMs = Date.now();
+    const listed = await jsonOf(["jobs"], { ...environment, PDS_CONFIG: connected });
+    expect(listed).toMatchObject([
       { job: "catalog-reconcile", schedule: "17,47 * * * *", isStale: true },
       { job: "catalog-sync", schedule: "*/5 * * * *", isStale: true },
     ]);
-    expect(jobs[0].next).toMatch(/T\d\d:[14]7:00\.000Z$/);
-    expect(Date.parse(jobs[1].next) - Date.now()).toBeWithin(-1000, 300_000);
+    expect(listed[0].next).toMatch(/T\d\d:[14]7:00\.000Z$/);
+    expect(Date.parse(listed[1].next)).toBeWithin(begunMs, Date.now() + 300_001);
     await using service = await serve({ ...environment, PDS_CONFIG: connected, SCHEDULER: "off" });
-    const response = await service.get("/readyz");
-    expect(response.status).toBe(200);
-    expect(await response.json()).toMatchObject({
-      status: "degraded",
-      checks: {
-        jobs: expect.stringMatching(
-          /^catalog-reconcile for acme last succeeded \d+ s ago; catalog-sync for acme last succeeded \d+ s ago$/,
-        ),
-      },
-    });
+    const readiness = async () => {
+      const response = await service.get("/readyz");
+      const { status, checks } = (await response.json()) as Readiness;
+      return { code: response.status, status, jobs: checks.jobs.replaceAll(/ \d+ s ago/g, "") };
+    };
+    const jobs = "catalog-reconcile for acme last succeeded; catalog-sync for acme last succeeded";
+    await untilEqual(readiness, { code: 200, status: "degraded", jobs });
   });
 
   test("has no schedule when it is off, and no age limit for its data", async () => {
@@ -146,8 +149,14 @@ describe.each([...enginesOf("sqlite")])("on %s, a shop connected as the guide sa
       { job: "catalog-sync", schedule: null, next: null, isStale: false },
       { job: "history-retention" },
     ]);
-    const { checks } = (await (await service.get("/readyz")).json()) as { checks: { jobs: string } };
-    expect(checks.jobs).not.toContain("catalog");
+    let stale = "";
+    await until("the state of jobs is known", async () => {
+      const { checks } = (await (await service.get("/readyz")).json()) as Readiness;
+      stale = checks.jobs;
+      return !stale.startsWith("the store");
+    });
+    // On a busy machine, the job that runs every second may be late.
+    expect(stale).not.toContain("catalog");
   });
 });
 
