@@ -2,78 +2,129 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createPostgres } from "./support/postgres.ts";
+import { type Failure, runAndRepeat, runFiles } from "./support/run-files.ts";
 
+// npm test [-- [--nightly] [PATH …] [OPTION …]]
+// npm run test:faults -- [--short] [NAME …]
+//
 // Starts one PostgreSQL for all test files; each test creates its own database. Also bundles the
 // program into one file, because the tests start it a thousand times, and the bundle starts twice
-// as fast.
-const asked = process.argv.slice(2);
-/** Measures how long each file takes, in `test/timings.json`. */
-const measures = asked.length === 1 && asked[0] === "--update-timings";
-/** By default everything but the campaigns, which take long: `npm run test:faults`. */
-const files = asked.length > 0 && !measures ? asked : [...listTests(), ...asked];
+// as fast. Other options are those of `bun test`.
+const root = Bun.fileURLToPath(new URL("..", import.meta.url));
+const ownOptions = ["--campaigns", "--short", "--nightly"] as const;
+const given = new Set(process.argv.slice(2));
+const [isCampaign, isShort, isNightly] = ownOptions.map((option) => given.delete(option));
+const flags = [...given].filter((argument) => argument.startsWith("-"));
+const names = [...given].filter((argument) => !argument.startsWith("-"));
+
+const all = ["test/**/*.test.ts", "packages/*/test/**/*.test.ts"]
+  .flatMap((pattern) => [...new Bun.Glob(pattern).scanSync(root)])
+  .sort();
+const campaigns = all.filter((file) => file.startsWith(join("test", "campaigns")));
+
+/** Run after all others, each alone: they measure what the machine can do. */
+const needTheMachine = /\/(capacity|proof|soak)\.test\.ts$/;
+
+/** How much a full campaign does. */
+const fullCampaign = {
+  BODY_SKUS: "1000000",
+  CAPACITY_SECONDS: "600",
+  DELIVERIES: "100000",
+  DELIVERY_KILLS: "20",
+  FAULT_KILLS: "100",
+  FAULT_TICKS: "300",
+  FUZZ_REQUESTS: "1000000",
+  HANDOVER_REQUESTS: "200000",
+  SOAK_SECONDS: "600",
+  STORM_LOOKUPS: "1000",
+  TEST_CAMPAIGN: "1",
+  TRUTH_SECONDS: "600",
+};
+
+async function listFiles(): Promise<string[]> {
+  if (!isCampaign) return names.length === 0 ? all.filter((file) => !campaigns.includes(file)) : findPaths();
+  if (names.length > 0) return names.flatMap(findCampaign);
+  const texts = await Promise.all(all.map((file) => Bun.file(join(root, file)).text()));
+  // Some other files do more in a full campaign.
+  return all.filter((file, index) => campaigns.includes(file) || (!isShort && texts[index]?.includes("isCampaign")));
+}
+
+function findPaths(): string[] {
+  for (const name of names) if (!all.some((file) => file.includes(name))) stop(`no test file matches ${name}`);
+  return all.filter((file) => names.some((name) => file.includes(name)));
+}
+
+function findCampaign(name: string): string[] {
+  const found = all.filter((file) => file.endsWith(`/${name}.test.ts`) || file.includes(`/campaigns/${name}/`));
+  return found.length > 0 ? found : stop(`no campaign has the name ${name}`);
+}
+
+function stop(message: string): never {
+  process.stderr.write(`${message}\n`);
+  process.exit(2);
+}
+
+const files = await listFiles();
 const folder = await mkdtemp(join(tmpdir(), "pds-tests-"));
 const postgres = await createPostgres();
 try {
   const built = await Bun.build({
-    entrypoints: [Bun.fileURLToPath(new URL("../src/main.ts", import.meta.url))],
+    entrypoints: [join(root, "src", "main.ts")],
     outdir: folder,
     target: "bun",
     format: "cjs",
     bytecode: true,
   });
   if (!built.success) throw new AggregateError(built.logs, "building the program failed");
-  const tests = Bun.spawn(
-    [
-      process.execPath,
-      "test",
-      // Tests mostly wait. Campaigns keep the cores busy, and some show their faults by what is slow.
-      `--parallel=${(process.env.TEST_SHORT_CAMPAIGN ?? process.env.TEST_CAMPAIGN) ? 4 : 6}`,
-      "--max-concurrency=4",
-      // The slowest files start first, so that none of them is left running alone at the end.
-      `--timings=${Bun.fileURLToPath(new URL("timings.json", import.meta.url))}`,
-      `--timeout=${process.env.TEST_TIMEOUT_MS ?? 180_000}`,
-      ...files,
-    ],
-    {
-      env: { ...process.env, TEST_POSTGRES_URL: postgres.url, TEST_MAIN: join(folder, "main.js") },
-      stdio: ["ignore", "inherit", process.stderr.isTTY ? "inherit" : "pipe"],
+  const options = {
+    root,
+    // Tests mostly wait. Campaigns keep the cores busy, and some show their faults by what is slow.
+    parallel: isCampaign ? 4 : 6,
+    testTimeoutMs: Number(process.env.TEST_TIMEOUT_MS ?? (isCampaign && !isShort ? 3_600_000 : 300_000)),
+    runTimeoutMs: isCampaign ? 86_400_000 : 2_400_000,
+    // The slowest files start first, so that none of them is left running alone at the end.
+    flags: [`--timings=${join(root, "test", "timings.json")}`, ...flags],
+    env: {
+      TEST_POSTGRES_URL: postgres.url,
+      TEST_MAIN: join(folder, "main.js"),
+      ...(isNightly && { TEST_BOTH_ENGINES: "1" }),
+      ...(isCampaign && (isShort ? { TEST_SHORT_CAMPAIGN: "1" } : { ...fullCampaign, ...process.env })),
     },
-  );
-  const failures = tests.stderr === undefined ? [] : await passOn(tests.stderr);
-  process.exitCode = await tests.exited;
+    print: (text: string) => process.stderr.write(text),
+  };
+  // Campaigns cause faults, and their failures are read by a person: nothing is repeated.
+  const failures: Failure[] = [];
+  const unstable: Failure[] = [];
+  const skipped: string[] = [];
+  const groups = [
+    files.filter((file) => !needTheMachine.test(file)),
+    ...files.filter((file) => needTheMachine.test(file)).map((file) => [file]),
+  ].filter(({ length }) => length > 0);
+  for (const group of groups) {
+    if (isCampaign || isNightly) {
+      const report = await runFiles(group, options);
+      failures.push(...report.failures);
+      skipped.push(...report.skipped);
+    } else {
+      const outcome = await runAndRepeat(group, options);
+      failures.push(...outcome.failures);
+      unstable.push(...outcome.unstable);
+    }
+  }
+  // One that names tests skips the others.
+  if (isCampaign && flags.length === 0) {
+    const expected: string[] = await Bun.file(join(root, "test", "campaigns", "expected-skips.json")).json();
+    for (const test of skipped.filter((name) => !expected.includes(name))) {
+      failures.push({ file: test, test: "skipped", error: "it is not in test/campaigns/expected-skips.json" });
+    }
+  }
   // A log of CI has thousands of lines, and some show only its end.
-  if (failures.length > 0) process.stderr.write(`\nwhy they failed:\n\n${failures.join("\n\n")}\n`);
+  for (const { file, test, error } of failures) process.stderr.write(`\nFAILED ${file} > ${test}\n${error}\n`);
+  for (const { file, test, error } of unstable) {
+    process.stderr.write(`\nunstable: ${file} > ${test} passed only when it ran alone\n${error}\n`);
+  }
+  process.exitCode = failures.length === 0 ? 0 : 1;
 } finally {
   await postgres.remove();
   await rm(folder, { recursive: true, force: true });
-}
-
-/** Prints what the test runner prints. @returns what it says about each failed test */
-async function passOn(printed: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<string[]> {
-  const failures: string[] = [];
-  let report: string[] = [];
-  let rest = "";
-  for await (const chunk of printed.pipeThrough(new TextDecoderStream())) {
-    process.stderr.write(chunk);
-    const lines = (rest + chunk).split("\n");
-    rest = lines.pop() ?? "";
-    for (const line of lines) {
-      report.push(line);
-      // The runner's summary repeats the names without the reasons.
-      if (line.startsWith("(fail) ") && report.length > 1) failures.push(report.join("\n"));
-      if (/^\((pass|fail|skip|todo)\) |^\S+\.test\.ts:$|tests failed:$/.test(line)) report = [];
-    }
-  }
-  return failures;
-}
-
-function listTests(): string[] {
-  const root = Bun.fileURLToPath(new URL("..", import.meta.url));
-  const found = ["test/**/*.test.ts", "packages/*/test/**/*.test.ts"].flatMap((pattern) => {
-    const files = [...new Bun.Glob(pattern).scanSync(root)];
-    // Without a file to run, the runner would run every test that it finds.
-    if (files.length === 0) throw new Error(`no test file matches ${pattern}`);
-    return files;
-  });
-  return found.filter((file) => !file.startsWith(join("test", "campaigns"))).sort();
 }

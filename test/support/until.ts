@@ -10,7 +10,7 @@ const pauseMs = (waitedMs: number) => (waitedMs < 1000 ? 10 : 30);
  * Ends a wait that would never end. It is no expectation, so it is far beyond what a busy machine
  * takes, and tests have no shorter limits of their own.
  */
-const hangsAfterMs = Math.min(Number(process.env.TEST_TIMEOUT_MS ?? 180_000) / 3, 60_000);
+const hangsAfterMs = Math.min(Number(process.env.TEST_TIMEOUT_MS ?? 300_000) / 2, 120_000);
 
 /** Waits until a condition holds. @throws Error after the timeout */
 export async function until(
